@@ -1,0 +1,29 @@
+/** Who a request comes from, once that is known. */
+export interface User {
+  readonly name: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** What a request carries to prove who it comes from. */
+export interface Credentials {
+  /** The Authorization header, when there is one. */
+  readonly authorization?: string;
+  /** The client's certificate in DER, when TLS gave one. Not verified yet. */
+  readonly certificate?: () => Buffer | undefined;
+}
+
+export interface Authenticator {
+  /**
+   * The user that the credentials prove; undefined when they say nothing that this authenticator understands.
+   * Throws `Unauthenticated` when they are understood and wrong. Answers at once (not a promise) when it can: most requests hit a cache.
+   */
+  authenticate(credentials: Credentials): User | undefined | Promise<User | undefined>;
+}
+
+export class Unauthenticated extends Error {
+  override readonly name = 'Unauthenticated';
+}
+
+export const anonymous: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] };

@@ -1,0 +1,26 @@
+import type { User } from '../authn/user.ts';
+
+/** What a request wants to do, as far as permission goes. */
+export interface Attributes {
+  /** The workspace. */
+  readonly cluster: string;
+  readonly user: User;
+  /** get, list, watch, create, update, patch, delete, deletecollection, or an HTTP method in lower case for paths that are no resource. */
+  readonly verb: string;
+  readonly isResource: boolean;
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** The path, for what is no resource. */
+  readonly path: string;
+}
+
+export type Decision = { readonly allowed: true; readonly reason: string } | { readonly allowed: false; readonly reason: string };
+
+/** Decides from what is in memory: it is on the path of every request, so it is never a promise. */
+export interface Authorizer {
+  authorize(attributes: Attributes): Decision;
+}

@@ -1,0 +1,78 @@
+import type { FieldPath } from './path.ts';
+
+export type FieldErrorType =
+  | 'FieldValueNotFound'
+  | 'FieldValueRequired'
+  | 'FieldValueDuplicate'
+  | 'FieldValueInvalid'
+  | 'FieldValueNotSupported'
+  | 'FieldValueForbidden'
+  | 'FieldValueTooLong'
+  | 'FieldValueTooMany'
+  | 'FieldValueTypeInvalid'
+  | 'InternalError';
+
+const titles: Record<FieldErrorType, string> = {
+  FieldValueNotFound: 'Not found',
+  FieldValueRequired: 'Required value',
+  FieldValueDuplicate: 'Duplicate value',
+  FieldValueInvalid: 'Invalid value',
+  FieldValueNotSupported: 'Unsupported value',
+  FieldValueForbidden: 'Forbidden',
+  FieldValueTooLong: 'Too long',
+  FieldValueTooMany: 'Too many',
+  FieldValueTypeInvalid: 'Invalid value',
+  InternalError: 'Internal error',
+};
+
+/** Types whose message leaves the offending value out. */
+const withoutValue = new Set<FieldErrorType>(['FieldValueRequired', 'FieldValueForbidden', 'FieldValueTooLong', 'InternalError']);
+
+const omitted = Symbol('omitted');
+
+/** One thing wrong with one field. The functions below make them; `body` is Kubernetes' wording. */
+export interface FieldError {
+  readonly type: FieldErrorType;
+  readonly field: string;
+  readonly body: string;
+}
+
+function make(type: FieldErrorType, at: FieldPath, value: unknown, detail: string): FieldError {
+  let body = titles[type];
+  if (!withoutValue.has(type) && value !== omitted) body += `: ${printValue(value)}`;
+  if (detail !== '') body += `: ${detail}`;
+  return { type, field: at.toString(), body };
+}
+
+function printValue(value: unknown): string {
+  if (typeof value === 'string') return quote(value);
+  if (value === undefined || value === null) return 'null';
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+/** A string quoted as Go's %q does for what appears in messages. */
+export function quote(text: string): string {
+  return JSON.stringify(text)
+    .replace(/\\u00([01][0-9a-f])/g, '\\x$1')
+    .replace(/\\b/g, '\\b');
+}
+
+export const invalid = (at: FieldPath, value: unknown, detail: string): FieldError => make('FieldValueInvalid', at, value, detail);
+export const typeInvalid = (at: FieldPath, value: unknown, detail: string): FieldError => make('FieldValueTypeInvalid', at, value, detail);
+export const required = (at: FieldPath, detail = ''): FieldError => make('FieldValueRequired', at, omitted, detail);
+export const duplicate = (at: FieldPath, value: unknown): FieldError => make('FieldValueDuplicate', at, value, '');
+export const notFound = (at: FieldPath, value: unknown): FieldError => make('FieldValueNotFound', at, value, '');
+export const forbidden = (at: FieldPath, detail: string): FieldError => make('FieldValueForbidden', at, omitted, detail);
+export const internal = (at: FieldPath, detail: string): FieldError => make('InternalError', at, omitted, detail);
+
+export function notSupported(at: FieldPath, value: unknown, supported: readonly string[]): FieldError {
+  return make('FieldValueNotSupported', at, value, supported.length === 0 ? '' : `supported values: ${supported.map(quote).join(', ')}`);
+}
+
+export function tooLong(at: FieldPath, maxLength: number): FieldError {
+  return make('FieldValueTooLong', at, omitted, `may not be more than ${maxLength} ${maxLength === 1 ? 'byte' : 'bytes'}`);
+}
+
+export function tooMany(at: FieldPath, actual: number, max: number): FieldError {
+  return make('FieldValueTooMany', at, actual, `must have at most ${max} ${max === 1 ? 'item' : 'items'}`);
+}

@@ -1,0 +1,148 @@
+/**
+ * The revisioned key-value store that everything else stands on. A driver keeps one decimal revision counter that every write raises and that is
+ * never reused; an event is delivered to a watcher once, in order of revision, with nothing left out.
+ *
+ * Values are text: one JSON document each. A driver never looks inside.
+ */
+export interface Store extends AsyncDisposable {
+  /** The newest revision that any completed write anywhere has made. Linearizable; concurrent callers may share one round trip. */
+  currentRevision(): Promise<number>;
+
+  /** The newest value of one key. Linearizable. */
+  get(key: string): Promise<Entry | undefined>;
+
+  /** Keys from `start` (included) to `end` (excluded), in the byte order of their UTF-8, at one revision. */
+  list(range: Range, options?: ListOptions): Promise<Page>;
+
+  /** Resolves when the write is durable, with its revision. Rejects with `StoreError` `exists` when the key is there. */
+  create(key: string, value: string): Promise<number>;
+
+  /** Replaces the value if the key is still at `revision`. Rejects with `conflict` (or `missing`), carrying what is there now. */
+  update(key: string, value: string, revision: number): Promise<number>;
+
+  /** Deletes the key if it is still at `revision`; resolves with the revision of the deletion. */
+  delete(key: string, revision: number): Promise<number>;
+
+  /**
+   * Events with a revision above `after`, first from history, then as they are committed. Batches arrive in order; a batch never splits a revision.
+   * The handler is called synchronously from the commit: it must not block, and what it throws ends the watch.
+   */
+  watch(range: Range, after: number, handler: WatchHandler): Watch;
+
+  /** Forgets history up to and including `revision`: lists and watches below it then fail with `compacted`. Current values stay. */
+  compact(revision: number): Promise<void>;
+
+  /** The revision up to which history is forgotten; 0 when none is. */
+  compactedRevision(): Promise<number>;
+
+  /** Writes a consistent copy to a file that `restoreSnapshot` of the same driver reads. */
+  snapshot(file: string): Promise<SnapshotInfo>;
+
+  /** Why writes fail now (disk full, corrupt file, engine out of reach), or undefined when all is well. */
+  readonly failure: StoreError | undefined;
+}
+
+export interface Range {
+  readonly start: string;
+  readonly end: string;
+}
+
+export interface Entry {
+  readonly key: string;
+  readonly value: string;
+  /** The revision of the write that made this value. */
+  readonly revision: number;
+  /** The revision at which the key came to be. */
+  readonly createRevision: number;
+}
+
+export interface ListOptions {
+  /** List as of this revision; the newest when absent. */
+  readonly revision?: number;
+  readonly limit?: number;
+}
+
+export interface Page {
+  /** The revision that the page shows. */
+  readonly revision: number;
+  readonly entries: Entry[];
+  /** How many keys of the range follow the last entry. */
+  readonly remaining: number;
+}
+
+export type StoreEvent =
+  | {
+      readonly type: 'put';
+      readonly revision: number;
+      readonly key: string;
+      readonly value: string;
+      readonly createRevision: number;
+      readonly previous: Entry | undefined;
+    }
+  | { readonly type: 'delete'; readonly revision: number; readonly key: string; readonly previous: Entry };
+
+export interface WatchHandler {
+  events(batch: readonly StoreEvent[]): void;
+  /** No event at or below this revision will come any more. Called after `events` and when the store learns of it otherwise. */
+  progress?(revision: number): void;
+  /** The watch ended and will deliver nothing more: `compacted`, `closed`, or a fault. Not called after `Watch.close`. */
+  failed(error: StoreError): void;
+}
+
+export interface Watch {
+  close(): void;
+  /** Asks the engine how far it is; the answer comes as `progress`. A driver that always knows calls it back at once. */
+  requestProgress(): void;
+}
+
+export interface SnapshotInfo {
+  readonly revision: number;
+  readonly keys: number;
+  readonly bytes: number;
+}
+
+/** Every key that begins with `prefix`. */
+export function prefixRange(prefix: string): Range {
+  const last = prefix.length - 1;
+  return { start: prefix, end: prefix.slice(0, last) + String.fromCharCode(prefix.charCodeAt(last) + 1) };
+}
+
+export type StoreErrorCode =
+  /** create: the key is there. */
+  | 'exists'
+  /** update, delete: the key is not there. */
+  | 'missing'
+  /** update, delete: the key is at another revision. */
+  | 'conflict'
+  /** list, watch: the revision is older than what is kept. */
+  | 'compacted'
+  /** list, watch: the revision has not been made yet. */
+  | 'future'
+  /** The disk is full or the file cannot be written: nothing was changed, reads go on. */
+  | 'readonly'
+  /** The file is damaged: nothing was changed. */
+  | 'corrupt'
+  /** The engine cannot be reached; a write may or may not have happened. */
+  | 'unavailable'
+  /** Another process holds the store. */
+  | 'locked'
+  /** The value or the key is larger than the engine takes. */
+  | 'toolarge'
+  /** The store was closed. */
+  | 'closed';
+
+export class StoreError extends Error {
+  readonly code: StoreErrorCode;
+  /** For exists and conflict: what is there now, when the driver knows. */
+  readonly current: Entry | undefined;
+  /** For compacted: the oldest revision that is still kept. */
+  readonly compactedRevision: number | undefined;
+
+  constructor(code: StoreErrorCode, message: string, more: { current?: Entry; compactedRevision?: number; cause?: unknown } = {}) {
+    super(message, more.cause === undefined ? undefined : { cause: more.cause });
+    this.name = 'StoreError';
+    this.code = code;
+    this.current = more.current;
+    this.compactedRevision = more.compactedRevision;
+  }
+}

@@ -1,0 +1,11 @@
+//go:build tools
+
+// Package tools pins the version of the Kubernetes programs that the tests, the load tool and the conformance run use.
+package tools
+
+import (
+	_ "k8s.io/kubernetes/cmd/kube-apiserver"
+	_ "k8s.io/kubernetes/cmd/kube-controller-manager"
+	_ "k8s.io/kubernetes/cmd/kubectl"
+	_ "k8s.io/kubernetes/test/e2e"
+)
