@@ -1,0 +1,117 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { Child } from './child.ts';
+import { type EtcdCluster, startEtcd } from './etcd.ts';
+import { answersReady, type RunningApiServer } from './kube-apiserver.ts';
+import { readConnection } from './kubeconfig.ts';
+import { freePort, temporaryDirectory } from './temporary.ts';
+
+export type StoreDriver = 'sqlite' | 'etcd';
+
+export interface CapstanOptions {
+  readonly store: StoreDriver;
+  /** For `etcd`: the cluster to stand on; it stays when the server goes. Its own when absent. */
+  readonly etcd?: EtcdCluster;
+  readonly args?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+export const capstanProgram = resolve(import.meta.dirname, '../../../apps/cli/src/main.ts');
+
+/** The real `capstan apiserver` process. It can be killed and started again on the same data and port. */
+export class RunningCapstan implements RunningApiServer {
+  readonly kubeconfig: string;
+  readonly dataDirectory: string;
+  readonly url: string;
+  readonly #command: readonly string[];
+  readonly #options: CapstanOptions;
+  readonly #storePids: () => readonly number[];
+  readonly #owned: AsyncDisposableStack;
+  #child: Child;
+
+  private constructor(parts: {
+    dataDirectory: string;
+    url: string;
+    command: readonly string[];
+    options: CapstanOptions;
+    storePids: () => readonly number[];
+    owned: AsyncDisposableStack;
+  }) {
+    this.dataDirectory = parts.dataDirectory;
+    this.kubeconfig = resolve(parts.dataDirectory, 'admin.kubeconfig');
+    this.url = parts.url;
+    this.#command = parts.command;
+    this.#options = parts.options;
+    this.#storePids = parts.storePids;
+    this.#owned = parts.owned;
+    this.#child = this.#spawn();
+  }
+
+  static async start(options: CapstanOptions): Promise<RunningCapstan> {
+    await using stack = new AsyncDisposableStack();
+    const directory = stack.use(temporaryDirectory('apiserver'));
+    const port = await freePort();
+    const dataDirectory = directory.join('data');
+    const command = [process.execPath, capstanProgram, 'apiserver', '--data-dir', dataDirectory, '--port', String(port)];
+    let storePids: () => readonly number[] = () => [];
+    if (options.store === 'etcd') {
+      const etcd = options.etcd ?? stack.use(await startEtcd());
+      command.push('--etcd-endpoints', etcd.endpoints.join(','));
+      storePids = () => etcd.pids;
+    }
+    command.push(...(options.args ?? []));
+    const running = new RunningCapstan({
+      dataDirectory,
+      url: `https://127.0.0.1:${port}`,
+      command,
+      options,
+      storePids,
+      owned: stack.move(),
+    });
+    try {
+      await running.ready();
+    } catch (error) {
+      await running[Symbol.asyncDispose]();
+      throw error;
+    }
+    return running;
+  }
+
+  get pids(): readonly number[] {
+    return [this.#child.pid, ...this.#storePids()];
+  }
+
+  get child(): Child {
+    return this.#child;
+  }
+
+  /** kill -9, as a power cut would end the process. */
+  kill(): Promise<void> {
+    return this.#child.kill();
+  }
+
+  /** Starts again on the same data and the same port; resolves when ready. */
+  async restart(): Promise<void> {
+    await this.#child.stop();
+    this.#child = this.#spawn();
+    await this.ready();
+  }
+
+  async ready(): Promise<void> {
+    await this.#child.waitUntil('ready', () => existsSync(this.kubeconfig) && answersReady(readConnection(this.kubeconfig)));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#child.stop();
+    await this.#owned.disposeAsync();
+  }
+
+  #spawn(): Child {
+    const { environment } = this.#options;
+    return new Child('capstan apiserver', this.#command, environment === undefined ? {} : { environment });
+  }
+}
+
+export function startCapstan(options: CapstanOptions): Promise<RunningCapstan> {
+  return RunningCapstan.start(options);
+}

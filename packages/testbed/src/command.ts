@@ -1,0 +1,53 @@
+import { spawn } from 'node:child_process';
+
+export interface CommandOptions {
+  readonly directory?: string;
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly input?: string;
+  /** The command is killed after this many milliseconds. Two minutes unless told. */
+  readonly timeout?: number;
+  /** Called with each piece of standard error as it comes. */
+  readonly onError?: (text: string) => void;
+}
+
+export interface CommandResult {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a program to its end. Never rejects for an exit code: a program that cannot be started, or is killed, has code -1 and says why in `stderr`. */
+export function run(command: string, args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, {
+      cwd: options.directory,
+      env: { ...process.env, ...options.environment },
+      stdio: ['pipe', 'pipe', 'pipe'],
+      timeout: options.timeout ?? 120_000,
+      killSignal: 'SIGKILL',
+    });
+    let stdout = '';
+    let stderr = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      stdout += text;
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text;
+      options.onError?.(text);
+    });
+    child.stdin.on('error', () => {});
+    child.stdin.end(options.input ?? '');
+    child.on('error', (error) => resolve({ code: -1, stdout, stderr: `${stderr}${error.message}` }));
+    child.on('close', (code, signal) => {
+      resolve({ code: code ?? -1, stdout, stderr: signal === null ? stderr : `${stderr}\nkilled by ${signal}` });
+    });
+  });
+}
+
+/** Runs a program and gives its standard output; rejects with all that it said when it fails. */
+export async function output(command: string, args: readonly string[], options: CommandOptions = {}): Promise<string> {
+  const result = await run(command, args, options);
+  if (result.code !== 0)
+    throw new Error(`${command} ${args.join(' ')} exited with ${result.code}: ${result.stderr.trim() || result.stdout.trim()}`);
+  return result.stdout;
+}

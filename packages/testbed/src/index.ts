@@ -1,0 +1,10 @@
+export { type CapstanOptions, capstanProgram, type RunningCapstan, type StoreDriver, startCapstan } from './capstan.ts';
+export { type KeyPair, TestAuthority } from './certificates.ts';
+export { Child, type ExitStatus } from './child.ts';
+export { type CommandOptions, type CommandResult, output, run } from './command.ts';
+export { type EtcdCluster, type EtcdOptions, startEtcd } from './etcd.ts';
+export { answersReady, type KubeApiserverOptions, type RunningApiServer, startKubeApiserver } from './kube-apiserver.ts';
+export { type Connection, kubeconfigText, readConnection } from './kubeconfig.ts';
+export { freePort, type TemporaryDirectory, temporaryDirectory } from './temporary.ts';
+export type { ToolName } from './tools/catalogue.ts';
+export { requireTool, type Tool, tool } from './tools/tool.ts';

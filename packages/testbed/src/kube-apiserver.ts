@@ -1,0 +1,91 @@
+import { writeFileSync } from 'node:fs';
+import { request } from 'node:https';
+import { TestAuthority, writeSigningKey } from './certificates.ts';
+import { Child } from './child.ts';
+import { type EtcdCluster, startEtcd } from './etcd.ts';
+import { type Connection, kubeconfigText, readConnection } from './kubeconfig.ts';
+import { freePort, temporaryDirectory } from './temporary.ts';
+import { requireTool } from './tools/tool.ts';
+
+/** A server under test, ours or not. */
+export interface RunningApiServer extends AsyncDisposable {
+  readonly kubeconfig: string;
+  readonly url: string;
+  /** The processes whose memory counts: the server and its store. */
+  readonly pids: readonly number[];
+}
+
+export interface KubeApiserverOptions {
+  /** An etcd to stand on; it stays when the server goes. Its own when absent. */
+  readonly etcd?: EtcdCluster;
+  readonly args?: readonly string[];
+}
+
+/** A real kube-apiserver on a real etcd, with a kubeconfig of an administrator. */
+export async function startKubeApiserver(options: KubeApiserverOptions = {}): Promise<RunningApiServer> {
+  const program = await requireTool('kube-apiserver');
+  await using stack = new AsyncDisposableStack();
+  const directory = stack.use(temporaryDirectory('kube-apiserver'));
+  const etcd = options.etcd ?? stack.use(await startEtcd());
+  const port = await freePort();
+  const url = `https://127.0.0.1:${port}`;
+  const authority = await TestAuthority.create(directory.path);
+  const server = await authority.issue('/CN=kube-apiserver', ['127.0.0.1', '10.96.0.1']);
+  const admin = await authority.issue('/O=system:masters/CN=admin');
+  await writeSigningKey(directory.path, 'accounts.key');
+  const files = {
+    'server.crt': server.certificate,
+    'server.key': server.key,
+    kubeconfig: kubeconfigText({ server: url, authority: authority.certificate, ...admin }),
+  };
+  for (const [name, text] of Object.entries(files)) writeFileSync(directory.join(name), text, { mode: 0o600 });
+  const child = stack.use(
+    new Child('kube-apiserver', [
+      ...[program, `--etcd-servers=${etcd.endpoints.join(',')}`, `--secure-port=${port}`, '--bind-address=127.0.0.1'],
+      ...[`--client-ca-file=${directory.join('ca.crt')}`, `--tls-cert-file=${directory.join('server.crt')}`],
+      ...[`--tls-private-key-file=${directory.join('server.key')}`, '--service-account-issuer=https://kubernetes.default.svc'],
+      ...[
+        `--service-account-key-file=${directory.join('accounts.key')}`,
+        `--service-account-signing-key-file=${directory.join('accounts.key')}`,
+      ],
+      ...['--authorization-mode=RBAC', '--service-cluster-ip-range=10.96.0.0/16', '--allow-privileged=true'],
+      ...['--disable-admission-plugins=ServiceAccount', ...(options.args ?? [])],
+    ]),
+  );
+  const kubeconfig = directory.join('kubeconfig');
+  const connection = readConnection(kubeconfig);
+  await child.waitUntil('ready', () => answersReady(connection));
+  const owned = stack.move();
+  return {
+    kubeconfig,
+    url,
+    pids: [child.pid, ...etcd.pids],
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** Whether /readyz answers 200 now. */
+export function answersReady(connection: Connection): Promise<boolean> {
+  return new Promise((resolve) => {
+    const asked = request(
+      {
+        host: connection.host,
+        port: connection.port,
+        path: '/readyz',
+        ca: connection.ca,
+        cert: connection.certificate,
+        key: connection.key,
+        rejectUnauthorized: connection.ca !== undefined,
+        agent: false,
+        timeout: 5_000,
+      },
+      (answer) => {
+        answer.resume();
+        resolve(answer.statusCode === 200);
+      },
+    );
+    asked.on('error', () => resolve(false));
+    asked.on('timeout', () => asked.destroy());
+    asked.end();
+  });
+}

@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs';
+import { load } from 'js-yaml';
+
+/** What a client needs to reach one server, read from a kubeconfig's current context. */
+export interface Connection {
+  readonly host: string;
+  readonly port: number;
+  readonly ca: Buffer | undefined;
+  readonly certificate: Buffer | undefined;
+  readonly key: Buffer | undefined;
+  readonly token: string | undefined;
+}
+
+export interface KubeconfigParts {
+  readonly server: string;
+  readonly certificate: string;
+  readonly key: string;
+  /** Absent: the server's certificate is not checked. */
+  readonly authority?: string;
+}
+
+export function kubeconfigText({ server, certificate, key, authority }: KubeconfigParts): string {
+  const base64 = (text: string): string => Buffer.from(text).toString('base64');
+  const trust = authority === undefined ? { 'insecure-skip-tls-verify': true } : { 'certificate-authority-data': base64(authority) };
+  // JSON is YAML, and quotes nothing wrongly.
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'test', cluster: { server, ...trust } }],
+    users: [{ name: 'admin', user: { 'client-certificate-data': base64(certificate), 'client-key-data': base64(key) } }],
+    contexts: [{ name: 'test', context: { cluster: 'test', user: 'admin' } }],
+    'current-context': 'test',
+  });
+}
+
+type Fields = Readonly<Record<string, string | undefined>>;
+type Entries<Key extends string> = readonly ({ readonly name: string } & { readonly [K in Key]: Fields })[];
+
+interface Kubeconfig {
+  readonly clusters: Entries<'cluster'>;
+  readonly users: Entries<'user'>;
+  readonly contexts: Entries<'context'>;
+  readonly 'current-context': string;
+}
+
+export function readConnection(file: string): Connection {
+  const config = load(readFileSync(file, 'utf8')) as Kubeconfig;
+  const context = named(config.contexts, config['current-context'], file).context;
+  const { cluster } = named(config.clusters, context['cluster'], file);
+  const { user } = named(config.users, context['user'], file);
+  const url = new URL(cluster['server'] ?? '');
+  return {
+    host: url.hostname,
+    port: Number(url.port || 443),
+    ca: material(cluster, 'certificate-authority'),
+    certificate: material(user, 'client-certificate'),
+    key: material(user, 'client-key'),
+    token: user['token'],
+  };
+}
+
+function named<Item extends { readonly name: string }>(items: readonly Item[], name: string | undefined, file: string): Item {
+  const item = items.find((candidate) => candidate.name === name);
+  if (item === undefined) throw new Error(`${file}: expected an entry named ${name}, found ${items.map((other) => other.name).join(', ')}`);
+  return item;
+}
+
+function material(fields: Fields, name: string): Buffer | undefined {
+  const data = fields[`${name}-data`];
+  if (data !== undefined) return Buffer.from(data, 'base64');
+  const path = fields[name];
+  return path === undefined ? undefined : readFileSync(path);
+}

@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+export type ToolName = 'kubectl' | 'helm' | 'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'e2e.test' | 'clientgo-probe';
+
+export interface ToolDescription {
+  readonly name: ToolName;
+  /** The version that is built when none is found. */
+  readonly version: string;
+  /** A copy on PATH is taken when it says at least this; absent: PATH is not looked at. */
+  readonly onPath?: { readonly atLeast: string; readonly below?: string; readonly versionArgs: readonly string[] };
+  /** The Debian package that has it, and where. */
+  readonly debian?: { readonly package: string; readonly file: string };
+  readonly go: GoBuild;
+}
+
+export interface GoBuild {
+  /** Folder below `tools/` with the go.mod that pins everything. */
+  readonly module: string;
+  readonly package: string;
+  readonly linkerFlags: string;
+  /** `go test -c` instead of `go build`. */
+  readonly test?: true;
+}
+
+export const modulesDirectory = resolve(import.meta.dirname, '../../tools');
+
+const kubernetesVersion = 'v1.34.1';
+const kubernetesFlags = [
+  '-s -w',
+  ...['k8s.io/component-base/version', 'k8s.io/client-go/pkg/version'].flatMap((path) => [
+    `-X ${path}.gitVersion=${kubernetesVersion}`,
+    `-X ${path}.gitMajor=1`,
+    `-X ${path}.gitMinor=34`,
+  ]),
+].join(' ');
+
+function kubernetes(name: ToolName): ToolDescription {
+  return {
+    name,
+    version: kubernetesVersion,
+    go: { module: 'kubernetes', package: `k8s.io/kubernetes/cmd/${name}`, linkerFlags: kubernetesFlags },
+  };
+}
+
+const described: readonly ToolDescription[] = [
+  {
+    ...kubernetes('kubectl'),
+    onPath: { atLeast: '1.32.0', versionArgs: ['version', '--client'] },
+    debian: { package: 'kubernetes-client', file: 'usr/bin/kubectl' },
+  },
+  kubernetes('kube-apiserver'),
+  kubernetes('kube-controller-manager'),
+  {
+    ...kubernetes('e2e.test'),
+    go: { module: 'kubernetes', package: 'k8s.io/kubernetes/test/e2e', linkerFlags: kubernetesFlags, test: true },
+  },
+  {
+    name: 'helm',
+    version: 'v3.22.0',
+    onPath: { atLeast: '3.0.0', below: '4.0.0', versionArgs: ['version', '--short'] },
+    go: { module: 'helm', package: 'helm.sh/helm/v3/cmd/helm', linkerFlags: '-s -w -X helm.sh/helm/v3/internal/version.version=v3.22.0' },
+  },
+  {
+    name: 'etcd',
+    version: 'v3.5.35',
+    onPath: { atLeast: '3.5.0', versionArgs: ['--version'] },
+    debian: { package: 'etcd-server', file: 'usr/bin/etcd' },
+    go: { module: 'etcd', package: '.', linkerFlags: '-s -w' },
+  },
+  { name: 'clientgo-probe', version: contentVersion('clientgo'), go: { module: 'clientgo', package: '.', linkerFlags: '-s -w' } },
+];
+
+const byName = new Map(described.map((description) => [description.name, description]));
+
+export function describeTool(name: ToolName): ToolDescription {
+  const description = byName.get(name);
+  if (description === undefined) throw new Error(`no tool ${name}; expected one of ${[...byName.keys()].join(', ')}`);
+  return description;
+}
+
+/** Our own programs have no release: their version is a hash of what they are built from, so that a change is built anew. */
+function contentVersion(module: string): string {
+  const directory = join(modulesDirectory, module);
+  const hash = createHash('sha256');
+  for (const file of readdirSync(directory).sort()) hash.update(file).update(readFileSync(join(directory, file)));
+  return hash.digest('hex').slice(0, 12);
+}

@@ -1,0 +1,57 @@
+import { chmodSync, copyFileSync, existsSync, mkdirSync, renameSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { output, run } from '../command.ts';
+import { temporaryDirectory } from '../temporary.ts';
+import { modulesDirectory, type ToolDescription } from './catalogue.ts';
+import { findVersion, versionFits } from './version.ts';
+
+export function cachedPath(tool: ToolDescription): string {
+  const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
+  return join(cache, 'capstan', 'tools', `${tool.name}-${tool.version}`);
+}
+
+/** Puts the program into the cache from Debian's packages. Says why it could not, or undefined when it is there. */
+export async function fromDebian(tool: ToolDescription): Promise<string | undefined> {
+  const { debian, onPath } = tool;
+  if (debian === undefined || onPath === undefined) return 'Debian has no package of it';
+  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return 'Debian packages can be had only by root on Debian';
+  const policy = await run('apt-cache', ['policy', debian.package]);
+  const candidate = findVersion(/Candidate:\s*(\S+)/.exec(policy.stdout)?.[1] ?? '');
+  if (!versionFits(candidate, onPath))
+    return `Debian's ${debian.package} is ${candidate ?? 'absent'}, at least ${onPath.atLeast} is needed`;
+  using directory = temporaryDirectory('debian');
+  // Unpacked, not installed: an installed package would start a service and outlive the tests.
+  await output('apt-get', ['download', debian.package], { directory: directory.path });
+  await output('sh', ['-c', 'dpkg-deb -x *.deb .'], { directory: directory.path });
+  place(directory.join(debian.file), cachedPath(tool));
+  return undefined;
+}
+
+/** Builds the program from its pinned Go module into the cache. Says why it could not, or undefined when it is there. */
+export async function fromSource(tool: ToolDescription): Promise<string | undefined> {
+  if ((await run('go', ['version'])).code !== 0) return 'no Go toolchain to build it with';
+  const target = cachedPath(tool);
+  const temporary = `${target}.${process.pid}`;
+  const { module, package: path, linkerFlags, test } = tool.go;
+  const verb = test ? ['test', '-c'] : ['build'];
+  const started = Date.now();
+  process.stderr.write(`building ${tool.name} ${tool.version} (once; kept in ${dirname(target)})\n`);
+  const built = await run('go', [...verb, '-trimpath', '-ldflags', linkerFlags, '-o', temporary, path], {
+    directory: join(modulesDirectory, module),
+    environment: { CGO_ENABLED: '0', GOFLAGS: '-mod=readonly' },
+    timeout: 30 * 60_000,
+  });
+  if (built.code !== 0) return `go build failed: ${built.stderr.trim().split('\n').slice(-3).join(' ')}`;
+  renameSync(temporary, target);
+  process.stderr.write(`built ${tool.name} in ${Math.round((Date.now() - started) / 1000)} s\n`);
+  return undefined;
+}
+
+function place(from: string, target: string): void {
+  const temporary = `${target}.${process.pid}`;
+  mkdirSync(dirname(target), { recursive: true });
+  copyFileSync(from, temporary);
+  chmodSync(temporary, 0o755);
+  renameSync(temporary, target);
+}

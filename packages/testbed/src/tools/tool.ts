@@ -1,0 +1,59 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+import { run } from '../command.ts';
+import { describeTool, type ToolDescription, type ToolName } from './catalogue.ts';
+import { withLock } from './lock.ts';
+import { cachedPath, fromDebian, fromSource } from './make.ts';
+import { findVersion, versionFits } from './version.ts';
+
+export type Tool = { readonly path: string } | { readonly missing: string };
+
+const asked = new Map<ToolName, Promise<Tool>>();
+
+/** Where a real program is: on PATH if new enough, else in our cache, else from Debian, else built from its pinned source. Asked once a process. */
+export function tool(name: ToolName): Promise<Tool> {
+  let answer = asked.get(name);
+  if (answer === undefined) {
+    answer = find(describeTool(name)).catch((error: unknown) => ({ missing: `${name}: ${String(error)}` }));
+    asked.set(name, answer);
+  }
+  return answer;
+}
+
+/** The path of a program that the caller cannot do without. */
+export async function requireTool(name: ToolName): Promise<string> {
+  const found = await tool(name);
+  if ('missing' in found) throw new Error(found.missing);
+  return found.path;
+}
+
+async function find(description: ToolDescription): Promise<Tool> {
+  const cached = cachedPath(description);
+  const { path, reason } = await onPath(description);
+  if (path !== undefined) return { path };
+  if (existsSync(cached)) return { path: cached };
+  mkdirSync(dirname(cached), { recursive: true });
+  return withLock(`${cached}.lock`, async () => {
+    if (existsSync(cached)) return { path: cached };
+    const reasons = [reason];
+    for (const make of [fromDebian, fromSource]) {
+      const failure = await make(description).catch((error: unknown) => String(error));
+      if (failure === undefined) return { path: cached };
+      reasons.push(failure);
+    }
+    return { missing: `${description.name} is not available: ${reasons.join('; ')}` };
+  });
+}
+
+async function onPath({ name, onPath: wanted }: ToolDescription): Promise<{ path?: string; reason: string }> {
+  if (wanted === undefined) return { reason: 'never taken from PATH' };
+  const path = (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .map((directory) => join(directory, name))
+    .find((file) => existsSync(file));
+  if (path === undefined) return { reason: 'not on PATH' };
+  const said = await run(path, wanted.versionArgs, { timeout: 20_000 });
+  const version = findVersion(said.stdout);
+  if (versionFits(version, wanted)) return { path, reason: '' };
+  return { reason: `${path} is ${version ?? 'of unknown version'}, at least ${wanted.atLeast} is needed` };
+}
