@@ -23,6 +23,8 @@ export type Scalar =
 export interface ScalarType {
   readonly kind: 'scalar';
   readonly scalar: Scalar;
+  /** How Go calls the type, where it has a name of its own: messages about wrong types say it. */
+  readonly goName?: string;
 }
 
 export interface ObjectType {
@@ -44,6 +46,11 @@ export interface Field {
   readonly default?: Json;
   readonly patch?: PatchRule;
   readonly proto?: ProtoField;
+  /**
+   * What Kubernetes makes of Go's zero value. `dropped`: an empty value is the same as none and never printed. `printed`: when absent the zero
+   * value is printed (`""`, `0`, `false`, `{}`). `null`: when absent null is printed. Not set: a value is kept as given, and absence too.
+   */
+  readonly empty?: 'dropped' | 'printed' | 'null';
 }
 
 export interface PatchRule {
@@ -54,14 +61,15 @@ export interface PatchRule {
 
 export interface ProtoField {
   readonly number: number;
-  /** The message's fields stand in the parent's JSON: Go embeds the struct, protobuf does not. */
-  readonly inline?: boolean;
+  /** The embedded messages in which the field stands, outermost first: Go's JSON puts their fields into the parent, protobuf does not. */
+  readonly inline?: readonly number[];
 }
 
 export interface MapType {
   readonly kind: 'map';
   readonly values: Type;
   readonly atomic: boolean;
+  readonly goName?: string;
 }
 
 export interface ListType {
@@ -70,10 +78,19 @@ export interface ListType {
   readonly listType: 'atomic' | 'set' | 'map';
   /** For `map`: the fields that identify an item, in the order of the schema. */
   readonly keys: readonly string[];
+  readonly goName?: string;
+  /** Protobuf puts the list into a message of its own, as field 1. */
+  readonly wrapped?: boolean;
 }
 
 /** Any JSON. Apply owns it as one value, or, when deduced, looks inside maps and takes lists as one value. */
 export interface AnyType {
   readonly kind: 'any';
   readonly deduced: boolean;
+  readonly form?: AnyForm;
+  /** What an object is read as, where the form says that it is a JSON schema. */
+  readonly schema?: ObjectType;
 }
+
+/** `raw`: kept as it came, protobuf carries the JSON text. The others are JSONSchemaProps or something simpler. */
+export type AnyForm = 'raw' | 'schemaOrBool' | 'schemaOrArray' | 'schemaOrStringArray';

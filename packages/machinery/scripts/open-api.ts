@@ -1,0 +1,38 @@
+/** The parts of an OpenAPI v3 schema of kube-apiserver that we take over. */
+export interface OpenApiProperty {
+  readonly default?: unknown;
+  readonly items?: OpenApiProperty;
+  readonly additionalProperties?: OpenApiProperty;
+  readonly 'x-kubernetes-list-type'?: string;
+  readonly 'x-kubernetes-list-map-keys'?: readonly string[];
+  readonly 'x-kubernetes-map-type'?: string;
+  readonly 'x-kubernetes-patch-strategy'?: string;
+  readonly 'x-kubernetes-patch-merge-key'?: string;
+}
+
+export interface GroupVersionKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
+export interface OpenApiSchema {
+  readonly properties?: Readonly<Record<string, OpenApiProperty>>;
+  readonly required?: readonly string[];
+  readonly 'x-kubernetes-map-type'?: string;
+  readonly 'x-kubernetes-group-version-kind'?: readonly GroupVersionKind[];
+}
+
+export type OpenApiSchemas = ReadonlyMap<string, OpenApiSchema>;
+
+/** All schemas of all groups and versions that the server has. */
+export async function fetchSchemas(get: (path: string) => Promise<unknown>): Promise<OpenApiSchemas> {
+  const index = (await get('/openapi/v3')) as { paths: Record<string, { serverRelativeURL: string }> };
+  const schemas = new Map<string, OpenApiSchema>();
+  for (const [path, { serverRelativeURL }] of Object.entries(index.paths)) {
+    if (!/^(api\/[^/]+|apis\/[^/]+\/[^/]+)$/.test(path)) continue;
+    const document = (await get(serverRelativeURL)) as { components: { schemas: Record<string, OpenApiSchema> } };
+    for (const [name, schema] of Object.entries(document.components.schemas)) schemas.set(name, schema);
+  }
+  return schemas;
+}

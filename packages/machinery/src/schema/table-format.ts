@@ -1,0 +1,83 @@
+import type { Json } from '../json.ts';
+import type { Scalar } from './type.ts';
+
+/** The form of the generated files. It is read at every start, so it is short before it is pretty. */
+export interface TypesFile {
+  readonly names: readonly string[];
+  readonly goNames: readonly string[];
+  readonly types: readonly TypeRow[];
+}
+
+/** 1 when apply treats the object as one value, then the fields. */
+export type TypeRow = readonly [number, ...FieldRow[]];
+
+/** JSON name, type, flags, protobuf number (0: none; a list: those of the embedded messages around it and its own), default or null, merge key. */
+export type FieldRow = [string, TypeCode, number, number | readonly number[], Json?, string?];
+
+/**
+ * From 0: a scalar. From 100: the object at that index. Below 0: any JSON, in the order of `anyForms`. `l`: list of items, list type, keys.
+ * `m`: map of values, atomic. `g`: an object that is not atomic here although its type is. `n`: a type that has a name in Go: the type, the name, whether protobuf wraps it into a message.
+ */
+export type TypeCode =
+  | number
+  | readonly ['l', TypeCode, number, ...string[]]
+  | readonly ['m', TypeCode, number]
+  | readonly ['g', number]
+  | readonly ['n', TypeCode, number, number];
+
+export const scalars: readonly Scalar[] = [
+  'string',
+  'bytes',
+  'bool',
+  'int32',
+  'int64',
+  'double',
+  'time',
+  'microTime',
+  'duration',
+  'quantity',
+  'intOrString',
+];
+
+export const fieldFlags = { required: 1, dropped: 2, printed: 4, null: 8, merge: 16, retainKeys: 32 } as const;
+
+export interface ResourcesFile {
+  readonly groups: readonly GroupInfo[];
+  readonly resources: readonly ResourceInfo[];
+}
+
+/** A group in the order in which discovery lists it. */
+export interface GroupInfo {
+  readonly name: string;
+  /** Newest first. */
+  readonly versions: readonly string[];
+  readonly preferredVersion: string;
+}
+
+/** A resource as discovery shows it, and the schema of its kind. */
+export interface ResourceInfo {
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly singular: string;
+  readonly kind: string;
+  /** Absent for what can only be created, such as reviews. */
+  readonly listKind?: string;
+  readonly typeName: string;
+  readonly namespaced: boolean;
+  readonly verbs: readonly string[];
+  readonly shortNames?: readonly string[];
+  readonly categories?: readonly string[];
+  readonly storageVersionHash?: string;
+  readonly subresources: readonly SubresourceInfo[];
+}
+
+export interface SubresourceInfo {
+  readonly name: string;
+  /** Of the kind that the subresource takes and gives, which may be of another group (`Scale`). */
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly verbs: readonly string[];
+  readonly typeName?: string;
+}
