@@ -2,8 +2,44 @@ export type { FieldError, FieldErrorType } from './field/error.ts';
 export * as fieldError from './field/error.ts';
 export { FieldPath } from './field/path.ts';
 export * from './json.ts';
+export { compileJsonPath, type JsonPath, JsonPathError, printJsonPathValue } from './jsonpath/jsonpath.ts';
+export { validateFieldManager } from './meta/manager.ts';
+export type { NameCheck } from './meta/names.ts';
+export * as names from './meta/names.ts';
+export * from './meta/options.ts';
+export { parseDeleteOptions, parseListOptions, parsePatchOptions, type Query, queryBoolean, queryInteger } from './meta/query.ts';
+export {
+  fieldImmutable,
+  type MetaRules,
+  validateLabels,
+  validateObjectMeta,
+  validateObjectMetaUpdate,
+  validateStandardFinalizer,
+} from './meta/validate.ts';
+export * from './quantity/quantity.ts';
 export { builtinGroups, builtinResources, builtinTypes, type TypeTable } from './schema/table.ts';
 export type { GroupInfo, ResourceInfo, SubresourceInfo } from './schema/table-format.ts';
 export type * from './schema/type.ts';
+export {
+  checkFieldLabels,
+  escapeFieldValue,
+  everyField,
+  type FieldRequirement,
+  type FieldSelector,
+  parseFieldSelector,
+  type SelectableFields,
+} from './selector/field.ts';
+export {
+  everything,
+  type LabelRequirement,
+  type LabelSelector,
+  type Labels,
+  nothing,
+  parseLabelSelector,
+  selectorOf,
+} from './selector/label.ts';
+export { type LabelSelectorObject, type SelectorRules, selectorOfObject, validateLabelSelector } from './selector/object.ts';
 export * as status from './status/status.ts';
 export { type GroupKind, type GroupResource, type Status, type StatusCause, type StatusDetails, StatusError } from './status/status.ts';
+export { age, humanDuration } from './time/duration.ts';
+export { canonicalizeMicroTime, canonicalizeTime, formatMicroTime, formatTime, parseTime } from './time/time.ts';

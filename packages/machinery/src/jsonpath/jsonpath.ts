@@ -1,0 +1,68 @@
+import { isObject, type Json } from '../json.ts';
+import { parseJsonPath, type Step } from './parse.ts';
+
+export { JsonPathError } from './parse.ts';
+
+/** A path into an object, read once. */
+export interface JsonPath {
+  /** Everything that the path leads to, in order; nothing where a part of the path is missing. */
+  find(value: Json): Json[];
+}
+
+const visitLimit = 100_000;
+
+/** The part of Kubernetes' JSONPath that columns and selectable fields use. Throws a JsonPathError that names what it cannot read. */
+export function compileJsonPath(text: string): JsonPath {
+  const steps = parseJsonPath(text);
+  return { find: (value) => walk([value], steps) };
+}
+
+function walk(start: Json[], steps: readonly Step[]): Json[] {
+  let values = start;
+  for (const step of steps) {
+    if (values.length === 0) return values;
+    const next: Json[] = [];
+    for (const value of values) take(value, step, next);
+    if (next.length > visitLimit) return next.slice(0, visitLimit);
+    values = next;
+  }
+  return values;
+}
+
+function take(value: Json, step: Step, found: Json[]): void {
+  switch (step.type) {
+    case 'field':
+      if (isObject(value) && Object.hasOwn(value, step.name)) found.push(value[step.name]!);
+      return;
+    case 'index':
+      if (Array.isArray(value) && value.at(step.index) !== undefined) found.push(value.at(step.index)!);
+      return;
+    case 'slice':
+      if (Array.isArray(value)) for (const item of value.slice(step.start, step.end)) found.push(item);
+      return;
+    case 'all':
+      for (const item of Array.isArray(value) ? value : isObject(value) ? Object.values(value) : []) found.push(item);
+      return;
+    case 'filter':
+      if (Array.isArray(value)) for (const item of value) if (holds(item, step)) found.push(item);
+      return;
+  }
+}
+
+function holds(item: Json, { path, operator, operand }: Extract<Step, { type: 'filter' }>): boolean {
+  const values = walk([item], path);
+  if (operator === 'exists') return values.length > 0;
+  const value = values[0];
+  if (value === undefined) return false;
+  if (operator === '==') return value === operand;
+  if (operator === '!=') return value !== operand;
+  if (typeof value !== typeof operand || (typeof value !== 'number' && typeof value !== 'string')) return false;
+  const order = value < operand! ? -1 : value > operand! ? 1 : 0;
+  return operator === '<' ? order < 0 : operator === '<=' ? order <= 0 : operator === '>' ? order > 0 : order >= 0;
+}
+
+/** A value as a column shows it: text as it is, the rest as JSON. */
+export function printJsonPathValue(value: Json): string {
+  if (typeof value === 'string') return value;
+  return value === null ? '' : JSON.stringify(value);
+}

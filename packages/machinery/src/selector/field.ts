@@ -1,0 +1,127 @@
+import { quote } from '../field/error.ts';
+import { badRequest } from '../status/status.ts';
+import { compareText } from './label.ts';
+
+export interface FieldRequirement {
+  readonly field: string;
+  readonly operator: '=' | '!=';
+  readonly value: string;
+}
+
+export interface FieldSelector {
+  readonly requirements: readonly FieldRequirement[];
+  /** `read` gives the object's value of a field; a field that it has not got is the empty text. */
+  matches(read: (field: string) => string): boolean;
+  /** The value that a field must have for anything to match, where the selector says so: `metadata.name=a` can be a single read. */
+  exact(field: string): string | undefined;
+  toString(): string;
+}
+
+const termLimit = 256;
+
+class Terms implements FieldSelector {
+  readonly requirements: readonly FieldRequirement[];
+
+  constructor(requirements: readonly FieldRequirement[]) {
+    this.requirements = requirements;
+  }
+
+  matches(read: (field: string) => string): boolean {
+    for (const term of this.requirements) if ((read(term.field) === term.value) !== (term.operator === '=')) return false;
+    return true;
+  }
+
+  exact(field: string): string | undefined {
+    return this.requirements.find((term) => term.field === field && term.operator === '=')?.value;
+  }
+
+  toString(): string {
+    return this.requirements.map((term) => term.field + term.operator + escapeFieldValue(term.value)).join(',');
+  }
+}
+
+export const everyField: FieldSelector = new Terms([]);
+
+/** Reads `metadata.name=a,status.phase!=Active`. Throws a BadRequest in Kubernetes' words. */
+export function parseFieldSelector(text: string): FieldSelector {
+  if (text === '') return everyField;
+  const terms = splitTerms(text).sort(compareText);
+  if (terms.length > termLimit) throw badRequest(`the field selector has ${terms.length} terms, at most ${termLimit} are allowed`);
+  const requirements: FieldRequirement[] = [];
+  for (const term of terms) {
+    if (term === '') continue;
+    const requirement = parseTerm(term);
+    if (requirement === undefined) throw badRequest(`invalid selector: '${text}'; can't understand '${term}'`);
+    // Kubernetes takes a term without a field and a value for no term.
+    if (requirement.field !== '' || requirement.value !== '') requirements.push(requirement);
+  }
+  return requirements.length === 0 ? everyField : new Terms(requirements);
+}
+
+/** At commas that no backslash stands before. */
+function splitTerms(text: string): string[] {
+  const terms: string[] = [];
+  let start = 0;
+  for (let index = 0; index < text.length; index++) {
+    if (text[index] === '\\') index++;
+    else if (text[index] === ',') {
+      terms.push(text.slice(start, index));
+      start = index + 1;
+    }
+  }
+  terms.push(text.slice(start));
+  return terms;
+}
+
+function parseTerm(term: string): FieldRequirement | undefined {
+  const equals = term.indexOf('=');
+  if (equals === -1) return undefined;
+  const negated = term[equals - 1] === '!';
+  const start = !negated && term[equals + 1] === '=' ? equals + 2 : equals + 1;
+  return {
+    field: term.slice(0, negated ? equals - 1 : equals),
+    operator: negated ? '!=' : '=',
+    value: unescapeFieldValue(term.slice(start)),
+  };
+}
+
+export function escapeFieldValue(value: string): string {
+  return value.replace(/[\\,=]/g, '\\$&');
+}
+
+function unescapeFieldValue(text: string): string {
+  if (!/[\\,=]/.test(text)) return text;
+  let value = '';
+  const characters = [...text];
+  for (let index = 0; index < characters.length; index++) {
+    let character = characters[index]!;
+    if (character === ',' || character === '=') {
+      throw badRequest(`invalid field selector: unescaped character in value: ${character.charCodeAt(0)}`);
+    }
+    if (character === '\\') {
+      character = characters[++index] ?? '';
+      if (character !== '\\' && character !== ',' && character !== '=') {
+        throw badRequest(`invalid field selector: invalid escape sequence: \\${character}`);
+      }
+    }
+    value += character;
+  }
+  return value;
+}
+
+export interface SelectableFields {
+  /** What the kind can be selected by besides its name; undefined for a kind that says nothing about it. */
+  readonly own: readonly string[] | undefined;
+  readonly namespaced: boolean;
+}
+
+/** Refuses fields that the kind cannot be selected by. Kinds that name fields of their own are stricter, and have other words, than those that do not. */
+export function checkFieldLabels(selector: FieldSelector, { own, namespaced }: SelectableFields): void {
+  for (const { field } of selector.requirements) {
+    if (field === 'metadata.name' || own?.includes(field)) continue;
+    if (field === 'metadata.namespace' && (namespaced || own === undefined)) continue;
+    throw own === undefined
+      ? badRequest(`${quote(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`)
+      : badRequest(`field label not supported: ${field}`);
+  }
+}
