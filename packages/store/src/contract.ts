@@ -35,7 +35,7 @@ export interface Store extends AsyncDisposable {
   /** The revision up to which history is forgotten; 0 when none is. */
   compactedRevision(): Promise<number>;
 
-  /** Writes a consistent copy to a file that `restoreSnapshot` of the same driver reads. */
+  /** Writes a consistent copy to a file: what `restoreSqliteSnapshot` reads for SQLite, a portable export (see `portable.ts`) for etcd. */
   snapshot(file: string): Promise<SnapshotInfo>;
 
   /** Why writes fail now (disk full, corrupt file, engine out of reach), or undefined when all is well. */
@@ -77,11 +77,20 @@ export type StoreEvent =
       readonly key: string;
       readonly value: string;
       readonly createRevision: number;
+      /** What the key held before: undefined when the key is new, or when the watcher has set `withoutPrevious`. */
       readonly previous: Entry | undefined;
     }
-  | { readonly type: 'delete'; readonly revision: number; readonly key: string; readonly previous: Entry };
+  | {
+      readonly type: 'delete';
+      readonly revision: number;
+      readonly key: string;
+      /** What was deleted: undefined only when the watcher has set `withoutPrevious`. */
+      readonly previous: Entry | undefined;
+    };
 
 export interface WatchHandler {
+  /** Set by a watcher that keeps values itself: previous entries are then neither read nor shipped, which makes every update cheaper. */
+  readonly withoutPrevious?: boolean;
   events(batch: readonly StoreEvent[]): void;
   /** No event at or below this revision will come any more. Called after `events` and when the store learns of it otherwise. */
   progress?(revision: number): void;
@@ -99,12 +108,6 @@ export interface SnapshotInfo {
   readonly revision: number;
   readonly keys: number;
   readonly bytes: number;
-}
-
-/** Every key that begins with `prefix`. */
-export function prefixRange(prefix: string): Range {
-  const last = prefix.length - 1;
-  return { start: prefix, end: prefix.slice(0, last) + String.fromCharCode(prefix.charCodeAt(last) + 1) };
 }
 
 export type StoreErrorCode =
@@ -126,7 +129,7 @@ export type StoreErrorCode =
   | 'unavailable'
   /** Another process holds the store. */
   | 'locked'
-  /** The value or the key is larger than the engine takes. */
+  /** The value or the key is larger than the engine takes, or the key is not well-formed text. */
   | 'toolarge'
   /** The store was closed. */
   | 'closed';

@@ -1,0 +1,9 @@
+import { crc32 } from 'node:zlib';
+
+/**
+ * Ties a value to its key and revision. SQLite's own check sees a damaged page structure, not a flipped bit inside of a value, and a value that was read
+ * wrongly once would be written back for good by the next update.
+ */
+export function checksum(revision: number, key: string, value: string): number {
+  return crc32(value, crc32(key, revision % 0x100000000));
+}

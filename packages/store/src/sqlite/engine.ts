@@ -1,0 +1,216 @@
+import path from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { Compaction } from './compaction.ts';
+import { databaseFile, openDatabase, pageBytes } from './database.ts';
+import { describeFailure } from './failures.ts';
+import { findDamage } from './integrity.ts';
+import type { Failure, Reply, Request, WriteRequest } from './messages.ts';
+import { describeOwner, forgetOwner, recordOwner } from './owner.ts';
+import { Reader } from './reader.ts';
+import { writeSnapshot } from './snapshot.ts';
+import { Writer } from './writer.ts';
+
+type Send = (reply: Reply) => void;
+
+/** The log is copied into the database file when it is this long: long enough to be rare, short enough to be quick and to stay in the page cache. */
+const checkpointBytes = 16 * 1024 * 1024;
+const probeInterval = 1_000;
+
+/** Answers requests from one open database. Lives in the worker. */
+export class Engine {
+  readonly #directory: string;
+  readonly #file: string;
+  readonly #database: DatabaseSync;
+  readonly #writer: Writer;
+  readonly #reader: Reader;
+  readonly #compaction: Compaction;
+  readonly #send: Send;
+  #failure: Failure | undefined;
+  /** About how many bytes of the write-ahead log are in use; its file does not shrink, so its size does not tell. */
+  #logged = 0;
+  #probe: NodeJS.Timeout | undefined;
+  #sweep: NodeJS.Immediate | undefined;
+
+  /** Undefined when the database cannot be opened at all; the reason was sent. */
+  static open(directory: string, send: Send): Engine | undefined {
+    const file = path.join(directory, databaseFile);
+    try {
+      const engine = new Engine(directory, send);
+      recordOwner(directory, new Date());
+      send({
+        type: 'opened',
+        state: { revision: engine.#writer.revision, compacted: engine.#compaction.compacted, failure: engine.#failure },
+      });
+      return engine;
+    } catch (error) {
+      const failure = describeFailure(error, file);
+      const locked = `${directory} is in use by ${describeOwner(directory)}: a store has one process at a time. Stop it, or choose another directory`;
+      send({ type: 'refused', failure: failure.code === 'locked' ? { code: 'locked', message: locked } : failure });
+      return undefined;
+    }
+  }
+
+  private constructor(directory: string, send: Send) {
+    this.#directory = directory;
+    this.#file = path.join(directory, databaseFile);
+    this.#send = send;
+    const { database, ...state } = openDatabase(this.#file);
+    this.#database = database;
+    const damage = findDamage(database);
+    if (damage !== undefined) this.#failure = describeFailure(damage, this.#file);
+    this.#writer = new Writer(database, state.revision);
+    this.#reader = new Reader(database);
+    this.#compaction = new Compaction(database, state);
+    this.#scheduleSweep();
+  }
+
+  handle(request: Request): void {
+    switch (request.type) {
+      case 'write':
+        return this.#write(request);
+      case 'close':
+        return this.#close();
+      default:
+        try {
+          this.#answer(request);
+        } catch (error) {
+          this.#send({ type: 'failed', id: request.id, failure: this.#note(error) });
+        }
+    }
+  }
+
+  #write(request: WriteRequest): void {
+    if (this.#failure?.code === 'corrupt') return this.#send({ type: 'unwritten', failure: this.#failure });
+    try {
+      const written = this.#writer.apply(request);
+      if (this.#failure !== undefined) this.#recovered();
+      this.#send(written);
+    } catch (error) {
+      return this.#send({ type: 'unwritten', failure: this.#note(error) });
+    }
+    this.#checkpoint(request);
+  }
+
+  #answer(request: Exclude<Request, { type: 'write' | 'close' }>): void {
+    const { id } = request;
+    switch (request.type) {
+      case 'get':
+        return this.#send({ type: 'rows', id, rows: this.#reader.get(request.key) });
+      case 'list': {
+        const refusal = this.#refuseRevision(request.revision === 0 ? this.#writer.revision : request.revision);
+        if (refusal !== undefined) return this.#send({ type: 'failed', id, failure: refusal });
+        const remaining = this.#reader.list(request, (rows) => this.#send({ type: 'rows', id, rows }));
+        return this.#send({ type: 'listed', id, revision: request.revision || this.#writer.revision, remaining });
+      }
+      case 'history': {
+        const refusal = this.#refuseRevision(request.after);
+        if (refusal !== undefined) return this.#send({ type: 'failed', id, failure: refusal });
+        const newest = this.#writer.revision;
+        const { rows, through } = this.#reader.history(request, newest);
+        return this.#send({ type: 'events', id, history: rows, through, complete: through === newest });
+      }
+      case 'compact':
+        this.#compaction.compact(Math.min(request.revision, this.#writer.revision), this.#writer.revision);
+        this.#scheduleSweep();
+        return this.#send({ type: 'compacted', id, revision: this.#compaction.compacted });
+      case 'snapshot':
+        return this.#snapshot(id, request.file);
+    }
+  }
+
+  /** What goes wrong with the target says nothing about the store itself. */
+  #snapshot(id: number, file: string): void {
+    try {
+      this.#send({ type: 'snapshotted', id, info: writeSnapshot(this.#database, file, this.#writer.revision) });
+    } catch (error) {
+      this.#send({ type: 'failed', id, failure: describeFailure(error, file) });
+    }
+  }
+
+  #refuseRevision(revision: number): Failure | undefined {
+    const { compacted } = this.#compaction;
+    if (revision < compacted) {
+      return {
+        code: 'compacted',
+        message: `revision ${revision} is compacted: history begins at ${compacted}`,
+        compactedRevision: compacted,
+      };
+    }
+    const newest = this.#writer.revision;
+    if (revision > newest) return { code: 'future', message: `revision ${revision} has not been made yet: the newest is ${newest}` };
+    return undefined;
+  }
+
+  /** Copies the write-ahead log into the database file, after the writers were answered. A failure here loses nothing: the log just grows on. */
+  #checkpoint(request: WriteRequest): void {
+    this.#logged += estimateLogged(request);
+    if (this.#logged < checkpointBytes) return;
+    this.#logged = 0;
+    try {
+      this.#database.exec('PRAGMA wal_checkpoint(PASSIVE)');
+    } catch (error) {
+      this.#report(this.#note(error));
+    }
+  }
+
+  #scheduleSweep(): void {
+    this.#sweep ??= setImmediate(() => {
+      this.#sweep = undefined;
+      if (this.#failure !== undefined) return;
+      try {
+        if (this.#compaction.step()) this.#scheduleSweep();
+      } catch (error) {
+        this.#report(this.#note(error));
+      }
+    });
+  }
+
+  /** Keeps what an error means for the file as a whole, and tries again later where that can help. */
+  #note(error: unknown): Failure {
+    const failure = describeFailure(error, this.#file);
+    if (failure.code !== 'readonly' && failure.code !== 'corrupt') return failure;
+    if (this.#failure?.code !== 'corrupt') this.#failure = failure;
+    if (failure.code === 'readonly') this.#probe ??= setInterval(() => this.#tryToWrite(), probeInterval);
+    return failure;
+  }
+
+  #tryToWrite(): void {
+    if (this.#failure?.code === 'corrupt') return clearInterval(this.#probe);
+    try {
+      this.#compaction.touch();
+      this.#recovered();
+    } catch (error) {
+      this.#note(error);
+    }
+  }
+
+  #recovered(): void {
+    clearInterval(this.#probe);
+    this.#probe = undefined;
+    this.#failure = undefined;
+    this.#report(undefined);
+    this.#scheduleSweep();
+  }
+
+  #report(failure: Failure | undefined): void {
+    this.#send({ type: 'health', failure });
+  }
+
+  #close(): void {
+    clearInterval(this.#probe);
+    clearImmediate(this.#sweep);
+    try {
+      forgetOwner(this.#directory);
+      this.#database.close();
+    } finally {
+      this.#send({ type: 'closed' });
+    }
+  }
+}
+
+/** Each operation changes a page of `current` and fills a share of the pages of `log`. */
+function estimateLogged(request: WriteRequest): number {
+  let bytes = request.keys.length * pageBytes;
+  for (const value of request.values) bytes += value.length * 1.25;
+  return bytes;
+}

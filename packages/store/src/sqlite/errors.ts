@@ -1,0 +1,29 @@
+import { StoreError } from '../contract.ts';
+import type { Failure, Refusal } from './messages.ts';
+
+export const maximumKeyLength = 4_096;
+export const maximumValueLength = 16 * 1024 * 1024;
+
+export function toStoreError(failure: Failure): StoreError {
+  const { code, message, compactedRevision } = failure;
+  return new StoreError(code, message, compactedRevision === undefined ? {} : { compactedRevision });
+}
+
+export function refusalError(key: string, refusal: Refusal): StoreError {
+  const { code, value, revision, createRevision } = refusal;
+  if (code === 'missing') return new StoreError(code, `${key} does not exist`);
+  const message = code === 'exists' ? `${key} exists at revision ${revision}` : `${key} has changed: it is at revision ${revision} now`;
+  return new StoreError(code, message, { current: { key, value, revision, createRevision } });
+}
+
+export function unfitError(key: string, value: string): StoreError {
+  if (!key.isWellFormed())
+    return new StoreError('toolarge', `the key ${JSON.stringify(key)} holds half of a surrogate pair: keys are well-formed text`);
+  if (key.length > maximumKeyLength)
+    return new StoreError('toolarge', `the key has ${key.length} characters: at most ${maximumKeyLength} are kept`);
+  return new StoreError('toolarge', `the value of ${key} has ${value.length} characters: at most ${maximumValueLength} are kept`);
+}
+
+export function closedError(): StoreError {
+  return new StoreError('closed', 'the store was closed');
+}

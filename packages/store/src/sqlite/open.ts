@@ -1,0 +1,42 @@
+import { mkdir } from 'node:fs/promises';
+import { Worker } from 'node:worker_threads';
+import { type Store, StoreError } from '../contract.ts';
+import { toStoreError } from './errors.ts';
+import type { Reply } from './messages.ts';
+import { SqliteStore } from './store.ts';
+
+export interface SqliteStoreOptions {
+  /** Made if it is not there. One process at a time. */
+  readonly directory: string;
+  /** Closes the store. */
+  readonly signal?: AbortSignal;
+}
+
+/** Rejects with `locked` when another process has the directory, and with `corrupt` or `readonly` when nothing in it can be read. */
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
+  const { directory, signal } = options;
+  signal?.throwIfAborted();
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  // A small nursery: the worker's objects die with the batch, and memory that was once taken is seldom given back.
+  const worker = new Worker(new URL('./worker.ts', import.meta.url), {
+    workerData: { directory },
+    execArgv: [],
+    resourceLimits: { maxYoungGenerationSizeMb: 8 },
+  });
+  const first = await firstReply(worker);
+  if (first.type === 'refused') throw toStoreError(first.failure);
+  if (first.type !== 'opened')
+    throw new StoreError('unavailable', `the store's thread began with ${first.type} instead of opening ${directory}`);
+  const store = new SqliteStore(worker, first.state);
+  if (signal?.aborted) await store[Symbol.asyncDispose]();
+  signal?.addEventListener('abort', () => void store[Symbol.asyncDispose](), { once: true });
+  return store;
+}
+
+function firstReply(worker: Worker): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    worker.once('message', resolve);
+    worker.once('error', reject);
+    worker.once('exit', (code) => reject(new StoreError('unavailable', `the store's thread ended with ${code} before it opened`)));
+  });
+}

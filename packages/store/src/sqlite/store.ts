@@ -1,0 +1,251 @@
+import type { Worker } from 'node:worker_threads';
+import {
+  type Entry,
+  type ListOptions,
+  type Page,
+  type Range,
+  type SnapshotInfo,
+  type Store,
+  StoreError,
+  type Watch,
+  type WatchHandler,
+} from '../contract.ts';
+import { closedError, maximumKeyLength, maximumValueLength, refusalError, toStoreError, unfitError } from './errors.ts';
+import { eventsOfBatch, eventsOfHistory } from './events.ts';
+import { type OpenedState, type Operation, operation, type Reply, type Request, type WrittenReply } from './messages.ts';
+import { type Answer, type Body, type Numbered, PendingReads } from './pending-reads.ts';
+import { Watcher } from './watcher.ts';
+import { type Batch, toRequest, WriteQueue } from './write-queue.ts';
+
+/** The main thread's side: queues writes, tells watchers, keeps account of what the worker owes. */
+export class SqliteStore implements Store {
+  failure: StoreError | undefined;
+  readonly #worker: Worker;
+  readonly #queue = new WriteQueue();
+  readonly #reads = new PendingReads();
+  readonly #watchers = new Set<Watcher>();
+  /** The newest revision that watchers were told of. */
+  #revision: number;
+  #compacted: number;
+  /** The batch that the worker has; one at a time, so that those which come meanwhile share the next commit. */
+  #inFlight: Batch | undefined;
+  #inFlightPrevious = false;
+  #previousWanted = 0;
+  #flushScheduled = false;
+  #closing: Promise<void> | undefined;
+  #drained: (() => void) | undefined;
+  /** Set from the first call of dispose on, or when the worker is gone: why nothing more is accepted. */
+  #ended: StoreError | undefined;
+  readonly #flush = (): void => {
+    this.#flushScheduled = false;
+    this.#postBatch();
+  };
+
+  constructor(worker: Worker, state: OpenedState) {
+    this.#worker = worker;
+    this.#revision = state.revision;
+    this.#compacted = state.compacted;
+    this.failure = state.failure && toStoreError(state.failure);
+    worker.on('message', (reply: Reply) => this.#receive(reply));
+    worker.on('error', (cause) =>
+      this.#lose(new StoreError('unavailable', `the thread that holds the store died: ${String(cause)}. Restart the process`, { cause })),
+    );
+    worker.on('exit', () => this.#lose(closedError()));
+  }
+
+  async currentRevision(): Promise<number> {
+    if (this.#ended !== undefined) throw this.#ended;
+    return this.#revision;
+  }
+
+  async get(key: string): Promise<Entry | undefined> {
+    const { entries } = await this.#request({ type: 'get', key });
+    return entries[0];
+  }
+
+  async list(range: Range, options: ListOptions = {}): Promise<Page> {
+    const { start, end } = range;
+    const { entries, reply } = await this.#request({
+      type: 'list',
+      start,
+      end,
+      revision: options.revision ?? 0,
+      limit: options.limit ?? 0,
+    });
+    if (reply.type !== 'listed') throw unexpected(reply);
+    return { revision: reply.revision, entries, remaining: reply.remaining };
+  }
+
+  create(key: string, value: string): Promise<number> {
+    return this.#write(operation.create, { key, value, revision: 0 });
+  }
+
+  update(key: string, value: string, revision: number): Promise<number> {
+    return this.#write(operation.update, { key, value, revision });
+  }
+
+  delete(key: string, revision: number): Promise<number> {
+    return this.#write(operation.delete, { key, value: '', revision });
+  }
+
+  watch(range: Range, after: number, handler: WatchHandler): Watch {
+    const watcher = new Watcher(range, after, { handler, onEnd: (ended) => this.#forget(ended) });
+    this.#watchers.add(watcher);
+    if (watcher.wantsPrevious) this.#previousWanted++;
+    // The batch on its way may lack previous values; history has them.
+    const missesPrevious = watcher.wantsPrevious && this.#inFlight !== undefined && !this.#inFlightPrevious;
+    if (after === this.#revision && !missesPrevious && this.#ended === undefined) watcher.state = 'live';
+    else this.#catchUp(watcher);
+    return watcher;
+  }
+
+  async compact(revision: number): Promise<void> {
+    const { reply } = await this.#request({ type: 'compact', revision });
+    if (reply.type !== 'compacted') throw unexpected(reply);
+    this.#compacted = reply.revision;
+  }
+
+  async compactedRevision(): Promise<number> {
+    if (this.#ended !== undefined) throw this.#ended;
+    return this.#compacted;
+  }
+
+  async snapshot(file: string): Promise<SnapshotInfo> {
+    const { reply } = await this.#request({ type: 'snapshot', file });
+    if (reply.type !== 'snapshotted') throw unexpected(reply);
+    return reply.info;
+  }
+
+  /** Writes that were accepted before are still made. */
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    if (this.#ended !== undefined) return;
+    this.#ended = closedError();
+    const gone = new Promise((resolve) => this.#worker.once('exit', resolve));
+    this.#postBatch();
+    if (this.#inFlight !== undefined) await new Promise<void>((resolve) => (this.#drained = resolve));
+    this.#worker.postMessage({ type: 'close' } satisfies Request);
+    await gone;
+  }
+
+  #write(kind: Operation, write: { key: string; value: string; revision: number }): Promise<number> {
+    if (this.#ended !== undefined) return Promise.reject(this.#ended);
+    if (this.failure?.code === 'corrupt') return Promise.reject(this.failure);
+    if (write.key.length > maximumKeyLength || write.value.length > maximumValueLength || !write.key.isWellFormed()) {
+      return Promise.reject(unfitError(write.key, write.value));
+    }
+    const promise = this.#queue.add(kind, write);
+    if (this.#inFlight === undefined && !this.#flushScheduled) {
+      // Not at once: what else arrives in this turn of the event loop shares the commit.
+      this.#flushScheduled = true;
+      setImmediate(this.#flush);
+    }
+    return promise;
+  }
+
+  #postBatch(): void {
+    if (this.#inFlight !== undefined) return;
+    this.#inFlight = this.#queue.take();
+    if (this.#inFlight === undefined) {
+      this.#drained?.();
+      return;
+    }
+    this.#inFlightPrevious = this.#previousWanted > 0;
+    this.#worker.postMessage(toRequest(this.#inFlight, this.#inFlightPrevious));
+  }
+
+  #receive(reply: Reply): void {
+    switch (reply.type) {
+      case 'written': {
+        const batch = this.#inFlight!;
+        this.#inFlight = undefined;
+        // The worker goes on with the next batch while this thread tells the watchers of this one.
+        this.#postBatch();
+        return this.#committed(batch, reply);
+      }
+      case 'unwritten': {
+        const batch = this.#inFlight!;
+        this.#inFlight = undefined;
+        this.failure = toStoreError(reply.failure);
+        for (const waiting of batch.waiting) waiting.reject(this.failure);
+        return this.#postBatch();
+      }
+      case 'health':
+        this.failure = reply.failure && toStoreError(reply.failure);
+        return;
+      default:
+        if ('id' in reply) this.#reads.receive(reply);
+    }
+  }
+
+  /** Watchers first, then the writers: who looks at a watcher's state after a write finds the write there. */
+  #committed(batch: Batch, written: WrittenReply): void {
+    const through = written.first + batch.keys.length - written.refusals.length - 1;
+    if (through > this.#revision) {
+      this.#revision = through;
+      const events = this.#watchers.size > 0 ? eventsOfBatch(batch, written) : [];
+      for (const watcher of this.#watchers) if (watcher.state === 'live') watcher.deliver(events, through);
+    }
+    let revision = written.first;
+    let refused = 0;
+    for (let index = 0; index < batch.waiting.length; index++) {
+      if (written.created[index] === 0) batch.waiting[index]!.reject(refusalError(batch.keys[index]!, written.refusals[refused++]!));
+      else batch.waiting[index]!.resolve(revision++);
+    }
+  }
+
+  #catchUp(watcher: Watcher): void {
+    const { start, end } = watcher.range;
+    this.#ask({ type: 'history', start, end, after: watcher.position, previous: watcher.wantsPrevious }, (answer) => {
+      if ('error' in answer) return watcher.fail(answer.error);
+      if (answer.reply.type !== 'events' || watcher.state === 'ended') return;
+      const { history, through, complete } = answer.reply;
+      if (complete) watcher.state = 'live';
+      watcher.deliver(eventsOfHistory(history, watcher.wantsPrevious), through);
+      if (watcher.state === 'catching-up') this.#catchUp(watcher);
+    });
+  }
+
+  #forget(watcher: Watcher): void {
+    if (this.#watchers.delete(watcher) && watcher.wantsPrevious) this.#previousWanted--;
+  }
+
+  #request(body: Body<Numbered>): Promise<{ entries: Entry[]; reply: Reply }> {
+    return new Promise((resolve, reject) => {
+      this.#ask(body, (answer) => {
+        if ('reply' in answer) return resolve(answer);
+        if (answer.error.code === 'corrupt') this.failure = answer.error;
+        reject(answer.error);
+      });
+    });
+  }
+
+  #ask(body: Body<Numbered>, done: (answer: Answer) => void): void {
+    if (this.#ended !== undefined) {
+      const error = this.#ended;
+      queueMicrotask(() => done({ error }));
+      return;
+    }
+    this.#worker.postMessage({ ...body, id: this.#reads.add(done) });
+  }
+
+  /** The worker is gone, as asked or not: nothing that waits for it will be answered. */
+  #lose(error: StoreError): void {
+    this.#ended ??= error;
+    if (error.code !== 'closed') this.failure = error;
+    for (const waiting of this.#inFlight?.waiting ?? []) waiting.reject(error);
+    this.#inFlight = undefined;
+    this.#queue.rejectAll(error);
+    this.#reads.rejectAll(error);
+    for (const watcher of [...this.#watchers]) watcher.fail(error);
+    this.#drained?.();
+  }
+}
+
+function unexpected(reply: Reply): Error {
+  return new Error(`the worker answered with ${reply.type}, which nothing asked for`);
+}

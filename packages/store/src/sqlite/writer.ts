@@ -1,0 +1,124 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { checksum } from './checksum.ts';
+import { operation, type Refusal, type WriteRequest, type WrittenReply } from './messages.ts';
+
+/** Applies batches of writes, each in one transaction. Holds the revision counter: nothing else in the process gives out revisions. */
+export class Writer {
+  revision: number;
+  readonly #database: DatabaseSync;
+  readonly #statements: Statements;
+
+  constructor(database: DatabaseSync, revision: number) {
+    this.#database = database;
+    this.revision = revision;
+    this.#statements = prepare(database);
+  }
+
+  /** Throws what SQLite throws after rolling back: then no operation of the batch happened. */
+  apply(request: WriteRequest): WrittenReply {
+    const before = this.revision;
+    const count = request.keys.length;
+    const created = new Array<number>(count).fill(0);
+    const previous = request.previous ? new Array<string>(count).fill('') : undefined;
+    const refusals: Refusal[] = [];
+    this.#statements.begin.run();
+    try {
+      for (let index = 0; index < count; index++) {
+        const result = this.#applyOne(request, index);
+        if (result === 0) {
+          refusals.push(this.#refusal(request, index));
+          continue;
+        }
+        created[index] = result;
+        if (previous !== undefined && request.operations[index] !== operation.create) {
+          previous[index] = this.#valueAt(request.revisions[index]!);
+        }
+      }
+      this.#statements.commit.run();
+    } catch (error) {
+      this.revision = before;
+      if (this.#database.isTransaction) this.#statements.rollback.run();
+      throw error;
+    }
+    return { type: 'written', first: before + 1, created, previous, refusals };
+  }
+
+  /** The revision at which the key came to be, or 0 when the key was not in the expected state. */
+  #applyOne(request: WriteRequest, index: number): number {
+    const statements = this.#statements;
+    const key = request.keys[index]!;
+    const next = this.revision + 1;
+    switch (request.operations[index]) {
+      case operation.create: {
+        if (statements.insertCurrent.run(key, next, next).changes === 0) return 0;
+        const value = request.values[index]!;
+        statements.append.run(next, key, next, 0, checksum(next, key, value), value);
+        this.revision = next;
+        return next;
+      }
+      case operation.update: {
+        const expected = request.revisions[index]!;
+        const row = statements.updateCurrent.get(next, key, expected);
+        if (row === undefined) return 0;
+        const value = request.values[index]!;
+        const created = row['created'] as number;
+        statements.append.run(next, key, created, expected, checksum(next, key, value), value);
+        this.revision = next;
+        return created;
+      }
+      default: {
+        const expected = request.revisions[index]!;
+        const row = statements.deleteCurrent.get(key, expected);
+        if (row === undefined) return 0;
+        const created = row['created'] as number;
+        statements.append.run(next, key, created, expected, checksum(next, key, ''), null);
+        this.revision = next;
+        return created;
+      }
+    }
+  }
+
+  #refusal(request: WriteRequest, index: number): Refusal {
+    const row = this.#statements.currentEntry.get(request.keys[index]!);
+    if (row === undefined) return { index, code: 'missing', revision: 0, createRevision: 0, value: '' };
+    return {
+      index,
+      code: request.operations[index] === operation.create ? 'exists' : 'conflict',
+      revision: row['revision'] as number,
+      createRevision: row['created'] as number,
+      value: row['value'] as string,
+    };
+  }
+
+  #valueAt(revision: number): string {
+    return this.#statements.valueAt.get(revision)!['value'] as string;
+  }
+}
+
+interface Statements {
+  readonly begin: StatementSync;
+  readonly commit: StatementSync;
+  readonly rollback: StatementSync;
+  readonly insertCurrent: StatementSync;
+  readonly updateCurrent: StatementSync;
+  readonly deleteCurrent: StatementSync;
+  readonly append: StatementSync;
+  readonly currentEntry: StatementSync;
+  readonly valueAt: StatementSync;
+}
+
+function prepare(database: DatabaseSync): Statements {
+  return {
+    begin: database.prepare('BEGIN IMMEDIATE'),
+    commit: database.prepare('COMMIT'),
+    rollback: database.prepare('ROLLBACK'),
+    insertCurrent: database.prepare('INSERT INTO current (key, revision, created) VALUES (?, ?, ?) ON CONFLICT DO NOTHING'),
+    updateCurrent: database.prepare('UPDATE current SET revision = ? WHERE key = ? AND revision = ? RETURNING created'),
+    deleteCurrent: database.prepare('DELETE FROM current WHERE key = ? AND revision = ? RETURNING created'),
+    append: database.prepare('INSERT INTO log (revision, key, created, previous, checksum, value) VALUES (?, ?, ?, ?, ?, ?)'),
+    currentEntry: database.prepare(
+      'SELECT l.revision, l.created, l.value FROM current c JOIN log l ON l.revision = c.revision WHERE c.key = ?',
+    ),
+    valueAt: database.prepare('SELECT value FROM log WHERE revision = ?'),
+  };
+}
