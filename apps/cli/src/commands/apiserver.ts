@@ -1,0 +1,32 @@
+import { startServer } from '@capstan/apiserver';
+import { readApiServerConfig } from '../config/apiserver.ts';
+import { explain } from '../failure.ts';
+import { type ApiServerFlags, type ApiServerSettings, settings } from './options.ts';
+import { shutdownSignal } from './shutdown.ts';
+
+/** Runs the API server in this process until it is told to stop. */
+export async function apiserver(flags: ApiServerFlags): Promise<void> {
+  const chosen = settings(flags, flags.config === undefined ? {} : readApiServerConfig(flags.config));
+  const signal = shutdownSignal();
+  const began = performance.now();
+  try {
+    await using server = await startServer({ ...serverOptions(chosen), signal });
+    const seconds = ((performance.now() - began) / 1000).toFixed(2);
+    process.stdout.write(`ready at ${server.url} after ${seconds} s, kubeconfig ${server.kubeconfigPath}\n`);
+    process.send?.({ type: 'ready', url: server.url, kubeconfigPath: server.kubeconfigPath });
+    await server.closed;
+  } catch (error) {
+    throw explain(error, chosen);
+  }
+  if (process.connected) process.disconnect();
+}
+
+function serverOptions({ dataDirectory, host, port, etcdEndpoints, file }: ApiServerSettings) {
+  return {
+    dataDirectory,
+    host,
+    port,
+    ...(etcdEndpoints === undefined ? {} : { etcd: { ...file.etcd, endpoints: etcdEndpoints } }),
+    log: (line: string) => void process.stdout.write(`${line}\n`),
+  };
+}

@@ -1,0 +1,49 @@
+import { resolve } from 'node:path';
+import type { ApiServerConfig } from '../config/apiserver.ts';
+import { Failure, type StartContext } from '../failure.ts';
+
+export const defaultDataDirectory = './capstan-data';
+export const defaultPort = 6443;
+const defaultHost = '127.0.0.1';
+
+/** What may stand on the command line of `capstan apiserver`. A flag wins over the file. */
+export interface ApiServerFlags {
+  readonly config?: string;
+  readonly dataDir?: string;
+  readonly host?: string;
+  readonly port?: number;
+  readonly etcdEndpoints?: readonly string[];
+}
+
+export interface ApiServerSettings extends StartContext {
+  readonly file: ApiServerConfig;
+}
+
+export function settings(flags: ApiServerFlags, file: ApiServerConfig): ApiServerSettings {
+  return {
+    dataDirectory: resolve(flags.dataDir ?? file.dataDirectory ?? defaultDataDirectory),
+    host: flags.host ?? file.listen?.host ?? defaultHost,
+    port: flags.port ?? file.listen?.port ?? defaultPort,
+    etcdEndpoints: flags.etcdEndpoints ?? file.etcd?.endpoints,
+    file,
+  };
+}
+
+export function parsePort(value: string): number {
+  const port = /^\d+$/.test(value) ? Number(value) : Number.NaN;
+  if (!(port >= 1 && port <= 65_535)) throw new Failure('usage', `--port: expected a whole number from 1 to 65535, found "${value}".`);
+  return port;
+}
+
+export function parseEndpoints(value: string): string[] {
+  const endpoints = value.split(',').map((endpoint) => endpoint.trim());
+  for (const endpoint of endpoints) {
+    if (!/^https?:\/\/[^/]+$/.test(endpoint)) {
+      throw new Failure(
+        'usage',
+        `--etcd-endpoints: expected URLs such as http://127.0.0.1:2379, separated by commas, found "${endpoint}".`,
+      );
+    }
+  }
+  return endpoints;
+}

@@ -1,0 +1,13 @@
+/** Aborted by the first Ctrl-C, SIGTERM or SIGHUP, or when the supervisor is gone. A second Ctrl-C ends the process at once. */
+export function shutdownSignal(): AbortSignal {
+  const controller = new AbortController();
+  const stop = (): void => {
+    if (controller.signal.aborted) process.exit(130);
+    controller.abort();
+  };
+  process.on('SIGINT', stop);
+  process.on('SIGTERM', () => controller.abort());
+  process.on('SIGHUP', () => controller.abort());
+  process.on('disconnect', () => controller.abort());
+  return controller.signal;
+}

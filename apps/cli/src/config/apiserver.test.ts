@@ -1,0 +1,68 @@
+import { writeFileSync } from 'node:fs';
+import { temporaryDirectory } from '@capstan/testbed';
+import { expect, test } from 'vitest';
+import { readApiServerConfig } from './apiserver.ts';
+
+function read(text: string): unknown {
+  using directory = temporaryDirectory('config');
+  const file = directory.join('apiserver.yaml');
+  writeFileSync(file, text);
+  try {
+    return readApiServerConfig(file);
+  } catch (error) {
+    return (error as Error).message.replace(`${directory.path}/`, '');
+  }
+}
+
+test('a whole file is read, and paths are relative to it', () => {
+  using directory = temporaryDirectory('config');
+  const file = directory.join('apiserver.yaml');
+  writeFileSync(
+    file,
+    `dataDirectory: data
+listen: { host: 0.0.0.0, port: 7443 }
+etcd:
+  endpoints:
+    - http://127.0.0.1:2379
+  keyFile: /etc/etcd.key
+authentication:
+  anonymous: false
+`,
+  );
+  expect(readApiServerConfig(file)).toEqual({
+    dataDirectory: directory.join('data'),
+    listen: { host: '0.0.0.0', port: 7443 },
+    etcd: { endpoints: ['http://127.0.0.1:2379'], keyFile: '/etc/etcd.key' },
+    authentication: { anonymous: false },
+  });
+});
+
+test('an empty file and an empty section mean the defaults', () => {
+  expect(read('')).toEqual({});
+  expect(read('# nothing\n')).toEqual({});
+  expect(read('listen:\n')).toEqual({ listen: {} });
+});
+
+test.each([
+  ['listen:\n  port: high\n', 'apiserver.yaml:2:9: expected a whole number from 1 to 65535, found "high"'],
+  ['listen:\n  port: 70000\n', 'apiserver.yaml:2:9: expected a whole number from 1 to 65535, found "70000"'],
+  ['listen:\n  port: [1]\n', 'apiserver.yaml:2:9: expected a whole number from 1 to 65535, found a list'],
+  ['lisen:\n  port: 1\n', 'apiserver.yaml:1:1: unknown setting "lisen"; expected one of dataDirectory, listen, etcd, audit, authentication. Did you mean "listen"?'],
+  ['listen:\n  prot: 1\n', 'apiserver.yaml:2:3: unknown setting "prot"; expected one of host, port. Did you mean "port"?'],
+  ['listen: 6443\n', 'apiserver.yaml:1:9: expected a section with host, port, found "6443"'],
+  ['authentication:\n  anonymous: "true"\n', 'apiserver.yaml:2:14: expected true or false, found "true"'],
+  ['etcd:\n  endpoints: []\n', 'apiserver.yaml:2:14: expected a list of URLs such as [http://127.0.0.1:2379], found a list'],
+  ['etcd:\n  keyFile: a\n', 'apiserver.yaml: etcd needs "endpoints", a list of URLs'],
+  ['listen: {}\nlisten: {}\n', 'apiserver.yaml:2:1: "listen" is given twice; keep one'],
+  ['- a\n', 'apiserver.yaml:1:1: expected a section with dataDirectory, listen, etcd, audit, authentication, found a list'],
+])('%j is refused with the place and what was expected', (text, message) => {
+  expect(read(text)).toBe(message);
+});
+
+test('text that is no YAML is refused with the place', () => {
+  expect(read('listen: {\n')).toMatch(/^apiserver\.yaml:\d+:\d+: not valid YAML: /);
+});
+
+test('a file that is not there is named', () => {
+  expect(() => readApiServerConfig('/nonexistent/a.yaml')).toThrow('/nonexistent/a.yaml: cannot be read (ENOENT)');
+});

@@ -1,0 +1,61 @@
+import { readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { ConfigError, parseDocument, type Source } from './document.ts';
+import { flag, listOf, section, text, url, wholeNumber } from './shape.ts';
+
+const path = text('a path');
+
+const shape = section({
+  dataDirectory: path,
+  listen: section({ host: text('an address such as 127.0.0.1'), port: wholeNumber(1, 65_535) }),
+  etcd: section({
+    endpoints: listOf(url('a URL such as http://127.0.0.1:2379'), 'a list of URLs such as [http://127.0.0.1:2379]'),
+    authorityFile: path,
+    certificateFile: path,
+    keyFile: path,
+  }),
+  audit: section({ policyFile: path, logFile: path }),
+  authentication: section({
+    tokenFile: path,
+    anonymous: flag(),
+    oidc: section({
+      issuer: url('the URL of the issuer, such as https://login.example.com'),
+      clientId: text('the client id that tokens are made for'),
+      usernameClaim: text('the name of a claim'),
+      usernamePrefix: text('a prefix, or "-" for none'),
+      groupsClaim: text('the name of a claim'),
+      groupsPrefix: text('a prefix'),
+      authorityFile: path,
+    }),
+  }),
+});
+
+export type ApiServerConfig = ReturnType<typeof shape>;
+
+/** Reads the configuration file of `capstan apiserver`. Paths in it are relative to the file. */
+export function readApiServerConfig(file: string): ApiServerConfig {
+  let source: Source;
+  try {
+    source = { file, text: readFileSync(file, 'utf8') };
+  } catch (error) {
+    throw new ConfigError(
+      `${file}: cannot be read (${error instanceof Error && 'code' in error ? error.code : error}); give --config the path of a YAML file`,
+    );
+  }
+  const root = parseDocument(source);
+  if (root === undefined) return {};
+  const config = shape(root, source);
+  if (config.etcd !== undefined && config.etcd.endpoints === undefined)
+    throw new ConfigError(`${file}: etcd needs "endpoints", a list of URLs`);
+  return fromFile(config, dirname(resolve(file)));
+}
+
+/** Makes every path absolute. */
+function fromFile(config: ApiServerConfig, base: string): ApiServerConfig {
+  const mapped = (value: unknown, key: string): unknown => {
+    if (typeof value === 'string' && (key === 'dataDirectory' || key.endsWith('File'))) return resolve(base, value);
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, mapped(inner, name)]));
+  };
+  return mapped(config, '') as ApiServerConfig;
+}

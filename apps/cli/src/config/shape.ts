@@ -1,0 +1,89 @@
+import { complain, type Entry, type Node, type Source } from './document.ts';
+
+/** What a place in a configuration file may hold. The words in `expected` stand in the error message. */
+export type Shape<Value> = (node: Node, source: Source) => Value;
+
+type Fields = Readonly<Record<string, Shape<unknown>>>;
+export type Section<F extends Fields> = { readonly [Key in keyof F]?: F[Key] extends Shape<infer Value> ? Value : never };
+
+export function text(expected: string): Shape<string> {
+  return (node, source) => {
+    if (node.kind !== 'scalar' || node.text === '') throw wrong(source, node, expected);
+    return node.text;
+  };
+}
+
+export function wholeNumber(from: number, to: number): Shape<number> {
+  const expected = `a whole number from ${from} to ${to}`;
+  return (node, source) => {
+    const value = node.kind === 'scalar' && /^-?\d+$/.test(node.text) ? Number(node.text) : Number.NaN;
+    if (!(value >= from && value <= to)) throw wrong(source, node, expected);
+    return value;
+  };
+}
+
+export function flag(): Shape<boolean> {
+  return (node, source) => {
+    if (node.kind !== 'scalar' || node.quoted || (node.text !== 'true' && node.text !== 'false'))
+      throw wrong(source, node, 'true or false');
+    return node.text === 'true';
+  };
+}
+
+export function url(expected: string): Shape<string> {
+  return (node, source) => {
+    if (node.kind !== 'scalar' || !URL.canParse(node.text)) throw wrong(source, node, expected);
+    return node.text;
+  };
+}
+
+export function listOf<Value>(item: Shape<Value>, expected: string): Shape<Value[]> {
+  return (node, source) => {
+    if (node.kind !== 'list' || node.items.length === 0) throw wrong(source, node, expected);
+    return node.items.map((child) => item(child, source));
+  };
+}
+
+export function section<F extends Fields>(fields: F): Shape<Section<F>> {
+  const known = new Map(Object.entries(fields));
+  return (node, source) => {
+    if (isEmpty(node)) return {};
+    if (node.kind !== 'mapping') throw wrong(source, node, `a section with ${[...known.keys()].join(', ')}`);
+    const values: Record<string, unknown> = {};
+    for (const entry of node.entries) {
+      const shape = known.get(entry.key);
+      if (shape === undefined) throw complain(source, entry.offset, unknownKey(entry, [...known.keys()]));
+      values[entry.key] = shape(entry.value, source);
+    }
+    return values as Section<F>;
+  };
+}
+
+function unknownKey({ key }: Entry, known: readonly string[]): string {
+  const close = known.find((name) => name.toLowerCase() === key.toLowerCase() || distance(name, key) <= 2);
+  const hint = close === undefined ? '' : ` Did you mean "${close}"?`;
+  return `unknown setting "${key}"; expected one of ${known.join(', ')}.${hint}`;
+}
+
+function isEmpty(node: Node): boolean {
+  return node.kind === 'scalar' && !node.quoted && (node.text === '' || node.text === '~' || node.text === 'null');
+}
+
+function wrong(source: Source, node: Node, expected: string): Error {
+  const came = node.kind === 'scalar' ? JSON.stringify(node.text) : `a ${node.kind}`;
+  return complain(source, node.offset, `expected ${expected}, found ${came}`);
+}
+
+/** How many letters must be changed, added or left out to get from one word to the other. */
+function distance(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let row = 1; row <= a.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= b.length; column++) {
+      const replaced = previous[column - 1]! + (a[row - 1] === b[column - 1] ? 0 : 1);
+      current.push(Math.min(replaced, previous[column]! + 1, current[column - 1]! + 1));
+    }
+    previous = current;
+  }
+  return previous[b.length]!;
+}

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { explain } from './failure.ts';
+
+const context = { dataDirectory: '/data', host: '127.0.0.1', port: 6443, etcdEndpoints: ['http://127.0.0.1:2379'] };
+const coded = (code: string, message: string): Error => Object.assign(new Error(message), { code });
+
+test.each([
+  [coded('EADDRINUSE', 'listen EADDRINUSE'), 'portInUse', 'port 6443 on 127.0.0.1 is taken'],
+  [coded('locked', 'process 7 holds it'), 'dataDirectoryHeld', '/data is in use: process 7 holds it'],
+  [coded('EACCES', 'permission denied, mkdir'), 'dataDirectoryUnusable', 'Give this user the right'],
+  [coded('ENOSPC', 'no space left'), 'dataDirectoryUnusable', 'no space left'],
+  [coded('corrupt', 'page 3'), 'storeDamaged', 'capstan snapshot restore'],
+  [coded('unavailable', 'connection refused'), 'etcdUnreachable', 'etcd at http://127.0.0.1:2379 does not answer: connection refused'],
+  [coded('unsupported', 'it is 3.4.9'), 'etcdTooOld', 'needs etcd 3.5 or newer'],
+])('%s ends with reason %s', (error, reason, message) => {
+  const failure = explain(error, context);
+  expect(failure.reason).toBe(reason);
+  expect(failure.message).toContain(message);
+});
+
+test('the cause of an error is looked at when the error itself says nothing', () => {
+  expect(explain(new Error('could not start', { cause: coded('EADDRINUSE', 'listen') }), context).reason).toBe('portInUse');
+});
+
+test('what nobody foresaw keeps its stack', () => {
+  const failure = explain(new TypeError('x is not a function'), context);
+  expect(failure.reason).toBe('unexpected');
+  expect(failure.message).toContain('failure.test.ts');
+});
+
+test('a port that needs rights is not blamed on the directory', () => {
+  expect(explain(coded('EACCES', 'listen EACCES: permission denied 127.0.0.1:443'), { ...context, port: 443 }).reason).toBe('usage');
+});

@@ -1,0 +1,95 @@
+/** Why `capstan` ended. The numbers are part of the interface: scripts and the supervisor of `capstan up` decide by them. */
+export const exitCodes = {
+  unexpected: 1,
+  usage: 2,
+  portInUse: 3,
+  dataDirectoryHeld: 4,
+  dataDirectoryUnusable: 5,
+  badCertificate: 6,
+  etcdUnreachable: 7,
+  etcdTooOld: 8,
+  storeDamaged: 9,
+} as const;
+
+export type ExitReason = keyof typeof exitCodes;
+
+/** An end that the person at the terminal can do something about: told in one message, without a stack. */
+export class Failure extends Error {
+  override readonly name = 'Failure';
+  readonly reason: ExitReason;
+
+  constructor(reason: ExitReason, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.reason = reason;
+  }
+}
+
+export interface StartContext {
+  readonly dataDirectory: string;
+  readonly host: string;
+  readonly port: number;
+  readonly etcdEndpoints: readonly string[] | undefined;
+}
+
+/** Turns what a start threw into something a person can act on. */
+export function explain(error: unknown, context: StartContext): Failure {
+  if (error instanceof Failure) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  for (const code of codes(error)) {
+    const failure = explainCode(code, message, context);
+    if (failure !== undefined) return new Failure(failure[0], failure[1], error);
+  }
+  return new Failure('unexpected', error instanceof Error ? (error.stack ?? message) : message, error);
+}
+
+function explainCode(code: string, message: string, context: StartContext): [ExitReason, string] | undefined {
+  const { dataDirectory, host, port, etcdEndpoints } = context;
+  const etcd = etcdEndpoints?.join(', ') ?? '';
+  switch (code) {
+    case 'EADDRINUSE':
+      return [
+        'portInUse',
+        `port ${port} on ${host} is taken by another process. Choose another with --port, or stop that process ("ss -ltnp sport = :${port}" names it).`,
+      ];
+    case 'EADDRNOTAVAIL':
+      return ['usage', `this machine has no address ${host}. Give --host an address of this machine, such as 127.0.0.1.`];
+    case 'locked':
+      return [
+        'dataDirectoryHeld',
+        `${dataDirectory} is in use: ${message}. Stop that process, or choose another directory with --data-dir.`,
+      ];
+    case 'EACCES':
+    case 'EPERM':
+      if (port < 1024 && message.includes('listen'))
+        return ['usage', `port ${port} needs special rights. Choose one above 1023 with --port.`];
+      return [
+        'dataDirectoryUnusable',
+        `${dataDirectory} cannot be used: ${message}. Give this user the right to read and write it, or choose another with --data-dir.`,
+      ];
+    case 'ENOTDIR':
+    case 'EEXIST':
+    case 'EROFS':
+    case 'ENOSPC':
+    case 'readonly':
+      return ['dataDirectoryUnusable', `${dataDirectory} cannot be used: ${message}. Choose another directory with --data-dir.`];
+    case 'corrupt':
+      return ['storeDamaged', `the store in ${dataDirectory} is damaged: ${message}. Restore a snapshot with "capstan snapshot restore".`];
+    case 'certificate':
+      return ['badCertificate', `${message}. Put the right file back, or move ${dataDirectory}/pki away to have new certificates made.`];
+    case 'unavailable':
+      return ['etcdUnreachable', `etcd at ${etcd} does not answer: ${message}. Check that it runs and that --etcd-endpoints names it.`];
+    case 'unsupported':
+      return ['etcdTooOld', `etcd at ${etcd} cannot be used: ${message}. Capstan needs etcd 3.5 or newer.`];
+    default:
+      return undefined;
+  }
+}
+
+/** The codes of an error and of what caused it, outermost first. */
+function codes(error: unknown): string[] {
+  const found: string[] = [];
+  for (let current = error; current instanceof Error; current = current.cause) {
+    if ('code' in current && typeof current.code === 'string') found.push(current.code);
+  }
+  return found;
+}

@@ -1,0 +1,119 @@
+import { Command, Option } from 'commander';
+import { type ApiServerFlags, defaultDataDirectory, defaultPort, parseEndpoints, parsePort } from './commands/options.ts';
+import type { UpFlags } from './commands/up.ts';
+import { ConfigError } from './config/document.ts';
+import { exitCodes, Failure } from './failure.ts';
+
+/** Parses the command line and runs the command. Commands are loaded when they are asked for: `capstan version` does not load a server. */
+export async function runProgram(argv: readonly string[]): Promise<void> {
+  try {
+    await createProgram().parseAsync(argv);
+  } catch (error) {
+    process.exitCode = report(error);
+  }
+}
+
+function report(error: unknown): number {
+  if (error instanceof ConfigError) return tell(error.message, exitCodes.usage);
+  if (error instanceof Failure) return tell(error.message, exitCodes[error.reason]);
+  return tell(error instanceof Error ? (error.stack ?? error.message) : String(error), exitCodes.unexpected);
+}
+
+function tell(message: string, code: number): number {
+  process.stderr.write(`capstan: ${message}\n`);
+  return code;
+}
+
+const dataDirectoryOption = (): Option => new Option('-d, --data-dir <dir>', `where everything is kept (default: ${defaultDataDirectory})`);
+const portOption = (): Option => new Option('-p, --port <number>', `port to serve on (default: ${defaultPort})`).argParser(parsePort);
+const hostOption = (): Option => new Option('--host <address>', 'address to serve on (default: 127.0.0.1)');
+const etcdOption = (): Option =>
+  new Option('--etcd-endpoints <urls>', 'keep objects in this etcd instead of SQLite; several URLs are separated by commas').argParser(
+    parseEndpoints,
+  );
+
+export function createProgram(): Command {
+  const program = new Command('capstan')
+    .description('A GPU cloud that anyone can run, behind one Kubernetes-compatible API.')
+    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'capstan: ')) })
+    .showHelpAfterError('Run with --help to see what can be given.')
+    .addHelpText(
+      'after',
+      examples(
+        ['capstan up', 'start everything, data in ./capstan-data'],
+        ['export KUBECONFIG=capstan-data/admin.kubeconfig', ''],
+        ['kubectl get namespaces', 'use it like any Kubernetes'],
+        ['capstan <command> --help', 'more about one command'],
+      ),
+    );
+  program
+    .command('up')
+    .description('Start everything in one go and keep it running until Ctrl-C.')
+    .addOption(dataDirectoryOption())
+    .addOption(hostOption())
+    .addOption(portOption())
+    .addHelpText(
+      'after',
+      examples(['capstan up', 'data in ./capstan-data, port 6443'], ['capstan up --data-dir /var/lib/capstan --port 7443', '']),
+    )
+    .action(async (flags: UpFlags) => {
+      process.exitCode = await (await import('./commands/up.ts')).up(flags);
+    });
+  program
+    .command('apiserver')
+    .description('Run the API server alone, on SQLite or on etcd.')
+    .addOption(new Option('-c, --config <file>', 'YAML file with all settings; flags win over it'))
+    .addOption(dataDirectoryOption())
+    .addOption(hostOption())
+    .addOption(portOption())
+    .addOption(etcdOption())
+    .addHelpText(
+      'after',
+      examples(
+        ['capstan apiserver --data-dir ./data', 'objects in SQLite'],
+        ['capstan apiserver --etcd-endpoints http://127.0.0.1:2379', 'objects in etcd; start as many as you like'],
+        ['capstan apiserver --config apiserver.yaml', ''],
+      ),
+    )
+    .action(async (flags: ApiServerFlags) => (await import('./commands/apiserver.ts')).apiserver(flags));
+  addSnapshot(program);
+  program
+    .command('version')
+    .description('Print the versions of Capstan and of what it runs on.')
+    .action(async () => (await import('./commands/version.ts')).printVersion());
+  return program;
+}
+
+interface SnapshotFlags {
+  readonly dataDir?: string;
+  readonly etcdEndpoints?: readonly string[];
+}
+
+function addSnapshot(program: Command): void {
+  const snapshot = program
+    .command('snapshot')
+    .description('Save all objects to a file, or start again from such a file.')
+    .addHelpText(
+      'after',
+      examples(
+        ['capstan snapshot save backup.db', 'may run while the server runs'],
+        ['capstan snapshot restore backup.db --data-dir ./restored', 'into a directory that holds no store yet'],
+      ),
+    );
+  snapshot
+    .command('save <file>')
+    .description('Write a consistent copy of all objects to a new file.')
+    .addOption(dataDirectoryOption())
+    .addOption(etcdOption())
+    .action(async (file: string, flags: SnapshotFlags) => (await import('./commands/snapshot.ts')).save(file, flags));
+  snapshot
+    .command('restore <file>')
+    .description('Make a new store from a saved file. The server must not be running.')
+    .addOption(dataDirectoryOption())
+    .action(async (file: string, flags: SnapshotFlags) => (await import('./commands/snapshot.ts')).restore(file, flags));
+}
+
+function examples(...lines: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...lines.map(([command]) => command.length));
+  return `\nExamples:\n${lines.map(([command, what]) => `  ${what === '' ? command : `${command.padEnd(width)}   # ${what}`}`).join('\n')}\n`;
+}

@@ -1,0 +1,25 @@
+export interface BackoffOptions {
+  readonly first: number;
+  readonly longest: number;
+  /** A process that lived this long starts again as if it had never failed. */
+  readonly healthyAfter: number;
+}
+
+/** How long to wait before a process is started again, in milliseconds. Doubles with each early end. */
+export class Backoff {
+  readonly #options: BackoffOptions;
+  #next: number;
+
+  constructor(options: BackoffOptions) {
+    this.#options = options;
+    this.#next = options.first;
+  }
+
+  /** The wait after a process that lived for `lived` milliseconds. */
+  after(lived: number): number {
+    if (lived >= this.#options.healthyAfter) this.#next = this.#options.first;
+    const wait = this.#next;
+    this.#next = Math.min(wait * 2, this.#options.longest);
+    return wait;
+  }
+}

@@ -1,0 +1,89 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { exitCodes } from '../failure.ts';
+import { Backoff } from './backoff.ts';
+import { eachLine } from './lines.ts';
+
+export interface ProcessDescription {
+  /** Stands before each of its lines. */
+  readonly name: string;
+  readonly args: readonly string[];
+}
+
+/** What a supervised process tells its supervisor. */
+export interface ReadyMessage {
+  readonly type: 'ready';
+  readonly url: string;
+  readonly kubeconfigPath: string;
+}
+
+export interface SupervisorOptions {
+  readonly program: string;
+  readonly write: (line: string) => void;
+  readonly onReady: (name: string, message: ReadyMessage) => void;
+  readonly signal: AbortSignal;
+  /** How long processes may take to end before they are killed, in milliseconds. */
+  readonly grace: number;
+}
+
+const backoffOptions = { first: 200, longest: 10_000, healthyAfter: 30_000 };
+
+/** Ends that starting again cannot mend: the person must change something first. */
+const lastingCodes: ReadonlySet<number> = new Set(
+  Object.entries(exitCodes).flatMap(([reason, code]) => (reason === 'unexpected' || reason === 'etcdUnreachable' ? [] : [code])),
+);
+
+/**
+ * Keeps one process running until the signal is aborted: starts it again, with growing waits, whenever it ends. Resolves with the exit code that the
+ * whole should end with: 0 after an abort, that of the process when it could not start for a reason that will not go away by itself.
+ */
+export async function supervise(description: ProcessDescription, options: SupervisorOptions): Promise<number> {
+  const backoff = new Backoff(backoffOptions);
+  const { signal, write } = options;
+  let everReady = false;
+  while (!signal.aborted) {
+    const began = performance.now();
+    const code = await runOnce(description, {
+      ...options,
+      onReady: (name, message) => {
+        everReady = true;
+        options.onReady(name, message);
+      },
+    });
+    if (signal.aborted) break;
+    if (!everReady && typeof code === 'number' && lastingCodes.has(code)) return code;
+    const wait = backoff.after(performance.now() - began);
+    write(`${description.name} ended (${typeof code === 'number' ? `exit code ${code}` : code}), starting it again in ${wait} ms`);
+    await sleep(wait, undefined, { signal }).catch(() => {});
+  }
+  return 0;
+}
+
+async function runOnce({ name, args }: ProcessDescription, options: SupervisorOptions): Promise<number | string> {
+  const { signal, write, program } = options;
+  // The channel is how the child learns that its supervisor is gone, however that ended.
+  const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
+  const prefixed = (line: string): void => write(`${name} | ${line}`);
+  if (child.stdout !== null) eachLine(child.stdout, prefixed);
+  if (child.stderr !== null) eachLine(child.stderr, prefixed);
+  child.on('message', (message: ReadyMessage) => {
+    if (message.type === 'ready') options.onReady(name, message);
+  });
+  const ended = new Promise<number | string>((resolve) => {
+    child.on('error', (error) => resolve(error.message));
+    child.on('close', (code, killedBy) => resolve(code ?? killedBy ?? 'unknown'));
+  });
+  const stop = (): void => endGently(child, options.grace);
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    return await ended;
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+function endGently(child: ChildProcess, grace: number): void {
+  child.kill('SIGTERM');
+  setTimeout(() => child.kill('SIGKILL'), grace).unref();
+}

@@ -1,0 +1,27 @@
+import { defineConfig } from 'vitest/config';
+
+// The unit tests run side by side; those that start real programs run one file after the other, so that they do not fight over two cores.
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['packages/*/src/**/*.test.ts', 'packages/*/scripts/**/*.test.ts', 'apps/*/src/**/*.test.ts', 'tests/load/**/*.test.ts'],
+          pool: 'forks',
+          testTimeout: 30_000,
+        },
+      },
+      {
+        test: {
+          name: 'integration',
+          include: ['tests/e2e/**/*.test.ts', 'tests/robustness/**/*.test.ts'],
+          pool: 'forks',
+          fileParallelism: false,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+    ],
+  },
+});
