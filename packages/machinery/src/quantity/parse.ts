@@ -9,6 +9,7 @@ export class QuantityError extends Error {
 }
 
 const wrongFormat = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+const wrongNumber = 'unable to parse numeric part of quantity';
 const wrongSuffix = "unable to parse quantity's suffix";
 
 /** Amounts beyond these say nothing about machines, but would make arithmetic on them expensive. */
@@ -68,6 +69,7 @@ function readDecimal({ text, magnitude, negative, digits, scale, format }: Decim
     const kept = scale % 3 === 0 && !digits.endsWith('000') && !digits.startsWith('0');
     return kept || text === '0' ? { value, scale, format, text } : { value, scale, format };
   }
+  requireDigit(text);
   return roundToNano(value, scale, format);
 }
 
@@ -86,12 +88,18 @@ function readBinary({ text, magnitude, negative, whole, fraction, exponent }: Bi
   // Only what fits this many digits is kept as it was written: Kubernetes computes the rest in another way that loses the text.
   const fits = fraction === '' && 14 - whole.length - Math.trunc((exponent * 3) / 10) >= 0;
   if (fits) return (magnitude & 7n) !== 0n ? { value, scale: 0, format: 'binary', text } : { value, scale: 0, format: 'binary' };
+  requireDigit(text);
   const rounded = roundToNano(product, -fraction.length, 'binary');
   let result = rounded;
   const one = rounded.scale < 0 ? 10n ** BigInt(-rounded.scale) : 1n;
   if (rounded.value > int64Max * one) result = { value: int64Max, scale: 0, format: 'binary' };
   else if (rounded.value < one && rounded.value > 0n) result = { ...rounded, format: 'decimal' };
   return negative ? { ...result, value: -result.value } : result;
+}
+
+/** Kubernetes takes `+` and `.k` for zero, but not `.Pi`: what cannot be kept as it is must have a digit. */
+function requireDigit(text: string): void {
+  if (!/^[+-]?\.?\d/.test(text)) throw new QuantityError(wrongNumber);
 }
 
 /** Nothing is smaller than a billionth; what is left over is rounded away from zero. */
