@@ -65,65 +65,73 @@ export class Engine {
   }
 
   handle(request: Request): void {
-    switch (request.type) {
-      case 'write':
-        return this.#write(request);
-      case 'close':
-        return this.#close();
-      default:
-        try {
-          this.#answer(request);
-        } catch (error) {
-          this.#send({ type: 'failed', id: request.id, failure: this.#note(error) });
-        }
-    }
+    if (request.type === 'close') this.#close();
+    else if (request.type === 'write') this.#write(request);
+    else this.#send(this.#answer(request));
   }
 
   #write(request: WriteRequest): void {
-    if (this.#failure?.code === 'corrupt') return this.#send({ type: 'unwritten', failure: this.#failure });
+    if (this.#failure?.code === 'corrupt') {
+      this.#send({ type: 'unwritten', failure: this.#failure });
+      return;
+    }
     try {
       const written = this.#writer.apply(request);
       if (this.#failure !== undefined) this.#recovered();
       this.#send(written);
     } catch (error) {
-      return this.#send({ type: 'unwritten', failure: this.#note(error) });
+      this.#send({ type: 'unwritten', failure: this.#note(error) });
+      return;
     }
     this.#checkpoint(request);
   }
 
-  #answer(request: Exclude<Request, { type: 'write' | 'close' }>): void {
+  #answer(request: Exclude<Request, { type: 'write' | 'close' }>): Reply {
     const { id } = request;
-    switch (request.type) {
-      case 'get':
-        return this.#send({ type: 'rows', id, rows: this.#reader.get(request.key) });
-      case 'list': {
-        const refusal = this.#refuseRevision(request.revision === 0 ? this.#writer.revision : request.revision);
-        if (refusal !== undefined) return this.#send({ type: 'failed', id, failure: refusal });
-        const remaining = this.#reader.list(request, (rows) => this.#send({ type: 'rows', id, rows }));
-        return this.#send({ type: 'listed', id, revision: request.revision || this.#writer.revision, remaining });
+    try {
+      switch (request.type) {
+        case 'get':
+          return { type: 'got', id, rows: this.#reader.get(request.key) };
+        case 'list':
+          return this.#list(request);
+        case 'history':
+          return this.#history(request);
+        case 'compact':
+          this.#compaction.compact(Math.min(request.revision, this.#writer.revision), this.#writer.revision);
+          this.#scheduleSweep();
+          return { type: 'compacted', id, revision: this.#compaction.compacted };
+        case 'snapshot':
+          return this.#snapshot(id, request.file);
       }
-      case 'history': {
-        const refusal = this.#refuseRevision(request.after);
-        if (refusal !== undefined) return this.#send({ type: 'failed', id, failure: refusal });
-        const newest = this.#writer.revision;
-        const { rows, through } = this.#reader.history(request, newest);
-        return this.#send({ type: 'events', id, history: rows, through, complete: through === newest });
-      }
-      case 'compact':
-        this.#compaction.compact(Math.min(request.revision, this.#writer.revision), this.#writer.revision);
-        this.#scheduleSweep();
-        return this.#send({ type: 'compacted', id, revision: this.#compaction.compacted });
-      case 'snapshot':
-        return this.#snapshot(id, request.file);
+    } catch (error) {
+      return { type: 'failed', id, failure: this.#note(error) };
     }
   }
 
+  #list(request: Extract<Request, { type: 'list' }>): Reply {
+    const { id } = request;
+    const revision = request.revision === 0 ? this.#writer.revision : request.revision;
+    const failure = this.#refuseRevision(revision);
+    if (failure !== undefined) return { type: 'failed', id, failure };
+    const remaining = this.#reader.list(request, (rows) => this.#send({ type: 'rows', id, rows }));
+    return { type: 'listed', id, revision, remaining };
+  }
+
+  #history(request: Extract<Request, { type: 'history' }>): Reply {
+    const { id } = request;
+    const failure = this.#refuseRevision(request.after);
+    if (failure !== undefined) return { type: 'failed', id, failure };
+    const newest = this.#writer.revision;
+    const { rows, through } = this.#reader.history(request, newest);
+    return { type: 'events', id, history: rows, through, complete: through === newest };
+  }
+
   /** What goes wrong with the target says nothing about the store itself. */
-  #snapshot(id: number, file: string): void {
+  #snapshot(id: number, file: string): Reply {
     try {
-      this.#send({ type: 'snapshotted', id, info: writeSnapshot(this.#database, file, this.#writer.revision) });
+      return { type: 'snapshotted', id, info: writeSnapshot(this.#database, file, this.#writer.revision) };
     } catch (error) {
-      this.#send({ type: 'failed', id, failure: describeFailure(error, file) });
+      return { type: 'failed', id, failure: describeFailure(error, file) };
     }
   }
 
@@ -175,7 +183,10 @@ export class Engine {
   }
 
   #tryToWrite(): void {
-    if (this.#failure?.code === 'corrupt') return clearInterval(this.#probe);
+    if (this.#failure?.code === 'corrupt') {
+      clearInterval(this.#probe);
+      return;
+    }
     try {
       this.#compaction.touch();
       this.#recovered();

@@ -38,13 +38,11 @@ export function eventsOfHistory(rows: HistoryRows, withPrevious: boolean): Store
   });
 }
 
-export function addEntries(rows: Rows, entries: Entry[]): void {
-  for (let index = 0; index < rows.keys.length; index++) {
-    entries.push({
-      key: rows.keys[index]!,
-      value: rows.values[index]!,
-      revision: rows.revisions[index]!,
-      createRevision: rows.created[index]!,
-    });
-  }
+export function toEntries(rows: Rows): Entry[] {
+  return rows.keys.map((key, index) => ({
+    key,
+    value: rows.values[index]!,
+    revision: rows.revisions[index]!,
+    createRevision: rows.created[index]!,
+  }));
 }

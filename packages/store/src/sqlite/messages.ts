@@ -51,6 +51,8 @@ export type Reply =
   | WrittenReply
   /** The whole batch was rolled back. */
   | { readonly type: 'unwritten'; readonly failure: Failure }
+  | { readonly type: 'got'; readonly id: number; readonly rows: Rows }
+  /** A part of a list; `listed` comes after the last. */
   | { readonly type: 'rows'; readonly id: number; readonly rows: Rows }
   | { readonly type: 'listed'; readonly id: number; readonly revision: number; readonly remaining: number }
   | {

@@ -1,6 +1,6 @@
 import type { Entry, StoreError } from '../contract.ts';
 import { toStoreError } from './errors.ts';
-import { addEntries } from './events.ts';
+import { toEntries } from './events.ts';
 import type { Reply, Request } from './messages.ts';
 
 /** A request that the worker answers under a number; `Body` leaves the number out. */
@@ -29,7 +29,7 @@ export class PendingReads {
   receive(reply: Extract<Reply, { readonly id: number }>): void {
     const pending = this.#pending.get(reply.id);
     if (pending === undefined) return;
-    if (reply.type === 'rows') addEntries(reply.rows, pending.entries);
+    if (reply.type === 'rows') for (const entry of toEntries(reply.rows)) pending.entries.push(entry);
     else {
       this.#pending.delete(reply.id);
       pending.done(reply.type === 'failed' ? { error: toStoreError(reply.failure) } : { entries: pending.entries, reply });

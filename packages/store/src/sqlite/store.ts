@@ -11,7 +11,7 @@ import {
   type WatchHandler,
 } from '../contract.ts';
 import { closedError, maximumKeyLength, maximumValueLength, refusalError, toStoreError, unfitError } from './errors.ts';
-import { eventsOfBatch, eventsOfHistory } from './events.ts';
+import { eventsOfBatch, eventsOfHistory, toEntries } from './events.ts';
 import { type OpenedState, type Operation, operation, type Reply, type Request, type WrittenReply } from './messages.ts';
 import { type Answer, type Body, type Numbered, PendingReads } from './pending-reads.ts';
 import { Watcher } from './watcher.ts';
@@ -59,8 +59,9 @@ export class SqliteStore implements Store {
   }
 
   async get(key: string): Promise<Entry | undefined> {
-    const { entries } = await this.#request({ type: 'get', key });
-    return entries[0];
+    const { reply } = await this.#request({ type: 'get', key });
+    if (reply.type !== 'got') throw unexpected(reply);
+    return toEntries(reply.rows)[0];
   }
 
   async list(range: Range, options: ListOptions = {}): Promise<Page> {
@@ -165,14 +166,16 @@ export class SqliteStore implements Store {
         this.#inFlight = undefined;
         // The worker goes on with the next batch while this thread tells the watchers of this one.
         this.#postBatch();
-        return this.#committed(batch, reply);
+        this.#committed(batch, reply);
+        return;
       }
       case 'unwritten': {
         const batch = this.#inFlight!;
         this.#inFlight = undefined;
         this.failure = toStoreError(reply.failure);
         for (const waiting of batch.waiting) waiting.reject(this.failure);
-        return this.#postBatch();
+        this.#postBatch();
+        return;
       }
       case 'health':
         this.failure = reply.failure && toStoreError(reply.failure);
@@ -241,7 +244,7 @@ export class SqliteStore implements Store {
     this.#inFlight = undefined;
     this.#queue.rejectAll(error);
     this.#reads.rejectAll(error);
-    for (const watcher of [...this.#watchers]) watcher.fail(error);
+    for (const watcher of this.#watchers) watcher.fail(error);
     this.#drained?.();
   }
 }

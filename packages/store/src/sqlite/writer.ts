@@ -18,8 +18,8 @@ export class Writer {
   apply(request: WriteRequest): WrittenReply {
     const before = this.revision;
     const count = request.keys.length;
-    const created = new Array<number>(count).fill(0);
-    const previous = request.previous ? new Array<string>(count).fill('') : undefined;
+    const created = Array.from({ length: count }, () => 0);
+    const previous = request.previous ? Array.from({ length: count }, () => '') : undefined;
     const refusals: Refusal[] = [];
     this.#statements.begin.run();
     try {
