@@ -1,0 +1,235 @@
+import type { Json, JsonObject } from '../json.ts';
+import type { AnyType, ListType, MapType, ObjectType, Type } from '../schema/type.ts';
+import { CodecError } from './error.ts';
+import { goTypeName } from './go-type.ts';
+import { jsonKind } from './json.ts';
+import { countKeys } from './json-syntax.ts';
+import { canonicalScalar, mismatch, zeroScalar } from './scalar.ts';
+import { strictProblems } from './strict.ts';
+
+export interface CheckOptions {
+  /** The text that the value was parsed from. With it fields that stand there twice are found too: JSON.parse keeps the last one. */
+  readonly text?: string;
+}
+
+export interface CheckResult {
+  /** What strict validation refuses and the others only warn about, in the order of the text: `unknown field "spec.nope"`, `duplicate field "data"`. */
+  readonly unknown: readonly string[];
+}
+
+/** Kubernetes stops counting there. */
+export const maxProblems = 100;
+
+const clean: CheckResult = { unknown: [] };
+
+/**
+ * Reads a parsed object as its type, as Go would: drops fields that the type does not have and nulls, brings quantities, times and bytes into the
+ * form in which they are kept, and throws a CodecError when a value is of the wrong type. The object is changed in place; nothing is allocated
+ * when there is nothing to say.
+ */
+export function checkObject(value: JsonObject, type: ObjectType, options: CheckOptions = {}): CheckResult {
+  const unknown = checker.check(value, type);
+  // A key that is there twice is one key less after parsing. Only then is it worth looking for it.
+  if (options.text !== undefined && countKeys(options.text) !== checker.keys) return { unknown: strictProblems(options.text, type) };
+  return unknown === undefined ? clean : { unknown };
+}
+
+const segment = { field: 0, index: 1, key: 2 } as const;
+
+/** One walk at a time: it is synchronous and calls nothing that could start another, so its state is kept between walks. */
+class Checker {
+  /** The object keys seen, at any depth. */
+  keys = 0;
+  #problems: string[] | undefined;
+  #depth = 0;
+  readonly #segments: (string | number)[] = [];
+  readonly #kinds: number[] = [];
+  /** The struct that each field segment belongs to. */
+  readonly #owners: (ObjectType | undefined)[] = [];
+  /** Set inside of types that read themselves in Go: what they complain about is reported at their own place, unknown fields not at all. */
+  #opaqueDepth = -1;
+
+  check(value: JsonObject, type: ObjectType): string[] | undefined {
+    this.keys = 0;
+    this.#problems = undefined;
+    this.#depth = 0;
+    this.#opaqueDepth = -1;
+    this.#object(value, type);
+    return this.#problems;
+  }
+
+  #object(object: JsonObject, type: ObjectType): void {
+    const fields = type.fields;
+    const depth = this.#depth++;
+    this.#kinds[depth] = segment.field;
+    this.#owners[depth] = type;
+    for (const key in object) {
+      this.keys++;
+      const field = fields.get(key);
+      const value = object[key]!;
+      if (field === undefined) {
+        this.#countKeys(value);
+        if (type.preserveUnknown) continue;
+        this.#unknown(depth, key);
+        delete object[key];
+        continue;
+      }
+      this.#segments[depth] = key;
+      if (value === null) {
+        if (field.empty !== 'null') delete object[key];
+        continue;
+      }
+      const read = this.#value(value, field.type);
+      if (field.empty === 'dropped' && isZero(read, field.type)) delete object[key];
+      else if (read !== value) object[key] = read;
+    }
+    this.#depth = depth;
+  }
+
+  #value(value: Json, type: Type): Json {
+    switch (type.kind) {
+      case 'scalar': {
+        const read = canonicalScalar(value, type.scalar);
+        if (read === mismatch) throw this.#mismatch(value, type);
+        return read;
+      }
+      case 'object':
+        if (typeof value !== 'object' || Array.isArray(value)) throw this.#mismatch(value, type);
+        this.#object(value as JsonObject, type);
+        return value;
+      case 'map':
+        if (typeof value !== 'object' || Array.isArray(value)) throw this.#mismatch(value, type);
+        this.#map(value as JsonObject, type);
+        return value;
+      case 'list':
+        if (!Array.isArray(value)) throw this.#mismatch(value, type);
+        this.#list(value, type);
+        return value;
+      case 'any':
+        return this.#any(value, type);
+    }
+  }
+
+  #map(map: JsonObject, { values }: MapType): void {
+    const depth = this.#depth++;
+    this.#kinds[depth] = segment.key;
+    for (const key in map) {
+      this.keys++;
+      this.#segments[depth] = key;
+      const value = map[key]!;
+      const read = value === null ? zeroValue(values) : this.#value(value, values);
+      if (read !== value) setOwn(map, key, read);
+    }
+    this.#depth = depth;
+  }
+
+  #list(list: Json[], { items }: ListType): void {
+    const depth = this.#depth++;
+    this.#kinds[depth] = segment.index;
+    for (let index = 0; index < list.length; index++) {
+      this.#segments[depth] = index;
+      const value = list[index]!;
+      const read = value === null ? zeroValue(items) : this.#value(value, items);
+      if (read !== value) list[index] = read;
+    }
+    this.#depth = depth;
+  }
+
+  #any(value: Json, { form, schema }: AnyType): Json {
+    if (schema === undefined) {
+      this.#countKeys(value);
+      return value;
+    }
+    if (form === 'schemaOrBool' && typeof value === 'boolean') return value;
+    const list = Array.isArray(value);
+    if (typeof value !== 'object' || (list && form === 'schemaOrBool')) {
+      if (form === 'schemaOrBool') throw new CodecError('boolean or JSON schema expected');
+      return null;
+    }
+    const outermost = this.#opaqueDepth === -1;
+    if (outermost) this.#opaqueDepth = this.#depth;
+    if (!list) this.#object(value as JsonObject, schema);
+    else this.#list(value, { kind: 'list', items: form === 'schemaOrArray' ? schema : stringType, listType: 'atomic', keys: [] });
+    if (outermost) this.#opaqueDepth = -1;
+    return value;
+  }
+
+  /** Counts the keys of what is not looked at otherwise. Without recursion: it may be as deep as the text allows. */
+  #countKeys(value: Json): void {
+    if (typeof value !== 'object' || value === null) return;
+    const open: (Json[] | JsonObject)[] = [value];
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      const values = Array.isArray(next) ? next : Object.values(next);
+      if (values !== next) this.keys += values.length;
+      for (const child of values) if (typeof child === 'object' && child !== null) open.push(child);
+    }
+  }
+
+  #unknown(depth: number, key: string): void {
+    if (this.#opaqueDepth !== -1) return;
+    this.#problems ??= [];
+    if (this.#problems.length < maxProblems) this.#problems.push(`unknown field ${JSON.stringify(this.#path(depth) + key)}`);
+  }
+
+  /** Everything above the segment at `depth`, with a dot at the end when there is anything. */
+  #path(depth: number): string {
+    let path = '';
+    for (let index = 0; index < depth; index++) {
+      path +=
+        this.#kinds[index] === segment.index
+          ? `[${this.#segments[index]}]`
+          : index === 0
+            ? this.#segments[index]
+            : `.${this.#segments[index]}`;
+    }
+    return path === '' ? '' : `${path}.`;
+  }
+
+  #mismatch(value: Json, type: Type): CodecError {
+    const depth = this.#opaqueDepth === -1 ? this.#depth : this.#opaqueDepth;
+    const fields: (string | number)[] = [];
+    let owner = '';
+    for (let index = 0; index < depth; index++) {
+      if (this.#kinds[index] !== segment.field) continue;
+      fields.push(this.#segments[index]!);
+      owner = this.#owners[index]!.name;
+    }
+    const integer = type.kind === 'scalar' && (type.scalar === 'int32' || type.scalar === 'int64' || type.scalar === 'intOrString');
+    const shown = integer && typeof value === 'number' ? `number ${value}` : jsonKind(value);
+    const place = `${owner.slice(owner.lastIndexOf('.') + 1)}.${fields.join('.')}`;
+    return new CodecError(`json: cannot unmarshal ${shown} into Go struct field ${place} of type ${expectedName(type)}`);
+  }
+}
+
+const checker = new Checker();
+const stringType: Type = { kind: 'scalar', scalar: 'string' };
+
+/** Types that read themselves in Go complain in terms of what they read first. */
+function expectedName(type: Type): string {
+  if (type.kind === 'scalar') {
+    if (type.scalar === 'intOrString') return 'int32';
+    if (type.scalar === 'time' || type.scalar === 'microTime' || type.scalar === 'duration') return 'string';
+  }
+  return goTypeName(type);
+}
+
+/** Go's `omitempty`: empty text, zero, false, and lists and maps without anything in them; never a struct. */
+function isZero(value: Json, type: Type): boolean {
+  if (value === '' || value === 0 || value === false || value === null) return true;
+  if (type.kind === 'list') return (value as Json[]).length === 0;
+  if (type.kind !== 'map') return false;
+  for (const _key in value as JsonObject) return false;
+  return true;
+}
+
+/** What null becomes inside of a list or a map, where Go has no pointers. */
+function zeroValue(type: Type): Json {
+  if (type.kind === 'scalar') return zeroScalar(type.scalar);
+  return type.kind === 'object' ? {} : null;
+}
+
+/** Assigning to `__proto__` would change the prototype instead. */
+export function setOwn(object: JsonObject, key: string, value: Json): void {
+  if (key === '__proto__') Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
+  else object[key] = value;
+}

@@ -1,0 +1,76 @@
+import type { Json, JsonObject } from '../json.ts';
+import type { Field, ObjectType, Type } from '../schema/type.ts';
+import { zeroScalar } from './scalar.ts';
+
+/** What there is to do for objects of a type, worked out once: most types have little or nothing. */
+interface Plan {
+  /** Fields that get a value when they are absent. */
+  readonly fills: readonly { readonly name: string; readonly value: Json }[];
+  /** Fields below which there is something to do. */
+  readonly nested: readonly Field[];
+}
+
+const plans = new WeakMap<ObjectType, Plan>();
+
+/**
+ * Fills in what the schema says about absent fields: its defaults, and the zero values that Kubernetes prints always (`status: {}`). As in
+ * Kubernetes a default applies only where the object around it is there; an object that is always printed is always there. Changes the object.
+ */
+export function applySchemaDefaults(object: JsonObject, type: ObjectType): void {
+  const { fills, nested } = planOf(type);
+  for (const { name, value } of fills)
+    if (object[name] === undefined) object[name] = typeof value === 'object' && value !== null ? structuredClone(value) : value;
+  for (const { name, type: inner } of nested) {
+    const value = object[name];
+    if (typeof value === 'object' && value !== null) fillInside(value, inner);
+  }
+}
+
+function fillInside(value: Json, type: Type): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (type.kind === 'object') {
+    if (!Array.isArray(value)) applySchemaDefaults(value, type);
+  } else if (type.kind === 'list') {
+    if (Array.isArray(value)) for (const item of value) fillInside(item, type.items);
+  } else if (type.kind === 'map' && !Array.isArray(value)) {
+    for (const key in value) fillInside(value[key]!, type.values);
+  }
+}
+
+function planOf(type: ObjectType): Plan {
+  let plan = plans.get(type);
+  if (plan === undefined) {
+    const fills: { name: string; value: Json }[] = [];
+    const nested: Field[] = [];
+    for (const field of type.fields.values()) {
+      const value = fillOf(field);
+      if (value !== undefined) fills.push({ name: field.name, value });
+      if (hasWork(field.type, new Set())) nested.push(field);
+    }
+    plans.set(type, (plan = { fills, nested }));
+  }
+  return plan;
+}
+
+function fillOf({ default: fallback, empty, type }: Field): Json | undefined {
+  if (fallback !== undefined) return fallback;
+  if (empty === 'null') return null;
+  if (empty !== 'printed') return undefined;
+  return type.kind === 'scalar' ? zeroScalar(type.scalar) : {};
+}
+
+function hasWork(type: Type, seen: Set<ObjectType>): boolean {
+  switch (type.kind) {
+    case 'scalar':
+    case 'any':
+      return false;
+    case 'list':
+      return hasWork(type.items, seen);
+    case 'map':
+      return hasWork(type.values, seen);
+    case 'object':
+      if (seen.has(type)) return false;
+      seen.add(type);
+      return [...type.fields.values()].some((field) => fillOf(field) !== undefined || hasWork(field.type, seen));
+  }
+}

@@ -1,0 +1,31 @@
+import type { Scalar, Type } from '../schema/type.ts';
+
+const scalarNames: Record<Scalar, string> = {
+  string: 'string',
+  bytes: '[]uint8',
+  bool: 'bool',
+  int32: 'int32',
+  int64: 'int64',
+  double: 'float64',
+  time: 'v1.Time',
+  microTime: 'v1.MicroTime',
+  duration: 'v1.Duration',
+  quantity: 'resource.Quantity',
+  intOrString: 'intstr.IntOrString',
+};
+
+/** How Go prints the type in its messages about JSON: `v1.Container`, `[]v1.OwnerReference`, `map[string]string`. */
+export function goTypeName(type: Type): string {
+  switch (type.kind) {
+    case 'scalar':
+      return type.goName ?? scalarNames[type.scalar];
+    case 'object':
+      return type.name.split('.').slice(-2).join('.');
+    case 'list':
+      return type.goName ?? `[]${goTypeName(type.items)}`;
+    case 'map':
+      return type.goName ?? `map[string]${goTypeName(type.values)}`;
+    case 'any':
+      return 'runtime.RawExtension';
+  }
+}

@@ -1,0 +1,193 @@
+/** How deep objects and lists may be nested, as in Kubernetes. */
+export const maxDepth = 10_000;
+
+const quote = 0x22;
+const backslash = 0x5c;
+
+/** The number of object keys in the text: one for each colon outside of strings. The text is valid JSON, so nothing else needs a look. */
+export function countKeys(text: string): number {
+  let keys = 0;
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code === quote) index = endOfString(text, index);
+    else if (code === 0x3a) keys++;
+  }
+  return keys;
+}
+
+/** Whether the text opens more objects and lists than may be open at once. It need not be valid. */
+export function isTooDeep(text: string): boolean {
+  // Each level takes two characters: what is shorter cannot be too deep.
+  if (text.length <= 2 * maxDepth) return false;
+  let depth = 0;
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code === quote) index = endOfString(text, index);
+    else if (code === 0x7b || code === 0x5b) {
+      if (++depth > maxDepth) return true;
+    } else if (code === 0x7d || code === 0x5d) depth--;
+  }
+  return false;
+}
+
+/** The index of the quote that closes the string opened at `start`; the end of the text when none does. */
+export function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let escapes = end - 1;
+    while (text.charCodeAt(escapes) === backslash) escapes--;
+    if ((end - 1 - escapes) % 2 === 0) return end;
+  }
+  return text.length;
+}
+
+/** What Go's JSON scanner says about text that is not valid JSON. */
+export function explainSyntaxError(text: string): string {
+  return new Scanner(text).scan();
+}
+
+const unexpectedEnd = 'unexpected end of JSON input';
+const literals = ['true', 'false', 'null'];
+
+/** Walks over the text as Go's scanner does and stops at the first character that cannot stand where it stands. */
+class Scanner {
+  readonly #text: string;
+  #index = 0;
+  readonly #open: ('{' | '[')[] = [];
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  scan(): string {
+    for (;;) {
+      const problem = this.#value() ?? this.#afterValue();
+      if (problem === 'next') continue;
+      return problem;
+    }
+  }
+
+  #peek(): string {
+    while (this.#index < this.#text.length && ' \t\r\n'.includes(this.#text[this.#index]!)) this.#index++;
+    return this.#text[this.#index] ?? '';
+  }
+
+  #wrong(where: string): string {
+    if (this.#index >= this.#text.length) return unexpectedEnd;
+    return `invalid character ${quoteCharacter(this.#text, this.#index)} ${where}`;
+  }
+
+  /** Consumes one value, or what opens one and all that comes before the first value inside. */
+  #value(): string | undefined {
+    for (;;) {
+      const character = this.#peek();
+      if (character === '{' || character === '[') {
+        if (this.#open.length === maxDepth) return this.#wrong('exceeded max depth');
+        this.#open.push(character);
+        this.#index++;
+        const inside = this.#peek();
+        if (inside === (character === '{' ? '}' : ']')) {
+          this.#index++;
+          this.#open.pop();
+          return undefined;
+        }
+        if (character === '[') continue;
+        const problem = this.#key();
+        if (problem !== undefined) return problem;
+        continue;
+      }
+      if (character === '"') return this.#string();
+      if (character === '-' || (character >= '0' && character <= '9')) return this.#number();
+      const literal = literals.find((word) => word[0] === character);
+      return literal === undefined || character === '' ? this.#wrong('looking for beginning of value') : this.#literal(literal);
+    }
+  }
+
+  #afterValue(): string {
+    for (;;) {
+      const character = this.#peek();
+      const inside = this.#open.at(-1);
+      if (inside === undefined) return character === '' ? unexpectedEnd : this.#wrong('after top-level value');
+      if (character === ',') {
+        this.#index++;
+        if (inside === '[') return 'next';
+        this.#peek();
+        return this.#key() ?? 'next';
+      }
+      if (character !== (inside === '{' ? '}' : ']'))
+        return this.#wrong(inside === '{' ? 'after object key:value pair' : 'after array element');
+      this.#index++;
+      this.#open.pop();
+    }
+  }
+
+  #key(): string | undefined {
+    if (this.#text[this.#index] !== '"') return this.#wrong('looking for beginning of object key string');
+    const problem = this.#string();
+    if (problem !== undefined) return problem;
+    if (this.#peek() !== ':') return this.#wrong('after object key');
+    this.#index++;
+    return undefined;
+  }
+
+  #string(): string | undefined {
+    for (this.#index++; this.#index < this.#text.length; this.#index++) {
+      const character = this.#text[this.#index]!;
+      if (character === '"') {
+        this.#index++;
+        return undefined;
+      }
+      if (character < ' ') return this.#wrong('in string literal');
+      if (character !== '\\') continue;
+      const escaped = this.#text[++this.#index] ?? '';
+      if (escaped === 'u') {
+        for (let digit = 0; digit < 4; digit++) {
+          this.#index++;
+          if (!/^[0-9a-fA-F]$/.test(this.#text[this.#index] ?? '')) return this.#wrong('in \\u hexadecimal character escape');
+        }
+      } else if (escaped === '' || !'bfnrt\\/"'.includes(escaped)) return this.#wrong('in string escape code');
+    }
+    return unexpectedEnd;
+  }
+
+  #number(): string | undefined {
+    if (this.#text[this.#index] === '-') this.#index++;
+    if (this.#text[this.#index] === '0') this.#index++;
+    else if (!this.#digits()) return this.#wrong('in numeric literal');
+    if (this.#text[this.#index] === '.') {
+      this.#index++;
+      if (!this.#digits()) return this.#wrong('after decimal point in numeric literal');
+    }
+    if (/^[eE]$/.test(this.#text[this.#index] ?? '')) {
+      this.#index++;
+      if (/^[+-]$/.test(this.#text[this.#index] ?? '')) this.#index++;
+      if (!this.#digits()) return this.#wrong('in exponent of numeric literal');
+    }
+    return undefined;
+  }
+
+  #digits(): boolean {
+    const start = this.#index;
+    while (/^[0-9]$/.test(this.#text[this.#index] ?? '')) this.#index++;
+    return this.#index > start;
+  }
+
+  #literal(word: string): string | undefined {
+    for (const expected of word) {
+      if (this.#text[this.#index] !== expected) return this.#wrong(`in literal ${word} (expecting '${expected}')`);
+      this.#index++;
+    }
+    return undefined;
+  }
+}
+
+const escapes: Record<string, string> = { "'": "\\'", '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t', '\b': '\\b', '\f': '\\f' };
+
+/** One byte in quotes: Go's scanner sees bytes, so of a longer character only the first is shown. */
+function quoteCharacter(text: string, index: number): string {
+  const byte = Buffer.from(String.fromCodePoint(text.codePointAt(index)!))[0]!;
+  const character = String.fromCharCode(byte);
+  const escaped = escapes[character];
+  if (escaped !== undefined) return `'${escaped}'`;
+  if (byte < 0x20 || byte === 0x7f) return `'\\x${byte.toString(16).padStart(2, '0')}'`;
+  return byte > 0x7f && byte < 0xa1 ? `'\\u00${byte.toString(16)}'` : `'${character}'`;
+}

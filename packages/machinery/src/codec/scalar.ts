@@ -1,0 +1,114 @@
+import type { Json } from '../json.ts';
+import { canonicalizeQuantity } from '../quantity/quantity.ts';
+import type { Scalar } from '../schema/type.ts';
+import { CodecError } from './error.ts';
+import { canonicalMicroTime, canonicalTime } from './go-time.ts';
+
+/** The value is of another JSON type than the scalar takes: the caller knows where it stands and words the error. */
+export const mismatch = Symbol('mismatch');
+
+const quantityPattern = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+
+/** The value in the form in which Kubernetes keeps it; the same value when there is nothing to change. Never called with null. */
+export function canonicalScalar(value: Json, scalar: Scalar): Json | typeof mismatch {
+  switch (scalar) {
+    case 'string':
+    case 'duration':
+      return typeof value === 'string' ? value : mismatch;
+    case 'bool':
+      return typeof value === 'boolean' ? value : mismatch;
+    case 'int32':
+      return isInt32(value) ? value : mismatch;
+    case 'int64':
+      return Number.isInteger(value) && Math.abs(value as number) < 2 ** 63 ? value : mismatch;
+    case 'double':
+      return typeof value === 'number' ? value : mismatch;
+    case 'bytes':
+      return typeof value === 'string' ? canonicalBytes(value) : mismatch;
+    case 'time':
+      return typeof value === 'string' ? canonicalTime(value) : mismatch;
+    case 'microTime':
+      return typeof value === 'string' ? canonicalMicroTime(value) : mismatch;
+    case 'intOrString':
+      return typeof value === 'string' || isInt32(value) ? value : mismatch;
+    case 'quantity':
+      return canonicalQuantity(value);
+  }
+}
+
+function isInt32(value: Json): boolean {
+  return typeof value === 'number' && (value | 0) === value;
+}
+
+function canonicalQuantity(value: Json): string {
+  if (typeof value !== 'string' && typeof value !== 'number') throw new CodecError(quantityPattern);
+  try {
+    return canonicalizeQuantity(value);
+  } catch (error) {
+    throw new CodecError((error as Error).message);
+  }
+}
+
+/** Standard base64 with padding; line breaks are allowed and dropped, as Go does. */
+function canonicalBytes(text: string): string {
+  if (text === '' || Buffer.from(text, 'base64').toString('base64') === text) return text;
+  const wrong = firstIllegalByte(text);
+  if (wrong !== -1) throw new CodecError(`illegal base64 data at input byte ${wrong}`);
+  return Buffer.from(text, 'base64').toString('base64');
+}
+
+function isBase64Digit(code: number): boolean {
+  return (
+    (code >= 0x41 && code <= 0x5a) || (code >= 0x61 && code <= 0x7a) || (code >= 0x30 && code <= 0x39) || code === 0x2b || code === 0x2f
+  );
+}
+
+/** Where Go's decoder stops, counted in bytes; -1 when it does not. */
+function firstIllegalByte(text: string): number {
+  const bytes = Buffer.from(text);
+  let index = 0;
+  const skipBreaks = (): void => {
+    while (bytes[index] === 0x0a || bytes[index] === 0x0d) index++;
+  };
+  for (;;) {
+    const start = index;
+    for (let digit = 0; digit < 4; digit++) {
+      skipBreaks();
+      if (index === bytes.length) return digit === 0 ? -1 : index - digit;
+      const code = bytes[index++]!;
+      if (isBase64Digit(code)) continue;
+      if (code !== 0x3d || digit < 2) return index - 1;
+      skipBreaks();
+      if (digit === 2) {
+        if (index === bytes.length) return bytes.length;
+        if (bytes[index++] !== 0x3d) return index - 1;
+        skipBreaks();
+      }
+      return index < bytes.length ? index : -1;
+    }
+    if (start === index) return -1;
+  }
+}
+
+/** What stands for null where Go has no pointer. */
+export function zeroScalar(scalar: Scalar): Json {
+  switch (scalar) {
+    case 'string':
+      return '';
+    case 'bool':
+      return false;
+    case 'int32':
+    case 'int64':
+    case 'double':
+    case 'intOrString':
+      return 0;
+    case 'quantity':
+      return '0';
+    case 'duration':
+      return '0s';
+    case 'bytes':
+    case 'time':
+    case 'microTime':
+      return null;
+  }
+}
