@@ -1,0 +1,155 @@
+import { generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { type CertificateRequest, issueCertificate } from '../pki/index.ts';
+import { clientCertificates } from './client-certificates.ts';
+import { RecentlyUsed } from './recently-used.ts';
+import { union } from './union.ts';
+import { type Authenticator, Unauthenticated } from './user.ts';
+
+const dates = { notBefore: new Date('2026-01-01T00:00:00Z'), notAfter: new Date('2027-01-01T00:00:00Z') };
+const now = (): number => Date.parse('2026-06-01T00:00:00Z');
+const newKeys = (): { publicKey: KeyObject; privateKey: KeyObject } => generateKeyPairSync('ec', { namedCurve: 'P-256' });
+
+function authority(commonName: string): { pem: string; sign: (request: Partial<CertificateRequest>) => Buffer } {
+  const { publicKey, privateKey } = newKeys();
+  const pem = issueCertificate({ commonName, publicKey, usage: 'authority', ...dates }, { key: privateKey });
+  const issuer = { key: privateKey, certificate: new X509Certificate(pem) };
+  const sign = (request: Partial<CertificateRequest>): Buffer =>
+    new X509Certificate(
+      issueCertificate({ commonName: 'jane', publicKey: newKeys().publicKey, usage: 'client', ...dates, ...request }, issuer),
+    ).raw;
+  return { pem, sign };
+}
+
+const ours = authority('kubernetes');
+const authenticator = clientCertificates(ours.pem, { now });
+const authenticate = (raw: Buffer, by: Authenticator = authenticator): unknown => by.authenticate({ certificate: () => raw });
+
+describe('a client certificate', () => {
+  it('says nothing when there is none', () => {
+    expect(authenticator.authenticate({})).toBeUndefined();
+    expect(authenticator.authenticate({ certificate: () => undefined })).toBeUndefined();
+  });
+
+  it('names the user and the groups', () => {
+    const raw = ours.sign({ commonName: 'jane', organizations: ['devs', 'on, call + "x"'] });
+    expect(authenticate(raw)).toEqual({
+      name: 'jane',
+      groups: ['devs', 'on, call + "x"', 'system:authenticated'],
+      extra: { 'authentication.kubernetes.io/credential-id': [expect.stringMatching(/^X509SHA256=[0-9a-f]{64}$/)] },
+    });
+  });
+
+  it('gives the same user object every time, so that what is known about it can be kept', () => {
+    const raw = ours.sign({});
+    expect(authenticate(raw)).toBe(authenticate(raw));
+    expect(authenticate(raw)).toBe(authenticate(Buffer.from(raw)));
+  });
+
+  it('names nobody without a common name', () => {
+    expect(authenticate(ours.sign({ commonName: '' }))).toBeUndefined();
+  });
+
+  it('of another authority is refused, also when that one has the same name', () => {
+    for (const other of [authority('stranger'), authority('kubernetes')]) {
+      const raw = other.sign({ organizations: ['system:masters'] });
+      expect(() => authenticate(raw)).toThrow(Unauthenticated);
+      expect(() => authenticate(raw)).toThrow(/not signed by an authority/);
+    }
+  });
+
+  it('of any authority in a bundle is accepted', () => {
+    const other = authority('second');
+    const both = clientCertificates(`${ours.pem}\n# comment\n${other.pem}`, { now });
+    expect(authenticate(other.sign({}), both)).toMatchObject({ name: 'jane' });
+  });
+
+  it('signed by a certificate that is no authority is refused', () => {
+    const keys = newKeys();
+    const leaf = new X509Certificate(ours.sign({ publicKey: keys.publicKey }));
+    const raw = new X509Certificate(
+      issueCertificate(
+        { commonName: 'root', publicKey: newKeys().publicKey, usage: 'client', ...dates },
+        { key: keys.privateKey, certificate: leaf },
+      ),
+    ).raw;
+    expect(() => authenticate(raw)).toThrow(Unauthenticated);
+    expect(() => authenticate(raw, clientCertificates(leaf.toString(), { now }))).toThrow(Unauthenticated);
+  });
+
+  it('for servers is refused', () => {
+    expect(() => authenticate(ours.sign({ usage: 'server' }))).toThrow(/not meant for client authentication/);
+  });
+
+  it('is refused outside of its dates, also when it was accepted before', () => {
+    let time = now();
+    const watching = clientCertificates(ours.pem, { now: () => time });
+    const raw = ours.sign({});
+    expect(authenticate(raw, watching)).toMatchObject({ name: 'jane' });
+    time = Date.parse('2027-01-02T00:00:00Z');
+    expect(() => authenticate(raw, watching)).toThrow(/valid from 2026-01-01/);
+    time = Date.parse('2025-12-31T00:00:00Z');
+    expect(() => authenticate(raw, watching)).toThrow(Unauthenticated);
+  });
+
+  it('that is no certificate is refused', () => {
+    expect(() => authenticate(Buffer.from('nonsense'))).toThrow(/cannot be parsed/);
+  });
+
+  it('with a damaged signature is refused', () => {
+    const raw = Buffer.from(ours.sign({}));
+    raw[raw.length - 3]! ^= 1;
+    expect(() => authenticate(raw)).toThrow(Unauthenticated);
+  });
+
+  it('needs an authority to be checked against', () => {
+    expect(() => clientCertificates('')).toThrow(/expected at least one certificate/);
+  });
+});
+
+describe('union', () => {
+  const jane = { name: 'jane', groups: [] };
+  const knows: Authenticator = { authenticate: () => jane };
+  const later: Authenticator = { authenticate: async () => jane };
+  const silent: Authenticator = { authenticate: () => undefined };
+  const silentLater: Authenticator = { authenticate: async () => undefined };
+  const refuses: Authenticator = {
+    authenticate: () => {
+      throw new Unauthenticated('wrong');
+    },
+  };
+  const refusesLater: Authenticator = { authenticate: () => Promise.reject(new Unauthenticated('wrong, later')) };
+  const breaks: Authenticator = {
+    authenticate: () => {
+      throw new TypeError('a bug');
+    },
+  };
+
+  it('answers at once when it can', () => {
+    expect(union([silent, knows, later]).authenticate({})).toBe(jane);
+    expect(union([silent]).authenticate({})).toBeUndefined();
+  });
+
+  it('asks on after a promise, and after a refusal', async () => {
+    await expect(union([silentLater, refuses, later]).authenticate({})).resolves.toBe(jane);
+    expect(union([refuses, knows]).authenticate({})).toBe(jane);
+  });
+
+  it('refuses when one refused and none knew', async () => {
+    expect(() => union([refuses, silent]).authenticate({})).toThrow('wrong');
+    await expect(union([refusesLater, silent]).authenticate({})).rejects.toThrow('wrong, later');
+  });
+
+  it('does not hide faults', () => {
+    expect(() => union([breaks, knows]).authenticate({})).toThrow(TypeError);
+  });
+});
+
+it('RecentlyUsed forgets what was not used for longest', () => {
+  const map = new RecentlyUsed<string, number>(2);
+  map.set('a', 1);
+  map.set('b', 2);
+  map.get('a');
+  map.set('c', 3);
+  expect([map.get('a'), map.get('b'), map.get('c'), map.size]).toEqual([1, undefined, 3, 2]);
+});

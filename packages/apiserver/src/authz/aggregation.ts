@@ -1,0 +1,79 @@
+import type { KubeObject } from '@capstan/machinery';
+import { rulesOf } from './resolver.ts';
+import type { PolicyRule } from './rule.ts';
+
+interface LabelSelector {
+  readonly matchLabels?: Readonly<Record<string, string>>;
+  readonly matchExpressions?: readonly { readonly key: string; readonly operator: string; readonly values?: readonly string[] }[];
+}
+
+/** The rules that an aggregated ClusterRole must have: those of the roles its selectors choose, in order of name; undefined when it does not aggregate. */
+export function aggregateRules(clusterRole: KubeObject, all: readonly KubeObject[]): PolicyRule[] | undefined {
+  const aggregation = clusterRole['aggregationRule'] as { clusterRoleSelectors?: LabelSelector[] | null } | null | undefined;
+  if (aggregation === undefined || aggregation === null) return undefined;
+  const ordered = all.filter((role) => role.metadata.name !== clusterRole.metadata.name).sort(byName);
+  const rules: PolicyRule[] = [];
+  const seen = new Set<string>();
+  for (const selector of aggregation.clusterRoleSelectors ?? []) {
+    for (const role of ordered) {
+      if (!matches(selector, role.metadata.labels ?? {})) continue;
+      for (const rule of rulesOf(role)) {
+        const text = canonical(rule);
+        if (seen.has(text)) continue;
+        seen.add(text);
+        rules.push(rule);
+      }
+    }
+  }
+  return rules;
+}
+
+/**
+ * The aggregated ClusterRoles of a workspace whose rules are not what they must be, with the rules they must get. One pass may make another one needed
+ * (edit is part of admin): call again after writing, until nothing is left.
+ */
+export function staleAggregations(all: readonly KubeObject[]): { role: KubeObject; rules: PolicyRule[] }[] {
+  const stale: { role: KubeObject; rules: PolicyRule[] }[] = [];
+  for (const role of all) {
+    const rules = aggregateRules(role, all);
+    if (rules !== undefined && !sameRules(rules, rulesOf(role))) stale.push({ role, rules });
+  }
+  return stale;
+}
+
+/** Two rules are the same when their lists are; a list that is absent is an empty one. */
+function canonical({ verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] }: PolicyRule): string {
+  return JSON.stringify([verbs, apiGroups, resources, resourceNames, nonResourceURLs]);
+}
+
+function sameRules(left: readonly PolicyRule[], right: readonly PolicyRule[]): boolean {
+  return left.length === right.length && left.every((rule, index) => canonical(rule) === canonical(right[index]!));
+}
+
+function byName(left: KubeObject, right: KubeObject): number {
+  const a = left.metadata.name ?? '';
+  const b = right.metadata.name ?? '';
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function matches({ matchLabels = {}, matchExpressions = [] }: LabelSelector, labels: Readonly<Record<string, string>>): boolean {
+  const value = (key: string): string | undefined => (Object.hasOwn(labels, key) ? labels[key] : undefined);
+  return (
+    Object.entries(matchLabels).every(([key, wanted]) => value(key) === wanted) &&
+    matchExpressions.every(({ key, operator, values = [] }) => {
+      const found = value(key);
+      switch (operator) {
+        case 'In':
+          return found !== undefined && values.includes(found);
+        case 'NotIn':
+          return found === undefined || !values.includes(found);
+        case 'Exists':
+          return found !== undefined;
+        case 'DoesNotExist':
+          return found === undefined;
+        default:
+          return false;
+      }
+    })
+  );
+}

@@ -1,0 +1,187 @@
+import type { KubeObject } from '@capstan/machinery';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { User } from '../authn/user.ts';
+import { rbacAuthorizer } from './authorizer.ts';
+import { rbacResources, type Subject } from './resolver.ts';
+import type { PolicyRule } from './rule.ts';
+import { asking, MemoryObjects } from './testing.ts';
+import { forbidden } from './wording.ts';
+
+const apiVersion = 'rbac.authorization.k8s.io/v1';
+const jane: User = { name: 'jane', groups: ['devs', 'system:authenticated'] };
+
+let objects: MemoryObjects;
+let rbac: ReturnType<typeof rbacAuthorizer>;
+beforeEach(() => {
+  objects = new MemoryObjects();
+  rbac = rbacAuthorizer(objects);
+});
+
+function role(name: string, rules: PolicyRule[], namespace?: string, cluster?: string): void {
+  const object: KubeObject = {
+    apiVersion,
+    kind: namespace ? 'Role' : 'ClusterRole',
+    metadata: { name, ...(namespace && { namespace }) },
+    rules,
+  };
+  objects.put(namespace ? rbacResources.roles : rbacResources.clusterRoles, object, cluster);
+}
+
+interface Binding {
+  readonly role: `${'Role' | 'ClusterRole'}/${string}`;
+  readonly to: Subject[];
+  readonly in?: string;
+  readonly cluster?: string;
+}
+
+function bind(name: string, { role: roleText, to, in: namespace, cluster }: Binding): void {
+  const [kind, roleName] = roleText.split('/');
+  const metadata = { name, ...(namespace && { namespace }) };
+  const object = { apiVersion, kind: '', metadata, subjects: to, roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind, name: roleName } };
+  objects.put(namespace ? rbacResources.roleBindings : rbacResources.clusterRoleBindings, object, cluster);
+}
+
+const readConfigMaps: PolicyRule[] = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list'] }];
+const configMaps = { resource: 'configmaps', namespace: 'shop' };
+
+describe('the decision', () => {
+  it('is no without bindings, and gives no reason', () => {
+    expect(rbac.authorize(asking(jane, 'list', configMaps))).toEqual({ allowed: false, reason: '' });
+  });
+
+  it('is always yes for system:masters', () => {
+    const admin = { name: 'root', groups: ['system:masters'] };
+    expect(rbac.authorize(asking(admin, 'delete', { resource: 'nodes' }))).toEqual({ allowed: true, reason: '' });
+  });
+
+  it.each<[string, Binding, string]>([
+    [
+      'a user',
+      { role: 'Role/reader', to: [{ kind: 'User', name: 'jane' }], in: 'shop' },
+      'RoleBinding "b/shop" of Role "reader" to User "jane"',
+    ],
+    [
+      'a group',
+      { role: 'ClusterRole/reader', to: [{ kind: 'Group', name: 'devs' }], in: 'shop' },
+      'RoleBinding "b/shop" of ClusterRole "reader" to Group "devs"',
+    ],
+    [
+      'everybody',
+      {
+        role: 'ClusterRole/reader',
+        to: [
+          { kind: 'User', name: 'joe' },
+          { kind: 'Group', name: 'devs' },
+        ],
+      },
+      'ClusterRoleBinding "b" of ClusterRole "reader" to Group "devs"',
+    ],
+  ])('is yes for %s that is bound, and names the binding', (_, binding, source) => {
+    role('reader', readConfigMaps);
+    role('reader', readConfigMaps, 'shop');
+    bind('b', binding);
+    expect(rbac.authorize(asking(jane, 'list', configMaps))).toEqual({ allowed: true, reason: `RBAC: allowed by ${source}` });
+    expect(rbac.authorize(asking(jane, 'create', configMaps)).allowed).toBe(false);
+  });
+
+  it('knows service accounts, also those of the namespace of the binding', () => {
+    const bot: User = { name: 'system:serviceaccount:shop:bot', groups: [] };
+    role('reader', readConfigMaps);
+    bind('b', { role: 'ClusterRole/reader', to: [{ kind: 'ServiceAccount', name: 'bot' }], in: 'shop' });
+    expect(rbac.authorize(asking(bot, 'get', configMaps)).reason).toBe(
+      'RBAC: allowed by RoleBinding "b/shop" of ClusterRole "reader" to ServiceAccount "bot/shop"',
+    );
+    bind('everywhere', { role: 'ClusterRole/reader', to: [{ kind: 'ServiceAccount', name: 'bot' }] });
+    expect(rbac.authorize(asking(bot, 'get', { ...configMaps, namespace: 'other' })).allowed).toBe(false);
+  });
+
+  it('does not reach into other namespaces or workspaces', () => {
+    role('reader', readConfigMaps);
+    bind('b', { role: 'ClusterRole/reader', to: [{ kind: 'User', name: 'jane' }], in: 'shop' });
+    expect(rbac.authorize(asking(jane, 'get', { ...configMaps, namespace: 'other' })).allowed).toBe(false);
+    expect(rbac.authorize(asking(jane, 'get', { ...configMaps, namespace: '' })).allowed).toBe(false);
+    expect(rbac.authorize(asking(jane, 'get', { ...configMaps, cluster: 'tenant' })).allowed).toBe(false);
+  });
+
+  it('says which roles of bindings are not there', () => {
+    bind('a', { role: 'Role/gone', to: [{ kind: 'User', name: 'jane' }], in: 'shop' });
+    bind('b', { role: 'ClusterRole/lost', to: [{ kind: 'User', name: 'jane' }], in: 'shop' });
+    expect(rbac.authorize(asking(jane, 'list', configMaps)).reason).toBe(
+      'RBAC: [role.rbac.authorization.k8s.io "gone" not found, clusterrole.rbac.authorization.k8s.io "lost" not found]',
+    );
+  });
+});
+
+describe('what is kept between requests', () => {
+  const binding: Binding = { role: 'ClusterRole/reader', to: [{ kind: 'User', name: 'jane' }] };
+
+  it('is not looked up twice, for the same user or an equal one', () => {
+    role('reader', readConfigMaps);
+    bind('b', binding);
+    for (const user of [jane, jane, { ...jane }]) expect(rbac.authorize(asking(user, 'get', configMaps)).allowed).toBe(true);
+    expect(objects.lists).toBe(1);
+  });
+
+  it('is forgotten with every change of a role or binding', () => {
+    const may = (): boolean => rbac.authorize(asking(jane, 'get', configMaps)).allowed;
+    expect(may()).toBe(false);
+    bind('b', binding);
+    expect(may()).toBe(false);
+    role('reader', readConfigMaps);
+    expect(may()).toBe(true);
+    role('reader', []);
+    expect(may()).toBe(false);
+    role('reader', readConfigMaps);
+    objects.remove({ ...rbacResources.clusterRoleBindings, name: 'b' });
+    expect(may()).toBe(false);
+  });
+
+  it('does not mix up users whose names and groups run together', () => {
+    role('reader', readConfigMaps);
+    bind('b', { role: 'ClusterRole/reader', to: [{ kind: 'Group', name: 'b' }] });
+    expect(rbac.authorize(asking({ name: 'a', groups: ['b'] }, 'get', configMaps)).allowed).toBe(true);
+    expect(rbac.authorize(asking({ name: 'a","b', groups: [] }, 'get', configMaps)).allowed).toBe(false);
+    expect(rbac.authorize(asking({ name: 'a', groups: ['b","c'] }, 'get', configMaps)).allowed).toBe(false);
+  });
+
+  it('is bounded', () => {
+    const small = rbacAuthorizer(objects, 10);
+    role('reader', readConfigMaps);
+    bind('b', binding);
+    for (let index = 0; index < 100; index++) small.authorize(asking({ name: `user-${index}`, groups: [] }, 'get', configMaps));
+    expect(small.authorize(asking(jane, 'get', configMaps)).allowed).toBe(true);
+  });
+});
+
+it('lists the rules of a user for SelfSubjectRulesReview, with what is missing', () => {
+  role('reader', readConfigMaps);
+  bind('everywhere', { role: 'ClusterRole/reader', to: [{ kind: 'User', name: 'jane' }] });
+  bind('local', { role: 'Role/gone', to: [{ kind: 'User', name: 'jane' }], in: 'shop' });
+  expect(rbac.rulesFor(jane, { cluster: 'root', namespace: 'shop' })).toEqual({
+    rules: readConfigMaps,
+    errors: ['role.rbac.authorization.k8s.io "gone" not found'],
+  });
+});
+
+describe('the words for a denial', () => {
+  it.each([
+    [
+      asking(jane, 'list', configMaps),
+      '',
+      'configmaps is forbidden: User "jane" cannot list resource "configmaps" in API group "" in the namespace "shop"',
+    ],
+    [
+      asking(jane, 'list', { resource: 'nodes' }),
+      '',
+      'nodes is forbidden: User "jane" cannot list resource "nodes" in API group "" at the cluster scope',
+    ],
+    [
+      asking(jane, 'get', { group: 'apps', resource: 'deployments', subresource: 'scale', namespace: 'shop', name: 'web' }),
+      'RBAC: because',
+      'deployments.apps "web" is forbidden: User "jane" cannot get resource "deployments/scale" in API group "apps" in the namespace "shop": RBAC: because',
+    ],
+    [asking(jane, 'get', { path: '/x<b>' }), '', 'forbidden: User "jane" cannot get path "/x&lt;b&gt;"'],
+  ])('%#', (attributes, reason, message) => {
+    expect(forbidden(attributes, reason).status).toMatchObject({ code: 403, reason: 'Forbidden', message });
+  });
+});

@@ -1,0 +1,137 @@
+import type { User } from '../authn/user.ts';
+import type { ObjectReader } from '../cache/reader.ts';
+import type { Attributes, Authorizer, Decision } from './attributes.ts';
+import { type Grants, grantsIn, rbacResources } from './resolver.ts';
+import { type PolicyRule, ruleAllows } from './rule.ts';
+import { aggregate } from './wording.ts';
+
+/** Members may do anything. The bindings say so too; this holds even when somebody deleted them. */
+export const superuserGroup = 'system:masters';
+
+/** The rules a user has in a place, and what could not be found of them. */
+export interface RuleSet {
+  readonly rules: readonly PolicyRule[];
+  readonly errors: readonly string[];
+}
+
+export interface RuleResolver {
+  /** Everything that the bindings of the workspace, and of the namespace when one is given, let a user do. */
+  rulesFor(user: User, place: { cluster: string; namespace: string }): RuleSet;
+}
+
+/** The grants of one user in one place, each with the decision it leads to, ready to be asked. */
+interface Compiled {
+  readonly permissions: readonly { readonly rules: readonly PolicyRule[]; readonly decision: Decision }[];
+  readonly errors: readonly string[];
+}
+
+/** What is known about one user, by workspace and namespace. */
+type Known = Map<string, Map<string, Compiled>>;
+
+const superuser: Decision = { allowed: true, reason: '' };
+const noOpinion: Decision = { allowed: false, reason: '' };
+
+/** How many compiled places are kept, over all users. More than a busy server asks about between two changes of its roles. */
+const defaultCapacity = 20_000;
+
+/**
+ * Role based access control. Bindings are looked up when a user first asks in a workspace or namespace; what was found is kept until any role or binding
+ * changes, or until more is known than `capacity` allows.
+ */
+export function rbacAuthorizer(objects: ObjectReader, capacity = defaultCapacity): Authorizer & RuleResolver {
+  // Users that authenticators keep are the same object from request to request; those made per request (impersonation) are found by who they are.
+  let byUser = new WeakMap<User, Known>();
+  const byIdentity = new Map<string, Known>();
+  const generations = [-1, -1, -1, -1];
+  let size = 0;
+
+  function forgetWhenStale(): void {
+    const roles = objects.generation(rbacResources.roles);
+    const roleBindings = objects.generation(rbacResources.roleBindings);
+    const clusterRoles = objects.generation(rbacResources.clusterRoles);
+    const clusterRoleBindings = objects.generation(rbacResources.clusterRoleBindings);
+    const same =
+      generations[0] === roles &&
+      generations[1] === roleBindings &&
+      generations[2] === clusterRoles &&
+      generations[3] === clusterRoleBindings;
+    if (same && size < capacity) return;
+    generations[0] = roles;
+    generations[1] = roleBindings;
+    generations[2] = clusterRoles;
+    generations[3] = clusterRoleBindings;
+    byUser = new WeakMap();
+    byIdentity.clear();
+    size = 0;
+  }
+
+  function knownOf(user: User): Known {
+    let known = byUser.get(user);
+    if (known !== undefined) return known;
+    const identity = JSON.stringify([user.name, user.groups]);
+    known = byIdentity.get(identity);
+    if (known === undefined) {
+      known = new Map();
+      byIdentity.set(identity, known);
+      size++;
+    }
+    byUser.set(user, known);
+    return known;
+  }
+
+  function compiledFor(user: User, cluster: string, namespace: string): Compiled {
+    const known = knownOf(user);
+    let places = known.get(cluster);
+    if (places === undefined) known.set(cluster, (places = new Map()));
+    let compiled = places.get(namespace);
+    if (compiled === undefined) {
+      compiled = compile(grantsIn(objects, { cluster, namespace }, user));
+      places.set(namespace, compiled);
+      size++;
+    }
+    return compiled;
+  }
+
+  return {
+    authorize(attributes) {
+      const { user, cluster, namespace } = attributes;
+      if (user.groups.includes(superuserGroup)) return superuser;
+      forgetWhenStale();
+      const everywhere = compiledFor(user, cluster, '');
+      const decision = firstAllowing(everywhere, attributes);
+      if (decision !== undefined) return decision;
+      if (namespace === '') return denied(everywhere.errors);
+      const local = compiledFor(user, cluster, namespace);
+      return firstAllowing(local, attributes) ?? denied(everywhere.errors, local.errors);
+    },
+
+    rulesFor(user, { cluster, namespace }) {
+      forgetWhenStale();
+      const parts = [compiledFor(user, cluster, '')];
+      if (namespace !== '') parts.push(compiledFor(user, cluster, namespace));
+      return {
+        rules: parts.flatMap(({ permissions }) => permissions.flatMap(({ rules }) => rules)),
+        errors: parts.flatMap(({ errors }) => errors),
+      };
+    },
+  };
+}
+
+function compile({ grants, errors }: Grants): Compiled {
+  return {
+    permissions: grants.map(({ source, rules }) => ({ rules, decision: { allowed: true, reason: `RBAC: allowed by ${source}` } })),
+    errors,
+  };
+}
+
+function firstAllowing({ permissions }: Compiled, attributes: Attributes): Decision | undefined {
+  for (const { rules, decision } of permissions) {
+    for (const rule of rules) if (ruleAllows(rule, attributes)) return decision;
+  }
+  return undefined;
+}
+
+function denied(everywhere: readonly string[], local: readonly string[] = []): Decision {
+  if (everywhere.length === 0 && local.length === 0) return noOpinion;
+  return { allowed: false, reason: `RBAC: ${aggregate([...everywhere, ...local])}` };
+}

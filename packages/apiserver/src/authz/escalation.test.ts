@@ -1,0 +1,123 @@
+import type { KubeObject, StatusError } from '@capstan/machinery';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { User } from '../authn/user.ts';
+import { rbacAuthorizer } from './authorizer.ts';
+import { checkNoEscalation, type RoleWrite } from './escalation.ts';
+import { rbacResources } from './resolver.ts';
+import type { PolicyRule } from './rule.ts';
+import { MemoryObjects } from './testing.ts';
+
+const apiVersion = 'rbac.authorization.k8s.io/v1';
+const joe: User = { name: 'joe', groups: ['system:authenticated'] };
+const secrets: PolicyRule = { apiGroups: [''], resources: ['secrets'], verbs: ['get'] };
+
+let objects: MemoryObjects;
+beforeEach(() => {
+  objects = new MemoryObjects();
+  objects.put(
+    rbacResources.clusterRoles,
+    clusterRole('cluster-admin', [
+      { apiGroups: ['*'], resources: ['*'], verbs: ['*'] },
+      { nonResourceURLs: ['*'], verbs: ['*'] },
+    ]),
+  );
+});
+
+const clusterRole = (name: string, rules: PolicyRule[], more: object = {}): KubeObject => ({
+  apiVersion,
+  kind: 'ClusterRole',
+  metadata: { name },
+  rules,
+  ...more,
+});
+const role = (rules: PolicyRule[], metadata: object = {}): KubeObject => ({
+  apiVersion,
+  kind: 'Role',
+  metadata: { name: 'evil', ...metadata },
+  rules,
+});
+const binding = (kind: string, name: string): KubeObject => ({
+  apiVersion,
+  kind: 'RoleBinding',
+  metadata: { name: 'evil' },
+  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind, name },
+  subjects: [{ kind: 'User', name: 'joe' }],
+});
+
+/** Gives joe these rules in the namespace shop. */
+function grant(...rules: PolicyRule[]): void {
+  objects.put(rbacResources.clusterRoles, clusterRole('of-joe', rules));
+  objects.put(rbacResources.roleBindings, { ...binding('ClusterRole', 'of-joe'), metadata: { name: 'b', namespace: 'shop' } });
+}
+
+function write(object: KubeObject, more: Partial<RoleWrite> = {}): string {
+  const resource = object.kind === 'Role' ? 'roles' : object.kind === 'RoleBinding' ? 'rolebindings' : 'clusterroles';
+  const namespace = object.kind === 'ClusterRole' ? '' : 'shop';
+  const request: RoleWrite = { cluster: 'root', user: joe, resource, namespace, requestName: '', object, old: undefined, ...more };
+  try {
+    checkNoEscalation(request, { objects, rbac: rbacAuthorizer(objects) });
+    return 'allowed';
+  } catch (error) {
+    return (error as StatusError).message;
+  }
+}
+
+const refusal = (what: string, rules: string): string =>
+  `${what}.rbac.authorization.k8s.io "evil" is forbidden: user "joe" (groups=["system:authenticated"]) is attempting to grant RBAC permissions not currently held:\n${rules}`;
+
+describe('a role', () => {
+  it('may hold what its writer holds, and nothing else', () => {
+    expect(write(role([secrets]))).toBe(refusal('roles', '{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}'));
+    grant(secrets);
+    expect(write(role([secrets]))).toBe('allowed');
+    expect(write(role([{ ...secrets, verbs: ['get', 'list'] }]))).toBe(
+      refusal('roles', '{APIGroups:[""], Resources:["secrets"], Verbs:["list"]}'),
+    );
+  });
+
+  it('may hold anything when its writer may escalate it', () => {
+    grant({ apiGroups: ['rbac.authorization.k8s.io'], resources: ['roles'], verbs: ['escalate'] });
+    expect(write(role([secrets]))).toBe('allowed');
+  });
+
+  it('may hold anything when written by system:masters', () => {
+    expect(write(role([secrets]), { user: { name: 'root', groups: ['system:masters'] } })).toBe('allowed');
+  });
+
+  it('may lose finalizers and owners to somebody who does not hold its rules', () => {
+    const old = role([secrets], { finalizers: ['example.org/x'], resourceVersion: '7' });
+    expect(write(role([secrets], { resourceVersion: '7' }), { old })).toBe('allowed');
+    expect(write(role([secrets], { resourceVersion: '7', labels: { a: 'b' } }), { old })).toContain('not currently held');
+  });
+
+  it('may gather other roles only when its writer may do everything', () => {
+    const gathering = clusterRole('evil', [], { aggregationRule: { clusterRoleSelectors: [{}] } });
+    expect(write(gathering)).toBe(
+      'clusterroles.rbac.authorization.k8s.io "evil" is forbidden: must have cluster-admin privileges to use the aggregationRule',
+    );
+    objects.put(rbacResources.clusterRoleBindings, { ...binding('ClusterRole', 'cluster-admin'), metadata: { name: 'b' } });
+    expect(write(gathering)).toBe('allowed');
+  });
+});
+
+describe('a binding', () => {
+  it('may not give what its writer does not hold', () => {
+    expect(write(binding('ClusterRole', 'cluster-admin'))).toBe(
+      refusal('rolebindings', '{APIGroups:["*"], Resources:["*"], Verbs:["*"]}\n{NonResourceURLs:["*"], Verbs:["*"]}'),
+    );
+  });
+
+  it('may give anything when its writer may bind the role', () => {
+    grant({ apiGroups: ['rbac.authorization.k8s.io'], resources: ['clusterroles'], verbs: ['bind'], resourceNames: ['cluster-admin'] });
+    expect(write(binding('ClusterRole', 'cluster-admin'))).toBe('allowed');
+  });
+
+  it('of a role that is not there is refused with its name', () => {
+    expect(write(binding('Role', 'gone'))).toBe('role.rbac.authorization.k8s.io "gone" not found');
+  });
+
+  it('tells which roles could not be looked at', () => {
+    objects.put(rbacResources.roleBindings, { ...binding('Role', 'lost'), metadata: { name: 'b', namespace: 'shop' } });
+    expect(write(role([secrets]))).toMatch(/; resolution errors: \[role\.rbac\.authorization\.k8s\.io "lost" not found\]$/);
+  });
+});

@@ -1,0 +1,105 @@
+import { isDeepStrictEqual } from 'node:util';
+import { fieldError, type KubeObject, status } from '@capstan/machinery';
+import type { User } from '../authn/user.ts';
+import type { ObjectReader } from '../cache/reader.ts';
+import type { Authorizer } from './attributes.ts';
+import { type RuleResolver, superuserGroup } from './authorizer.ts';
+import { compact, printList, printRule, uncovered } from './covers.ts';
+import { type RoleRef, rbacGroup, referencedRules, rulesOf } from './resolver.ts';
+import type { PolicyRule } from './rule.ts';
+
+/** A write of a role or binding, before it is stored. */
+export interface RoleWrite {
+  readonly cluster: string;
+  readonly user: User;
+  readonly resource: 'roles' | 'clusterroles' | 'rolebindings' | 'clusterrolebindings';
+  readonly namespace: string;
+  /** The name in the URL: empty for a POST. */
+  readonly requestName: string;
+  readonly object: KubeObject;
+  /** What is stored now; undefined when the write creates. */
+  readonly old: KubeObject | undefined;
+}
+
+export interface EscalationRules {
+  readonly objects: ObjectReader;
+  readonly rbac: Authorizer & RuleResolver;
+}
+
+const everything: readonly PolicyRule[] = [
+  { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
+  { verbs: ['*'], nonResourceURLs: ['*'] },
+];
+
+/**
+ * Throws Forbidden when a user would grant what they do not hold themselves. Holders of `escalate` on the role, or of `bind` on the role that a binding
+ * names, may grant it all the same.
+ */
+export function checkNoEscalation(write: RoleWrite, rules: EscalationRules): void {
+  if (write.user.groups.includes(superuserGroup)) return;
+  const isRole = write.resource === 'roles' || write.resource === 'clusterroles';
+  if (isRole && may('escalate', write, { rules, resource: write.resource, name: write.requestName })) return;
+  if (write.old !== undefined && changesOnlyOwnership(write.object, write.old)) return;
+  if (isRole) checkRole(write, rules);
+  else checkBinding(write, rules);
+}
+
+function checkRole(write: RoleWrite, rules: EscalationRules): void {
+  const missing = notHeld(write, rules, rulesOf(write.object));
+  if (missing !== undefined) throw refuse(write, missing);
+  const aggregates = hasAggregation(write.object) || (write.old !== undefined && hasAggregation(write.old));
+  if (aggregates && notHeld(write, rules, everything) !== undefined) {
+    throw refuse(write, 'must have cluster-admin privileges to use the aggregationRule');
+  }
+}
+
+function checkBinding(write: RoleWrite, rules: EscalationRules): void {
+  const role = write.object['roleRef'] as RoleRef;
+  const resource = role.kind === 'Role' ? 'roles' : 'clusterroles';
+  const known = role.kind === 'Role' || role.kind === 'ClusterRole';
+  if (known && may('bind', write, { rules, resource, group: role.apiGroup, name: role.name })) return;
+  const granted = referencedRules(rules.objects, write, role);
+  if (typeof granted === 'string') {
+    throw known ? status.notFound({ group: rbacGroup, resource: role.kind.toLowerCase() }, role.name) : status.internalError(granted);
+  }
+  const missing = notHeld(write, rules, granted);
+  if (missing !== undefined) throw refuse(write, missing);
+}
+
+const refuse = (write: RoleWrite, why: string): Error =>
+  status.forbidden({ group: rbacGroup, resource: write.resource }, write.object.metadata.name ?? '', why);
+
+function may(
+  verb: 'escalate' | 'bind',
+  { cluster, user, namespace }: RoleWrite,
+  on: { rules: EscalationRules; resource: string; group?: string; name: string },
+): boolean {
+  const { rules, resource, group = rbacGroup, name } = on;
+  const attributes = { cluster, user, verb, isResource: true, group, version: '*', resource, subresource: '', namespace, name, path: '' };
+  return rules.rbac.authorize(attributes).allowed;
+}
+
+/** What the user would grant without holding it, in words; undefined when they hold all of it. */
+function notHeld({ user, cluster, namespace }: RoleWrite, { rbac }: EscalationRules, granted: readonly PolicyRule[]): string | undefined {
+  const held = rbac.rulesFor(user, { cluster, namespace });
+  const missing = uncovered(held.rules, granted);
+  if (missing.length === 0) return undefined;
+  const lines = [...new Set(compact(missing).map(printRule))].sort();
+  const who = `user ${fieldError.quote(user.name)} (groups=${printList(user.groups)})`;
+  const problems = held.errors.length === 0 ? '' : `; resolution errors: [${status.aggregate(held.errors)}]`;
+  return `${who} is attempting to grant RBAC permissions not currently held:\n${lines.join('\n')}${problems}`;
+}
+
+function hasAggregation(role: KubeObject): boolean {
+  const rule = role['aggregationRule'] as { clusterRoleSelectors?: unknown[] | null } | null | undefined;
+  return (rule?.clusterRoleSelectors?.length ?? 0) > 0;
+}
+
+/** The garbage collector may take owners and finalizers off objects whose permissions it does not hold. */
+function changesOnlyOwnership(object: KubeObject, old: KubeObject): boolean {
+  const rest = ({ metadata, ...fields }: KubeObject): unknown => {
+    const { ownerReferences: _owners, finalizers: _finalizers, managedFields: _managedFields, ...metadataRest } = metadata;
+    return { ...fields, metadata: metadataRest };
+  };
+  return isDeepStrictEqual(rest(object), rest(old));
+}

@@ -1,0 +1,104 @@
+import { type GroupResource, type KubeObject, status } from '@capstan/machinery';
+import type { User } from '../authn/user.ts';
+import type { ObjectReader } from '../cache/reader.ts';
+import type { PolicyRule } from './rule.ts';
+
+export const rbacGroup = 'rbac.authorization.k8s.io';
+const resource = (name: string): GroupResource => ({ group: rbacGroup, resource: name });
+export const rbacResources = {
+  roles: resource('roles'),
+  roleBindings: resource('rolebindings'),
+  clusterRoles: resource('clusterroles'),
+  clusterRoleBindings: resource('clusterrolebindings'),
+} as const;
+
+export interface RoleRef {
+  readonly apiGroup: string;
+  readonly kind: string;
+  readonly name: string;
+}
+
+export interface Subject {
+  readonly kind: string;
+  readonly name: string;
+  readonly apiGroup?: string;
+  readonly namespace?: string;
+}
+
+/** The rules of one role, by way of the binding that gives them to a user. */
+export interface Grant {
+  /** The binding in words, as it appears in the reason of a decision. */
+  readonly source: string;
+  readonly rules: readonly PolicyRule[];
+}
+
+export interface Grants {
+  readonly grants: readonly Grant[];
+  /** Bindings whose role is not there. */
+  readonly errors: readonly string[];
+}
+
+const none: readonly never[] = [];
+
+export function rulesOf(role: KubeObject): readonly PolicyRule[] {
+  return (role['rules'] as PolicyRule[] | null | undefined) ?? none;
+}
+
+/** What the bindings of the workspace give a user: those of the whole workspace when the namespace is empty, those of the namespace otherwise. */
+export function grantsIn(objects: ObjectReader, { cluster, namespace }: { cluster: string; namespace: string }, user: User): Grants {
+  const bindings =
+    namespace === ''
+      ? objects.list(rbacResources.clusterRoleBindings, cluster)
+      : objects.list(rbacResources.roleBindings, cluster, namespace);
+  const grants: Grant[] = [];
+  const errors: string[] = [];
+  for (const binding of bindings) {
+    const subject = subjectsOf(binding).find((candidate) => isMeant(candidate, user, namespace));
+    if (subject === undefined) continue;
+    const role = binding['roleRef'] as RoleRef;
+    const found = referencedRules(objects, { cluster, namespace }, role);
+    if (typeof found === 'string') errors.push(found);
+    else grants.push({ source: describe(binding, role, subject), rules: found });
+  }
+  return { grants, errors };
+}
+
+/** The rules of the role that a binding names, or why there are none. */
+export function referencedRules(
+  objects: ObjectReader,
+  { cluster, namespace }: { cluster: string; namespace: string },
+  role: RoleRef,
+): readonly PolicyRule[] | string {
+  if (role.kind !== 'Role' && role.kind !== 'ClusterRole') return `unsupported role reference kind: ${JSON.stringify(role.kind)}`;
+  const kind = role.kind === 'Role' ? rbacResources.roles : rbacResources.clusterRoles;
+  const found = objects.get({ ...kind, cluster, namespace: role.kind === 'Role' ? namespace : '', name: role.name });
+  return found === undefined
+    ? `${status.resourceName({ group: rbacGroup, resource: role.kind.toLowerCase() })} "${role.name}" not found`
+    : rulesOf(found);
+}
+
+function subjectsOf(binding: KubeObject): readonly Subject[] {
+  return (binding['subjects'] as Subject[] | null | undefined) ?? none;
+}
+
+function isMeant(subject: Subject, user: User, bindingNamespace: string): boolean {
+  switch (subject.kind) {
+    case 'User':
+      return subject.name === user.name;
+    case 'Group':
+      return user.groups.includes(subject.name);
+    case 'ServiceAccount': {
+      const namespace = subject.namespace || bindingNamespace;
+      return namespace !== '' && user.name === `system:serviceaccount:${namespace}:${subject.name}`;
+    }
+    default:
+      return false;
+  }
+}
+
+function describe(binding: KubeObject, role: RoleRef, subject: Subject): string {
+  const { name, namespace = '' } = binding.metadata;
+  const [kind, bindingName] = namespace === '' ? ['ClusterRoleBinding', name] : ['RoleBinding', `${name}/${namespace}`];
+  const subjectName = subject.kind === 'ServiceAccount' ? `${subject.name}/${subject.namespace || namespace}` : subject.name;
+  return `${kind} "${bindingName}" of ${role.kind} "${role.name}" to ${subject.kind} "${subjectName}"`;
+}

@@ -1,0 +1,66 @@
+import type { GroupResource, KubeObject } from '@capstan/machinery';
+import type { User } from '../authn/user.ts';
+import type { ObjectReader } from '../cache/reader.ts';
+import type { Attributes } from './attributes.ts';
+
+/** Objects in memory, read as the watch cache reads them. For tests. */
+export class MemoryObjects implements ObjectReader {
+  readonly #objects = new Map<string, { resource: string; cluster: string; namespace: string; object: KubeObject }>();
+  readonly #generations = new Map<string, number>();
+  lists = 0;
+
+  put(resource: GroupResource, object: KubeObject, cluster = 'root'): this {
+    const { name = '', namespace = '' } = object.metadata;
+    this.#objects.set(this.#key({ ...resource, cluster, namespace, name }), { resource: resource.resource, cluster, namespace, object });
+    this.#changed(resource);
+    return this;
+  }
+
+  remove(at: { group: string; resource: string; cluster?: string; namespace?: string; name: string }): void {
+    this.#objects.delete(this.#key({ cluster: 'root', namespace: '', ...at }));
+    this.#changed(at);
+  }
+
+  get(at: { group: string; resource: string; cluster: string; namespace: string; name: string }): KubeObject | undefined {
+    return this.#objects.get(this.#key(at))?.object;
+  }
+
+  list({ resource }: GroupResource, cluster: string, namespace?: string): KubeObject[] {
+    this.lists++;
+    return [...this.#objects.values()]
+      .filter(
+        (entry) => entry.resource === resource && entry.cluster === cluster && (namespace === undefined || entry.namespace === namespace),
+      )
+      .map(({ object }) => object);
+  }
+
+  generation({ resource }: GroupResource): number {
+    return this.#generations.get(resource) ?? 0;
+  }
+
+  #changed({ resource }: GroupResource): void {
+    this.#generations.set(resource, this.generation({ group: '', resource }) + 1);
+  }
+
+  #key(at: { group: string; resource: string; cluster: string; namespace: string; name: string }): string {
+    return [at.group, at.resource, at.cluster, at.namespace, at.name].join('\0');
+  }
+}
+
+/** A request to a resource, with what a test does not care about filled in. */
+export function asking(user: User, verb: string, more: Partial<Attributes> = {}): Attributes {
+  return {
+    cluster: 'root',
+    user,
+    verb,
+    isResource: more.path === undefined,
+    group: '',
+    version: 'v1',
+    resource: '',
+    subresource: '',
+    namespace: '',
+    name: '',
+    path: '',
+    ...more,
+  };
+}

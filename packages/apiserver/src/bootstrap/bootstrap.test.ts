@@ -1,0 +1,189 @@
+import type { KubeObject } from '@capstan/machinery';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { rbacAuthorizer } from '../authz/authorizer.ts';
+import { asking, MemoryObjects } from '../authz/testing.ts';
+import { bootstrapObjects, objectsOfNamespace, repairs, serverObjects } from './index.ts';
+import { parseRule } from './rule-text.ts';
+
+const now = new Date('2026-01-01T00:00:00Z');
+let objects: MemoryObjects;
+
+function settle(): number {
+  const list = repairs(bootstrapObjects(now), objects, 'root');
+  for (const { resource, object } of list) objects.put(resource, object);
+  return list.length;
+}
+
+beforeEach(() => {
+  objects = new MemoryObjects();
+  settle();
+});
+
+const named = (kind: string, name: string): KubeObject =>
+  bootstrapObjects(now).find((object) => object.kind === kind && object.metadata.name === name)!;
+
+describe('bootstrapObjects', () => {
+  it('has as many objects of each kind as Kubernetes 1.34', () => {
+    const counts = Object.groupBy(bootstrapObjects(now), ({ kind }) => kind);
+    expect(Object.fromEntries(Object.entries(counts).map(([kind, list]) => [kind, list!.length]))).toEqual({
+      Namespace: 4,
+      ClusterRole: 68,
+      ClusterRoleBinding: 49,
+      Role: 7,
+      RoleBinding: 7,
+      FlowSchema: 11,
+      PriorityLevelConfiguration: 8,
+      PriorityClass: 2,
+    });
+  });
+
+  it('names no object twice, and binds only roles that are there', () => {
+    const all = bootstrapObjects(now);
+    const id = ({ kind, metadata }: KubeObject): string => `${kind}/${metadata.namespace ?? ''}/${metadata.name}`;
+    const ids = new Set(all.map(id));
+    expect(ids.size).toBe(all.length);
+    for (const { kind, metadata, roleRef } of all) {
+      if (!kind.endsWith('Binding')) continue;
+      const role = roleRef as { kind: string; name: string };
+      expect(ids).toContain(`${role.kind}/${role.kind === 'Role' ? metadata.namespace : ''}/${role.name}`);
+    }
+  });
+
+  it('lets people do what the roles they are given promise', () => {
+    const rbac = rbacAuthorizer(objects);
+    const give = (role: string): void => {
+      objects.put(
+        { group: 'rbac.authorization.k8s.io', resource: 'rolebindings' },
+        {
+          apiVersion: 'rbac.authorization.k8s.io/v1',
+          kind: 'RoleBinding',
+          metadata: { name: 'b', namespace: 'shop' },
+          roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
+          subjects: [{ kind: 'User', name: 'jane' }],
+        },
+      );
+    };
+    const may = (verb: string, resource: string, group = ''): boolean =>
+      rbac.authorize(asking({ name: 'jane', groups: ['system:authenticated'] }, verb, { resource, group, namespace: 'shop' })).allowed;
+    const actions = (): boolean[] => [
+      may('list', 'pods'),
+      may('get', 'secrets'),
+      may('create', 'deployments', 'apps'),
+      may('create', 'roles', 'rbac.authorization.k8s.io'),
+      may('delete', 'resourcequotas'),
+    ];
+    give('view');
+    expect(actions()).toEqual([true, false, false, false, false]);
+    give('edit');
+    expect(actions()).toEqual([true, true, true, false, false]);
+    give('admin');
+    expect(actions()).toEqual([true, true, true, true, false]);
+    give('cluster-admin');
+    expect(actions()).toEqual([true, true, true, true, true]);
+  });
+
+  it('lets everybody ask for the version and who they are, and strangers only for health', () => {
+    const rbac = rbacAuthorizer(objects);
+    const stranger = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
+    const member = { name: 'jane', groups: ['system:authenticated'] };
+    expect(rbac.authorize(asking(stranger, 'get', { path: '/livez' })).allowed).toBe(true);
+    expect(rbac.authorize(asking(stranger, 'get', { path: '/api' })).allowed).toBe(false);
+    expect(rbac.authorize(asking(member, 'get', { path: '/apis/apps/v1' })).allowed).toBe(true);
+    expect(rbac.authorize(asking(member, 'create', { group: 'authentication.k8s.io', resource: 'selfsubjectreviews' })).allowed).toBe(true);
+  });
+
+  it('gives every controller what its own binding names', () => {
+    const rbac = rbacAuthorizer(objects);
+    const controller = { name: 'system:serviceaccount:kube-system:namespace-controller', groups: [] };
+    expect(
+      rbac.authorize(asking(controller, 'deletecollection', { resource: 'widgets', group: 'example.org', namespace: 'shop' })).allowed,
+    ).toBe(true);
+  });
+});
+
+describe('repairs', () => {
+  it('have nothing to do the second time', () => {
+    expect(settle()).toBe(0);
+  });
+
+  const clusterRoles = { group: 'rbac.authorization.k8s.io', resource: 'clusterroles' };
+  const view = (): KubeObject =>
+    structuredClone(objects.get({ ...clusterRoles, cluster: 'root', namespace: '', name: 'system:kube-dns' })!);
+
+  it('give back rules and labels that were taken, and keep those that were added', () => {
+    const mine = parseRule('get nodes');
+    objects.put(clusterRoles, {
+      ...view(),
+      metadata: { name: 'system:kube-dns', labels: { mine: 'yes' }, resourceVersion: '9' },
+      rules: [mine],
+    });
+    expect(settle()).toBe(1);
+    expect(view().metadata).toMatchObject({
+      resourceVersion: '9',
+      labels: { mine: 'yes', 'kubernetes.io/bootstrapping': 'rbac-defaults' },
+    });
+    expect(view()['rules']).toEqual([
+      mine,
+      ...['list endpoints', 'watch endpoints', 'list services', 'watch services'].sort(byResource).map(parseRule),
+    ]);
+    expect(settle()).toBe(0);
+  });
+
+  it('leave alone what says that it is not to be updated', () => {
+    const role = view();
+    role.metadata.annotations = { 'rbac.authorization.kubernetes.io/autoupdate': 'false' };
+    objects.put(clusterRoles, { ...role, rules: [] });
+    expect(settle()).toBe(0);
+  });
+
+  it('leave the rules that aggregated roles gathered', () => {
+    const role = structuredClone(objects.get({ ...clusterRoles, cluster: 'root', namespace: '', name: 'view' })!);
+    objects.put(clusterRoles, { ...role, rules: [] });
+    expect(settle()).toBe(0);
+  });
+
+  it('recreate a binding that names another role', () => {
+    const bindings = { group: 'rbac.authorization.k8s.io', resource: 'clusterrolebindings' };
+    const bad = {
+      ...named('ClusterRoleBinding', 'system:basic-user'),
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+    };
+    objects.put(bindings, bad);
+    expect(repairs(bootstrapObjects(now), objects, 'root')).toEqual([
+      { action: 'recreate', resource: bindings, object: named('ClusterRoleBinding', 'system:basic-user'), old: bad },
+    ]);
+  });
+
+  it('put flow control back, unless a person took it over', () => {
+    const schemas = { group: 'flowcontrol.apiserver.k8s.io', resource: 'flowschemas' };
+    for (const [name, annotations, repaired] of [
+      ['probes', { 'apf.kubernetes.io/autoupdate-spec': 'true' }, 1],
+      ['probes', { 'apf.kubernetes.io/autoupdate-spec': 'false' }, 0],
+      ['exempt', { 'apf.kubernetes.io/autoupdate-spec': 'false' }, 1],
+    ] as const) {
+      objects.put(schemas, { ...named('FlowSchema', name), metadata: { name, annotations }, spec: { matchingPrecedence: 77 } });
+      expect([name, settle()]).toEqual([name, repaired]);
+    }
+  });
+});
+
+const byResource = (left: string, right: string): number =>
+  left.split(' ')[1]! < right.split(' ')[1]! ? -1 : left.split(' ')[1]! > right.split(' ')[1]! ? 1 : 0;
+
+it.each([
+  ['read pods', { verbs: ['get', 'list', 'watch'], apiGroups: [''], resources: ['pods'] }],
+  ['get a,b @,x.io #n', { verbs: ['get'], apiGroups: ['', 'x.io'], resources: ['a', 'b'], resourceNames: ['n'] }],
+  ['* url:*', { verbs: ['*'], nonResourceURLs: ['*'] }],
+])('reads the rule %s', (text, rule) => {
+  expect(parseRule(text)).toEqual(rule);
+});
+
+it('tells clients inside where the server is', () => {
+  const [service, endpoints] = serverObjects({ address: '192.0.2.7', port: 6443, clientAuthority: 'PEM' });
+  expect(service).toMatchObject({ kind: 'Service', spec: { clusterIP: '10.96.0.1', ports: [{ port: 443, targetPort: 6443 }] } });
+  expect(endpoints).toMatchObject({ subsets: [{ addresses: [{ ip: '192.0.2.7' }] }] });
+  expect(objectsOfNamespace('shop', 'PEM').map(({ kind, metadata }) => [kind, metadata.namespace, metadata.name])).toEqual([
+    ['ServiceAccount', 'shop', 'default'],
+    ['ConfigMap', 'shop', 'kube-root-ca.crt'],
+  ]);
+});

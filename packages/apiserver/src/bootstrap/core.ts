@@ -1,0 +1,95 @@
+import { isIPv6 } from 'node:net';
+import type { KubeObject } from '@capstan/machinery';
+
+export const systemNamespaces = ['default', 'kube-system', 'kube-public', 'kube-node-lease'] as const;
+
+/** The namespaces that are always there. */
+export function namespaceObjects(): KubeObject[] {
+  return systemNamespaces.map((name) => ({
+    kind: 'Namespace',
+    apiVersion: 'v1',
+    metadata: { name, labels: { 'kubernetes.io/metadata.name': name } },
+    spec: { finalizers: ['kubernetes'] },
+    status: { phase: 'Active' },
+  }));
+}
+
+export function priorityClassObjects(): KubeObject[] {
+  const classes = { 'system-cluster-critical': 2_000_000_000, 'system-node-critical': 2_000_001_000 };
+  return Object.entries(classes).map(([name, value]) => ({
+    kind: 'PriorityClass',
+    apiVersion: 'scheduling.k8s.io/v1',
+    metadata: { name, generation: 1 },
+    value,
+    preemptionPolicy: 'PreemptLowerPriority',
+  }));
+}
+
+/** What every namespace gets as soon as it is there: clients and pods wait for both. */
+export function objectsOfNamespace(namespace: string, authorityPem: string): KubeObject[] {
+  const annotations = {
+    'kubernetes.io/description': 'Holds the certificate authority with which clients inside the cluster verify the API server.',
+  };
+  return [
+    { kind: 'ServiceAccount', apiVersion: 'v1', metadata: { name: 'default', namespace } },
+    {
+      kind: 'ConfigMap',
+      apiVersion: 'v1',
+      metadata: { name: 'kube-root-ca.crt', namespace, annotations },
+      data: { 'ca.crt': authorityPem },
+    },
+  ];
+}
+
+export interface ServerAddress {
+  readonly address: string;
+  readonly port: number;
+  /** The authority for client certificates, in PEM. */
+  readonly clientAuthority: string;
+}
+
+/** How clients inside find the server: the `kubernetes` service with its endpoints, and the authority that extension servers must trust. */
+export function serverObjects({ address, port, clientAuthority }: ServerAddress): KubeObject[] {
+  const clusterIP = isIPv6(address) ? 'fd00:10:96::1' : '10.96.0.1';
+  const family = isIPv6(address) ? 'IPv6' : 'IPv4';
+  const endpointPort = { name: 'https', port, protocol: 'TCP' };
+  const place = { name: 'kubernetes', namespace: 'default' };
+  return [
+    {
+      kind: 'Service',
+      apiVersion: 'v1',
+      metadata: { ...place, labels: { component: 'apiserver', provider: 'kubernetes' } },
+      spec: {
+        ports: [{ name: 'https', protocol: 'TCP', port: 443, targetPort: port }],
+        clusterIP,
+        clusterIPs: [clusterIP],
+        type: 'ClusterIP',
+        sessionAffinity: 'None',
+        ipFamilies: [family],
+        ipFamilyPolicy: 'SingleStack',
+        internalTrafficPolicy: 'Cluster',
+      },
+      status: { loadBalancer: {} },
+    },
+    {
+      kind: 'Endpoints',
+      apiVersion: 'v1',
+      metadata: { ...place, labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } },
+      subsets: [{ addresses: [{ ip: address }], ports: [endpointPort] }],
+    },
+    {
+      kind: 'EndpointSlice',
+      apiVersion: 'discovery.k8s.io/v1',
+      metadata: { ...place, labels: { 'kubernetes.io/service-name': 'kubernetes' } },
+      addressType: family,
+      endpoints: [{ addresses: [address], conditions: { ready: true } }],
+      ports: [endpointPort],
+    },
+    {
+      kind: 'ConfigMap',
+      apiVersion: 'v1',
+      metadata: { name: 'extension-apiserver-authentication', namespace: 'kube-system' },
+      data: { 'client-ca-file': clientAuthority },
+    },
+  ];
+}

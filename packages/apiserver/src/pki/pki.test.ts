@@ -1,0 +1,167 @@
+import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
+import { createServer, get } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { load } from 'js-yaml';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { adminKubeconfig, ensurePki, issueCertificate, renew, secureContext } from './index.ts';
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'pki-'));
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+const file = (name: string): string => join(directory, name);
+const read = (name: string): string => readFileSync(file(name), 'utf8');
+const all = (): Record<string, string> => Object.fromEntries(readdirSync(directory).map((name) => [name, read(name)]));
+
+describe('ensurePki', () => {
+  it('makes everything on the first start and nothing on the second', async () => {
+    await ensurePki(directory);
+    const first = all();
+    expect(Object.keys(first).sort()).toEqual(['admin.crt', 'admin.key', 'apiserver.crt', 'apiserver.key', 'ca.crt', 'ca.key', 'sa.key']);
+    await ensurePki(directory);
+    expect(all()).toEqual(first);
+  });
+
+  it('keeps keys to the owner', async () => {
+    await ensurePki(directory);
+    for (const name of readdirSync(directory))
+      expect([name, statSync(file(name)).mode & 0o777]).toEqual([name, name.endsWith('.key') ? 0o600 : 0o644]);
+  });
+
+  it('serves every usual name and address and those asked for', async () => {
+    const pki = await ensurePki(directory, { hosts: ['api.example.org', '10.1.2.3', 'fe80::1:2'] });
+    const serving = new X509Certificate(pki.serving.certificate);
+    for (const host of ['localhost', 'kubernetes', 'kubernetes.default', 'kubernetes.default.svc', 'api.example.org'])
+      expect(serving.checkHost(host)).toBe(host);
+    for (const address of ['127.0.0.1', '::1', '10.1.2.3', 'fe80::1:2']) expect(serving.checkIP(address)).toBeDefined();
+    expect(serving.checkHost('elsewhere.example.org')).toBeUndefined();
+  });
+
+  it('makes an administrator of system:masters who may only be a client', async () => {
+    const pki = await ensurePki(directory);
+    const admin = new X509Certificate(pki.admin.certificate);
+    expect(admin.toLegacyObject().subject).toMatchObject({ CN: 'kubernetes-admin', O: 'system:masters' });
+    expect(admin.keyUsage).toEqual(['1.3.6.1.5.5.7.3.2']);
+    expect(admin.ca).toBe(false);
+    expect(new X509Certificate(pki.authority.certificate).ca).toBe(true);
+  });
+
+  it('is accepted by TLS, both ways', async () => {
+    const pki = await ensurePki(directory);
+    const server = createServer({ ...secureContext(pki), requestCert: true, rejectUnauthorized: true }, (_, response) =>
+      response.end('ok'),
+    );
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const answer = await new Promise<number | undefined>((resolve, reject) => {
+      const tls = { ca: pki.authority.certificate, cert: pki.admin.certificate, key: pki.admin.key, agent: false };
+      get({ host: '127.0.0.1', port, ...tls }, (response) => resolve(response.resume().statusCode)).on('error', reject);
+    });
+    server.close();
+    expect(answer).toBe(200);
+  });
+
+  it('goes on where a process died between any two files', async () => {
+    await ensurePki(directory);
+    const authority = read('ca.crt');
+    for (const missing of ['apiserver.crt', 'apiserver.key', 'admin.crt', 'admin.key', 'sa.key']) {
+      unlinkSync(file(missing));
+      writeFileSync(file(`${missing}.tmp`), '-----BEGIN half');
+      const pki = await ensurePki(directory);
+      for (const pair of [pki.serving, pki.admin]) {
+        expect(new X509Certificate(pair.certificate).checkPrivateKey(createPrivateKey(pair.key))).toBe(true);
+      }
+    }
+    expect(read('ca.crt')).toBe(authority);
+    unlinkSync(file('ca.crt'));
+    const anew = await ensurePki(directory);
+    expect(new X509Certificate(anew.serving.certificate).verify(new X509Certificate(anew.authority.certificate).publicKey)).toBe(true);
+  });
+
+  it('adds new host names to the certificate', async () => {
+    const before = await ensurePki(directory);
+    const after = await ensurePki(directory, { hosts: ['late.example.org'] });
+    expect(after.serving.certificate).not.toBe(before.serving.certificate);
+    expect(after.admin.certificate).toBe(before.admin.certificate);
+  });
+
+  it.each(['ca.crt', 'ca.key', 'apiserver.crt', 'apiserver.key', 'admin.crt', 'sa.key'])(
+    'names %s when it is damaged, and leaves it alone',
+    async (name) => {
+      await ensurePki(directory);
+      writeFileSync(file(name), 'not PEM');
+      await expect(ensurePki(directory)).rejects.toThrow(file(name));
+      expect(read(name)).toBe('not PEM');
+    },
+  );
+
+  it('refuses a ca.key that belongs to another ca.crt', async () => {
+    await ensurePki(directory);
+    const other = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
+    writeFileSync(file('ca.key'), other.export({ type: 'pkcs8', format: 'pem' }));
+    await expect(ensurePki(directory)).rejects.toThrow(/ca\.key: is not the key of ca\.crt/);
+  });
+
+  it('works without ca.key as long as nothing must be signed, and says so when something must', async () => {
+    await ensurePki(directory);
+    unlinkSync(file('ca.key'));
+    await ensurePki(directory);
+    await expect(ensurePki(directory, { hosts: ['new.example.org'] })).rejects.toThrow(/no ca\.key to sign/);
+  });
+
+  it('says that a folder cannot be written', async () => {
+    chmodSync(directory, 0o500);
+    if (process.getuid?.() === 0) return;
+    await expect(ensurePki(directory)).rejects.toThrow(/cannot be written/);
+  });
+});
+
+describe('renew', () => {
+  const start = new Date('2026-01-01T00:00:00Z');
+  const later = (days: number) => () => new Date(start.getTime() + days * 86_400_000);
+
+  it('keeps certificates for two thirds of their life and replaces them after that', async () => {
+    const pki = await ensurePki(directory, { now: () => start });
+    expect((await renew(pki, { now: later(200) })).changed).toBe(false);
+    const renewed = await renew(pki, { now: later(300) });
+    expect(renewed.changed).toBe(true);
+    expect(renewed.pki.serving.notAfter).toEqual(later(665)());
+    expect(renewed.pki.authority.certificate).toBe(pki.authority.certificate);
+  });
+
+  it('refuses an authority that has expired', async () => {
+    const pki = await ensurePki(directory, { now: () => start });
+    await expect(renew(pki, { now: later(4000) })).rejects.toThrow(/expired on 2035/);
+  });
+});
+
+describe('issueCertificate', () => {
+  it('signs with an RSA authority, and writes dates after 2049', () => {
+    const authority = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const dates = { notBefore: new Date('2026-01-01T00:00:00Z'), notAfter: new Date('2051-06-01T12:00:00Z') };
+    const root = new X509Certificate(
+      issueCertificate({ commonName: 'rsa', publicKey: authority.publicKey, usage: 'authority', ...dates }, { key: authority.privateKey }),
+    );
+    const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const leaf = new X509Certificate(
+      issueCertificate({ commonName: 'leaf', publicKey, usage: 'client', ...dates }, { key: authority.privateKey, certificate: root }),
+    );
+    expect(leaf.checkIssued(root) && leaf.verify(root.publicKey)).toBe(true);
+    expect(leaf.validToDate).toEqual(dates.notAfter);
+  });
+});
+
+it('gives kubectl a configuration that holds what it needs', async () => {
+  const pki = await ensurePki(directory);
+  const config = load(adminKubeconfig(pki, 'https://127.0.0.1:6443')) as {
+    clusters: [{ cluster: Record<string, string> }];
+    users: [{ user: Record<string, string> }];
+  };
+  expect(config.clusters[0].cluster['server']).toBe('https://127.0.0.1:6443');
+  expect(Buffer.from(config.users[0].user['client-key-data']!, 'base64').toString()).toBe(pki.admin.key);
+});

@@ -1,0 +1,194 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { isIP } from 'node:net';
+import { join } from 'node:path';
+import { issueCertificate } from './certificate.ts';
+import { PkiError, readIfThere, writeAtomically } from './files.ts';
+import { type SigningKey, signingKey } from './signing-key.ts';
+
+/** The server's own keys and certificates, as they are on disk. */
+export interface Pki {
+  readonly directory: string;
+  /** Signs the certificates of the server and of its clients. */
+  readonly authority: Authority;
+  readonly serving: KeyPair;
+  /** Of kubernetes-admin in system:masters. */
+  readonly admin: KeyPair;
+  /** Signs the tokens of service accounts. */
+  readonly serviceAccounts: SigningKey;
+}
+
+export interface Authority {
+  /** PEM. */
+  readonly certificate: string;
+  /** Absent when the folder holds only the certificate: then nothing can be signed. */
+  readonly key: KeyObject | undefined;
+}
+
+export interface KeyPair {
+  /** PEM, both. */
+  readonly certificate: string;
+  readonly key: string;
+  readonly notAfter: Date;
+}
+
+export interface PkiOptions {
+  /** Names and addresses under which clients reach the server, besides those that every server has. */
+  readonly hosts?: readonly string[];
+  readonly now?: () => Date;
+}
+
+const day = 24 * 60 * 60 * 1000;
+const authorityLifetime = 3650 * day;
+const certificateLifetime = 365 * day;
+/** Certificates begin a little in the past, for clients whose clock is behind. */
+const backdate = 5 * 60 * 1000;
+
+const everyServersHosts = [
+  'localhost',
+  'kubernetes',
+  'kubernetes.default',
+  'kubernetes.default.svc',
+  'kubernetes.default.svc.cluster.local',
+  '127.0.0.1',
+  '::1',
+];
+
+/** Loads what is in the folder and makes what is not: on the first start all of it, later what has run through two thirds of its life. */
+export async function ensurePki(directory: string, { hosts = [], now = () => new Date() }: PkiOptions = {}): Promise<Pki> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const at = now();
+  const authority = await ensureAuthority(directory, at);
+  const [serving, admin, serviceAccounts] = await Promise.all([
+    ensureKeyPair(
+      { directory, authority, now: at },
+      { name: 'apiserver', commonName: 'kube-apiserver', usage: 'server', hosts: [...new Set([...everyServersHosts, ...hosts])] },
+    ),
+    ensureKeyPair(
+      { directory, authority, now: at },
+      { name: 'admin', commonName: 'kubernetes-admin', organizations: ['system:masters'], usage: 'client' },
+    ),
+    ensureKey(join(directory, 'sa.key')).then(({ key }) => signingKey(key)),
+  ]);
+  return { directory, authority, serving, admin, serviceAccounts };
+}
+
+async function ensureAuthority(directory: string, now: Date): Promise<Authority> {
+  const certificateFile = join(directory, 'ca.crt');
+  const keyFile = join(directory, 'ca.key');
+  const existing = await readIfThere(certificateFile);
+  if (existing !== undefined) {
+    const certificate = parseCertificate(certificateFile, existing);
+    if (certificate.validToDate <= now) {
+      throw new PkiError(
+        certificateFile,
+        `the authority's certificate expired on ${certificate.validToDate.toISOString()}; put a new ca.crt and ca.key in its place, or delete the folder to begin anew`,
+      );
+    }
+    const text = await readIfThere(keyFile);
+    const key = text === undefined ? undefined : parseKey(keyFile, text);
+    if (key !== undefined && !certificate.checkPrivateKey(key)) {
+      throw new PkiError(keyFile, 'is not the key of ca.crt; put the two files that belong together in the folder');
+    }
+    return { certificate: existing, key };
+  }
+  // A key without a certificate is what a process leaves that died between the two files: it is used.
+  const { key } = await ensureKey(keyFile);
+  const certificate = issueCertificate(
+    {
+      commonName: 'kubernetes',
+      publicKey: createPublicKey(key),
+      notBefore: new Date(now.getTime() - backdate),
+      notAfter: new Date(now.getTime() + authorityLifetime),
+      usage: 'authority',
+    },
+    { key },
+  );
+  await writeAtomically(certificateFile, certificate, 0o644);
+  return { certificate, key };
+}
+
+interface Place {
+  readonly directory: string;
+  readonly authority: Authority;
+  readonly now: Date;
+}
+
+interface Wanted {
+  readonly name: string;
+  readonly commonName: string;
+  readonly organizations?: readonly string[];
+  readonly usage: 'server' | 'client';
+  readonly hosts?: readonly string[];
+}
+
+async function ensureKeyPair(place: Place, wanted: Wanted): Promise<KeyPair> {
+  const certificateFile = join(place.directory, `${wanted.name}.crt`);
+  const keyFile = join(place.directory, `${wanted.name}.key`);
+  const [{ key, text }, existing] = await Promise.all([ensureKey(keyFile), readIfThere(certificateFile)]);
+  if (existing !== undefined) {
+    const certificate = parseCertificate(certificateFile, existing);
+    if (isGood(certificate, key, { ...place, hosts: wanted.hosts ?? [] })) {
+      return { certificate: existing, key: text, notAfter: certificate.validToDate };
+    }
+  }
+  if (place.authority.key === undefined) {
+    throw new PkiError(
+      certificateFile,
+      'must be made or renewed, and there is no ca.key to sign it with; add ca.key, or put a certificate of your own here',
+    );
+  }
+  const notAfter = new Date(place.now.getTime() + certificateLifetime);
+  const certificate = issueCertificate(
+    { ...wanted, publicKey: createPublicKey(key), notBefore: new Date(place.now.getTime() - backdate), notAfter },
+    { key: place.authority.key, certificate: new X509Certificate(place.authority.certificate) },
+  );
+  await writeAtomically(certificateFile, certificate, 0o644);
+  return { certificate, key: text, notAfter };
+}
+
+/** Whether a certificate can go on being used: of this key and this authority, for all the hosts, in the first two thirds of its life. */
+function isGood(certificate: X509Certificate, key: KeyObject, { authority, now, hosts }: Place & { hosts: readonly string[] }): boolean {
+  const from = certificate.validFromDate.getTime();
+  const renewAt = from + ((certificate.validToDate.getTime() - from) * 2) / 3;
+  return (
+    from <= now.getTime() &&
+    now.getTime() < renewAt &&
+    certificate.checkPrivateKey(key) &&
+    certificate.verify(new X509Certificate(authority.certificate).publicKey) &&
+    hosts.every((host) => covers(certificate, host))
+  );
+}
+
+function covers(certificate: X509Certificate, host: string): boolean {
+  return (isIP(host) === 0 ? certificate.checkHost(host, { subject: 'never' }) : certificate.checkIP(host)) !== undefined;
+}
+
+async function ensureKey(file: string): Promise<{ key: KeyObject; text: string }> {
+  const existing = await readIfThere(file);
+  if (existing !== undefined) return { key: parseKey(file, existing), text: existing };
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const text = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
+  await writeAtomically(file, text, 0o600);
+  return { key: privateKey, text };
+}
+
+function parseCertificate(file: string, text: string): X509Certificate {
+  try {
+    return new X509Certificate(text);
+  } catch (error) {
+    throw new PkiError(file, 'holds no certificate in PEM; restore it, or delete it to have it made anew', error);
+  }
+}
+
+function parseKey(file: string, text: string): KeyObject {
+  try {
+    return createPrivateKey(text);
+  } catch (error) {
+    throw new PkiError(
+      file,
+      'holds no private key in PEM without a password; restore it, or delete it with the .crt of the same name to have both made anew',
+      error,
+    );
+  }
+}

@@ -1,0 +1,41 @@
+import { ensurePki, type Pki, type PkiOptions } from './pki.ts';
+
+export interface RenewalOptions extends PkiOptions {
+  readonly signal: AbortSignal;
+  /** Called with the new state when a certificate was replaced: hand `serving` to `tlsServer.setSecureContext`. */
+  readonly onRenewed: (pki: Pki) => void;
+  readonly onError: (error: unknown) => void;
+  readonly intervalMilliseconds?: number;
+}
+
+/** What `tls.Server.setSecureContext` takes to answer new connections with the current certificate. */
+export function secureContext(pki: Pki): { cert: string; key: string; ca: string } {
+  return { cert: pki.serving.certificate, key: pki.serving.key, ca: pki.authority.certificate };
+}
+
+/** Looks at the certificates now and renews what has run through two thirds of its life, or what someone replaced on disk. */
+export async function renew(pki: Pki, options: PkiOptions = {}): Promise<{ pki: Pki; changed: boolean }> {
+  const fresh = await ensurePki(pki.directory, options);
+  const changed =
+    fresh.serving.certificate !== pki.serving.certificate ||
+    fresh.admin.certificate !== pki.admin.certificate ||
+    fresh.authority.certificate !== pki.authority.certificate;
+  return { pki: fresh, changed };
+}
+
+/** Keeps the certificates fresh until the signal says stop. */
+export function keepFresh(pki: Pki, options: RenewalOptions): void {
+  let current = pki;
+  const timer = setInterval(
+    () => {
+      renew(current, options).then((result) => {
+        if (options.signal.aborted || !result.changed) return;
+        current = result.pki;
+        options.onRenewed(current);
+      }, options.onError);
+    },
+    options.intervalMilliseconds ?? 6 * 60 * 60 * 1000,
+  );
+  timer.unref();
+  options.signal.addEventListener('abort', () => clearInterval(timer), { once: true });
+}
