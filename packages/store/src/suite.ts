@@ -1,0 +1,55 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe } from 'vitest';
+import type { Store } from './contract.ts';
+import { compactionCases } from './suite/compaction.ts';
+import { listCases } from './suite/lists.ts';
+import { restartCases } from './suite/restart.ts';
+import { watchCases } from './suite/watches.ts';
+import { writeCases } from './suite/writes.ts';
+
+/** Where a driver keeps its data: opened more than once in a test, to see what survives. */
+export interface StorePlace extends AsyncDisposable {
+  open(): Promise<Store>;
+}
+
+/** What each case gets: an open store on an empty place of its own. */
+export interface Bench {
+  readonly store: Store;
+  /** Closes the store and opens it again on the same data. */
+  reopen(): Promise<Store>;
+}
+
+/** The behaviour that every driver shares. */
+export function storeSuite(
+  name: string,
+  engine: { start?(): Promise<void>; stop?(): Promise<void>; makePlace(): Promise<StorePlace> },
+): void {
+  describe(name, () => {
+    let place: StorePlace;
+    let store: Store;
+    const bench: Bench = {
+      get store() {
+        return store;
+      },
+      async reopen() {
+        await store[Symbol.asyncDispose]();
+        store = await place.open();
+        return store;
+      },
+    };
+    beforeAll(async () => engine.start?.());
+    afterAll(async () => engine.stop?.());
+    beforeEach(async () => {
+      place = await engine.makePlace();
+      store = await place.open();
+    });
+    afterEach(async () => {
+      await store[Symbol.asyncDispose]();
+      await place[Symbol.asyncDispose]();
+    });
+    writeCases(bench);
+    listCases(bench);
+    watchCases(bench);
+    compactionCases(bench);
+    restartCases(bench);
+  });
+}

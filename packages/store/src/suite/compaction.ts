@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+import type { Bench } from '../suite.ts';
+import { everything, Recorder, span } from './recorder.ts';
+
+export function compactionCases(bench: Bench): void {
+  describe('compaction', () => {
+    it('forgets history up to the revision and keeps what is current', async () => {
+      const { store } = bench;
+      const before = await store.currentRevision();
+      const a = await store.create('/a', '1');
+      const b = await store.create('/b', '1');
+      const updated = await store.update('/a', '2', a);
+      await store.delete('/b', b);
+      const last = await store.create('/c', '1');
+      await store.compact(last);
+      expect(await store.compactedRevision()).toBe(last);
+      expect((await store.list(everything)).entries).toEqual([
+        { key: '/a', value: '2', revision: updated, createRevision: a },
+        { key: '/c', value: '1', revision: last, createRevision: last },
+      ]);
+      await expect(store.list(everything, { revision: updated })).rejects.toMatchObject({ code: 'compacted' });
+      const recorder = new Recorder();
+      recorder.start(store, before);
+      expect(await recorder.fails()).toMatchObject({ code: 'compacted', compactedRevision: last });
+    });
+
+    it('still lists and watches from the compacted revision on', async () => {
+      const { store } = bench;
+      const a = await store.create('/a', '1');
+      const b = await store.create('/b', '1');
+      const middle = await store.update('/a', '2', a);
+      await store.compact(middle);
+      const deleted = await store.delete('/b', b);
+      const last = await store.update('/a', '3', middle);
+      expect((await store.list(everything, { revision: middle })).entries.map((entry) => entry.key + entry.value)).toEqual(['/a2', '/b1']);
+      const recorder = new Recorder();
+      const watch = recorder.start(store, middle);
+      await recorder.reaches(last);
+      watch.close();
+      expect(recorder.received).toEqual([
+        { type: 'delete', revision: deleted, key: '/b', previous: { key: '/b', value: '1', revision: b, createRevision: b } },
+        {
+          ...{ type: 'put', revision: last, key: '/a', value: '3', createRevision: a },
+          previous: { key: '/a', value: '2', revision: middle, createRevision: a },
+        },
+      ]);
+    });
+
+    it('tolerates being asked twice, and for less than before', async () => {
+      const { store } = bench;
+      const first = await store.create('/a', '1');
+      const second = await store.create('/b', '1');
+      await store.compact(second);
+      await store.compact(second);
+      await store.compact(first);
+      expect(await store.compactedRevision()).toBe(second);
+    });
+
+    it('does not disturb a watch that is up to date', async () => {
+      const { store } = bench;
+      const after = await store.currentRevision();
+      const recorder = new Recorder();
+      const watch = recorder.start(store, after);
+      let revision = await store.create('/a', '0');
+      for (let index = 1; index <= 30; index++) {
+        revision = await store.update('/a', String(index), revision);
+        await recorder.reaches(revision);
+        await store.compact(revision);
+      }
+      const last = await store.create('/b', '1');
+      await recorder.reaches(last);
+      watch.close();
+      expect(recorder.revisions).toEqual(span(after + 1, last));
+    });
+
+    it('never gives out a revision again, even when the newest row was a deletion that is forgotten', async () => {
+      const { store } = bench;
+      const created = await store.create('/a', '1');
+      const deleted = await store.delete('/a', created);
+      await store.compact(deleted);
+      const again = await bench.reopen();
+      expect(await again.currentRevision()).toBe(deleted);
+      expect(await again.create('/a', '2')).toBe(deleted + 1);
+    });
+  });
+}

@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import type { Bench } from '../suite.ts';
+import { everything, Recorder, span } from './recorder.ts';
+
+export function restartCases(bench: Bench): void {
+  describe('restart', () => {
+    it('keeps values, revisions and history', async () => {
+      const a = await bench.store.create('/a', '1');
+      const updated = await bench.store.update('/a', '2', a);
+      const before = await bench.store.list(everything);
+      const store = await bench.reopen();
+      expect(await store.list(everything)).toEqual(before);
+      expect((await store.list(everything, { revision: a })).entries.map((entry) => entry.value)).toEqual(['1']);
+      expect(await store.create('/b', '1')).toBe(updated + 1);
+    });
+
+    it('lets a watcher resume where it was', async () => {
+      const after = await bench.store.currentRevision();
+      const before = new Recorder();
+      before.start(bench.store, after);
+      for (let index = 0; index < 10; index++) await bench.store.create(`/before/${index}`, 'x');
+      await before.reaches(after + 5);
+      const seen = before.revisions.at(-1)!;
+      const store = await bench.reopen();
+      for (let index = 0; index < 10; index++) await store.create(`/after/${index}`, 'x');
+      const resumed = new Recorder();
+      const watch = resumed.start(store, seen);
+      await resumed.reaches(after + 20);
+      watch.close();
+      expect(resumed.revisions).toEqual(span(seen + 1, after + 20));
+    });
+
+    it('makes the writes that it accepted before it was closed', async () => {
+      const writes = Array.from({ length: 100 }, (_, index) => bench.store.create(`/pending/${index}`, 'x'));
+      const results = Promise.allSettled(writes);
+      const store = await bench.reopen();
+      const acknowledged = (await results).filter((result) => result.status === 'fulfilled').length;
+      expect((await store.list(everything)).entries.length).toBe(acknowledged);
+      expect(acknowledged).toBe(100);
+    });
+  });
+}

@@ -1,0 +1,166 @@
+import { describe, expect, it } from 'vitest';
+import { prefixRange } from '../keys.ts';
+import type { Bench } from '../suite.ts';
+import { Recorder, span } from './recorder.ts';
+
+export function watchCases(bench: Bench): void {
+  describe('watch', () => {
+    it('tells what happens, with what was there before', async () => {
+      const { store } = bench;
+      const after = await store.currentRevision();
+      const recorder = new Recorder();
+      recorder.start(store, after);
+      const created = await store.create('/a', '1');
+      const updated = await store.update('/a', '2', created);
+      const deleted = await store.delete('/a', updated);
+      await recorder.reaches(deleted);
+      expect(recorder.received).toEqual([
+        { type: 'put', revision: created, key: '/a', value: '1', createRevision: created, previous: undefined },
+        {
+          ...{ type: 'put', revision: updated, key: '/a', value: '2', createRevision: created },
+          previous: { key: '/a', value: '1', revision: created, createRevision: created },
+        },
+        { type: 'delete', revision: deleted, key: '/a', previous: { key: '/a', value: '2', revision: updated, createRevision: created } },
+      ]);
+    });
+
+    it('gives the same events from history as it gave live', async () => {
+      const { store } = bench;
+      const after = await store.currentRevision();
+      const live = new Recorder();
+      live.start(store, after);
+      const a = await store.create('/a', '1');
+      await store.create('/b', '1');
+      const updated = await store.update('/a', '2', a);
+      const last = await store.delete('/a', updated);
+      await live.reaches(last);
+      const late = new Recorder();
+      late.start(store, after);
+      await late.reaches(last);
+      expect(late.received).toEqual(live.received);
+    });
+
+    it('continues from any revision with neither gap nor repetition', async () => {
+      const { store } = bench;
+      const first = await store.create('/k/0', '0');
+      for (let index = 1; index < 20; index++) await store.create(`/k/${index}`, String(index));
+      const last = await store.currentRevision();
+      for (const after of span(first - 1, last)) {
+        const recorder = new Recorder();
+        const watch = recorder.start(store, after);
+        const next = await store.create(`/next/${after}`, 'x');
+        await recorder.reaches(next);
+        watch.close();
+        expect(recorder.revisions).toEqual(span(after + 1, next));
+      }
+    });
+
+    it('joins history and live events while many write', async () => {
+      const { store } = bench;
+      const after = await store.currentRevision();
+      const recorders: Recorder[] = [];
+      const writing = Array.from({ length: 20 }, async (_, writer) => {
+        for (let index = 0; index < 50; index++) await store.create(`/w/${writer}/${index}`, 'v'.repeat(100));
+      });
+      for (let index = 0; index < 10; index++) {
+        const recorder = new Recorder(index % 2 === 0);
+        recorders.push(recorder);
+        recorder.start(store, after);
+        await store.get('/none');
+      }
+      await Promise.all(writing);
+      const last = await store.currentRevision();
+      for (const recorder of recorders) {
+        await recorder.reaches(last);
+        expect(recorder.revisions).toEqual(span(after + 1, after + 1000));
+      }
+    });
+
+    it('tells only of its range', async () => {
+      const { store } = bench;
+      const after = await store.currentRevision();
+      const recorder = new Recorder();
+      recorder.start(store, after, prefixRange('/a/'));
+      await Promise.all(['/a', '/a/1', '/b', '/a/2', '/a0'].map((key) => store.create(key, key)));
+      const last = await store.create('/a/\u{1f680}', 'x');
+      await recorder.reaches(last);
+      expect(recorder.received.map((event) => event.key)).toEqual(['/a/1', '/a/2', '/a/\u{1f680}']);
+    });
+
+    it('says how far it is when asked, even if nothing in its range happened', async () => {
+      const { store } = bench;
+      const after = await store.currentRevision();
+      const recorder = new Recorder();
+      const watch = recorder.start(store, after, prefixRange('/quiet/'));
+      const revision = await store.create('/loud', '1');
+      while (recorder.progressed < revision) {
+        watch.requestProgress();
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+      watch.close();
+      expect(recorder.received).toEqual([]);
+    });
+
+    it('says nothing more after it was closed', async () => {
+      const { store } = bench;
+      const closed = new Recorder();
+      const open = new Recorder();
+      const after = await store.currentRevision();
+      const watch = closed.start(store, after);
+      open.start(store, after);
+      const first = await store.create('/a', '1');
+      await closed.reaches(first);
+      watch.close();
+      const second = await store.create('/b', '2');
+      await open.reaches(second);
+      expect(closed.revisions).toEqual([first]);
+      expect(closed.error).toBeUndefined();
+    });
+
+    it('ends a watch whose handler throws, and no other', async () => {
+      const { store } = bench;
+      const after = await store.currentRevision();
+      const bad = new Recorder();
+      bad.events = () => {
+        throw new Error('handler is broken');
+      };
+      const good = new Recorder();
+      bad.start(store, after);
+      good.start(store, after);
+      const revision = await store.create('/a', '1');
+      await good.reaches(revision);
+      expect((await bad.fails()).message).toContain('handler is broken');
+      const next = await store.create('/b', '1');
+      await good.reaches(next);
+      expect(good.revisions).toEqual([revision, next]);
+    });
+
+    it('refuses a revision that has not been made', async () => {
+      const { store } = bench;
+      const recorder = new Recorder();
+      recorder.start(store, (await store.currentRevision()) + 100);
+      expect((await recorder.fails()).code).toBe('future');
+    });
+
+    it('ends with the store', async () => {
+      const { store } = bench;
+      const recorder = new Recorder();
+      recorder.start(store, await store.currentRevision());
+      const revision = await store.create('/a', '1');
+      await recorder.reaches(revision);
+      await store[Symbol.asyncDispose]();
+      expect((await recorder.fails()).code).toBe('closed');
+    });
+
+    it('does not make writers wait for a watch that reads a long history', async () => {
+      const { store } = bench;
+      const after = await store.currentRevision();
+      await Promise.all(Array.from({ length: 3_000 }, (_, index) => store.create(`/h/${index}`, 'v'.repeat(500))));
+      const slow = Array.from({ length: 5 }, () => new Recorder());
+      for (const recorder of slow) recorder.start(store, after);
+      const revision = await store.create('/written', 'meanwhile');
+      for (const recorder of slow) await recorder.reaches(revision);
+      for (const recorder of slow) expect(recorder.revisions).toEqual(span(after + 1, revision));
+    });
+  });
+}
