@@ -1,0 +1,96 @@
+// Command clientgo-probe uses an API server the way real controllers do, through client-go, and prints what it found as JSON.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"time"
+
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+type probe struct {
+	typed     kubernetes.Interface
+	json      kubernetes.Interface
+	dynamic   dynamic.Interface
+	metadata  metadata.Interface
+	namespace string
+	objects   int
+}
+
+type result struct {
+	Name   string `json:"name"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail,omitempty"`
+}
+
+func main() {
+	kubeconfig := flag.String("kubeconfig", "", "how to reach the server")
+	namespace := flag.String("namespace", "default", "an existing namespace to work in")
+	objects := flag.Int("objects", 100, "how many objects the writer makes")
+	flag.Parse()
+
+	p, err := connect(*kubeconfig)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	p.namespace, p.objects = *namespace, *objects
+
+	checks := []struct {
+		name string
+		run  func(context.Context) error
+	}{
+		{"typed client in protobuf", func(ctx context.Context) error { return p.lifecycle(ctx, p.typed, "proto") }},
+		{"typed client in JSON", func(ctx context.Context) error { return p.lifecycle(ctx, p.json, "json") }},
+		{"server-side apply", p.apply},
+		{"paged list", p.pagedList},
+		{"informers see every change once", p.informers},
+		{"leader election", p.leaderElection},
+		{"event recorder", p.eventRecorder},
+	}
+	var results []result
+	for _, check := range checks {
+		ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+		err := check.run(ctx)
+		cancel()
+		r := result{Name: check.name, OK: err == nil}
+		if err != nil {
+			r.Detail = err.Error()
+		}
+		results = append(results, r)
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(results); err != nil {
+		os.Exit(2)
+	}
+}
+
+func connect(kubeconfig string) (*probe, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	config.QPS, config.Burst = 1000, 2000
+	protobuf := rest.CopyConfig(config)
+	protobuf.ContentType = "application/vnd.kubernetes.protobuf"
+	protobuf.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
+	p := &probe{}
+	if p.typed, err = kubernetes.NewForConfig(protobuf); err != nil {
+		return nil, err
+	}
+	if p.json, err = kubernetes.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	if p.dynamic, err = dynamic.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	p.metadata, err = metadata.NewForConfig(metadata.ConfigFor(config))
+	return p, err
+}
