@@ -1,0 +1,151 @@
+import { defineMappingTag, defineScalarTag, FAILSAFE_SCHEMA, loadAll, mergeTag, NOT_RESOLVED, YAMLException } from 'js-yaml';
+import type { Json, JsonObject } from '../json.ts';
+import { setOwn } from './check.ts';
+import { CodecError } from './error.ts';
+import { yamlError } from './yaml-error.ts';
+
+/** The words that Go's YAML 1.1 reader takes for something other than text. */
+const words = new Map<string, boolean | null | number>([
+  ...['y', 'Y', 'yes', 'Yes', 'YES', 'true', 'True', 'TRUE', 'on', 'On', 'ON'].map((word) => [word, true] as const),
+  ...['n', 'N', 'no', 'No', 'NO', 'false', 'False', 'FALSE', 'off', 'Off', 'OFF'].map((word) => [word, false] as const),
+  ...['', '~', 'null', 'Null', 'NULL'].map((word) => [word, null] as const),
+  ...['.nan', '.NaN', '.NAN'].map((word) => [word, Number.NaN] as const),
+  ...['.inf', '.Inf', '.INF', '+.inf', '+.Inf', '+.INF'].map((word) => [word, Number.POSITIVE_INFINITY] as const),
+  ...['-.inf', '-.Inf', '-.INF'].map((word) => [word, Number.NEGATIVE_INFINITY] as const),
+]);
+
+const loadOnly = { identify: (): boolean => false };
+
+const scalarTag = (name: string, accepts: (value: unknown) => boolean): ReturnType<typeof defineScalarTag<unknown>> =>
+  defineScalarTag<unknown>(`tag:yaml.org,2002:${name}`, {
+    ...loadOnly,
+    implicit: true,
+    resolve: (source) => {
+      const value = resolvePlain(source);
+      return accepts(value) ? value : NOT_RESOLVED;
+    },
+  });
+
+/** Keys keep their types until they are converted: Go complains about some of them. */
+const mapTag = defineMappingTag<Map<unknown, unknown>>('tag:yaml.org,2002:map', {
+  ...loadOnly,
+  create: () => new Map(),
+  addPair: (map, key, value) => {
+    map.set(key, value);
+    return '';
+  },
+  has: (map, key) => map.has(key),
+  keys: (map) => map.keys(),
+  get: (map, key) => map.get(key),
+});
+
+const schema = FAILSAFE_SCHEMA.withTags(
+  scalarTag('null', (value) => value === null),
+  scalarTag('bool', (value) => typeof value === 'boolean'),
+  scalarTag('int', (value) => Number.isInteger(value)),
+  scalarTag('float', (value) => typeof value === 'number'),
+  mergeTag,
+  mapTag,
+  // Other tags say nothing about JSON: the text is taken as it is.
+  defineScalarTag<string>('', { ...loadOnly, matchByTagPrefix: true, resolve: (source) => source }),
+);
+
+/** The first document of the text as JSON, as kube-apiserver converts it. Keys that stand there twice: the last one holds. */
+export function parseYaml(text: string): Json {
+  return new Converter().convert(load(text, { json: true }), 0);
+}
+
+/** What strict validation says about keys that stand there twice, in one message for all; undefined when none does. */
+export function yamlDuplicates(text: string): string | undefined {
+  try {
+    loadAll(text, { schema, maxDepth: maxYamlDepth });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof YAMLException) || error.reason !== 'duplicated mapping key') throw yamlError(error, text);
+    const rest = text.slice(error.mark!.position);
+    const key = /^(?:"([^"]*)"|'([^']*)'|([^:,}\n]*))/.exec(rest)!;
+    return `yaml: unmarshal errors:\n  line ${error.mark!.line + 1}: key ${JSON.stringify((key[1] ?? key[2] ?? key[3]!).trim())} already set in map`;
+  }
+}
+
+/** Far below what would exhaust the stack, far above what anybody writes. */
+const maxYamlDepth = 1000;
+
+function load(text: string, options: { json: boolean }): unknown {
+  try {
+    return loadAll(text, { schema, maxDepth: maxYamlDepth, ...options })[0];
+  } catch (error) {
+    throw yamlError(error, text);
+  }
+}
+
+const floatPattern = /^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$/;
+
+/** A scalar without quotes, as Go's reader takes it; a time stays text. */
+function resolvePlain(source: string): unknown {
+  const word = words.get(source);
+  if (word !== undefined) return word;
+  if (!/^[-+.0-9]/.test(source)) return source;
+  const plain = source.replaceAll('_', '');
+  const integer = /^([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)$/.exec(plain);
+  if (integer !== null) {
+    const digits = integer[2]!.replace(/^0(?=[0-7])/, '0o');
+    return (integer[1] === '-' ? -1 : 1) * Number(digits);
+  }
+  return floatPattern.test(plain) ? Number(plain) : source;
+}
+
+/** Copies what was loaded into plain objects. What an alias refers to is copied each time, so that changing one place changes no other. */
+class Converter {
+  #count = 0;
+  #fromAliases = 0;
+  #aliasDepth = 0;
+  readonly #seen = new Set<object>();
+
+  convert(value: unknown, depth: number): Json {
+    this.#count++;
+    if (this.#aliasDepth > 0) this.#fromAliases++;
+    if (this.#fromAliases > 100 && this.#count > 1000 && this.#fromAliases / this.#count > allowedAliasRatio(this.#count)) {
+      throw new CodecError('yaml: document contains excessive aliasing');
+    }
+    if (typeof value === 'number' && !Number.isFinite(value)) throw new CodecError(`json: unsupported value: ${printFloat(value)}`);
+    if (typeof value !== 'object' || value === null) return (value ?? null) as Json;
+    // An anchor that contains itself has no end.
+    if (depth > 3 * maxYamlDepth) throw new CodecError('yaml: document contains excessive aliasing');
+    const repeated = this.#seen.has(value);
+    if (repeated) this.#aliasDepth++;
+    else this.#seen.add(value);
+    const converted = Array.isArray(value)
+      ? value.map((item) => this.convert(item, depth + 1))
+      : this.#map(value as Map<unknown, unknown>, depth);
+    if (repeated) this.#aliasDepth--;
+    return converted;
+  }
+
+  #map(map: Map<unknown, unknown>, depth: number): JsonObject {
+    const object: JsonObject = {};
+    for (const [key, value] of map) setOwn(object, keyText(key, value), this.convert(value, depth + 1));
+    return object;
+  }
+}
+
+/** Small documents may come almost wholly from aliases, large ones hardly at all: the limits of Go's reader. */
+function allowedAliasRatio(count: number): number {
+  const low = 400_000;
+  const high = 4_000_000;
+  if (count <= low) return 0.99;
+  return count >= high ? 0.1 : 0.99 - (0.89 * (count - low)) / (high - low);
+}
+
+function keyText(key: unknown, value: unknown): string {
+  if (typeof key === 'string') return key;
+  if (typeof key === 'boolean') return String(key);
+  if (typeof key === 'number') return Number.isFinite(key) ? String(key) : printFloat(key);
+  if (key === null) throw new CodecError(`unsupported map key of type: %!s(<nil>), key: <nil>, value: ${JSON.stringify(value)}`);
+  throw new CodecError(`yaml: invalid map key: ${JSON.stringify(key)}`);
+}
+
+function printFloat(value: number): string {
+  if (Number.isNaN(value)) return 'NaN';
+  return value > 0 ? '+Inf' : '-Inf';
+}
