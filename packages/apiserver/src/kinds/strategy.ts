@@ -16,7 +16,7 @@ export interface StrategyContext {
  * How one kind behaves beyond its schema. Everything is optional: a kind without a strategy is stored as its schema and schema defaults say.
  * The registry itself does names, metadata, generation, managed fields, deletion and unknown fields; a strategy says only what is the kind's own.
  *
- * Order on create: schema defaults, `default`, `prepareForCreate`, metadata validation, `validate`, `canonicalize`.
+ * Order on create: schema defaults, `default`, `prepareForCreate`, metadata validation, `validate`, `validateCreate`, `canonicalize`.
  * Order on update: schema defaults, `default`, `prepareForUpdate`, metadata validation, `validate`, `validateUpdate`, `canonicalize`.
  * An update through the status subresource calls those of `status` instead.
  */
@@ -29,6 +29,8 @@ export interface Strategy {
   readonly prepareForCreate?: (object: KubeObject, context: StrategyContext) => void;
   readonly prepareForUpdate?: (object: KubeObject, old: KubeObject, context: StrategyContext) => void;
   readonly validate?: (object: KubeObject, context: StrategyContext) => FieldError[];
+  /** Runs after `validate`, on create only: what new objects must hold to and older ones need not. */
+  readonly validateCreate?: (object: KubeObject, context: StrategyContext) => FieldError[];
   /** Runs after `validate` passed or failed; only what compares old and new. */
   readonly validateUpdate?: (object: KubeObject, old: KubeObject, context: StrategyContext) => FieldError[];
   readonly canonicalize?: (object: KubeObject) => void;
@@ -50,6 +52,8 @@ export interface Strategy {
   readonly defaultPropagation?: 'Background' | 'Foreground' | 'Orphan';
   /** The status subresource, where the table says that the kind has one. */
   readonly status?: Pick<Strategy, 'prepareForUpdate' | 'validate' | 'validateUpdate'>;
+  /** Other subresources through which the object itself is changed: `approval` of certificate requests, `finalize` of namespaces. */
+  readonly subresources?: Readonly<Record<string, Pick<Strategy, 'prepareForUpdate' | 'validate' | 'validateUpdate'>>>;
   /** Top-level parts that an update of the main resource (`main`) or of status (`status`) never owns in managedFields. `status` / `spec+metadata rest` by default. */
   readonly resetFields?: { readonly main?: readonly string[][]; readonly status?: readonly string[][] };
 }
