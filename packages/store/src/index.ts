@@ -1,3 +1,5 @@
 export * from './contract.ts';
+export { type EtcdStoreOptions, openEtcdStore } from './etcd/open.ts';
 export { compareKeys, prefixRange } from './keys.ts';
+export { exportStore, importStore } from './portable.ts';
 export { openSqliteStore, type SqliteStoreOptions } from './sqlite/open.ts';

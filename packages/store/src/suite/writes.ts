@@ -37,6 +37,8 @@ export function writeCases(bench: Bench): void {
       const before = await store.currentRevision();
       await expect(store.update('/a', '1', 1)).rejects.toMatchObject({ code: 'missing' });
       await expect(store.delete('/a', 1)).rejects.toMatchObject({ code: 'missing' });
+      await expect(store.update('/a', '1', 0)).rejects.toMatchObject({ code: 'missing' });
+      await expect(store.delete('/a', 0)).rejects.toMatchObject({ code: 'missing' });
       expect(await store.currentRevision()).toBe(before);
     });
 

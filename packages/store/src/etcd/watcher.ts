@@ -1,0 +1,155 @@
+import type { ClientDuplexStream } from '@grpc/grpc-js';
+import { type Range, StoreError, type StoreEvent, type Watch, type WatchHandler } from '../contract.ts';
+import type { Connection } from './connection.ts';
+import { decodeWatchResponse, encodeProgressRequest, encodeWatchCreate, type WatchResponse } from './watch-messages.ts';
+
+export interface WatcherOptions {
+  readonly connection: Connection;
+  readonly prefix: string;
+  readonly handler: WatchHandler;
+  readonly onEnd: (watcher: Watcher) => void;
+  /** A linearizable read of the newest revision. */
+  readonly currentRevision: () => Promise<number>;
+}
+
+const watchPath = '/etcdserverpb.Watch/Watch';
+const firstPause = 50;
+const longestPause = 2_000;
+
+/** One watch on a stream of its own. When the stream breaks, another takes over after the last revision that was delivered. */
+export class Watcher implements Watch {
+  readonly #options: WatcherOptions;
+  readonly #range: Range;
+  readonly #skip: number;
+  /** Everything up to here was delivered. */
+  #position: number;
+  #stream: ClientDuplexStream<Buffer, Buffer> | undefined;
+  #isCreated = false;
+  #fragments: StoreEvent[] = [];
+  #pause = firstPause;
+  #retry: NodeJS.Timeout | undefined;
+  #hasEnded = false;
+
+  constructor(range: Range, after: number, options: WatcherOptions) {
+    this.#range = range;
+    this.#position = after;
+    this.#options = options;
+    this.#skip = Buffer.byteLength(options.prefix);
+    this.#connect();
+  }
+
+  close(): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    clearTimeout(this.#retry);
+    this.#stream?.cancel();
+    this.#options.onEnd(this);
+  }
+
+  fail(error: StoreError): void {
+    if (this.#hasEnded) return;
+    this.close();
+    try {
+      this.#options.handler.failed(error);
+    } catch {
+      // A handler that also throws here has nobody left to tell; others must not suffer from it.
+    }
+  }
+
+  requestProgress(): void {
+    if (this.#isCreated) this.#stream?.write(encodeProgressRequest());
+  }
+
+  #connect(): void {
+    const { connection, prefix, handler } = this.#options;
+    const stream = connection.stream(watchPath);
+    this.#stream = stream;
+    this.#isCreated = false;
+    this.#fragments = [];
+    stream.on('data', (buffer: Buffer) => {
+      if (this.#stream === stream && !this.#hasEnded) this.#receive(buffer);
+    });
+    stream.on('error', () => this.#reconnect(stream));
+    stream.on('end', () => this.#reconnect(stream));
+    stream.write(
+      encodeWatchCreate({
+        key: prefix + this.#range.start || '\0',
+        end: prefix + this.#range.end,
+        startRevision: this.#position + 1,
+        previous: handler.withoutPrevious !== true,
+      }),
+    );
+  }
+
+  /** After a pause that grows, until a stream is established again; each time with the next member. */
+  #reconnect(stream: ClientDuplexStream<Buffer, Buffer>): void {
+    if (this.#hasEnded || this.#stream !== stream) return;
+    this.#stream = undefined;
+    stream.cancel();
+    this.#options.connection.rotate();
+    this.#retry = setTimeout(() => this.#connect(), this.#pause);
+    this.#pause = Math.min(this.#pause * 2, longestPause);
+  }
+
+  #receive(buffer: Buffer): void {
+    try {
+      this.#handle(decodeWatchResponse(buffer, this.#skip));
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      this.fail(new StoreError('closed', `the watch ended because its handler threw: ${reason}`, { cause }));
+    }
+  }
+
+  #handle(response: WatchResponse): void {
+    if (response.canceled || response.compactRevision > 0) {
+      this.#canceled(response);
+      return;
+    }
+    if (response.created) {
+      this.#isCreated = true;
+      this.#pause = firstPause;
+      if (response.revision < this.#position) this.#checkFuture();
+      return;
+    }
+    if (response.fragment || this.#fragments.length > 0) for (const event of response.events) this.#fragments.push(event);
+    if (response.fragment) return;
+    const events = this.#fragments.length > 0 ? this.#fragments : response.events;
+    this.#fragments = [];
+    this.#deliver(events, response.revision);
+  }
+
+  /** A response without events says that everything up to its revision was sent; one with events is only sure of its last event. */
+  #deliver(events: StoreEvent[], revision: number): void {
+    const { handler } = this.#options;
+    const last = events.at(-1);
+    const through = last === undefined ? revision : last.revision;
+    if (through < this.#position) return;
+    this.#position = through;
+    if (last !== undefined) handler.events(events);
+    if (!this.#hasEnded) handler.progress?.(through);
+  }
+
+  #canceled(response: WatchResponse): void {
+    const { compactRevision, cancelReason } = response;
+    if (compactRevision > 0) {
+      const message = `revision ${this.#position} is compacted: history begins at ${compactRevision}`;
+      this.fail(new StoreError('compacted', message, { compactedRevision: compactRevision }));
+    } else if (this.#stream !== undefined) {
+      // No leader, or the member is going away.
+      if (cancelReason.includes('permission denied')) this.fail(new StoreError('unavailable', `etcd refuses the watch: ${cancelReason}`));
+      else this.#reconnect(this.#stream);
+    }
+  }
+
+  /** The member has not got that far. It may only lag behind; the cluster knows. */
+  #checkFuture(): void {
+    const position = this.#position;
+    this.#options.currentRevision().then(
+      (newest) => {
+        if (newest < position) this.fail(new StoreError('future', `revision ${position} has not been made yet: the newest is ${newest}`));
+      },
+      // Out of reach: the stream will find out by itself, and ask again.
+      () => {},
+    );
+  }
+}
