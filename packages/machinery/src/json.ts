@@ -49,3 +49,8 @@ export interface KubeObject {
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+/** The same object, seen as plain JSON. */
+export function asJson(object: KubeObject): JsonObject {
+  return object as unknown as JsonObject;
+}

@@ -1,0 +1,73 @@
+import type { CacheEntry } from './entry.ts';
+
+export interface CacheEvent {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  readonly revision: number;
+  /** The object after the change; for DELETED what it was last, at the revision of the deletion. */
+  readonly entry: CacheEntry;
+  readonly previous: CacheEntry | undefined;
+}
+
+/**
+ * The newest events of one resource, oldest first. Old ones fall out when their text weighs too much or they are too many; `after` tells from which
+ * revision on the ring is complete.
+ */
+export class EventRing {
+  #events: CacheEvent[] = [];
+  #head = 0;
+  #bytes = 0;
+  #after: number;
+  readonly #maxEvents: number;
+  readonly #maxBytes: number;
+
+  constructor(options: { after: number; maxEvents: number; maxBytes: number }) {
+    this.#after = options.after;
+    this.#maxEvents = options.maxEvents;
+    this.#maxBytes = options.maxBytes;
+  }
+
+  /** Every event above this revision is in the ring. */
+  get after(): number {
+    return this.#after;
+  }
+
+  /** Begins anew: nothing before this revision is known. */
+  startAt(revision: number): void {
+    this.#events = [];
+    this.#head = 0;
+    this.#bytes = 0;
+    this.#after = revision;
+  }
+
+  push(event: CacheEvent): void {
+    this.#events.push(event);
+    this.#bytes += weight(event);
+    while (this.#events.length - this.#head > 1 && (this.#events.length - this.#head > this.#maxEvents || this.#bytes > this.#maxBytes)) {
+      const dropped = this.#events[this.#head]!;
+      this.#bytes -= weight(dropped);
+      this.#after = dropped.revision;
+      this.#head++;
+    }
+    if (this.#head > 1024 && this.#head > this.#events.length / 2) {
+      this.#events = this.#events.slice(this.#head);
+      this.#head = 0;
+    }
+  }
+
+  /** Events above the revision, oldest first. Only complete when the revision is at least `after`. */
+  since(revision: number): CacheEvent[] {
+    let low = this.#head;
+    let high = this.#events.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#events[middle]!.revision <= revision) low = middle + 1;
+      else high = middle;
+    }
+    return this.#events.slice(low);
+  }
+}
+
+/** What an event alone keeps in memory: the text that it replaced. The new text is in the cache anyway until it is replaced itself. */
+function weight(event: CacheEvent): number {
+  return 160 + (event.previous?.text.length ?? 0);
+}

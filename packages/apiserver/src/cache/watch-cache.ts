@@ -1,0 +1,206 @@
+import type { GroupResource, KubeObject } from '@capstan/machinery';
+import { prefixRange, type Range, type Store, type StoreError, type StoreEvent, type Watch } from '@capstan/store';
+import { atRevision, CacheEntry, withRevision } from './entry.ts';
+import { type CacheEvent, EventRing } from './event-ring.ts';
+import type { ObjectKey, ObjectReader } from './reader.ts';
+import { SortedMap } from './sorted-map.ts';
+
+const registry = '/registry/';
+/** Keys of objects begin here; all of them lie in this range. */
+export const registryRange: Range = prefixRange(registry);
+
+/** What follows every event of one resource. Called in order, synchronously, once per commit. */
+export interface CacheListener {
+  changed(events: readonly CacheEvent[]): void;
+}
+
+/** All objects of one resource in all workspaces. */
+export class ResourceCache {
+  readonly entries = new SortedMap<CacheEntry>();
+  readonly ring: EventRing;
+  readonly listeners = new Set<CacheListener>();
+  generation = 0;
+
+  constructor(ring: EventRing) {
+    this.ring = ring;
+  }
+}
+
+export interface WatchCacheOptions {
+  readonly store: Store;
+  readonly maxEvents?: number;
+  readonly maxEventBytes?: number;
+  /** Called when the cache has lost touch with the store and has to be built anew. */
+  readonly onLost: (error: StoreError) => void;
+}
+
+/**
+ * Every object, in memory, as the store has it up to `revision`. It follows one watch over the whole store; reads that need more than it has seen wait
+ * for `atLeast`.
+ */
+export class WatchCache implements ObjectReader, Disposable {
+  readonly store: Store;
+  readonly #options: WatchCacheOptions;
+  readonly #resources = new Map<string, ResourceCache>();
+  #loadedAt = 0;
+  #revision = 0;
+  #waiting: { revision: number; resolve: () => void }[] = [];
+  #watch: Watch | undefined;
+
+  private constructor(options: WatchCacheOptions) {
+    this.store = options.store;
+    this.#options = options;
+  }
+
+  static async load(options: WatchCacheOptions): Promise<WatchCache> {
+    const cache = new WatchCache(options);
+    await cache.#load();
+    return cache;
+  }
+
+  /** Every event up to this revision has been applied. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  get objectCount(): number {
+    let total = 0;
+    for (const resource of this.#resources.values()) total += resource.entries.size;
+    return total;
+  }
+
+  resource({ group, resource }: GroupResource): ResourceCache {
+    return this.#resourceAt(`${group === '' ? 'core' : group}/${resource}`);
+  }
+
+  get(at: ObjectKey): KubeObject | undefined {
+    return this.resource(at).entries.get(cacheKey(at))?.object;
+  }
+
+  list(resource: GroupResource, cluster: string, namespace?: string): KubeObject[] {
+    const prefix = namespace === undefined ? `${cluster}/` : `${cluster}/${namespace}/`;
+    const found: KubeObject[] = [];
+    this.resource(resource).entries.walk(prefix, endOf(prefix), (entry) => {
+      found.push(entry.object);
+      return true;
+    });
+    return found;
+  }
+
+  generation(resource: GroupResource): number {
+    return this.resource(resource).generation;
+  }
+
+  /** Resolves when everything up to the revision has been applied. At once when it has. */
+  atLeast(revision: number): Promise<void> | undefined {
+    if (revision <= this.#revision) return undefined;
+    this.#watch?.requestProgress();
+    return new Promise((resolve) => this.#waiting.push({ revision, resolve }));
+  }
+
+  [Symbol.dispose](): void {
+    this.#watch?.close();
+  }
+
+  async #load(): Promise<void> {
+    let start = registryRange.start;
+    let revision: number | undefined;
+    for (;;) {
+      const page = await this.store.list({ start, end: registryRange.end }, { limit: 2000, ...(revision !== undefined && { revision }) });
+      revision = page.revision;
+      for (const entry of page.entries) {
+        const place = parseStoreKey(entry.key);
+        this.#resourceAt(place.resource).entries.set(new CacheEntry(place.key, withRevision(entry.value, entry.revision), entry.revision));
+      }
+      if (page.remaining === 0) break;
+      start = `${page.entries.at(-1)!.key}\0`;
+    }
+    this.#revision = revision;
+    this.#loadedAt = revision;
+    for (const resource of this.#resources.values()) resource.ring.startAt(revision);
+    this.#watch = this.store.watch(registryRange, revision, {
+      events: (batch) => this.#apply(batch),
+      progress: (seen) => this.#advance(seen),
+      failed: (error) => this.#options.onLost(error),
+    });
+  }
+
+  #ring(): EventRing {
+    return new EventRing({ after: this.#loadedAt, maxEvents: this.#options.maxEvents ?? 100_000, maxBytes: this.#options.maxEventBytes ?? 48 << 20 });
+  }
+
+  #resourceAt(name: string): ResourceCache {
+    let found = this.#resources.get(name);
+    if (found === undefined) {
+      found = new ResourceCache(this.#ring());
+      this.#resources.set(name, found);
+    }
+    return found;
+  }
+
+  #apply(batch: readonly StoreEvent[]): void {
+    const changed = new Map<ResourceCache, CacheEvent[]>();
+    for (const event of batch) {
+      const place = parseStoreKey(event.key);
+      const resource = this.#resourceAt(place.resource);
+      const cached = applyEvent(resource, place.key, event);
+      if (cached === undefined) continue;
+      resource.ring.push(cached);
+      resource.generation++;
+      const list = changed.get(resource);
+      if (list === undefined) changed.set(resource, [cached]);
+      else list.push(cached);
+    }
+    this.#revision = Math.max(this.#revision, batch.at(-1)?.revision ?? 0);
+    for (const [resource, events] of changed) for (const listener of resource.listeners) listener.changed(events);
+    this.#release();
+  }
+
+  #advance(revision: number): void {
+    if (revision <= this.#revision) return;
+    this.#revision = revision;
+    this.#release();
+  }
+
+  #release(): void {
+    if (this.#waiting.length === 0) return;
+    const ready = this.#waiting.filter((waiter) => waiter.revision <= this.#revision);
+    this.#waiting = this.#waiting.filter((waiter) => waiter.revision > this.#revision);
+    for (const waiter of ready) waiter.resolve();
+  }
+}
+
+function applyEvent(resource: ResourceCache, key: string, event: StoreEvent): CacheEvent | undefined {
+  if (event.type === 'delete') {
+    const previous = resource.entries.delete(key);
+    if (previous === undefined) return undefined;
+    const entry = new CacheEntry(key, atRevision(previous.text, event.revision), event.revision);
+    return { type: 'DELETED', revision: event.revision, entry, previous };
+  }
+  const previous = resource.entries.get(key);
+  const entry = new CacheEntry(key, withRevision(event.value, event.revision), event.revision);
+  resource.entries.set(entry);
+  return { type: previous === undefined ? 'ADDED' : 'MODIFIED', revision: event.revision, entry, previous };
+}
+
+/** Where in the cache an object stands. */
+export function cacheKey({ cluster, namespace, name }: Pick<ObjectKey, 'cluster' | 'namespace' | 'name'>): string {
+  return `${cluster}/${namespace}/${name}`;
+}
+
+/** Where in the store an object stands. The workspace comes first, so that all of it is one range. */
+export function storeKey({ cluster, group, resource, namespace, name }: ObjectKey): string {
+  return `${registry}${cluster}/${group === '' ? 'core' : group}/${resource}/${namespace}/${name}`;
+}
+
+export function parseStoreKey(key: string): { resource: string; key: string } {
+  const cluster = key.indexOf('/', registry.length);
+  const group = key.indexOf('/', cluster + 1);
+  const resource = key.indexOf('/', group + 1);
+  return { resource: key.slice(cluster + 1, resource), key: key.slice(registry.length, cluster) + key.slice(resource) };
+}
+
+/** The first key after all that begin with the prefix. */
+export function endOf(prefix: string): string {
+  return prefixRange(prefix).end;
+}

@@ -1,0 +1,150 @@
+import { createHash } from 'node:crypto';
+import { type Catalog, type Group, type GroupVersion, apiVersionOf } from '../registry/catalog.ts';
+import type { Resource } from '../registry/resource.ts';
+
+/** A document and the tag by which clients ask whether it has changed. */
+export interface Document {
+  readonly type: string;
+  readonly body: string;
+  readonly etag: string;
+}
+
+/** The documents that tell clients what is served. Each is written once per catalog. */
+export class Discovery {
+  readonly #catalog: Catalog;
+  readonly #documents = new Map<string, Document>();
+
+  constructor(catalog: Catalog) {
+    this.#catalog = catalog;
+  }
+
+  /** All groups, versions and resources in one answer. */
+  aggregated(prefix: 'api' | 'apis', version: 'v2' | 'v2beta1'): Document {
+    return this.#document(`${prefix} ${version}`, `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`, () => ({
+      kind: 'APIGroupDiscoveryList',
+      apiVersion: `apidiscovery.k8s.io/${version}`,
+      metadata: {},
+      items: this.#groups(prefix).map((group) => ({
+        metadata: group.name === '' ? {} : { name: group.name },
+        versions: group.versions.map((served) => ({
+          version: served.version,
+          resources: [...served.resources.values()].map(aggregatedResource),
+          freshness: 'Current',
+        })),
+      })),
+    }));
+  }
+
+  /** `/api`: the versions of the core group. */
+  coreVersions(serverAddress: string): Document {
+    return this.#document(`/api ${serverAddress}`, 'application/json', () => ({
+      kind: 'APIVersions',
+      versions: this.#catalog.groups.get('')?.versions.map(({ version }) => version) ?? [],
+      serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress }],
+    }));
+  }
+
+  /** `/apis`: the named groups. */
+  groupList(): Document {
+    return this.#document('/apis', 'application/json', () => ({ kind: 'APIGroupList', apiVersion: 'v1', groups: this.#groups('apis').map(groupEntry) }));
+  }
+
+  /** `/apis/<group>`; undefined when there is no such group. */
+  group(name: string): Document | undefined {
+    const group = name === '' ? undefined : this.#catalog.groups.get(name);
+    return group && this.#document(`/apis/${name}`, 'application/json', () => ({ kind: 'APIGroup', apiVersion: 'v1', ...groupEntry(group) }));
+  }
+
+  /** `/api/v1` and `/apis/<group>/<version>`. */
+  resourceList(group: string, version: string): Document | undefined {
+    const served = this.#catalog.version(group, version);
+    return served && this.#document(`list ${group}/${version}`, 'application/json', () => resourceList(served));
+  }
+
+  /** Every path under which something can be found. */
+  paths(others: readonly string[]): Document {
+    return this.#document('/', 'application/json', () => {
+      const paths = [...others];
+      for (const { name, versions } of this.#catalog.groups.values()) {
+        const root = name === '' ? '/api' : `/apis/${name}`;
+        paths.push(root, ...versions.map(({ version }) => `${root}/${version}`));
+      }
+      return { paths: paths.sort() };
+    });
+  }
+
+  #groups(prefix: 'api' | 'apis'): Group[] {
+    return [...this.#catalog.groups.values()].filter(({ name }) => (name === '') === (prefix === 'api'));
+  }
+
+  #document(key: string, type: string, make: () => unknown): Document {
+    let found = this.#documents.get(key);
+    if (found === undefined) {
+      const body = JSON.stringify(make());
+      found = { type, body, etag: `"${createHash('sha512').update(body).digest('hex').toUpperCase()}"` };
+      this.#documents.set(key, found);
+    }
+    return found;
+  }
+}
+
+function groupEntry({ name, versions, preferredVersion }: Group): object {
+  const entry = (version: string): object => ({ groupVersion: apiVersionOf(name, version), version });
+  return { name, versions: versions.map(({ version }) => entry(version)), preferredVersion: entry(preferredVersion) };
+}
+
+function aggregatedResource(resource: Resource): object {
+  return {
+    resource: resource.resource,
+    responseKind: { group: '', version: '', kind: resource.kind },
+    scope: resource.namespaced ? 'Namespaced' : 'Cluster',
+    singularResource: resource.singular,
+    verbs: [...resource.verbs],
+    ...(resource.shortNames.length > 0 && { shortNames: resource.shortNames }),
+    ...(resource.categories.length > 0 && { categories: resource.categories }),
+    ...(resource.subresources.size > 0 && {
+      subresources: [...resource.subresources.values()].map((sub) => ({
+        subresource: sub.name,
+        responseKind: responseKind(resource, sub),
+        verbs: [...sub.verbs],
+      })),
+    }),
+  };
+}
+
+function responseKind(resource: Resource, sub: { groupVersion: string; kind: string }): object {
+  if (sub.groupVersion === resource.groupVersion) return { group: '', version: '', kind: sub.kind };
+  return { ...splitVersion(sub.groupVersion), kind: sub.kind };
+}
+
+function resourceList({ group, version, resources }: GroupVersion): object {
+  const rows: object[] = [];
+  for (const resource of resources.values()) {
+    rows.push({
+      name: resource.resource,
+      singularName: resource.singular,
+      namespaced: resource.namespaced,
+      kind: resource.kind,
+      verbs: [...resource.verbs],
+      ...(resource.shortNames.length > 0 && { shortNames: resource.shortNames }),
+      ...(resource.categories.length > 0 && { categories: resource.categories }),
+      ...(resource.storageVersionHash !== '' && { storageVersionHash: resource.storageVersionHash }),
+    });
+    for (const sub of resource.subresources.values()) {
+      rows.push({
+        name: `${resource.resource}/${sub.name}`,
+        singularName: '',
+        namespaced: resource.namespaced,
+        ...(sub.groupVersion !== resource.groupVersion && splitVersion(sub.groupVersion)),
+        kind: sub.kind,
+        verbs: [...sub.verbs],
+      });
+    }
+  }
+  return { kind: 'APIResourceList', ...(group === '' ? {} : { apiVersion: 'v1' }), groupVersion: apiVersionOf(group, version), resources: rows };
+}
+
+function splitVersion(groupVersion: string): { group: string; version: string } {
+  const slash = groupVersion.indexOf('/');
+  return { group: slash < 0 ? '' : groupVersion.slice(0, slash), version: groupVersion.slice(slash + 1) };
+}

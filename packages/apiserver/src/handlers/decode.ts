@@ -1,0 +1,129 @@
+import {
+  CodecError,
+  cannotBeHandled,
+  checkObject,
+  decodeMessage,
+  decodeProtobuf,
+  isObject,
+  type JsonObject,
+  type KubeObject,
+  type ObjectType,
+  parseJson,
+  parseYaml,
+  status,
+  strictDecodingMessage,
+  unrecognizedBody,
+} from '@capstan/machinery';
+import { accepted } from '../http/negotiate.ts';
+import type { Catalog } from '../registry/catalog.ts';
+import type { RequestContext } from '../registry/context.ts';
+
+/** What a body must turn out to be. */
+export interface Expected {
+  readonly kind: string;
+  readonly groupVersion: string;
+  readonly type: ObjectType;
+}
+
+export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
+
+export interface Body {
+  readonly bytes: Buffer;
+  readonly contentType: string | undefined;
+}
+
+/** Reads a body as the kind that the path asks for. What field validation finds becomes an error or warnings. */
+export function decodeObject(body: Body, expected: Expected, options: { catalog: Catalog; validation: FieldValidation; context: RequestContext }): KubeObject {
+  const parsed = parseBody(body, expected, options.catalog);
+  const { value } = parsed;
+  if (parsed.checked) return value as KubeObject;
+  const problems = checked(value, expected, parsed.text);
+  if (options.validation === 'Strict' && problems.length > 0) {
+    throw cannotBeHandled({ kind: expected.kind, version: versionOf(expected) }, expected.kind, strictDecodingMessage(problems));
+  }
+  if (options.validation === 'Warn') for (const problem of problems) options.context.warn(problem);
+  return value as KubeObject;
+}
+
+/** Checks an object against its type and drops what the type does not know; answers with what strict validation would refuse. */
+export function checked(value: JsonObject, expected: Expected, text?: string): readonly string[] {
+  try {
+    const { unknown } = checkObject(value, expected.type, text === undefined ? {} : { text });
+    if (!isObject(value['metadata'])) value['metadata'] = {};
+    return unknown;
+  } catch (error) {
+    if (error instanceof CodecError) throw cannotBeHandled({ kind: expected.kind, version: versionOf(expected) }, expected.kind, error.message);
+    throw error;
+  }
+}
+
+function parseBody(body: Body, expected: Expected, catalog: Catalog): { value: JsonObject; text?: string; checked: boolean } {
+  const media = (body.contentType ?? 'application/json').split(';', 1)[0]!.trim().toLowerCase();
+  switch (media) {
+    case 'application/json':
+    case '': {
+      const text = body.bytes.toString();
+      const value = recognized(expected, text, () => parseJson(text));
+      return { value: ofKind(value, expected, catalog), text, checked: false };
+    }
+    case 'application/yaml': {
+      const text = body.bytes.toString();
+      const value = recognized(expected, text, () => parseYaml(text));
+      return { value: ofKind(value, expected, catalog), checked: false };
+    }
+    case 'application/vnd.kubernetes.protobuf':
+      return { value: fromProtobuf(body.bytes, expected, catalog), checked: true };
+    default:
+      throw status.unsupportedMediaType(accepted);
+  }
+}
+
+function recognized(expected: Expected, text: string, parse: () => unknown): JsonObject {
+  try {
+    return parse() as JsonObject;
+  } catch (error) {
+    if (error instanceof CodecError) throw unrecognizedBody(expected.kind, error, text);
+    throw error;
+  }
+}
+
+function fromProtobuf(bytes: Buffer, expected: Expected, catalog: Catalog): JsonObject {
+  try {
+    const { apiVersion, kind, raw } = decodeProtobuf(bytes);
+    const head: JsonObject = { apiVersion, kind };
+    ofKind(head, expected, catalog);
+    const value = decodeMessage(raw, expected.type);
+    if (!isObject(value['metadata'])) value['metadata'] = {};
+    return { ...value, apiVersion: expected.groupVersion, kind: expected.kind };
+  } catch (error) {
+    if (error instanceof CodecError) throw unrecognizedBody(expected.kind, error, bytes.toString('latin1'));
+    throw error;
+  }
+}
+
+/** Fills in kind and version, or refuses others. */
+function ofKind(value: JsonObject, expected: Expected, catalog: Catalog): JsonObject {
+  const kind = value['kind'] === undefined || value['kind'] === '' ? expected.kind : String(value['kind']);
+  const apiVersion = value['apiVersion'] === undefined || value['apiVersion'] === '' ? expected.groupVersion : String(value['apiVersion']);
+  value['kind'] = kind;
+  value['apiVersion'] = apiVersion;
+  if (kind === expected.kind && apiVersion === expected.groupVersion) return value;
+  const actual = { kind, version: apiVersion.slice(apiVersion.indexOf('/') + 1) };
+  if (!catalog.hasKind(apiVersion, kind)) {
+    throw cannotBeHandled(actual, expected.kind, `no kind "${kind}" is registered for version "${apiVersion}" in scheme "pkg/api/legacyscheme/scheme.go:30"`);
+  }
+  if (kind === expected.kind && groupOf(apiVersion) === groupOf(expected.groupVersion)) {
+    throw status.badRequest(`the API version in the data (${apiVersion}) does not match the expected API version (${expected.groupVersion})`);
+  }
+  const internal = groupOf(expected.groupVersion).split('.', 1)[0] || 'core';
+  throw cannotBeHandled(actual, expected.kind, `converting (${actual.version}.${kind}) to (${internal}.${expected.kind}): unknown conversion`);
+}
+
+function groupOf(apiVersion: string): string {
+  const slash = apiVersion.indexOf('/');
+  return slash < 0 ? '' : apiVersion.slice(0, slash);
+}
+
+function versionOf({ groupVersion }: Expected): string {
+  return groupVersion.slice(groupVersion.indexOf('/') + 1);
+}

@@ -1,0 +1,90 @@
+import { applyPatch, asJson, CodecError, fieldError, isObject, type JsonObject, jsonPatch, type KubeObject, mergePatch, parseYaml, StatusError, status, strategicMergePatch, strictDecodingMessage } from '@capstan/machinery';
+import type { RequestContext } from '../registry/context.ts';
+import type { Resource } from '../registry/resource.ts';
+import { type Changed, resetFieldsOf } from '../registry/update.ts';
+import { checked } from './decode.ts';
+import type { Serving } from './serving.ts';
+import type { WriteSettings } from './write.ts';
+
+export type PatchKind = 'json' | 'merge' | 'strategic' | 'apply';
+
+const kinds: ReadonlyMap<string, PatchKind> = new Map([
+  ['application/json-patch+json', 'json'],
+  ['application/merge-patch+json', 'merge'],
+  ['application/strategic-merge-patch+json', 'strategic'],
+  ['application/apply-patch+yaml', 'apply'],
+]);
+
+export function patchKindOf(contentType: string | undefined): PatchKind {
+  const kind = kinds.get((contentType ?? '').split(';', 1)[0]!.trim().toLowerCase());
+  if (kind === undefined) throw new StatusError({ code: 415, reason: 'UnsupportedMediaType', message: '415: Unsupported Media Type', details: {} });
+  return kind;
+}
+
+interface Patch {
+  readonly kind: PatchKind;
+  readonly bytes: Buffer;
+  readonly settings: WriteSettings;
+  readonly resource: Resource;
+}
+
+/** The function that turns an object into what the patch makes of it. Only an apply can do without an object. */
+export function patched(serving: Serving, context: RequestContext, patch: Patch): (old: KubeObject | undefined) => Changed {
+  if (patch.kind === 'apply') return applied(serving, context, patch);
+  const text = patch.bytes.toString();
+  return (old) => {
+    const before = asJson(old!);
+    const result = patch.kind === 'json' ? jsonPatch(before, text) : patch.kind === 'merge' ? mergePatch(before, text) : strategicMergePatch(before, text, patch.resource.type);
+    return { object: read(result, patch, context) };
+  };
+}
+
+/** The patched object is read as a body would be: patches may bring in anything. */
+function read(result: JsonObject, { resource, settings }: Patch, context: RequestContext): KubeObject {
+  const shown = settings.validation === 'Strict' ? JSON.stringify(result) : '';
+  let problems: readonly string[];
+  try {
+    problems = checked(result, resource);
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    throw invalidPatch(JSON.stringify(result), error.message.replace(/^.*?cannot be handled as a [^:]*: /, ''));
+  }
+  if (settings.validation === 'Strict' && problems.length > 0) throw invalidPatch(shown, strictDecodingMessage(problems));
+  if (settings.validation === 'Warn') for (const problem of problems) context.warn(problem);
+  return result as unknown as KubeObject;
+}
+
+function invalidPatch(text: string, why: string): StatusError {
+  return status.invalidObject({ group: '', kind: '' }, '', [{ type: 'FieldValueInvalid', field: 'patch', body: `Invalid value: ${fieldError.quote(text)}: ${why}` }]);
+}
+
+function applied(_serving: Serving, context: RequestContext, { bytes, settings, resource }: Patch): (old: KubeObject | undefined) => Changed {
+  const config = parseConfig(bytes.toString(), resource);
+  return (old) => {
+    const object = applyPatch({
+      live: old,
+      config,
+      type: resource.type,
+      manager: settings.manager,
+      force: settings.options.force === true,
+      apiVersion: resource.groupVersion,
+      subresource: context.info.subresource,
+      now: context.now(),
+      resetFields: resetFieldsOf(resource, context.info.subresource),
+    }).object;
+    checked(asJson(object), resource);
+    return { object, applied: true };
+  };
+}
+
+function parseConfig(text: string, resource: Resource): KubeObject {
+  let value: unknown;
+  try {
+    value = parseYaml(text);
+  } catch (error) {
+    if (error instanceof CodecError) throw status.badRequest(`error decoding YAML: ${error.message}`);
+    throw error;
+  }
+  if (!isObject(value)) throw status.badRequest(`error decoding YAML: expected an object of kind ${resource.kind}`);
+  return value as unknown as KubeObject;
+}

@@ -1,0 +1,49 @@
+import { invalidOptions, status, validateIncludeObject } from '@capstan/machinery';
+import type { Exchange } from '../http/exchange.ts';
+import { type Negotiated, negotiate } from '../http/negotiate.ts';
+import { reply, wantsPretty } from '../http/reply.ts';
+import { fresh, list, parseRevision, untilSeen } from '../registry/list.ts';
+import { type Backend, placeOf } from '../registry/objects.ts';
+import type { RequestContext } from '../registry/context.ts';
+import { type Resource, textOf } from '../registry/resource.ts';
+import { type IncludeObject, type Shaper, shaper } from '../registry/shape.ts';
+import type { WatchHub } from '../watch/hub.ts';
+
+export async function handleGet(backend: Backend, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
+  const wanted = negotiate(exchange.headers.accept);
+  const { info } = context;
+  const revision = parseRevision(info.query.get('resourceVersion') ?? '', (why) => status.badRequest(`invalid resource version: ${why}`));
+  if (revision === undefined) await fresh(backend.cache);
+  else if (revision > 0) await untilSeen(backend.cache, revision);
+  const { cached } = placeOf(context, { resource, namespace: info.namespace, name: info.name });
+  const entry = backend.cache.resource(resource.storage).entries.get(cached);
+  if (entry === undefined) throw status.notFound(resource, info.name);
+  const body = wanted.shape === 'object' ? textOf(resource, entry) : shaperFor(resource, wanted, context).one(entry);
+  send(exchange, context, { code: 200, body, wanted });
+}
+
+export async function handleList(backend: Backend, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
+  const wanted = negotiate(exchange.headers.accept);
+  const shape = shaperFor(resource, wanted, context);
+  const page = await list(backend.cache, resource, context.info);
+  send(exchange, context, { code: 200, body: shape.list(page.entries, page.meta), wanted });
+}
+
+export function handleWatch(hub: WatchHub, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
+  const wanted = negotiate(exchange.headers.accept);
+  return hub.watch(exchange, resource, context.info, shaperFor(resource, wanted, context));
+}
+
+export function shaperFor(resource: Resource, wanted: Negotiated, context: RequestContext): Shaper {
+  const include = context.info.query.get('includeObject') ?? '';
+  if (wanted.shape === 'Table') {
+    const errors = validateIncludeObject(include);
+    if (errors.length > 0) throw invalidOptions('TableOptions', errors);
+  }
+  return shaper(resource, wanted, include as IncludeObject, context.now);
+}
+
+export function send(exchange: Exchange, context: RequestContext, answer: { code: number; body: string; wanted: Negotiated }): void {
+  const { format } = answer.wanted;
+  reply(exchange, { code: answer.code, body: answer.body, format: format === 'yaml' ? 'yaml' : 'json', pretty: wantsPretty(exchange, context.info.query.get('pretty')) });
+}

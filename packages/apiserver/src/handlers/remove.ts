@@ -1,0 +1,74 @@
+import { builtinTypes, type DeleteOptions, invalidOptions, parseDeleteOptions, parseListOptions, type StatusDetails, status, validateDeleteOptions, validateListOptions } from '@capstan/machinery';
+import type { Exchange } from '../http/exchange.ts';
+import { negotiate } from '../http/negotiate.ts';
+import type { CacheEntry } from '../cache/entry.ts';
+import type { RequestContext } from '../registry/context.ts';
+import { type DeleteRequest, deleteObject } from '../registry/delete.ts';
+import { filterOf } from '../registry/filter.ts';
+import { fresh } from '../registry/list.ts';
+import type { Resource } from '../registry/resource.ts';
+import { pageNow } from '../registry/snapshot.ts';
+import { decodeObject } from './decode.ts';
+import { send, shaperFor } from './read.ts';
+import type { Serving } from './serving.ts';
+import { bodyLimit } from './write.ts';
+
+export async function handleDelete(serving: Serving, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
+  const wanted = negotiate(exchange.headers.accept);
+  const options = await readOptions(serving, exchange, context);
+  const { namespace, name } = context.info;
+  const request: DeleteRequest = { resource, namespace, name, options, dryRun: (options.dryRun ?? []).length > 0 };
+  const deleted = await deleteObject(serving, context, request);
+  const accepted = !deleted.gone && options.orphanDependents === false;
+  if (!deleted.gone || resource.strategy.returnDeletedObject === true) {
+    return send(exchange, context, { code: accepted ? 202 : 200, body: shaperFor(resource, wanted, context).one(deleted.entry), wanted });
+  }
+  const details: StatusDetails = { name, ...(resource.group && { group: resource.group }), kind: resource.resource, uid: deleted.entry.object.metadata.uid ?? '' };
+  send(exchange, context, { code: 200, body: `${JSON.stringify({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details })}\n`, wanted });
+}
+
+/** Deletes what a selector finds, one by one; what others delete meanwhile is no error. */
+export async function handleDeleteCollection(serving: Serving, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
+  const wanted = negotiate(exchange.headers.accept);
+  const listErrors = validateListOptions(parseListOptions(context.info.query));
+  if (listErrors.length > 0) throw invalidOptions('ListOptions', listErrors);
+  const options = await readOptions(serving, exchange, context);
+  await fresh(serving.cache);
+  const found = pageNow(serving.cache, { resource, filter: filterOf(resource, context.info), after: '', limit: 0 });
+  const deleted: CacheEntry[] = [];
+  for (const entry of found.entries) {
+    const [, namespace = '', name = ''] = entry.key.split('/');
+    try {
+      deleted.push((await deleteObject(serving, context, { resource, namespace, name, options, dryRun: (options.dryRun ?? []).length > 0 })).entry);
+    } catch (error) {
+      if (!(error instanceof status.StatusError) || error.reason !== 'NotFound') throw error;
+    }
+  }
+  send(exchange, context, { code: 200, body: shaperFor(resource, wanted, context).list(deleted, `{"resourceVersion":"${found.revision}"}`), wanted });
+}
+
+async function readOptions(serving: Serving, exchange: Exchange, context: RequestContext): Promise<DeleteOptions> {
+  const fromQuery = parseDeleteOptions(context.info.query);
+  const bytes = exchange.headers['content-length'] === '0' ? Buffer.alloc(0) : await exchange.body(bodyLimit);
+  const options = bytes.length === 0 ? fromQuery : bodyOptions(serving, exchange, { bytes, context });
+  const errors = validateDeleteOptions(options);
+  if (errors.length > 0) throw invalidOptions('DeleteOptions', errors);
+  return options;
+}
+
+function bodyOptions({ catalog }: Serving, exchange: Exchange, { bytes, context }: { bytes: Buffer; context: RequestContext }): DeleteOptions {
+  const type = builtinTypes().object('io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions');
+  const { group, version } = context.info;
+  // Clients write options in the version of the resource or in the core version: both mean the same.
+  const groupVersion = bytes.includes('"apiVersion"') || bytes.subarray(0, 4).toString('latin1') === 'k8s\0' ? declaredVersion(bytes) : group === '' ? version : `${group}/${version}`;
+  const object = decodeObject({ bytes, contentType: exchange.headers['content-type'] }, { kind: 'DeleteOptions', groupVersion, type }, { catalog, validation: 'Ignore', context });
+  return object as unknown as DeleteOptions;
+}
+
+function declaredVersion(bytes: Buffer): string {
+  const found = /"apiVersion"\s*:\s*"([^"]+)"/.exec(bytes.toString('latin1'));
+  if (found !== null) return found[1]!;
+  // The envelope begins with the type: its first string is the version.
+  const length = bytes[7] ?? 0;
+  return bytes.subarray(8, 8 + length).toString('latin1') || 'v1';
+}

@@ -1,0 +1,55 @@
+import { status } from '@capstan/machinery';
+import type { Exchange } from '../http/exchange.ts';
+import type { RequestContext } from '../registry/context.ts';
+import type { Resource } from '../registry/resource.ts';
+import { handleGet, handleList, handleWatch } from './read.ts';
+import { handleDelete, handleDeleteCollection } from './remove.ts';
+import type { Serving } from './serving.ts';
+import { handleSubresource } from './subresources.ts';
+import { handleVirtual } from './virtual.ts';
+import { handleCreate, handlePatch, handleUpdate } from './write.ts';
+
+/** Answers a request for a resource, once it is known who asks and that they may. */
+export function handleResource(serving: Serving, exchange: Exchange, context: RequestContext): Promise<void> {
+  const { info } = context;
+  const resource = serving.catalog.resource(info.group, info.version, info.resource);
+  if (resource === undefined) throw status.noSuchResource();
+  if (info.namespace !== '' && !resource.namespaced && info.resource !== 'namespaces') throw status.noSuchResource();
+  if (info.subresource !== '') return handleSubresource(serving, exchange, context, resource);
+  if (resource.virtual) return handleVirtual(serving, exchange, context, resource);
+  // A list under a name, or a name under a list, is a path that is served with other methods only.
+  if (!fits(info.verb, info.path, context) || !resource.verbs.has(info.verb)) throw status.methodNotAllowed();
+  return handleVerb(serving, exchange, context, resource);
+}
+
+function handleVerb(serving: Serving, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
+  switch (context.info.verb) {
+    case 'get':
+      return handleGet(serving, exchange, context, resource);
+    case 'list':
+      return handleList(serving, exchange, context, resource);
+    case 'watch':
+      return handleWatch(serving.hub, exchange, context, resource);
+    case 'create':
+      if (resource.namespaced && context.info.namespace === '') throw status.badRequest('an empty namespace may not be set during creation');
+      return handleCreate(serving, exchange, context, resource);
+    case 'update':
+      return handleUpdate(serving, exchange, context, resource);
+    case 'patch':
+      return handlePatch(serving, exchange, context, resource);
+    case 'delete':
+      return handleDelete(serving, exchange, context, resource);
+    case 'deletecollection':
+      return handleDeleteCollection(serving, exchange, context, resource);
+    default:
+      throw status.methodNotAllowed();
+  }
+}
+
+/** Creating goes to the collection; changing goes to a name. */
+function fits(verb: string, path: string, { info }: RequestContext): boolean {
+  const named = info.name !== '' && path.endsWith(`/${info.name}`);
+  if (verb === 'create') return !named;
+  if (verb === 'update' || verb === 'patch') return named;
+  return true;
+}

@@ -1,0 +1,106 @@
+import { fieldError, FieldPath, type KubeObject, parsePatchOptions, status, validatePatchOptions, invalidOptions, mergePatch, jsonPatch, strategicMergePatch, asJson } from '@capstan/machinery';
+import type { CacheEntry } from '../cache/entry.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { negotiate } from '../http/negotiate.ts';
+import { type ScaleMapping, scaleMappings } from '../kinds/workloads/scale.ts';
+import type { RequestContext } from '../registry/context.ts';
+import { fresh } from '../registry/list.ts';
+import { cachedEntry } from '../registry/objects.ts';
+import { objectOf, type Resource, type Subresource } from '../registry/resource.ts';
+import { update } from '../registry/update.ts';
+import { checked } from './decode.ts';
+import { patchKindOf } from './patch.ts';
+import { send } from './read.ts';
+import type { Serving } from './serving.ts';
+import { bodyLimit, checkName, readObject, settingsFrom, type WriteSettings, writeSettings } from './write.ts';
+
+interface Scaled {
+  readonly resource: Resource;
+  readonly sub: Subresource;
+}
+
+/** The scale subresource: the number of replicas of any kind that has one, as a `Scale`. */
+export async function handleScale(serving: Serving, exchange: Exchange, context: RequestContext, scaled: Scaled): Promise<void> {
+  const { resource, sub } = scaled;
+  const mapping = scaleMappings.get(`${resource.group}/${resource.resource}`);
+  if (mapping === undefined || sub.type === undefined) throw status.noSuchResource();
+  const wanted = negotiate(exchange.headers.accept);
+  const { namespace, name, verb } = context.info;
+  if (verb === 'get') {
+    await fresh(serving.cache);
+    const entry = cachedEntry(serving, context, { resource, namespace, name });
+    if (entry === undefined) throw status.notFound(resource, name);
+    return send(exchange, context, { code: 200, body: scaleText(resource, entry, mapping), wanted });
+  }
+  const { settings, change } = verb === 'patch' ? await patchedScale(exchange, context, scaled) : await givenScale(serving, exchange, context, scaled);
+  const written = await update(serving, context, {
+    resource,
+    namespace,
+    name,
+    subresource: 'scale',
+    manager: settings.manager,
+    dryRun: settings.dryRun,
+    change: (old) => {
+      const scale = change(scaleOf(old, mapping));
+      checkName(scale, name);
+      checkReplicas(scale);
+      if (scale.metadata.resourceVersion) old.metadata.resourceVersion = scale.metadata.resourceVersion;
+      else delete old.metadata.resourceVersion;
+      mapping.setReplicas(old, replicasOf(scale));
+      return { object: old };
+    },
+  });
+  send(exchange, context, { code: 200, body: scaleText(resource, written.entry, mapping), wanted });
+}
+
+type Change = { settings: WriteSettings; change: (current: KubeObject) => KubeObject };
+
+async function givenScale(serving: Serving, exchange: Exchange, context: RequestContext, { sub }: Scaled): Promise<Change> {
+  const settings = writeSettings(context, 'UpdateOptions');
+  const scale = await readObject(serving, exchange, { context, expected: { kind: sub.kind, groupVersion: sub.groupVersion, type: sub.type! }, validation: settings.validation });
+  return { settings, change: () => scale };
+}
+
+async function patchedScale(exchange: Exchange, context: RequestContext, { sub }: Scaled): Promise<Change> {
+  const kind = patchKindOf(exchange.headers['content-type']);
+  const options = parsePatchOptions(context.info.query);
+  const errors = validatePatchOptions(options, kind === 'apply' ? 'apply' : 'other');
+  const text = (await exchange.body(bodyLimit)).toString();
+  if (errors.length > 0) throw invalidOptions('PatchOptions', errors);
+  return {
+    settings: settingsFrom(context, options),
+    change: (current) => {
+      const before = asJson(current);
+      const result = kind === 'json' ? jsonPatch(before, text) : kind === 'strategic' ? strategicMergePatch(before, text, sub.type!) : mergePatch(before, text);
+      checked(result, { kind: sub.kind, groupVersion: sub.groupVersion, type: sub.type! });
+      return result as unknown as KubeObject;
+    },
+  };
+}
+
+function replicasOf(scale: KubeObject): number {
+  return (scale['spec'] as { replicas?: number } | undefined)?.replicas ?? 0;
+}
+
+function checkReplicas(scale: KubeObject): void {
+  const replicas = replicasOf(scale);
+  if (replicas >= 0) return;
+  const error = fieldError.invalid(FieldPath.of('spec', 'replicas'), replicas, 'must be greater than or equal to 0');
+  throw status.invalidObject({ group: 'autoscaling', kind: 'Scale' }, scale.metadata.name ?? '', [error]);
+}
+
+function scaleText(resource: Resource, entry: CacheEntry, mapping: ScaleMapping): string {
+  return `${JSON.stringify(scaleOf(objectOf(resource, entry), mapping))}\n`;
+}
+
+function scaleOf(object: KubeObject, mapping: ScaleMapping): KubeObject {
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
+  const selector = mapping.selectorOf(object);
+  return {
+    kind: 'Scale',
+    apiVersion: 'autoscaling/v1',
+    metadata: Object.fromEntries(Object.entries({ name, namespace, uid, resourceVersion, creationTimestamp }).filter(([, value]) => value !== undefined)),
+    spec: mapping.replicas(object) === 0 ? {} : { replicas: mapping.replicas(object) },
+    status: { replicas: mapping.observed(object), ...(selector !== '' && { selector }) },
+  };
+}

@@ -1,0 +1,15 @@
+import type { Backend } from '../registry/objects.ts';
+import type { Catalog } from '../registry/catalog.ts';
+import type { WatchHub } from '../watch/hub.ts';
+import type { VirtualSubresource } from './subresources.ts';
+import type { VirtualKind } from './virtual.ts';
+
+/** What the handlers of resources work with. */
+export interface Serving extends Backend {
+  readonly catalog: Catalog;
+  readonly hub: WatchHub;
+  /** By `group/resource`. */
+  readonly virtualKinds: ReadonlyMap<string, VirtualKind>;
+  /** By `group/resource/subresource`: created through a subresource, answered and not stored as such. */
+  readonly virtualSubresources: ReadonlyMap<string, VirtualSubresource>;
+}

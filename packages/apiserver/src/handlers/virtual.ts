@@ -1,0 +1,24 @@
+import { type KubeObject, status, updateManaged } from '@capstan/machinery';
+import type { Exchange } from '../http/exchange.ts';
+import { negotiate } from '../http/negotiate.ts';
+import type { RequestContext } from '../registry/context.ts';
+import type { Resource } from '../registry/resource.ts';
+import { send } from './read.ts';
+import type { Serving } from './serving.ts';
+import { checkNamespace, readObject, writeSettings } from './write.ts';
+
+/** Answers a created object of a kind that is never stored: a question and its answer in one. */
+export type VirtualKind = (object: KubeObject, context: RequestContext) => KubeObject | Promise<KubeObject>;
+
+export async function handleVirtual(serving: Serving, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
+  if (context.info.verb !== 'create') throw status.methodNotAllowed();
+  const kind = serving.virtualKinds.get(`${resource.group}/${resource.resource}`);
+  if (kind === undefined) throw status.methodNotAllowed();
+  const wanted = negotiate(exchange.headers.accept);
+  const settings = writeSettings(context, 'CreateOptions');
+  const object = await readObject(serving, exchange, { context, expected: resource, validation: settings.validation });
+  checkNamespace(context, resource, object);
+  updateManaged({ live: undefined, updated: object, type: resource.type, manager: settings.manager, apiVersion: resource.groupVersion, subresource: '', now: context.now(), resetFields: [['status']] });
+  const answer = await kind(object, context);
+  send(exchange, context, { code: 201, body: `${JSON.stringify(answer)}\n`, wanted });
+}

@@ -1,0 +1,161 @@
+import {
+  invalidOptions,
+  type KubeObject,
+  type PatchOptions,
+  parsePatchOptions,
+  status,
+  validatePatchOptions,
+  validateWriteOptions,
+} from '@capstan/machinery';
+import type { Exchange } from '../http/exchange.ts';
+import { negotiate } from '../http/negotiate.ts';
+import type { RequestContext } from '../registry/context.ts';
+import { create } from '../registry/create.ts';
+import { cachedEntry, storedEntry, type Written } from '../registry/objects.ts';
+import type { Resource } from '../registry/resource.ts';
+import { update } from '../registry/update.ts';
+import { decodeObject, type Expected, type FieldValidation } from './decode.ts';
+import { patchKindOf, patched } from './patch.ts';
+import { send, shaperFor } from './read.ts';
+import type { Serving } from './serving.ts';
+
+export const bodyLimit = 3 << 20;
+
+/** What a write asks for beside its body. */
+export interface WriteSettings {
+  readonly manager: string;
+  readonly dryRun: boolean;
+  readonly validation: FieldValidation;
+  readonly options: PatchOptions;
+}
+
+export function writeSettings(context: RequestContext, kind: 'CreateOptions' | 'UpdateOptions'): WriteSettings {
+  const { query } = context.info;
+  if (query.isEmpty) return { manager: context.defaultManager, dryRun: false, validation: 'Warn', options: {} };
+  const options = parsePatchOptions(query);
+  const errors = validateWriteOptions(options);
+  if (errors.length > 0) throw invalidOptions(kind, errors);
+  return settingsFrom(context, options);
+}
+
+export function settingsFrom(context: RequestContext, options: PatchOptions): WriteSettings {
+  return {
+    manager: options.fieldManager || context.defaultManager,
+    dryRun: (options.dryRun ?? []).length > 0,
+    validation: (options.fieldValidation || 'Warn') as FieldValidation,
+    options,
+  };
+}
+
+export async function handleCreate(serving: Serving, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
+  const wanted = negotiate(exchange.headers.accept);
+  const settings = writeSettings(context, 'CreateOptions');
+  const object = await readObject(serving, exchange, { context, expected: resource, validation: settings.validation });
+  checkNamespace(context, resource, object);
+  const written = await create(serving, context, { resource, namespace: context.info.namespace, object, manager: settings.manager, dryRun: settings.dryRun });
+  answer(exchange, context, { written, resource, wanted });
+}
+
+export async function handleUpdate(serving: Serving, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
+  const wanted = negotiate(exchange.headers.accept);
+  const settings = writeSettings(context, 'UpdateOptions');
+  const object = await readObject(serving, exchange, { context, expected: resource, validation: settings.validation });
+  const { namespace, name, subresource } = context.info;
+  checkName(object, name);
+  checkNamespace(context, resource, object);
+  object.metadata.name = name;
+  const target = { resource, namespace, name };
+  const createsMissing = resource.strategy.createOnUpdate === true && subresource === '';
+  if (createsMissing && !cachedEntry(serving, context, target) && !(await storedEntry(serving, context, target))) {
+    if (object.metadata.resourceVersion) throw status.conflict(resource, name, status.staleObject);
+    const written = await create(serving, context, { ...target, object, manager: settings.manager, dryRun: settings.dryRun });
+    return answer(exchange, context, { written, resource, wanted });
+  }
+  const text = JSON.stringify(object);
+  const written = await update(serving, context, {
+    ...target,
+    subresource,
+    manager: settings.manager,
+    dryRun: settings.dryRun,
+    change: (old) => {
+      const next = JSON.parse(text) as KubeObject;
+      checkUid(resource, next, old);
+      return { object: next };
+    },
+  });
+  answer(exchange, context, { written, resource, wanted });
+}
+
+export async function handlePatch(serving: Serving, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
+  const wanted = negotiate(exchange.headers.accept);
+  const kind = patchKindOf(exchange.headers['content-type']);
+  const options = parsePatchOptions(context.info.query);
+  const errors = validatePatchOptions(options, kind === 'apply' ? 'apply' : 'other');
+  const bytes = await exchange.body(bodyLimit);
+  if (errors.length > 0) throw invalidOptions('PatchOptions', errors);
+  const settings = settingsFrom(context, options);
+  const { namespace, name, subresource } = context.info;
+  const target = { resource, namespace, name };
+  const patch = patched(serving, context, { kind, bytes, settings, resource });
+  const current = cachedEntry(serving, context, target) ?? (await storedEntry(serving, context, target));
+  if (current === undefined && kind === 'apply' && subresource === '') {
+    const object = patch(undefined).object;
+    checkName(object, name);
+    checkNamespace(context, resource, object);
+    const written = await create(serving, context, { ...target, object, manager: settings.manager, dryRun: settings.dryRun, applied: true });
+    return answer(exchange, context, { written, resource, wanted });
+  }
+  const written = await update(serving, context, {
+    ...target,
+    subresource,
+    manager: settings.manager,
+    dryRun: settings.dryRun,
+    change: (old) => {
+      const changed = patch(old);
+      checkName(changed.object, name);
+      checkNamespace(context, resource, changed.object);
+      return changed;
+    },
+  });
+  answer(exchange, context, { written, resource, wanted });
+}
+
+/** Reads the request's body as the kind that is expected. */
+export async function readObject(serving: Serving, exchange: Exchange, wanted: { context: RequestContext; expected: Expected; validation: FieldValidation }): Promise<KubeObject> {
+  const bytes = await exchange.body(bodyLimit);
+  return decodeObject({ bytes, contentType: exchange.headers['content-type'] }, wanted.expected, { catalog: serving.catalog, validation: wanted.validation, context: wanted.context });
+}
+
+function answer(exchange: Exchange, context: RequestContext, { written, resource, wanted }: { written: Written; resource: Resource; wanted: ReturnType<typeof negotiate> }): void {
+  send(exchange, context, { code: written.created ? 201 : 200, body: shaperFor(resource, wanted, context).one(written.entry), wanted });
+}
+
+/** The namespace stands in the path; a body may leave it out but not name another. */
+export function checkNamespace(context: RequestContext, resource: Resource, object: KubeObject): void {
+  const { namespace } = context.info;
+  if (!resource.namespaced) {
+    if (object.metadata.namespace) throw status.badRequest('the namespace of the provided object does not match the namespace sent on the request');
+    return;
+  }
+  if (object.metadata.namespace === undefined || object.metadata.namespace === '') object.metadata.namespace = namespace;
+  else if (object.metadata.namespace !== namespace) throw status.badRequest('the namespace of the provided object does not match the namespace sent on the request');
+}
+
+export function checkName(object: KubeObject, name: string): void {
+  if (!object.metadata.name) {
+    if (object.metadata.generateName === undefined) object.metadata.name = name;
+    else throw status.badRequest('name must be provided');
+  } else if (object.metadata.name !== name) {
+    throw status.badRequest(`the name of the object (${object.metadata.name}) does not match the name on the URL (${name})`);
+  }
+}
+
+/** A uid in the body says which object is meant: one of the same name that was made anew is another. */
+function checkUid(resource: Resource, object: KubeObject, old: KubeObject): void {
+  const { uid } = object.metadata;
+  if (!uid || uid === old.metadata.uid) return;
+  const key = `/registry/${resource.resource}/${old.metadata.namespace ? `${old.metadata.namespace}/` : ''}${old.metadata.name}`;
+  const why = `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`;
+  throw status.conflict(resource, old.metadata.name ?? '', why);
+}
+

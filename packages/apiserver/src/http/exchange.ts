@@ -1,0 +1,221 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { constants, type IncomingHttpHeaders as Http2Headers, type ServerHttp2Stream } from 'node:http2';
+import type { TLSSocket } from 'node:tls';
+import { status } from '@capstan/machinery';
+
+export interface Answer {
+  readonly code: number;
+  readonly type: string;
+  readonly body: string | Buffer;
+}
+
+/** One request and its answer, whatever the version of HTTP. */
+export interface Exchange {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly remoteAddress: string;
+  readonly socket: TLSSocket;
+  /** Adds a header to the answer; before it is sent. */
+  header(name: string, value: string): void;
+  /** Reads the whole body. Rejects with a `StatusError` when it is too large or does not arrive. */
+  body(limit: number): Promise<Buffer>;
+  send(answer: Answer): void;
+  /** Begins an answer that goes on. */
+  stream(code: number, type: string): AnswerStream;
+  readonly answered: boolean;
+  /** The code that was answered with; 0 before. */
+  readonly code: number;
+  /** Called once when the exchange is over, however it ended. */
+  onClose(listener: () => void): void;
+}
+
+export interface AnswerStream {
+  write(chunk: string | Buffer): void;
+  /** Bytes that the client has not taken yet. */
+  readonly pending: number;
+  end(): void;
+  /** Cuts the connection: the client did not read for too long. */
+  abort(): void;
+  /** Calls back when what was written has been taken. */
+  onDrain(listener: () => void): void;
+}
+
+function tooLarge(limit: number): Error {
+  return status.requestTooLarge(`limit is ${limit}`);
+}
+
+abstract class BaseExchange {
+  protected readonly extra: string[] = [];
+  code = 0;
+
+  header(name: string, value: string): void {
+    this.extra.push(name, value);
+  }
+
+  get answered(): boolean {
+    return this.code !== 0;
+  }
+}
+
+/** Collects a body from a readable half of either protocol. */
+function collect(stream: IncomingMessage | ServerHttp2Stream, declared: string | undefined, limit: number): Promise<Buffer> {
+  if (declared !== undefined && Number(declared) > limit) return Promise.reject(tooLarge(limit));
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    stream.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > limit) {
+        stream.removeAllListeners('data');
+        stream.resume();
+        reject(tooLarge(limit));
+        return;
+      }
+      chunks.push(chunk);
+    });
+    stream.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size)));
+    stream.on('error', (error) => reject(status.badRequest(`the body of the request could not be read: ${error.message}`)));
+    stream.on('aborted', () => reject(status.badRequest('the body of the request ended before it was complete')));
+  });
+}
+
+export class Http1Exchange extends BaseExchange implements Exchange {
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+
+  constructor(request: IncomingMessage, response: ServerResponse) {
+    super();
+    this.#request = request;
+    this.#response = response;
+  }
+
+  get method(): string {
+    return this.#request.method ?? 'GET';
+  }
+
+  get url(): string {
+    return this.#request.url ?? '/';
+  }
+
+  get headers(): IncomingHttpHeaders {
+    return this.#request.headers;
+  }
+
+  get remoteAddress(): string {
+    return this.#request.socket.remoteAddress ?? '';
+  }
+
+  get socket(): TLSSocket {
+    return this.#request.socket as TLSSocket;
+  }
+
+  body(limit: number): Promise<Buffer> {
+    return collect(this.#request, this.#request.headers['content-length'], limit);
+  }
+
+  send({ code, type, body }: Answer): void {
+    if (this.answered || this.#response.destroyed) return;
+    this.code = code;
+    const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
+    const headers = [...this.extra, 'Content-Type', type, 'Content-Length', String(length)];
+    // What was not read of the body would be taken for the next request: close instead.
+    if (!this.#request.complete && (this.#request.headers['content-length'] ?? '0') !== '0') headers.push('Connection', 'close');
+    this.#response.writeHead(code, headers);
+    if (this.#request.method === 'HEAD') this.#response.end();
+    else this.#response.end(body);
+  }
+
+  stream(code: number, type: string): AnswerStream {
+    this.code = code;
+    const response = this.#response;
+    response.writeHead(code, [...this.extra, 'Content-Type', type, 'Transfer-Encoding', 'chunked']);
+    response.flushHeaders();
+    return {
+      write: (chunk) => void response.write(chunk),
+      get pending() {
+        return response.writableLength;
+      },
+      end: () => void response.end(),
+      abort: () => void response.destroy(),
+      onDrain: (listener) => void response.once('drain', listener),
+    };
+  }
+
+  onClose(listener: () => void): void {
+    this.#response.on('close', listener);
+  }
+}
+
+export class Http2Exchange extends BaseExchange implements Exchange {
+  readonly #stream: ServerHttp2Stream;
+  readonly headers: Http2Headers;
+
+  constructor(stream: ServerHttp2Stream, headers: Http2Headers) {
+    super();
+    this.#stream = stream;
+    this.headers = headers;
+  }
+
+  get method(): string {
+    return this.headers[':method'] ?? 'GET';
+  }
+
+  get url(): string {
+    return this.headers[':path'] ?? '/';
+  }
+
+  get remoteAddress(): string {
+    return this.#stream.session?.socket.remoteAddress ?? '';
+  }
+
+  get socket(): TLSSocket {
+    return this.#stream.session?.socket as TLSSocket;
+  }
+
+  body(limit: number): Promise<Buffer> {
+    return collect(this.#stream, this.headers['content-length'], limit);
+  }
+
+  send({ code, type, body }: Answer): void {
+    if (this.answered || this.#stream.destroyed) return;
+    this.code = code;
+    const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
+    const withBody = this.headers[':method'] !== 'HEAD' && length > 0;
+    this.#stream.respond(this.#answerHeaders(code, type, String(length)), { endStream: !withBody });
+    if (withBody) this.#stream.end(body);
+    // A client that still sends a refused body is told to stop, so that it can go on with its other requests.
+    if (!this.#stream.readableEnded && this.headers['content-length'] !== undefined) this.#stream.resume();
+  }
+
+  stream(code: number, type: string): AnswerStream {
+    this.code = code;
+    const stream = this.#stream;
+    stream.respond(this.#answerHeaders(code, type));
+    return {
+      write: (chunk) => void stream.write(chunk),
+      get pending() {
+        return stream.writableLength;
+      },
+      end: () => void stream.end(),
+      abort: () => void stream.close(constants.NGHTTP2_CANCEL),
+      onDrain: (listener) => void stream.once('drain', listener),
+    };
+  }
+
+  onClose(listener: () => void): void {
+    this.#stream.on('close', listener);
+  }
+
+  #answerHeaders(code: number, type: string, length?: string): Record<string, string | number | string[]> {
+    const headers: Record<string, string | number | string[]> = { ':status': code, 'content-type': type };
+    if (length !== undefined) headers['content-length'] = length;
+    for (let at = 0; at < this.extra.length; at += 2) {
+      const name = this.extra[at]!.toLowerCase();
+      const known = headers[name];
+      if (known === undefined) headers[name] = this.extra[at + 1]!;
+      else headers[name] = [...(Array.isArray(known) ? known : [String(known)]), this.extra[at + 1]!];
+    }
+    return headers;
+  }
+}

@@ -1,0 +1,66 @@
+import { gzip } from 'node:zlib';
+import { type StatusError, status } from '@capstan/machinery';
+import { dump } from 'js-yaml';
+import type { Exchange } from './exchange.ts';
+import { NotAcceptable } from './negotiate.ts';
+
+/** Answers longer than this are compressed for clients that take it. */
+const gzipAbove = 128 << 10;
+
+export interface Reply {
+  readonly code: number;
+  /** JSON. */
+  readonly body: string;
+  readonly format: 'json' | 'yaml';
+  readonly pretty: boolean;
+}
+
+/** Sends JSON, or what it is asked to be turned into. */
+export function reply(exchange: Exchange, { code, body, format, pretty }: Reply): void {
+  if (format === 'yaml') {
+    exchange.send({ code, type: 'application/yaml', body: dump(JSON.parse(body), { lineWidth: -1, noRefs: true, sortKeys: true, quoteStyle: 'double' }) });
+    return;
+  }
+  const text = pretty ? `${JSON.stringify(JSON.parse(body), null, 2)}\n` : body;
+  if (text.length > gzipAbove && (exchange.headers['accept-encoding'] ?? '').includes('gzip')) {
+    gzip(text, { level: 1 }, (error, packed) => {
+      if (error !== null) return exchange.send({ code, type: 'application/json', body: text });
+      exchange.header('Content-Encoding', 'gzip');
+      exchange.header('Vary', 'Accept-Encoding');
+      exchange.send({ code, type: 'application/json', body: packed });
+    });
+    return;
+  }
+  exchange.send({ code, type: 'application/json', body: text });
+}
+
+/** Turns whatever was thrown into an answer. This is the only place that does. */
+export function replyError(exchange: Exchange, error: unknown, onUnexpected: (error: unknown) => void): void {
+  if (exchange.answered) return onUnexpected(error);
+  if (error instanceof NotAcceptable) {
+    sendStatus(exchange, new status.StatusError({ code: 406, reason: 'NotAcceptable', message: error.message, details: {} }));
+    return;
+  }
+  if (error instanceof status.StatusError) return sendStatus(exchange, error);
+  onUnexpected(error);
+  sendStatus(exchange, status.internalError(error instanceof Error ? error.message : String(error)));
+}
+
+export function sendStatus(exchange: Exchange, error: StatusError): void {
+  const retryAfter = error.status.details?.retryAfterSeconds;
+  if (retryAfter !== undefined) exchange.header('Retry-After', String(retryAfter));
+  if (error.code === 401) exchange.header('WWW-Authenticate', 'Bearer realm="kubernetes-master"');
+  exchange.send({ code: error.code, type: 'application/json', body: `${JSON.stringify(error.status)}\n` });
+}
+
+/** Programs that people read get indented JSON. */
+export function wantsPretty(exchange: Exchange, asked: string | null): boolean {
+  if (asked !== null) return asked !== '0' && asked !== 'false';
+  const agent = exchange.headers['user-agent'];
+  return agent !== undefined && (agent.startsWith('curl/') || agent.startsWith('Wget/') || agent.startsWith('Mozilla/5.0'));
+}
+
+/** A message for the client beside its answer. */
+export function warningHeader(message: string): string {
+  return `299 - "${message.replace(/[\\"]/g, (character) => `\\${character}`).replace(/[\r\n]+/g, ' ')}"`;
+}

@@ -1,0 +1,2 @@
+export type { EtcdOptions, RunningServer, ServerOptions } from './server/options.ts';
+export { startServer } from './server/server.ts';

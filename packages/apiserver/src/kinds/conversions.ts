@@ -1,0 +1,18 @@
+import type { Storage } from '../registry/resource.ts';
+import { toCoreEvent, toEventsEvent } from './events.ts';
+import { horizontalPodAutoscalerToV1, horizontalPodAutoscalerToV2 } from './workloads/autoscaling-versions.ts';
+
+/** Resources that lie in the store in another version or group than the one they are served in, by `apiVersion/resource`. */
+export const conversions: ReadonlyMap<string, Storage> = new Map([
+  ['events.k8s.io/v1/events', { group: '', resource: 'events', apiVersion: 'v1', kind: 'Event', convert: { toStorage: toCoreEvent, fromStorage: toEventsEvent } }],
+  [
+    'autoscaling/v1/horizontalpodautoscalers',
+    {
+      group: 'autoscaling',
+      resource: 'horizontalpodautoscalers',
+      apiVersion: 'autoscaling/v2',
+      kind: 'HorizontalPodAutoscaler',
+      convert: { toStorage: horizontalPodAutoscalerToV2, fromStorage: horizontalPodAutoscalerToV1 },
+    },
+  ],
+]);

@@ -1,0 +1,37 @@
+import type { User } from '../authn/user.ts';
+import type { ObjectReader } from '../cache/reader.ts';
+import type { StrategyContext } from '../kinds/strategy.ts';
+import type { RequestInfo } from '../request/info.ts';
+
+/** A request on its way through the registry: who, what, and the means to answer questions about it. */
+export class RequestContext implements StrategyContext {
+  readonly info: RequestInfo;
+  readonly user: User;
+  readonly objects: ObjectReader;
+  readonly now: () => Date;
+  readonly userAgent: string;
+  readonly warnings: string[] = [];
+
+  constructor(options: { info: RequestInfo; user: User; objects: ObjectReader; now: () => Date; userAgent: string }) {
+    this.info = options.info;
+    this.user = options.user;
+    this.objects = options.objects;
+    this.now = options.now;
+    this.userAgent = options.userAgent;
+  }
+
+  get cluster(): string {
+    return this.info.cluster;
+  }
+
+  readonly warn = (message: string): void => {
+    if (!this.warnings.includes(message)) this.warnings.push(message);
+  };
+
+  /** Under which name changes are recorded when the client gives none: the program's name, without its version. */
+  get defaultManager(): string {
+    const slash = this.userAgent.indexOf('/');
+    const name = slash < 0 ? this.userAgent : this.userAgent.slice(0, slash);
+    return [...name].filter((character) => /[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(character)).join('').slice(0, 128);
+  }
+}

@@ -1,0 +1,78 @@
+import { applySchemaDefaults, asJson, type KubeObject, status, updateManaged } from '@capstan/machinery';
+import { CacheEntry } from '../cache/entry.ts';
+import type { RequestContext } from './context.ts';
+import { generateName, stampNew } from './metadata.ts';
+import { type Backend, entryAfter, newObjectErrors, placeOf, refuse, type Target, textForStore, type Written, writing } from './objects.ts';
+import type { Resource } from './resource.ts';
+
+/** Tries at a generated name before giving up. */
+const nameTries = 8;
+
+export interface CreateRequest {
+  readonly resource: Resource;
+  readonly namespace: string;
+  readonly object: KubeObject;
+  readonly manager: string;
+  readonly dryRun: boolean;
+  /** The managed fields were computed already: server-side apply does. */
+  readonly applied?: boolean;
+}
+
+export async function create(backend: Backend, context: RequestContext, request: CreateRequest): Promise<Written> {
+  const { resource, object } = request;
+  const { strategy } = resource;
+  const generated = !object.metadata.name && object.metadata.generateName;
+  if (object.metadata.resourceVersion) throw status.badRequest('resourceVersion should not be set on objects to be created');
+  if (generated) object.metadata.name = generateName(object.metadata.generateName!);
+  applySchemaDefaults(asJson(object), resource.type);
+  strategy.default?.(object);
+  stampNew(object, context.now(), strategy.generation === true);
+  if (strategy.prepareForCreate !== undefined) strategy.prepareForCreate(object, context);
+  else if (resource.subresources.has('status')) delete object['status'];
+  const admitted = { operation: 'CREATE', resource, subresource: '', namespace: request.namespace, name: object.metadata.name ?? '', object, old: undefined, context, dryRun: request.dryRun } as const;
+  await backend.admission.mutate(admitted);
+  if (request.applied !== true) recordManager(resource, object, request.manager, context);
+  refuse(resource, object.metadata.name ?? '', newObjectErrors(resource, object, context));
+  strategy.canonicalize?.(object);
+  await backend.admission.validate(admitted);
+  for (let attempt = 1; ; attempt++) {
+    const target: Target = { resource, namespace: request.namespace, name: object.metadata.name! };
+    try {
+      return await save(backend, context, { target, object, dryRun: request.dryRun });
+    } catch (error) {
+      if (!generated || attempt === nameTries || !(error instanceof status.StatusError) || error.reason !== 'AlreadyExists') throw error;
+      object.metadata.name = generateName(object.metadata.generateName!);
+    }
+  }
+}
+
+async function save(backend: Backend, context: RequestContext, { target, object, dryRun }: { target: Target; object: KubeObject; dryRun: boolean }): Promise<Written> {
+  const place = placeOf(context, target);
+  if (dryRun) {
+    if (await backend.store.get(place.stored)) throw status.alreadyExists(target.resource, target.name);
+    return { entry: unsaved(place.cached, object), created: true };
+  }
+  const text = textForStore(target.resource, object);
+  const revision = await writing(target, () => backend.store.create(place.stored, text));
+  return { entry: entryAfter(backend, target.resource, { key: place.cached, text, revision }), created: true };
+}
+
+/** What a dry run answers with: the object as it would be, at no revision of its own. */
+export function unsaved(key: string, object: KubeObject, revision = 0): CacheEntry {
+  const { kind, apiVersion, metadata, ...rest } = object;
+  return new CacheEntry(key, JSON.stringify({ kind, apiVersion, metadata, ...rest }), revision);
+}
+
+function recordManager(resource: Resource, object: KubeObject, manager: string, context: RequestContext): void {
+  updateManaged({
+    live: undefined,
+    updated: object,
+    type: resource.type,
+    manager,
+    apiVersion: resource.groupVersion,
+    subresource: '',
+    now: context.now(),
+    resetFields: resource.strategy.resetFields?.main ?? (resource.subresources.has('status') ? [['status']] : []),
+  });
+}
+

@@ -1,0 +1,115 @@
+import { type DeleteOptions, formatTime, type KubeObject, status } from '@capstan/machinery';
+import { StoreError } from '@capstan/store';
+import { atRevision, CacheEntry } from '../cache/entry.ts';
+import type { RequestContext } from './context.ts';
+import { type Backend, cachedEntry, entryAfter, placeOf, storedEntry, type Target, textForStore, writing } from './objects.ts';
+import { objectOf, type Resource } from './resource.ts';
+
+const maxTries = 10;
+
+export interface DeleteRequest extends Target {
+  readonly options: DeleteOptions;
+  readonly dryRun: boolean;
+}
+
+export type Deleted =
+  /** It is gone. */
+  | { readonly gone: true; readonly entry: CacheEntry }
+  /** It is marked, and waits for its finalizers or its grace period. */
+  | { readonly gone: false; readonly entry: CacheEntry };
+
+export async function deleteObject(backend: Backend, context: RequestContext, request: DeleteRequest): Promise<Deleted> {
+  let current = cachedEntry(backend, context, request) ?? (await storedEntry(backend, context, request));
+  for (let attempt = 1; ; attempt++) {
+    if (current === undefined) throw status.notFound(request.resource, request.name);
+    try {
+      return await tryDelete(backend, context, { request, current });
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.code !== 'conflict') throw error;
+      if (attempt === maxTries) throw status.conflict(request.resource, request.name, status.staleObject);
+      current = await storedEntry(backend, context, request);
+    }
+  }
+}
+
+async function tryDelete(backend: Backend, context: RequestContext, { request, current }: { request: DeleteRequest; current: CacheEntry }): Promise<Deleted> {
+  const { resource, options, dryRun } = request;
+  const old = objectOf(resource, current);
+  checkPreconditions(resource, old, options);
+  const admitted = { operation: 'DELETE', resource, subresource: '', namespace: request.namespace, name: request.name, object: undefined, old, context, dryRun } as const;
+  await backend.admission.mutate(admitted);
+  await backend.admission.validate(admitted);
+  const object = objectOf(resource, current);
+  const finalizers = finalizersAfter(resource, object, options);
+  const grace = resource.strategy.gracePeriodSeconds?.(object, options.gracePeriodSeconds) ?? 0;
+  const waits = finalizers.length > 0 || grace > 0 || hasOwnFinalizers(resource, object);
+  if (!waits) {
+    if (dryRun) return { gone: true, entry: current };
+    return { gone: true, entry: await remove(backend, context, { target: request, current, object }) };
+  }
+  if (!mark(resource, object, { finalizers, grace, now: context.now() })) return { gone: false, entry: current };
+  if (dryRun) return { gone: false, entry: new CacheEntry(current.key, JSON.stringify(object), current.revision) };
+  const text = textForStore(resource, object);
+  const revision = await writing(request, () => backend.store.update(placeOf(context, request).stored, text, current.revision));
+  return { gone: false, entry: entryAfter(backend, resource, { key: current.key, text, revision }) };
+}
+
+/** Takes the object out of the store; what is answered is its last state. */
+export async function remove(backend: Backend, context: RequestContext, { target, current, object }: { target: Target; current: CacheEntry; object: KubeObject }): Promise<CacheEntry> {
+  const revision = await writing(target, () => backend.store.delete(placeOf(context, target).stored, current.revision));
+  const { kind, apiVersion, metadata, ...rest } = object;
+  const text = JSON.stringify({ kind, apiVersion, metadata: { resourceVersion: '0', ...metadata }, ...rest });
+  return new CacheEntry(current.key, atRevision(text, revision), revision);
+}
+
+/** True when this update takes away the last thing that a deletion waited for. */
+export function endsDeletion(resource: Resource, object: KubeObject, old: KubeObject): boolean {
+  if (old.metadata.deletionTimestamp === undefined || (object.metadata.finalizers ?? []).length > 0) return false;
+  if ((object.metadata.deletionGracePeriodSeconds ?? 0) > 0) return false;
+  return !hasOwnFinalizers(resource, object);
+}
+
+/** Namespaces wait for spec.finalizers too. */
+function hasOwnFinalizers(resource: Resource, object: KubeObject): boolean {
+  if (resource.group !== '' || resource.resource !== 'namespaces') return false;
+  return ((object['spec'] as { finalizers?: string[] } | undefined)?.finalizers ?? []).length > 0;
+}
+
+function checkPreconditions({ group, kind }: Resource, { metadata }: KubeObject, { preconditions }: DeleteOptions): void {
+  const name = metadata.name ?? '';
+  if (preconditions?.uid !== undefined && preconditions.uid !== metadata.uid) {
+    const why = `the UID in the precondition (${preconditions.uid}) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`;
+    throw status.conflict({ group, resource: kind }, name, why);
+  }
+  if (preconditions?.resourceVersion !== undefined && preconditions.resourceVersion !== metadata.resourceVersion) {
+    const why = `the ResourceVersion in the precondition (${preconditions.resourceVersion}) does not match the ResourceVersion in record (${metadata.resourceVersion}). The object might have been modified`;
+    throw status.conflict({ group, resource: kind }, name, why);
+  }
+}
+
+/** The finalizers that the propagation policy leaves on the object. */
+function finalizersAfter(resource: Resource, object: KubeObject, options: DeleteOptions): string[] {
+  const kept = (object.metadata.finalizers ?? []).filter((finalizer) => finalizer !== 'orphan' && finalizer !== 'foregroundDeletion');
+  const had = new Set(object.metadata.finalizers);
+  const policy = options.propagationPolicy ?? (options.orphanDependents === undefined ? undefined : options.orphanDependents ? 'Orphan' : 'Background');
+  const orphan = policy === undefined ? had.has('orphan') || (!had.has('foregroundDeletion') && resource.strategy.defaultPropagation === 'Orphan') : policy === 'Orphan';
+  const foreground = policy === undefined ? had.has('foregroundDeletion') : policy === 'Foreground';
+  return [...kept, ...(orphan ? ['orphan'] : []), ...(foreground ? ['foregroundDeletion'] : [])];
+}
+
+/** Marks the object as being deleted; false when it already is and nothing changes. */
+function mark(resource: Resource, object: KubeObject, { finalizers, grace, now }: { finalizers: string[]; grace: number; now: Date }): boolean {
+  const meta = object.metadata;
+  const sameFinalizers = finalizers.length === (meta.finalizers ?? []).length;
+  const shorter = meta.deletionGracePeriodSeconds !== undefined && grace < meta.deletionGracePeriodSeconds;
+  if (meta.deletionTimestamp !== undefined && sameFinalizers && !shorter) return false;
+  if (meta.deletionTimestamp === undefined || shorter) {
+    meta.deletionTimestamp = formatTime(new Date(now.getTime() + grace * 1000));
+    meta.deletionGracePeriodSeconds = grace;
+    if (meta.generation !== undefined) meta.generation += 1;
+  }
+  if (finalizers.length > 0) meta.finalizers = finalizers;
+  else delete meta.finalizers;
+  if (resource.group === '' && resource.resource === 'namespaces') object['status'] = { ...(object['status'] as object), phase: 'Terminating' };
+  return true;
+}

@@ -1,0 +1,51 @@
+import { checkFieldLabels, type FieldSelector, type LabelSelector, parseFieldSelector, parseLabelSelector, status } from '@capstan/machinery';
+import type { CacheEntry } from '../cache/entry.ts';
+import type { RequestInfo } from '../request/info.ts';
+import { objectOf, type Resource } from './resource.ts';
+
+/** Which objects of a resource a list, watch or deletion is about. */
+export interface Filter {
+  /** The beginning of the keys: the workspace, and the namespace if one is given. */
+  readonly prefix: string;
+  /** Absent when there is no selector: everything below the prefix is meant. */
+  readonly selects: ((entry: CacheEntry) => boolean) | undefined;
+  /** Two filters with the same key select the same objects. */
+  readonly key: string;
+}
+
+/** Longer selectors are refused before they are read. */
+const selectorLimit = 64 << 10;
+
+export function filterOf(resource: Resource, info: RequestInfo): Filter {
+  const labelText = info.query.get('labelSelector') ?? '';
+  const fieldText = info.query.get('fieldSelector') ?? '';
+  if (labelText.length > selectorLimit || fieldText.length > selectorLimit) {
+    throw status.badRequest(`selectors may be at most ${selectorLimit} characters long`);
+  }
+  let namespace = info.namespace;
+  // A path such as /api/v1/watch/namespaces/x names one object in place of a selector.
+  const nameText = info.name !== '' && !fieldText.includes('metadata.name') ? `metadata.name=${info.name}${fieldText === '' ? '' : `,${fieldText}`}` : fieldText;
+  const labels = labelText === '' ? undefined : parseLabelSelector(labelText);
+  const fields = nameText === '' ? undefined : parseFieldSelector(nameText);
+  if (fields !== undefined) {
+    checkFieldLabels(fields, { own: resource.strategy.selectableLabels, namespaced: resource.namespaced });
+    if (namespace === '' && resource.namespaced) namespace = fields.exact('metadata.namespace') ?? '';
+  }
+  const prefix = !resource.namespaced ? `${info.cluster}//` : namespace === '' ? `${info.cluster}/` : `${info.cluster}/${namespace}/`;
+  const selects = labels === undefined && fields === undefined ? undefined : selection(resource, labels, fields);
+  return { prefix, selects, key: `${prefix}\n${labelText}\n${nameText}` };
+}
+
+function selection(resource: Resource, labels: LabelSelector | undefined, fields: FieldSelector | undefined): (entry: CacheEntry) => boolean {
+  const onlyName = fields === undefined || fields.requirements.every(({ field }) => field === 'metadata.name' || field === 'metadata.namespace');
+  return (entry) => {
+    if (labels !== undefined && !labels.matches(entry.labels)) return false;
+    if (fields === undefined) return true;
+    const own = onlyName ? undefined : resource.strategy.selectableFields?.(objectOf(resource, entry));
+    return fields.matches((field) => {
+      if (field === 'metadata.name') return entry.key.slice(entry.key.lastIndexOf('/') + 1);
+      if (field === 'metadata.namespace') return entry.key.slice(entry.key.indexOf('/') + 1, entry.key.lastIndexOf('/'));
+      return own !== undefined && Object.hasOwn(own, field) ? own[field]! : '';
+    });
+  };
+}

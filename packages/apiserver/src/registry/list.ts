@@ -1,0 +1,89 @@
+import { fieldError, invalidOptions, parseListOptions, type StatusError, status, validateListOptions } from '@capstan/machinery';
+import type { WatchCache } from '../cache/watch-cache.ts';
+import type { RequestInfo } from '../request/info.ts';
+import { decodeToken, encodeToken } from './continue-token.ts';
+import { type Filter, filterOf } from './filter.ts';
+import type { Resource } from './resource.ts';
+import { type ListPage, pageAt, pageNow } from './snapshot.ts';
+
+/** How long a read waits for a revision that has not been seen yet. */
+const futureWait = 3_000;
+
+export interface ListResult extends ListPage {
+  /** The JSON of the list's metadata. */
+  readonly meta: string;
+}
+
+export async function list(cache: WatchCache, resource: Resource, info: RequestInfo): Promise<ListResult> {
+  const options = parseListOptions(info.query);
+  const errors = validateListOptions(options);
+  if (errors.length > 0) throw invalidOptions('ListOptions', errors);
+  const filter = filterOf(resource, info);
+  const limit = Math.max(0, options.limit ?? 0);
+  const request = { resource, filter, limit };
+  if (options.continue) return described(await nextPage(cache, { ...request, token: options.continue, asked: options.resourceVersion ?? '' }));
+  const revision = parseRevision(options.resourceVersion ?? '', (why) => status.badRequest(`invalid resource version: ${why}`));
+  if (revision === undefined) {
+    await fresh(cache);
+    return described(pageNow(cache, { ...request, after: '' }));
+  }
+  if (revision > 0) await untilSeen(cache, revision);
+  // A limit with a revision and nothing else has always meant that very revision.
+  const exact = options.resourceVersionMatch === 'Exact' || (revision > 0 && limit > 0 && !options.resourceVersionMatch);
+  return described(exact ? await pageAt(cache, revision, { ...request, after: '' }) : pageNow(cache, { ...request, after: '' }));
+}
+
+/** Makes sure that the cache shows everything that was written before this call. At once when it does. */
+export async function fresh(cache: WatchCache): Promise<void> {
+  const seen = cache.atLeast(await cache.store.currentRevision());
+  if (seen !== undefined) await seen;
+}
+
+/** Waits for a revision that the client has seen elsewhere; refuses when it does not come. */
+export async function untilSeen(cache: WatchCache, revision: number): Promise<void> {
+  const seen = cache.atLeast(revision);
+  if (seen === undefined) return;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<'late'>((resolve) => {
+    timer = setTimeout(() => resolve('late'), futureWait);
+  });
+  const outcome = await Promise.race([seen, late]);
+  clearTimeout(timer);
+  if (outcome === 'late') {
+    throw status.timeout(`Too large resource version: ${revision}, current: ${cache.revision}`, 1, [
+      { reason: 'ResourceVersionTooLarge', message: 'Too large resource version' },
+    ]);
+  }
+}
+
+/** Undefined when none was given. */
+export function parseRevision(text: string, refuse: (why: string) => StatusError): number | undefined {
+  if (text === '') return undefined;
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  const why = /^\d+$/.test(text) && BigInt(text) > 2n ** 64n - 1n ? 'value out of range' : 'invalid syntax';
+  if (/^\d+$/.test(text) && why === 'invalid syntax') return Number.MAX_SAFE_INTEGER;
+  throw refuse(`resourceVersion: Invalid value: ${fieldError.quote(text)}: strconv.ParseUint: parsing ${fieldError.quote(text)}: ${why}`);
+}
+
+async function nextPage(cache: WatchCache, request: { resource: Resource; filter: Filter; limit: number; token: string; asked: string }): Promise<ListPage> {
+  if (request.asked !== '' && request.asked !== '0') {
+    throw status.badRequest('specifying resource version is not allowed when using continue');
+  }
+  const { revision, after } = decodeToken(request.token);
+  if (revision < 0) {
+    await fresh(cache);
+    return pageNow(cache, { ...request, after });
+  }
+  await untilSeen(cache, revision);
+  return pageAt(cache, revision, { ...request, after });
+}
+
+function described(page: ListPage): ListResult {
+  const meta: Record<string, unknown> = { resourceVersion: String(page.revision) };
+  if (page.after !== undefined) {
+    meta['continue'] = encodeToken({ revision: page.revision, after: page.after });
+    if (page.remaining !== undefined) meta['remainingItemCount'] = page.remaining;
+  }
+  return { ...page, meta: JSON.stringify(meta) };
+}
+

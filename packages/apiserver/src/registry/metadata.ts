@@ -1,0 +1,96 @@
+import { randomInt, randomUUID } from 'node:crypto';
+import { type KubeObject, type ObjectMeta, formatTime } from '@capstan/machinery';
+
+const suffixLetters = 'bcdfghjklmnpqrstvwxz2456789';
+const suffixLength = 5;
+const maxNameLength = 63;
+
+/** A name that begins as asked and ends at random. */
+export function generateName(base: string): string {
+  let suffix = '';
+  for (let at = 0; at < suffixLength; at++) suffix += suffixLetters[randomInt(suffixLetters.length)];
+  return base.slice(0, maxNameLength - suffixLength) + suffix;
+}
+
+/** The fields in the order in which they are always written: equal metadata has equal text. */
+function ordered(meta: ObjectMeta): ObjectMeta {
+  const result: ObjectMeta = {};
+  if (meta.name) result.name = meta.name;
+  if (meta.generateName) result.generateName = meta.generateName;
+  if (meta.namespace) result.namespace = meta.namespace;
+  if (meta.uid) result.uid = meta.uid;
+  if (meta.resourceVersion) result.resourceVersion = meta.resourceVersion;
+  if (meta.generation) result.generation = meta.generation;
+  if (meta.creationTimestamp !== undefined) result.creationTimestamp = meta.creationTimestamp;
+  if (meta.deletionTimestamp) result.deletionTimestamp = meta.deletionTimestamp;
+  if (meta.deletionGracePeriodSeconds !== undefined) result.deletionGracePeriodSeconds = meta.deletionGracePeriodSeconds;
+  if (meta.labels !== undefined && hasKeys(meta.labels)) result.labels = meta.labels;
+  if (meta.annotations !== undefined && hasKeys(meta.annotations)) result.annotations = meta.annotations;
+  if (meta.ownerReferences !== undefined && meta.ownerReferences.length > 0) result.ownerReferences = meta.ownerReferences;
+  if (meta.finalizers !== undefined && meta.finalizers.length > 0) result.finalizers = meta.finalizers;
+  if (meta.managedFields !== undefined && meta.managedFields.length > 0) result.managedFields = meta.managedFields;
+  return result;
+}
+
+function hasKeys(record: object): boolean {
+  for (const _ in record) return true;
+  return false;
+}
+
+/** What the server alone decides about a new object. */
+export function stampNew(object: KubeObject, now: Date, hasGeneration: boolean): void {
+  const meta = ordered(object.metadata);
+  delete meta.deletionTimestamp;
+  delete meta.deletionGracePeriodSeconds;
+  delete meta.resourceVersion;
+  delete meta.generation;
+  meta.uid = randomUUID();
+  meta.creationTimestamp = formatTime(now);
+  if (hasGeneration) meta.generation = 1;
+  object.metadata = ordered(meta);
+}
+
+/** What an update may not take away: clients often leave these out. */
+export function stampUpdate(object: KubeObject, old: KubeObject): void {
+  const meta = object.metadata;
+  const before = old.metadata;
+  if (!meta.uid && before.uid !== undefined) meta.uid = before.uid;
+  if (!meta.creationTimestamp && before.creationTimestamp) meta.creationTimestamp = before.creationTimestamp;
+  if (before.deletionTimestamp !== undefined) {
+    meta.deletionTimestamp = before.deletionTimestamp;
+    if (before.deletionGracePeriodSeconds !== undefined) meta.deletionGracePeriodSeconds = before.deletionGracePeriodSeconds;
+  } else {
+    delete meta.deletionTimestamp;
+    delete meta.deletionGracePeriodSeconds;
+  }
+  if (before.generation === undefined) delete meta.generation;
+  else meta.generation = before.generation;
+  object.metadata = ordered(meta);
+}
+
+/** True when anything but metadata and status differs. */
+export function specChanged(object: KubeObject, old: KubeObject): boolean {
+  for (const key of new Set([...Object.keys(object), ...Object.keys(old)])) {
+    if (key === 'metadata' || key === 'status' || key === 'apiVersion' || key === 'kind') continue;
+    if (!deepEqual(object[key], old[key])) return true;
+  }
+  return false;
+}
+
+export function deepEqual(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  if (Array.isArray(a)) {
+    if (!Array.isArray(b) || a.length !== b.length) return false;
+    for (let at = 0; at < a.length; at++) if (!deepEqual(a[at], b[at])) return false;
+    return true;
+  }
+  if (Array.isArray(b)) return false;
+  const keys = Object.keys(a);
+  if (keys.length !== Object.keys(b).length) return false;
+  for (const key of keys) {
+    if (!Object.hasOwn(b, key)) return false;
+    if (!deepEqual((a as Record<string, unknown>)[key], (b as Record<string, unknown>)[key])) return false;
+  }
+  return true;
+}

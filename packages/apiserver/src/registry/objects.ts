@@ -1,0 +1,86 @@
+import type { FieldError, KubeObject } from '@capstan/machinery';
+import { names, status, validateObjectMeta, validateObjectMetaUpdate } from '@capstan/machinery';
+import { type Store, StoreError } from '@capstan/store';
+import type { Admission } from '../admission/admission.ts';
+import { CacheEntry, storedText, withRevision } from '../cache/entry.ts';
+import { cacheKey, storeKey, type WatchCache } from '../cache/watch-cache.ts';
+import type { RequestContext } from './context.ts';
+import type { Resource } from './resource.ts';
+import { toStatus } from './store-errors.ts';
+
+/** What the operations below work with. */
+export interface Backend {
+  readonly cache: WatchCache;
+  readonly store: Store;
+  readonly admission: Admission;
+}
+
+/** One object of one resource, by name. */
+export interface Target {
+  readonly resource: Resource;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export interface Written {
+  readonly entry: CacheEntry;
+  readonly created: boolean;
+}
+
+export function placeOf(context: RequestContext, { resource, namespace, name }: Target): { cached: string; stored: string } {
+  const at = { cluster: context.cluster, namespace, name };
+  return { cached: cacheKey(at), stored: storeKey({ ...at, group: resource.storage.group, resource: resource.storage.resource }) };
+}
+
+/** The object as the cache has it. With several API servers it may be a moment old: writes find out by compare-and-swap. */
+export function cachedEntry({ cache }: Backend, context: RequestContext, target: Target): CacheEntry | undefined {
+  return cache.resource(target.resource.storage).entries.get(placeOf(context, target).cached);
+}
+
+/** The object as the store has it. */
+export async function storedEntry({ store }: Backend, context: RequestContext, target: Target): Promise<CacheEntry | undefined> {
+  const place = placeOf(context, target);
+  const found = await store.get(place.stored);
+  return found && new CacheEntry(place.cached, withRevision(found.value, found.revision), found.revision);
+}
+
+/** The text under which an object of a served version lies in the store. */
+export function textForStore(resource: Resource, object: KubeObject): string {
+  return storedText(resource.storage.convert === undefined ? object : resource.storage.convert.toStorage(object));
+}
+
+/** The entry for what was just written: the cache's own when it has seen the commit. */
+export function entryAfter({ cache }: Backend, resource: Resource, written: { key: string; text: string; revision: number }): CacheEntry {
+  const cached = cache.resource(resource.storage).entries.get(written.key);
+  return cached?.revision === written.revision ? cached : new CacheEntry(written.key, withRevision(written.text, written.revision), written.revision);
+}
+
+/** Runs a write of the store; what it refuses becomes what the client is told. Conflicts pass through, for those who retry. */
+export async function writing<T>(target: Target, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    if (error instanceof StoreError && error.code !== 'conflict') throw toStatus(error, target.resource, target.name);
+    throw error;
+  }
+}
+
+export function newObjectErrors(resource: Resource, object: KubeObject, context: RequestContext): FieldError[] {
+  const { strategy, namespaced } = resource;
+  const errors = validateObjectMeta(object.metadata, { namespaced, validateName: strategy.validateName ?? names.dns1123Subdomain });
+  if (strategy.validate !== undefined) errors.push(...strategy.validate(object, context));
+  return errors;
+}
+
+export function changedObjectErrors(resource: Resource, change: { object: KubeObject; old: KubeObject; subresource: string }, context: RequestContext): FieldError[] {
+  const { object, old, subresource } = change;
+  const rules = subresource === 'status' ? (resource.strategy.status ?? {}) : resource.strategy;
+  const errors = validateObjectMetaUpdate(object.metadata, old.metadata, { namespaced: resource.namespaced });
+  if (rules.validate !== undefined) errors.push(...rules.validate(object, context));
+  if (rules.validateUpdate !== undefined) errors.push(...rules.validateUpdate(object, old, context));
+  return errors;
+}
+
+export function refuse(resource: Resource, name: string, errors: readonly FieldError[]): void {
+  if (errors.length > 0) throw status.invalidObject(resource, name, errors);
+}

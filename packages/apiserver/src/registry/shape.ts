@@ -1,0 +1,83 @@
+import type { KubeObject } from '@capstan/machinery';
+import type { CacheEntry } from '../cache/entry.ts';
+import type { Negotiated } from '../http/negotiate.ts';
+import { objectOf, type Resource, textOf } from './resource.ts';
+
+/** How objects of one resource are written for one client: whole, as rows, or metadata only. Made once per request or watch. */
+export interface Shaper {
+  readonly key: string;
+  one(entry: CacheEntry): string;
+  /** The whole list from its items; `meta` is the JSON of the list's metadata. */
+  list(entries: readonly CacheEntry[], meta: string): string;
+  /** An object inside a watch event. The first event of a watch carries the columns of a table. */
+  watched(entry: CacheEntry, first: boolean): string;
+}
+
+export type IncludeObject = '' | 'None' | 'Metadata' | 'Object';
+
+export function shaper(resource: Resource, wanted: Negotiated, includeObject: IncludeObject, now: () => Date): Shaper {
+  switch (wanted.shape) {
+    case 'object':
+      return wholeObjects(resource);
+    case 'Table':
+      return tables(resource, { version: wanted.shapeVersion, include: includeObject, now });
+    default:
+      return metadataOnly(resource, wanted.shapeVersion);
+  }
+}
+
+function wholeObjects(resource: Resource): Shaper {
+  const skip = `{"kind":"${resource.kind}","apiVersion":"${resource.groupVersion}",`.length;
+  return {
+    key: 'object',
+    one: (entry) => textOf(resource, entry),
+    list: (entries, meta) => {
+      let items = '';
+      for (const entry of entries) {
+        const text = textOf(resource, entry);
+        items += items === '' ? `{${text.slice(skip)}` : `,{${text.slice(skip)}`;
+      }
+      return `{"kind":"${resource.listKind}","apiVersion":"${resource.groupVersion}","metadata":${meta},"items":[${items}]}\n`;
+    },
+    watched: (entry) => textOf(resource, entry),
+  };
+}
+
+function partial(resource: Resource, entry: CacheEntry, version: string): string {
+  return `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/${version}","metadata":${JSON.stringify(objectOf(resource, entry).metadata)}}`;
+}
+
+function metadataOnly(resource: Resource, version: string): Shaper {
+  const one = (entry: CacheEntry): string => partial(resource, entry, version);
+  return {
+    key: `partial/${version}`,
+    one,
+    list: (entries, meta) =>
+      `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/${version}","metadata":${meta},"items":[${entries.map(one).join(',')}]}\n`,
+    watched: one,
+  };
+}
+
+function tables(resource: Resource, options: { version: string; include: IncludeObject; now: () => Date }): Shaper {
+  const { version, include, now } = options;
+  const columns = JSON.stringify(
+    resource.printer.columns.map(({ name, type, format, priority, description }) => ({ name, type, format: format ?? '', description: description ?? '', priority: priority ?? 0 })),
+  );
+  const row = (entry: CacheEntry): string => {
+    const object = objectOf(resource, entry);
+    return `{"cells":${JSON.stringify(resource.printer.cells(object, now()))},"object":${rowObject(entry, object)}}`;
+  };
+  const rowObject = (entry: CacheEntry, object: KubeObject): string => {
+    if (include === 'None') return 'null';
+    if (include === 'Object') return textOf(resource, entry);
+    return `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/${version}","metadata":${JSON.stringify(object.metadata)}}`;
+  };
+  const table = (meta: string, definitions: string, rows: string): string =>
+    `{"kind":"Table","apiVersion":"meta.k8s.io/${version}","metadata":${meta},"columnDefinitions":${definitions},"rows":[${rows}]}`;
+  return {
+    key: `table/${version}/${include}`,
+    one: (entry) => table(`{"resourceVersion":"${entry.revision}"}`, columns, row(entry)),
+    list: (entries, meta) => `${table(meta, columns, entries.map(row).join(','))}\n`,
+    watched: (entry, first) => table(`{"resourceVersion":"${entry.revision}"}`, first ? columns : 'null', row(entry)),
+  };
+}

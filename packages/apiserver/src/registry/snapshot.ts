@@ -1,0 +1,103 @@
+import { status } from '@capstan/machinery';
+import { type Store, StoreError } from '@capstan/store';
+import { CacheEntry, withRevision } from '../cache/entry.ts';
+import { endOf, parseStoreKey, type ResourceCache, type WatchCache } from '../cache/watch-cache.ts';
+import { encodeToken } from './continue-token.ts';
+import type { Filter } from './filter.ts';
+import type { Resource } from './resource.ts';
+
+export interface ListPage {
+  readonly revision: number;
+  readonly entries: CacheEntry[];
+  /** The last key below the prefix that was looked at, when there is more. */
+  readonly after: string | undefined;
+  /** How many follow; only known without a selector. */
+  readonly remaining: number | undefined;
+}
+
+interface PageRequest {
+  readonly resource: Resource;
+  readonly filter: Filter;
+  readonly after: string;
+  readonly limit: number;
+}
+
+/** A page as things are now. */
+export function pageNow(cache: WatchCache, { resource, filter, after, limit }: PageRequest): ListPage {
+  const { entries } = cache.resource(resource.storage);
+  const start = after === '' ? filter.prefix : `${filter.prefix}${after}\0`;
+  const end = endOf(filter.prefix);
+  const found: CacheEntry[] = [];
+  let more = false;
+  entries.walk(start, end, (entry) => {
+    if (filter.selects !== undefined && !filter.selects(entry)) return true;
+    if (limit > 0 && found.length === limit) {
+      more = true;
+      return false;
+    }
+    found.push(entry);
+    return true;
+  });
+  return finish(filter, found, { revision: cache.revision, more, count: () => entries.count(`${found.at(-1)!.key}\0`, end) });
+}
+
+/** A page as things were at an earlier revision: from the ring of events when it reaches back that far, else from the store. */
+export async function pageAt(cache: WatchCache, revision: number, request: PageRequest): Promise<ListPage> {
+  const held = cache.resource(request.resource.storage);
+  const entries = held.ring.after <= revision ? undo(held, revision, request) : await fromStore(cache.store, revision, request);
+  const selected = request.filter.selects === undefined ? entries : entries.filter(request.filter.selects);
+  const more = request.limit > 0 && selected.length > request.limit;
+  const found = more ? selected.slice(0, request.limit) : selected;
+  return finish(request.filter, found, { revision, more, count: () => selected.length - found.length });
+}
+
+function finish(filter: Filter, entries: CacheEntry[], rest: { revision: number; more: boolean; count: () => number }): ListPage {
+  if (!rest.more) return { revision: rest.revision, entries, after: undefined, remaining: undefined };
+  const after = entries.at(-1)!.key.slice(filter.prefix.length);
+  return { revision: rest.revision, entries, after, remaining: filter.selects === undefined ? rest.count() : undefined };
+}
+
+/** What the cache held at the revision: for every key that changed since, what it was before its first change. */
+function undo(held: ResourceCache, revision: number, { filter, after }: PageRequest): CacheEntry[] {
+  const before = new Map<string, CacheEntry | undefined>();
+  for (const event of held.ring.since(revision)) if (!before.has(event.entry.key)) before.set(event.entry.key, event.previous);
+  const start = after === '' ? filter.prefix : `${filter.prefix}${after}\0`;
+  const end = endOf(filter.prefix);
+  const entries: CacheEntry[] = [];
+  held.entries.walk(start, end, (entry) => {
+    if (!before.has(entry.key)) entries.push(entry);
+    return true;
+  });
+  if (before.size === 0) return entries;
+  for (const [key, entry] of before) if (entry !== undefined && key >= start && key < end) entries.push(entry);
+  return entries.sort((a, b) => (a.key < b.key ? -1 : 1));
+}
+
+async function fromStore(store: Store, revision: number, { resource, filter, after }: PageRequest): Promise<CacheEntry[]> {
+  const range = storeRange(resource, filter.prefix);
+  try {
+    const page = await store.list({ start: after === '' ? range.start : `${range.start}${after}\0`, end: range.end }, { revision });
+    return page.entries.map((entry) => new CacheEntry(parseStoreKey(entry.key).key, withRevision(entry.value, entry.revision), entry.revision));
+  } catch (error) {
+    if (error instanceof StoreError && error.code === 'compacted') throw expiredPage(after);
+    throw error;
+  }
+}
+
+/** The same place in the store as a prefix in the cache. */
+export function storeRange(resource: Resource, prefix: string): { start: string; end: string } {
+  const slash = prefix.indexOf('/');
+  const { group } = resource.storage;
+  const start = `/registry/${prefix.slice(0, slash)}/${group === '' ? 'core' : group}/${resource.storage.resource}${prefix.slice(slash)}`;
+  return { start, end: endOf(start) };
+}
+
+/** A list in pages took longer than history is kept: the client may go on with what is there now, or begin again. */
+function expiredPage(after: string): Error {
+  if (after === '') return status.expired('The resourceVersion for the provided list is too old.');
+  const error = status.expired(
+    'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.',
+  );
+  error.status.metadata.continue = encodeToken({ revision: -1, after });
+  return error;
+}

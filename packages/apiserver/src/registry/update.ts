@@ -1,0 +1,131 @@
+import { applySchemaDefaults, asJson, type KubeObject, status, updateManaged } from '@capstan/machinery';
+import { StoreError } from '@capstan/store';
+import type { CacheEntry } from '../cache/entry.ts';
+import { endsDeletion, remove } from './delete.ts';
+import { unsaved } from './create.ts';
+import type { RequestContext } from './context.ts';
+import { deepEqual, specChanged, stampUpdate } from './metadata.ts';
+import { type Backend, cachedEntry, changedObjectErrors, entryAfter, placeOf, refuse, storedEntry, type Target, textForStore, type Written, writing } from './objects.ts';
+import { objectOf, type Resource } from './resource.ts';
+
+/** How often a change that names no revision is tried again on what another client has just written. */
+const maxTries = 10;
+
+export interface UpdateRequest extends Target {
+  readonly subresource: string;
+  readonly manager: string;
+  readonly dryRun: boolean;
+  /** The new object from the old one; called again after a conflict. It may change what it is given. */
+  readonly change: (old: KubeObject) => Changed | Promise<Changed>;
+}
+
+export interface Changed {
+  readonly object: KubeObject;
+  /** The managed fields were computed already: server-side apply does. */
+  readonly applied?: boolean;
+}
+
+/** Changes an object that is there. Throws NotFound when it is not. */
+export async function update(backend: Backend, context: RequestContext, request: UpdateRequest): Promise<Written> {
+  let current = cachedEntry(backend, context, request) ?? (await storedEntry(backend, context, request));
+  for (let attempt = 1; ; attempt++) {
+    if (current === undefined) throw status.notFound(request.resource, request.name);
+    try {
+      return await tryUpdate(backend, context, { request, current });
+    } catch (error) {
+      if (error instanceof StaleRevision) {
+        // The client's revision may be newer than our cache: ask the store before refusing.
+        const stored = await storedEntry(backend, context, request);
+        if (stored === undefined || stored.revision === current.revision) throw status.conflict(request.resource, request.name, status.staleObject);
+        current = stored;
+        continue;
+      }
+      if (!(error instanceof StoreError) || error.code !== 'conflict') throw error;
+      if (attempt === maxTries) throw status.conflict(request.resource, request.name, status.staleObject);
+      current = await storedEntry(backend, context, request);
+    }
+  }
+}
+
+class StaleRevision extends Error {}
+
+async function tryUpdate(backend: Backend, context: RequestContext, { request, current }: { request: UpdateRequest; current: CacheEntry }): Promise<Written> {
+  const { resource, name, subresource, dryRun } = request;
+  const old = objectOf(resource, current);
+  const { object, applied } = await request.change(objectOf(resource, current));
+  checkRevision(resource, object, current, name);
+  applySchemaDefaults(asJson(object), resource.type);
+  resource.strategy.default?.(object);
+  stampUpdate(object, old);
+  prepare(resource, { object, old, subresource }, context);
+  const admitted = { operation: 'UPDATE', resource, subresource, namespace: request.namespace, name, object, old, context, dryRun } as const;
+  await backend.admission.mutate(admitted);
+  if (applied !== true) recordManager(request, { object, old, now: context.now() });
+  if (resource.strategy.generation === true && subresource === '' && specChanged(object, old)) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
+  refuse(resource, name, changedObjectErrors(resource, { object, old, subresource }, context));
+  resource.strategy.canonicalize?.(object);
+  await backend.admission.validate(admitted);
+  const place = placeOf(context, request);
+  if (dryRun) {
+    object.metadata.resourceVersion = String(current.revision);
+    return { entry: unsaved(place.cached, object, current.revision), created: false };
+  }
+  if (endsDeletion(resource, object, old)) return { entry: await remove(backend, context, { target: request, current, object }), created: false };
+  object.metadata.resourceVersion = String(current.revision);
+  if (deepEqual(object, old)) return { entry: current, created: false };
+  const text = textForStore(resource, object);
+  const revision = await writing(request, () => backend.store.update(place.stored, text, current.revision));
+  return { entry: entryAfter(backend, resource, { key: place.cached, text, revision }), created: false };
+}
+
+function checkRevision(resource: Resource, object: KubeObject, current: CacheEntry, name: string): void {
+  const given = object.metadata.resourceVersion;
+  if (given === undefined || given === '' || given === '0') {
+    if (resource.strategy.requireResourceVersion === true) {
+      throw status.invalidObject(resource, name, [
+        { type: 'FieldValueInvalid', field: 'metadata.resourceVersion', body: 'Invalid value: 0: must be specified for an update' },
+      ]);
+    }
+    return;
+  }
+  if (given !== String(current.revision)) throw new StaleRevision();
+}
+
+/** Keeps what this way of changing may not touch: spec through status, status through the object. */
+function prepare(resource: Resource, change: { object: KubeObject; old: KubeObject; subresource: string }, context: RequestContext): void {
+  const { object, old, subresource } = change;
+  if (subresource === 'status') {
+    if (resource.strategy.status?.prepareForUpdate !== undefined) return resource.strategy.status.prepareForUpdate(object, old, context);
+    for (const key of new Set([...Object.keys(object), ...Object.keys(old)])) {
+      if (key === 'status' || key === 'metadata' || key === 'apiVersion' || key === 'kind') continue;
+      if (old[key] === undefined) delete object[key];
+      else object[key] = old[key];
+    }
+    return;
+  }
+  if (resource.strategy.prepareForUpdate !== undefined) return resource.strategy.prepareForUpdate(object, old, context);
+  if (!resource.subresources.has('status')) return;
+  if (old['status'] === undefined) delete object['status'];
+  else object['status'] = old['status'];
+}
+
+function recordManager(request: UpdateRequest, change: { object: KubeObject; old: KubeObject; now: Date }): void {
+  const { resource, subresource, manager } = request;
+  updateManaged({
+    live: change.old,
+    updated: change.object,
+    type: resource.type,
+    manager,
+    apiVersion: resource.groupVersion,
+    subresource,
+    now: change.now,
+    resetFields: resetFieldsOf(resource, subresource),
+  });
+}
+
+/** Fields that this way of changing never owns. */
+export function resetFieldsOf(resource: Resource, subresource: string): readonly (readonly string[])[] {
+  if (!resource.subresources.has('status')) return [];
+  if (subresource === 'status') return resource.strategy.resetFields?.status ?? [['spec']];
+  return resource.strategy.resetFields?.main ?? [['status']];
+}

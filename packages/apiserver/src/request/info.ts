@@ -1,0 +1,147 @@
+import { queryBoolean } from '@capstan/machinery';
+
+/** What a path and method ask for, before anything is known about who asks or whether it exists. */
+export interface RequestInfo {
+  readonly cluster: string;
+  /** The path without the workspace prefix and without the query. */
+  readonly path: string;
+  readonly query: Query;
+  readonly method: string;
+  readonly isResource: boolean;
+  /** `api` or `apis` for what lies below them; otherwise empty. */
+  readonly apiPrefix: '' | 'api' | 'apis';
+  readonly verb: string;
+  readonly group: string;
+  readonly version: string;
+  readonly namespace: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly name: string;
+  /** Whatever follows the subresource, as in pods/x/proxy/some/path. */
+  readonly rest: string;
+}
+
+export const defaultCluster = 'root';
+
+/** The parameters after the question mark; each may be given more than once. */
+export class Query {
+  static readonly none = new Query('');
+  readonly #values: Map<string, string[]> | undefined;
+
+  constructor(text: string) {
+    if (text === '') return;
+    this.#values = new Map();
+    for (const part of text.split('&')) {
+      if (part === '') continue;
+      const equals = part.indexOf('=');
+      const key = decode(equals < 0 ? part : part.slice(0, equals));
+      const value = equals < 0 ? '' : decode(part.slice(equals + 1));
+      const list = this.#values.get(key);
+      if (list === undefined) this.#values.set(key, [value]);
+      else list.push(value);
+    }
+  }
+
+  get isEmpty(): boolean {
+    return this.#values === undefined;
+  }
+
+  get(key: string): string | null {
+    return this.#values?.get(key)?.[0] ?? null;
+  }
+
+  getAll(key: string): string[] {
+    return this.#values?.get(key) ?? [];
+  }
+}
+
+function decode(text: string): string {
+  const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text;
+  if (!spaced.includes('%')) return spaced;
+  try {
+    return decodeURIComponent(spaced);
+  } catch {
+    throw new MalformedUrl(`invalid URL escape in ${JSON.stringify(text)}`);
+  }
+}
+
+/** The URL cannot be read at all: percent signs that lead nowhere, or a path that tries to leave its place. */
+export class MalformedUrl extends Error {
+  override readonly name = 'MalformedUrl';
+}
+
+const verbs: Readonly<Record<string, string>> = { GET: 'get', HEAD: 'get', POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' };
+
+/** Subresources of namespaces; any other word after a namespace's name is a resource inside it. */
+const namespaceSubresources = new Set(['status', 'finalize']);
+
+export function parseRequest(method: string, url: string): RequestInfo {
+  const mark = url.indexOf('?');
+  const query = mark < 0 ? Query.none : new Query(url.slice(mark + 1));
+  let path = mark < 0 ? url : url.slice(0, mark);
+  let cluster = defaultCluster;
+  if (path.startsWith('/clusters/')) {
+    const end = path.indexOf('/', 10);
+    cluster = decode(end < 0 ? path.slice(10) : path.slice(10, end));
+    path = end < 0 ? '/' : path.slice(end);
+  }
+  const other = (): RequestInfo => ({ ...nothing, cluster, path, query, method, verb: method.toLowerCase() });
+  const segments = split(path);
+  const prefix = segments[0];
+  if (prefix !== 'api' && prefix !== 'apis') return other();
+  const start = prefix === 'api' ? 2 : 3;
+  if (segments.length <= start) return { ...other(), apiPrefix: prefix };
+  const group = prefix === 'api' ? '' : segments[1]!;
+  const version = segments[start - 1]!;
+  let rest = segments.slice(start);
+  let verb = verbs[method] ?? '';
+  if (rest[0] === 'watch' && rest.length > 1) {
+    verb = 'watch';
+    rest = rest.slice(1);
+  }
+  let namespace = '';
+  if (rest[0] === 'namespaces') {
+    namespace = rest[1] ?? '';
+    if (rest.length > 2 && !(rest.length === 3 && namespaceSubresources.has(rest[2]!))) rest = rest.slice(2);
+  }
+  const [resource = '', name = '', subresource = '', ...tail] = rest;
+  if (verb === 'get' && name === '') verb = 'list';
+  if (verb === 'list' && queryBoolean(query.get('watch'))) verb = 'watch';
+  // A watch or list of one name by field selector is permitted by a rule for that name.
+  const selected = name === '' && (verb === 'list' || verb === 'watch') ? nameInSelector(query.get('fieldSelector') ?? '') : '';
+  if (verb === 'delete' && name === '') verb = 'deletecollection';
+  const named = name === '' ? selected : name;
+  return { cluster, path, query, method, isResource: true, apiPrefix: prefix, verb, group, version, namespace, resource, subresource, name: named, rest: tail.join('/') };
+}
+
+const nothing: RequestInfo = {
+  cluster: '',
+  path: '',
+  query: Query.none,
+  method: '',
+  isResource: false,
+  apiPrefix: '',
+  verb: '',
+  group: '',
+  version: '',
+  namespace: '',
+  resource: '',
+  subresource: '',
+  name: '',
+  rest: '',
+};
+
+function split(path: string): string[] {
+  const segments: string[] = [];
+  for (const part of path.split('/')) if (part !== '') segments.push(part.includes('%') ? decode(part) : part);
+  return segments;
+}
+
+function nameInSelector(selector: string): string {
+  if (!selector.includes('metadata.name')) return '';
+  for (const part of selector.split(',')) {
+    const match = /^metadata\.name==?([^=!]+)$/.exec(part);
+    if (match) return match[1]!;
+  }
+  return '';
+}

@@ -1,0 +1,58 @@
+import type { KubeObject } from '@capstan/machinery';
+import { StoreError } from '@capstan/store';
+import { bootstrapObjects, repairs, type Repair } from '../bootstrap/index.ts';
+import type { Serving } from '../handlers/serving.ts';
+import { RequestContext } from '../registry/context.ts';
+import { create } from '../registry/create.ts';
+import { deleteObject } from '../registry/delete.ts';
+import type { Resource } from '../registry/resource.ts';
+import { update } from '../registry/update.ts';
+import { defaultCluster, parseRequest } from '../request/info.ts';
+
+const manager = 'kube-apiserver';
+
+/** Writes the objects without which nothing works, and puts back what was taken from them. Safe to run again, and beside other servers that do the same. */
+export async function bootstrap(serving: Serving, now: () => Date): Promise<void> {
+  const context = new RequestContext({
+    info: { ...parseRequest('POST', '/'), cluster: defaultCluster },
+    user: { name: 'system:apiserver', groups: ['system:masters'] },
+    objects: serving.cache,
+    now,
+    userAgent: manager,
+  });
+  const wanted = repairs(bootstrapObjects(now()), serving.cache, defaultCluster);
+  // Namespaces first: what lies in them needs them.
+  const [namespaces, others] = [wanted.filter(({ object }) => object.kind === 'Namespace'), wanted.filter(({ object }) => object.kind !== 'Namespace')];
+  await Promise.all(namespaces.map((repair) => mend(serving, context, repair)));
+  await Promise.all(others.map((repair) => mend(serving, context, repair)));
+}
+
+async function mend(serving: Serving, context: RequestContext, repair: Repair): Promise<void> {
+  const { object } = repair;
+  const resource = resourceOf(serving, object);
+  const { name = '', namespace = '' } = object.metadata;
+  const target = { resource, namespace, name };
+  try {
+    if (repair.action === 'update') {
+      await update(serving, context, { ...target, subresource: '', manager, dryRun: false, change: () => ({ object: structuredClone(object) }) });
+      return;
+    }
+    if (repair.action === 'recreate') await deleteObject(serving, context, { ...target, options: {}, dryRun: false });
+    await create(serving, context, { resource, namespace, object: structuredClone(object), manager, dryRun: false });
+  } catch (error) {
+    if (!madeElsewhere(error)) throw error;
+  }
+}
+
+/** Another server was quicker. */
+function madeElsewhere(error: unknown): boolean {
+  if (error instanceof StoreError) return error.code === 'exists' || error.code === 'conflict';
+  return error instanceof Error && 'reason' in error && (error.reason === 'AlreadyExists' || error.reason === 'Conflict');
+}
+
+function resourceOf({ catalog }: Serving, { apiVersion, kind }: KubeObject): Resource {
+  const slash = apiVersion.indexOf('/');
+  const version = catalog.version(slash < 0 ? '' : apiVersion.slice(0, slash), apiVersion.slice(slash + 1));
+  for (const resource of version?.resources.values() ?? []) if (resource.kind === kind) return resource;
+  throw new Error(`no resource of kind ${kind} in ${apiVersion} is served`);
+}

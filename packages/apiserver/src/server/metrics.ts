@@ -1,0 +1,62 @@
+/** Upper bounds in seconds of the request duration histogram. */
+const bounds = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+interface Series {
+  readonly labels: string;
+  count: number;
+  sum: number;
+  readonly buckets: number[];
+}
+
+export interface Gauge {
+  readonly name: string;
+  readonly help: string;
+  readonly value: () => number;
+  readonly type?: 'gauge' | 'counter';
+}
+
+/** Counts requests and tells about the process, in the text form that Prometheus reads. Labels are few: a workspace is never one of them. */
+export class Metrics {
+  readonly #requests = new Map<string, Series>();
+  readonly #gauges: Gauge[] = [];
+
+  gauge(gauge: Gauge): void {
+    this.#gauges.push(gauge);
+  }
+
+  observe(request: { verb: string; group: string; resource: string; subresource: string; code: number }, seconds: number): void {
+    const key = `${request.verb}|${request.group}|${request.resource}|${request.subresource}|${request.code}`;
+    let series = this.#requests.get(key);
+    if (series === undefined) {
+      const { verb, group, resource, subresource, code } = request;
+      series = { labels: `verb="${verb.toUpperCase()}",group="${group}",resource="${resource}",subresource="${subresource}",code="${code}"`, count: 0, sum: 0, buckets: bounds.map(() => 0) };
+      this.#requests.set(key, series);
+    }
+    series.count++;
+    series.sum += seconds;
+    for (let at = bounds.length - 1; at >= 0 && seconds <= bounds[at]!; at--) series.buckets[at]!++;
+  }
+
+  text(): string {
+    const lines: string[] = [];
+    lines.push('# HELP apiserver_request_total Requests by verb, resource and code.', '# TYPE apiserver_request_total counter');
+    for (const { labels, count } of this.#requests.values()) lines.push(`apiserver_request_total{${labels}} ${count}`);
+    lines.push('# HELP apiserver_request_duration_seconds Time from the first byte of a request to its answer; watches are left out.', '# TYPE apiserver_request_duration_seconds histogram');
+    for (const { labels, count, sum, buckets } of this.#requests.values()) {
+      for (const [at, bound] of bounds.entries()) lines.push(`apiserver_request_duration_seconds_bucket{${labels},le="${bound}"} ${buckets[at]}`);
+      lines.push(`apiserver_request_duration_seconds_bucket{${labels},le="+Inf"} ${count}`);
+      lines.push(`apiserver_request_duration_seconds_sum{${labels}} ${sum}`, `apiserver_request_duration_seconds_count{${labels}} ${count}`);
+    }
+    for (const { name, help, type, value } of this.#gauges) lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type ?? 'gauge'}`, `${name} ${value()}`);
+    return `${lines.join('\n')}\n`;
+  }
+}
+
+export function processGauges(): Gauge[] {
+  return [
+    { name: 'process_resident_memory_bytes', help: 'Resident memory.', value: () => process.memoryUsage.rss() },
+    { name: 'process_cpu_seconds_total', help: 'Processor time, user and system.', type: 'counter', value: () => (process.cpuUsage().user + process.cpuUsage().system) / 1e6 },
+    { name: 'process_start_time_seconds', help: 'When the process started.', value: () => Math.round(Date.now() / 1000 - process.uptime()) },
+    { name: 'nodejs_heap_size_used_bytes', help: 'Heap in use.', value: () => process.memoryUsage().heapUsed },
+  ];
+}

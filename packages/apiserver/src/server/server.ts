@@ -1,0 +1,117 @@
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openSqliteStore, type Store } from '@capstan/store';
+import { Admission } from '../admission/admission.ts';
+import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts';
+import { clientCertificates } from '../authn/client-certificates.ts';
+import { union } from '../authn/union.ts';
+import { rbacAuthorizer } from '../authz/index.ts';
+import { WatchCache } from '../cache/watch-cache.ts';
+import { Discovery } from '../discovery/discovery.ts';
+import { type Page, Pages } from '../handlers/nonresource.ts';
+import type { Serving } from '../handlers/serving.ts';
+import { Listener } from '../http/listener.ts';
+import { adminKubeconfig, ensurePki, keepFresh, type Pki } from '../pki/index.ts';
+import { builtinCatalog } from '../registry/catalog.ts';
+import { WatchHub } from '../watch/hub.ts';
+import { bootstrap } from './bootstrap.ts';
+import { Health } from './health.ts';
+import { Metrics, processGauges } from './metrics.ts';
+import type { RunningServer, ServerOptions } from './options.ts';
+import { Pipeline } from './pipeline.ts';
+import { versionInfo } from './version.ts';
+
+/** Starts an API server and resolves when it is ready. */
+export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  const stop = new AbortController();
+  const resources = new AsyncDisposableStack();
+  resources.defer(() => stop.abort());
+  try {
+    return await start(options, { stop, resources });
+  } catch (error) {
+    await resources.disposeAsync();
+    throw error;
+  }
+}
+
+async function start(options: ServerOptions, { stop, resources }: { stop: AbortController; resources: AsyncDisposableStack }): Promise<RunningServer> {
+  const now = (): Date => new Date();
+  await mkdir(options.dataDirectory, { recursive: true, mode: 0o700 });
+  const [pki, store] = await Promise.all([ensurePki(join(options.dataDirectory, 'pki'), options.hosts === undefined ? {} : { hosts: options.hosts }), openStore(options)]);
+  resources.use(store);
+  const cache = await WatchCache.load({
+    store,
+    onLost: (error) => {
+      options.log(`the store's watch ended: ${error.message}; stopping`);
+      void resources.disposeAsync();
+    },
+  });
+  resources.use(cache);
+  const hub = resources.use(new WatchHub(cache));
+  const catalog = builtinCatalog();
+  const authorizer = rbacAuthorizer(cache);
+  const serving: Serving = { cache, store, catalog, hub, admission: new Admission([namespaceLifecycle]), virtualKinds: new Map(), virtualSubresources: new Map() };
+  await bootstrap(serving, now);
+  const metrics = new Metrics();
+  for (const gauge of processGauges()) metrics.gauge(gauge);
+  metrics.gauge({ name: 'capstan_watches', help: 'Open watches.', value: () => hub.count });
+  metrics.gauge({ name: 'capstan_objects', help: 'Objects in the watch cache.', value: () => cache.objectCount });
+  const health = new Health();
+  health.add({ name: 'store', problem: () => store.failure?.message, readyOnly: true });
+  const more = new Map<string, Page>([['/metrics', (exchange) => exchange.send({ code: 200, type: 'text/plain; version=0.0.4; charset=utf-8', body: metrics.text() })]]);
+  const pages = new Pages({ discovery: new Discovery(catalog), health, version: versionInfo(), serverAddress: `${options.host}:${options.port}`, more });
+  const pipeline = new Pipeline({
+    serving,
+    pages,
+    authenticator: union([clientCertificates(pki.authority.certificate)]),
+    authorizer,
+    metrics,
+    now,
+    onUnexpected: (error, request) => options.log(`${request}: ${error instanceof Error ? error.stack : String(error)}`),
+  });
+  const listener = await Listener.listen({
+    host: options.host,
+    port: options.port,
+    certificate: pki.serving.certificate,
+    key: pki.serving.key,
+    clientCa: pki.authority.certificate,
+    handle: pipeline.handle,
+  });
+  resources.use(listener);
+  metrics.gauge({ name: 'capstan_connections', help: 'Open connections.', value: () => listener.connections });
+  // Watches end first, then connections, then the store.
+  resources.defer(() => hub[Symbol.dispose]());
+  const url = `https://${options.host.includes(':') ? `[${options.host}]` : options.host}:${listener.port}`;
+  const kubeconfigPath = await writeKubeconfig(options.dataDirectory, pki, url);
+  keepFresh(pki, {
+    signal: stop.signal,
+    onRenewed: (renewed) => {
+      listener.replaceCertificate(renewed.serving.certificate, renewed.serving.key, renewed.authority.certificate);
+      void writeKubeconfig(options.dataDirectory, renewed, url);
+    },
+    onError: (error) => options.log(`certificates could not be renewed: ${String(error)}`),
+  });
+  return running(options, { url, kubeconfigPath, resources });
+}
+
+function running(options: ServerOptions, { url, kubeconfigPath, resources }: { url: string; kubeconfigPath: string; resources: AsyncDisposableStack }): RunningServer {
+  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> => (closing ??= resources.disposeAsync().then(resolve));
+  options.signal?.addEventListener('abort', () => void close(), { once: true });
+  if (options.signal?.aborted === true) void close();
+  return { url, kubeconfigPath, closed, [Symbol.asyncDispose]: close };
+}
+
+function openStore(options: ServerOptions): Promise<Store> {
+  return openSqliteStore({ directory: join(options.dataDirectory, 'store') });
+}
+
+/** Appears whole or not at all: its presence says that the server is ready. */
+async function writeKubeconfig(directory: string, pki: Pki, url: string): Promise<string> {
+  const path = join(directory, 'admin.kubeconfig');
+  const temporary = `${path}.new`;
+  await writeFile(temporary, adminKubeconfig(pki, url), { mode: 0o600 });
+  await rename(temporary, path);
+  return path;
+}

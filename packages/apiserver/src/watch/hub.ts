@@ -1,0 +1,151 @@
+import { invalidOptions, parseListOptions, StatusError, validateListOptions } from '@capstan/machinery';
+import { StoreError, type StoreEvent } from '@capstan/store';
+import { atRevision, CacheEntry, withRevision } from '../cache/entry.ts';
+import type { CacheEvent } from '../cache/event-ring.ts';
+import { parseStoreKey, type ResourceCache, type WatchCache } from '../cache/watch-cache.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { filterOf } from '../registry/filter.ts';
+import { fresh, parseRevision } from '../registry/list.ts';
+import type { Resource } from '../registry/resource.ts';
+import type { Shaper } from '../registry/shape.ts';
+import { pageNow, storeRange } from '../registry/snapshot.ts';
+import type { RequestInfo } from '../request/info.ts';
+import { WatchStream } from './stream.ts';
+import { bookmarkFrame, View } from './view.ts';
+
+const bookmarkEvery = 60_000;
+/** Without a timeout of the client's own, a watch ends after this to twice this, so that clients spread over servers again. */
+const minTimeout = 1_800_000;
+
+interface Group {
+  readonly view: View;
+  /** All that watch through this view, also those that still catch up. */
+  readonly streams: Set<WatchStream>;
+}
+
+/** All watches of the server, grouped by what they see. */
+export class WatchHub implements Disposable {
+  readonly #cache: WatchCache;
+  readonly #groups = new Map<ResourceCache, Map<string, Group>>();
+  readonly #streams = new Set<WatchStream>();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(cache: WatchCache) {
+    this.#cache = cache;
+    this.#timer = setInterval(() => this.#sendBookmarks(), 5_000);
+    this.#timer.unref();
+  }
+
+  get count(): number {
+    return this.#streams.size;
+  }
+
+  async watch(exchange: Exchange, resource: Resource, info: RequestInfo, shaper: Shaper): Promise<void> {
+    const options = parseListOptions(info.query);
+    const errors = validateListOptions({ ...options, watch: true });
+    if (errors.length > 0) throw invalidOptions('ListOptions', errors);
+    const revision = parseRevision(options.resourceVersion ?? '', (message) => new StatusError({ code: 500, message }));
+    const filter = filterOf(resource, info);
+    const sendInitial = options.sendInitialEvents === true || (options.sendInitialEvents === undefined && !revision);
+    if (revision === undefined || (options.sendInitialEvents === true && revision === 0)) await fresh(this.#cache);
+    else if (revision > 0 && options.sendInitialEvents === true) await this.#cache.atLeast(revision);
+    const held = this.#cache.resource(resource.storage);
+    const group = this.#group(held, resource, { key: `${resource.groupVersion}\n${shaper.key}\n${filter.key}`, shaper, filter });
+    const stream = exchange.stream(200, 'application/json');
+    const done = (): void => {
+      clearTimeout(timer);
+      this.#streams.delete(member);
+      group.streams.delete(member);
+      if (group.streams.size === 0) this.#groups.get(held)?.delete(group.view.key);
+    };
+    const initial = sendInitial ? pageNow(this.#cache, { resource, filter, after: '', limit: 0 }).entries : [];
+    const after = sendInitial ? this.#cache.revision : (revision ?? this.#cache.revision);
+    const member = new WatchStream({
+      stream,
+      view: group.view,
+      source: { cache: held, revision: () => this.#cache.revision, history: (since) => this.#history(resource, filter.prefix, since, held) },
+      after,
+      bookmarks: options.allowWatchBookmarks === true,
+      onDone: done,
+    });
+    this.#streams.add(member);
+    group.streams.add(member);
+    const seconds = options.timeoutSeconds;
+    const timer = setTimeout(
+      () => {
+        member.bookmark(Date.now(), 0);
+        member.end();
+      },
+      seconds !== undefined && seconds > 0 ? Math.min(seconds * 1000, 2 ** 31 - 1) : minTimeout * (1 + Math.random()),
+    );
+    exchange.onClose(() => member.closed());
+    const mark = options.sendInitialEvents === true && options.allowWatchBookmarks === true ? bookmarkFrame(resource, shaper, after, true) : undefined;
+    member.startWith(initial, mark);
+  }
+
+  /** Ends all watches, as a server that stops does: clients come back with the revision they have. */
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+    for (const stream of [...this.#streams]) stream.end();
+  }
+
+  #group(held: ResourceCache, resource: Resource, wanted: { key: string; shaper: Shaper; filter: ReturnType<typeof filterOf> }): Group {
+    let groups = this.#groups.get(held);
+    if (groups === undefined) {
+      const fresh = new Map<string, Group>();
+      groups = fresh;
+      this.#groups.set(held, groups);
+      held.listeners.add({
+        changed: (events) => {
+          for (const { view } of fresh.values()) view.publish(events);
+        },
+      });
+    }
+    let group = groups.get(wanted.key);
+    if (group === undefined) {
+      group = { view: new View(resource, wanted.shaper, wanted.filter, wanted.key), streams: new Set() };
+      groups.set(wanted.key, group);
+    }
+    return group;
+  }
+
+  /** Events of one resource from the store, up to where the ring takes over. Undefined when the store has forgotten them. */
+  #history(resource: Resource, prefix: string, after: number, held: ResourceCache): Promise<CacheEvent[] | undefined> {
+    const until = held.ring.after;
+    return new Promise((resolve, reject) => {
+      const events: CacheEvent[] = [];
+      const watch = this.#cache.store.watch(storeRange(resource, prefix), after, {
+        events: (batch) => {
+          for (const event of batch) if (event.revision <= until) events.push(fromStore(event));
+          if ((batch.at(-1)?.revision ?? 0) >= until) finish();
+        },
+        progress: (revision) => {
+          if (revision >= until) finish();
+        },
+        failed: (error) => (error instanceof StoreError && error.code === 'compacted' ? resolve(undefined) : reject(error)),
+      });
+      const finish = (): void => {
+        watch.close();
+        resolve(events);
+      };
+      watch.requestProgress();
+    });
+  }
+
+  #sendBookmarks(): void {
+    const now = Date.now();
+    for (const groups of this.#groups.values()) {
+      for (const group of groups.values()) for (const member of group.streams) member.bookmark(now, bookmarkEvery);
+    }
+  }
+}
+
+function fromStore(event: StoreEvent): CacheEvent {
+  const { key } = parseStoreKey(event.key);
+  const previous = event.previous && new CacheEntry(key, withRevision(event.previous.value, event.previous.revision), event.previous.revision);
+  if (event.type === 'delete') {
+    return { type: 'DELETED', revision: event.revision, entry: new CacheEntry(key, atRevision(previous!.text, event.revision), event.revision), previous };
+  }
+  const entry = new CacheEntry(key, withRevision(event.value, event.revision), event.revision);
+  return { type: previous === undefined ? 'ADDED' : 'MODIFIED', revision: event.revision, entry, previous };
+}

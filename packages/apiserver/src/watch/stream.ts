@@ -1,0 +1,174 @@
+import type { CacheEntry } from '../cache/entry.ts';
+import type { CacheEvent } from '../cache/event-ring.ts';
+import type { ResourceCache } from '../cache/watch-cache.ts';
+import type { AnswerStream } from '../http/exchange.ts';
+import type { View } from './view.ts';
+
+/** Above this the client is behind: it leaves the live group and catches up from the ring when it has read what it was sent. */
+const highWater = 4 << 20;
+/** A client that catches up is given about this much at a time. */
+const slice = 512 << 10;
+
+export interface WatchSource {
+  readonly cache: ResourceCache;
+  /** Everything up to this revision has been applied to the cache. */
+  readonly revision: () => number;
+  /** Events that the ring no longer has, from the store; undefined when they are gone there too. */
+  readonly history: (after: number) => Promise<CacheEvent[] | undefined>;
+}
+
+/**
+ * One client that watches. It is in one of three states: it is sent the objects that were there when it came; it catches up with events that it has not
+ * seen; or it is live, a member of its view's group, and gets what every member gets. A slow client falls back to catching up, so that what waits for it
+ * stays small; it never slows the others.
+ */
+export class WatchStream {
+  readonly #stream: AnswerStream;
+  readonly #view: View;
+  readonly #source: WatchSource;
+  readonly #bookmarks: boolean;
+  readonly #onDone: () => void;
+  #revision: number;
+  #first = true;
+  #done = false;
+  #lastBookmark = 0;
+
+  constructor(options: { stream: AnswerStream; view: View; source: WatchSource; after: number; bookmarks: boolean; onDone: () => void }) {
+    this.#stream = options.stream;
+    this.#view = options.view;
+    this.#source = options.source;
+    this.#revision = options.after;
+    this.#bookmarks = options.bookmarks;
+    this.#onDone = options.onDone;
+  }
+
+  /** Sends what is there now, then a mark if one was asked for, then goes on from `revision`. */
+  startWith(initial: readonly CacheEntry[], mark: string | undefined): void {
+    let at = 0;
+    const pump = (): void => {
+      while (!this.#done && at < initial.length) {
+        let chunk = '';
+        while (at < initial.length && chunk.length < slice) chunk += this.#frame('ADDED', initial[at++]!);
+        this.#stream.write(chunk);
+        if (this.#stream.pending > slice) {
+          this.#stream.onDrain(pump);
+          return;
+        }
+      }
+      if (this.#done) return;
+      if (mark !== undefined) this.#stream.write(mark);
+      this.catchUp();
+    };
+    pump();
+  }
+
+  /** Sends events since the last one that was sent, and joins the live group when there are no more. */
+  catchUp = (): void => {
+    while (!this.#done) {
+      if (this.#revision < this.#source.cache.ring.after) {
+        void this.#catchUpFromHistory();
+        return;
+      }
+      const events = this.#source.cache.ring.since(this.#revision);
+      if (events.length === 0) {
+        this.#revision = Math.max(this.#revision, this.#source.revision());
+        this.#view.join(this);
+        return;
+      }
+      if (!this.#send(events)) return;
+    }
+  };
+
+  /** Called by the group: the bytes that all members share. */
+  deliver(chunk: Buffer, revision: number): void {
+    if (this.#stream.pending > highWater) {
+      this.#view.leave(this);
+      this.#stream.onDrain(this.catchUp);
+      return;
+    }
+    this.#revision = revision;
+    this.#stream.write(chunk);
+  }
+
+  /** Called by the group for views whose first event differs from the others. */
+  deliverEvents(events: readonly CacheEvent[]): void {
+    if (this.#stream.pending > highWater) {
+      this.#view.leave(this);
+      this.#stream.onDrain(this.catchUp);
+      return;
+    }
+    this.#send(events);
+  }
+
+  /** The cache has moved on without anything for this view. */
+  advance(revision: number): void {
+    this.#revision = Math.max(this.#revision, revision);
+  }
+
+  /** Tells the client how far it is, if it asked to be told and was not lately. */
+  bookmark(now: number, every: number): void {
+    if (!this.#bookmarks || this.#done || now - this.#lastBookmark < every || this.#stream.pending > highWater) return;
+    this.#lastBookmark = now;
+    // A live member has seen all that the cache has, whether or not it was shown to it.
+    if (this.#view.has(this)) this.#revision = this.#source.revision();
+    this.#stream.write(this.#view.bookmark(this.#revision));
+  }
+
+  fail(statusText: string): void {
+    if (this.#done) return;
+    this.#stream.write(`{"type":"ERROR","object":${statusText}}\n`);
+    this.end();
+  }
+
+  end(): void {
+    if (this.#done) return;
+    this.closed();
+    this.#stream.end();
+  }
+
+  /** The client is gone. */
+  closed(): void {
+    if (this.#done) return;
+    this.#done = true;
+    this.#view.leave(this);
+    this.#onDone();
+  }
+
+  async #catchUpFromHistory(): Promise<void> {
+    const events = await this.#source.history(this.#revision);
+    if (this.#done) return;
+    if (events === undefined) {
+      this.fail(this.#view.tooOld(this.#revision, this.#source.revision()));
+      return;
+    }
+    const reached = this.#source.cache.ring.after;
+    if (events.length > 0 && !this.#send(events.filter((event) => event.revision <= reached))) return;
+    this.#revision = Math.max(this.#revision, reached);
+    this.catchUp();
+  }
+
+  /** Sends events in slices; answers false when the client has to read first, and then goes on by itself. */
+  #send(events: readonly CacheEvent[]): boolean {
+    let chunk = '';
+    for (const event of events) {
+      const seen = this.#view.transition(event);
+      if (seen !== undefined) chunk += this.#frame(seen.type, seen.entry);
+      this.#revision = event.revision;
+      if (chunk.length < slice) continue;
+      this.#stream.write(chunk);
+      chunk = '';
+      if (this.#stream.pending > highWater) {
+        this.#stream.onDrain(this.catchUp);
+        return false;
+      }
+    }
+    if (chunk !== '') this.#stream.write(chunk);
+    return true;
+  }
+
+  #frame(type: string, entry: CacheEntry): string {
+    const first = this.#first;
+    this.#first = false;
+    return `{"type":"${type}","object":${this.#view.shaper.watched(entry, first)}}\n`;
+  }
+}

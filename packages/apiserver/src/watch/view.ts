@@ -1,0 +1,100 @@
+import { type StatusError, status } from '@capstan/machinery';
+import { atRevision, CacheEntry } from '../cache/entry.ts';
+import type { CacheEvent } from '../cache/event-ring.ts';
+import type { Filter } from '../registry/filter.ts';
+import type { Resource } from '../registry/resource.ts';
+import type { Shaper } from '../registry/shape.ts';
+import type { WatchStream } from './stream.ts';
+
+export interface Transition {
+  readonly type: CacheEvent['type'];
+  readonly entry: CacheEntry;
+}
+
+/** What a group of clients sees of one resource: which objects, and in which shape. Clients with the same view get the same bytes. */
+export class View {
+  readonly resource: Resource;
+  readonly shaper: Shaper;
+  readonly key: string;
+  readonly #filter: Filter;
+  readonly #members = new Set<WatchStream>();
+
+  constructor(resource: Resource, shaper: Shaper, filter: Filter, key: string) {
+    this.key = key;
+    this.resource = resource;
+    this.shaper = shaper;
+    this.#filter = filter;
+  }
+
+  has(member: WatchStream): boolean {
+    return this.#members.has(member);
+  }
+
+  join(member: WatchStream): void {
+    this.#members.add(member);
+  }
+
+  leave(member: WatchStream): void {
+    this.#members.delete(member);
+  }
+
+  /** Sends what of these events the view shows to every member that is up to date. */
+  publish(events: readonly CacheEvent[]): void {
+    if (this.#members.size === 0) return;
+    const last = events.at(-1)!.revision;
+    if (this.shaper.key.startsWith('table')) {
+      for (const member of this.#members) member.deliverEvents(events);
+      return;
+    }
+    let chunk = '';
+    for (const event of events) {
+      const seen = this.transition(event);
+      if (seen !== undefined) chunk += `{"type":"${seen.type}","object":${this.shaper.watched(seen.entry, false)}}\n`;
+    }
+    if (chunk === '') {
+      for (const member of this.#members) member.advance(last);
+      return;
+    }
+    const bytes = Buffer.from(chunk);
+    for (const member of this.#members) member.deliver(bytes, last);
+  }
+
+  /** How an event looks through the selector: an object that leaves it is deleted for this client, one that enters is new. */
+  transition(event: CacheEvent): Transition | undefined {
+    const filter = this.#filter;
+    if (!event.entry.key.startsWith(filter.prefix)) return undefined;
+    if (filter.selects === undefined) return event;
+    const before = event.previous !== undefined && filter.selects(event.previous);
+    if (event.type === 'DELETED') return before ? event : undefined;
+    const after = filter.selects(event.entry);
+    if (after) return { type: before ? 'MODIFIED' : 'ADDED', entry: event.entry };
+    if (!before) return undefined;
+    const previous = event.previous!;
+    return { type: 'DELETED', entry: new CacheEntry(previous.key, atRevision(previous.text, event.revision), event.revision) };
+  }
+
+  bookmark(revision: number): string {
+    return bookmarkFrame(this.resource, this.shaper, revision, false);
+  }
+
+  tooOld(revision: number, current: number): string {
+    return JSON.stringify(tooOld(revision, current).status);
+  }
+}
+
+export function tooOld(revision: number, current: number): StatusError {
+  return status.expired(`too old resource version: ${revision} (${current})`);
+}
+
+export function bookmarkFrame({ kind, groupVersion }: Resource, shaper: Shaper, revision: number, initialEventsEnd: boolean): string {
+  const meta = `{"resourceVersion":"${revision}","creationTimestamp":null${initialEventsEnd ? ',"annotations":{"k8s.io/initial-events-end":"true"}' : ''}}`;
+  const object = `{"kind":"${kind}","apiVersion":"${groupVersion}","metadata":${meta}}`;
+  if (shaper.key.startsWith('table')) {
+    const row = `{"cells":[],"object":{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":${meta}}}`;
+    return `{"type":"BOOKMARK","object":{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"${revision}"},"columnDefinitions":null,"rows":[${row}]}}\n`;
+  }
+  if (shaper.key.startsWith('partial')) {
+    return `{"type":"BOOKMARK","object":{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":${meta}}}\n`;
+  }
+  return `{"type":"BOOKMARK","object":${object}}\n`;
+}
