@@ -11,24 +11,27 @@ export interface Connection {
   readonly token: string | undefined;
 }
 
-export interface KubeconfigParts {
+export type KubeconfigParts = {
   readonly server: string;
-  readonly certificate: string;
-  readonly key: string;
   /** Absent: the server's certificate is not checked. */
   readonly authority?: string;
-}
+} & ({ readonly certificate: string; readonly key: string } | { readonly token: string });
 
-export function kubeconfigText({ server, certificate, key, authority }: KubeconfigParts): string {
+export function kubeconfigText(parts: KubeconfigParts): string {
   const base64 = (text: string): string => Buffer.from(text).toString('base64');
-  const trust = authority === undefined ? { 'insecure-skip-tls-verify': true } : { 'certificate-authority-data': base64(authority) };
+  const trust =
+    parts.authority === undefined ? { 'insecure-skip-tls-verify': true } : { 'certificate-authority-data': base64(parts.authority) };
+  const user =
+    'token' in parts
+      ? { token: parts.token }
+      : { 'client-certificate-data': base64(parts.certificate), 'client-key-data': base64(parts.key) };
   // JSON is YAML, and quotes nothing wrongly.
   return JSON.stringify({
     apiVersion: 'v1',
     kind: 'Config',
-    clusters: [{ name: 'test', cluster: { server, ...trust } }],
-    users: [{ name: 'admin', user: { 'client-certificate-data': base64(certificate), 'client-key-data': base64(key) } }],
-    contexts: [{ name: 'test', context: { cluster: 'test', user: 'admin' } }],
+    clusters: [{ name: 'test', cluster: { server: parts.server, ...trust } }],
+    users: [{ name: 'test', user }],
+    contexts: [{ name: 'test', context: { cluster: 'test', user: 'test' } }],
     'current-context': 'test',
   });
 }

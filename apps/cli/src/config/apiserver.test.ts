@@ -47,7 +47,10 @@ test.each([
   ['listen:\n  port: high\n', 'apiserver.yaml:2:9: expected a whole number from 1 to 65535, found "high"'],
   ['listen:\n  port: 70000\n', 'apiserver.yaml:2:9: expected a whole number from 1 to 65535, found "70000"'],
   ['listen:\n  port: [1]\n', 'apiserver.yaml:2:9: expected a whole number from 1 to 65535, found a list'],
-  ['lisen:\n  port: 1\n', 'apiserver.yaml:1:1: unknown setting "lisen"; expected one of dataDirectory, listen, etcd, audit, authentication. Did you mean "listen"?'],
+  [
+    'lisen:\n  port: 1\n',
+    'apiserver.yaml:1:1: unknown setting "lisen"; expected one of dataDirectory, listen, etcd, audit, authentication. Did you mean "listen"?',
+  ],
   ['listen:\n  prot: 1\n', 'apiserver.yaml:2:3: unknown setting "prot"; expected one of host, port. Did you mean "port"?'],
   ['listen: 6443\n', 'apiserver.yaml:1:9: expected a section with host, port, found "6443"'],
   ['authentication:\n  anonymous: "true"\n', 'apiserver.yaml:2:14: expected true or false, found "true"'],

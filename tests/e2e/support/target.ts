@@ -1,0 +1,47 @@
+import { type StoreDriver, startCapstan, type TemporaryDirectory, type ToolName, temporaryDirectory } from '@capstan/testbed';
+import { describeWith, type ToolPaths } from '@capstan/testbed/vitest';
+import { afterAll, beforeAll } from 'vitest';
+
+/** A server that a test talks to, and a namespace of its own in it. */
+export interface Target {
+  readonly kubeconfig: string;
+  readonly namespace: string;
+  /** For what the programs keep: caches, histories. */
+  readonly home: TemporaryDirectory;
+}
+
+export type TargetGetter = () => Target;
+
+const given = process.env['CAPSTAN_E2E_KUBECONFIG'];
+const drivers: readonly StoreDriver[] = ['sqlite', 'etcd'];
+
+/**
+ * Runs the same tests against Capstan on every store driver. With CAPSTAN_E2E_KUBECONFIG they run against that server instead: what passes on a
+ * kube-apiserver must pass on ours. The target exists only while tests run, so the body is given a function.
+ */
+export async function describeServers<Name extends ToolName>(
+  title: string,
+  needs: readonly Name[],
+  body: (target: TargetGetter, paths: ToolPaths<Name>) => void,
+): Promise<void> {
+  for (const driver of given === undefined ? drivers : (['given'] as const)) {
+    const etcd: readonly ToolName[] = driver === 'etcd' ? ['etcd'] : [];
+    await describeWith<ToolName>([...needs, ...etcd], `${title} on ${driver}`, (paths) => {
+      let target: Target | undefined;
+      const stack = new AsyncDisposableStack();
+      beforeAll(async () => {
+        const home = stack.use(temporaryDirectory('home'));
+        const kubeconfig = driver === 'given' ? given! : stack.use(await startCapstan({ store: driver })).kubeconfig;
+        target = { kubeconfig, home, namespace: `e2e-${Date.now().toString(36)}-${process.pid}` };
+      });
+      afterAll(() => stack.disposeAsync());
+      body(
+        () => {
+          if (target === undefined) throw new Error('the server is asked for before it was started: use it inside a test or hook');
+          return target;
+        },
+        paths as ToolPaths<Name>,
+      );
+    });
+  }
+}
