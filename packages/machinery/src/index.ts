@@ -21,6 +21,10 @@ export {
   validateObjectMetaUpdate,
   validateStandardFinalizer,
 } from './meta/validate.ts';
+export { decodeMessage } from './proto/decode.ts';
+export { encodeMessage } from './proto/encode.ts';
+export { decodeProtobuf, type Envelope, encodeEnvelope } from './proto/envelope.ts';
+export { DecodeError } from './proto/error.ts';
 export * from './quantity/quantity.ts';
 export { builtinGroups, builtinResources, builtinTypes, type TypeTable } from './schema/table.ts';
 export type { GroupInfo, ResourceInfo, SubresourceInfo } from './schema/table-format.ts';
