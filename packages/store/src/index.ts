@@ -3,3 +3,4 @@ export { type EtcdStoreOptions, openEtcdStore } from './etcd/open.ts';
 export { compareKeys, prefixRange } from './keys.ts';
 export { exportStore, importStore } from './portable.ts';
 export { openSqliteStore, type SqliteStoreOptions } from './sqlite/open.ts';
+export { restoreSqliteSnapshot } from './sqlite/restore.ts';

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { createInterface } from 'node:readline';
 import { type Entry, type SnapshotInfo, type Store, StoreError } from './contract.ts';
 import { prefixRange } from './keys.ts';
 
@@ -91,7 +90,7 @@ async function* readEntries(file: string): AsyncGenerator<Entry> {
   const hash = createHash('sha256');
   let keys = -1;
   let trailer: Trailer | undefined;
-  for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
+  for await (const line of readLines(file)) {
     const value = parse(line, file);
     if (keys === -1) {
       checkHeader(value, file);
@@ -105,6 +104,17 @@ async function* readEntries(file: string): AsyncGenerator<Entry> {
   if (trailer === undefined) throw damaged(file, 'it has no last line, so it was cut off');
   if (trailer.keys !== keys) throw damaged(file, `it says that it holds ${trailer.keys} keys, and has ${keys}`);
   if (trailer.sha256 !== hash.digest('hex')) throw damaged(file, 'its checksum does not match');
+}
+
+/** Lines end at a line feed and nowhere else: readline would also end them at U+2028, which JSON text may hold. */
+async function* readLines(file: string): AsyncGenerator<string> {
+  let rest = '';
+  for await (const chunk of createReadStream(file, 'utf8')) {
+    const lines = (rest + String(chunk)).split('\n');
+    rest = lines.pop()!;
+    yield* lines;
+  }
+  if (rest !== '') yield rest;
 }
 
 function parse(line: string, file: string): object {

@@ -30,7 +30,7 @@ export async function connectToEtcd(options: EtcdStoreOptions): Promise<Store> {
       );
     }
   } catch (error) {
-    await connection.close();
+    connection.close();
     throw error;
   }
   const store = new EtcdStore(connection, prefix);

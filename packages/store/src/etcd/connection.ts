@@ -20,12 +20,15 @@ export interface Call<Response> {
 }
 
 const callTimeout = 10_000;
+/** A member that hangs must not use up the time in which another could answer. */
+const attemptTimeout = 3_000;
 const probeInterval = 500;
 const retryPause = 50;
 
 const channelOptions = {
-  'grpc.keepalive_time_ms': 10_000,
-  'grpc.keepalive_timeout_ms': 5_000,
+  // etcd refuses pings that are less than 5 s apart.
+  'grpc.keepalive_time_ms': 6_000,
+  'grpc.keepalive_timeout_ms': 3_000,
   'grpc.keepalive_permit_without_calls': 1,
   'grpc.max_receive_message_length': -1,
   'grpc.max_send_message_length': -1,
@@ -83,26 +86,30 @@ export class Connection {
     this.#active = (this.#active + 1) % this.#clients.length;
   }
 
-  /** Lets the calls that were made finish. */
-  async close(): Promise<void> {
+  /** Takes no more calls, and lets those that were made finish. */
+  async drain(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#probeTimer);
     if (this.#calls > 0) await new Promise<void>((resolve) => (this.#idle = resolve));
+  }
+
+  close(): void {
     for (const client of this.#clients) client.close();
   }
 
   async #callSomeMember<Response>(call: Call<Response>): Promise<Response> {
-    const deadline = Date.now() + callTimeout;
+    const end = Date.now() + callTimeout;
     const attempts = this.#clients.length * (call.repeatable ? 2 : 1);
     for (let attempt = 1; ; attempt++) {
       const member = this.#active;
       try {
-        return await this.#callOnce(member, call, deadline);
+        const mayMove = call.repeatable && this.#clients.length > 1 && attempt < attempts;
+        return await this.#callOnce(member, call, mayMove ? Math.min(end, Date.now() + attemptTimeout) : end);
       } catch (error) {
         if (!isServiceError(error) || !isTransient(error)) throw error;
         if (member === this.#active) this.rotate();
         const mayRepeat = call.repeatable || isUnsent(error);
-        if (!mayRepeat || attempt >= attempts || Date.now() + retryPause >= deadline) throw error;
+        if (!mayRepeat || attempt >= attempts || Date.now() + retryPause >= end) throw error;
         if (attempt >= this.#clients.length) await sleep(retryPause);
       }
     }

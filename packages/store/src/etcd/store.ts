@@ -76,6 +76,10 @@ export class EtcdStore implements Store {
   }
 
   watch(range: Range, after: number, handler: WatchHandler): Watch {
+    if (this.#closing !== undefined) {
+      queueMicrotask(() => handler.failed(new StoreError('closed', 'the store was closed')));
+      return { close() {}, requestProgress() {} };
+    }
     const watcher = new Watcher(range, after, {
       connection: this.#connection,
       prefix: this.#prefix,
@@ -126,8 +130,9 @@ export class EtcdStore implements Store {
   }
 
   async #close(): Promise<void> {
-    await this.#connection.close();
+    await this.#connection.drain();
     for (const watcher of this.#watchers) watcher.fail(new StoreError('closed', 'the store was closed'));
+    this.#connection.close();
   }
 
   async #swap(key: string, value: string | undefined, expected: number): Promise<number> {

@@ -25,6 +25,8 @@ export class Watcher implements Watch {
   #position: number;
   #stream: ClientDuplexStream<Buffer, Buffer> | undefined;
   #isCreated = false;
+  /** Asked for before the stream was there. */
+  #progressWanted = false;
   #fragments: StoreEvent[] = [];
   #pause = firstPause;
   #retry: NodeJS.Timeout | undefined;
@@ -58,6 +60,7 @@ export class Watcher implements Watch {
 
   requestProgress(): void {
     if (this.#isCreated) this.#stream?.write(encodeProgressRequest());
+    else this.#progressWanted = true;
   }
 
   #connect(): void {
@@ -109,6 +112,8 @@ export class Watcher implements Watch {
       this.#isCreated = true;
       this.#pause = firstPause;
       if (response.revision < this.#position) this.#checkFuture();
+      if (this.#progressWanted) this.requestProgress();
+      this.#progressWanted = false;
       return;
     }
     if (response.fragment || this.#fragments.length > 0) for (const event of response.events) this.#fragments.push(event);
@@ -123,6 +128,7 @@ export class Watcher implements Watch {
     const { handler } = this.#options;
     const last = events.at(-1);
     const through = last === undefined ? revision : last.revision;
+    // A member that lags behind may report progress that is long known.
     if (through < this.#position) return;
     this.#position = through;
     if (last !== undefined) handler.events(events);

@@ -7,3 +7,11 @@ import { crc32 } from 'node:zlib';
 export function checksum(revision: number, key: string, value: string): number {
   return crc32(value, crc32(key, revision % 0x100000000));
 }
+
+/** A row of the log is lost, or does not hold what was written to it. */
+export class DamagedRowError extends Error {
+  constructor(revision: number, key: string) {
+    super(`the value of ${key} at revision ${revision} is lost or does not match its checksum`);
+    this.name = 'DamagedRowError';
+  }
+}

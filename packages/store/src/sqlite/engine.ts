@@ -157,7 +157,7 @@ export class Engine {
     try {
       this.#database.exec('PRAGMA wal_checkpoint(PASSIVE)');
     } catch (error) {
-      this.#report(this.#note(error));
+      this.#note(error);
     }
   }
 
@@ -168,7 +168,7 @@ export class Engine {
       try {
         if (this.#compaction.step()) this.#scheduleSweep();
       } catch (error) {
-        this.#report(this.#note(error));
+        this.#note(error);
       }
     });
   }
@@ -177,7 +177,7 @@ export class Engine {
   #note(error: unknown): Failure {
     const failure = describeFailure(error, this.#file);
     if (failure.code !== 'readonly' && failure.code !== 'corrupt') return failure;
-    if (this.#failure?.code !== 'corrupt') this.#failure = failure;
+    if (this.#failure?.code !== 'corrupt') this.#changeFailure(failure);
     if (failure.code === 'readonly') this.#probe ??= setInterval(() => this.#tryToWrite(), probeInterval);
     return failure;
   }
@@ -198,12 +198,12 @@ export class Engine {
   #recovered(): void {
     clearInterval(this.#probe);
     this.#probe = undefined;
-    this.#failure = undefined;
-    this.#report(undefined);
+    this.#changeFailure(undefined);
     this.#scheduleSweep();
   }
 
-  #report(failure: Failure | undefined): void {
+  #changeFailure(failure: Failure | undefined): void {
+    this.#failure = failure;
     this.#send({ type: 'health', failure });
   }
 

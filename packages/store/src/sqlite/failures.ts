@@ -1,6 +1,6 @@
+import { DamagedRowError } from './checksum.ts';
 import { DamagedFileError } from './integrity.ts';
 import type { Failure } from './messages.ts';
-import { DamagedRowError } from './reader.ts';
 
 /** SQLite's primary result codes; extended codes carry them in their low byte. */
 const resultCode = { busy: 5, readonly: 8, ioError: 10, corrupt: 11, full: 13, cannotOpen: 14, notADatabase: 26 } as const;

@@ -67,7 +67,7 @@ export type Reply =
   | { readonly type: 'compacted'; readonly id: number; readonly revision: number }
   | { readonly type: 'snapshotted'; readonly id: number; readonly info: SnapshotInfo }
   | { readonly type: 'failed'; readonly id: number; readonly failure: Failure }
-  /** The state of the file changed outside of an answer: a probe succeeded, or a background task found damage. */
+  /** Sent when the state of the file changes, before the answer in which that was found. */
   | { readonly type: 'health'; readonly failure: Failure | undefined }
   | { readonly type: 'closed' };
 

@@ -11,7 +11,11 @@ const ownerFile = 'owner.json';
 
 export function recordOwner(directory: string, since: Date): void {
   const owner = { pid: process.pid, host: hostname(), since: since.toISOString() };
-  writeFileSync(path.join(directory, ownerFile), `${JSON.stringify(owner)}\n`);
+  try {
+    writeFileSync(path.join(directory, ownerFile), `${JSON.stringify(owner)}\n`);
+  } catch {
+    // On a full disk the store still opens for reading; the message is less precise then.
+  }
 }
 
 export function forgetOwner(directory: string): void {

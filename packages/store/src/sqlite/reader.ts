@@ -1,14 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { checksum } from './checksum.ts';
+import { checksum, DamagedRowError } from './checksum.ts';
 import type { HistoryRows, Rows } from './messages.ts';
-
-/** A row of the log does not hold what was written to it. */
-export class DamagedRowError extends Error {
-  constructor(revision: number, key: string) {
-    super(`the value of ${key} at revision ${revision} does not match its checksum`);
-    this.name = 'DamagedRowError';
-  }
-}
 
 export interface RangeAt {
   readonly start: string;
@@ -67,6 +59,19 @@ export class Reader {
     return count === limit ? this.#count(range) - count : 0;
   }
 
+  #previous(revision: number, key: string): Record<string, unknown> {
+    const row = this.#statements.at.get(revision);
+    if (row === undefined) throw new DamagedRowError(revision, key);
+    return row;
+  }
+
+  /** Reads every row of the log, and throws at the first that is damaged or that a current key points to in vain. */
+  verify(): void {
+    for (const row of this.#statements.all.iterate()) checkRow(row['revision'] as number, row['key'] as string, row);
+    const lost = this.#statements.lost.get();
+    if (lost !== undefined) throw new DamagedRowError(lost['revision'] as number, lost['key'] as string);
+  }
+
   #count(range: RangeAt): number {
     const row =
       range.revision === 0
@@ -86,7 +91,7 @@ export class Reader {
       characters += addRow(rows, row);
       rows.deleted.push(isDeletion ? 1 : 0);
       const previous = row['previous'] as number;
-      const old = range.previous && previous > 0 ? this.#statements.at.get(previous) : undefined;
+      const old = range.previous && previous > 0 ? this.#previous(previous, row['key'] as string) : undefined;
       rows.previousRevisions.push(previous);
       rows.previousValues.push(old === undefined ? '' : (old['value'] as string));
       rows.previousCreated.push(old === undefined ? 0 : (old['created'] as number));
@@ -106,7 +111,7 @@ function addRow(rows: Rows, row: Record<string, unknown>): number {
   const key = row['key'] as string;
   const value = row['value'] as string;
   const revision = row['revision'] as number;
-  if (checksum(revision, key, value) !== row['checksum']) throw new DamagedRowError(revision, key);
+  checkRow(revision, key, row);
   rows.keys.push(key);
   rows.values.push(value);
   rows.revisions.push(revision);
@@ -114,7 +119,13 @@ function addRow(rows: Rows, row: Record<string, unknown>): number {
   return value.length;
 }
 
+function checkRow(revision: number, key: string, row: Record<string, unknown>): void {
+  if (checksum(revision, key, (row['value'] as string | null) ?? '') !== row['checksum']) throw new DamagedRowError(revision, key);
+}
+
 interface Statements {
+  readonly all: StatementSync;
+  readonly lost: StatementSync;
   readonly get: StatementSync;
   readonly at: StatementSync;
   readonly list: StatementSync;
@@ -124,7 +135,8 @@ interface Statements {
   readonly history: StatementSync;
 }
 
-const entryColumns = 'c.key, l.revision, l.created, l.checksum, l.value';
+/* The outer join makes a row that is lost show as damaged, instead of not at all. */
+const entryColumns = 'c.key, c.revision, l.created, l.checksum, l.value';
 
 /*
  * The keys of a range at an old revision: those that nothing has touched since, and of the others what the first change since then replaced. Needs no
@@ -141,16 +153,19 @@ const keysAt = `
 
 function prepare(database: DatabaseSync): Statements {
   return {
-    get: database.prepare(`SELECT ${entryColumns} FROM current c JOIN log l ON l.revision = c.revision WHERE c.key = ?`),
+    all: database.prepare('SELECT revision, key, checksum, value FROM log'),
+    lost: database.prepare(
+      'SELECT c.revision, c.key FROM current c LEFT JOIN log l ON l.revision = c.revision WHERE l.key IS NOT c.key LIMIT 1',
+    ),
+    get: database.prepare(`SELECT ${entryColumns} FROM current c LEFT JOIN log l ON l.revision = c.revision WHERE c.key = ?`),
     at: database.prepare('SELECT created, value FROM log WHERE revision = ?'),
-    // CROSS JOIN fixes the order of the loops: along the keys, with one lookup in the log each.
     list: database.prepare(
-      `SELECT ${entryColumns} FROM current c CROSS JOIN log l ON l.revision = c.revision WHERE c.key >= ? AND c.key < ? ORDER BY c.key LIMIT ?`,
+      `SELECT ${entryColumns} FROM current c LEFT JOIN log l ON l.revision = c.revision WHERE c.key >= ? AND c.key < ? ORDER BY c.key LIMIT ?`,
     ),
     count: database.prepare('SELECT count(*) AS count FROM current WHERE key >= ? AND key < ?'),
     listAt: database.prepare(
       `${keysAt} SELECT ${entryColumns} FROM (SELECT key, revision FROM past ORDER BY key LIMIT :limit) c
-       CROSS JOIN log l ON l.revision = c.revision ORDER BY c.key`,
+       LEFT JOIN log l ON l.revision = c.revision ORDER BY c.key`,
     ),
     countAt: database.prepare(`${keysAt} SELECT count(*) AS count FROM past`),
     history: database.prepare(

@@ -172,8 +172,8 @@ export class SqliteStore implements Store {
       case 'unwritten': {
         const batch = this.#inFlight!;
         this.#inFlight = undefined;
-        this.failure = toStoreError(reply.failure);
-        for (const waiting of batch.waiting) waiting.reject(this.failure);
+        const error = toStoreError(reply.failure);
+        for (const waiting of batch.waiting) waiting.reject(error);
         this.#postBatch();
         return;
       }
@@ -191,7 +191,8 @@ export class SqliteStore implements Store {
     if (through > this.#revision) {
       this.#revision = through;
       const events = this.#watchers.size > 0 ? eventsOfBatch(batch, written) : [];
-      for (const watcher of this.#watchers) if (watcher.state === 'live') watcher.deliver(events, through);
+      // A handler may start a watch that is already beyond this batch.
+      for (const watcher of this.#watchers) if (watcher.state === 'live' && watcher.position < through) watcher.deliver(events, through);
     }
     let revision = written.first;
     let refused = 0;
@@ -220,9 +221,8 @@ export class SqliteStore implements Store {
   #request(body: Body<Numbered>): Promise<{ entries: Entry[]; reply: Reply }> {
     return new Promise((resolve, reject) => {
       this.#ask(body, (answer) => {
-        if ('reply' in answer) return resolve(answer);
-        if (answer.error.code === 'corrupt') this.failure = answer.error;
-        reject(answer.error);
+        if ('reply' in answer) resolve(answer);
+        else reject(answer.error);
       });
     });
   }

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { checksum } from './checksum.ts';
+import { checksum, DamagedRowError } from './checksum.ts';
 import { operation, type Refusal, type WriteRequest, type WrittenReply } from './messages.ts';
 
 /** Applies batches of writes, each in one transaction. Holds the revision counter: nothing else in the process gives out revisions. */
@@ -31,7 +31,7 @@ export class Writer {
         }
         created[index] = result;
         if (previous !== undefined && request.operations[index] !== operation.create) {
-          previous[index] = this.#valueAt(request.revisions[index]!);
+          previous[index] = this.#valueAt(request.revisions[index]!, request.keys[index]!);
         }
       }
       this.#statements.commit.run();
@@ -81,17 +81,20 @@ export class Writer {
   #refusal(request: WriteRequest, index: number): Refusal {
     const row = this.#statements.currentEntry.get(request.keys[index]!);
     if (row === undefined) return { index, code: 'missing', revision: 0, createRevision: 0, value: '' };
+    const revision = row['revision'] as number;
     return {
       index,
       code: request.operations[index] === operation.create ? 'exists' : 'conflict',
-      revision: row['revision'] as number,
+      revision,
       createRevision: row['created'] as number,
-      value: row['value'] as string,
+      value: this.#valueAt(revision, request.keys[index]!),
     };
   }
 
-  #valueAt(revision: number): string {
-    return this.#statements.valueAt.get(revision)!['value'] as string;
+  #valueAt(revision: number, key: string): string {
+    const value = this.#statements.valueAt.get(revision)?.['value'];
+    if (typeof value !== 'string') throw new DamagedRowError(revision, key);
+    return value;
   }
 }
 
@@ -116,9 +119,7 @@ function prepare(database: DatabaseSync): Statements {
     updateCurrent: database.prepare('UPDATE current SET revision = ? WHERE key = ? AND revision = ? RETURNING created'),
     deleteCurrent: database.prepare('DELETE FROM current WHERE key = ? AND revision = ? RETURNING created'),
     append: database.prepare('INSERT INTO log (revision, key, created, previous, checksum, value) VALUES (?, ?, ?, ?, ?, ?)'),
-    currentEntry: database.prepare(
-      'SELECT l.revision, l.created, l.value FROM current c JOIN log l ON l.revision = c.revision WHERE c.key = ?',
-    ),
+    currentEntry: database.prepare('SELECT revision, created FROM current WHERE key = ?'),
     valueAt: database.prepare('SELECT value FROM log WHERE revision = ?'),
   };
 }

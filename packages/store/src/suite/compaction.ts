@@ -40,7 +40,11 @@ export function compactionCases(bench: Bench): void {
       expect(recorder.received).toEqual([
         { type: 'delete', revision: deleted, key: '/b', previous: { key: '/b', value: '1', revision: b, createRevision: b } },
         {
-          ...{ type: 'put', revision: last, key: '/a', value: '3', createRevision: a },
+          type: 'put',
+          revision: last,
+          key: '/a',
+          value: '3',
+          createRevision: a,
           previous: { key: '/a', value: '2', revision: middle, createRevision: a },
         },
       ]);

@@ -17,7 +17,11 @@ export function watchCases(bench: Bench): void {
       expect(recorder.received).toEqual([
         { type: 'put', revision: created, key: '/a', value: '1', createRevision: created, previous: undefined },
         {
-          ...{ type: 'put', revision: updated, key: '/a', value: '2', createRevision: created },
+          type: 'put',
+          revision: updated,
+          key: '/a',
+          value: '2',
+          createRevision: created,
           previous: { key: '/a', value: '1', revision: created, createRevision: created },
         },
         { type: 'delete', revision: deleted, key: '/a', previous: { key: '/a', value: '2', revision: updated, createRevision: created } },
@@ -140,6 +144,30 @@ export function watchCases(bench: Bench): void {
       const recorder = new Recorder();
       recorder.start(store, (await store.currentRevision()) + 100);
       expect((await recorder.fails()).code).toBe('future');
+    });
+
+    it('lets a handler start another watch and write, without repeating the batch to either', async () => {
+      const { store } = bench;
+      const after = await store.currentRevision();
+      const second = new Recorder();
+      const first = new Recorder();
+      let written: Promise<number> | undefined;
+      const record = first.events.bind(first);
+      first.events = (batch) => {
+        if (written === undefined) {
+          second.start(store, batch.at(-1)!.revision);
+          written = store.create('/from-handler', 'x');
+        }
+        record(batch);
+      };
+      first.start(store, after);
+      const revision = await store.create('/a', '1');
+      await first.reaches(revision);
+      const last = await written!;
+      await first.reaches(last);
+      await second.reaches(last);
+      expect(first.revisions).toEqual([revision, last]);
+      expect(second.revisions).toEqual([last]);
     });
 
     it('ends with the store', async () => {

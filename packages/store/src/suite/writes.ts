@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { StoreError } from '../contract.ts';
 import type { Bench } from '../suite.ts';
-import { everything } from './recorder.ts';
+import { everything, Recorder } from './recorder.ts';
 
 export function writeCases(bench: Bench): void {
   describe('compare-and-swap', () => {
@@ -161,5 +161,8 @@ export function writeCases(bench: Bench): void {
     await expect(store.get('/a')).rejects.toMatchObject({ code: 'closed' });
     await expect(store.list(everything)).rejects.toMatchObject({ code: 'closed' });
     await expect(store.currentRevision()).rejects.toMatchObject({ code: 'closed' });
+    const recorder = new Recorder();
+    recorder.start(store, 1);
+    expect((await recorder.fails()).code).toBe('closed');
   });
 }
