@@ -1,22 +1,18 @@
-import type { KubeObject } from '@capstan/machinery';
+import { type KubeObject, type LabelSelectorObject, selectorOfObject } from '@capstan/machinery';
 import { rulesOf } from './resolver.ts';
 import type { PolicyRule } from './rule.ts';
 
-interface LabelSelector {
-  readonly matchLabels?: Readonly<Record<string, string>>;
-  readonly matchExpressions?: readonly { readonly key: string; readonly operator: string; readonly values?: readonly string[] }[];
-}
-
 /** The rules that an aggregated ClusterRole must have: those of the roles its selectors choose, in order of name; undefined when it does not aggregate. */
 export function aggregateRules(clusterRole: KubeObject, all: readonly KubeObject[]): PolicyRule[] | undefined {
-  const aggregation = clusterRole['aggregationRule'] as { clusterRoleSelectors?: LabelSelector[] | null } | null | undefined;
+  const aggregation = clusterRole['aggregationRule'] as { clusterRoleSelectors?: LabelSelectorObject[] | null } | null | undefined;
   if (aggregation === undefined || aggregation === null) return undefined;
   const ordered = all.filter((role) => role.metadata.name !== clusterRole.metadata.name).sort(byName);
   const rules: PolicyRule[] = [];
   const seen = new Set<string>();
-  for (const selector of aggregation.clusterRoleSelectors ?? []) {
+  for (const object of aggregation.clusterRoleSelectors ?? []) {
+    const selector = selectorOfObject(object);
     for (const role of ordered) {
-      if (!matches(selector, role.metadata.labels ?? {})) continue;
+      if (!selector.matches(role.metadata.labels)) continue;
       for (const rule of rulesOf(role)) {
         const text = canonical(rule);
         if (seen.has(text)) continue;
@@ -54,26 +50,4 @@ function byName(left: KubeObject, right: KubeObject): number {
   const a = left.metadata.name ?? '';
   const b = right.metadata.name ?? '';
   return a < b ? -1 : a > b ? 1 : 0;
-}
-
-function matches({ matchLabels = {}, matchExpressions = [] }: LabelSelector, labels: Readonly<Record<string, string>>): boolean {
-  const value = (key: string): string | undefined => (Object.hasOwn(labels, key) ? labels[key] : undefined);
-  return (
-    Object.entries(matchLabels).every(([key, wanted]) => value(key) === wanted) &&
-    matchExpressions.every(({ key, operator, values = [] }) => {
-      const found = value(key);
-      switch (operator) {
-        case 'In':
-          return found !== undefined && values.includes(found);
-        case 'NotIn':
-          return found === undefined || !values.includes(found);
-        case 'Exists':
-          return found !== undefined;
-        case 'DoesNotExist':
-          return found === undefined;
-        default:
-          return false;
-      }
-    })
-  );
 }

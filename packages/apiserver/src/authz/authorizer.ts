@@ -1,3 +1,4 @@
+import { abroad, homeOf } from '../authn/service-account.ts';
 import type { User } from '../authn/user.ts';
 import type { ObjectReader } from '../cache/reader.ts';
 import type { Attributes, Authorizer, Decision } from './attributes.ts';
@@ -79,7 +80,8 @@ export function rbacAuthorizer(objects: ObjectReader, capacity = defaultCapacity
     return known;
   }
 
-  function compiledFor(user: User, cluster: string, namespace: string): Compiled {
+  function compiledFor(asker: User, cluster: string, namespace: string): Compiled {
+    const user = asSeenFrom(cluster, asker);
     const known = knownOf(user);
     let places = known.get(cluster);
     if (places === undefined) known.set(cluster, (places = new Map()));
@@ -115,6 +117,16 @@ export function rbacAuthorizer(objects: ObjectReader, capacity = defaultCapacity
       };
     },
   };
+}
+
+const travellers = new WeakMap<User, User>();
+
+function asSeenFrom(cluster: string, user: User): User {
+  const home = homeOf(user);
+  if (home === undefined || home === cluster) return user;
+  let traveller = travellers.get(user);
+  if (traveller === undefined) travellers.set(user, (traveller = abroad(user, home)));
+  return traveller;
 }
 
 function compile({ grants, errors }: Grants): Compiled {

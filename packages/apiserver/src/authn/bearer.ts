@@ -1,0 +1,75 @@
+import { type Authenticator, Unauthenticated, type User } from './user.ts';
+
+/** A user that a token proves, and for which audiences. */
+export interface TokenUser {
+  readonly user: User;
+  readonly audiences: readonly string[];
+}
+
+export interface TokenAuthenticator {
+  /** As `Authenticator.authenticate`, for a token that must be meant for one of the audiences. */
+  authenticateToken(token: string, audiences: readonly string[]): TokenUser | undefined | Promise<TokenUser | undefined>;
+}
+
+export interface BearerTokens extends Authenticator, TokenAuthenticator {
+  readonly audiences: readonly string[];
+}
+
+/**
+ * Reads the token of `Authorization: Bearer`, and asks the token authenticators in order. A token that none of them knows is refused. `audiences` are those
+ * of this server.
+ */
+export function bearerTokens(authenticators: readonly TokenAuthenticator[], audiences: readonly string[]): BearerTokens {
+  function authenticateToken(token: string, wanted: readonly string[]): TokenUser | Promise<TokenUser> {
+    for (let index = 0; index < authenticators.length; index++) {
+      const answer = authenticators[index]!.authenticateToken(token, wanted);
+      if (answer instanceof Promise) return continueAfter(answer, index + 1, { token, wanted });
+      if (answer !== undefined) return answer;
+    }
+    throw new Unauthenticated('invalid bearer token');
+  }
+
+  async function continueAfter(
+    first: Promise<TokenUser | undefined>,
+    next: number,
+    { token, wanted }: { token: string; wanted: readonly string[] },
+  ): Promise<TokenUser> {
+    let answer = await first;
+    for (let index = next; answer === undefined && index < authenticators.length; index++) {
+      answer = await authenticators[index]!.authenticateToken(token, wanted);
+    }
+    if (answer === undefined) throw new Unauthenticated('invalid bearer token');
+    return answer;
+  }
+
+  return {
+    audiences,
+    authenticateToken,
+    authenticate({ authorization }) {
+      if (authorization === undefined) return undefined;
+      const token = bearerToken(authorization);
+      if (token === undefined) return undefined;
+      const answer = authenticateToken(token, audiences);
+      return answer instanceof Promise ? answer.then(({ user }) => user) : answer.user;
+    },
+  };
+}
+
+function bearerToken(header: string): string | undefined {
+  const text = header.trim();
+  if (text.slice(0, 7).toLowerCase() !== 'bearer ') return undefined;
+  const end = text.indexOf(' ', 7);
+  const token = end === -1 ? text.slice(7) : text.slice(7, end);
+  return token === '' ? undefined : token;
+}
+
+/** For authenticators whose tokens carry no audience: they are meant for this server, and so for whom asks for one of its audiences. */
+export function sharedAudiences(own: readonly string[], wanted: readonly string[]): readonly string[] {
+  return own === wanted ? own : wanted.filter((audience) => own.includes(audience));
+}
+
+export function withAuthenticatedGroup(groups: readonly string[]): readonly string[] {
+  return groups.includes('system:authenticated') || groups.includes('system:unauthenticated')
+    ? groups
+    : [...groups, 'system:authenticated'];
+}

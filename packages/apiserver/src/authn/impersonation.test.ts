@@ -1,0 +1,121 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import type { Attributes } from '../authz/attributes.ts';
+import { impersonate } from './impersonation.ts';
+import type { User } from './user.ts';
+
+const admin: User = { name: 'admin', groups: ['system:masters'] };
+const asked: string[] = [];
+
+function attempt(rawHeaders: string[], may: (attributes: Attributes) => boolean = () => true, cluster = 'root'): User {
+  asked.length = 0;
+  const headers: IncomingHttpHeaders = {};
+  for (let index = 0; index < rawHeaders.length; index += 2) headers[rawHeaders[index]!.toLowerCase()] = rawHeaders[index + 1];
+  const authorizer = {
+    authorize(attributes: Attributes) {
+      const { verb, group, resource, subresource, namespace, name } = attributes;
+      asked.push([verb, group, resource, subresource, namespace, name].join(' '));
+      return { allowed: may(attributes), reason: '' };
+    },
+  };
+  return impersonate({ cluster, user: admin, headers, rawHeaders, authorizer });
+}
+
+describe('impersonation', () => {
+  it('leaves requests alone that do not ask for it, whatever else they claim', () => {
+    const spoofed = ['X-Remote-User', 'root', 'X-Remote-Group', 'system:masters', 'X-Remote-Extra-A', 'b', 'Accept', '*/*'];
+    expect(attempt(spoofed)).toBe(admin);
+    expect(asked).toEqual([]);
+  });
+
+  it('makes the asker somebody else', () => {
+    expect(attempt(['Impersonate-User', 'jane'])).toEqual({ name: 'jane', groups: ['system:authenticated'] });
+    expect(asked).toEqual(['impersonate  users   jane']);
+  });
+
+  it('takes every group, and a comma in one as it is', () => {
+    expect(attempt(['Impersonate-User', 'jane', 'Impersonate-Group', 'devs', 'impersonate-group', 'a, b']).groups).toEqual([
+      'devs',
+      'a, b',
+      'system:authenticated',
+    ]);
+    expect(asked).toEqual(['impersonate  users   jane', 'impersonate  groups   devs', 'impersonate  groups   a, b']);
+  });
+
+  it.each([
+    [['system:authenticated'], ['system:authenticated']],
+    [['system:unauthenticated'], ['system:unauthenticated']],
+  ])('adds nothing to the groups %j', (groups, expected) => {
+    expect(attempt(['Impersonate-User', 'jane', ...groups.flatMap((group) => ['Impersonate-Group', group])]).groups).toEqual(expected);
+  });
+
+  it('keeps anonymous anonymous', () => {
+    expect(attempt(['Impersonate-User', 'system:anonymous']).groups).toEqual(['system:unauthenticated']);
+  });
+
+  it('gives service accounts their groups, and asks for the account', () => {
+    expect(attempt(['Impersonate-User', 'system:serviceaccount:shop:bot'])).toEqual({
+      name: 'system:serviceaccount:shop:bot',
+      groups: ['system:serviceaccounts', 'system:serviceaccounts:shop', 'system:authenticated'],
+    });
+    expect(asked).toEqual(['impersonate  serviceaccounts  shop bot']);
+    expect(attempt(['Impersonate-User', 'system:serviceaccount:shop:bot', 'Impersonate-Group', 'devs']).groups).toEqual([
+      'devs',
+      'system:authenticated',
+    ]);
+    attempt(['Impersonate-User', 'system:serviceaccount:Not:valid']);
+    expect(asked).toEqual(['impersonate  users   system:serviceaccount:Not:valid']);
+  });
+
+  it('keeps service accounts in the workspace of the request', () => {
+    expect(attempt(['Impersonate-User', 'system:serviceaccount:shop:bot'], undefined, 'tenant').extra).toEqual({
+      'authentication.kcp.io/cluster-name': ['tenant'],
+    });
+  });
+
+  it('takes extras and the uid', () => {
+    const raw = [
+      'Impersonate-User',
+      'jane',
+      'Impersonate-Extra-Foo%2fBar',
+      'x',
+      'Impersonate-Extra-Foo%2FBar',
+      'y',
+      'Impersonate-Extra-__proto__',
+      'z',
+      'Impersonate-Uid',
+      'u1',
+    ];
+    const user = attempt(raw);
+    expect(user.uid).toBe('u1');
+    expect(Object.entries(user.extra!)).toEqual([
+      ['foo/bar', ['x', 'y']],
+      ['__proto__', ['z']],
+    ]);
+    expect(asked).toEqual([
+      'impersonate  users   jane',
+      'impersonate authentication.k8s.io userextras foo/bar  x',
+      'impersonate authentication.k8s.io userextras foo/bar  y',
+      'impersonate authentication.k8s.io userextras __proto__  z',
+      'impersonate authentication.k8s.io uids   u1',
+    ]);
+  });
+
+  it('is refused as a whole when one part is', () => {
+    const noMasters = ({ name }: Attributes): boolean => name !== 'system:masters';
+    expect(() => attempt(['Impersonate-User', 'jane', 'Impersonate-Group', 'system:masters'], noMasters)).toThrow(
+      'groups "system:masters" is forbidden: User "admin" cannot impersonate resource "groups" in API group "" at the cluster scope',
+    );
+    const noExtras = ({ resource }: Attributes): boolean => resource !== 'userextras';
+    expect(() => attempt(['Impersonate-User', 'jane', 'Impersonate-Extra-a', 'b'], noExtras)).toThrow(
+      'userextras.authentication.k8s.io "b" is forbidden: User "admin" cannot impersonate resource "userextras/a" in API group "authentication.k8s.io" at the cluster scope',
+    );
+  });
+
+  it('of nobody is an error', () => {
+    expect(() => attempt(['Impersonate-Group', 'devs', 'Impersonate-Extra-Foo', 'x', 'Impersonate-Uid', 'u'])).toThrow(
+      'requested [{Group  devs    } {UserExtra  x  authentication.k8s.io/v1  foo} {UID  u  authentication.k8s.io/v1  }] without impersonating a user',
+    );
+    expect(attempt(['Impersonate-User', ''])).toBe(admin);
+  });
+});

@@ -1,0 +1,130 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Attributes, Authorizer } from '../authz/attributes.ts';
+import { forbidden } from '../authz/wording.ts';
+import { atHomeIn, parseServiceAccountName, serviceAccountGroups } from './service-account.ts';
+import type { User } from './user.ts';
+
+const extraPrefix = 'impersonate-extra-';
+
+/** The headers ask for what cannot be: groups, extras or a uid of nobody. Answered as plain text with status 500, as Kubernetes does. */
+export class BadImpersonation extends Error {
+  override readonly name = 'BadImpersonation';
+}
+
+export interface ImpersonationRequest {
+  readonly cluster: string;
+  /** Who asks. */
+  readonly user: User;
+  /** As node gives them: names in lower case. */
+  readonly headers: IncomingHttpHeaders;
+  /** `name, value, name, value…` as they came: repeated Impersonate-Group headers must not be joined by commas. */
+  readonly rawHeaders: readonly string[];
+  readonly authorizer: Authorizer;
+}
+
+/**
+ * The user that the Impersonate-* headers ask for, if the asker may be them; the asker when there are none. Throws Forbidden for the first part that is
+ * not permitted.
+ */
+export function impersonate(request: ImpersonationRequest): User {
+  const { headers } = request;
+  // Hardly any request impersonates: look before taking the headers apart.
+  if (headers['impersonate-user'] === undefined && !hasAnyPart(headers)) return request.user;
+  const wanted = parse(request.rawHeaders);
+  if (wanted.name === '') {
+    if (wanted.groups.length === 0 && wanted.extra.size === 0 && wanted.uid === '') return request.user;
+    throw new BadImpersonation(`requested ${describe(wanted)} without impersonating a user`);
+  }
+
+  const account = parseServiceAccountName(wanted.name);
+  if (account === undefined) check(request, { resource: 'users', name: wanted.name });
+  else check(request, { resource: 'serviceaccounts', namespace: account.namespace, name: account.name });
+  for (const name of wanted.groups) check(request, { resource: 'groups', name });
+  for (const [key, values] of wanted.extra) {
+    for (const name of values)
+      check(request, { group: 'authentication.k8s.io', version: 'v1', resource: 'userextras', subresource: key, name });
+  }
+  if (wanted.uid !== '') check(request, { group: 'authentication.k8s.io', version: 'v1', resource: 'uids', name: wanted.uid });
+
+  const groups = account !== undefined && wanted.groups.length === 0 ? serviceAccountGroups(account.namespace) : wanted.groups;
+  const user: User = {
+    name: wanted.name,
+    ...(wanted.uid && { uid: wanted.uid }),
+    groups: withEverybodysGroup(wanted.name, groups),
+    ...(wanted.extra.size > 0 && { extra: Object.fromEntries(wanted.extra) }),
+  };
+  return atHomeIn(user, request.cluster);
+}
+
+function hasAnyPart(headers: IncomingHttpHeaders): boolean {
+  for (const name in headers) if (name.startsWith('impersonate-')) return true;
+  return false;
+}
+
+interface Wanted {
+  name: string;
+  uid: string;
+  readonly groups: string[];
+  readonly extra: Map<string, string[]>;
+}
+
+function parse(rawHeaders: readonly string[]): Wanted {
+  const wanted: Wanted = { name: '', uid: '', groups: [], extra: new Map() };
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    const header = rawHeaders[index]!.toLowerCase();
+    if (!header.startsWith('impersonate-')) continue;
+    const value = rawHeaders[index + 1]!;
+    // Of several users or uids the first one counts.
+    if (header === 'impersonate-user') wanted.name ||= value;
+    else if (header === 'impersonate-uid') wanted.uid ||= value;
+    else if (header === 'impersonate-group') wanted.groups.push(value);
+    else if (header.startsWith(extraPrefix)) {
+      const key = unescaped(header.slice(extraPrefix.length));
+      const values = wanted.extra.get(key);
+      if (values === undefined) wanted.extra.set(key, [value]);
+      else values.push(value);
+    }
+  }
+  return wanted;
+}
+
+function unescaped(key: string): string {
+  try {
+    return decodeURIComponent(key);
+  } catch {
+    return key;
+  }
+}
+
+/** The parts as Go prints a list of object references: clients see this text. */
+function describe({ groups, extra, uid }: Wanted): string {
+  const parts = groups.map((group) => `{Group  ${group}    }`);
+  for (const [key, values] of extra) for (const value of values) parts.push(`{UserExtra  ${value}  authentication.k8s.io/v1  ${key}}`);
+  if (uid !== '') parts.push(`{UID  ${uid}  authentication.k8s.io/v1  }`);
+  return `[${parts.join(' ')}]`;
+}
+
+function check({ cluster, user, authorizer }: ImpersonationRequest, what: Partial<Attributes>): void {
+  const attributes: Attributes = {
+    cluster,
+    user,
+    verb: 'impersonate',
+    isResource: true,
+    group: '',
+    version: '',
+    resource: '',
+    subresource: '',
+    namespace: '',
+    name: '',
+    path: '',
+    ...what,
+  };
+  const decision = authorizer.authorize(attributes);
+  if (!decision.allowed) throw forbidden(attributes, decision.reason);
+}
+
+function withEverybodysGroup(name: string, groups: readonly string[]): readonly string[] {
+  if (name === 'system:anonymous') return groups.includes('system:unauthenticated') ? groups : [...groups, 'system:unauthenticated'];
+  const decided = groups.includes('system:authenticated') || groups.includes('system:unauthenticated');
+  return decided ? groups : [...groups, 'system:authenticated'];
+}

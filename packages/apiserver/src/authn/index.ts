@@ -1,0 +1,12 @@
+export { parseAuthenticationConfiguration } from './authentication-configuration.ts';
+export { type BearerTokens, bearerTokens, type TokenAuthenticator, type TokenUser } from './bearer.ts';
+export { clientCertificates } from './client-certificates.ts';
+export { BadImpersonation, type ImpersonationRequest, impersonate } from './impersonation.ts';
+export { type OidcOptions, oidc } from './oidc.ts';
+export { type OpenIdDocuments, openIdDocuments } from './openid.ts';
+export { atHomeIn, rootCluster, serviceAccountGroups, serviceAccountName } from './service-account.ts';
+export { type ServiceAccountTokenOptions, serviceAccountTokens } from './service-account-tokens.ts';
+export { staticTokens } from './static-tokens.ts';
+export { createServiceAccountToken, type TokenIssuer, type TokenRequestCall } from './token-request.ts';
+export { union } from './union.ts';
+export { type Authenticator, anonymous, type Credentials, Unauthenticated, type User } from './user.ts';

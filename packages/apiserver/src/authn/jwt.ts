@@ -1,0 +1,48 @@
+import { sign, verify } from 'node:crypto';
+import type { SigningKey, VerificationKey } from '../pki/signing-key.ts';
+
+export type Claims = Readonly<Record<string, unknown>>;
+
+/** A token taken apart, not yet believed. */
+export interface Unverified {
+  readonly header: Claims;
+  readonly claims: Claims;
+  readonly signed: string;
+  readonly signature: Buffer;
+}
+
+const shape = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
+
+/** Takes a token apart; undefined when it is no signed JWT. */
+export function decode(token: string): Unverified | undefined {
+  if (!shape.test(token)) return undefined;
+  const [header = '', claims = '', signature = ''] = token.split('.');
+  const parsedHeader = parsePart(header);
+  const parsedClaims = parsePart(claims);
+  if (parsedHeader === undefined || parsedClaims === undefined) return undefined;
+  const bytes = Buffer.from(signature, 'base64url');
+  // Only one spelling of the signature counts: the last character may carry bits that decoding drops.
+  if (bytes.toString('base64url') !== signature) return undefined;
+  return { header: parsedHeader, claims: parsedClaims, signed: token.slice(0, header.length + 1 + claims.length), signature: bytes };
+}
+
+function parsePart(part: string): Claims | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString());
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Claims) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether the key made the signature. The key says with which algorithm, never the token alone. */
+export function isSignedBy(token: Unverified, { algorithm, publicKey }: VerificationKey): boolean {
+  if (token.header['alg'] !== algorithm || token.header['crit'] !== undefined) return false;
+  return verify('sha256', Buffer.from(token.signed), { key: publicKey, dsaEncoding: 'ieee-p1363' }, token.signature);
+}
+
+export function encode(claims: Claims, { kid, algorithm, privateKey }: SigningKey): string {
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const signed = `${part({ alg: algorithm, kid })}.${part(claims)}`;
+  return `${signed}.${sign('sha256', Buffer.from(signed), { key: privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`;
+}

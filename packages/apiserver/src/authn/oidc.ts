@@ -1,0 +1,134 @@
+import { hash } from 'node:crypto';
+import type { JWTPayload, JWTVerifyGetKey } from 'jose';
+import { sharedAudiences, type TokenAuthenticator, type TokenUser, withAuthenticatedGroup } from './bearer.ts';
+import { fetchJson, httpsFetch } from './https-fetch.ts';
+import { type Claims, decode } from './jwt.ts';
+import { RecentlyUsed } from './recently-used.ts';
+import { Unauthenticated, type User } from './user.ts';
+
+export interface OidcOptions {
+  readonly issuerUrl: string;
+  /** Tokens must be meant for one of these clients. */
+  readonly clientIds: readonly string[];
+  /** Where the issuer's discovery document is, when not below its URL. */
+  readonly discoveryUrl?: string;
+  /** `sub` when absent. */
+  readonly usernameClaim?: string;
+  /** `-` for none; the issuer and `#` when absent, unless the claim is `email`. */
+  readonly usernamePrefix?: string;
+  readonly groupsClaim?: string;
+  readonly groupsPrefix?: string;
+  readonly uidClaim?: string;
+  readonly requiredClaims?: Readonly<Record<string, string>>;
+  /** PEM of the authorities that sign the issuer's TLS certificate; those that the system trusts when absent. */
+  readonly authorities?: string;
+  /** RS256 when absent. */
+  readonly signingAlgorithms?: readonly string[];
+  /** The audiences of this server. */
+  readonly audiences: readonly string[];
+  readonly now?: () => number;
+}
+
+const capacity = 10_000;
+/** A token is verified again after this time, so that a key which the issuer withdrew stops to count. */
+const trustedFor = 5 * 60_000;
+/** After the issuer could not be reached, requests wait this long before it is asked again. */
+const retryAfter = 10_000;
+
+interface Verifier {
+  readonly verify: (token: string) => Promise<JWTPayload>;
+}
+
+/** Believes the ID tokens of an OpenID Connect provider. Its keys are fetched when the first token comes, and again when one is signed with a new key. */
+export function oidc(options: OidcOptions): TokenAuthenticator {
+  const { issuerUrl, audiences, now = Date.now } = options;
+  if (!issuerUrl.startsWith('https://')) throw new TypeError(`the URL of the OIDC issuer must begin with https://, not ${issuerUrl}`);
+  if (options.clientIds.length === 0) throw new TypeError('an OIDC issuer needs at least one client id that its tokens are meant for');
+  const known = new RecentlyUsed<string, { user: User; until: number }>(capacity);
+  let verifier: Promise<Verifier> | undefined;
+  let failedAt = Number.NEGATIVE_INFINITY;
+  let failure = '';
+
+  function reach(): Promise<Verifier> {
+    if (verifier === undefined && now() - failedAt < retryAfter) return Promise.reject(new Unauthenticated(failure));
+    verifier ??= connect(options).catch((error: Error) => {
+      verifier = undefined;
+      failedAt = now();
+      failure = `oidc: the issuer ${issuerUrl} cannot be asked for its keys: ${error.message}`;
+      throw new Unauthenticated(failure, { cause: error });
+    });
+    return verifier;
+  }
+
+  async function verifyNew(token: string, key: string): Promise<User> {
+    const { verify } = await reach();
+    const claims = await verify(token).catch((error: Error) => {
+      throw new Unauthenticated(`oidc: verify token: ${error.message}`, { cause: error });
+    });
+    const user = userOf(claims, options);
+    known.set(key, { user, until: Math.min(now() + trustedFor, (claims.exp ?? 0) * 1000) });
+    return user;
+  }
+
+  return {
+    authenticateToken(token, wanted) {
+      const shared = sharedAudiences(audiences, wanted);
+      if (shared.length === 0) return undefined;
+      const key = hash('sha256', token, 'base64');
+      const entry = known.get(key);
+      if (entry !== undefined && now() < entry.until) return { user: entry.user, audiences: shared };
+      if (decode(token)?.claims['iss'] !== issuerUrl) return undefined;
+      return verifyNew(token, key).then((user): TokenUser => ({ user, audiences: shared }));
+    },
+  };
+}
+
+async function connect(options: OidcOptions): Promise<Verifier> {
+  const { issuerUrl, clientIds, signingAlgorithms = ['RS256'], now = Date.now } = options;
+  // Only servers with an issuer pay for loading it.
+  const { createRemoteJWKSet, customFetch, jwtVerify } = await import('jose');
+  const discoveryUrl = options.discoveryUrl ?? `${issuerUrl.replace(/\/$/, '')}/.well-known/openid-configuration`;
+  const document = await fetchJson(discoveryUrl, options.authorities);
+  if (document['issuer'] !== issuerUrl) {
+    throw new TypeError(
+      `its discovery document names the issuer ${JSON.stringify(document['issuer'])}, expected ${JSON.stringify(issuerUrl)}`,
+    );
+  }
+  if (typeof document['jwks_uri'] !== 'string') throw new TypeError('its discovery document has no jwks_uri');
+  const keys: JWTVerifyGetKey = createRemoteJWKSet(new URL(document['jwks_uri']), { [customFetch]: httpsFetch(options.authorities) });
+  const checks = { issuer: issuerUrl, audience: [...clientIds], algorithms: [...signingAlgorithms], requiredClaims: ['exp'] };
+  return {
+    verify: async (token) => (await jwtVerify(token, keys, { ...checks, currentDate: new Date(now()) })).payload,
+  };
+}
+
+function userOf(claims: Claims, options: OidcOptions): User {
+  const { issuerUrl, usernameClaim = 'sub', groupsClaim, groupsPrefix = '', uidClaim, requiredClaims = {} } = options;
+  for (const [claim, value] of Object.entries(requiredClaims)) {
+    if (claims[claim] !== value)
+      throw new Unauthenticated(`oidc: required claim ${claim} value does not match; expected ${JSON.stringify(value)}`);
+  }
+  const name = claims[usernameClaim];
+  if (typeof name !== 'string' || name === '')
+    throw new Unauthenticated(`oidc: parse username claims "${usernameClaim}": claim not present`);
+  if (usernameClaim === 'email' && claims['email_verified'] !== undefined && claims['email_verified'] !== true) {
+    throw new Unauthenticated('oidc: email not verified');
+  }
+  const uid = uidClaim === undefined ? undefined : claims[uidClaim];
+  const groups = groupsClaim === undefined ? [] : groupsOf(claims[groupsClaim], groupsClaim).map((group) => `${groupsPrefix}${group}`);
+  const prefix = options.usernamePrefix ?? (usernameClaim === 'email' ? '' : `${issuerUrl}#`);
+  const credential = typeof claims['jti'] === 'string' && claims['jti'] !== '' ? claims['jti'] : undefined;
+  return {
+    name: `${prefix === '-' ? '' : prefix}${name}`,
+    ...(typeof uid === 'string' && { uid }),
+    groups: withAuthenticatedGroup(groups),
+    ...(credential && { extra: { 'authentication.kubernetes.io/credential-id': [`JTI=${credential}`] } }),
+  };
+}
+
+function groupsOf(claim: unknown, name: string): readonly string[] {
+  if (claim === undefined || claim === null) return [];
+  if (typeof claim === 'string') return [claim];
+  if (Array.isArray(claim) && claim.every((group) => typeof group === 'string')) return claim as string[];
+  throw new Unauthenticated(`oidc: parse groups claim "${name}": expected a string or a list of strings`);
+}
