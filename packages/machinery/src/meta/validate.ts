@@ -124,7 +124,7 @@ function annotationBytes(annotations: Record<string, string>): number {
   return bytes;
 }
 
-function checkOwners(owners: readonly OwnerReference[] | undefined, parent: FieldPath, errors: FieldError[]): void {
+function checkOwners(owners: readonly Partial<OwnerReference>[] | undefined, parent: FieldPath, errors: FieldError[]): void {
   if (owners === undefined || owners.length === 0) return;
   const path = parent.child('ownerReferences');
   let controller = '';
@@ -156,7 +156,7 @@ function splitApiVersion(apiVersion: string): { group: string; version: string }
 }
 
 /** In the order and with the empty fields that Kubernetes prints. */
-function printedOwner(owner: OwnerReference): OwnerReference {
+function printedOwner(owner: Partial<OwnerReference>): OwnerReference {
   const { apiVersion = '', kind = '', name = '', uid = '', controller, blockOwnerDeletion } = owner;
   return {
     apiVersion,

@@ -92,7 +92,7 @@ export function escapeFieldValue(value: string): string {
 function unescapeFieldValue(text: string): string {
   if (!/[\\,=]/.test(text)) return text;
   let value = '';
-  const characters = [...text];
+  const characters = Array.from(text);
   for (let index = 0; index < characters.length; index++) {
     let character = characters[index]!;
     if (character === ',' || character === '=') {

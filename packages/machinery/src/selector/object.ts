@@ -8,8 +8,8 @@ import { everything, type LabelRequirement, type LabelSelector, nothing, selecto
 export interface LabelSelectorObject {
   readonly matchLabels?: Readonly<Record<string, string>>;
   readonly matchExpressions?: readonly {
-    readonly key: string;
-    readonly operator: string;
+    readonly key?: string;
+    readonly operator?: string;
     readonly values?: readonly string[];
   }[];
 }
@@ -19,7 +19,7 @@ export function selectorOfObject(selector: LabelSelectorObject | null | undefine
   if (selector === null || selector === undefined) return nothing;
   const requirements: LabelRequirement[] = [];
   for (const [key, value] of Object.entries(selector.matchLabels ?? {})) requirements.push({ key, operator: '=', value });
-  for (const { key, operator, values = [] } of selector.matchExpressions ?? []) {
+  for (const { key = '', operator, values = [] } of selector.matchExpressions ?? []) {
     if (operator === 'In' || operator === 'NotIn') requirements.push({ key, operator: operator === 'In' ? 'in' : 'notin', values });
     else if (operator === 'Exists' || operator === 'DoesNotExist')
       requirements.push({ key, operator: operator === 'Exists' ? 'exists' : '!' });

@@ -1,0 +1,220 @@
+import { type FieldError, FieldPath, fieldError, type KubeObject, names, validateLabelSelector } from '@capstan/machinery';
+import { keepPart } from '../parts.ts';
+import type { Strategy } from '../strategy.ts';
+import { applyDefaults, type Defaults } from '../workloads/defaulting.ts';
+import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, textOf, textsOf } from '../workloads/reading.ts';
+import { matchConditionErrors } from './conditions.ts';
+import { choiceErrors, failurePolicies, matchPolicies, namedRuleErrors } from './rules.ts';
+
+const spec = FieldPath.of('spec');
+const reasons = ['Forbidden', 'Invalid', 'RequestEntityTooLarge'];
+const actions = ['Audit', 'Deny', 'Warn'];
+const annotationLimit = 20;
+const annotationExpressionLimit = 5 * 1024;
+
+const matchDefaults: Defaults = {
+  set: { matchPolicy: 'Equivalent', namespaceSelector: {}, objectSelector: {} },
+  each: { resourceRules: { set: { scope: '*' } }, excludeResourceRules: { set: { scope: '*' } } },
+};
+
+function requiredChoice(value: unknown, allowed: readonly string[], path: FieldPath): FieldError[] {
+  return isAbsent(value) ? [fieldError.required(path)] : choiceErrors(value, allowed, path);
+}
+
+function requiredSelector(value: unknown, path: FieldPath): FieldError[] {
+  return isAbsent(value) ? [fieldError.required(path)] : validateLabelSelector(maybeFields(value), path);
+}
+
+function matchResourceErrors(match: Fields, path: FieldPath): FieldError[] {
+  const errors = requiredChoice(match['matchPolicy'], matchPolicies, path.child('matchPolicy'));
+  for (const name of ['namespaceSelector', 'objectSelector']) errors.push(...requiredSelector(match[name], path.child(name)));
+  for (const name of ['resourceRules', 'excludeResourceRules']) {
+    itemsOf(match[name]).forEach((rule, index) => {
+      errors.push(...namedRuleErrors(rule, path.child(name).index(index)));
+    });
+  }
+  return errors;
+}
+
+function paramKindErrors(kind: Fields, path: FieldPath): FieldError[] {
+  return [
+    ...apiVersionErrors(textOf(kind['apiVersion']), path.child('apiVersion')),
+    ...kindErrors(textOf(kind['kind']), path.child('kind')),
+  ];
+}
+
+function apiVersionErrors(apiVersion: string, path: FieldPath): FieldError[] {
+  if (apiVersion === '') return [fieldError.required(path)];
+  const parts = apiVersion.split('/');
+  if (parts.length > 2) return [fieldError.invalid(path, apiVersion, `unexpected GroupVersion string: ${apiVersion}`)];
+  const version = parts.at(-1)!;
+  const group = parts.length === 2 ? parts[0]! : '';
+  const errors: FieldError[] = [];
+  const wrongGroup = group === '' ? [] : names.dns1123Subdomain(group);
+  if (wrongGroup.length > 0) errors.push(fieldError.invalid(path, group, wrongGroup.join(',')));
+  const wrongVersion = names.dns1035Label(version);
+  if (version === '') errors.push(fieldError.invalid(path, apiVersion, 'version must be specified'));
+  else if (wrongVersion.length > 0) errors.push(fieldError.invalid(path, version, wrongVersion.join(',')));
+  return errors;
+}
+
+function kindErrors(kind: string, path: FieldPath): FieldError[] {
+  if (kind === '') return [fieldError.required(path)];
+  const wrong = names.dns1035Label(kind.toLowerCase());
+  if (wrong.length === 0) return [];
+  return [fieldError.invalid(path, kind, `may have mixed case, but should otherwise match: ${wrong.join(',')}`)];
+}
+
+const identifier = /^[_a-zA-Z][_a-zA-Z0-9]*$/;
+const reserved = new Set(
+  'true false null in as break const continue else for function if import let loop package namespace return var void while'.split(' '),
+);
+
+function variableErrors(variable: Fields, path: FieldPath): FieldError[] {
+  const name = textOf(variable['name']);
+  const errors: FieldError[] = [];
+  if (name.trim() === '') errors.push(fieldError.required(path.child('name'), 'name is not specified'));
+  else if (!identifier.test(name) || reserved.has(name))
+    errors.push(fieldError.invalid(path.child('name'), name, 'must be a valid CEL identifier'));
+  if (textOf(variable['expression']).trim() === '')
+    errors.push(fieldError.required(path.child('expression'), 'expression is not specified'));
+  return errors;
+}
+
+function validationErrors(validation: Fields, path: FieldPath): FieldError[] {
+  const errors: FieldError[] = [];
+  const message = textOf(validation['message']);
+  const expression = textOf(validation['messageExpression']);
+  if (textOf(validation['expression']).trim() === '')
+    errors.push(fieldError.required(path.child('expression'), 'expression is not specified'));
+  if (expression !== '' && expression.trim() === '') {
+    errors.push(fieldError.invalid(path.child('messageExpression'), expression, 'must be non-empty if specified'));
+  }
+  if (message !== '' && message.trim() === '')
+    errors.push(fieldError.invalid(path.child('message'), message, 'must be non-empty if specified'));
+  else if (/[\n\r]/.test(message.trim())) errors.push(fieldError.invalid(path.child('message'), message, 'must not contain line breaks'));
+  errors.push(...choiceErrors(validation['reason'], reasons, path.child('reason')));
+  return errors;
+}
+
+function annotationErrors(annotation: Fields, policy: string, path: FieldPath): FieldError[] {
+  const key = textOf(annotation['key']);
+  const expression = textOf(annotation['valueExpression']).trim();
+  const at = path.child('valueExpression');
+  const errors: FieldError[] = [];
+  if (policy === '') errors.push(fieldError.invalid(path.child('key'), key, 'requires metadata.name be non-empty'));
+  else
+    for (const message of names.qualifiedName(`${policy}/${key}`))
+      errors.push(fieldError.invalid(path.child('key'), `${policy}/${key}`, message));
+  if (expression === '') errors.push(fieldError.required(at, 'valueExpression is not specified'));
+  else if (Buffer.byteLength(expression) > annotationExpressionLimit) {
+    errors.push(fieldError.required(at, `must not exceed ${annotationExpressionLimit} bytes in length`));
+  }
+  return errors;
+}
+
+function annotationListErrors(annotations: readonly Fields[], policy: string): FieldError[] {
+  const path = spec.child('auditAnnotations');
+  const errors: FieldError[] = [];
+  if (annotations.length > annotationLimit) {
+    errors.push(fieldError.invalid(path, annotations, `must not have more than ${annotationLimit} auditAnnotations`));
+  }
+  const seen = new Set<string>();
+  annotations.forEach((annotation, index) => {
+    const key = textOf(annotation['key']);
+    errors.push(...annotationErrors(annotation, policy, path.index(index)));
+    if (seen.has(key)) errors.push(fieldError.duplicate(path.index(index).child('key'), key));
+    seen.add(key);
+  });
+  return errors;
+}
+
+function policyErrors(object: KubeObject): FieldError[] {
+  const policy = fieldsOf(object['spec']);
+  const errors = requiredChoice(policy['failurePolicy'], failurePolicies, spec.child('failurePolicy'));
+  const paramKind = maybeFields(policy['paramKind']);
+  const match = maybeFields(policy['matchConstraints']);
+  const validations = itemsOf(policy['validations']);
+  const annotations = itemsOf(policy['auditAnnotations']);
+  if (paramKind !== undefined) errors.push(...paramKindErrors(paramKind, spec.child('paramKind')));
+  if (match === undefined) errors.push(fieldError.required(spec.child('matchConstraints')));
+  else {
+    errors.push(...matchResourceErrors(match, spec.child('matchConstraints')));
+    if (itemsOf(match['resourceRules']).length === 0) errors.push(fieldError.required(spec.child('matchConstraints', 'resourceRules')));
+  }
+  errors.push(...matchConditionErrors(policy['matchConditions'], spec.child('matchConditions')));
+  itemsOf(policy['variables']).forEach((variable, index) => {
+    errors.push(...variableErrors(variable, spec.child('variables').index(index)));
+  });
+  if (validations.length === 0 && annotations.length === 0) {
+    const detail = 'validations or auditAnnotations must contain at least one item';
+    errors.push(fieldError.required(spec.child('validations'), detail), fieldError.required(spec.child('auditAnnotations'), detail));
+  }
+  validations.forEach((validation, index) => {
+    errors.push(...validationErrors(validation, spec.child('validations').index(index)));
+  });
+  return [...errors, ...annotationListErrors(annotations, object.metadata.name ?? '')];
+}
+
+export const validatingadmissionpolicies: Strategy = {
+  generation: true,
+  requireResourceVersion: true,
+  default: (object) =>
+    applyDefaults(object, { within: { spec: { set: { failurePolicy: 'Fail' }, within: { matchConstraints: matchDefaults } } } }),
+  prepareForCreate(object) {
+    object['status'] = {};
+  },
+  prepareForUpdate: (object, old) => keepPart(object, old, 'status'),
+  validate: policyErrors,
+  status: { prepareForUpdate: (object, old) => keepPart(object, old, 'spec') },
+};
+
+function paramRefErrors(reference: Fields, path: FieldPath): FieldError[] {
+  const name = textOf(reference['name']);
+  const selector = maybeFields(reference['selector']);
+  const notFound = textOf(reference['parameterNotFoundAction']);
+  const exclusive = 'name and selector are mutually exclusive';
+  const errors: FieldError[] = [];
+  for (const message of names.pathSegment(name)) errors.push(fieldError.invalid(path.child('name'), name, message));
+  if (name !== '' && selector !== undefined) errors.push(fieldError.forbidden(path.child('name'), exclusive));
+  if (selector !== undefined) errors.push(...validateLabelSelector(selector, path.child('selector')));
+  if (name !== '' && selector !== undefined) errors.push(fieldError.forbidden(path.child('selector'), exclusive));
+  if (name === '' && selector === undefined) errors.push(fieldError.required(path, 'one of name or selector must be specified'));
+  if (notFound === '') errors.push(fieldError.required(path.child('parameterNotFoundAction')));
+  else errors.push(...choiceErrors(notFound, ['Deny', 'Allow'], path.child('parameterNotFoundAction')));
+  return errors;
+}
+
+function actionErrors(given: readonly string[], path: FieldPath): FieldError[] {
+  const errors: FieldError[] = [];
+  given.forEach((action, index) => {
+    errors.push(...choiceErrors(action, actions, path.index(index)));
+    if (given.indexOf(action) < index) errors.push(fieldError.duplicate(path.index(index), action));
+  });
+  if (given.includes('Deny') && given.includes('Warn')) {
+    const why = 'repeating the same validation failure information in the API response and headers serves no purpose';
+    errors.push(fieldError.invalid(path, given, `must not contain both Deny and Warn (${why})`));
+  }
+  if (given.length === 0) errors.push(fieldError.required(path, 'at least one validation action is required'));
+  return errors;
+}
+
+export const validatingadmissionpolicybindings: Strategy = {
+  generation: true,
+  requireResourceVersion: true,
+  default: (object) => applyDefaults(object, { within: { spec: { within: { matchResources: matchDefaults } } } }),
+  validate(object) {
+    const binding = fieldsOf(object['spec']);
+    const policy = textOf(binding['policyName']);
+    const reference = maybeFields(binding['paramRef']);
+    const match = maybeFields(binding['matchResources']);
+    const path = spec.child('policyName');
+    const errors =
+      policy === ''
+        ? [fieldError.required(path)]
+        : names.dns1123Subdomain(policy).map((message) => fieldError.invalid(path, policy, message));
+    if (reference !== undefined) errors.push(...paramRefErrors(reference, spec.child('paramRef')));
+    if (match !== undefined) errors.push(...matchResourceErrors(match, spec.child('matchResources')));
+    return [...errors, ...actionErrors(textsOf(binding['validationActions']), spec.child('validationActions'))];
+  },
+};

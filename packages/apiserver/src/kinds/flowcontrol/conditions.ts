@@ -1,0 +1,16 @@
+import { type FieldError, FieldPath, fieldError, type KubeObject } from '@capstan/machinery';
+import { fieldsOf, itemsOf, textOf } from '../workloads/reading.ts';
+
+/** Every condition has a type, and a type of its own. */
+export function conditionErrors(object: KubeObject): FieldError[] {
+  const errors: FieldError[] = [];
+  const seen = new Set<string>();
+  itemsOf(fieldsOf(object['status'])['conditions']).forEach((condition, index) => {
+    const path = FieldPath.of('status', 'conditions').index(index).child('type');
+    const type = textOf(condition['type']);
+    if (seen.has(type)) errors.push(fieldError.duplicate(path, type));
+    if (type === '') errors.push(fieldError.required(path));
+    seen.add(type);
+  });
+  return errors;
+}
