@@ -1,0 +1,36 @@
+import type { TablePrinter } from '../strategy.ts';
+import { accessPrinters } from './access.ts';
+import { autoscalingPrinters } from './autoscaling.ts';
+import { printer } from './columns.ts';
+import { corePrinters } from './core.ts';
+import { eventPrinters } from './event.ts';
+import { networkingPrinters } from './networking.ts';
+import { policyPrinters } from './policy.ts';
+import { storagePrinters } from './storage.ts';
+import { workloadPrinters } from './workloads.ts';
+
+/** How the kinds are shown that have no printer of their own. */
+export const defaultPrinter: TablePrinter = printer('!Name, Created At:d', ({ object, name }) => [
+  name,
+  object.metadata.creationTimestamp ?? null,
+]);
+
+/** What `scale` subresources show. */
+export const scalePrinter: TablePrinter = printer('!Name, Desired:i, Available:i, Age', ({ name, spec, status, age }) => [
+  name,
+  Number(spec['replicas'] ?? 0),
+  Number(status['replicas'] ?? 0),
+  age,
+]);
+
+/** Printers by `group/resource`, with an empty group for the core one. */
+export const printers: ReadonlyMap<string, TablePrinter> = new Map([
+  ...corePrinters,
+  ...workloadPrinters,
+  ...storagePrinters,
+  ...networkingPrinters,
+  ...autoscalingPrinters,
+  ...policyPrinters,
+  ...eventPrinters,
+  ...accessPrinters,
+]);

@@ -1,0 +1,138 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { KubeObject } from '@capstan/machinery';
+import type { Strategy } from '../strategy.ts';
+import { applyDefaults, type Defaults, made } from './defaulting.ts';
+import { claimSpec, defaultTemplate } from './pod-defaults.ts';
+import { type Fields, fieldsOf, maybeFields, numberOf, stringMapOf, textOf } from './reading.ts';
+import { separateStatus } from './status.ts';
+
+/** How pods are replaced, when by rolling: the fields of `rollingUpdate`. */
+function defaultRolling(strategy: Fields, rolling: Defaults): void {
+  if (textOf(strategy['type']) === '') strategy['type'] = 'RollingUpdate';
+  if (strategy['type'] === 'RollingUpdate') applyDefaults(made(strategy, 'rollingUpdate'), rolling);
+}
+
+function defaultDeployment(object: KubeObject): void {
+  const spec = made(object, 'spec');
+  applyDefaults(spec, { set: { replicas: 1, revisionHistoryLimit: 10, progressDeadlineSeconds: 600 } });
+  defaultRolling(made(spec, 'strategy'), { set: { maxUnavailable: '25%', maxSurge: '25%' } });
+  defaultTemplate(spec);
+}
+
+function defaultDaemonSet(object: KubeObject): void {
+  const spec = made(object, 'spec');
+  applyDefaults(spec, { set: { revisionHistoryLimit: 10 } });
+  defaultRolling(made(spec, 'updateStrategy'), { set: { maxUnavailable: 1, maxSurge: 0 } });
+  defaultTemplate(spec);
+}
+
+function defaultReplicaSet(object: KubeObject): void {
+  const spec = made(object, 'spec');
+  applyDefaults(spec, { set: { replicas: 1 } });
+  defaultTemplate(spec);
+}
+
+const claimTemplate: Defaults = {
+  set: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: {}, status: { phase: 'Pending' } },
+  within: { spec: claimSpec, status: { set: { phase: 'Pending' } } },
+};
+
+function defaultStatefulSet(object: KubeObject): void {
+  const spec = made(object, 'spec');
+  applyDefaults(spec, {
+    set: { podManagementPolicy: 'OrderedReady', replicas: 1, revisionHistoryLimit: 10, persistentVolumeClaimRetentionPolicy: {} },
+    within: { persistentVolumeClaimRetentionPolicy: { set: { whenDeleted: 'Retain', whenScaled: 'Retain' } } },
+    each: { volumeClaimTemplates: claimTemplate },
+  });
+  const update = made(spec, 'updateStrategy');
+  if (textOf(update['type']) === '') {
+    update['type'] = 'RollingUpdate';
+    made(update, 'rollingUpdate');
+  }
+  const rolling = maybeFields(update['rollingUpdate']);
+  if (update['type'] === 'RollingUpdate' && rolling !== undefined) applyDefaults(rolling, { set: { partition: 0 } });
+  defaultTemplate(spec);
+}
+
+/** Controllers without a selector or labels of their own take those of their pods. */
+function defaultReplicationController(object: KubeObject): void {
+  const spec = made(object, 'spec');
+  applyDefaults(spec, { set: { replicas: 1 } });
+  if (maybeFields(spec['template']) === undefined) return;
+  const labels = stringMapOf(made(defaultTemplate(spec), 'metadata')['labels']);
+  if (Object.keys(labels).length === 0) return;
+  if (Object.keys(fieldsOf(spec['selector'])).length === 0) spec['selector'] = { ...labels };
+  if (Object.keys(object.metadata.labels ?? {}).length === 0) object.metadata.labels = { ...labels };
+}
+
+const replicasSelectable: Pick<Strategy, 'selectableFields' | 'selectableLabels'> = {
+  selectableLabels: ['status.replicas'],
+  selectableFields: (object) => ({ 'status.replicas': String(numberOf(fieldsOf(object['status'])['replicas'])) }),
+};
+
+const templateGeneration = 'deprecated.daemonset.template.generation';
+
+/** Counts the changes of a daemon set's template in an annotation, for clients that still read it there. */
+const daemonSet: Pick<Strategy, 'prepareForCreate' | 'prepareForUpdate'> = {
+  prepareForCreate: ({ metadata }) => {
+    const given = Number(metadata.annotations?.[templateGeneration] ?? 0);
+    metadata.annotations = { ...metadata.annotations, [templateGeneration]: String(Math.max(given || 1, 1)) };
+  },
+  prepareForUpdate: (object, old) => {
+    const isSame = isDeepStrictEqual(fieldsOf(object['spec'])['template'], fieldsOf(old['spec'])['template']);
+    const before = Number(old.metadata.annotations?.[templateGeneration] ?? 0);
+    object.metadata.annotations = { ...object.metadata.annotations, [templateGeneration]: String(isSame ? before : before + 1) };
+  },
+};
+
+/** Replicas are counted from the start, although nothing runs yet. */
+const noReplicas = () => ({ replicas: 0 });
+
+export const appsStrategies = new Map<string, Strategy>([
+  [
+    'apps/deployments',
+    separateStatus({
+      default: defaultDeployment,
+      generation: true,
+      defaultPropagation: 'Background',
+      status: {
+        prepareForUpdate: (object, old) => {
+          if (old.metadata.labels === undefined) delete object.metadata.labels;
+          else object.metadata.labels = old.metadata.labels;
+        },
+      },
+    }),
+  ],
+  [
+    'apps/replicasets',
+    separateStatus({ default: defaultReplicaSet, generation: true, defaultPropagation: 'Background', ...replicasSelectable }, noReplicas),
+  ],
+  [
+    'apps/statefulsets',
+    separateStatus(
+      {
+        default: defaultStatefulSet,
+        generation: true,
+        defaultPropagation: 'Background',
+      },
+      () => ({ replicas: 0, availableReplicas: 0 }),
+    ),
+  ],
+  [
+    'apps/daemonsets',
+    separateStatus({ ...daemonSet, default: defaultDaemonSet, generation: true, defaultPropagation: 'Background' }, () => ({
+      currentNumberScheduled: 0,
+      numberMisscheduled: 0,
+      desiredNumberScheduled: 0,
+      numberReady: 0,
+    })),
+  ],
+  ['apps/controllerrevisions', {}],
+  [
+    '/replicationcontrollers',
+    separateStatus(
+      { default: defaultReplicationController, generation: true, defaultPropagation: 'Orphan', ...replicasSelectable },
+      noReplicas,
+    ),
+  ],
+]);

@@ -1,0 +1,76 @@
+import type { KubeObject } from '@capstan/machinery';
+import type { Strategy } from '../strategy.ts';
+import { applyDefaults, made } from './defaulting.ts';
+import { defaultTemplate } from './pod-defaults.ts';
+import { type Fields, fieldsOf, isAbsent, numberOf, stringMapOf } from './reading.ts';
+import { separateStatus } from './status.ts';
+
+const mostRetries = 2 ** 31 - 1;
+
+function defaultJob(object: KubeObject): void {
+  const spec = made(object, 'spec');
+  if (isAbsent(spec['completions']) && isAbsent(spec['parallelism'])) spec['completions'] = 1;
+  applyDefaults(spec, {
+    set: {
+      parallelism: 1,
+      backoffLimit: isAbsent(spec['backoffLimitPerIndex']) ? 6 : mostRetries,
+      completionMode: 'NonIndexed',
+      suspend: false,
+      podReplacementPolicy: isAbsent(spec['podFailurePolicy']) ? 'TerminatingOrFailed' : 'Failed',
+      manualSelector: false,
+    },
+  });
+  defaultJobSpec(spec);
+  const labels = stringMapOf(fieldsOf(fieldsOf(spec['template'])['metadata'])['labels']);
+  if (Object.keys(labels).length > 0 && Object.keys(object.metadata.labels ?? {}).length === 0) object.metadata.labels = { ...labels };
+}
+
+/** What holds for a job and for the template of one. */
+function defaultJobSpec(spec: Fields): void {
+  defaultTemplate(spec);
+  applyDefaults(spec, {
+    within: { podFailurePolicy: { each: { rules: { each: { onPodConditions: { set: { status: 'True' } } } } } } },
+  });
+}
+
+function defaultCronJob(object: KubeObject): void {
+  const spec = made(object, 'spec');
+  applyDefaults(spec, { set: { concurrencyPolicy: 'Allow', suspend: false, successfulJobsHistoryLimit: 3, failedJobsHistoryLimit: 1 } });
+  const template = made(spec, 'jobTemplate');
+  made(template, 'metadata');
+  defaultJobSpec(made(template, 'spec'));
+}
+
+function sameLabels(one: Readonly<Record<string, string>>, other: Readonly<Record<string, string>>): boolean {
+  const keys = Object.keys(one);
+  return keys.length === Object.keys(other).length && keys.every((key) => one[key] === other[key]);
+}
+
+/** Unless the client brought a selector, pods belong to a job by its uid. A job that took its pods' labels takes these too. */
+function selectPods(job: KubeObject): void {
+  const spec = made(job, 'spec');
+  if (spec['manualSelector'] === true) return;
+  const metadata = made(made(spec, 'template'), 'metadata');
+  const labels = made(metadata, 'labels') as Record<string, string>;
+  const inherited = sameLabels(job.metadata.labels ?? {}, labels);
+  for (const key of ['job-name', 'batch.kubernetes.io/job-name']) labels[key] ??= job.metadata.name ?? '';
+  for (const key of ['controller-uid', 'batch.kubernetes.io/controller-uid']) labels[key] ??= job.metadata.uid ?? '';
+  const matched = made(made(spec, 'selector'), 'matchLabels');
+  matched['batch.kubernetes.io/controller-uid'] ??= job.metadata.uid;
+  if (inherited) job.metadata.labels = { ...labels };
+}
+
+export const batchStrategies = new Map<string, Strategy>([
+  [
+    'batch/jobs',
+    separateStatus({
+      default: defaultJob,
+      prepareForCreate: selectPods,
+      generation: true,
+      defaultPropagation: 'Orphan',
+      selectableLabels: ['status.successful'],
+      selectableFields: (job) => ({ 'status.successful': String(numberOf(fieldsOf(job['status'])['succeeded'])) }),
+    }),
+  ],
+  ['batch/cronjobs', separateStatus({ default: defaultCronJob, generation: true, defaultPropagation: 'Background' })],
+]);

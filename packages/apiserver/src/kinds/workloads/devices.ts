@@ -1,0 +1,205 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type FieldError, FieldPath, type KubeObject, names } from '@capstan/machinery';
+import type { Strategy } from '../strategy.ts';
+import { applyDefaults, type Defaults, made } from './defaulting.ts';
+import { Findings } from './findings.ts';
+import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, textOf, textsOf } from './reading.ts';
+import { checkNodeSelector } from './scheduling.ts';
+import { separateStatus } from './status.ts';
+
+/** Devices for pods: what drivers offer in slices and what claims ask for. */
+const mostRequests = 32;
+const mostDevices = 128;
+
+const request: Defaults = {
+  set: { allocationMode: 'ExactCount' },
+  also: (fields) => {
+    if (fields['allocationMode'] === 'ExactCount' && numberOf(fields['count']) === 0) fields['count'] = 1;
+  },
+};
+
+const claimSpec: Defaults = {
+  within: { devices: { each: { requests: { within: { exactly: request }, each: { firstAvailable: request } } } } },
+};
+
+function checkUniqueNames(found: Findings, at: FieldPath, items: readonly Fields[]): void {
+  const seen = new Set<string>();
+  for (const [index, item] of items.entries()) {
+    const name = textOf(item['name']);
+    if (seen.has(name)) found.duplicate(at.index(index).child('name'), name);
+    seen.add(name);
+  }
+}
+
+function checkSelectors(found: Findings, at: FieldPath, selectors: readonly Fields[]): void {
+  if (selectors.length > mostRequests) found.tooMany(at, selectors.length, mostRequests);
+  for (const [index, selector] of selectors.entries()) if (isAbsent(selector['cel'])) found.required(at.index(index).child('cel'));
+}
+
+function checkRequest(found: Findings, at: FieldPath, fields: Readonly<Fields>): void {
+  const deviceClass = textOf(fields['deviceClassName']);
+  if (deviceClass === '') found.required(at.child('deviceClassName'));
+  else found.invalid(at.child('deviceClassName'), deviceClass, names.dns1123Subdomain(deviceClass));
+  checkSelectors(found, at.child('selectors'), itemsOf(fields['selectors']));
+  const mode = textOf(fields['allocationMode']);
+  const count = numberOf(fields['count']);
+  if (mode === 'All') {
+    if (count !== 0) found.invalid(at.child('count'), count, "must not be specified when allocationMode is 'All'");
+  } else if (mode === 'ExactCount') {
+    if (count <= 0) found.invalid(at.child('count'), count, 'must be greater than zero');
+  } else found.notSupported(at.child('allocationMode'), mode, ['All', 'ExactCount']);
+}
+
+function checkRequestName(found: Findings, at: FieldPath, name: string): void {
+  if (name === '') found.required(at);
+  else found.invalid(at, name, names.dns1123Label(name));
+}
+
+function checkClaimSpec(found: Findings, at: FieldPath, spec: Readonly<Fields>): void {
+  const devices = fieldsOf(spec['devices']);
+  const requests = itemsOf(devices['requests']);
+  const path = at.child('devices', 'requests');
+  if (requests.length > mostRequests) found.tooMany(path, requests.length, mostRequests);
+  for (const [index, entry] of requests.entries()) {
+    const requestPath = path.index(index);
+    checkRequestName(found, requestPath.child('name'), textOf(entry['name']));
+    const choices = itemsOf(entry['firstAvailable']);
+    for (const [position, choice] of choices.entries()) {
+      const choicePath = requestPath.child('firstAvailable').index(position);
+      checkRequestName(found, choicePath.child('name'), textOf(choice['name']));
+      checkRequest(found, choicePath, choice);
+    }
+    checkUniqueNames(found, requestPath.child('firstAvailable'), choices);
+    const exactly = maybeFields(entry['exactly']);
+    if (exactly !== undefined) checkRequest(found, requestPath.child('exactly'), exactly);
+    const rule = 'exactly one of `exactly` or `firstAvailable` is required';
+    if (exactly === undefined && choices.length === 0) found.required(requestPath, rule);
+    if (exactly !== undefined && choices.length > 0) found.invalid(requestPath, null, `${rule}, but multiple fields are set`);
+  }
+  checkUniqueNames(found, path, requests);
+  checkConstraints(found, at.child('devices', 'constraints'), devices);
+}
+
+function checkConstraints(found: Findings, at: FieldPath, devices: Readonly<Fields>): void {
+  const known = new Set<string>();
+  for (const entry of itemsOf(devices['requests'])) {
+    known.add(textOf(entry['name']));
+    for (const choice of itemsOf(entry['firstAvailable'])) known.add(`${textOf(entry['name'])}/${textOf(choice['name'])}`);
+  }
+  for (const [index, constraint] of itemsOf(devices['constraints']).entries()) {
+    for (const [position, name] of textsOf(constraint['requests']).entries()) {
+      if (!known.has(name)) {
+        found.invalid(
+          at.index(index).child('requests').index(position),
+          name,
+          "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'",
+        );
+      }
+    }
+    if (isAbsent(constraint['matchAttribute'])) found.required(at.index(index).child('matchAttribute'));
+  }
+}
+
+const nodeChoices = ['nodeName', 'nodeSelector', 'allNodes', 'perDeviceNodeSelection'];
+const oneNodeChoice = 'exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required';
+
+function validateSlice(slice: KubeObject): FieldError[] {
+  const found = new Findings();
+  const spec = fieldsOf(slice['spec']);
+  const at = FieldPath.of('spec');
+  const driver = textOf(spec['driver']);
+  if (driver === '') found.required(at.child('driver'));
+  else found.invalid(at.child('driver'), driver, names.dns1123Subdomain(driver));
+  const pool = fieldsOf(spec['pool']);
+  if (textOf(pool['name']) === '') found.required(at.child('pool', 'name'));
+  if (numberOf(pool['resourceSliceCount']) <= 0) {
+    found.invalid(at.child('pool', 'resourceSliceCount'), numberOf(pool['resourceSliceCount']), 'must be greater than zero');
+  }
+  if (numberOf(pool['generation']) < 0)
+    found.invalid(at.child('pool', 'generation'), pool['generation'], 'must be greater than or equal to zero');
+  const chosen = nodeChoices.filter((field) => !isAbsent(spec[field]));
+  if (chosen.length === 0) found.required(at, oneNodeChoice);
+  else if (chosen.length > 1) {
+    found.invalid(at, `{${chosen.map((field) => `\`${field}\``).join(', ')}}`, `${oneNodeChoice}, but multiple fields are set`);
+  }
+  const selector = maybeFields(spec['nodeSelector']);
+  if (selector !== undefined) checkNodeSelector(found, at.child('nodeSelector'), selector);
+  const devices = itemsOf(spec['devices']);
+  if (devices.length > mostDevices) found.tooMany(at.child('devices'), devices.length, mostDevices);
+  for (const [index, device] of devices.entries())
+    checkRequestName(found, at.child('devices').index(index).child('name'), textOf(device['name']));
+  checkUniqueNames(found, at.child('devices'), devices);
+  return found.errors;
+}
+
+function validateSliceUpdate(slice: KubeObject, old: KubeObject): FieldError[] {
+  const found = new Findings();
+  const [spec, before] = [fieldsOf(slice['spec']), fieldsOf(old['spec'])];
+  const [name, oldName] = [fieldsOf(spec['pool'])['name'], fieldsOf(before['pool'])['name']];
+  found.immutable(FieldPath.of('spec', 'pool', 'name'), name, name === oldName);
+  for (const field of ['driver', 'nodeName']) found.immutable(FieldPath.of('spec', field), spec[field], spec[field] === before[field]);
+  return found.errors;
+}
+
+function immutableSpec(object: KubeObject, old: KubeObject): FieldError[] {
+  const found = new Findings();
+  found.immutable(FieldPath.of('spec'), object['spec'], isDeepStrictEqual(object['spec'], old['spec']));
+  return found.errors;
+}
+
+function validateClaim(claim: KubeObject): FieldError[] {
+  const found = new Findings();
+  checkClaimSpec(found, FieldPath.of('spec'), fieldsOf(claim['spec']));
+  return found.errors;
+}
+
+export const deviceStrategies = new Map<string, Strategy>([
+  [
+    'resource.k8s.io/deviceclasses',
+    {
+      validate: (object) => {
+        const found = new Findings();
+        checkSelectors(found, FieldPath.of('spec', 'selectors'), itemsOf(fieldsOf(object['spec'])['selectors']));
+        return found.errors;
+      },
+      generation: true,
+      returnDeletedObject: true,
+    },
+  ],
+  [
+    'resource.k8s.io/resourceclaims',
+    separateStatus({
+      default: (claim) => applyDefaults(made(claim, 'spec'), claimSpec),
+      validate: validateClaim,
+      validateUpdate: immutableSpec,
+      returnDeletedObject: true,
+    }),
+  ],
+  [
+    'resource.k8s.io/resourceclaimtemplates',
+    {
+      default: (template) => applyDefaults(made(template, 'spec'), { set: { metadata: {} }, within: { spec: claimSpec } }),
+      validate: (template) => {
+        const found = new Findings();
+        checkClaimSpec(found, FieldPath.of('spec', 'spec'), fieldsOf(fieldsOf(template['spec'])['spec']));
+        return found.errors;
+      },
+      validateUpdate: immutableSpec,
+      returnDeletedObject: true,
+    },
+  ],
+  [
+    'resource.k8s.io/resourceslices',
+    {
+      validate: validateSlice,
+      validateUpdate: validateSliceUpdate,
+      generation: true,
+      returnDeletedObject: true,
+      selectableLabels: ['spec.nodeName', 'spec.driver'],
+      selectableFields: (slice) => {
+        const spec = fieldsOf(slice['spec']);
+        return { 'spec.nodeName': textOf(spec['nodeName']), 'spec.driver': textOf(spec['driver']) };
+      },
+    },
+  ],
+]);

@@ -1,0 +1,128 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type FieldError, FieldPath, fieldError, type KubeObject, names } from '@capstan/machinery';
+import type { Strategy } from '../strategy.ts';
+import { addressProblems, parseRange, rangeProblems } from './addresses.ts';
+import { applyDefaults, type Defaults, made } from './defaulting.ts';
+import { Findings } from './findings.ts';
+import { checkTypedReference, validateIngress } from './ingress-validation.ts';
+import { validateNetworkPolicy } from './networkpolicy-validation.ts';
+import { fieldsOf, isAbsent, itemsOf, maybeFields, textOf, textsOf } from './reading.ts';
+import { separateStatus } from './status.ts';
+
+const policyRule: Defaults = { each: { ports: { set: { protocol: 'TCP' } } } };
+
+function defaultNetworkPolicy(object: KubeObject): void {
+  const spec = made(object, 'spec');
+  applyDefaults(spec, { set: { podSelector: {} }, each: { ingress: policyRule, egress: policyRule } });
+  if (textsOf(spec['policyTypes']).length > 0) return;
+  spec['policyTypes'] = itemsOf(spec['egress']).length > 0 ? ['Ingress', 'Egress'] : ['Ingress'];
+}
+
+const longestController = 250;
+
+function domainPathProblems(value: string): string[] {
+  const slash = value.indexOf('/');
+  if (slash === -1 || slash === 0 || slash === value.length - 1) return ['must be a domain-prefixed path (such as "acme.io/foo")'];
+  const domain = names.dns1123Subdomain(value.slice(0, slash));
+  if (domain.length > 0) return domain;
+  return /^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$/.test(value.slice(slash + 1)) ? [] : ['Invalid path'];
+}
+
+function validateIngressClass(object: KubeObject): FieldError[] {
+  const found = new Findings();
+  const spec = fieldsOf(object['spec']);
+  const at = FieldPath.of('spec');
+  const controller = textOf(spec['controller']);
+  if (Buffer.byteLength(controller) > longestController) found.add([fieldError.tooLong(at.child('controller'), longestController)]);
+  if (controller === '') found.required(at.child('controller'));
+  else found.invalid(at.child('controller'), controller, domainPathProblems(controller));
+  const parameters = maybeFields(spec['parameters']);
+  if (parameters === undefined) return found.errors;
+  const path = at.child('parameters');
+  checkTypedReference(found, path, parameters);
+  const namespace = parameters['namespace'];
+  found.oneOf(path.child('scope'), parameters['scope'], ['Cluster', 'Namespace']);
+  if (parameters['scope'] === 'Namespace' && isAbsent(namespace)) {
+    found.required(path.child('namespace'), "`parameters.scope` is set to 'Namespace'");
+  }
+  if (parameters['scope'] === 'Cluster' && !isAbsent(namespace)) {
+    found.forbidden(path.child('namespace'), "`parameters.scope` is set to 'Cluster'");
+  }
+  return found.errors;
+}
+
+function validateIpAddress(object: KubeObject): FieldError[] {
+  const found = new Findings();
+  const parent = maybeFields(fieldsOf(object['spec'])['parentRef']);
+  const at = FieldPath.of('spec', 'parentRef');
+  if (parent === undefined) {
+    found.required(at);
+    return found.errors;
+  }
+  const group = textOf(parent['group']);
+  if (group !== '') found.invalid(at.child('group'), group, names.dns1123Subdomain(group));
+  for (const field of ['resource', 'name']) {
+    const value = textOf(parent[field]);
+    if (value === '') found.required(at.child(field));
+    else found.invalid(at.child(field), value, names.pathSegment(value));
+  }
+  return found.errors;
+}
+
+function validateServiceRange(object: KubeObject): FieldError[] {
+  const found = new Findings();
+  const at = FieldPath.of('spec', 'cidrs');
+  const ranges = textsOf(fieldsOf(object['spec'])['cidrs']);
+  if (ranges.length === 0) found.required(at, 'at least one CIDR required');
+  else if (ranges.length > 2) found.invalid(at, object['spec'], 'may only hold up to 2 values');
+  else {
+    for (const [index, range] of ranges.entries()) found.invalid(at.index(index), range, rangeProblems(range));
+    const [first, second] = ranges.map(parseRange);
+    if (first !== undefined && first.width === second?.width) {
+      found.invalid(at, ranges, 'may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64');
+    }
+  }
+  return found.errors;
+}
+
+function validateServiceRangeUpdate(object: KubeObject, old: KubeObject): FieldError[] {
+  const found = new Findings();
+  const at = FieldPath.of('spec', 'cidrs');
+  const ranges = textsOf(fieldsOf(object['spec'])['cidrs']);
+  const before = textsOf(fieldsOf(old['spec'])['cidrs']);
+  if (ranges.length < before.length || ranges.length > 2) found.immutable(at, ranges, false);
+  else for (const [index, range] of before.entries()) found.immutable(at.index(index), ranges[index], ranges[index] === range);
+  return found.errors;
+}
+
+function immutableField(field: string): NonNullable<Strategy['validateUpdate']> {
+  return (object, old) => {
+    const found = new Findings();
+    const [value, before] = [fieldsOf(object['spec'])[field], fieldsOf(old['spec'])[field]];
+    found.immutable(FieldPath.of('spec', field), value, isDeepStrictEqual(value, before));
+    return found.errors;
+  };
+}
+
+export const networkingStrategies = new Map<string, Strategy>([
+  ['networking.k8s.io/ingresses', separateStatus({ validate: validateIngress, generation: true }, () => ({ loadBalancer: {} }))],
+  [
+    'networking.k8s.io/ingressclasses',
+    {
+      default: (object) => applyDefaults(made(object, 'spec'), { within: { parameters: { set: { scope: 'Cluster' } } } }),
+      validate: validateIngressClass,
+      validateUpdate: immutableField('controller'),
+      generation: true,
+    },
+  ],
+  ['networking.k8s.io/networkpolicies', { default: defaultNetworkPolicy, validate: validateNetworkPolicy, generation: true }],
+  [
+    'networking.k8s.io/ipaddresses',
+    {
+      validateName: (name) => [...addressProblems(name)],
+      validate: validateIpAddress,
+      validateUpdate: immutableField('parentRef'),
+    },
+  ],
+  ['networking.k8s.io/servicecidrs', separateStatus({ validate: validateServiceRange, validateUpdate: validateServiceRangeUpdate })],
+]);

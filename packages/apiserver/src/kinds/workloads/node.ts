@@ -1,0 +1,74 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type FieldError, FieldPath, type KubeObject } from '@capstan/machinery';
+import type { Strategy } from '../strategy.ts';
+import { rangeProblems } from './addresses.ts';
+import { made } from './defaulting.ts';
+import { Findings } from './findings.ts';
+import { fieldsOf, isAbsent, itemsOf, maybeFields, textOf, textsOf } from './reading.ts';
+import { checkAmounts } from './resources.ts';
+import { checkTaints } from './scheduling.ts';
+import { keepAllButStatus } from './status.ts';
+
+function defaultNode(node: KubeObject): void {
+  const spec = made(node, 'spec');
+  // Two names of one field: the list begins with the single value.
+  if (textsOf(spec['podCIDRs']).length === 0 && textOf(spec['podCIDR']) !== '') spec['podCIDRs'] = [spec['podCIDR']];
+  else if (textOf(spec['podCIDR']) === '' && textsOf(spec['podCIDRs']).length > 0) spec['podCIDR'] = textsOf(spec['podCIDRs'])[0];
+  const status = made(node, 'status');
+  const capacity = maybeFields(status['capacity']);
+  if (isAbsent(status['allocatable']) && capacity !== undefined) status['allocatable'] = { ...capacity };
+}
+
+function checkResources(found: Findings, node: KubeObject): void {
+  const status = fieldsOf(node['status']);
+  for (const field of ['capacity', 'allocatable']) checkAmounts(found, FieldPath.of('status', field), fieldsOf(status[field]));
+}
+
+function validateNode(node: KubeObject): FieldError[] {
+  const found = new Findings();
+  const spec = fieldsOf(node['spec']);
+  checkTaints(found, FieldPath.of('metadata', 'taints'), itemsOf(spec['taints']));
+  checkResources(found, node);
+  const ranges = textsOf(spec['podCIDRs']);
+  const at = FieldPath.of('spec', 'podCIDRs');
+  for (const [index, range] of ranges.entries()) found.invalid(at.index(index), range, rangeProblems(range));
+  if (ranges.length > 1) {
+    const families = new Set(ranges.map((range) => range.includes(':')));
+    if (families.size < ranges.length) found.invalid(at, ranges, 'may specify no more than one CIDR for each IP family');
+  }
+  return found.errors;
+}
+
+function validateNodeUpdate(node: KubeObject, old: KubeObject): FieldError[] {
+  const found = new Findings();
+  const [spec, before] = [fieldsOf(node['spec']), fieldsOf(old['spec'])];
+  if (textsOf(before['podCIDRs']).length > 0 && !isDeepStrictEqual(spec['podCIDRs'], before['podCIDRs'])) {
+    found.forbidden(FieldPath.of('spec', 'podCIDRs'), 'node updates may not change podCIDR except from "" to valid');
+  }
+  if (textOf(before['providerID']) !== '' && spec['providerID'] !== before['providerID']) {
+    found.forbidden(FieldPath.of('spec', 'providerID'), 'node updates may not change providerID except from "" to valid');
+  }
+  return found.errors;
+}
+
+/** Nodes register with their status, so it is kept on creation. */
+const nodeStrategy: Strategy = {
+  default: defaultNode,
+  validate: validateNode,
+  validateUpdate: validateNodeUpdate,
+  prepareForUpdate: (node, old) => {
+    node['status'] = old['status'];
+  },
+  status: {
+    prepareForUpdate: keepAllButStatus,
+    validate: (node) => {
+      const found = new Findings();
+      checkResources(found, node);
+      return found.errors;
+    },
+  },
+  selectableLabels: ['spec.unschedulable'],
+  selectableFields: (node) => ({ 'spec.unschedulable': String(fieldsOf(node['spec'])['unschedulable'] === true) }),
+};
+
+export const nodeStrategies = new Map<string, Strategy>([['/nodes', nodeStrategy]]);

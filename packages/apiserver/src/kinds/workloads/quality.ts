@@ -1,0 +1,34 @@
+import { compareQuantities, isQuantity, parseQuantity } from '@capstan/machinery';
+import { type Fields, fieldsOf, itemsOf } from './reading.ts';
+
+/** The resources that decide a pod's quality of service. */
+const counted = ['cpu', 'memory'];
+
+function positive(amount: unknown): amount is string {
+  return typeof amount === 'string' && isQuantity(amount) && parseQuantity(amount).value > 0n;
+}
+
+function sameAmount(one: unknown, other: unknown): boolean {
+  return positive(one) && positive(other) && compareQuantities(parseQuantity(one), parseQuantity(other)) === 0;
+}
+
+export type Quality = 'Guaranteed' | 'Burstable' | 'BestEffort';
+
+/** Guaranteed when everything is limited to exactly what it asks for, best effort when nothing asks for anything. */
+export function qualityOf(podSpec: Readonly<Fields>): Quality {
+  const requirements =
+    podSpec['resources'] === undefined
+      ? [...itemsOf(podSpec['initContainers']), ...itemsOf(podSpec['containers'])].map((container) => fieldsOf(container['resources']))
+      : [fieldsOf(podSpec['resources'])];
+  let asks = false;
+  let guaranteed = true;
+  for (const { requests, limits } of requirements) {
+    for (const name of counted) {
+      const request = fieldsOf(requests)[name];
+      const limit = fieldsOf(limits)[name];
+      asks ||= positive(request) || positive(limit);
+      guaranteed &&= sameAmount(request, limit);
+    }
+  }
+  return asks ? (guaranteed ? 'Guaranteed' : 'Burstable') : 'BestEffort';
+}

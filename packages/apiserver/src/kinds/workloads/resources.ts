@@ -1,0 +1,111 @@
+import { compareQuantities, type FieldPath, isQuantity, names, parseQuantity } from '@capstan/machinery';
+import type { Findings } from './findings.ts';
+import { type Fields, fieldsOf, itemsOf, textOf } from './reading.ts';
+
+/** Amounts that are not what their text says were refused when the object was decoded. */
+function quantityOf(value: unknown) {
+  const text = typeof value === 'string' || typeof value === 'number' ? value : '0';
+  return parseQuantity(isQuantity(text) ? text : '0');
+}
+
+export function checkNonNegativeQuantity(found: Findings, at: FieldPath, value: unknown): void {
+  if (quantityOf(value).value < 0n) found.invalid(at, value, 'must be greater than or equal to 0');
+}
+
+export function checkPositiveQuantity(found: Findings, at: FieldPath, value: unknown): void {
+  if (quantityOf(value).value <= 0n) found.invalid(at, value, 'must be greater than zero');
+}
+
+export function compareAmounts(one: unknown, other: unknown): number {
+  return compareQuantities(quantityOf(one), quantityOf(other));
+}
+
+const standard = new Set(['cpu', 'memory', 'ephemeral-storage', 'storage', 'pods']);
+const containerResources = new Set(['cpu', 'memory', 'ephemeral-storage']);
+
+function isStandardContainerResource(name: string): boolean {
+  return containerResources.has(name) || isHugePages(name);
+}
+
+function isHugePages(name: string): boolean {
+  return name.startsWith('hugepages-');
+}
+
+/** Names with a domain that is not Kubernetes' own stand for devices and the like: whole ones, never shared. */
+function isExtended(name: string): boolean {
+  const slash = name.indexOf('/');
+  return slash !== -1 && !name.slice(0, slash).endsWith('kubernetes.io') && !name.startsWith('requests.');
+}
+
+function isOvercommitAllowed(name: string): boolean {
+  return !isExtended(name) && !isHugePages(name);
+}
+
+function checkName(found: Findings, at: FieldPath, name: string): void {
+  const problems = names.qualifiedName(name);
+  found.invalid(at, name, problems);
+  if (problems.length > 0) return;
+  if (!name.includes('/')) {
+    if (!isStandardContainerResource(name)) found.invalid(at, name, 'must be a standard resource for containers');
+  } else if (isExtended(name) === false && !name.includes('kubernetes.io/')) {
+    found.invalid(at, name, "doesn't follow extended resource name standard");
+  }
+}
+
+function checkAmount(found: Findings, at: FieldPath, [name, value]: [string, unknown]): void {
+  checkNonNegativeQuantity(found, at, value);
+  if ((isExtended(name) || name === 'pods') && quantityOf(value).scale < 0 && !isWhole(value)) {
+    found.invalid(at, value, 'must be an integer');
+  }
+}
+
+function isWhole(value: unknown): boolean {
+  const { value: digits, scale } = quantityOf(value);
+  return scale >= 0 || digits % 10n ** BigInt(-scale) === 0n;
+}
+
+/** What a container asks for and is limited to. */
+export function checkRequirements(found: Findings, at: FieldPath, requirements: Readonly<Fields>): void {
+  const limits = fieldsOf(requirements['limits']);
+  const requests = fieldsOf(requirements['requests']);
+  for (const [name, value] of Object.entries(limits)) {
+    const path = at.child('limits').key(name);
+    checkName(found, path, name);
+    checkAmount(found, path, [name, value]);
+  }
+  for (const [name, value] of Object.entries(requests)) {
+    const path = at.child('requests');
+    checkName(found, path.key(name), name);
+    checkAmount(found, path.key(name), [name, value]);
+    const limit = Object.hasOwn(limits, name) ? limits[name] : undefined;
+    if (limit === undefined) {
+      if (!isOvercommitAllowed(name)) found.required(at.child('limits'), 'Limit must be set for non overcommitable resources');
+    } else if (compareAmounts(value, limit) > 0) {
+      found.invalid(path, value, `must be less than or equal to ${name} limit of ${textOf(limit)}`);
+    } else if (!isOvercommitAllowed(name) && compareAmounts(value, limit) !== 0) {
+      found.invalid(path, value, `must be equal to ${name} limit of ${textOf(limit)}`);
+    }
+  }
+  const needsCompany = [limits, requests].some((amounts) => Object.keys(amounts).some(isHugePages));
+  const hasCompany = [limits, requests].some((amounts) => Object.hasOwn(amounts, 'cpu') || Object.hasOwn(amounts, 'memory'));
+  if (needsCompany && !hasCompany) found.forbidden(at, 'HugePages require cpu or memory');
+  checkClaims(found, at, requirements);
+}
+
+function checkClaims(found: Findings, at: FieldPath, requirements: Readonly<Fields>): void {
+  const seen = new Set<string>();
+  for (const [index, claim] of itemsOf(requirements['claims']).entries()) {
+    const name = textOf(claim['name']);
+    if (name === '') found.required(at.child('claims').index(index));
+    else if (seen.has(name)) found.duplicate(at.child('claims').index(index), name);
+    seen.add(name);
+  }
+}
+
+/** Capacities of nodes and volumes: any resource, never negative. */
+export function checkAmounts(found: Findings, at: FieldPath, amounts: Readonly<Fields>): void {
+  for (const [name, value] of Object.entries(amounts)) {
+    if (!standard.has(name)) found.invalid(at.key(name), name, names.qualifiedName(name));
+    checkNonNegativeQuantity(found, at.key(name), value);
+  }
+}

@@ -1,0 +1,37 @@
+import type { KubeObject } from '@capstan/machinery';
+import type { Strategy } from '../strategy.ts';
+
+function keepStatus(object: KubeObject, old: KubeObject): void {
+  if (old['status'] === undefined) delete object['status'];
+  else object['status'] = old['status'];
+}
+
+const notOfStatus = new Set(['apiVersion', 'kind', 'metadata', 'status']);
+
+/** Through the status subresource nothing but the status and metadata can change. */
+export function keepAllButStatus(object: KubeObject, old: KubeObject): void {
+  for (const field of Object.keys(object)) if (!notOfStatus.has(field)) delete object[field];
+  for (const field of Object.keys(old)) if (!notOfStatus.has(field)) object[field] = old[field];
+}
+
+/** For kinds with a status of their own: clients write it only through its subresource, and new objects begin without one. */
+export function separateStatus(strategy: Strategy, initial: (object: KubeObject) => object = () => ({})): Strategy {
+  return {
+    ...strategy,
+    prepareForCreate: (object, context) => {
+      object['status'] = initial(object);
+      strategy.prepareForCreate?.(object, context);
+    },
+    prepareForUpdate: (object, old, context) => {
+      keepStatus(object, old);
+      strategy.prepareForUpdate?.(object, old, context);
+    },
+    status: {
+      ...strategy.status,
+      prepareForUpdate: (object, old, context) => {
+        keepAllButStatus(object, old);
+        strategy.status?.prepareForUpdate?.(object, old, context);
+      },
+    },
+  };
+}

@@ -1,0 +1,219 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type FieldError, FieldPath, fieldError, type KubeObject, names, validateLabelSelector } from '@capstan/machinery';
+import type { Strategy } from '../strategy.ts';
+import { applyDefaults, made } from './defaulting.ts';
+import { Findings } from './findings.ts';
+import { fieldsOf, isAbsent, itemsOf, numberOf, stringMapOf, textOf, textsOf } from './reading.ts';
+import { checkNonNegativeQuantity } from './resources.ts';
+import { separateStatus } from './status.ts';
+
+const mostParameters = 512;
+const parametersSize = 256 * 1024;
+
+function checkProvisioner(found: Findings, at: FieldPath, value: string): void {
+  if (value === '') found.required(at);
+  else found.invalid(at, value.toLowerCase(), names.qualifiedName(value.toLowerCase()));
+}
+
+function checkParameters(found: Findings, parameters: Readonly<Record<string, string>>, mayBeEmpty: boolean): void {
+  const at = FieldPath.of('parameters');
+  const entries = Object.entries(parameters);
+  if (entries.length > mostParameters) {
+    found.add([fieldError.tooLong(at, mostParameters)]);
+    return;
+  }
+  if (entries.some(([key]) => key === '')) found.invalid(at, '', 'field can not be empty.');
+  const size = entries.reduce((sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value), 0);
+  if (size > parametersSize) found.add([fieldError.tooLong(at, parametersSize)]);
+  if (!mayBeEmpty && entries.length === 0) found.required(at, 'must contain at least one key/value pair');
+}
+
+/** Fields that an update may not touch, in the words that this group has for it. */
+function forbidChanges(object: KubeObject, old: KubeObject, fields: readonly string[]): FieldError[] {
+  const found = new Findings();
+  for (const field of fields) {
+    if (!isDeepStrictEqual(object[field], old[field])) found.forbidden(FieldPath.of(field), `updates to ${field} are forbidden.`);
+  }
+  return found.errors;
+}
+
+function validateStorageClass(object: KubeObject): FieldError[] {
+  const found = new Findings();
+  checkProvisioner(found, FieldPath.of('provisioner'), textOf(object['provisioner']));
+  checkParameters(found, stringMapOf(object['parameters']), true);
+  found.optionalOneOf(FieldPath.of('reclaimPolicy'), object['reclaimPolicy'], ['Delete', 'Retain']);
+  found.oneOf(FieldPath.of('volumeBindingMode'), object['volumeBindingMode'], ['Immediate', 'WaitForFirstConsumer']);
+  for (const [index, term] of itemsOf(object['allowedTopologies']).entries()) {
+    for (const [position, { key, values }] of itemsOf(term['matchLabelExpressions']).entries()) {
+      const at = FieldPath.of('allowedTopologies').index(index).child('matchLabelExpressions').index(position);
+      if (textsOf(values).length === 0) found.required(at.child('values'));
+      found.invalid(at.child('key'), textOf(key), names.qualifiedName(textOf(key)));
+    }
+  }
+  return found.errors;
+}
+
+const driverDefaults = {
+  attachRequired: true,
+  podInfoOnMount: false,
+  storageCapacity: false,
+  fsGroupPolicy: 'ReadWriteOnceWithFSType',
+  requiresRepublish: false,
+  seLinuxMount: false,
+};
+
+function defaultDriver(object: KubeObject): void {
+  const spec = made(object, 'spec');
+  applyDefaults(spec, { set: driverDefaults });
+  if (textsOf(spec['volumeLifecycleModes']).length === 0) spec['volumeLifecycleModes'] = ['Persistent'];
+}
+
+const tenMinutes = 600;
+
+function validateDriver(object: KubeObject): FieldError[] {
+  const found = new Findings();
+  const spec = fieldsOf(object['spec']);
+  const at = FieldPath.of('spec');
+  found.optionalOneOf(at.child('fsGroupPolicy'), spec['fsGroupPolicy'], ['File', 'None', 'ReadWriteOnceWithFSType']);
+  const audiences = new Set<string>();
+  for (const [index, request] of itemsOf(spec['tokenRequests']).entries()) {
+    const audience = textOf(request['audience']);
+    const path = at.child('tokenRequests').index(index);
+    if (audiences.has(audience)) found.duplicate(path.child('audience'), audience);
+    else if (!isAbsent(request['expirationSeconds']) && numberOf(request['expirationSeconds']) < tenMinutes) {
+      found.invalid(path.child('expirationSeconds'), request['expirationSeconds'], 'may not specify a duration less than 10 minutes');
+    }
+    audiences.add(audience);
+  }
+  for (const mode of textsOf(spec['volumeLifecycleModes'])) {
+    found.optionalOneOf(at.child('volumeLifecycleModes'), mode, ['Persistent', 'Ephemeral']);
+  }
+  return found.errors;
+}
+
+function validateDriverUpdate(object: KubeObject, old: KubeObject): FieldError[] {
+  const found = new Findings();
+  const [spec, before] = [fieldsOf(object['spec']), fieldsOf(old['spec'])];
+  const at = FieldPath.of('spec');
+  found.immutable(at.child('attachedRequired'), spec['attachRequired'], spec['attachRequired'] === before['attachRequired']);
+  const modes = 'volumeLifecycleModes';
+  found.immutable(at.child(modes), spec[modes], isDeepStrictEqual(spec[modes], before[modes]));
+  return found.errors;
+}
+
+function driverNameProblems(name: string): string[] {
+  return names.dns1123Subdomain(name.toLowerCase());
+}
+
+function validateNode(object: KubeObject): FieldError[] {
+  const found = new Findings();
+  const seen = new Set<string>();
+  for (const [index, driver] of itemsOf(fieldsOf(object['spec'])['drivers']).entries()) {
+    const at = FieldPath.of('spec', 'drivers').index(index);
+    const name = textOf(driver['name']);
+    if (name === '') found.required(at.child('name'));
+    found.invalid(at.child('name'), name, name === '' ? [] : driverNameProblems(name));
+    if (textOf(driver['nodeID']) === '') found.required(at.child('nodeID'));
+    found.nonNegative(at.child('allocatable', 'count'), fieldsOf(driver['allocatable'])['count']);
+    if (seen.has(name)) found.duplicate(at.child('name'), name);
+    seen.add(name);
+    for (const key of textsOf(driver['topologyKeys'])) found.invalid(at, key, names.qualifiedName(key));
+  }
+  return found.errors;
+}
+
+const oneSource = 'must specify exactly one of inlineVolumeSpec and persistentVolumeName';
+
+function validateAttachment(object: KubeObject): FieldError[] {
+  const found = new Findings();
+  const spec = fieldsOf(object['spec']);
+  const source = fieldsOf(spec['source']);
+  const at = FieldPath.of('spec');
+  if (textOf(spec['attacher']) === '') found.required(at.child('attacher'));
+  const inline = !isAbsent(source['inlineVolumeSpec']);
+  const named = !isAbsent(source['persistentVolumeName']);
+  if (!inline && !named) found.required(at.child('source'), oneSource);
+  else if (inline && named) found.forbidden(at.child('source'), oneSource);
+  else if (source['persistentVolumeName'] === '') {
+    found.required(at.child('source', 'persistentVolumeName'), 'must specify non empty persistentVolumeName');
+  }
+  const node = textOf(spec['nodeName']);
+  found.invalid(at.child('nodeName'), node, names.dns1123Subdomain(node));
+  return found.errors;
+}
+
+function immutableSpec(object: KubeObject, old: KubeObject): FieldError[] {
+  const found = new Findings();
+  found.immutable(FieldPath.of('spec'), object['spec'], isDeepStrictEqual(object['spec'], old['spec']));
+  return found.errors;
+}
+
+function validateCapacity(object: KubeObject): FieldError[] {
+  const found = new Findings();
+  found.add(validateLabelSelector(fieldsOf(object['nodeTopology']), FieldPath.of('nodeTopology')));
+  const storageClass = textOf(object['storageClassName']);
+  found.invalid(FieldPath.of('storageClassName'), storageClass, names.dns1123Subdomain(storageClass));
+  if (!isAbsent(object['capacity'])) checkNonNegativeQuantity(found, FieldPath.of('capacity'), object['capacity']);
+  return found.errors;
+}
+
+function validateCapacityUpdate(object: KubeObject, old: KubeObject): FieldError[] {
+  const found = new Findings();
+  for (const field of ['nodeTopology', 'storageClassName']) {
+    found.immutable(FieldPath.of(field), object[field], isDeepStrictEqual(object[field], old[field]));
+  }
+  return found.errors;
+}
+
+export const storageStrategies = new Map<string, Strategy>([
+  [
+    'storage.k8s.io/storageclasses',
+    {
+      default: (object) => applyDefaults(object, { set: { reclaimPolicy: 'Delete', volumeBindingMode: 'Immediate' } }),
+      validate: validateStorageClass,
+      validateUpdate: (object, old) => {
+        const found = new Findings();
+        found.add(forbidChanges(object, old, ['parameters', 'provisioner', 'reclaimPolicy']));
+        const mode = object['volumeBindingMode'];
+        found.immutable(FieldPath.of('volumeBindingMode'), mode, mode === old['volumeBindingMode']);
+        return found.errors;
+      },
+      returnDeletedObject: true,
+    },
+  ],
+  [
+    'storage.k8s.io/volumeattributesclasses',
+    {
+      validate: (object) => {
+        const found = new Findings();
+        checkProvisioner(found, FieldPath.of('driverName'), textOf(object['driverName']));
+        checkParameters(found, stringMapOf(object['parameters']), false);
+        return found.errors;
+      },
+      validateUpdate: (object, old) => forbidChanges(object, old, ['driverName', 'parameters']),
+      returnDeletedObject: true,
+    },
+  ],
+  [
+    'storage.k8s.io/csidrivers',
+    {
+      default: defaultDriver,
+      validate: validateDriver,
+      validateUpdate: validateDriverUpdate,
+      requireResourceVersion: true,
+      returnDeletedObject: true,
+    },
+  ],
+  ['storage.k8s.io/csinodes', { validate: validateNode, requireResourceVersion: true, returnDeletedObject: true }],
+  [
+    'storage.k8s.io/volumeattachments',
+    separateStatus(
+      { validate: validateAttachment, validateUpdate: immutableSpec, requireResourceVersion: true, returnDeletedObject: true },
+      () => ({ attached: false }),
+    ),
+  ],
+  [
+    'storage.k8s.io/csistoragecapacities',
+    { validate: validateCapacity, validateUpdate: validateCapacityUpdate, requireResourceVersion: true },
+  ],
+]);

@@ -1,0 +1,188 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type FieldError, FieldPath, formatTime, type KubeObject, names, validateLabelSelector } from '@capstan/machinery';
+import type { Strategy } from '../strategy.ts';
+import { applyDefaults, made } from './defaulting.ts';
+import { Findings } from './findings.ts';
+import { claimSpec, volumeSources } from './pod-defaults.ts';
+import { type Fields, fieldsOf, isAbsent, maybeFields, textOf, textsOf } from './reading.ts';
+import { checkPositiveQuantity, compareAmounts } from './resources.ts';
+import { checkNodeSelector } from './scheduling.ts';
+import { separateStatus } from './status.ts';
+import { checkSource, persistentSources } from './volume-sources.ts';
+
+const accessModes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
+const volumeModes = ['Block', 'Filesystem'];
+const at = FieldPath.of('spec');
+
+function checkAccessModes(found: Findings, path: FieldPath, modes: readonly string[]): void {
+  for (const mode of modes) if (!accessModes.includes(mode)) found.notSupported(path, mode, accessModes);
+  if (modes.includes('ReadWriteOncePod') && modes.some((mode) => mode !== 'ReadWriteOncePod' && accessModes.includes(mode))) {
+    found.forbidden(path, 'may not use ReadWriteOncePod with other access modes');
+  }
+}
+
+function checkClass(found: Findings, path: FieldPath, value: unknown): void {
+  if (textOf(value) !== '') found.invalid(path, value, names.dns1123Subdomain(textOf(value)));
+}
+
+function checkCapacity(found: Findings, capacity: Readonly<Fields>): void {
+  const path = at.child('capacity');
+  if (Object.keys(capacity).length === 0) found.required(path);
+  if (!Object.hasOwn(capacity, 'storage') || Object.keys(capacity).length > 1) found.notSupported(path, capacity, ['storage']);
+  for (const [name, value] of Object.entries(capacity)) checkPositiveQuantity(found, path.key(name), value);
+}
+
+function checkSources(found: Findings, spec: Readonly<Fields>): void {
+  const given = persistentSources.filter((source) => !isAbsent(spec[source]));
+  if (given.length === 0) found.required(at, 'must specify a volume type');
+  for (const [index, source] of given.entries()) {
+    if (index > 0) found.forbidden(at.child(source), 'may not specify more than 1 volume type');
+    else checkSource(found, at.child(source), { source, fields: fieldsOf(spec[source]) });
+  }
+  if (given[0] === 'local' && isAbsent(fieldsOf(spec['nodeAffinity'])['required'])) {
+    found.required(at.child('nodeAffinity'), 'Local volume requires node affinity');
+  }
+}
+
+function validateVolume(volume: KubeObject): FieldError[] {
+  const found = new Findings();
+  const spec = fieldsOf(volume['spec']);
+  const modes = textsOf(spec['accessModes']);
+  if (modes.length === 0) found.required(at.child('accessModes'));
+  checkAccessModes(found, at.child('accessModes'), modes);
+  checkCapacity(found, fieldsOf(spec['capacity']));
+  found.optionalOneOf(at.child('persistentVolumeReclaimPolicy'), spec['persistentVolumeReclaimPolicy'], ['Delete', 'Recycle', 'Retain']);
+  const affinity = maybeFields(spec['nodeAffinity']);
+  if (affinity !== undefined) {
+    const required = maybeFields(affinity['required']);
+    if (required === undefined) found.required(at.child('nodeAffinity', 'required'), 'must specify required node constraints');
+    else checkNodeSelector(found, at.child('nodeAffinity', 'required'), required);
+  }
+  checkSources(found, spec);
+  checkClass(found, at.child('storageClassName'), spec['storageClassName']);
+  found.optionalOneOf(at.child('volumeMode'), spec['volumeMode'], volumeModes);
+  if (!isAbsent(spec['volumeAttributesClassName'])) {
+    checkClass(found, at.child('volumeAttributesClassName'), spec['volumeAttributesClassName']);
+    if (isAbsent(spec['csi'])) found.required(at.child('csi'), 'has to be specified when using volumeAttributesClassName');
+  }
+  return found.errors;
+}
+
+function validateVolumeUpdate(volume: KubeObject, old: KubeObject): FieldError[] {
+  const found = new Findings();
+  const [spec, before] = [fieldsOf(volume['spec']), fieldsOf(old['spec'])];
+  if (persistentSources.some((source) => !isDeepStrictEqual(spec[source], before[source]))) {
+    found.forbidden(at.child('persistentvolumesource'), 'spec.persistentvolumesource is immutable after creation');
+  }
+  found.immutable(FieldPath.of('volumeMode'), spec['volumeMode'], spec['volumeMode'] === before['volumeMode']);
+  if (!isAbsent(before['nodeAffinity'])) {
+    found.immutable(FieldPath.of('nodeAffinity'), spec['nodeAffinity'], isDeepStrictEqual(spec['nodeAffinity'], before['nodeAffinity']));
+  }
+  return found.errors;
+}
+
+/** What a claim says of the storage it wants; also in templates of claims. */
+export function checkClaimSpec(found: Findings, path: FieldPath, spec: Readonly<Fields>): void {
+  const modes = textsOf(spec['accessModes']);
+  if (modes.length === 0) found.required(path.child('accessModes'), 'at least 1 access mode is required');
+  found.add(validateLabelSelector(maybeFields(spec['selector']), path.child('selector')));
+  checkAccessModes(found, path.child('accessModes'), modes);
+  const size = fieldsOf(fieldsOf(spec['resources'])['requests'])['storage'];
+  if (isAbsent(size)) found.required(path.child('resources').key('storage'));
+  else checkPositiveQuantity(found, path.child('resources').key('storage'), size);
+  checkClass(found, path.child('storageClassName'), spec['storageClassName']);
+  found.optionalOneOf(path.child('volumeMode'), spec['volumeMode'], volumeModes);
+  for (const field of ['dataSource', 'dataSourceRef']) {
+    const source = maybeFields(spec[field]);
+    if (source === undefined) continue;
+    for (const part of ['name', 'kind']) if (textOf(source[part]) === '') found.required(path.child(field, part));
+    if (textOf(source['apiGroup']) === '' && source['kind'] !== 'PersistentVolumeClaim') {
+      found.invalid(path.child(field), textOf(source['kind']), "must be 'PersistentVolumeClaim' when referencing the default apiGroup");
+    }
+  }
+}
+
+const onlySizeMayChange = 'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims';
+
+function withoutChangeable(spec: Readonly<Fields>, isBound: boolean): Fields {
+  if (!isBound) return { ...spec };
+  const { resources, volumeAttributesClassName: _, ...rest } = spec;
+  return { ...rest, limits: fieldsOf(resources)['limits'] };
+}
+
+function validateClaimUpdate(claim: KubeObject, old: KubeObject): FieldError[] {
+  const found = new Findings();
+  const [spec, before] = [fieldsOf(claim['spec']), fieldsOf(old['spec'])];
+  const isBound = fieldsOf(claim['status'])['phase'] === 'Bound';
+  const [now, then] = [withoutChangeable(spec, isBound), withoutChangeable(before, isBound)];
+  if (textOf(then['volumeName']) === '') then['volumeName'] = now['volumeName'];
+  if (isAbsent(then['storageClassName'])) then['storageClassName'] = now['storageClassName'];
+  if (!isDeepStrictEqual({ ...now }, { ...then })) found.forbidden(at, onlySizeMayChange);
+  const [size, oldSize] = [spec, before].map((part) => fieldsOf(fieldsOf(part['resources'])['requests'])['storage']);
+  const path = at.child('resources', 'requests', 'storage');
+  if (compareAmounts(size, oldSize) < 0 && compareAmounts(size, fieldsOf(fieldsOf(old['status'])['capacity'])['storage']) <= 0) {
+    found.forbidden(path, 'field can not be less than status.capacity');
+  }
+  found.immutable(FieldPath.of('volumeMode'), spec['volumeMode'], spec['volumeMode'] === before['volumeMode']);
+  return found.errors;
+}
+
+/** The same source under its old and its new name. */
+function mirrorDataSource(claim: KubeObject): void {
+  const spec = made(claim, 'spec');
+  const { dataSource, dataSourceRef } = spec;
+  if (!isAbsent(dataSource) && isAbsent(dataSourceRef)) spec['dataSourceRef'] = { ...fieldsOf(dataSource) };
+  else if (isAbsent(dataSource) && !isAbsent(dataSourceRef) && isAbsent(fieldsOf(dataSourceRef)['namespace'])) {
+    spec['dataSource'] = { ...fieldsOf(dataSourceRef) };
+  }
+}
+
+export const volumeStrategies = new Map<string, Strategy>([
+  [
+    '/persistentvolumes',
+    separateStatus({
+      default: (volume) => {
+        applyDefaults(made(volume, 'spec'), {
+          set: { persistentVolumeReclaimPolicy: 'Retain', volumeMode: 'Filesystem' },
+          within: volumeSources,
+        });
+        applyDefaults(made(volume, 'status'), { set: { phase: 'Pending' } });
+      },
+      prepareForCreate: (volume, context) => {
+        volume['status'] = { phase: 'Pending', lastPhaseTransitionTime: formatTime(context.now()) };
+      },
+      validate: validateVolume,
+      validateUpdate: validateVolumeUpdate,
+      returnDeletedObject: true,
+      status: {
+        prepareForUpdate: (volume, old, context) => {
+          const [status, before] = [made(volume, 'status'), fieldsOf(old['status'])];
+          const field = 'lastPhaseTransitionTime';
+          if (status['phase'] === before['phase']) status[field] ??= before[field];
+          else if (isAbsent(status[field]) || status[field] === before[field]) status[field] = formatTime(context.now());
+        },
+      },
+    }),
+  ],
+  [
+    '/persistentvolumeclaims',
+    separateStatus(
+      {
+        default: (claim) => {
+          applyDefaults(made(claim, 'spec'), claimSpec);
+          applyDefaults(made(claim, 'status'), { set: { phase: 'Pending' } });
+        },
+        prepareForCreate: mirrorDataSource,
+        prepareForUpdate: mirrorDataSource,
+        validate: (claim) => {
+          const found = new Findings();
+          checkClaimSpec(found, at, fieldsOf(claim['spec']));
+          return found.errors;
+        },
+        validateUpdate: validateClaimUpdate,
+        returnDeletedObject: true,
+      },
+      () => ({ phase: 'Pending' }),
+    ),
+  ],
+]);
