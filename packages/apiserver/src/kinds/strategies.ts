@@ -8,6 +8,7 @@ import { eventStrategies } from './events.ts';
 import { flowcontrolStrategies } from './flowcontrol.ts';
 import { rbacStrategies } from './rbac.ts';
 import type { Strategy } from './strategy.ts';
+import { workloadStrategies } from './workloads/workloads.ts';
 
 /** How the built-in kinds behave, by `group/resource` (`/configmaps` for the core group). */
 export const strategies: ReadonlyMap<string, Strategy> = new Map([
@@ -20,4 +21,5 @@ export const strategies: ReadonlyMap<string, Strategy> = new Map([
   ...eventStrategies,
   ...flowcontrolStrategies,
   ...rbacStrategies,
+  ...workloadStrategies,
 ]);
