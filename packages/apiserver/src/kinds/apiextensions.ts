@@ -37,6 +37,7 @@ const customresourcedefinitions: Strategy = {
   generation: true,
   requireResourceVersion: true,
   default(object) {
+    made(object, 'spec');
     applyDefaults(object, defaults);
     if (textsOf(fieldsOf(object['status'])['storedVersions']).length === 0) rememberStorageVersion(object);
   },

@@ -134,24 +134,34 @@ function changeErrors(event: KubeObject, old: KubeObject): FieldError[] {
   for (const field of lasting) {
     if (sameValue(event[field] || undefined, old[field] || undefined)) continue;
     const name = field === 'reportingComponent' ? 'reportingController' : field;
-    errors.push(fieldError.invalid(FieldPath.of(name), event[field], fieldImmutable));
+    errors.push(fieldError.invalid(FieldPath.of(name), printed(field, event[field]), fieldImmutable));
   }
   return errors;
 }
 
-const involvedFields = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'];
+const referenceFields = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'];
+const sourceFields = ['component', 'host'];
+
+/** Kubernetes shows objects in their internal form: all fields, in capitals. */
+function printed(field: string, value: unknown): unknown {
+  const object = maybeFields(value);
+  if (object === undefined) return value;
+  const shown = (name: string): string =>
+    name === 'uid' ? 'UID' : name === 'apiVersion' ? 'APIVersion' : name.charAt(0).toUpperCase() + name.slice(1);
+  return Object.fromEntries((field === 'source' ? sourceFields : referenceFields).map((name) => [shown(name), textOf(object[name])]));
+}
 
 function selectable(event: KubeObject, object: 'involvedObject' | 'regarding'): Record<string, string> {
   const involved = fieldsOf(event[object]);
   const fields: Record<string, string> = { reason: textOf(event['reason']), type: textOf(event['type']) };
-  for (const name of involvedFields) fields[`${object}.${name}`] = textOf(involved[name]);
+  for (const name of referenceFields) fields[`${object}.${name}`] = textOf(involved[name]);
   return fields;
 }
 
 const coreEvents: Strategy = {
   createOnUpdate: true,
   validate: (object) => commonErrors(object, 'reportingComponent'),
-  selectableLabels: ['reason', 'type', 'reportingComponent', 'source', ...involvedFields.map((name) => `involvedObject.${name}`)],
+  selectableLabels: ['reason', 'type', 'reportingComponent', 'source', ...referenceFields.map((name) => `involvedObject.${name}`)],
   selectableFields: (object) => ({
     ...selectable(object, 'involvedObject'),
     reportingComponent: textOf(object['reportingComponent']),
@@ -164,7 +174,7 @@ const newEvents: Strategy = {
   validate: (object) => commonErrors(toCoreEvent(object), 'reportingController'),
   validateCreate: (object) => strictErrors(toCoreEvent(object)),
   validateUpdate: (object, old) => changeErrors(toCoreEvent(object), toCoreEvent(old)),
-  selectableLabels: ['reason', 'type', 'reportingController', ...involvedFields.map((name) => `regarding.${name}`)],
+  selectableLabels: ['reason', 'type', 'reportingController', ...referenceFields.map((name) => `regarding.${name}`)],
   selectableFields: (object) => ({ ...selectable(object, 'regarding'), reportingController: textOf(object['reportingController']) }),
 };
 

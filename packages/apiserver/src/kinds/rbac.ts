@@ -39,7 +39,10 @@ function aggregationErrors(object: KubeObject): FieldError[] {
   const given = itemsOf(aggregation['clusterRoleSelectors']);
   if (given.length === 0)
     return [fieldError.required(selectors, 'at least one clusterRoleSelector required if aggregationRule is non-nil')];
-  return given.flatMap((selector, index) => validateLabelSelector(selector, selectors.index(index)));
+  return given.flatMap((selector, index) => {
+    const errors = validateLabelSelector(selector, selectors.index(index));
+    return errors.length === 0 ? errors : [...errors, fieldError.invalid(selectors.index(index), null, 'invalid label selector.')];
+  });
 }
 
 const roles: Strategy = {

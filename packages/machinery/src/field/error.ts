@@ -50,11 +50,29 @@ function printValue(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** A string quoted as Go's %q does for what appears in messages. */
+const shortEscapes = new Map([
+  ['\u0007', '\\a'],
+  ['\b', '\\b'],
+  ['\f', '\\f'],
+  ['\n', '\\n'],
+  ['\r', '\\r'],
+  ['\t', '\\t'],
+  ['\v', '\\v'],
+  ['"', '\\"'],
+  ['\\', '\\\\'],
+]);
+
+/** A string quoted as Go's %q does. */
 export function quote(text: string): string {
-  return JSON.stringify(text)
-    .replace(/\\u00([01][0-9a-f])/g, '\\x$1')
-    .replace(/\\b/g, '\\b');
+  return `"${text.replace(/["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, escapeCharacter)}"`;
+}
+
+function escapeCharacter(character: string): string {
+  const short = shortEscapes.get(character);
+  if (short !== undefined) return short;
+  const code = character.codePointAt(0)!;
+  const digits = code.toString(16);
+  return code < 0x80 ? `\\x${digits.padStart(2, '0')}` : code > 0xffff ? `\\U${digits.padStart(8, '0')}` : `\\u${digits.padStart(4, '0')}`;
 }
 
 export const invalid = (at: FieldPath, value: unknown, detail: string): FieldError => make('FieldValueInvalid', at, value, detail);

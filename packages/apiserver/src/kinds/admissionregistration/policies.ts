@@ -1,7 +1,7 @@
 import { type FieldError, FieldPath, fieldError, type KubeObject, names, validateLabelSelector } from '@capstan/machinery';
 import { keepPart } from '../parts.ts';
 import type { Strategy } from '../strategy.ts';
-import { applyDefaults, type Defaults } from '../workloads/defaulting.ts';
+import { applyDefaults, type Defaults, made } from '../workloads/defaulting.ts';
 import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, textOf, textsOf } from '../workloads/reading.ts';
 import { matchConditionErrors } from './conditions.ts';
 import { choiceErrors, failurePolicies, matchPolicies, namedRuleErrors } from './rules.ts';
@@ -159,8 +159,9 @@ function policyErrors(object: KubeObject): FieldError[] {
 export const validatingadmissionpolicies: Strategy = {
   generation: true,
   requireResourceVersion: true,
-  default: (object) =>
-    applyDefaults(object, { within: { spec: { set: { failurePolicy: 'Fail' }, within: { matchConstraints: matchDefaults } } } }),
+  default(object) {
+    applyDefaults(made(object, 'spec'), { set: { failurePolicy: 'Fail' }, within: { matchConstraints: matchDefaults } });
+  },
   prepareForCreate(object) {
     object['status'] = {};
   },

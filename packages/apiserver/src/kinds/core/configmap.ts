@@ -8,6 +8,9 @@ export const dataLimit = 1024 * 1024;
 
 export const immutableMessage = 'field is immutable when `immutable` is set';
 
+/** Kubernetes prints the object as a whole, which has no name, so. */
+const whole = FieldPath.of('[]');
+
 export const configmaps: Strategy = {
   validate(object) {
     const data = stringMapOf(object['data']);
@@ -26,8 +29,7 @@ export const configmaps: Strategy = {
       characters += binaryData[key]!.length;
     }
     // A UTF-16 unit takes at most three bytes, so most objects need no exact count.
-    if (characters * 3 > dataLimit && byteLength(data, binaryData) > dataLimit)
-      errors.push(fieldError.tooLong(FieldPath.of(''), dataLimit));
+    if (characters * 3 > dataLimit && byteLength(data, binaryData) > dataLimit) errors.push(fieldError.tooLong(whole, dataLimit));
     return errors;
   },
   validateUpdate(object, old) {

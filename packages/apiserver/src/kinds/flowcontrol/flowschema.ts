@@ -1,7 +1,7 @@
 import { type FieldError, FieldPath, fieldError, names } from '@capstan/machinery';
 import { keepPart, sameValue } from '../parts.ts';
 import type { Strategy } from '../strategy.ts';
-import { applyDefaults } from '../workloads/defaulting.ts';
+import { applyDefaults, made } from '../workloads/defaulting.ts';
 import { type Fields, fieldsOf, itemsOf, maybeFields, numberOf, textOf, textsOf } from '../workloads/reading.ts';
 import { conditionErrors } from './conditions.ts';
 import { mandatoryFlowSchemas } from './mandatory.ts';
@@ -138,7 +138,7 @@ function ruleErrors(rule: Fields, path: FieldPath): FieldError[] {
 
 export const flowschemas: Strategy = {
   generation: true,
-  default: (object) => applyDefaults(object, { within: { spec: { setNumbers: { matchingPrecedence: 1000 } } } }),
+  default: (object) => applyDefaults(made(object, 'spec'), { setNumbers: { matchingPrecedence: 1000 } }),
   prepareForCreate(object) {
     object['status'] = {};
   },

@@ -7,7 +7,7 @@ import { conditionErrors } from './conditions.ts';
 import { mandatoryPriorityLevels } from './mandatory.ts';
 
 const spec = FieldPath.of('spec');
-const preserveZeroAnnotation = 'flowcontrol.k8s.io/preserve-zero-concurrency-shares';
+const preserveZeroAnnotation = 'flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares';
 const maxQueues = 10_000_000;
 const maxHashBits = 60;
 
