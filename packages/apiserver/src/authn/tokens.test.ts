@@ -143,7 +143,7 @@ describe('a service account token', () => {
       name: 'system:serviceaccount:shop:bot',
       uid: 'sa-1',
       groups: ['system:serviceaccounts', 'system:serviceaccounts:shop', 'system:authenticated'],
-      extra: { 'authentication.kubernetes.io/credential-id': [`JTI=${claimsOf(token)['jti']}`] },
+      extra: { 'authentication.kubernetes.io/credential-id': [`JTI=${claimsOf(token)['jti'] as string}`] },
     });
   });
 

@@ -1,0 +1,98 @@
+import { type KubeObject, status } from '@capstan/machinery';
+import { atHomeIn } from '../authn/service-account.ts';
+import type { User } from '../authn/user.ts';
+import type { Attributes, Authorizer } from '../authz/attributes.ts';
+import type { RuleResolver } from '../authz/authorizer.ts';
+import type { PolicyRule } from '../authz/rule.ts';
+import {
+  type AccessSpec,
+  attributesOf,
+  evaluationError,
+  throwInvalid,
+  validateLocal,
+  validateMetadata,
+  validateSpec,
+} from './access-spec.ts';
+
+export interface AccessReviewContext {
+  readonly cluster: string;
+  /** Who asks. */
+  readonly user: User;
+  readonly authorizer: Authorizer & RuleResolver;
+}
+
+const apiVersion = 'authorization.k8s.io/v1';
+
+const specOf = (body: KubeObject): AccessSpec => (body['spec'] ?? {}) as AccessSpec;
+
+/** May this subject do that? */
+export function subjectAccessReview(body: KubeObject, context: AccessReviewContext): KubeObject {
+  const spec = specOf(body);
+  throwInvalid([...validateSpec(spec, 'subject'), ...validateMetadata(body, 'none')]);
+  return answer('SubjectAccessReview', body, { attributes: attributesOfSubject(spec, context), context });
+}
+
+/** The same, by somebody who may ask only about one namespace. */
+export function localSubjectAccessReview(body: KubeObject, namespace: string, context: AccessReviewContext): KubeObject {
+  const spec = specOf(body);
+  const placed = { ...body, metadata: { ...body.metadata, namespace: body.metadata.namespace ?? namespace } };
+  if (placed.metadata.namespace !== namespace) {
+    throw status.badRequest('the namespace of the provided object does not match the namespace sent on the request');
+  }
+  throwInvalid([...validateSpec(spec, 'subject'), ...validateMetadata(placed, 'namespace'), ...validateLocal(spec, namespace)]);
+  return answer('LocalSubjectAccessReview', placed, { attributes: attributesOfSubject(spec, context), context });
+}
+
+/** May I do that? */
+export function selfSubjectAccessReview(body: KubeObject, context: AccessReviewContext): KubeObject {
+  const spec = specOf(body);
+  throwInvalid([...validateSpec(spec, 'self'), ...validateMetadata(body, 'none')]);
+  return answer('SelfSubjectAccessReview', body, { attributes: attributesOf(spec, context.user, context.cluster), context });
+}
+
+/** What may I do in this namespace? */
+export function selfSubjectRulesReview(body: KubeObject, { cluster, user, authorizer }: AccessReviewContext): KubeObject {
+  const { namespace = '' } = (body['spec'] ?? {}) as { namespace?: string };
+  if (namespace === '') throw status.badRequest('no namespace on request');
+  const { rules, errors } = authorizer.rulesFor(user, { cluster, namespace });
+  return {
+    kind: 'SelfSubjectRulesReview',
+    apiVersion,
+    metadata: {},
+    spec: {},
+    status: {
+      resourceRules: rules.filter(({ resources = [] }) => resources.length > 0).map(resourceRule),
+      nonResourceRules: rules
+        .filter(({ nonResourceURLs = [] }) => nonResourceURLs.length > 0)
+        .map(({ verbs, nonResourceURLs }) => ({ verbs, nonResourceURLs })),
+      incomplete: false,
+      ...(errors.length > 0 && { evaluationError: status.aggregate(errors) }),
+    },
+  };
+}
+
+function resourceRule({ verbs, apiGroups, resources, resourceNames = [] }: PolicyRule): object {
+  return { verbs, apiGroups, resources, ...(resourceNames.length > 0 && { resourceNames }) };
+}
+
+function attributesOfSubject(spec: AccessSpec, { cluster }: AccessReviewContext): Attributes {
+  const { user: name = '', groups, uid, extra } = spec;
+  const user: User = { name, groups: groups ?? [], ...(uid && { uid }), ...(extra && { extra }) };
+  return attributesOf(spec, atHomeIn(user, cluster), cluster);
+}
+
+function answer(
+  kind: string,
+  body: KubeObject,
+  { attributes, context }: { attributes: Attributes; context: AccessReviewContext },
+): KubeObject {
+  const { allowed, reason } = context.authorizer.authorize(attributes);
+  const problem = evaluationError(specOf(body));
+  return {
+    kind,
+    apiVersion,
+    metadata: body.metadata,
+    spec: body['spec'],
+    status: { allowed, ...(reason && { reason }), ...(problem && { evaluationError: problem }) },
+  };
+}
