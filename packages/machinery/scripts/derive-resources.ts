@@ -1,5 +1,5 @@
 import type { ResourceInfo, ResourcesFile, SubresourceInfo } from '../src/schema/table-format.ts';
-import type { OpenApiSchemas } from './open-api.ts';
+import { isBuiltIn, type OpenApiSchemas } from './open-api.ts';
 
 interface ApiResource {
   readonly name: string;
@@ -29,11 +29,13 @@ export async function deriveResources(get: Get, schemas: OpenApiSchemas): Promis
   };
   const groups = [
     { name: '', versions: ['v1'], preferredVersion: 'v1' },
-    ...list.groups.map((group) => ({
-      name: group.name,
-      versions: group.versions.map(({ version }) => version),
-      preferredVersion: group.preferredVersion.version,
-    })),
+    ...list.groups
+      .filter(({ name }) => isBuiltIn(name))
+      .map((group) => ({
+        name: group.name,
+        versions: group.versions.map(({ version }) => version),
+        preferredVersion: group.preferredVersion.version,
+      })),
   ];
   const resources: ResourceInfo[] = [];
   for (const group of groups) {

@@ -1,5 +1,5 @@
 import type { Json } from '../src/json.ts';
-import { type FieldRow, fieldFlags, scalars, type TypeCode, type TypeRow, type TypesFile } from '../src/schema/table-format.ts';
+import { anyForms, type FieldRow, fieldFlags, scalars, type TypeCode, type TypeRow, type TypesFile } from '../src/schema/table-format.ts';
 import type { AnyForm, Scalar } from '../src/schema/type.ts';
 import type { GoField, GoPackage, GoSources } from './go-source.ts';
 import type { OpenApiProperty, OpenApiSchemas } from './open-api.ts';
@@ -13,7 +13,7 @@ const special: Record<string, Scalar | AnyForm> = {
   'k8s.io/apimachinery/pkg/api/resource.Quantity': 'quantity',
   'k8s.io/apimachinery/pkg/util/intstr.IntOrString': 'intOrString',
   'k8s.io/apimachinery/pkg/runtime.RawExtension': 'raw',
-  'k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1.JSON': 'raw',
+  'k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1.JSON': 'json',
   'k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1.JSONSchemaPropsOrBool': 'schemaOrBool',
   'k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1.JSONSchemaPropsOrArray': 'schemaOrArray',
   'k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1.JSONSchemaPropsOrStringArray': 'schemaOrStringArray',
@@ -210,8 +210,7 @@ function schemaName(goPath: string): string {
 }
 
 function formCode(form: Scalar | AnyForm): number {
-  const forms: readonly (Scalar | AnyForm)[] = ['raw', 'schemaOrBool', 'schemaOrArray', 'schemaOrStringArray'];
-  const index = forms.indexOf(form);
+  const index = anyForms.indexOf(form as AnyForm);
   return index === -1 ? scalars.indexOf(form as Scalar) : -1 - index;
 }
 

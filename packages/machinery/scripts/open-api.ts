@@ -25,12 +25,18 @@ export interface OpenApiSchema {
 
 export type OpenApiSchemas = ReadonlyMap<string, OpenApiSchema>;
 
-/** All schemas of all groups and versions that the server has. */
+/** Groups without a dot and those of Kubernetes itself; others come from custom resources. */
+export function isBuiltIn(group: string): boolean {
+  return !group.includes('.') || group.endsWith('.k8s.io');
+}
+
+/** All schemas of all built-in groups and versions that the server has. */
 export async function fetchSchemas(get: (path: string) => Promise<unknown>): Promise<OpenApiSchemas> {
   const index = (await get('/openapi/v3')) as { paths: Record<string, { serverRelativeURL: string }> };
   const schemas = new Map<string, OpenApiSchema>();
   for (const [path, { serverRelativeURL }] of Object.entries(index.paths)) {
-    if (!/^(api\/[^/]+|apis\/[^/]+\/[^/]+)$/.test(path)) continue;
+    const [root, group, version] = path.split('/');
+    if (root === 'apis' ? version === undefined || !isBuiltIn(group!) : root !== 'api' || group === undefined) continue;
     const document = (await get(serverRelativeURL)) as { components: { schemas: Record<string, OpenApiSchema> } };
     for (const [name, schema] of Object.entries(document.components.schemas)) schemas.set(name, schema);
   }

@@ -1,5 +1,5 @@
 import type { Json } from '../json.ts';
-import type { Scalar } from './type.ts';
+import type { AnyForm, Scalar } from './type.ts';
 
 /** The form of the generated files. It is read at every start, so it is short before it is pretty. */
 export interface TypesFile {
@@ -38,6 +38,8 @@ export const scalars: readonly Scalar[] = [
   'quantity',
   'intOrString',
 ];
+
+export const anyForms: readonly AnyForm[] = ['raw', 'json', 'schemaOrBool', 'schemaOrArray', 'schemaOrStringArray'];
 
 export const fieldFlags = { required: 1, dropped: 2, printed: 4, null: 8, merge: 16, retainKeys: 32 } as const;
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import {
+  anyForms,
   type FieldRow,
   fieldFlags,
   type GroupInfo,
@@ -9,7 +10,7 @@ import {
   type TypeCode,
   type TypesFile,
 } from './table-format.ts';
-import type { AnyForm, AnyType, Field, ObjectType, PatchRule, ProtoField, ScalarType, Type } from './type.ts';
+import type { AnyType, Field, ObjectType, PatchRule, ProtoField, ScalarType, Type } from './type.ts';
 
 /** The types of the built-in kinds, by the name of their schema. */
 export interface TypeTable {
@@ -19,7 +20,6 @@ export interface TypeTable {
   names(): readonly string[];
 }
 
-const anyForms: readonly AnyForm[] = ['raw', 'schemaOrBool', 'schemaOrArray', 'schemaOrStringArray'];
 const schemaProps = 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps';
 
 /** Links a type when somebody first looks into it: a server uses few of them, and they refer to each other in circles. */
@@ -111,7 +111,9 @@ class LinkedTable implements TypeTable {
 
   #anyTypes(): AnyType[] {
     this.#any ??= anyForms.map((form) =>
-      form === 'raw' ? { kind: 'any', deduced: false, form } : { kind: 'any', deduced: false, form, schema: this.object(schemaProps) },
+      form === 'raw' || form === 'json'
+        ? { kind: 'any', deduced: false, form }
+        : { kind: 'any', deduced: false, form, schema: this.object(schemaProps) },
     );
     return this.#any;
   }

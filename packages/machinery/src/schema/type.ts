@@ -92,5 +92,5 @@ export interface AnyType {
   readonly schema?: ObjectType;
 }
 
-/** `raw`: kept as it came, protobuf carries the JSON text. The others are JSONSchemaProps or something simpler. */
-export type AnyForm = 'raw' | 'schemaOrBool' | 'schemaOrArray' | 'schemaOrStringArray';
+/** `raw` (an object) and `json` (anything): kept as it came, protobuf carries the JSON text. The others are JSONSchemaProps or something simpler. */
+export type AnyForm = 'raw' | 'json' | 'schemaOrBool' | 'schemaOrArray' | 'schemaOrStringArray';
