@@ -14,7 +14,7 @@ export interface Quantity {
 
 /** Reads a quantity; throws a QuantityError in Kubernetes' words. */
 export function parseQuantity(text: string | number): Quantity {
-  return parseQuantityText(typeof text === 'number' ? String(text) : text.trim());
+  return parseQuantityText(typeof text === 'number' ? String(text).replace('e+', 'e') : text.trim());
 }
 
 /** The text that the server stores and answers: `1000m` → `1`, `0.5` → `500m`, `1024Ki` → `1Mi`. */
