@@ -1,0 +1,207 @@
+import { type StatusError, status } from '@capstan/machinery';
+import type { User } from '../authn/user.ts';
+import { superuserGroup } from '../authz/authorizer.ts';
+
+export type RequestClass = 'readonly' | 'mutating';
+
+export interface InFlightOptions {
+  /** How many requests of each class are worked on at once. */
+  readonly readonly?: number;
+  readonly mutating?: number;
+  /** How many requests may wait, over all users and by one user. Each costs its buffered body. */
+  readonly maxWaiting?: number;
+  readonly maxWaitingPerUser?: number;
+  readonly maxWaitMilliseconds?: number;
+  /** What even system:masters must keep to: all requests at once, of both classes. */
+  readonly absolute?: number;
+  readonly now?: () => number;
+}
+
+export interface InFlightState {
+  readonly running: Readonly<Record<RequestClass, number>>;
+  readonly waiting: number;
+  readonly rejected: number;
+}
+
+/** Requests of one user that wait for a place, oldest first. */
+interface Line {
+  readonly user: string;
+  readonly waiters: Waiter[];
+  /** Waiters before this one are done. */
+  head: number;
+  /** How many of the rest still wait. */
+  count: number;
+}
+
+interface Waiter {
+  readonly line: Line;
+  readonly deadline: number;
+  settle: ((error: StatusError | undefined) => void) | undefined;
+}
+
+/** Waiters that gave up are looked for this often, and only while somebody waits. */
+const sweepMilliseconds = 250;
+
+const tooMany = (): StatusError => status.tooManyRequests('too many requests, please try again later', 1);
+
+/**
+ * Bounds how much the server works on at once. A request beyond that waits; when a place is free the users take turns, whoever sent how many. Every step
+ * costs the same, however many wait.
+ */
+export class InFlight {
+  readonly #pools: Readonly<Record<RequestClass, Pool>>;
+  readonly #maxWaiting: number;
+  readonly #maxWaitingPerUser: number;
+  readonly #maxWait: number;
+  readonly #absolute: number;
+  readonly #now: () => number;
+  /** In order of their deadlines, as all wait equally long. */
+  #byDeadline: Waiter[] = [];
+  #firstByDeadline = 0;
+  #waiting = 0;
+  #rejected = 0;
+  #sweeper: NodeJS.Timeout | undefined;
+
+  constructor(options: InFlightOptions = {}) {
+    this.#pools = { readonly: new Pool(options.readonly ?? 400), mutating: new Pool(options.mutating ?? 200) };
+    this.#maxWaiting = options.maxWaiting ?? 10_000;
+    this.#maxWaitingPerUser = options.maxWaitingPerUser ?? 5_000;
+    this.#maxWait = options.maxWaitMilliseconds ?? 30_000;
+    this.#absolute = options.absolute ?? 4_000;
+    this.#now = options.now ?? Date.now;
+  }
+
+  /**
+   * Takes a place: at once (undefined), or when the promise resolves. Throws or rejects with TooManyRequests when there is none to be had. Whoever got one
+   * must `leave`.
+   */
+  enter(user: User, kind: RequestClass): undefined | Promise<void> {
+    const pool = this.#pools[kind];
+    // Nobody waits unless all places of the class are taken, so whoever waits is woken by somebody who leaves.
+    const hasPlace = pool.running < pool.capacity && pool.isEmpty;
+    if (hasPlace || (this.#running < this.#absolute && user.groups.includes(superuserGroup))) {
+      pool.running++;
+      return undefined;
+    }
+    if (this.#waiting >= this.#maxWaiting || pool.waitingOf(user.name) >= this.#maxWaitingPerUser) {
+      this.#rejected++;
+      throw tooMany();
+    }
+    return this.#wait(pool, user.name);
+  }
+
+  leave(kind: RequestClass): void {
+    const pool = this.#pools[kind];
+    pool.running--;
+    while (pool.running < pool.capacity) {
+      const waiter = pool.next();
+      if (waiter === undefined) return;
+      this.#waiting--;
+      pool.running++;
+      waiter.settle!(undefined);
+      waiter.settle = undefined;
+    }
+  }
+
+  get state(): InFlightState {
+    const { readonly, mutating } = this.#pools;
+    return { running: { readonly: readonly.running, mutating: mutating.running }, waiting: this.#waiting, rejected: this.#rejected };
+  }
+
+  get #running(): number {
+    return this.#pools.readonly.running + this.#pools.mutating.running;
+  }
+
+  #wait(pool: Pool, user: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const settle = (error: StatusError | undefined): void => (error === undefined ? resolve() : reject(error));
+      this.#byDeadline.push(pool.add(user, this.#now() + this.#maxWait, settle));
+      this.#waiting++;
+      this.#sweeper ??= setInterval(() => this.#sweep(), sweepMilliseconds).unref();
+    });
+  }
+
+  #sweep(): void {
+    const now = this.#now();
+    for (; this.#firstByDeadline < this.#byDeadline.length; this.#firstByDeadline++) {
+      const waiter = this.#byDeadline[this.#firstByDeadline]!;
+      if (waiter.settle === undefined) continue;
+      if (waiter.deadline > now) break;
+      waiter.settle(tooMany());
+      waiter.settle = undefined;
+      waiter.line.count--;
+      this.#waiting--;
+      this.#rejected++;
+    }
+    this.#byDeadline = this.#byDeadline.slice(this.#firstByDeadline);
+    this.#firstByDeadline = 0;
+    if (this.#waiting > 0) return;
+    clearInterval(this.#sweeper);
+    this.#sweeper = undefined;
+  }
+}
+
+/** The places of one class, and the lines for them. */
+class Pool {
+  readonly capacity: number;
+  running = 0;
+  readonly #lines = new Map<string, Line>();
+  /** Lines in the order of their turns. */
+  #turns: Line[] = [];
+  #firstTurn = 0;
+
+  constructor(capacity: number) {
+    this.capacity = capacity;
+  }
+
+  get isEmpty(): boolean {
+    return this.#lines.size === 0;
+  }
+
+  waitingOf(user: string): number {
+    return this.#lines.get(user)?.count ?? 0;
+  }
+
+  add(user: string, deadline: number, settle: Waiter['settle']): Waiter {
+    let line = this.#lines.get(user);
+    if (line === undefined) {
+      line = { user, waiters: [], head: 0, count: 0 };
+      this.#lines.set(user, line);
+      this.#turns.push(line);
+    }
+    const waiter: Waiter = { line, deadline, settle };
+    line.waiters.push(waiter);
+    line.count++;
+    return waiter;
+  }
+
+  /** The oldest waiter of the user whose turn it is. */
+  next(): Waiter | undefined {
+    while (this.#firstTurn < this.#turns.length) {
+      const line = this.#turns[this.#firstTurn++]!;
+      const waiter = oldest(line);
+      if (line.count > 0) this.#turns.push(line);
+      else this.#lines.delete(line.user);
+      if (this.#firstTurn > 1024 && this.#firstTurn * 2 > this.#turns.length) {
+        this.#turns = this.#turns.slice(this.#firstTurn);
+        this.#firstTurn = 0;
+      }
+      if (waiter !== undefined) return waiter;
+    }
+    return undefined;
+  }
+}
+
+function oldest(line: Line): Waiter | undefined {
+  while (line.head < line.waiters.length) {
+    const waiter = line.waiters[line.head++]!;
+    if (line.head > 1024 && line.head * 2 > line.waiters.length) {
+      line.waiters.splice(0, line.head);
+      line.head = 0;
+    }
+    if (waiter.settle === undefined) continue;
+    line.count--;
+    return waiter;
+  }
+  return undefined;
+}

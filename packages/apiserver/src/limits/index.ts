@@ -1,0 +1,3 @@
+export { type Flow, flowClassifier } from './classifier.ts';
+export { InFlight, type InFlightOptions, type InFlightState, type RequestClass } from './in-flight.ts';
+export { OpenCount, type OpenCountOptions } from './open-count.ts';

@@ -1,0 +1,216 @@
+import type { StatusError } from '@capstan/machinery';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { User } from '../authn/user.ts';
+import { asking, MemoryObjects } from '../authz/testing.ts';
+import { bootstrapObjects, repairs } from '../bootstrap/index.ts';
+import { flowClassifier } from './classifier.ts';
+import { InFlight } from './in-flight.ts';
+import { OpenCount } from './open-count.ts';
+
+const jane: User = { name: 'jane', groups: [] };
+const joe: User = { name: 'joe', groups: [] };
+const admin: User = { name: 'admin', groups: ['system:masters'] };
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const settled = async (): Promise<void> => void (await vi.advanceTimersByTimeAsync(0));
+
+describe('requests in flight', () => {
+  it('begin at once while there is room, each class on its own', () => {
+    const limits = new InFlight({ readonly: 2, mutating: 1 });
+    expect([limits.enter(jane, 'readonly'), limits.enter(jane, 'readonly'), limits.enter(jane, 'mutating')]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    expect(limits.enter(jane, 'readonly')).toBeInstanceOf(Promise);
+    expect(limits.state).toMatchObject({ running: { readonly: 2, mutating: 1 }, waiting: 1 });
+  });
+
+  it('wait for their turn, one user after the other', async () => {
+    const limits = new InFlight({ mutating: 1 });
+    const order: string[] = [];
+    void limits.enter(jane, 'mutating');
+    for (let index = 0; index < 3; index++) void limits.enter(jane, 'mutating')!.then(() => order.push(`jane ${index}`));
+    void limits.enter(joe, 'mutating')!.then(() => order.push('joe'));
+    for (let index = 0; index < 4; index++) {
+      limits.leave('mutating');
+      await settled();
+    }
+    expect(order).toEqual(['jane 0', 'joe', 'jane 1', 'jane 2']);
+    limits.leave('mutating');
+    expect(limits.state).toMatchObject({ running: { mutating: 0 }, waiting: 0 });
+  });
+
+  it('do not overtake those that wait', async () => {
+    const limits = new InFlight({ mutating: 1 });
+    void limits.enter(jane, 'mutating');
+    const waiting = limits.enter(joe, 'mutating');
+    limits.leave('mutating');
+    expect(limits.enter(jane, 'mutating')).toBeInstanceOf(Promise);
+    await expect(waiting).resolves.toBeUndefined();
+  });
+
+  it('all succeed when a thousand clients of one user come at once', async () => {
+    const limits = new InFlight();
+    let done = 0;
+    const request = async (): Promise<void> => {
+      await limits.enter(jane, 'mutating');
+      await Promise.resolve();
+      limits.leave('mutating');
+      done++;
+    };
+    await Promise.all(Array.from({ length: 1000 }, request));
+    expect([done, limits.state]).toEqual([1000, { running: { readonly: 0, mutating: 0 }, waiting: 0, rejected: 0 }]);
+  });
+
+  it('are refused when too many wait, of one user or of all', () => {
+    const limits = new InFlight({ mutating: 1, maxWaitingPerUser: 2, maxWaiting: 3 });
+    for (let index = 0; index < 3; index++) void limits.enter(jane, 'mutating');
+    expect(() => limits.enter(jane, 'mutating')).toThrow(/too many requests/);
+    void limits.enter(joe, 'mutating');
+    const third: User = { name: 'max', groups: [] };
+    expect(() => limits.enter(third, 'mutating')).toThrow(/too many requests/);
+    expect(limits.state.rejected).toBe(2);
+  });
+
+  it('are refused when they waited too long, with a time to come again', async () => {
+    const limits = new InFlight({ mutating: 1, maxWaitMilliseconds: 1000 });
+    void limits.enter(jane, 'mutating');
+    const error = limits.enter(jane, 'mutating')!.catch((reason: StatusError) => reason.status);
+    await vi.advanceTimersByTimeAsync(500);
+    const later = limits.enter(joe, 'mutating')!;
+    await vi.advanceTimersByTimeAsync(750);
+    expect(await error).toMatchObject({ code: 429, reason: 'TooManyRequests', details: { retryAfterSeconds: 1 } });
+    limits.leave('mutating');
+    await expect(later).resolves.toBeUndefined();
+    expect(limits.state).toEqual({ running: { readonly: 0, mutating: 1 }, waiting: 0, rejected: 1 });
+  });
+
+  it('leave no timer behind when nobody waits', async () => {
+    const limits = new InFlight({ mutating: 1, maxWaitMilliseconds: 1000 });
+    void limits.enter(jane, 'mutating');
+    void limits.enter(jane, 'mutating');
+    limits.leave('mutating');
+    await vi.advanceTimersByTimeAsync(300);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('of system:masters pass those who wait, up to what the server can bear', () => {
+    const limits = new InFlight({ mutating: 1, readonly: 1, absolute: 4 });
+    void limits.enter(jane, 'mutating');
+    void limits.enter(jane, 'mutating');
+    void limits.enter(jane, 'readonly');
+    expect([limits.enter(admin, 'mutating'), limits.enter(admin, 'mutating')]).toEqual([undefined, undefined]);
+    expect(limits.enter(admin, 'mutating')).toBeInstanceOf(Promise);
+  });
+
+  it('of system:masters begin in a class that is free, however busy the other one is', () => {
+    const limits = new InFlight({ mutating: 1, readonly: 1, absolute: 2 });
+    for (let index = 0; index < 2; index++) void limits.enter(admin, 'readonly');
+    expect(limits.enter(admin, 'mutating')).toBeUndefined();
+  });
+
+  it('are never more than allowed, never lost, and served in order of arrival for each user', async () => {
+    const step = fc.oneof(fc.record({ user: fc.constantFrom('a', 'b', 'c') }), fc.constant('leave' as const));
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 200 }), fc.integer({ min: 1, max: 4 }), async (steps, capacity) => {
+        const limits = new InFlight({ readonly: capacity });
+        const started = new Map<string, number[]>();
+        const arrived = new Map<string, number>();
+        for (const one of steps) {
+          if (one === 'leave') {
+            if (limits.state.running.readonly > 0) limits.leave('readonly');
+          } else {
+            const number = (arrived.get(one.user) ?? 0) + 1;
+            arrived.set(one.user, number);
+            const note = (): void => void started.set(one.user, [...(started.get(one.user) ?? []), number]);
+            const wait = limits.enter({ name: one.user, groups: [] }, 'readonly');
+            if (wait === undefined) note();
+            else void wait.then(note);
+          }
+          await settled();
+          expect(limits.state.running.readonly).toBeLessThanOrEqual(capacity);
+          if (limits.state.waiting > 0) expect(limits.state.running.readonly).toBe(capacity);
+        }
+        while (limits.state.running.readonly > 0) limits.leave('readonly');
+        await settled();
+        for (const [user, count] of arrived) expect(started.get(user)).toEqual(Array.from({ length: count }, (_, index) => index + 1));
+      }),
+    );
+  });
+});
+
+describe('what stays open', () => {
+  it('is bounded by user and over all', () => {
+    const watches = new OpenCount({ what: 'watches', overall: 5, perUser: 2 });
+    watches.open(jane);
+    watches.open(jane);
+    expect(() => watches.open(jane)).toThrow('you have 2 watches open, and 2 is the limit for one user; close some of them');
+    for (let index = 0; index < 3; index++) watches.open(admin);
+    expect(() => watches.open(admin)).toThrow('the server has 5 watches open, which is its limit; try again later');
+    watches.close(jane);
+    watches.open(joe);
+    expect(watches.total).toBe(5);
+  });
+
+  it('is not miscounted by closing what was not opened', () => {
+    const watches = new OpenCount({ what: 'watches', overall: 1, perUser: 1 });
+    watches.close(jane);
+    watches.open(jane);
+    expect(watches.total).toBe(1);
+  });
+});
+
+describe('the flow of a request', () => {
+  const objects = new MemoryObjects();
+  for (const { resource, object } of repairs(bootstrapObjects(new Date(0)), objects, 'root')) {
+    object.metadata.uid = `${object.kind === 'FlowSchema' ? 'schema' : 'level'}-${object.metadata.name}`;
+    objects.put(resource, object);
+  }
+  const classify = flowClassifier(objects);
+  const member = (name: string, ...groups: string[]): User => ({ name, groups: [...groups, 'system:authenticated'] });
+  const manager = member('system:kube-controller-manager');
+  const leases = { group: 'coordination.k8s.io', resource: 'leases', namespace: 'kube-system' };
+  it.each<[string, string, Parameters<typeof asking>]>([
+    ['exempt', 'exempt', [admin, 'delete', { resource: 'nodes' }]],
+    ['probes', 'exempt', [member('jane'), 'get', { path: '/livez' }]],
+    ['global-default', 'global-default', [member('jane'), 'get', { path: '/metrics' }]],
+    ['system-leader-election', 'leader-election', [manager, 'update', leases]],
+    ['kube-controller-manager', 'workload-high', [manager, 'delete', leases]],
+    ['system-node-high', 'node-high', [member('n1', 'system:nodes'), 'patch', { resource: 'nodes', subresource: 'status' }]],
+    ['system-nodes', 'system', [member('n1', 'system:nodes'), 'get', { resource: 'pods', namespace: 'shop' }]],
+    [
+      'kube-system-service-accounts',
+      'workload-high',
+      [member('system:serviceaccount:kube-system:x', 'system:serviceaccounts'), 'list', { resource: 'pods' }],
+    ],
+    ['service-accounts', 'workload-low', [member('system:serviceaccount:shop:x', 'system:serviceaccounts'), 'list', { resource: 'pods' }]],
+    ['global-default', 'global-default', [member('jane'), 'list', { resource: 'pods' }]],
+  ])('is %s at the level %s', (schema, level, request) => {
+    expect(classify(asking(...request))).toEqual({ flowSchemaUid: `schema-${schema}`, priorityLevelUid: `level-${level}` });
+  });
+
+  it('follows changes, and is none when nothing matches', () => {
+    const empty = new MemoryObjects();
+    const own = flowClassifier(empty);
+    expect(own(asking(jane, 'get', { resource: 'pods' }))).toBeUndefined();
+    const spec = {
+      priorityLevelConfiguration: { name: 'none' },
+      rules: [
+        {
+          subjects: [{ kind: 'User', user: { name: '*' } }],
+          resourceRules: [{ verbs: ['get'], apiGroups: [''], resources: ['pods'], clusterScope: true }],
+        },
+      ],
+    };
+    empty.put(
+      { group: 'flowcontrol.apiserver.k8s.io', resource: 'flowschemas' },
+      { apiVersion: 'flowcontrol.apiserver.k8s.io/v1', kind: 'FlowSchema', metadata: { name: 'mine', uid: 'm' }, spec },
+    );
+    expect(own(asking(jane, 'get', { resource: 'pods' }))).toEqual({ flowSchemaUid: 'm', priorityLevelUid: '' });
+    expect(own(asking(jane, 'get', { resource: 'pods', namespace: 'shop' }))).toBeUndefined();
+  });
+});
