@@ -7,7 +7,12 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['packages/*/src/**/*.test.ts', 'packages/*/scripts/**/*.test.ts', 'apps/*/src/**/*.test.ts', 'tests/load/**/*.test.ts'],
+          include: [
+            'packages/*/src/**/*.test.ts',
+            'packages/*/scripts/**/*.test.ts',
+            'apps/*/src/**/*.test.ts',
+            'tests/{load,checks}/**/*.test.ts',
+          ],
           pool: 'forks',
           testTimeout: 30_000,
         },

@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 import { type ApiServerFlags, defaultDataDirectory, defaultPort, parseEndpoints, parsePort } from './commands/options.ts';
+import type { SnapshotFlags } from './commands/snapshot.ts';
 import type { UpFlags } from './commands/up.ts';
 import { ConfigError } from './config/document.ts';
 import { exitCodes, Failure } from './failure.ts';
@@ -84,11 +85,6 @@ export function createProgram(): Command {
   return program;
 }
 
-interface SnapshotFlags {
-  readonly dataDir?: string;
-  readonly etcdEndpoints?: readonly string[];
-}
-
 function addSnapshot(program: Command): void {
   const snapshot = program
     .command('snapshot')
@@ -96,7 +92,7 @@ function addSnapshot(program: Command): void {
     .addHelpText(
       'after',
       examples(
-        ['capstan snapshot save backup.db', 'may run while the server runs'],
+        ['capstan snapshot save backup.db', 'everything, readable by any store'],
         ['capstan snapshot restore backup.db --data-dir ./restored', 'into a directory that holds no store yet'],
       ),
     );
@@ -110,6 +106,7 @@ function addSnapshot(program: Command): void {
     .command('restore <file>')
     .description('Make a new store from a saved file. The server must not be running.')
     .addOption(dataDirectoryOption())
+    .addOption(etcdOption())
     .action(async (file: string, flags: SnapshotFlags) => (await import('./commands/snapshot.ts')).restore(file, flags));
 }
 

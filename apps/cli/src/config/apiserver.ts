@@ -39,7 +39,7 @@ export function readApiServerConfig(file: string): ApiServerConfig {
     source = { file, text: readFileSync(file, 'utf8') };
   } catch (error) {
     throw new ConfigError(
-      `${file}: cannot be read (${error instanceof Error && 'code' in error ? error.code : error}); give --config the path of a YAML file`,
+      `${file}: cannot be read (${error instanceof Error && 'code' in error ? String(error.code) : String(error)}); give --config the path of a YAML file`,
     );
   }
   const root = parseDocument(source);

@@ -1,0 +1,108 @@
+import { readFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
+import { dirname, join, normalize } from 'node:path';
+import { allImports, type Import } from './imports.ts';
+
+/** The order of the packages. Each may import those before it, never those after it. */
+const order = [
+  'machinery',
+  'cel',
+  'store',
+  'apiserver',
+  'client',
+  'controller',
+  'api',
+  'controllers',
+  'node-agent',
+  'runtime-api',
+  'queue',
+  'serverless',
+  'gateway',
+  'hosting',
+];
+
+/** Packages of pure functions, and what of Node they may use: no files, no network, no processes. */
+const pure = new Set(['machinery', 'cel']);
+const pureBuiltins = new Set(['node:crypto', 'node:buffer', 'node:util']);
+/** Loads the generated tables that lie beside it, once. */
+const tableLoader = 'packages/machinery/src/schema/table.ts';
+
+interface Manifest {
+  readonly exports?: Readonly<Record<string, string>>;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+}
+
+/** Complaints about imports that break the rules, as `file:line: …`. */
+export function checkLayers(root: string, imports: readonly Import[] = allImports(root)): string[] {
+  const manifests = new Map<string, Manifest>();
+  const manifestOf = (folder: string): Manifest => {
+    const known = manifests.get(folder);
+    if (known !== undefined) return known;
+    const read = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as Manifest;
+    manifests.set(folder, read);
+    return read;
+  };
+  return imports.flatMap((one) => {
+    const fault = faultOf(one, manifestOf);
+    return fault === undefined ? [] : [`${one.file}:${one.line}: ${fault}`];
+  });
+}
+
+function faultOf({ file, target }: Import, manifestOf: (folder: string) => Manifest): string | undefined {
+  const home = homeOf(file);
+  const name = home.slice(home.indexOf('/') + 1);
+  const isTest = file.endsWith('.test.ts') || file.includes('/src/suite') || home.startsWith('tests/') || name === 'testbed';
+  if (isBuiltin(target)) {
+    const allowed =
+      !home.startsWith('packages/') ||
+      !pure.has(name) ||
+      isTest ||
+      file.includes('/scripts/') ||
+      pureBuiltins.has(target) ||
+      file === tableLoader;
+    return allowed ? undefined : `${name} does no input or output, so it may not import ${target}`;
+  }
+  if (target.startsWith('.')) {
+    const reached = homeOf(normalize(join(dirname(file), target)));
+    return reached === home ? undefined : `reaches into ${reached}; import it by its name`;
+  }
+  const [scope, second] = target.split('/');
+  const dependency = target.startsWith('@') ? `${scope}/${second}` : scope!;
+  const manifest = manifestOf(home === 'tests' ? '.' : home);
+  const declared = {
+    ...manifest.dependencies,
+    ...(isTest || file.includes('/scripts/') ? { ...manifest.devDependencies, ...manifestOf('.').devDependencies } : {}),
+  };
+  if (!Object.hasOwn(declared, dependency)) return `${dependency} is not in ${home}/package.json`;
+  return scope === '@capstan'
+    ? layerFault({ home, isTest }, second!, { target, exports: manifestOf(folderOf(second!)).exports ?? {} })
+    : undefined;
+}
+
+function layerFault(
+  from: { home: string; isTest: boolean },
+  to: string,
+  reached: { target: string; exports: Readonly<Record<string, string>> },
+): string | undefined {
+  const entry = `.${reached.target.slice(`@capstan/${to}`.length)}`;
+  if (!Object.hasOwn(reached.exports, entry)) return `${reached.target} is not among what @capstan/${to} exports`;
+  if (to === 'testbed') return from.isTest ? undefined : 'the testbed is for tests only';
+  if (to === 'cli' || to === 'console') return `nobody imports an app`;
+  if (!from.home.startsWith('packages/')) return undefined;
+  const name = from.home.slice('packages/'.length);
+  if (name === 'testbed') return 'the testbed starts Capstan as a program and knows no other package';
+  return order.indexOf(to) < order.indexOf(name) ? undefined : `${name} stands before ${to} in the order of packages and may not import it`;
+}
+
+/** `packages/store` for `packages/store/src/sqlite/open.ts`; `tests` for files that lie directly in it. */
+function homeOf(file: string): string {
+  const parts = file.split('/');
+  if (parts[0] === 'tests' && (parts.length === 2 || parts[1] === 'checks')) return 'tests';
+  return parts.slice(0, 2).join('/');
+}
+
+function folderOf(name: string): string {
+  if (name === 'cli' || name === 'console') return `apps/${name}`;
+  return ['e2e', 'load', 'robustness'].includes(name) ? `tests/${name}` : `packages/${name}`;
+}

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { parseReport } from './report.ts';
+
+const file = (status: string, ...results: readonly string[]): unknown => ({
+  name: 'a.test.ts',
+  status,
+  assertionResults: results.map((result, index) => ({ fullName: `test ${index}`, status: result })),
+});
+const parse = (files: readonly unknown[], code: number) => parseReport(JSON.stringify({ testResults: files }), code);
+
+test('tests are counted by what became of them', () => {
+  expect(parse([file('failed', 'passed', 'failed', 'skipped', 'pending', 'todo'), file('passed', 'passed')], 1)).toEqual({
+    passed: 2,
+    failed: 1,
+    skipped: ['test 2', 'test 3', 'test 4'],
+  });
+});
+
+test('a file that could not be loaded is a failure', () => {
+  expect(parse([file('failed')], 1).failed).toBe(1);
+});
+
+test('an exit code that no test explains is a failure', () => {
+  expect(parse([file('passed', 'passed')], 1)).toEqual({ passed: 1, failed: 1, skipped: [] });
+});

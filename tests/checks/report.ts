@@ -1,0 +1,34 @@
+/** The outcome of one run of tests. */
+export interface Tally {
+  readonly passed: number;
+  readonly failed: number;
+  /** The full names of tests that did not run. A missing program is named in them. */
+  readonly skipped: readonly string[];
+}
+
+interface Report {
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly message?: string;
+    readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[];
+  }[];
+}
+
+/** Reads vitest's JSON report. A file that could not even be loaded, or an exit code that no test explains, counts as one failure. */
+export function parseReport(text: string, exitCode: number): Tally {
+  const { testResults } = JSON.parse(text) as Report;
+  const skipped: string[] = [];
+  let passed = 0;
+  let failed = 0;
+  for (const file of testResults) {
+    if (file.status === 'failed' && file.assertionResults.every((result) => result.status !== 'failed')) failed++;
+    for (const { fullName, status } of file.assertionResults) {
+      if (status === 'passed') passed++;
+      else if (status === 'failed') failed++;
+      else skipped.push(fullName);
+    }
+  }
+  if (exitCode !== 0 && failed === 0) failed = 1;
+  return { passed, failed, skipped };
+}

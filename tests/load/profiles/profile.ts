@@ -1,0 +1,31 @@
+import type { Connection } from '@capstan/testbed';
+
+/** A server that is measured. */
+export interface Subject {
+  readonly name: string;
+  readonly address: Connection;
+  /** The server and its store. */
+  readonly pids: readonly number[];
+}
+
+export interface Amounts {
+  readonly clients: number | undefined;
+  readonly count: number | undefined;
+  readonly seconds: number;
+}
+
+/** One number that two servers can be compared by. */
+export interface Measurement {
+  readonly what: string;
+  readonly value: number;
+  readonly unit: 'per second' | 'ms' | 'MB' | 'count' | 's';
+  readonly better: 'higher' | 'lower';
+}
+
+export type Profile = (subject: Subject, amounts: Amounts) => Promise<Measurement[]>;
+
+let namespaces = 0;
+
+export function freshNamespace(): string {
+  return `load-${Date.now().toString(36)}-${process.pid}-${++namespaces}`;
+}

@@ -1,0 +1,20 @@
+import { existsSync, rmSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { answersReady, Child, readConnection } from '@capstan/testbed';
+import { listeningProcess, residentMegabytes } from '../measure/memory.ts';
+import type { Measurement } from './profile.ts';
+
+/** Starts a server with a command, waits until it is ready, and stops it. The kubeconfig is the one that the command writes. */
+export async function start(command: string, kubeconfig: string): Promise<Measurement[]> {
+  rmSync(kubeconfig, { force: true });
+  const began = performance.now();
+  await using child = new Child('server', ['sh', '-c', `exec ${command}`]);
+  await child.waitUntil('ready', () => existsSync(kubeconfig) && answersReady(readConnection(kubeconfig)));
+  const seconds = (performance.now() - began) / 1000;
+  await sleep(2_000);
+  const pid = listeningProcess(readConnection(kubeconfig).port) ?? child.pid;
+  return [
+    { what: 'start to ready', value: seconds, unit: 's', better: 'lower' },
+    { what: 'memory at rest', value: residentMegabytes([pid]) ?? Number.NaN, unit: 'MB', better: 'lower' },
+  ];
+}

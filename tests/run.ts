@@ -1,0 +1,88 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join, resolve } from 'node:path';
+import { type Tool, type ToolName, tool } from '@capstan/testbed';
+import { parseReport, type Tally } from './checks/report.ts';
+
+/*
+ * The one test command. Runs every check in order of its price, goes on after a failure, and ends with one line that a program can read:
+ * `N passed, N failed, N skipped`. A check counts as one test.
+ */
+
+const root = resolve(import.meta.dirname, '..');
+const binaries = join(root, 'node_modules', '.bin');
+const environment = {
+  ...process.env,
+  PATH: `${binaries}${delimiter}${process.env['PATH']}`,
+  FORCE_COLOR: process.stdout.isTTY ? '1' : '0',
+};
+const tools: readonly ToolName[] = ['etcd', 'kubectl', 'helm', 'clientgo-probe'];
+
+const checks: readonly (readonly [string, readonly string[]])[] = [
+  ['format and lint', ['biome', 'check', '.']],
+  ['lint with types', ['oxlint', '--type-aware']],
+  ['types', ['tsc', '-p', '.']],
+  ['layers', ['node', 'tests/checks/main.ts']],
+];
+
+const total: { passed: number; failed: number; skipped: string[] } = { passed: 0, failed: 0, skipped: [] };
+
+for (const [name, command] of checks) {
+  heading(name);
+  if ((await execute(command)) === 0) total.passed++;
+  else total.failed++;
+}
+heading('programs that the tests use');
+for (const name of tools) report(name, await tool(name));
+for (const project of ['unit', 'integration']) {
+  heading(`${project} tests`);
+  add(await vitest(project));
+}
+summary();
+
+function report(name: ToolName, found: Tool): void {
+  process.stdout.write('missing' in found ? `${name}: MISSING, its tests are skipped. ${found.missing}\n` : `${name}: ${found.path}\n`);
+}
+
+async function vitest(project: string): Promise<Tally> {
+  const directory = mkdtempSync(join(tmpdir(), 'capstan-report-'));
+  const file = join(directory, 'report.json');
+  try {
+    const code = await execute(['vitest', 'run', '--project', project, '--reporter=dot', '--reporter=json', `--outputFile.json=${file}`]);
+    return parseReport(readFileSync(file, 'utf8'), code);
+  } catch (error) {
+    process.stdout.write(`no report of the ${project} tests: ${String(error)}\n`);
+    return { passed: 0, failed: 1, skipped: [] };
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+function add(tally: Tally): void {
+  total.passed += tally.passed;
+  total.failed += tally.failed;
+  total.skipped.push(...tally.skipped);
+}
+
+function summary(): void {
+  heading('summary');
+  for (const name of total.skipped) process.stdout.write(`skipped: ${name}\n`);
+  process.exitCode = total.failed === 0 ? 0 : 1;
+  process.stdout.write(`${total.passed} passed, ${total.failed} failed, ${total.skipped.length} skipped\n`);
+}
+
+function heading(text: string): void {
+  process.stdout.write(`\n== ${text}\n`);
+}
+
+function execute([program, ...args]: readonly string[]): Promise<number> {
+  return new Promise((done) => {
+    const child = spawn(join(binaries, program!), args, { cwd: root, env: environment, stdio: ['ignore', 'inherit', 'inherit'] });
+    child.on('error', (error) => {
+      process.stdout.write(`${program}: ${error.message}\n`);
+      done(-1);
+    });
+    child.on('close', (code) => done(code ?? -1));
+  });
+}
