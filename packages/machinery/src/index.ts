@@ -21,6 +21,17 @@ export {
   validateObjectMetaUpdate,
   validateStandardFinalizer,
 } from './meta/validate.ts';
+export {
+  type DocumentsOptions,
+  type OpenApiDocument,
+  OpenApiDocuments,
+  openapiV3Index,
+  openapiV3Path,
+} from './openapi/documents.ts';
+export { builtinOpenApiResources, type OpenApiResource, type OpenApiSchemaSource, type OpenApiSubresource } from './openapi/resource.ts';
+export { openapiV2 } from './openapi/v2.ts';
+export { openapiV2Protobuf } from './openapi/v2-protobuf.ts';
+export { openapiV3 } from './openapi/v3.ts';
 export { decodeMessage } from './proto/decode.ts';
 export { encodeMessage } from './proto/encode.ts';
 export { decodeProtobuf, type Envelope, encodeEnvelope } from './proto/envelope.ts';

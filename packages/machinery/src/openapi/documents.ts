@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto';
+import type { JsonObject } from '../json.ts';
+import type { OpenApiResource } from './resource.ts';
+import { openapiV2 } from './v2.ts';
+import { openapiV2Protobuf } from './v2-protobuf.ts';
+import { openapiV3 } from './v3.ts';
+
+export interface OpenApiDocument {
+  readonly text: string;
+  /** A client that has the document of this hash needs no other. */
+  readonly hash: string;
+}
+
+export interface DocumentsOptions {
+  readonly title: string;
+  readonly version: string;
+  /** Another one whenever the same resources would be described in other words: part of every hash. */
+  readonly revision: string;
+  /** How many documents are kept. Those asked for least recently are made again when somebody wants them. */
+  readonly capacity: number;
+}
+
+/**
+ * Makes documents when they are asked for, and keeps each as text, once for all workspaces that serve the same resources. A key stands for the
+ * resources: whoever asks must give the same one for the same resources, and another one for others.
+ */
+export class OpenApiDocuments {
+  readonly #options: DocumentsOptions;
+  readonly #kept = new Map<string, OpenApiDocument>();
+
+  constructor(options: DocumentsOptions) {
+    this.#options = options;
+  }
+
+  /** The document of one group and version. */
+  v3(key: string, resources: () => readonly OpenApiResource[]): OpenApiDocument {
+    return this.#keep({ version: 'v3', key }, () => openapiV3(resources(), this.#info()));
+  }
+
+  /** The document of everything. */
+  v2(key: string, resources: () => readonly OpenApiResource[]): OpenApiDocument {
+    return this.#keep({ version: 'v2', key }, () => openapiV2(resources(), this.#info()));
+  }
+
+  /** The same in protobuf. Only old clients want it, so it is not kept. */
+  v2Protobuf(key: string, resources: () => readonly OpenApiResource[]): Buffer {
+    return openapiV2Protobuf(JSON.parse(this.v2(key, resources).text) as JsonObject);
+  }
+
+  /** The hash of a document that need not be made for it: the list of all documents needs only these. */
+  hash(key: string): string {
+    const { title, version, revision } = this.#options;
+    return createHash('sha512').update([title, version, revision, key].join('\0')).digest('hex').toUpperCase();
+  }
+
+  #info(): { title: string; version: string } {
+    return { title: this.#options.title, version: this.#options.version };
+  }
+
+  #keep({ version, key }: { version: string; key: string }, make: () => JsonObject): OpenApiDocument {
+    const kept = `${version} ${key}`;
+    let document = this.#kept.get(kept);
+    if (document === undefined) document = { text: JSON.stringify(make()), hash: this.hash(key) };
+    else this.#kept.delete(kept);
+    this.#kept.set(kept, document);
+    if (this.#kept.size > this.#options.capacity) this.#kept.delete(this.#kept.keys().next().value!);
+    return document;
+  }
+}
+
+/** The list of documents at `/openapi/v3`: the path of each group and version, with the hash that its address carries. */
+export function openapiV3Index(hashes: ReadonlyMap<string, string>): JsonObject {
+  const paths: JsonObject = {};
+  for (const [path, hash] of hashes) paths[path] = { serverRelativeURL: `/openapi/v3/${path}?hash=${hash}` };
+  return { paths };
+}
+
+/** `api/v1` or `apis/apps/v1`: how the index and the address name a group and version. */
+export function openapiV3Path({ group, version }: { readonly group: string; readonly version: string }): string {
+  return group === '' ? `api/${version}` : `apis/${group}/${version}`;
+}

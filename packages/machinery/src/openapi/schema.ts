@@ -1,0 +1,167 @@
+import { zeroScalar } from '../codec/scalar.ts';
+import type { Json, JsonObject } from '../json.ts';
+import type { Field, ObjectType, Scalar, Type } from '../schema/type.ts';
+import { describe } from './descriptions.ts';
+
+/** The two versions differ in where schemas are, and in what a schema may say. */
+export type Dialect = 'v2' | 'v3';
+
+const meta = 'io.k8s.apimachinery.pkg.apis.meta.v1';
+
+/** Scalars that have a schema of their own. */
+const named: Partial<Record<Scalar, { readonly name: string; readonly v2: JsonObject; readonly v3: JsonObject }>> = {
+  time: same(`${meta}.Time`, { type: 'string', format: 'date-time' }),
+  microTime: same(`${meta}.MicroTime`, { type: 'string', format: 'date-time' }),
+  duration: same(`${meta}.Duration`, { type: 'string' }),
+  quantity: {
+    name: 'io.k8s.apimachinery.pkg.api.resource.Quantity',
+    v2: { type: 'string' },
+    v3: { oneOf: [{ type: 'string' }, { type: 'number' }] },
+  },
+  intOrString: {
+    name: 'io.k8s.apimachinery.pkg.util.intstr.IntOrString',
+    v2: { type: 'string', format: 'int-or-string' },
+    v3: { format: 'int-or-string', oneOf: [{ type: 'integer' }, { type: 'string' }] },
+  },
+};
+
+const rawExtension = 'io.k8s.apimachinery.pkg.runtime.RawExtension';
+
+const plain: Partial<Record<Scalar, JsonObject>> = {
+  string: { type: 'string' },
+  bytes: { type: 'string', format: 'byte' },
+  bool: { type: 'boolean' },
+  int32: { type: 'integer', format: 'int32' },
+  int64: { type: 'integer', format: 'int64' },
+  double: { type: 'number', format: 'double' },
+};
+
+function same(name: string, schema: JsonObject): { name: string; v2: JsonObject; v3: JsonObject } {
+  return { name, v2: schema, v3: schema };
+}
+
+export interface GroupVersionKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
+/** Collects the schemas that a document refers to, each once. */
+export class SchemaCollector {
+  readonly #dialect: Dialect;
+  readonly #schemas = new Map<string, JsonObject>();
+
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect;
+  }
+
+  /** All that were asked for and all that those refer to, by name. */
+  collected(): JsonObject {
+    return Object.fromEntries([...this.#schemas].sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  /** A reference to the type's schema, which is now part of the document. */
+  reference(type: ObjectType): JsonObject {
+    if (!this.#schemas.has(type.name)) {
+      // Entered before it is filled: types refer to each other in circles.
+      const schema: JsonObject = {};
+      this.#schemas.set(type.name, schema);
+      Object.assign(schema, this.#object(type));
+    }
+    return this.referenceTo(type.name);
+  }
+
+  referenceTo(name: string): JsonObject {
+    return { $ref: this.#dialect === 'v3' ? `#/components/schemas/${name}` : `#/definitions/${name}` };
+  }
+
+  /** Adds a schema that does not come from the tables. */
+  add(name: string, schema: JsonObject): void {
+    this.#schemas.set(name, schema);
+  }
+
+  /** Says which kind the schema is of. Clients find the schema of a kind by it. */
+  markKind(name: string, { group, version, kind }: GroupVersionKind): void {
+    const schema = this.#schemas.get(name);
+    if (schema === undefined) return;
+    const kinds = (schema['x-kubernetes-group-version-kind'] ??= []) as JsonObject[];
+    if (!kinds.some((known) => known.group === group && known.version === version && known.kind === kind))
+      kinds.push({ group, kind, version });
+  }
+
+  #object(type: ObjectType): JsonObject {
+    const properties: JsonObject = {};
+    const required: string[] = [];
+    for (const field of type.fields.values()) {
+      properties[field.name] = this.#property(type, field);
+      if (field.required) required.push(field.name);
+    }
+    const description = describe(type.name);
+    return {
+      ...(description !== undefined && { description }),
+      type: 'object',
+      ...(required.length > 0 && { required }),
+      ...(type.fields.size > 0 && { properties }),
+      ...(type.atomic && { 'x-kubernetes-map-type': 'atomic' }),
+    };
+  }
+
+  #property(owner: ObjectType, { name, type, default: fallback, patch, empty }: Field): JsonObject {
+    const description = describe(owner.name, name);
+    const schema = this.#schema(type);
+    const value = fallback ?? (empty === 'printed' ? zeroDefault(type) : undefined);
+    const more = {
+      ...(description !== undefined && { description }),
+      ...(value !== undefined && this.#dialect === 'v3' && { default: value }),
+      ...(patch?.mergeKey !== undefined && { 'x-kubernetes-patch-merge-key': patch.mergeKey }),
+      ...(patch !== undefined && {
+        'x-kubernetes-patch-strategy': [patch.merge && 'merge', patch.retainKeys && 'retainKeys'].filter(Boolean).join(','),
+      }),
+    };
+    if (Object.keys(more).length === 0) return schema;
+    // Nothing may stand beside a reference in version 3; in version 2 a description and extensions may.
+    return schema.$ref !== undefined && this.#dialect === 'v3' ? { allOf: [schema], ...more } : { ...schema, ...more };
+  }
+
+  #schema(type: Type): JsonObject {
+    switch (type.kind) {
+      case 'scalar':
+        return this.#scalar(type.scalar);
+      case 'object':
+        return this.reference(type);
+      case 'list':
+        return {
+          type: 'array',
+          items: this.#schema(type.items),
+          'x-kubernetes-list-type': type.listType,
+          ...(type.listType === 'map' && { 'x-kubernetes-list-map-keys': [...type.keys] }),
+        };
+      case 'map':
+        return {
+          type: 'object',
+          additionalProperties: this.#schema(type.values),
+          ...(type.atomic && { 'x-kubernetes-map-type': 'atomic' }),
+        };
+      case 'any':
+        return type.form === 'raw' ? this.#raw() : {};
+    }
+  }
+
+  #raw(): JsonObject {
+    this.#schemas.set(rawExtension, { type: 'object' });
+    return this.referenceTo(rawExtension);
+  }
+
+  #scalar(scalar: Scalar): JsonObject {
+    const own = named[scalar];
+    if (own === undefined) return { ...plain[scalar]! };
+    this.#schemas.set(own.name, own[this.#dialect]);
+    return this.referenceTo(own.name);
+  }
+}
+
+/** Kubernetes publishes the zero value of what is always printed as a default, except for types that read themselves. */
+function zeroDefault(type: Type): Json | undefined {
+  if (type.kind !== 'scalar') return {};
+  return plain[type.scalar] === undefined ? undefined : zeroScalar(type.scalar);
+}
