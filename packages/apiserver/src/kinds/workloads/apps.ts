@@ -1,6 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { KubeObject } from '@capstan/machinery';
+import { type KubeObject, names } from '@capstan/machinery';
 import type { Strategy } from '../strategy.ts';
+import {
+  validateDaemonSet,
+  validateDeployment,
+  validateReplicaSet,
+  validateReplicationController,
+  validateRevision,
+  validateRevisionUpdate,
+  validateSelectorUpdate,
+  validateStatefulSet,
+  validateStatefulSetUpdate,
+} from './apps-validation.ts';
 import { applyDefaults, type Defaults, made } from './defaulting.ts';
 import { claimSpec, defaultTemplate } from './pod-defaults.ts';
 import { type Fields, fieldsOf, maybeFields, numberOf, stringMapOf, textOf } from './reading.ts';
@@ -93,6 +104,8 @@ export const appsStrategies = new Map<string, Strategy>([
     'apps/deployments',
     separateStatus({
       default: defaultDeployment,
+      validate: validateDeployment,
+      validateUpdate: validateSelectorUpdate,
       generation: true,
       defaultPropagation: 'Background',
       status: {
@@ -105,13 +118,26 @@ export const appsStrategies = new Map<string, Strategy>([
   ],
   [
     'apps/replicasets',
-    separateStatus({ default: defaultReplicaSet, generation: true, defaultPropagation: 'Background', ...replicasSelectable }, noReplicas),
+    separateStatus(
+      {
+        default: defaultReplicaSet,
+        validate: validateReplicaSet,
+        validateUpdate: validateSelectorUpdate,
+        generation: true,
+        defaultPropagation: 'Background',
+        ...replicasSelectable,
+      },
+      noReplicas,
+    ),
   ],
   [
     'apps/statefulsets',
     separateStatus(
       {
+        validateName: names.dns1123Label,
         default: defaultStatefulSet,
+        validate: validateStatefulSet,
+        validateUpdate: validateStatefulSetUpdate,
         generation: true,
         defaultPropagation: 'Background',
       },
@@ -120,18 +146,34 @@ export const appsStrategies = new Map<string, Strategy>([
   ],
   [
     'apps/daemonsets',
-    separateStatus({ ...daemonSet, default: defaultDaemonSet, generation: true, defaultPropagation: 'Background' }, () => ({
-      currentNumberScheduled: 0,
-      numberMisscheduled: 0,
-      desiredNumberScheduled: 0,
-      numberReady: 0,
-    })),
+    separateStatus(
+      {
+        ...daemonSet,
+        default: defaultDaemonSet,
+        validate: validateDaemonSet,
+        validateUpdate: validateSelectorUpdate,
+        generation: true,
+        defaultPropagation: 'Background',
+      },
+      () => ({
+        currentNumberScheduled: 0,
+        numberMisscheduled: 0,
+        desiredNumberScheduled: 0,
+        numberReady: 0,
+      }),
+    ),
   ],
-  ['apps/controllerrevisions', {}],
+  ['apps/controllerrevisions', { validate: validateRevision, validateUpdate: validateRevisionUpdate }],
   [
     '/replicationcontrollers',
     separateStatus(
-      { default: defaultReplicationController, generation: true, defaultPropagation: 'Orphan', ...replicasSelectable },
+      {
+        default: defaultReplicationController,
+        validate: validateReplicationController,
+        generation: true,
+        defaultPropagation: 'Orphan',
+        ...replicasSelectable,
+      },
       noReplicas,
     ),
   ],

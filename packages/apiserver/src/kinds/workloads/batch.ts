@@ -1,5 +1,6 @@
 import type { KubeObject } from '@capstan/machinery';
 import type { Strategy } from '../strategy.ts';
+import { validateCronJob, validateJob, validateJobUpdate } from './batch-validation.ts';
 import { applyDefaults, made } from './defaulting.ts';
 import { defaultTemplate } from './pod-defaults.ts';
 import { type Fields, fieldsOf, isAbsent, numberOf, stringMapOf } from './reading.ts';
@@ -65,6 +66,8 @@ export const batchStrategies = new Map<string, Strategy>([
     'batch/jobs',
     separateStatus({
       default: defaultJob,
+      validate: validateJob,
+      validateUpdate: validateJobUpdate,
       prepareForCreate: selectPods,
       generation: true,
       defaultPropagation: 'Orphan',
@@ -72,5 +75,8 @@ export const batchStrategies = new Map<string, Strategy>([
       selectableFields: (job) => ({ 'status.successful': String(numberOf(fieldsOf(job['status'])['succeeded'])) }),
     }),
   ],
-  ['batch/cronjobs', separateStatus({ default: defaultCronJob, generation: true, defaultPropagation: 'Background' })],
+  [
+    'batch/cronjobs',
+    separateStatus({ default: defaultCronJob, validate: validateCronJob, generation: true, defaultPropagation: 'Background' }),
+  ],
 ]);

@@ -2,6 +2,8 @@ import { formatTime, type KubeObject } from '@capstan/machinery';
 import type { Strategy, StrategyContext } from '../strategy.ts';
 import { made } from './defaulting.ts';
 import { defaultPod, defaultTemplate } from './pod-defaults.ts';
+import { validatePodUpdate } from './pod-update.ts';
+import { validatePod, validatePodTemplate } from './pod-validation.ts';
 import { qualityOf } from './quality.ts';
 import { type Fields, fieldsOf, isAbsent, itemsOf, numberOf, textOf } from './reading.ts';
 import { separateStatus } from './status.ts';
@@ -80,6 +82,8 @@ const podStrategy: Strategy = separateStatus({
     pod['status'] = { phase: 'Pending', ...(gated ? { conditions: [gateCondition(context)] } : {}), qosClass: qualityOf(spec) };
   },
   prepareForUpdate: keepServerFields,
+  validate: validatePod,
+  validateUpdate: validatePodUpdate,
   generation: true,
   returnDeletedObject: true,
   gracePeriodSeconds: (pod, requested) => podGracePeriod(pod, requested) || undefined,
@@ -114,6 +118,7 @@ const podStrategy: Strategy = separateStatus({
 
 const podTemplateStrategy: Strategy = {
   default: (object) => void defaultTemplate(object),
+  validate: validatePodTemplate,
   generation: true,
   returnDeletedObject: true,
 };

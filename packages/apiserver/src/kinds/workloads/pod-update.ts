@@ -1,0 +1,83 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type FieldError, FieldPath, type KubeObject } from '@capstan/machinery';
+import { Findings } from './findings.ts';
+import { type Fields, fieldsOf, isAbsent, itemsOf, numberOf, textOf } from './reading.ts';
+
+const at = FieldPath.of('spec');
+
+const changeable =
+  '`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
+
+function checkContainerLists(found: Findings, spec: Readonly<Fields>, before: Readonly<Fields>): boolean {
+  let isSame = true;
+  for (const field of ['containers', 'initContainers']) {
+    if (itemsOf(spec[field]).length !== itemsOf(before[field]).length) {
+      found.forbidden(at.child(field), 'pod updates may not add or remove containers');
+      isSame = false;
+    }
+    for (const [index, container] of itemsOf(spec[field]).entries()) {
+      if (textOf(container['image']).trim() === '' && textOf(container['image']) !== '') {
+        found.required(at.child(field).index(index).child('image'));
+      }
+    }
+  }
+  return isSame;
+}
+
+function checkDeadline(found: Findings, spec: Readonly<Fields>, before: Readonly<Fields>): void {
+  const path = at.child('activeDeadlineSeconds');
+  const [deadline, old] = [spec['activeDeadlineSeconds'], before['activeDeadlineSeconds']];
+  if (isAbsent(old)) return;
+  if (isAbsent(deadline)) found.invalid(path, null, 'must not update from a positive integer to nil value');
+  else if (numberOf(old) < numberOf(deadline)) found.invalid(path, deadline, 'must be less than or equal to previous value');
+}
+
+function checkAdditions(found: Findings, spec: Readonly<Fields>, before: Readonly<Fields>): void {
+  const tolerations = itemsOf(spec['tolerations']);
+  const withoutSeconds = ({ tolerationSeconds: _, ...rest }: Fields) => rest;
+  const kept = itemsOf(before['tolerations']).every((old) =>
+    tolerations.some((toleration) => isDeepStrictEqual(withoutSeconds(toleration), withoutSeconds(old))),
+  );
+  if (!kept) found.forbidden(at.child('tolerations'), 'existing toleration can not be modified except its tolerationSeconds');
+  const gates = new Set(itemsOf(before['schedulingGates']).map((gate) => gate['name']));
+  for (const gate of itemsOf(spec['schedulingGates'])) {
+    if (!gates.has(gate['name']))
+      found.forbidden(at.child('schedulingGates').key(textOf(gate['name'])), 'only deletion is allowed, but found new scheduling gate');
+  }
+}
+
+function withoutImages(containers: unknown): Fields[] {
+  return itemsOf(containers).map(({ image: _, ...rest }) => rest);
+}
+
+/** What an update may not change; until a pod may be scheduled its node constraints are open. */
+function fixedPart(spec: Readonly<Fields>, isGated: boolean): Fields {
+  const { activeDeadlineSeconds: _, tolerations: _t, schedulingGates: _g, terminationGracePeriodSeconds, ...rest } = spec;
+  const fixed: Fields = {
+    ...rest,
+    containers: withoutImages(spec['containers']),
+    initContainers: withoutImages(spec['initContainers']),
+    terminationGracePeriodSeconds,
+  };
+  if (isGated) {
+    delete fixed['nodeSelector'];
+    const { nodeAffinity: _n, ...affinity } = fieldsOf(spec['affinity']);
+    fixed['affinity'] = affinity;
+  }
+  return fixed;
+}
+
+export function validatePodUpdate(pod: KubeObject, old: KubeObject): FieldError[] {
+  const found = new Findings();
+  const [spec, before] = [fieldsOf(pod['spec']), fieldsOf(old['spec'])];
+  if (!checkContainerLists(found, spec, before)) return found.errors;
+  checkDeadline(found, spec, before);
+  checkAdditions(found, spec, before);
+  const isGated = itemsOf(before['schedulingGates']).length > 0;
+  const [now, then] = [fixedPart(spec, isGated), fixedPart(before, isGated)];
+  if (numberOf(then['terminationGracePeriodSeconds']) < 0 && now['terminationGracePeriodSeconds'] === 1) {
+    now['terminationGracePeriodSeconds'] = then['terminationGracePeriodSeconds'];
+  }
+  if (!isDeepStrictEqual(now, then)) found.forbidden(at, `pod updates may not change fields other than ${changeable}`);
+  return found.errors;
+}

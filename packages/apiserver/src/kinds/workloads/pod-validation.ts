@@ -1,0 +1,144 @@
+import { type FieldError, FieldPath, type KubeObject, names, validateLabels } from '@capstan/machinery';
+import { addressProblems } from './addresses.ts';
+import { checkContainers, checkId, checkSeccomp } from './container-validation.ts';
+import { Findings } from './findings.ts';
+import { checkVolumes } from './podvolume-validation.ts';
+import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, stringMapOf, textOf, textsOf } from './reading.ts';
+import { checkAffinity, checkNodeLabels, checkSpread, checkTolerations } from './scheduling.ts';
+
+const mostNameservers = 3;
+const mostSearches = 32;
+const highestSeconds = 2 ** 31 - 1;
+
+function checkDns(found: Findings, at: FieldPath, spec: Readonly<Fields>): void {
+  const config = maybeFields(spec['dnsConfig']);
+  const servers = textsOf(config?.['nameservers']);
+  if (spec['dnsPolicy'] === 'None') {
+    if (config === undefined) {
+      found.required(at, 'must provide `dnsConfig` when `dnsPolicy` is None');
+      return;
+    }
+    if (servers.length === 0) {
+      found.required(at.child('nameservers'), 'must provide at least one DNS nameserver when `dnsPolicy` is None');
+      return;
+    }
+  }
+  if (servers.length > mostNameservers) {
+    found.invalid(at.child('nameservers'), servers, `must not have more than ${mostNameservers} nameservers`);
+  }
+  for (const [index, server] of servers.entries()) found.invalid(at.child('nameservers').index(index), server, addressProblems(server));
+  const searches = textsOf(config?.['searches']);
+  if (searches.length > mostSearches) found.invalid(at.child('searches'), searches, `must not have more than ${mostSearches} search paths`);
+  for (const [index, option] of itemsOf(config?.['options']).entries()) {
+    if (textOf(option['name']) === '') found.required(at.child('options').index(index), 'must not be empty');
+  }
+}
+
+function checkSecurity(found: Findings, at: FieldPath, spec: Readonly<Fields>): void {
+  const security = fieldsOf(spec['securityContext']);
+  for (const field of ['fsGroup', 'runAsUser', 'runAsGroup']) checkId(found, at.child(field), security[field]);
+  const groups = Array.isArray(security['supplementalGroups']) ? (security['supplementalGroups'] as unknown[]) : [];
+  for (const [index, group] of groups.entries()) checkId(found, at.child('supplementalGroups').index(index), group);
+  if (spec['shareProcessNamespace'] === true && spec['hostPID'] === true) {
+    found.invalid(at.child('shareProcessNamespace'), true, 'ShareProcessNamespace and HostPID cannot both be enabled');
+  }
+  found.optionalOneOf(at.child('fsGroupChangePolicy'), security['fsGroupChangePolicy'], ['Always', 'OnRootMismatch']);
+  checkSeccomp(found, at.child('seccompProfile'), maybeFields(security['seccompProfile']));
+}
+
+/** Fields that hold the name of something else, and what such names look like. */
+const nameFields: readonly (readonly [field: string, check: (name: string) => string[]])[] = [
+  ['serviceAccountName', names.dns1123Subdomain],
+  ['nodeName', names.dns1123Subdomain],
+  ['hostname', names.dns1123Label],
+  ['subdomain', names.dns1123Label],
+  ['priorityClassName', names.dns1123Subdomain],
+  ['runtimeClassName', names.dns1123Subdomain],
+];
+
+function checkHostNetwork(found: Findings, at: FieldPath, { spec, isPod }: { spec: Readonly<Fields>; isPod: boolean }): void {
+  if (spec['hostNetwork'] !== true) return;
+  for (const [index, container] of itemsOf(spec['containers']).entries()) {
+    for (const [position, port] of itemsOf(container['ports']).entries()) {
+      const host = numberOf(port['hostPort']);
+      if ((isPod || host !== 0) && host !== numberOf(port['containerPort'])) {
+        const path = at.child('containers').index(index).child('ports').index(position).child('hostPort');
+        found.invalid(path, host, 'must match `containerPort` when `hostNetwork` is true');
+      }
+    }
+  }
+}
+
+function checkGates(found: Findings, at: FieldPath, spec: Readonly<Fields>): void {
+  for (const [index, gate] of itemsOf(spec['readinessGates']).entries()) {
+    const type = textOf(gate['conditionType']);
+    found.invalid(at.child('readinessGates').index(index).child('conditionType'), type, names.qualifiedName(type));
+  }
+  const seen = new Set<string>();
+  for (const [index, gate] of itemsOf(spec['schedulingGates']).entries()) {
+    const name = textOf(gate['name']);
+    found.invalid(at.child('schedulingGates').index(index), name, names.qualifiedName(name));
+    if (seen.has(name)) found.duplicate(at.child('schedulingGates').index(index), name);
+    seen.add(name);
+  }
+}
+
+function checkAliases(found: Findings, at: FieldPath, aliases: readonly Fields[]): void {
+  for (const [index, alias] of aliases.entries()) {
+    const ip = textOf(alias['ip']);
+    found.invalid(at.index(index).child('ip'), ip, addressProblems(ip));
+    for (const [position, host] of textsOf(alias['hostnames']).entries()) {
+      found.invalid(at.index(index).child('hostnames').index(position), host, names.dns1123Subdomain(host));
+    }
+  }
+}
+
+export function checkPodSpec(found: Findings, at: FieldPath, { spec, isPod = false }: { spec: Readonly<Fields>; isPod?: boolean }): void {
+  const volumes = checkVolumes(found, at.child('volumes'), itemsOf(spec['volumes']));
+  checkContainers(found, at, { spec, volumes });
+  checkHostNetwork(found, at, { spec, isPod });
+  found.oneOf(at.child('restartPolicy'), spec['restartPolicy'], ['Always', 'OnFailure', 'Never']);
+  found.oneOf(at.child('dnsPolicy'), spec['dnsPolicy'], ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None']);
+  checkNodeLabels(found, at.child('nodeSelector'), spec['nodeSelector']);
+  checkSecurity(found, at.child('securityContext'), spec);
+  checkAffinity(found, at.child('affinity'), fieldsOf(spec['affinity']));
+  checkDns(found, at.child('dnsConfig'), spec);
+  checkGates(found, at, spec);
+  checkSpread(found, at.child('topologySpreadConstraints'), itemsOf(spec['topologySpreadConstraints']));
+  for (const [field, check] of nameFields) {
+    const name = textOf(spec[field]);
+    if (name !== '') found.invalid(at.child(field), name, check(name));
+  }
+  const deadline = spec['activeDeadlineSeconds'];
+  if (!isAbsent(deadline) && (numberOf(deadline) < 1 || numberOf(deadline) > highestSeconds)) {
+    found.invalid(at.child('activeDeadlineSeconds'), deadline, names.rangeMessage(1, highestSeconds));
+  }
+  checkTolerations(found, at.child('tolerations'), itemsOf(spec['tolerations']));
+  checkAliases(found, at.child('hostAliases'), itemsOf(spec['hostAliases']));
+  found.optionalOneOf(at.child('preemptionPolicy'), spec['preemptionPolicy'], ['PreemptLowerPriority', 'Never']);
+}
+
+/** A template's labels, annotations and pod, as they stand in every kind that makes pods. */
+export function checkTemplate(found: Findings, at: FieldPath, template: Readonly<Fields>): void {
+  const metadata = fieldsOf(template['metadata']);
+  found.add(validateLabels(stringMapOf(metadata['labels']), at.child('labels')));
+  for (const key of Object.keys(stringMapOf(metadata['annotations'])))
+    found.invalid(at.child('annotations'), key, names.annotationKey(key));
+  const spec = fieldsOf(template['spec']);
+  checkPodSpec(found, at.child('spec'), { spec });
+  if (itemsOf(spec['ephemeralContainers']).length > 0) {
+    found.forbidden(at.child('spec', 'ephemeralContainers'), 'ephemeral containers not allowed in pod template');
+  }
+}
+
+export function validatePod(pod: KubeObject): FieldError[] {
+  const found = new Findings();
+  checkPodSpec(found, FieldPath.of('spec'), { spec: fieldsOf(pod['spec']), isPod: true });
+  return found.errors;
+}
+
+export function validatePodTemplate(object: KubeObject): FieldError[] {
+  const found = new Findings();
+  checkTemplate(found, FieldPath.of('template'), fieldsOf(object['template']));
+  return found.errors;
+}
