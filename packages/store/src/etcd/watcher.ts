@@ -111,7 +111,9 @@ export class Watcher implements Watch {
     if (response.created) {
       this.#isCreated = true;
       this.#pause = firstPause;
+      // etcd reports no progress below the start of a watch, so one that begins at the newest revision would hear nothing until the next write.
       if (response.revision < this.#position) this.#checkFuture();
+      else this.#options.handler.progress?.(this.#position);
       if (this.#progressWanted) this.requestProgress();
       this.#progressWanted = false;
       return;

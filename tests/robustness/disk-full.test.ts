@@ -1,0 +1,38 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { promisify } from 'node:util';
+import { temporaryDirectory } from '@capstan/testbed';
+import { describe, expect, it } from 'vitest';
+
+const program = new URL('./disk-full-run.ts', import.meta.url).pathname;
+const reason = whyNoMount();
+if (reason !== undefined) process.stderr.write(`SKIPPED disk full: ${reason}\n`);
+
+describe.skipIf(reason !== undefined)(reason === undefined ? 'on a full disk' : `on a full disk [${reason}]`, () => {
+  it('refuses writes, goes on reading, resumes when space returns, and loses nothing that it acknowledged', async () => {
+    using directory = temporaryDirectory('full');
+    // The mount is seen by this process tree alone and goes away with it.
+    const script = 'mount -t tmpfs -o size=4m none "$1" && exec "$2" "$3" "$1"';
+    const { stdout } = await promisify(execFile)('unshare', ['-m', 'sh', '-c', script, 'sh', directory.path, process.execPath, program]);
+    expect(JSON.parse(stdout)).toEqual({
+      whileFull: {
+        code: 'readonly',
+        message: expect.stringMatching(/disk that holds .*store\.db is full.*Free some space/),
+        failure: 'readonly',
+        readable: true,
+        listed: true,
+      },
+      recovered: true,
+      written: 20,
+      lost: [],
+      extra: 0,
+      sound: true,
+    });
+  });
+});
+
+function whyNoMount(): string | undefined {
+  if (process.platform !== 'linux') return 'needs Linux mount namespaces';
+  if (process.getuid?.() !== 0) return 'needs root, to mount a small file system';
+  const probe = spawnSync('unshare', ['-m', 'true']);
+  return probe.status === 0 ? undefined : `unshare -m fails: ${probe.error?.message ?? probe.stderr.toString().trim()}`;
+}

@@ -1,0 +1,39 @@
+import { writeSync } from 'node:fs';
+import { openSqliteStore, StoreError } from '@capstan/store';
+
+/*
+ * A process that is made to be killed: many writers create, update and delete keys of their own as fast as they can. Each acknowledged write is
+ * told in a file on standard output, one line `<operation> <key> <value> <revision>`, after the store has acknowledged it.
+ */
+
+const [directory, writers, seed] = process.argv.slice(2);
+const store = await openSqliteStore({ directory: directory! });
+process.send?.('ready');
+
+async function writeForever(writer: number): Promise<never> {
+  for (let round = 0; ; round++) {
+    const key = `/${seed}/${writer}/${round}`;
+    const value = `${seed}-${writer}-${round}-${'x'.repeat((writer * 97 + round * 31) % 3000)}`;
+    const created = await store.create(key, value);
+    tell('create', key, value, created);
+    const updated = await store.update(key, `${value}+`, created);
+    tell('update', key, `${value}+`, updated);
+    if (round % 3 === 0) tell('delete', key, '-', await store.delete(key, updated));
+  }
+}
+
+function tell(...parts: (string | number)[]): void {
+  writeSync(1, `${parts.join(' ')}\n`);
+}
+
+// History is forgotten meanwhile, so that a kill also falls into a sweep.
+setInterval(() => {
+  void store
+    .currentRevision()
+    .then((revision) => store.compact(Math.max(1, revision - 500)))
+    .catch((error: unknown) => {
+      if (!(error instanceof StoreError)) throw error;
+    });
+}, 40);
+
+await Promise.all(Array.from({ length: Number(writers) }, (_, writer) => writeForever(writer)));
