@@ -1,0 +1,69 @@
+import { KeyObject } from 'node:crypto';
+import type { KubeObject } from '@capstan/machinery';
+import { X509CertificateGenerator } from '@peculiar/x509';
+import { describe, expect, it } from 'vitest';
+import { jsonObjectProblem } from './go-json.ts';
+import { keyPairProblem } from './key-pair.ts';
+import { namespaces } from './namespace.ts';
+import { secrets } from './secret.ts';
+
+describe('a secret', () => {
+  it('takes plain text into its data, under any key', () => {
+    const object = JSON.parse(
+      '{"kind":"Secret","apiVersion":"v1","metadata":{},"data":{"a":"MQ=="},"stringData":{"a":"2","__proto__":"3"}}',
+    ) as KubeObject;
+    secrets.default!(object);
+    expect(JSON.stringify(object)).toBe(
+      '{"kind":"Secret","apiVersion":"v1","metadata":{},"data":{"a":"Mg==","__proto__":"Mw=="},"type":"Opaque"}',
+    );
+  });
+
+  it('of type TLS is told when its parts do not fit', async () => {
+    const [certificate, key] = await makePair();
+    const [, other] = await makePair();
+    expect(keyPairProblem(certificate, key)).toBeUndefined();
+    expect(keyPairProblem(certificate, other)).toBe('tls: private key does not match public key');
+    expect(keyPairProblem('', key)).toBe('tls: failed to find any PEM data in certificate input');
+    expect(keyPairProblem(certificate, '')).toBe('tls: failed to find any PEM data in key input');
+  });
+});
+
+/** A certificate and its key, each as base64 of PEM. */
+async function makePair(): Promise<[string, string]> {
+  const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
+  const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+  const certificate = await X509CertificateGenerator.createSelfSigned({ name: 'CN=x', keys, signingAlgorithm: algorithm });
+  const key = KeyObject.from(keys.privateKey).export({ type: 'pkcs8', format: 'pem' });
+  return [certificate.toString('pem'), String(key)].map((pem) => Buffer.from(pem).toString('base64')) as [string, string];
+}
+
+describe('text that should be a JSON object', () => {
+  it.each([
+    ['{}', undefined],
+    ['null', undefined],
+    ['', 'unexpected end of JSON input'],
+    ['{', 'unexpected end of JSON input'],
+    ['x', "invalid character 'x' looking for beginning of value"],
+    ['{a', "invalid character 'a' looking for beginning of object key string"],
+    ['[]', 'json: cannot unmarshal array into Go value of type map[string]interface {}'],
+    ['"x"', 'json: cannot unmarshal string into Go value of type map[string]interface {}'],
+  ])('%j: %s', (text, problem) => {
+    expect(jsonObjectProblem(text)).toBe(problem);
+  });
+});
+
+describe('a namespace', () => {
+  it('without a name yet gets its label when it has one', () => {
+    const object: KubeObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { generateName: 'n-' } };
+    namespaces.default!(object);
+    expect(object.metadata.labels).toBeUndefined();
+    object.metadata.name = 'n-1';
+    namespaces.canonicalize!(object);
+    expect(object.metadata.labels).toEqual({ 'kubernetes.io/metadata.name': 'n-1' });
+  });
+
+  it('is selected by its phase', () => {
+    const object: KubeObject = { apiVersion: 'v1', kind: 'Namespace', metadata: {}, status: { phase: 'Active' } };
+    expect(namespaces.selectableFields!(object)).toEqual({ 'status.phase': 'Active' });
+  });
+});

@@ -1,0 +1,102 @@
+import { readFileSync } from 'node:fs';
+import {
+  builtinResources,
+  type FieldError,
+  type KubeObject,
+  names,
+  validateObjectMeta,
+  validateObjectMetaUpdate,
+} from '@capstan/machinery';
+import { describe, expect, it } from 'vitest';
+import { strategies } from './strategies.ts';
+import type { Strategy, StrategyContext } from './strategy.ts';
+
+/** What a kube-apiserver 1.34 answered to an object that was created or, where there is an old one, changed. */
+interface Recorded {
+  readonly resource: string;
+  readonly subresource?: string;
+  readonly old?: KubeObject;
+  readonly given: KubeObject;
+  /** Everything that it found wrong, each thing once and in order of text. */
+  readonly causes?: readonly string[];
+  /** The object that it made of the given one, without what is empty. */
+  readonly answer?: KubeObject;
+  readonly warning?: string;
+}
+
+const recorded = readFileSync(new URL('recorded/answers.jsonl', import.meta.url), 'utf8')
+  .trimEnd()
+  .split('\n')
+  .map((line) => JSON.parse(line) as Recorded);
+
+const namespaced = new Map(builtinResources().map((info) => [`${info.group}/${info.resource}`, info.namespaced]));
+
+interface Outcome {
+  readonly errors: FieldError[];
+  readonly object: KubeObject;
+  readonly warnings: string[];
+}
+
+/** Runs a strategy in the order in which the registry does. */
+function run({ resource, subresource, given, old }: Recorded): Outcome {
+  const strategy = strategies.get(resource)!;
+  const warnings: string[] = [];
+  const context: StrategyContext = {
+    cluster: 'root',
+    user: { name: 'admin', groups: ['system:masters', 'system:authenticated'] },
+    now: () => new Date('2026-01-01T00:00:00Z'),
+    objects: { get: () => undefined, list: () => [], generation: () => 0 },
+    warn: (message) => void warnings.push(message),
+  };
+  const object = structuredClone(given);
+  const scope = { namespaced: namespaced.get(resource)! };
+  if (scope.namespaced) object.metadata.namespace ??= 'sel-lab';
+  strategy.default?.(object);
+  const errors: FieldError[] = [];
+  if (old === undefined) {
+    strategy.prepareForCreate?.(object, context);
+    errors.push(...validateObjectMeta(object.metadata, { ...scope, validateName: strategy.validateName ?? names.dns1123Subdomain }));
+    errors.push(...(strategy.validate?.(object, context) ?? []), ...(strategy.validateCreate?.(object, context) ?? []));
+  } else {
+    const rules = rulesOf(strategy, subresource);
+    rules.prepareForUpdate?.(object, old, context);
+    errors.push(...validateObjectMetaUpdate(object.metadata, old.metadata, scope));
+    errors.push(...(rules.validate?.(object, context) ?? []), ...(rules.validateUpdate?.(object, old, context) ?? []));
+  }
+  strategy.canonicalize?.(object);
+  return { errors, object, warnings };
+}
+
+function rulesOf(strategy: Strategy, subresource: string | undefined): Pick<Strategy, 'prepareForUpdate' | 'validate' | 'validateUpdate'> {
+  if (subresource === undefined) return strategy;
+  return (subresource === 'status' ? strategy.status : strategy.subresources?.[subresource]) ?? {};
+}
+
+const serverOwned = new Set(['uid', 'creationTimestamp', 'resourceVersion', 'generation']);
+
+/** Without what is empty and what the registry fills in, with fields in order: the form in which answers were recorded. */
+function compact(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(compact);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value)
+    .filter(([name]) => !serverOwned.has(name))
+    .map(([name, part]) => [name, compact(part)] as const)
+    .filter(([, part]) => part && (typeof part !== 'object' || Object.keys(part).length > 0));
+  return Object.fromEntries(entries);
+}
+
+describe.each([...new Set(recorded.map(({ resource }) => resource))])('%s answers as kube-apiserver does', (resource) => {
+  const cases = recorded.filter((each) => each.resource === resource);
+
+  it.each(
+    cases.map(
+      (each, index) => [each.old === undefined ? 'to a new object' : `to a changed ${each.subresource ?? 'object'}`, index, each] as const,
+    ),
+  )('%s (%i)', (_what, _index, each) => {
+    const { errors, object, warnings } = run(each);
+    const causes = [...new Set(errors.map(({ field, body }) => `${field}: ${body}`))].sort();
+    expect(causes).toEqual(each.causes ?? []);
+    if (each.answer !== undefined) expect(compact(object)).toEqual(compact(each.answer));
+    if (each.warning !== undefined) expect(each.warning).toBe(warnings.map((text) => `299 - ${JSON.stringify(text)}`).join(', '));
+  });
+});
