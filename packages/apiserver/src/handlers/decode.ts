@@ -2,17 +2,22 @@ import {
   CodecError,
   cannotBeHandled,
   checkObject,
+  DecodeError,
   decodeMessage,
   decodeProtobuf,
   isObject,
+  type Json,
   type JsonObject,
   type KubeObject,
   type ObjectType,
   parseJson,
   parseYaml,
+  readTypeMeta,
   status,
   strictDecodingMessage,
+  typeMetaError,
   unrecognizedBody,
+  yamlDuplicates,
 } from '@capstan/machinery';
 import { accepted } from '../http/negotiate.ts';
 import type { Catalog } from '../registry/catalog.ts';
@@ -37,7 +42,8 @@ export function decodeObject(body: Body, expected: Expected, options: { catalog:
   const parsed = parseBody(body, expected, options.catalog);
   const { value } = parsed;
   if (parsed.checked) return value as KubeObject;
-  const problems = checked(value, expected, parsed.text);
+  const found = checked(value, expected, parsed.text);
+  const problems = parsed.duplicates === undefined ? found : [parsed.duplicates, ...found];
   if (options.validation === 'Strict' && problems.length > 0) {
     throw cannotBeHandled({ kind: expected.kind, version: versionOf(expected) }, expected.kind, strictDecodingMessage(problems));
   }
@@ -57,19 +63,23 @@ export function checked(value: JsonObject, expected: Expected, text?: string): r
   }
 }
 
-function parseBody(body: Body, expected: Expected, catalog: Catalog): { value: JsonObject; text?: string; checked: boolean } {
+function parseBody(body: Body, expected: Expected, catalog: Catalog): { value: JsonObject; text?: string; duplicates?: string | undefined; checked: boolean } {
   const media = (body.contentType ?? 'application/json').split(';', 1)[0]!.trim().toLowerCase();
   switch (media) {
     case 'application/json':
     case '': {
       const text = body.bytes.toString();
-      const value = recognized(expected, text, () => parseJson(text));
+      const value = recognized(expected, body.bytes, () => typed(text, parseJson));
       return { value: ofKind(value, expected, catalog), text, checked: false };
     }
     case 'application/yaml': {
       const text = body.bytes.toString();
-      const value = recognized(expected, text, () => parseYaml(text));
-      return { value: ofKind(value, expected, catalog), checked: false };
+      const value = recognized(expected, body.bytes, () => {
+        const parsed = parseYaml(text);
+        readTypeMeta(parsed);
+        return parsed;
+      });
+      return { value: ofKind(value, expected, catalog), duplicates: yamlDuplicates(text), checked: false };
     }
     case 'application/vnd.kubernetes.protobuf':
       return { value: fromProtobuf(body.bytes, expected, catalog), checked: true };
@@ -78,27 +88,37 @@ function parseBody(body: Body, expected: Expected, catalog: Catalog): { value: J
   }
 }
 
-function recognized(expected: Expected, text: string, parse: () => unknown): JsonObject {
+/** The first thing that Kubernetes looks for in JSON is its kind, so that is where it fails when it is none. */
+function typed(text: string, parse: (text: string) => Json): Json {
+  let value: Json;
   try {
-    return parse() as JsonObject;
+    value = parse(text);
   } catch (error) {
-    if (error instanceof CodecError) throw unrecognizedBody(expected.kind, error, text);
+    throw error instanceof CodecError ? typeMetaError(error.message) : error;
+  }
+  readTypeMeta(value);
+  return value;
+}
+
+function recognized(expected: Expected, bytes: Buffer, parse: () => Json): JsonObject {
+  try {
+    return (parse() ?? {}) as JsonObject;
+  } catch (error) {
+    if (error instanceof CodecError || error instanceof DecodeError) throw unrecognizedBody(expected.kind, error, bytes.toString());
     throw error;
   }
 }
 
 function fromProtobuf(bytes: Buffer, expected: Expected, catalog: Catalog): JsonObject {
-  try {
+  return recognized(expected, bytes, () => {
     const { apiVersion, kind, raw } = decodeProtobuf(bytes);
-    const head: JsonObject = { apiVersion, kind };
-    ofKind(head, expected, catalog);
+    ofKind({ apiVersion, kind }, expected, catalog);
     const value = decodeMessage(raw, expected.type);
     if (!isObject(value['metadata'])) value['metadata'] = {};
-    return { ...value, apiVersion: expected.groupVersion, kind: expected.kind };
-  } catch (error) {
-    if (error instanceof CodecError) throw unrecognizedBody(expected.kind, error, bytes.toString('latin1'));
-    throw error;
-  }
+    value['apiVersion'] = expected.groupVersion;
+    value['kind'] = expected.kind;
+    return value;
+  });
 }
 
 /** Fills in kind and version, or refuses others. */

@@ -41,17 +41,27 @@ export function patched(serving: Serving, context: RequestContext, patch: Patch)
 
 /** The patched object is read as a body would be: patches may bring in anything. */
 function read(result: JsonObject, { resource, settings }: Patch, context: RequestContext): KubeObject {
-  const shown = settings.validation === 'Strict' ? JSON.stringify(result) : '';
+  const shown = settings.validation === 'Strict' ? sortedText(result) : '';
   let problems: readonly string[];
   try {
     problems = checked(result, resource);
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;
-    throw invalidPatch(JSON.stringify(result), error.message.replace(/^.*?cannot be handled as a [^:]*: /, ''));
+    throw invalidPatch(sortedText(result), error.message.replace(/^.*?cannot be handled as a [^:]*: /, ''));
   }
   if (settings.validation === 'Strict' && problems.length > 0) throw invalidPatch(shown, strictDecodingMessage(problems));
   if (settings.validation === 'Warn') for (const problem of problems) context.warn(problem);
   return result as unknown as KubeObject;
+}
+
+/** As Go writes what a patch made: a map, so its keys are sorted. */
+function sortedText(object: JsonObject): string {
+  const metadata = isObject(object['metadata']) ? inOrder(object['metadata']) : object['metadata'];
+  return JSON.stringify(Object.fromEntries(Object.keys(object).sort().map((key) => [key, key === 'metadata' ? metadata : object[key]])));
+}
+
+function inOrder({ name, generateName, namespace, uid, resourceVersion, generation, creationTimestamp, ...rest }: JsonObject): object {
+  return { name, generateName, namespace, uid, resourceVersion, generation, creationTimestamp, ...rest };
 }
 
 function invalidPatch(text: string, why: string): StatusError {

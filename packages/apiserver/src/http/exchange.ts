@@ -14,6 +14,8 @@ export interface Exchange {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
+  /** `name, value, name, value…` as they came. */
+  readonly rawHeaders: readonly string[];
   readonly remoteAddress: string;
   readonly socket: TLSSocket;
   /** Adds a header to the answer; before it is sent. */
@@ -102,6 +104,10 @@ export class Http1Exchange extends BaseExchange implements Exchange {
     return this.#request.headers;
   }
 
+  get rawHeaders(): readonly string[] {
+    return this.#request.rawHeaders;
+  }
+
   get remoteAddress(): string {
     return this.#request.socket.remoteAddress ?? '';
   }
@@ -150,11 +156,13 @@ export class Http1Exchange extends BaseExchange implements Exchange {
 export class Http2Exchange extends BaseExchange implements Exchange {
   readonly #stream: ServerHttp2Stream;
   readonly headers: Http2Headers;
+  readonly rawHeaders: readonly string[];
 
-  constructor(stream: ServerHttp2Stream, headers: Http2Headers) {
+  constructor(stream: ServerHttp2Stream, headers: Http2Headers, rawHeaders: readonly string[]) {
     super();
     this.#stream = stream;
     this.headers = headers;
+    this.rawHeaders = rawHeaders;
   }
 
   get method(): string {

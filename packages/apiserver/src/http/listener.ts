@@ -108,9 +108,9 @@ export class Listener implements AsyncDisposable {
         if (error) session.destroy();
       });
     });
-    session.on('stream', (stream, headers) => {
+    session.on('stream', (stream, headers, _flags, rawHeaders) => {
       stream.on('error', () => {});
-      handle(new Http2Exchange(stream, headers));
+      handle(new Http2Exchange(stream, headers, rawHeaders));
     });
   }
 }

@@ -28,7 +28,8 @@ export interface Written {
 }
 
 export function placeOf(context: RequestContext, { resource, namespace, name }: Target): { cached: string; stored: string } {
-  const at = { cluster: context.cluster, namespace, name };
+  // The path of a namespace names it as its own; it lies in none.
+  const at = { cluster: context.cluster, namespace: resource.namespaced ? namespace : '', name };
   return { cached: cacheKey(at), stored: storeKey({ ...at, group: resource.storage.group, resource: resource.storage.resource }) };
 }
 

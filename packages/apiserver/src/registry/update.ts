@@ -57,6 +57,7 @@ async function tryUpdate(backend: Backend, context: RequestContext, { request, c
   applySchemaDefaults(asJson(object), resource.type);
   resource.strategy.default?.(object);
   stampUpdate(object, old);
+  object.metadata.resourceVersion = String(current.revision);
   prepare(resource, { object, old, subresource }, context);
   const admitted = { operation: 'UPDATE', resource, subresource, namespace: request.namespace, name, object, old, context, dryRun } as const;
   await backend.admission.mutate(admitted);
@@ -67,11 +68,9 @@ async function tryUpdate(backend: Backend, context: RequestContext, { request, c
   await backend.admission.validate(admitted);
   const place = placeOf(context, request);
   if (dryRun) {
-    object.metadata.resourceVersion = String(current.revision);
     return { entry: unsaved(place.cached, object, current.revision), created: false };
   }
   if (endsDeletion(resource, object, old)) return { entry: await remove(backend, context, { target: request, current, object }), created: false };
-  object.metadata.resourceVersion = String(current.revision);
   if (deepEqual(object, old)) return { entry: current, created: false };
   const text = textForStore(resource, object);
   const revision = await writing(request, () => backend.store.update(place.stored, text, current.revision));

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { status } from '@capstan/machinery';
 import { StoreError } from '@capstan/store';
+import { BadImpersonation, impersonate } from '../authn/impersonation.ts';
 import { anonymous, type Authenticator, type Credentials, Unauthenticated, type User } from '../authn/user.ts';
 import type { Attributes, Authorizer } from '../authz/attributes.ts';
 import { forbidden } from '../authz/index.ts';
@@ -44,7 +45,8 @@ export class Pipeline {
     try {
       info = parseRequest(exchange.method, exchange.url);
       const authenticated = this.#options.authenticator.authenticate(credentialsOf(exchange));
-      const user = (authenticated instanceof Promise ? await authenticated : authenticated) ?? anonymous;
+      const sender = (authenticated instanceof Promise ? await authenticated : authenticated) ?? anonymous;
+      const user = impersonate({ cluster: info.cluster, user: sender, headers: exchange.headers, rawHeaders: exchange.rawHeaders, authorizer: this.#options.authorizer });
       this.#authorize(info, user);
       await this.#dispatch(exchange, info, user);
     } catch (error) {
@@ -121,6 +123,7 @@ function labelsOf(info: RequestInfo): { verb: string; group: string; resource: s
 
 function asStatus(error: unknown, info: RequestInfo | undefined): unknown {
   if (error instanceof Unauthenticated) return status.unauthorized();
+  if (error instanceof BadImpersonation) return status.internalError(error.message);
   if (error instanceof MalformedUrl) return status.badRequest(error.message);
   if (error instanceof StoreError) return toStatus(error, { group: info?.group ?? '', resource: info?.resource ?? '' }, info?.name ?? '');
   return error;

@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { openSqliteStore, type Store } from '@capstan/store';
 import { Admission } from '../admission/admission.ts';
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts';
-import { clientCertificates } from '../authn/client-certificates.ts';
-import { union } from '../authn/union.ts';
+import { rbacEscalation } from '../admission/rbac-escalation.ts';
 import { rbacAuthorizer } from '../authz/index.ts';
 import { WatchCache } from '../cache/watch-cache.ts';
 import { Discovery } from '../discovery/discovery.ts';
@@ -14,7 +13,9 @@ import { Listener } from '../http/listener.ts';
 import { adminKubeconfig, ensurePki, keepFresh, type Pki } from '../pki/index.ts';
 import { builtinCatalog } from '../registry/catalog.ts';
 import { WatchHub } from '../watch/hub.ts';
+import { authentication } from './authentication.ts';
 import { bootstrap } from './bootstrap.ts';
+import { keepCompacted } from './compaction.ts';
 import { Health } from './health.ts';
 import { Metrics, processGauges } from './metrics.ts';
 import type { RunningServer, ServerOptions } from './options.ts';
@@ -50,7 +51,16 @@ async function start(options: ServerOptions, { stop, resources }: { stop: AbortC
   const hub = resources.use(new WatchHub(cache));
   const catalog = builtinCatalog();
   const authorizer = rbacAuthorizer(cache);
-  const serving: Serving = { cache, store, catalog, hub, admission: new Admission([namespaceLifecycle]), virtualKinds: new Map(), virtualSubresources: new Map() };
+  const identities = authentication(pki, { objects: cache, now, url: `https://${options.host}:${options.port}`, more: [] });
+  const serving: Serving = {
+    cache,
+    store,
+    catalog,
+    hub,
+    admission: new Admission([namespaceLifecycle, rbacEscalation({ objects: cache, rbac: authorizer })]),
+    virtualKinds: new Map(),
+    virtualSubresources: new Map([['/serviceaccounts/token', identities.tokenRequests]]),
+  };
   await bootstrap(serving, now);
   const metrics = new Metrics();
   for (const gauge of processGauges()) metrics.gauge(gauge);
@@ -58,12 +68,12 @@ async function start(options: ServerOptions, { stop, resources }: { stop: AbortC
   metrics.gauge({ name: 'capstan_objects', help: 'Objects in the watch cache.', value: () => cache.objectCount });
   const health = new Health();
   health.add({ name: 'store', problem: () => store.failure?.message, readyOnly: true });
-  const more = new Map<string, Page>([['/metrics', (exchange) => exchange.send({ code: 200, type: 'text/plain; version=0.0.4; charset=utf-8', body: metrics.text() })]]);
+  const more = new Map<string, Page>([['/metrics', (exchange) => exchange.send({ code: 200, type: 'text/plain; version=0.0.4; charset=utf-8', body: metrics.text() })], ...identities.pages]);
   const pages = new Pages({ discovery: new Discovery(catalog), health, version: versionInfo(), serverAddress: `${options.host}:${options.port}`, more });
   const pipeline = new Pipeline({
     serving,
     pages,
-    authenticator: union([clientCertificates(pki.authority.certificate)]),
+    authenticator: identities.authenticator,
     authorizer,
     metrics,
     now,
@@ -91,6 +101,7 @@ async function start(options: ServerOptions, { stop, resources }: { stop: AbortC
     },
     onError: (error) => options.log(`certificates could not be renewed: ${String(error)}`),
   });
+  keepCompacted(store, { signal: stop.signal, onError: (error) => options.log(`history could not be compacted: ${String(error)}`) });
   return running(options, { url, kubeconfigPath, resources });
 }
 

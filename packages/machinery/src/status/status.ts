@@ -162,7 +162,7 @@ export function invalidObject(kind: GroupKind, name: string, errors: readonly Fi
     code: 422,
     reason: 'Invalid',
     message: `${kindName(kind)} "${name}" is invalid${list}`,
-    details: { ...(name && { name }), ...(kind.group && { group: kind.group }), kind: kind.kind, causes },
+    details: { ...(name && { name }), ...(kind.group && { group: kind.group }), ...(kind.kind && { kind: kind.kind }), causes },
   });
 }
 

@@ -1,0 +1,19 @@
+import { checkNoEscalation, type EscalationRules, rbacGroup } from '../authz/index.ts';
+import type { AdmissionPlugin } from './admission.ts';
+
+type RoleResource = Parameters<typeof checkNoEscalation>[0]['resource'];
+const resources = new Set(['roles', 'clusterroles', 'rolebindings', 'clusterrolebindings']);
+
+/** Nobody grants what they do not hold themselves. */
+export function rbacEscalation(rules: EscalationRules): AdmissionPlugin {
+  return {
+    name: 'RBACEscalation',
+    mutate({ operation, resource, namespace, object, old, context }) {
+      if (resource.group !== rbacGroup || object === undefined || operation === 'DELETE' || !resources.has(resource.resource)) return;
+      checkNoEscalation(
+        { cluster: context.cluster, user: context.user, resource: resource.resource as RoleResource, namespace, requestName: context.info.name, object, old },
+        rules,
+      );
+    },
+  };
+}

@@ -1,0 +1,45 @@
+import { bearerTokens, type BearerTokens, type TokenAuthenticator } from '../authn/bearer.ts';
+import { clientCertificates } from '../authn/client-certificates.ts';
+import { openIdDocuments } from '../authn/openid.ts';
+import { serviceAccountTokens } from '../authn/service-account-tokens.ts';
+import { createServiceAccountToken } from '../authn/token-request.ts';
+import { union } from '../authn/union.ts';
+import type { Authenticator } from '../authn/user.ts';
+import type { ObjectReader } from '../cache/reader.ts';
+import type { Page } from '../handlers/nonresource.ts';
+import type { VirtualSubresource } from '../handlers/subresources.ts';
+import type { Pki } from '../pki/index.ts';
+
+/** Who our service account tokens are from and, when nobody says otherwise, for. */
+const issuer = 'https://kubernetes.default.svc.cluster.local';
+
+export interface Authentication {
+  readonly authenticator: Authenticator;
+  readonly tokens: BearerTokens;
+  /** Answers `serviceaccounts/<name>/token`. */
+  readonly tokenRequests: VirtualSubresource;
+  /** The documents with which others check our tokens. */
+  readonly pages: ReadonlyMap<string, Page>;
+}
+
+/** Puts together the ways in which clients may prove who they are. `more` are those that the configuration adds. */
+export function authentication(pki: Pki, options: { objects: ObjectReader; now: () => Date; url: string; more: readonly TokenAuthenticator[] }): Authentication {
+  const audiences = [issuer];
+  const keys = [pki.serviceAccounts];
+  const accounts = serviceAccountTokens({ issuer, keys, objects: options.objects, now: () => options.now().getTime() });
+  const tokens = bearerTokens([accounts, ...options.more], audiences);
+  const documents = openIdDocuments(issuer, options.url, keys);
+  return {
+    authenticator: union([clientCertificates(pki.authority.certificate), tokens]),
+    tokens,
+    tokenRequests: ({ object, context, target }) =>
+      createServiceAccountToken(
+        { cluster: context.cluster, namespace: target.namespace, name: target.name, body: object },
+        { issuer, key: pki.serviceAccounts, audiences, objects: options.objects, now: options.now, warn: context.warn },
+      ).object,
+    pages: new Map<string, Page>([
+      ['/.well-known/openid-configuration', (exchange) => exchange.send({ code: 200, type: 'application/json', body: documents.configuration })],
+      ['/openid/v1/jwks', (exchange) => exchange.send({ code: 200, type: 'application/jwk-set+json', body: documents.keys })],
+    ]),
+  };
+}
