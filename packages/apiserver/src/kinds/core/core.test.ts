@@ -1,7 +1,7 @@
-import { KeyObject } from 'node:crypto';
+import { generateKeyPairSync } from 'node:crypto';
 import type { KubeObject } from '@capstan/machinery';
-import { X509CertificateGenerator } from '@peculiar/x509';
 import { describe, expect, it } from 'vitest';
+import { issueCertificate } from '../../pki/index.ts';
 import { jsonObjectProblem } from './go-json.ts';
 import { keyPairProblem } from './key-pair.ts';
 import { namespaces } from './namespace.ts';
@@ -18,9 +18,9 @@ describe('a secret', () => {
     );
   });
 
-  it('of type TLS is told when its parts do not fit', async () => {
-    const [certificate, key] = await makePair();
-    const [, other] = await makePair();
+  it('of type TLS is told when its parts do not fit', () => {
+    const [certificate, key] = makePair();
+    const [, other] = makePair();
     expect(keyPairProblem(certificate, key)).toBeUndefined();
     expect(keyPairProblem(certificate, other)).toBe('tls: private key does not match public key');
     expect(keyPairProblem('', key)).toBe('tls: failed to find any PEM data in certificate input');
@@ -29,12 +29,13 @@ describe('a secret', () => {
 });
 
 /** A certificate and its key, each as base64 of PEM. */
-async function makePair(): Promise<[string, string]> {
-  const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
-  const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
-  const certificate = await X509CertificateGenerator.createSelfSigned({ name: 'CN=x', keys, signingAlgorithm: algorithm });
-  const key = KeyObject.from(keys.privateKey).export({ type: 'pkcs8', format: 'pem' });
-  return [certificate.toString('pem'), String(key)].map((pem) => Buffer.from(pem).toString('base64')) as [string, string];
+function makePair(): [string, string] {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const from = new Date('2026-01-01T00:00:00Z');
+  const request = { commonName: 'x', publicKey, notBefore: from, notAfter: new Date('2027-01-01T00:00:00Z'), usage: 'server' } as const;
+  const certificate = issueCertificate(request, { key: privateKey });
+  const base64 = (pem: string | Buffer): string => Buffer.from(pem).toString('base64');
+  return [base64(certificate), base64(privateKey.export({ type: 'pkcs8', format: 'pem' }))];
 }
 
 describe('text that should be a JSON object', () => {
