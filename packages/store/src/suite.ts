@@ -1,5 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe } from 'vitest';
 import type { Store } from './contract.ts';
+
+export { Recorder, span } from './suite/recorder.ts';
+
 import { compactionCases } from './suite/compaction.ts';
 import { listCases } from './suite/lists.ts';
 import { restartCases } from './suite/restart.ts';

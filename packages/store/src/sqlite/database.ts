@@ -47,10 +47,11 @@ export function openDatabase(file: string): DatabaseState {
   const database = new DatabaseSync(file, { timeout: 0 });
   try {
     // The exclusive lock also keeps the index of the WAL in memory instead of a shared file.
-    database.exec(
-      `PRAGMA locking_mode = EXCLUSIVE; PRAGMA page_size = ${pageBytes}; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;`,
-    );
-    database.exec('PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -4096; PRAGMA temp_store = MEMORY;');
+    database.exec('PRAGMA locking_mode = EXCLUSIVE');
+    // In a file that exists this would write, and so fail on a full disk that can still be read.
+    if (readPragma(database, 'page_count') === 0) database.exec(`PRAGMA page_size = ${pageBytes}; PRAGMA auto_vacuum = INCREMENTAL`);
+    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0');
+    database.exec('PRAGMA cache_size = -4096; PRAGMA temp_store = MEMORY');
     claimFile(database, file);
     return { database, ...readState(database) };
   } catch (error) {

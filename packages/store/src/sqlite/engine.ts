@@ -189,6 +189,8 @@ export class Engine {
     }
     try {
       this.#compaction.touch();
+      // Gives back what the write-ahead log took while it could not be copied.
+      this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
       this.#recovered();
     } catch (error) {
       this.#note(error);
