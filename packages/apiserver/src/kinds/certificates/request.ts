@@ -1,8 +1,11 @@
 import { createPublicKey, verify } from 'node:crypto';
+import { elements } from '../../pki/der.ts';
+
+const pemBlock = /-----BEGIN ([^-]+)-----\s*([A-Za-z0-9+/=\s]*)-----END \1-----/;
 
 /** What is wrong with a certificate request (base64 of PEM); undefined when it parses and its signature fits its key. */
 export function certificateRequestProblem(base64: string): string | undefined {
-  const block = /-----BEGIN ([^-]+)-----\s*([A-Za-z0-9+/=\s]*)-----END \1-----/.exec(Buffer.from(base64, 'base64').toString('latin1'));
+  const block = pemBlock.exec(Buffer.from(base64, 'base64').toString('latin1'));
   if (block?.[1] !== 'CERTIFICATE REQUEST') return 'PEM block type must be CERTIFICATE REQUEST';
   try {
     return signatureProblem(Buffer.from(block[2]!, 'base64'));
@@ -11,18 +14,16 @@ export function certificateRequestProblem(base64: string): string | undefined {
   }
 }
 
-function signatureProblem(der: Buffer): string | undefined {
-  const [info, algorithm, signature] = children(der, element(der, 0));
-  if (info === undefined || algorithm === undefined || signature === undefined) throw new Error('a certificate request has three parts');
-  const key = children(der, info)[2];
-  if (key === undefined) throw new Error('a certificate request has a key');
-  const publicKey = createPublicKey({ key: der.subarray(key.start, key.end), format: 'der', type: 'spki' });
-  const objectId = children(der, algorithm)[0]!;
-  const digest = digests.get(der.subarray(objectId.content, objectId.end).toString('hex'));
+function signatureProblem(request: Buffer): string | undefined {
+  const [whole] = elements(request);
+  const [info, algorithm, signature] = elements(whole!.content);
+  const [, , key] = elements(info!.content);
+  const [identifier] = elements(algorithm!.content);
+  const publicKey = createPublicKey({ key: key!.whole, format: 'der', type: 'spki' });
+  const digest = digests.get(identifier!.content.toString('hex'));
   if (digest === undefined) return 'x509: cannot verify signature: algorithm unimplemented';
   // The first byte of a bit string counts the unused bits at its end.
-  const bytes = der.subarray(signature.content + 1, signature.end);
-  if (verify(digest ?? undefined, der.subarray(info.start, info.end), publicKey, bytes)) return undefined;
+  if (verify(digest, info!.whole, publicKey, signature!.content.subarray(1))) return undefined;
   return failures.get(publicKey.asymmetricKeyType ?? '') ?? 'x509: verification failure';
 }
 
@@ -42,29 +43,3 @@ const failures = new Map([
   ['ec', 'x509: ECDSA verification failure'],
   ['ed25519', 'x509: Ed25519 verification failure'],
 ]);
-
-/** Where an element of DER starts, where its content starts and where it ends. */
-interface Element {
-  readonly start: number;
-  readonly content: number;
-  readonly end: number;
-}
-
-function element(der: Buffer, start: number): Element {
-  const first = der.readUInt8(start + 1);
-  const lengthBytes = first < 0x80 ? 0 : first & 0x7f;
-  const content = start + 2 + lengthBytes;
-  const length = lengthBytes === 0 ? first : der.readUIntBE(start + 2, lengthBytes);
-  if (content + length > der.length) throw new Error('an element ends after the data');
-  return { start, content, end: content + length };
-}
-
-function children(der: Buffer, parent: Element): Element[] {
-  const found: Element[] = [];
-  for (let position = parent.content; position < parent.end; ) {
-    const child = element(der, position);
-    found.push(child);
-    position = child.end;
-  }
-  return found;
-}
