@@ -16,8 +16,8 @@ import { checkClaimSpec } from './volume.ts';
 
 const at = FieldPath.of('spec');
 
-function templateLabels(spec: Readonly<Fields>): Readonly<Record<string, string>> {
-  return stringMapOf(fieldsOf(fieldsOf(spec['template'])['metadata'])['labels']);
+function templateLabels(spec: Readonly<Fields>): Record<string, string> | undefined {
+  return maybeFields(fieldsOf(fieldsOf(spec['template'])['metadata'])['labels']) as Record<string, string> | undefined;
 }
 
 function checkMatch(found: Findings, spec: Readonly<Fields>): void {
@@ -31,14 +31,18 @@ function isEmptySelector(selector: Readonly<Fields>): boolean {
   return Object.keys(fieldsOf(selector['matchLabels'])).length + itemsOf(selector['matchExpressions']).length === 0;
 }
 
-function checkSelector(found: Findings, spec: Readonly<Fields>, kind: string): void {
+/** True when the selector can be used, so that what it selects can be looked at. */
+function checkSelector(found: Findings, spec: Readonly<Fields>, kind: string): boolean {
   const selector = maybeFields(spec['selector']);
   if (selector === undefined) {
     found.required(at.child('selector'));
-    return;
+    return true;
   }
-  found.add(validateLabelSelector(selector, at.child('selector')));
+  const problems = validateLabelSelector(selector, at.child('selector'));
+  found.add(problems);
   if (isEmptySelector(selector)) found.invalid(at.child('selector'), selector, `empty selector is invalid for ${kind}`);
+  if (problems.length > 0) found.invalid(at.child('selector'), selector, kind === 'statefulset' ? '' : 'invalid label selector');
+  return problems.length === 0;
 }
 
 /** Pods that are kept running start again whenever they end. */
@@ -79,8 +83,7 @@ export function validateDeployment(deployment: KubeObject): FieldError[] {
   const found = new Findings();
   const spec = fieldsOf(deployment['spec']);
   checkCounts(found, spec, ['replicas']);
-  checkSelector(found, spec, 'deployment');
-  checkReplicated(found, spec);
+  if (checkSelector(found, spec, 'deployment')) checkReplicated(found, spec);
   checkDeploymentStrategy(found, fieldsOf(spec['strategy']));
   checkCounts(found, spec, ['minReadySeconds', 'revisionHistoryLimit', 'progressDeadlineSeconds']);
   if (!isAbsent(spec['progressDeadlineSeconds']) && numberOf(spec['progressDeadlineSeconds']) <= numberOf(spec['minReadySeconds'])) {
@@ -91,7 +94,7 @@ export function validateDeployment(deployment: KubeObject): FieldError[] {
 
 function checkReplicated(found: Findings, spec: Readonly<Fields>): void {
   const selector = maybeFields(spec['selector']);
-  if (selector !== undefined && !isEmptySelector(selector)) checkMatch(found, spec);
+  if (selector === undefined || !isEmptySelector(selector)) checkMatch(found, spec);
   checkTemplate(found, at.child('template'), fieldsOf(spec['template']));
   checkEndless(found, spec, 'ReplicaSet');
 }
@@ -100,8 +103,7 @@ export function validateReplicaSet(replicaSet: KubeObject): FieldError[] {
   const found = new Findings();
   const spec = fieldsOf(replicaSet['spec']);
   checkCounts(found, spec, ['replicas', 'minReadySeconds']);
-  checkSelector(found, spec, 'deployment');
-  checkReplicated(found, spec);
+  if (checkSelector(found, spec, 'deployment')) checkReplicated(found, spec);
   return found.errors;
 }
 
@@ -115,7 +117,7 @@ export function validateReplicationController(controller: KubeObject): FieldErro
   if (maybeFields(spec['template']) === undefined) found.required(at.child('template'));
   else {
     const labels = templateLabels(spec);
-    if (!Object.entries(selector).every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value)) {
+    if (!Object.entries(selector).every(([key, value]) => Object.hasOwn(labels ?? {}, key) && labels?.[key] === value)) {
       found.invalid(at.child('template', 'metadata', 'labels'), labels, '`selector` does not match template `labels`');
     }
     checkTemplate(found, at.child('template'), fieldsOf(spec['template']));
@@ -145,8 +147,9 @@ export function validateDaemonSet(daemonSet: KubeObject): FieldError[] {
   const found = new Findings();
   const spec = fieldsOf(daemonSet['spec']);
   const selector = maybeFields(spec['selector']);
-  found.add(validateLabelSelector(selector, at.child('selector')));
-  checkMatch(found, spec);
+  const problems = validateLabelSelector(selector, at.child('selector'));
+  found.add(problems);
+  if (problems.length === 0) checkMatch(found, spec);
   if (selector !== undefined && isEmptySelector(selector)) {
     found.invalid(at.child('selector'), selector, 'empty selector is invalid for daemonset');
   }
@@ -158,11 +161,17 @@ export function validateDaemonSet(daemonSet: KubeObject): FieldError[] {
   return found.errors;
 }
 
+/** The form in which a message shows it. */
+function shownRolling({ partition, maxUnavailable }: Fields): Fields {
+  return { Partition: numberOf(partition), MaxUnavailable: maxUnavailable ?? null };
+}
+
 function checkStatefulStrategy(found: Findings, strategy: Readonly<Fields>): void {
   const path = at.child('updateStrategy');
   const rolling = maybeFields(strategy['rollingUpdate']);
   if (strategy['type'] === 'OnDelete') {
-    if (rolling !== undefined) found.invalid(path.child('rollingUpdate'), rolling, "only allowed for updateStrategy 'RollingUpdate'");
+    if (rolling !== undefined)
+      found.invalid(path.child('rollingUpdate'), shownRolling(rolling), "only allowed for updateStrategy 'RollingUpdate'");
   } else if (strategy['type'] === 'RollingUpdate') {
     found.nonNegative(path.child('rollingUpdate', 'partition'), rolling?.['partition']);
   } else found.invalid(path, strategy, "must be 'RollingUpdate' or 'OnDelete'");
@@ -198,9 +207,10 @@ export function validateStatefulSet(statefulSet: KubeObject): FieldError[] {
   found.nonNegative(at.child('ordinals.start'), fieldsOf(spec['ordinals'])['start']);
   const service = textOf(spec['serviceName']);
   if (service !== '') found.invalid(at.child('serviceName'), service, names.dns1123Label(service));
-  checkSelector(found, spec, 'statefulset');
-  if (maybeFields(spec['selector']) !== undefined) checkMatch(found, spec);
-  checkTemplate(found, at.child('template'), withClaimVolumes(spec));
+  if (checkSelector(found, spec, 'statefulset')) {
+    checkMatch(found, spec);
+    checkTemplate(found, at.child('template'), withClaimVolumes(spec));
+  }
   checkEndless(found, spec, 'StatefulSet');
   return found.errors;
 }

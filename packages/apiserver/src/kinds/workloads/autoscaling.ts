@@ -118,7 +118,8 @@ function checkMetric(found: Findings, at: FieldPath, metric: Readonly<Fields>): 
   if (expected === undefined) found.notSupported(at.child('type'), type, [...sources.keys()].sort());
   const given = [...sources.values()].filter((source) => !isAbsent(metric[source]));
   if (given[0] !== undefined) checkSource(found, at.child(given[0]), { source: given[0], fields: fieldsOf(metric[given[0]]) });
-  if (expected !== undefined && isAbsent(metric[expected])) {
+  if (expected === undefined) found.notSupported(at.child('type'), type, [...sources.keys()].sort());
+  else if (isAbsent(metric[expected])) {
     found.required(at.child(expected), 'must populate information for the given metric source');
   }
   if (given.length === 1) return;

@@ -138,8 +138,8 @@ export function validateJob(job: KubeObject): FieldError[] {
   const selector = maybeFields(spec['selector']);
   if (selector === undefined) found.required(at.child('selector'));
   else found.add(validateLabelSelector(selector, at.child('selector')));
-  const labels = stringMapOf(fieldsOf(fieldsOf(spec['template'])['metadata'])['labels']);
-  if (!selectorOfObject(selector as LabelSelectorObject | undefined).matches(labels)) {
+  const { labels } = fieldsOf(fieldsOf(spec['template'])['metadata']);
+  if (!selectorOfObject(selector as LabelSelectorObject | undefined).matches(stringMapOf(labels))) {
     found.invalid(at.child('template', 'metadata', 'labels'), labels, '`selector` does not match template `labels`');
   }
   return found.errors;

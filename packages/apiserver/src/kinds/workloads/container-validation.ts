@@ -100,9 +100,6 @@ export function checkContainers(found: Findings, at: FieldPath, { spec, volumes 
     if (seen.has(name)) found.duplicate(path.index(index).child('name'), name);
     seen.add(name);
     checkLife(found, path.index(index), container);
-    if (!isAbsent(container['restartPolicy'])) {
-      found.forbidden(path.index(index).child('restartPolicy'), 'may not be set for non-init containers');
-    }
   }
   checkHostPorts(found, path, containers);
   checkInitContainers(found, at.child('initContainers'), { containers: itemsOf(spec['initContainers']), volumes, seen });
@@ -121,7 +118,6 @@ function checkInitContainers(found: Findings, at: FieldPath, { containers, volum
     const path = at.index(index);
     const name = textOf(container['name']);
     checkCommon(found, path, { container, volumes });
-    found.optionalOneOf(path.child('restartPolicy'), container['restartPolicy'], ['Always']);
     if (seen.has(name)) found.duplicate(path.child('name'), name);
     seen.add(name);
     if (container['restartPolicy'] === 'Always') checkLife(found, path, container);

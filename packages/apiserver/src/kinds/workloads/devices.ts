@@ -109,7 +109,7 @@ function validateSlice(slice: KubeObject): FieldError[] {
   const at = FieldPath.of('spec');
   const driver = textOf(spec['driver']);
   if (driver === '') found.required(at.child('driver'));
-  else found.invalid(at.child('driver'), driver, names.dns1123Subdomain(driver));
+  found.invalid(at.child('driver'), driver, names.dns1123Subdomain(driver));
   const pool = fieldsOf(spec['pool']);
   if (textOf(pool['name']) === '') found.required(at.child('pool', 'name'));
   if (numberOf(pool['resourceSliceCount']) <= 0) {

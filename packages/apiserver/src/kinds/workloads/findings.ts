@@ -23,8 +23,9 @@ export class Findings {
     this.errors.push(fieldError.forbidden(at, detail));
   }
 
-  duplicate(at: FieldPath, value: unknown): void {
-    this.errors.push(fieldError.duplicate(at, value));
+  duplicate(at: FieldPath, value: unknown, detail = ''): void {
+    const error = fieldError.duplicate(at, value);
+    this.errors.push(detail === '' ? error : { ...error, body: `${error.body}: ${detail}` });
   }
 
   notFound(at: FieldPath, value: unknown): void {

@@ -86,6 +86,9 @@ export const podSpec: Defaults = {
   },
   each: { containers: container, initContainers: container, ephemeralContainers: container, volumes: volume },
   also: (spec) => {
+    // Only init containers have a policy of their own, and only this one; others are not kept.
+    for (const item of itemsOf(spec['containers'])) delete item['restartPolicy'];
+    for (const item of itemsOf(spec['initContainers'])) if (item['restartPolicy'] !== 'Always') delete item['restartPolicy'];
     // Two names of one field: the old one follows the new one.
     const account = textOf(spec['serviceAccountName']) || textOf(spec['serviceAccount']);
     if (account !== '') spec['serviceAccountName'] = spec['serviceAccount'] = account;

@@ -20,7 +20,29 @@ export function compareAmounts(one: unknown, other: unknown): number {
   return compareQuantities(quantityOf(one), quantityOf(other));
 }
 
-const standard = new Set(['cpu', 'memory', 'ephemeral-storage', 'storage', 'pods']);
+/** Names that stand for something without a domain: what nodes have and what quotas count. */
+const standard = new Set([
+  'cpu',
+  'memory',
+  'ephemeral-storage',
+  'storage',
+  'pods',
+  'requests.cpu',
+  'requests.memory',
+  'requests.ephemeral-storage',
+  'requests.storage',
+  'limits.cpu',
+  'limits.memory',
+  'limits.ephemeral-storage',
+  'services',
+  'replicationcontrollers',
+  'resourcequotas',
+  'secrets',
+  'configmaps',
+  'persistentvolumeclaims',
+  'services.nodeports',
+  'services.loadbalancers',
+]);
 const containerResources = new Set(['cpu', 'memory', 'ephemeral-storage']);
 
 function isStandardContainerResource(name: string): boolean {
@@ -46,7 +68,9 @@ function checkName(found: Findings, at: FieldPath, name: string): void {
   found.invalid(at, name, problems);
   if (problems.length > 0) return;
   if (!name.includes('/')) {
-    if (!isStandardContainerResource(name)) found.invalid(at, name, 'must be a standard resource for containers');
+    if (isStandardContainerResource(name)) return;
+    if (!standard.has(name)) found.invalid(at, name, 'must be a standard resource type or fully qualified');
+    found.invalid(at, name, 'must be a standard resource for containers');
   } else if (isExtended(name) === false && !name.includes('kubernetes.io/')) {
     found.invalid(at, name, "doesn't follow extended resource name standard");
   }

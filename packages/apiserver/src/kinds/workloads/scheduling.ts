@@ -38,6 +38,11 @@ export function checkTolerations(found: Findings, at: FieldPath, tolerations: re
   }
 }
 
+/** The form in which a message shows a taint. */
+function shownTaint(taint: Fields): Fields {
+  return { Key: taint['key'], Value: textOf(taint['value']), Effect: taint['effect'], TimeAdded: taint['timeAdded'] ?? null };
+}
+
 export function checkTaints(found: Findings, at: FieldPath, taints: readonly Fields[]): void {
   const seen = new Set<string>();
   for (const [index, taint] of taints.entries()) {
@@ -49,7 +54,7 @@ export function checkTaints(found: Findings, at: FieldPath, taints: readonly Fie
     if (textOf(taint['effect']) === '') found.required(path.child('effect'));
     else checkEffect(found, path.child('effect'), taint['effect']);
     const pair = `${textOf(taint['effect'])}/${key}`;
-    if (seen.has(pair)) found.duplicate(path, taint);
+    if (seen.has(pair)) found.duplicate(path, shownTaint(taint), 'taints must be unique by key and effect pair');
     seen.add(pair);
   }
 }
@@ -149,7 +154,7 @@ export function checkSpread(found: Findings, at: FieldPath, constraints: readonl
     const path = at.index(index);
     const { topologyKey, whenUnsatisfiable, minDomains } = constraint;
     if (numberOf(constraint['maxSkew']) <= 0)
-      found.invalid(path.child('maxSkew'), numberOf(constraint['maxSkew']), 'must be greater than 0');
+      found.invalid(path.child('maxSkew'), numberOf(constraint['maxSkew']), 'must be greater than zero');
     if (textOf(topologyKey) === '') found.required(path.child('topologyKey'), 'can not be empty');
     else found.invalid(path.child('topologyKey'), topologyKey, names.qualifiedName(textOf(topologyKey)));
     const actions = ['DoNotSchedule', 'ScheduleAnyway'];
@@ -159,7 +164,8 @@ export function checkSpread(found: Findings, at: FieldPath, constraints: readonl
     if (later.some((other) => other['topologyKey'] === topologyKey && other['whenUnsatisfiable'] === whenUnsatisfiable)) {
       found.duplicate(path.child('{topologyKey, whenUnsatisfiable}'), `{${textOf(topologyKey)}, ${textOf(whenUnsatisfiable)}}`);
     }
-    if (!isAbsent(minDomains) && numberOf(minDomains) <= 0) found.invalid(path.child('minDomains'), minDomains, 'must be greater than 0');
+    if (!isAbsent(minDomains) && numberOf(minDomains) <= 0)
+      found.invalid(path.child('minDomains'), minDomains, 'must be greater than zero');
     if (!isAbsent(minDomains) && whenUnsatisfiable !== 'DoNotSchedule') {
       const rule = `can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ${textOf(whenUnsatisfiable)}`;
       found.invalid(path.child('minDomains'), minDomains, rule);

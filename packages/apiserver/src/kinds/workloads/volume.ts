@@ -28,7 +28,8 @@ function checkClass(found: Findings, path: FieldPath, value: unknown): void {
 function checkCapacity(found: Findings, capacity: Readonly<Fields>): void {
   const path = at.child('capacity');
   if (Object.keys(capacity).length === 0) found.required(path);
-  if (!Object.hasOwn(capacity, 'storage') || Object.keys(capacity).length > 1) found.notSupported(path, capacity, ['storage']);
+  if (!Object.hasOwn(capacity, 'storage') || Object.keys(capacity).length > 1)
+    found.notSupported(path, Object.keys(capacity).length === 0 ? null : capacity, ['storage']);
   for (const [name, value] of Object.entries(capacity)) checkPositiveQuantity(found, path.key(name), value);
 }
 
@@ -127,6 +128,15 @@ function validateClaimUpdate(claim: KubeObject, old: KubeObject): FieldError[] {
   return found.errors;
 }
 
+/** The old field for what a volume is filled from takes claims and snapshots only; anything else there was never read. */
+function dropUnreadSource(claim: KubeObject): void {
+  const spec = made(claim, 'spec');
+  const { kind, apiGroup } = fieldsOf(spec['dataSource']);
+  const isClaim = kind === 'PersistentVolumeClaim' && textOf(apiGroup) === '';
+  const isSnapshot = kind === 'VolumeSnapshot' && apiGroup === 'snapshot.storage.k8s.io';
+  if (!isClaim && !isSnapshot && isAbsent(spec['dataSourceRef'])) delete spec['dataSource'];
+}
+
 /** The same source under its old and its new name. */
 function mirrorDataSource(claim: KubeObject): void {
   const spec = made(claim, 'spec');
@@ -172,7 +182,10 @@ export const volumeStrategies = new Map<string, Strategy>([
           applyDefaults(made(claim, 'spec'), claimSpec);
           applyDefaults(made(claim, 'status'), { set: { phase: 'Pending' } });
         },
-        prepareForCreate: mirrorDataSource,
+        prepareForCreate: (claim) => {
+          dropUnreadSource(claim);
+          mirrorDataSource(claim);
+        },
         prepareForUpdate: mirrorDataSource,
         validate: (claim) => {
           const found = new Findings();
