@@ -4,6 +4,7 @@ export { clientCertificates } from './client-certificates.ts';
 export { BadImpersonation, type ImpersonationRequest, impersonate } from './impersonation.ts';
 export { type OidcOptions, oidc } from './oidc.ts';
 export { type OpenIdDocuments, openIdDocuments } from './openid.ts';
+export { peerCertificate } from './peer-certificate.ts';
 export { atHomeIn, rootCluster, serviceAccountGroups, serviceAccountName } from './service-account.ts';
 export { type ServiceAccountTokenOptions, serviceAccountTokens } from './service-account-tokens.ts';
 export { staticTokens } from './static-tokens.ts';

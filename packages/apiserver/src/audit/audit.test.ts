@@ -1,0 +1,325 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { User } from '../authn/user.ts';
+import type { Attributes } from '../authz/attributes.ts';
+import { asking } from '../authz/testing.ts';
+import { LogFile, type LogFileOptions } from './file.ts';
+import {
+  type AuditedRequest,
+  type AuditLog,
+  type AuditPolicy,
+  type AuditRule,
+  auditLog,
+  defaultPolicy,
+  parseAuditPolicy,
+} from './index.ts';
+import { compilePolicy } from './policy.ts';
+
+const jane: User = { name: 'jane', groups: ['devs', 'system:authenticated'] };
+const configMaps: Partial<Attributes> = { resource: 'configmaps', namespace: 'shop' };
+
+describe('the default policy', () => {
+  const recordingOf = compilePolicy(defaultPolicy);
+  it.each(['get', 'list', 'watch'])('leaves %s alone', (verb) => {
+    expect(recordingOf(asking(jane, verb, configMaps))).toBeUndefined();
+    expect(recordingOf(asking(jane, verb, { path: '/metrics' }))).toBeUndefined();
+  });
+
+  it.each(['create', 'update', 'patch', 'delete', 'deletecollection', 'post'])('records %s without bodies', (verb) => {
+    expect(recordingOf(asking(jane, verb, configMaps))).toMatchObject({ level: 'Metadata', omitStages: ['RequestReceived'] });
+  });
+});
+
+describe('a rule', () => {
+  const pods: Partial<Attributes> = { resource: 'pods', namespace: 'shop', name: 'web' };
+  const log: Partial<Attributes> = { ...pods, subresource: 'log' };
+  const of = (...resources: string[]): Partial<AuditRule> => ({ resources: [{ group: '', resources }] });
+  it.each<[boolean, Partial<AuditRule>, Partial<Attributes>]>([
+    [true, {}, pods],
+    [true, { users: ['jane'] }, pods],
+    [false, { users: ['joe'] }, pods],
+    [true, { userGroups: ['x', 'devs'] }, pods],
+    [false, { userGroups: ['x'] }, pods],
+    [true, { verbs: ['get'] }, pods],
+    [false, { verbs: ['list'] }, pods],
+    [true, { namespaces: ['shop'] }, pods],
+    [false, { namespaces: ['other'] }, pods],
+    [true, { namespaces: [''] }, { resource: 'nodes' }],
+    [true, { resources: [{ group: '' }] }, pods],
+    [false, { resources: [{ group: 'apps' }] }, pods],
+    [true, of('pods'), pods],
+    [false, of('pods'), log],
+    [true, of('pods/log'), log],
+    [true, of('*/log'), log],
+    [true, of('pods/*'), log],
+    [true, of('pods/*'), pods],
+    [true, of('*'), log],
+    [true, { resources: [{ group: '', resources: ['pods'], resourceNames: ['web'] }] }, pods],
+    [false, { resources: [{ group: '', resources: ['pods'], resourceNames: ['api'] }] }, pods],
+    [false, of('pods'), { path: '/metrics' }],
+    [true, { nonResourceURLs: ['/metr*'] }, { path: '/metrics' }],
+    [false, { nonResourceURLs: ['/metrics'] }, { path: '/metrics/x' }],
+    [false, { nonResourceURLs: ['*'] }, pods],
+  ])('%s: %j for %j', (matches, rule, request) => {
+    const recordingOf = compilePolicy({ rules: [{ level: 'Request', ...rule }] });
+    expect(recordingOf(asking(jane, 'get', request)) !== undefined).toBe(matches);
+  });
+
+  it('that comes first decides', () => {
+    const policy: AuditPolicy = { rules: [{ level: 'None', users: ['jane'] }, { level: 'Request' }] };
+    expect(compilePolicy(policy)(asking(jane, 'get', configMaps))).toBeUndefined();
+    expect(compilePolicy({ rules: [...policy.rules].reverse() })(asking(jane, 'get', configMaps))).toMatchObject({ level: 'Request' });
+  });
+
+  it('adds to the stages that the policy leaves out, and may overrule managed fields', () => {
+    const policy: AuditPolicy = {
+      rules: [{ level: 'Request', omitStages: ['Panic'], omitManagedFields: false }],
+      omitStages: ['RequestReceived'],
+      omitManagedFields: true,
+    };
+    expect(compilePolicy(policy)(asking(jane, 'get', configMaps))).toEqual({
+      level: 'Request',
+      omitStages: ['RequestReceived', 'Panic'],
+      omitManagedFields: false,
+    });
+  });
+});
+
+describe('a policy file', () => {
+  const head = 'apiVersion: audit.k8s.io/v1\nkind: Policy\n';
+
+  it('is read as Kubernetes reads it', () => {
+    const text = `${head}omitStages: [RequestReceived]\nrules:\n- level: Metadata\n  resources:\n  - group: ""\n    resources: [secrets]\n- {level: None, nonResourceURLs: ["/healthz*"]}\n`;
+    expect(parseAuditPolicy(text)).toMatchObject({
+      omitStages: ['RequestReceived'],
+      rules: [
+        { level: 'Metadata', resources: [{ group: '', resources: ['secrets'] }] },
+        { level: 'None', nonResourceURLs: ['/healthz*'] },
+      ],
+    });
+  });
+
+  it.each([
+    ['rules: [', /not valid YAML: .*line/],
+    ['- a', /policy: Invalid value: .* expected a mapping/],
+    ['rules: []', /apiVersion: Required value; kind: Required value/],
+    [`${head}`, /rules: Required value/],
+    ['apiVersion: v1\nkind: Pod\nrules: []', /apiVersion: Unsupported value: "v1": .*; kind: Unsupported value: "Pod"/],
+    [`${head}rules: [{}]`, /rules\[0\]\.level: Required value/],
+    [`${head}rules: [{level: All}]`, /rules\[0\]\.level: Unsupported value: "All": supported values: "None", "Metadata"/],
+    [
+      `${head}rules: [{level: None}, {level: None, user: [jane]}]`,
+      /rules\[1\]\.user: Invalid value: .*unknown field; known are level, users/,
+    ],
+    [`${head}rules: [{level: None, users: jane}]`, /rules\[0\]\.users: Invalid value: "jane": expected a list of strings/],
+    [
+      `${head}rules: [{level: None, omitStages: [Soon]}]`,
+      /rules\[0\]\.omitStages\[0\]: Invalid value: "Soon": allowed stages are RequestReceived,/,
+    ],
+    [`${head}rules: [{level: None, resources: [{group: apps/v1}]}]`, /rules\[0\]\.resources\[0\]\.group: Invalid value: "apps\/v1"/],
+    [`${head}rules: [{level: None, resources: [{group: apps, resourceNames: [a]}]}]`, /resourceNames: .*requires at least one resource/],
+    [
+      `${head}rules: [{level: None, nonResourceURLs: [healthz, "/a*b"]}]`,
+      /nonResourceURLs\[0\]: .*must begin with a '\/'.*nonResourceURLs\[1\]: .*must be the final character/,
+    ],
+    [`${head}rules: [{level: None, nonResourceURLs: ["/a"], namespaces: [b]}]`, /cannot apply to both/],
+  ])('%j is refused with its field or line', (text, message) => {
+    expect(() => parseAuditPolicy(text)).toThrow(message);
+  });
+});
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'audit-'));
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+const fail = (error: Error): never => {
+  throw error;
+};
+
+describe('an event', () => {
+  const request = (more: Partial<AuditedRequest> = {}): AuditedRequest => ({
+    auditId: 'id-1',
+    stage: 'ResponseComplete',
+    requestUri: '/api/v1/namespaces/shop/configmaps?fieldManager=x',
+    attributes: asking(jane, 'create', configMaps),
+    sourceIps: ['127.0.0.1'],
+    userAgent: 'kubectl',
+    receivedAt: new Date('2026-01-02T03:04:05.678Z'),
+    at: new Date('2026-01-02T03:04:05.789Z'),
+    response: { code: 201 },
+    object: { name: 'web', uid: 'u', resourceVersion: '7' },
+    decision: { allowed: true, reason: 'RBAC: allowed' },
+    requestObject: () => ({ kind: 'ConfigMap', metadata: { name: 'web', managedFields: [{}] }, data: { a: 'b' } }),
+    responseObject: () => ({ kind: 'List', metadata: {}, items: [{ metadata: { managedFields: [{}] } }] }),
+    ...more,
+  });
+
+  async function lines(policy: AuditPolicy, ...requests: AuditedRequest[]): Promise<Record<string, unknown>[]> {
+    const file = join(directory, 'deep', 'audit.log');
+    const log: AuditLog = auditLog({ file, policy, onError: fail });
+    for (const one of requests) {
+      const recording = log.recordingOf(one.attributes) ?? (one.response?.code === 403 ? log.denials : undefined);
+      if (recording !== undefined) log.record(one, recording);
+    }
+    await log[Symbol.asyncDispose]();
+    if (!existsSync(file)) return [];
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    return readFileSync(file, 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+  }
+
+  const at = (level: AuditRule['level']): AuditPolicy => ({ rules: [{ level }], omitManagedFields: true });
+
+  it('says who did what, when, and how it ended', async () => {
+    expect(await lines(defaultPolicy, request())).toEqual([
+      {
+        kind: 'Event',
+        apiVersion: 'audit.k8s.io/v1',
+        level: 'Metadata',
+        auditID: 'id-1',
+        stage: 'ResponseComplete',
+        requestURI: '/api/v1/namespaces/shop/configmaps?fieldManager=x',
+        verb: 'create',
+        user: { username: 'jane', groups: ['devs', 'system:authenticated'] },
+        sourceIPs: ['127.0.0.1'],
+        userAgent: 'kubectl',
+        objectRef: { resource: 'configmaps', namespace: 'shop', name: 'web', uid: 'u', apiVersion: 'v1', resourceVersion: '7' },
+        responseStatus: { metadata: {}, code: 201 },
+        requestReceivedTimestamp: '2026-01-02T03:04:05.678000Z',
+        stageTimestamp: '2026-01-02T03:04:05.789000Z',
+        annotations: { 'authorization.k8s.io/decision': 'allow', 'authorization.k8s.io/reason': 'RBAC: allowed' },
+      },
+    ]);
+  });
+
+  it('has the bodies that its level asks for, without managed fields', async () => {
+    const [asked] = await lines(at('Request'), request());
+    expect(asked).toMatchObject({ requestObject: { metadata: { name: 'web' }, data: { a: 'b' } } });
+    expect(JSON.stringify(asked)).not.toContain('managedFields');
+    expect(asked).not.toHaveProperty('responseObject');
+    const [, both] = await lines(at('RequestResponse'), request());
+    expect(both).toMatchObject({ responseObject: { items: [{ metadata: {} }] } });
+    expect(JSON.stringify(both)).not.toContain('managedFields');
+  });
+
+  it.each([
+    { resource: 'secrets' },
+    { resource: 'serviceaccounts', subresource: 'token' },
+    { group: 'authentication.k8s.io', resource: 'tokenreviews' },
+  ])('of %j never holds a body', async (attributes) => {
+    const [event] = await lines(at('RequestResponse'), request({ attributes: asking(jane, 'create', attributes) }));
+    expect(event).toMatchObject({ level: 'Metadata' });
+    expect(event).not.toHaveProperty('requestObject');
+    expect(event).not.toHaveProperty('responseObject');
+  });
+
+  it('of an impersonated user names both', async () => {
+    const [event] = await lines(defaultPolicy, request({ impersonator: { name: 'admin', groups: ['system:masters'] } }));
+    expect(event).toMatchObject({ user: { username: 'admin' }, impersonatedUser: { username: 'jane' } });
+  });
+
+  it('is written for a read that was refused, and for no other read', async () => {
+    const read = { attributes: asking(jane, 'get', configMaps) };
+    const refused = request({
+      ...read,
+      response: { code: 403, status: 'Failure', reason: 'Forbidden', message: 'no' },
+      decision: { allowed: false, reason: '' },
+    });
+    const events = await lines(defaultPolicy, request({ ...read, response: { code: 200 } }), refused);
+    expect(events).toMatchObject([
+      { verb: 'get', responseStatus: { code: 403, reason: 'Forbidden' }, annotations: { 'authorization.k8s.io/decision': 'forbid' } },
+    ]);
+  });
+
+  it('is left out in the stages that the policy names', async () => {
+    const events = await lines(defaultPolicy, request({ stage: 'RequestReceived' }), request());
+    expect(events.map(({ stage }) => stage)).toEqual(['ResponseComplete']);
+  });
+});
+
+describe('the file', () => {
+  const path = (): string => join(directory, 'audit.log');
+  const backups = (): string[] =>
+    readdirSync(directory)
+      .filter((name) => name !== 'audit.log')
+      .sort();
+  let time = Date.parse('2026-01-01T00:00:00Z');
+  const open = (more: Partial<LogFileOptions> = {}): LogFile =>
+    new LogFile({ file: path(), onError: fail, now: () => new Date(time), ...more });
+
+  it('keeps the order of lines, however many are written at once', async () => {
+    const file = open();
+    for (let index = 0; index < 1000; index++) {
+      file.write(`${index}\n`);
+      if (index % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    await file[Symbol.asyncDispose]();
+    expect(readFileSync(path(), 'utf8').trimEnd().split('\n')).toEqual(Array.from({ length: 1000 }, (_, index) => String(index)));
+  });
+
+  it('goes on where an earlier process stopped', async () => {
+    writeFileSync(path(), 'before\n');
+    const file = open();
+    file.write('after\n');
+    await file[Symbol.asyncDispose]();
+    expect(readFileSync(path(), 'utf8')).toBe('before\nafter\n');
+  });
+
+  it('is put aside when it is full; old ones are removed by number and by age', async () => {
+    const file = open({ maxSize: 10, maxBackups: 3, maxAge: 10 });
+    for (let index = 0; index < 6; index++) {
+      file.write(`line ${index}\n`);
+      await file.flush();
+      time += 86_400_000;
+    }
+    expect(backups()).toHaveLength(3);
+    expect(readFileSync(join(directory, backups()[2]!), 'utf8')).toBe('line 4\n');
+    time += 30 * 86_400_000;
+    file.write('line 6\n');
+    await file[Symbol.asyncDispose]();
+    expect(backups()).toEqual([expect.stringMatching(/^audit-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}\.log$/)]);
+    expect(readFileSync(path(), 'utf8')).toBe('line 6\n');
+  });
+
+  it('leaves other files of the folder alone', async () => {
+    writeFileSync(join(directory, 'audit-policy.log'), 'x');
+    const file = open({ maxSize: 1, maxBackups: 0 });
+    for (const line of ['a\n', 'b\n']) {
+      file.write(line);
+      await file.flush();
+    }
+    await file[Symbol.asyncDispose]();
+    expect(backups()).toEqual(['audit-policy.log']);
+  });
+
+  it('that cannot be written is told once, counted, and tried again', async () => {
+    mkdirSync(path());
+    const errors: string[] = [];
+    const file = open({ onError: ({ message }) => errors.push(message) });
+    for (let index = 0; index < 3; index++) {
+      file.write('lost\n');
+      await file.flush();
+    }
+    expect([errors.length, file.dropped]).toEqual([1, 3]);
+    expect(errors[0]).toContain(`${path()} cannot be written`);
+    rmSync(path(), { recursive: true });
+    file.write('kept\n');
+    await file[Symbol.asyncDispose]();
+    expect([readFileSync(path(), 'utf8').trim(), file.dropped]).toEqual(['kept', 3]);
+  });
+
+  it('that is too slow loses lines rather than memory', () => {
+    const errors: string[] = [];
+    const file = open({ onError: ({ message }) => errors.push(message) });
+    const line = `${'x'.repeat(1024 * 1024)}\n`;
+    for (let index = 0; index < 20; index++) file.write(line);
+    expect([errors.length, file.dropped]).toEqual([1, 5]);
+    return file[Symbol.asyncDispose]();
+  });
+});

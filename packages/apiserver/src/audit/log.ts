@@ -1,0 +1,42 @@
+import type { Attributes } from '../authz/attributes.ts';
+import { type AuditedRequest, eventLine } from './event.ts';
+import { LogFile, type LogFileOptions } from './file.ts';
+import { type AuditPolicy, compilePolicy, defaultPolicy, type Recording } from './policy.ts';
+
+export interface AuditLogOptions extends LogFileOptions {
+  readonly policy?: AuditPolicy;
+}
+
+export interface AuditLog extends AsyncDisposable {
+  /** How a request is to be recorded; undefined when it is not. Ask once, when it is known what the request wants. */
+  recordingOf(attributes: Attributes): Recording | undefined;
+  /** How a request that was refused is to be recorded, when the rules alone would not record it. */
+  readonly denials: Recording | undefined;
+  /** Writes one stage of a request, unless its recording leaves the stage out. Never throws, never waits. */
+  record(request: AuditedRequest, recording: Recording): void;
+  /** Events that were lost because they could not be written. */
+  readonly dropped: number;
+}
+
+/**
+ * The record of who did what: one JSON line per event in a file.
+ *
+ *     const recording = audit.recordingOf(attributes);
+ *     …
+ *     const how = recording ?? (code === 401 || code === 403 ? audit.denials : undefined);
+ *     if (how !== undefined) audit.record({ stage: 'ResponseComplete', … }, how);
+ */
+export function auditLog({ policy = defaultPolicy, ...fileOptions }: AuditLogOptions): AuditLog {
+  const file = new LogFile(fileOptions);
+  return {
+    recordingOf: compilePolicy(policy),
+    denials: policy.denials === true ? { level: 'Metadata', omitStages: [], omitManagedFields: true } : undefined,
+    record(request, recording) {
+      if (!recording.omitStages.includes(request.stage)) file.write(eventLine(request, recording));
+    },
+    get dropped() {
+      return file.dropped;
+    },
+    [Symbol.asyncDispose]: () => file[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,90 @@
+import type { Attributes } from '../authz/attributes.ts';
+import { urlMatches } from '../authz/rule.ts';
+
+export type Level = 'None' | 'Metadata' | 'Request' | 'RequestResponse';
+export type Stage = 'RequestReceived' | 'ResponseStarted' | 'ResponseComplete' | 'Panic';
+
+export interface GroupResources {
+  readonly group?: string;
+  readonly resources?: readonly string[];
+  readonly resourceNames?: readonly string[];
+}
+
+export interface AuditRule {
+  readonly level: Level;
+  readonly users?: readonly string[];
+  readonly userGroups?: readonly string[];
+  readonly verbs?: readonly string[];
+  readonly resources?: readonly GroupResources[];
+  readonly namespaces?: readonly string[];
+  readonly nonResourceURLs?: readonly string[];
+  readonly omitStages?: readonly Stage[];
+  readonly omitManagedFields?: boolean;
+}
+
+export interface AuditPolicy {
+  readonly rules: readonly AuditRule[];
+  readonly omitStages?: readonly Stage[];
+  readonly omitManagedFields?: boolean;
+  /** Requests that were refused (401, 403) are recorded at Metadata, even where a rule says None. */
+  readonly denials?: boolean;
+}
+
+/** Every write and every denial; reads leave no trace. */
+export const defaultPolicy: AuditPolicy = {
+  rules: [{ level: 'None', verbs: ['get', 'list', 'watch'] }, { level: 'Metadata' }],
+  omitStages: ['RequestReceived'],
+  omitManagedFields: true,
+  denials: true,
+};
+
+/** How one request is recorded: what its rule and the policy say together. */
+export interface Recording {
+  readonly level: Exclude<Level, 'None'>;
+  readonly omitStages: readonly Stage[];
+  readonly omitManagedFields: boolean;
+}
+
+/** Prepares a policy for being asked. The answer is undefined for requests that are not recorded. */
+export function compilePolicy(policy: AuditPolicy): (attributes: Attributes) => Recording | undefined {
+  const compiled = policy.rules.map((rule) => ({ rule, recording: recordingOf(rule, policy) }));
+  return (attributes) => {
+    for (const { rule, recording } of compiled) if (matches(rule, attributes)) return recording;
+    return undefined;
+  };
+}
+
+function recordingOf({ level, omitStages = [], omitManagedFields }: AuditRule, policy: AuditPolicy): Recording | undefined {
+  if (level === 'None') return undefined;
+  return {
+    level,
+    omitStages: [...new Set([...(policy.omitStages ?? []), ...omitStages])],
+    omitManagedFields: omitManagedFields ?? policy.omitManagedFields ?? false,
+  };
+}
+
+const isListed = (list: readonly string[] | undefined, value: string): boolean =>
+  list === undefined || list.length === 0 || list.includes(value);
+
+function matches(rule: AuditRule, attributes: Attributes): boolean {
+  if (!isListed(rule.verbs, attributes.verb) || !isListed(rule.users, attributes.user.name)) return false;
+  const { userGroups = [], namespaces = [], resources = [], nonResourceURLs = [] } = rule;
+  if (userGroups.length > 0 && !attributes.user.groups.some((group) => userGroups.includes(group))) return false;
+  if (namespaces.length > 0 || resources.length > 0) {
+    if (!attributes.isResource || !isListed(namespaces, attributes.namespace)) return false;
+    return resources.length === 0 || resources.some((entry) => matchesResource(entry, attributes));
+  }
+  if (nonResourceURLs.length > 0) return !attributes.isResource && nonResourceURLs.some((url) => urlMatches(url, attributes.path));
+  return true;
+}
+
+function matchesResource({ group = '', resources = [], resourceNames }: GroupResources, attributes: Attributes): boolean {
+  if (group !== attributes.group) return false;
+  if (resources.length === 0) return true;
+  if (!isListed(resourceNames, attributes.name)) return false;
+  const { resource, subresource } = attributes;
+  const combined = subresource === '' ? resource : `${resource}/${subresource}`;
+  return resources.some(
+    (entry) => entry === '*' || entry === combined || entry === `${resource}/*` || (subresource !== '' && entry === `*/${subresource}`),
+  );
+}
