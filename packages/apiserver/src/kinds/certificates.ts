@@ -172,7 +172,7 @@ function keepApprovals(object: KubeObject, old: KubeObject): void {
 }
 
 const certificatesigningrequests: Strategy = {
-  validateName: () => [],
+  validateName: names.pathSegment,
   prepareForCreate(object, { user }) {
     const request = made(object, 'spec');
     for (const name of ['username', 'uid', 'groups', 'extra']) delete request[name];

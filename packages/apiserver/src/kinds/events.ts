@@ -159,6 +159,7 @@ function selectable(event: KubeObject, object: 'involvedObject' | 'regarding'): 
 }
 
 const coreEvents: Strategy = {
+  validateName: names.pathSegment,
   createOnUpdate: true,
   validate: (object) => commonErrors(object, 'reportingComponent'),
   selectableLabels: ['reason', 'type', 'reportingComponent', 'source', ...referenceFields.map((name) => `involvedObject.${name}`)],

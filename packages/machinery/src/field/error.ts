@@ -47,7 +47,12 @@ function make(type: FieldErrorType, at: FieldPath, value: unknown, detail: strin
 function printValue(value: unknown): string {
   if (typeof value === 'string') return quote(value);
   if (value === undefined || value === null) return 'null';
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return typeof value === 'object' ? goJson(value) : String(value);
+}
+
+/** JSON as Go writes it: safe inside HTML. */
+function goJson(value: object): string {
+  return JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 const shortEscapes = new Map([
