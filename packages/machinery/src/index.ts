@@ -8,6 +8,7 @@ export * as fieldError from './field/error.ts';
 export { FieldPath } from './field/path.ts';
 export * from './json.ts';
 export { compileJsonPath, type JsonPath, JsonPathError, printJsonPathValue } from './jsonpath/jsonpath.ts';
+export { type ConditionObject, validateConditions } from './meta/conditions.ts';
 export { validateFieldManager } from './meta/manager.ts';
 export type { NameCheck } from './meta/names.ts';
 export * as names from './meta/names.ts';

@@ -1,4 +1,12 @@
-import { type FieldError, FieldPath, fieldError, type KubeObject, names, validateLabelSelector } from '@capstan/machinery';
+import {
+  type FieldError,
+  FieldPath,
+  fieldError,
+  type KubeObject,
+  names,
+  validateConditions,
+  validateLabelSelector,
+} from '@capstan/machinery';
 import { keepPart } from '../parts.ts';
 import type { Strategy } from '../strategy.ts';
 import { applyDefaults, type Defaults, made } from '../workloads/defaulting.ts';
@@ -156,6 +164,17 @@ function policyErrors(object: KubeObject): FieldError[] {
   return [...errors, ...annotationListErrors(annotations, object.metadata.name ?? '')];
 }
 
+function statusErrors(object: KubeObject): FieldError[] {
+  const status = fieldsOf(object['status']);
+  const path = FieldPath.of('status');
+  const errors: FieldError[] = [];
+  itemsOf(fieldsOf(status['typeChecking'])['expressionWarnings']).forEach((warning, index) => {
+    const at = path.child('typeChecking', 'expressionWarnings').index(index);
+    for (const name of ['warning', 'fieldRef']) if (textOf(warning[name]).trim() === '') errors.push(fieldError.required(at.child(name)));
+  });
+  return [...errors, ...validateConditions(itemsOf(status['conditions']), path.child('conditions'))];
+}
+
 export const validatingadmissionpolicies: Strategy = {
   generation: true,
   requireResourceVersion: true,
@@ -167,7 +186,10 @@ export const validatingadmissionpolicies: Strategy = {
   },
   prepareForUpdate: (object, old) => keepPart(object, old, 'status'),
   validate: policyErrors,
-  status: { prepareForUpdate: (object, old) => keepPart(object, old, 'spec') },
+  status: {
+    prepareForUpdate: (object, old) => keepPart(object, old, 'spec'),
+    validateUpdate: statusErrors,
+  },
 };
 
 function paramRefErrors(reference: Fields, path: FieldPath): FieldError[] {
