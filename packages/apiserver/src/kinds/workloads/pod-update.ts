@@ -34,9 +34,8 @@ function checkDeadline(found: Findings, spec: Readonly<Fields>, before: Readonly
 
 function checkAdditions(found: Findings, spec: Readonly<Fields>, before: Readonly<Fields>): void {
   const tolerations = itemsOf(spec['tolerations']);
-  const withoutSeconds = ({ tolerationSeconds: _, ...rest }: Fields) => rest;
   const kept = itemsOf(before['tolerations']).every((old) =>
-    tolerations.some((toleration) => isDeepStrictEqual(withoutSeconds(toleration), withoutSeconds(old))),
+    tolerations.some((toleration) => isDeepStrictEqual(without(toleration, 'tolerationSeconds'), without(old, 'tolerationSeconds'))),
   );
   if (!kept) found.forbidden(at.child('tolerations'), 'existing toleration can not be modified except its tolerationSeconds');
   const gates = new Set(itemsOf(before['schedulingGates']).map((gate) => gate['name']));
@@ -46,24 +45,20 @@ function checkAdditions(found: Findings, spec: Readonly<Fields>, before: Readonl
   }
 }
 
+function without(fields: Readonly<Fields>, ...left: string[]): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !left.includes(name)));
+}
+
 function withoutImages(containers: unknown): Fields[] {
-  return itemsOf(containers).map(({ image: _, ...rest }) => rest);
+  return itemsOf(containers).map((container) => without(container, 'image'));
 }
 
 /** What an update may not change; until a pod may be scheduled its node constraints are open. */
 function fixedPart(spec: Readonly<Fields>, isGated: boolean): Fields {
-  const { activeDeadlineSeconds: _, tolerations: _t, schedulingGates: _g, terminationGracePeriodSeconds, ...rest } = spec;
-  const fixed: Fields = {
-    ...rest,
-    containers: withoutImages(spec['containers']),
-    initContainers: withoutImages(spec['initContainers']),
-    terminationGracePeriodSeconds,
-  };
-  if (isGated) {
-    delete fixed['nodeSelector'];
-    const { nodeAffinity: _n, ...affinity } = fieldsOf(spec['affinity']);
-    fixed['affinity'] = affinity;
-  }
+  const fixed = without(spec, 'activeDeadlineSeconds', 'tolerations', 'schedulingGates', ...(isGated ? ['nodeSelector'] : []));
+  fixed['containers'] = withoutImages(spec['containers']);
+  fixed['initContainers'] = withoutImages(spec['initContainers']);
+  if (isGated) fixed['affinity'] = without(fieldsOf(spec['affinity']), 'nodeAffinity');
   return fixed;
 }
 
