@@ -42,7 +42,7 @@ const customresourcedefinitions: Strategy = {
     if (textsOf(fieldsOf(object['status'])['storedVersions']).length === 0) rememberStorageVersion(object);
   },
   prepareForCreate(object) {
-    object['status'] = {};
+    object['status'] = { conditions: null, acceptedNames: { plural: '', kind: '' }, storedVersions: null };
     rememberStorageVersion(object);
   },
   prepareForUpdate(object, old) {

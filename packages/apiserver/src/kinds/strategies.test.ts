@@ -100,3 +100,24 @@ describe.each([...new Set(recorded.map(({ resource }) => resource))])('%s answer
     if (each.warning !== undefined) expect(each.warning).toBe(warnings.map((text) => `299 - ${JSON.stringify(text)}`).join(', '));
   });
 });
+
+describe('a kind with fields of its own to select by', () => {
+  const selecting = [...strategies].filter(
+    ([, strategy]) => strategy.selectableFields !== undefined || strategy.selectableLabels !== undefined,
+  );
+
+  it.each(selecting)('%s offers exactly those that it gives', (_resource, strategy) => {
+    const fields = strategy.selectableFields!({ apiVersion: '', kind: '', metadata: {} });
+    expect(new Set(strategy.selectableLabels)).toEqual(new Set(Object.keys(fields)));
+  });
+});
+
+describe('every strategy', () => {
+  it.each([...strategies])('%s belongs to a built-in resource and stands an empty object', (resource, strategy) => {
+    expect(namespaced.has(resource)).toBe(true);
+    const bare: Recorded = { resource, given: { apiVersion: '', kind: '', metadata: { name: 'x', uid: 'u' } } };
+    expect(() => run(bare)).not.toThrow();
+    if (strategy.status !== undefined) expect(() => run({ ...bare, old: bare.given, subresource: 'status' })).not.toThrow();
+    expect(() => run({ ...bare, old: bare.given })).not.toThrow();
+  });
+});
