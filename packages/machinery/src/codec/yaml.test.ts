@@ -1,0 +1,100 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { CodecError } from './error.ts';
+import { parseYaml, yamlDuplicates } from './yaml.ts';
+
+describe('parseYaml', () => {
+  it.each([
+    ['name: y', { name: true }],
+    ['a: [yes, On, no, OFF, ~, null, ""]', { a: [true, true, false, false, null, null, ''] }],
+    ['a: [1_000, 0x10, 010, 0o17, 0b11, -5, 08, 1e3, .5, "1"]', { a: [1000, 16, 8, 15, 3, -5, 8, 1000, 0.5, '1'] }],
+    ['a: [2020-01-01, 2020-01-01T00:00:00Z, 1.2.3, -x, +a]', { a: ['2020-01-01', '2020-01-01T00:00:00Z', '1.2.3', '-x', '+a'] }],
+    ['{1: x, true: z, 1.5: w}', { '1': 'x', true: 'z', '1.5': 'w' }],
+    ['a: !!binary YQ==\nb: !!str 1\nc: !custom x', { a: 'YQ==', b: '1', c: 'x' }],
+    ['a: &a {x: 1}\nb: {<<: *a, z: 2}', { a: { x: 1 }, b: { x: 1, z: 2 } }],
+    ['a: 1\n---\nb: 2', { a: 1 }],
+    ['', null],
+    ['x', 'x'],
+  ])('reads %j as Kubernetes does', (text, value) => {
+    expect(parseYaml(text)).toEqual(value);
+  });
+
+  it.each([
+    ['a: [', 'yaml: line 1: did not find expected node content'],
+    ['a: b: c', 'yaml: mapping values are not allowed in this context'],
+    ['kind: ConfigMap\n  apiVersion: v1', 'yaml: line 2: mapping values are not allowed in this context'],
+    ['\ta: b', 'yaml: found character that cannot start any token'],
+    ['"a', 'yaml: found unexpected end of stream'],
+    ['{a: b', "yaml: line 1: did not find expected ',' or '}'"],
+    ['x: [1, 2\ny: 3', "yaml: line 1: did not find expected ',' or ']'"],
+    ['a: |\n x\nb', "yaml: line 4: could not find expected ':'"],
+    ['- a\nb: c', "yaml: line 1: did not find expected '-' indicator"],
+    ['a:\n  - b\n c: d', 'yaml: line 2: did not find expected key'],
+    ['a: *x', "yaml: unknown anchor 'x' referenced"],
+    ['a: 1\n\tb: 2', 'yaml: line 2: found a tab character that violates indentation'],
+    ['a: "\\z"', 'yaml: found unknown escape character'],
+    ['{null: z}', 'unsupported map key of type: %!s(<nil>), key: <nil>, value: "z"'],
+    ['a: .inf', 'json: unsupported value: +Inf'],
+  ])('complains about %j as Kubernetes does', (text, message) => {
+    expect(() => parseYaml(text)).toThrow(new CodecError(message));
+  });
+
+  it('refuses aliases that multiply, and one that contains itself', () => {
+    const lines = ['a0: &a0 [x,x,x,x,x,x,x,x,x,x]'];
+    for (let level = 1; level < 9; level++)
+      lines.push(
+        `a${level}: &a${level} [${Array(10)
+          .fill(`*a${level - 1}`)
+          .join(',')}]`,
+      );
+    expect(() => parseYaml(lines.join('\n'))).toThrow('yaml: document contains excessive aliasing');
+    expect(() => parseYaml('a: &a [*a]')).toThrow('yaml: document contains excessive aliasing');
+  });
+
+  it('copies what an alias refers to', () => {
+    const value = parseYaml('a: &a {x: 1}\nb: *a') as { a: object; b: object };
+    expect(value.a).not.toBe(value.b);
+  });
+
+  it('sets no prototype', () => {
+    const value = parseYaml('__proto__: {polluted: true}');
+    expect(Object.keys(value as object)).toEqual(['__proto__']);
+    expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
+  });
+
+  it('reads JSON as JSON', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ stringUnit: 'grapheme-ascii' }), (value) => {
+        expect(JSON.stringify(sorted(parseYaml(JSON.stringify(value))))).toBe(JSON.stringify(sorted(JSON.parse(JSON.stringify(value)))));
+      }),
+    );
+  });
+
+  it('throws nothing but CodecErrors', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom(...'a:-[]{}&*!|>\'"%@`#?,\n\t 1~<.') })), (text) => {
+        try {
+          parseYaml(text);
+        } catch (error) {
+          expect(error).toBeInstanceOf(CodecError);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return Object.is(value, -0) ? 0 : value;
+  return Object.entries(value)
+    .map(([key, inner]) => [key, sorted(inner)] as const)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+describe('yamlDuplicates', () => {
+  it('names a key that stands there twice, with its line', () => {
+    expect(yamlDuplicates('a: 1\nb: {c: 1, c: 2}')).toBe('yaml: unmarshal errors:\n  line 2: key "c" already set in map');
+    expect(yamlDuplicates('a: 1\nb: 2')).toBeUndefined();
+  });
+});

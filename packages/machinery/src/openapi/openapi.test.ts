@@ -1,0 +1,229 @@
+import { describe, expect, it } from 'vitest';
+import type { Json, JsonObject } from '../json.ts';
+import { decodeMessage } from '../proto/decode.ts';
+import type { ObjectType, Type } from '../schema/type.ts';
+import { OpenApiDocuments, openapiV3Index, openapiV3Path } from './documents.ts';
+import { builtinOpenApiResources, type OpenApiResource } from './resource.ts';
+import { openapiV2 } from './v2.ts';
+import { openapiV2Protobuf } from './v2-protobuf.ts';
+import { openapiV3 } from './v3.ts';
+
+const info = { title: 'Capstan', version: '1.34' };
+const all = builtinOpenApiResources();
+const ofGroup = (group: string): OpenApiResource[] => all.filter((resource) => resource.group === group);
+
+const custom: OpenApiResource = {
+  group: 'example.com',
+  version: 'v1',
+  kind: 'Foo',
+  listKind: 'FooList',
+  resource: 'foos',
+  namespaced: true,
+  verbs: ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'],
+  subresources: [{ name: 'status', group: 'example.com', version: 'v1', kind: 'Foo', verbs: ['get', 'update', 'patch'] }],
+  schema: {
+    kind: 'json',
+    schema: {
+      type: 'object',
+      properties: {
+        spec: {
+          type: 'object',
+          properties: {
+            a: { type: 'string', nullable: true },
+            i: { 'x-kubernetes-int-or-string': true, anyOf: [{ type: 'integer' }, { type: 'string' }] },
+          },
+        },
+      },
+    },
+  },
+};
+
+function at(value: Json, ...path: string[]): Json {
+  return path.reduce((inner, key) => (inner as JsonObject)[key]!, value);
+}
+
+/** Every `$ref` of the document. */
+function references(value: Json, found = new Set<string>()): Set<string> {
+  if (typeof value !== 'object' || value === null) return found;
+  if (!Array.isArray(value) && typeof value['$ref'] === 'string') found.add(value['$ref']);
+  for (const inner of Object.values(value)) references(inner, found);
+  return found;
+}
+
+describe('openapiV3', () => {
+  const apps = openapiV3(ofGroup('apps'), info);
+
+  it('lets kubectl find out that dry run and field validation work', () => {
+    const patch = at(apps, 'paths', '/apis/apps/v1/namespaces/{namespace}/deployments/{name}', 'patch') as JsonObject;
+    expect(patch['x-kubernetes-group-version-kind']).toEqual({ group: 'apps', version: 'v1', kind: 'Deployment' });
+    expect(patch['x-kubernetes-action']).toBe('patch');
+    expect((patch['parameters'] as JsonObject[]).map(({ name }) => name)).toEqual(['dryRun', 'fieldManager', 'fieldValidation', 'force']);
+    expect(Object.keys(at(patch, 'requestBody', 'content') as JsonObject)).toContain('application/strategic-merge-patch+json');
+  });
+
+  it('names operations as Kubernetes does', () => {
+    const id = (path: string, method: string): Json => at(apps, 'paths', path, method, 'operationId');
+    const one = '/apis/apps/v1/namespaces/{namespace}/deployments';
+    expect(id('/apis/apps/v1/deployments', 'get')).toBe('listAppsV1DeploymentForAllNamespaces');
+    expect(id(one, 'post')).toBe('createAppsV1NamespacedDeployment');
+    expect(id(one, 'delete')).toBe('deleteAppsV1CollectionNamespacedDeployment');
+    expect(id(`${one}/{name}`, 'put')).toBe('replaceAppsV1NamespacedDeployment');
+    expect(id(`${one}/{name}/scale`, 'get')).toBe('readAppsV1NamespacedDeploymentScale');
+  });
+
+  it('marks kinds, lists and the kinds of subresources', () => {
+    const kinds = (name: string): Json => at(apps, 'components', 'schemas', name, 'x-kubernetes-group-version-kind');
+    expect(kinds('io.k8s.api.apps.v1.Deployment')).toEqual([{ group: 'apps', kind: 'Deployment', version: 'v1' }]);
+    expect(kinds('io.k8s.api.apps.v1.DeploymentList')).toEqual([{ group: 'apps', kind: 'DeploymentList', version: 'v1' }]);
+    expect(kinds('io.k8s.api.autoscaling.v1.Scale')).toEqual([{ group: 'autoscaling', kind: 'Scale', version: 'v1' }]);
+  });
+
+  it('says how lists merge, what is required and what is filled in', () => {
+    const core = openapiV3(ofGroup(''), info);
+    const container = at(core, 'components', 'schemas', 'io.k8s.api.core.v1.Container') as JsonObject;
+    expect(container['required']).toEqual(['name']);
+    expect(at(container, 'properties', 'ports')).toEqual({
+      type: 'array',
+      items: { $ref: '#/components/schemas/io.k8s.api.core.v1.ContainerPort' },
+      'x-kubernetes-list-type': 'map',
+      'x-kubernetes-list-map-keys': ['containerPort', 'protocol'],
+      'x-kubernetes-patch-merge-key': 'containerPort',
+      'x-kubernetes-patch-strategy': 'merge',
+    });
+    expect(at(core, 'components', 'schemas', 'io.k8s.api.core.v1.ContainerPort', 'properties', 'protocol')).toEqual({
+      type: 'string',
+      default: 'TCP',
+    });
+    expect(at(container, 'properties', 'resources')).toEqual({
+      allOf: [{ $ref: '#/components/schemas/io.k8s.api.core.v1.ResourceRequirements' }],
+      default: {},
+    });
+  });
+
+  it.each(['', 'apps', 'apiextensions.k8s.io', 'authorization.k8s.io'])('refers only to what it contains (group %j)', (group) => {
+    const document = openapiV3(ofGroup(group), info);
+    for (const reference of references(document)) expect(at(document, ...reference.slice(2).split('/'))).toBeDefined();
+  });
+
+  it('explains what people look up', () => {
+    const document = openapiV3(ofGroup(''), info);
+    expect(at(document, 'components', 'schemas', 'io.k8s.api.core.v1.ConfigMap', 'description')).toBe('Settings for programs to read.');
+    expect(
+      at(document, 'components', 'schemas', 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta', 'properties', 'labels', 'description'),
+    ).toContain('select');
+  });
+
+  it('takes custom kinds with their own schema', () => {
+    const document = openapiV3([custom], info);
+    const schema = at(document, 'components', 'schemas', 'com.example.v1.Foo') as JsonObject;
+    expect(Object.keys(schema['properties'] as JsonObject).sort()).toEqual(['apiVersion', 'kind', 'metadata', 'spec']);
+    expect(at(document, 'components', 'schemas', 'com.example.v1.FooList', 'x-kubernetes-group-version-kind')).toEqual([
+      { group: 'example.com', kind: 'FooList', version: 'v1' },
+    ]);
+    const patch = at(document, 'paths', '/apis/example.com/v1/namespaces/{namespace}/foos/{name}', 'patch', 'requestBody', 'content');
+    expect(Object.keys(patch as JsonObject)).not.toContain('application/strategic-merge-patch+json');
+    expect(at(document, 'paths', '/apis/example.com/v1/namespaces/{namespace}/foos/{name}/status', 'put', 'operationId')).toBe(
+      'replaceExampleComV1NamespacedFooStatus',
+    );
+    for (const reference of references(document)) expect(at(document, ...reference.slice(2).split('/'))).toBeDefined();
+  });
+});
+
+describe('openapiV2', () => {
+  const document = openapiV2([...all, custom], info);
+
+  it('refers only to what it contains', () => {
+    for (const reference of references(document)) expect(at(document, ...reference.slice(2).split('/'))).toBeDefined();
+  });
+
+  it('keeps to what version 2 can say', () => {
+    const spec = at(document, 'definitions', 'com.example.v1.Foo', 'properties', 'spec', 'properties');
+    expect(spec).toEqual({ a: {}, i: { 'x-kubernetes-int-or-string': true } });
+    expect(at(document, 'definitions', 'io.k8s.apimachinery.pkg.api.resource.Quantity')).toEqual({ type: 'string' });
+  });
+
+  it('has the two parameters that clients look for in the operation itself', () => {
+    const patch = at(document, 'paths', '/api/v1/namespaces/{namespace}/configmaps/{name}', 'patch', 'parameters') as JsonObject[];
+    expect(patch.map(({ name }) => name).filter((name) => name !== undefined)).toEqual(['body', 'dryRun', 'fieldValidation']);
+  });
+
+  it('is the same in protobuf, as far as it can be compared', () => {
+    const decoded = decodeMessage(openapiV2Protobuf(document), documentType);
+    const paths = at(decoded, 'paths', 'path') as JsonObject[];
+    expect(paths.map(({ name }) => name)).toEqual(Object.keys(document['paths'] as JsonObject));
+    const configMaps = paths.find(({ name }) => name === '/api/v1/namespaces/{namespace}/configmaps/{name}')!;
+    expect(at(configMaps, 'value', 'patch')).toMatchObject({
+      operationId: 'patchCoreV1NamespacedConfigMap',
+      vendorExtension: [
+        { name: 'x-kubernetes-action', value: { yaml: '"patch"' } },
+        { name: 'x-kubernetes-group-version-kind', value: { yaml: '{"group":"","version":"v1","kind":"ConfigMap"}' } },
+      ],
+    });
+    const definitions = at(decoded, 'definitions', 'additionalProperties') as JsonObject[];
+    expect(definitions.map(({ name }) => name)).toEqual(Object.keys(document['definitions'] as JsonObject));
+    expect(definitions.find(({ name }) => name === 'io.k8s.api.core.v1.ContainerPort')!['value']).toMatchObject({
+      required: ['containerPort'],
+      type: { value: ['object'] },
+    });
+  });
+});
+
+describe('OpenApiDocuments', () => {
+  const options = { ...info, revision: '1', capacity: 2 };
+
+  it('makes a document once for all who ask with the same key, and forgets the least used', () => {
+    const documents = new OpenApiDocuments(options);
+    let made = 0;
+    const resources = (): OpenApiResource[] => {
+      made++;
+      return [custom];
+    };
+    const first = documents.v3('a', resources);
+    expect(documents.v3('a', resources)).toBe(first);
+    documents.v3('b', resources);
+    documents.v3('a', resources);
+    documents.v3('c', resources);
+    expect(made).toBe(3);
+    expect(documents.v3('a', resources)).toBe(first);
+    documents.v3('b', resources);
+    expect(made).toBe(4);
+  });
+
+  it('lists documents by hashes that differ when they do', () => {
+    const documents = new OpenApiDocuments(options);
+    const hash = documents.hash('a');
+    expect(hash).toMatch(/^[0-9A-F]{128}$/);
+    expect(documents.hash('b')).not.toBe(hash);
+    expect(new OpenApiDocuments({ ...options, revision: '2' }).hash('a')).not.toBe(hash);
+    expect(documents.v3('a', () => [custom]).hash).toBe(hash);
+    expect(openapiV3Index(new Map([[openapiV3Path({ group: '', version: 'v1' }), hash]]))).toEqual({
+      paths: { 'api/v1': { serverRelativeURL: `/openapi/v3/api/v1?hash=${hash}` } },
+    });
+    expect(openapiV3Path(custom)).toBe('apis/example.com/v1');
+  });
+});
+
+/** Enough of gnostic's messages to read a document back. */
+const text: Type = { kind: 'scalar', scalar: 'string' };
+const list = (items: Type): Type => ({ kind: 'list', items, listType: 'atomic', keys: [] });
+
+function message(name: string, fields: Record<string, [number, Type]>): ObjectType {
+  const entries = Object.entries(fields).map(
+    ([field, [number, type]]) => [field, { name: field, type, required: false, proto: { number } }] as const,
+  );
+  return { kind: 'object', name, fields: new Map(entries), atomic: false, preserveUnknown: false };
+}
+
+const named = (value: Type): Type => list(message('Named', { name: [1, text], value: [2, value] }));
+const extensions = named(message('Any', { yaml: [2, text] }));
+const operationType = message('Operation', { operationId: [5, text], vendorExtension: [13, extensions] });
+const schemaType = message('Schema', {
+  required: [19, list(text)],
+  type: [22, message('TypeItem', { value: [1, list(text)] })],
+  vendorExtension: [31, extensions],
+});
+const documentType = message('Document', {
+  swagger: [1, text],
+  paths: [8, message('Paths', { path: [2, named(message('PathItem', { patch: [8, operationType] }))] })],
+  definitions: [9, message('Definitions', { additionalProperties: [1, named(schemaType)] })],
+});
