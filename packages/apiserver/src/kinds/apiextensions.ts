@@ -28,9 +28,10 @@ const defaults: Defaults = {
 function rememberStorageVersion(object: KubeObject): void {
   const storage = itemsOf(fieldsOf(object['spec'])['versions']).find((version) => version['storage'] === true);
   if (storage === undefined) return;
-  const status = made(object, 'status');
+  const status = fieldsOf(object['status']);
   const stored = textsOf(status['storedVersions']);
-  if (!stored.includes(textOf(storage['name']))) status['storedVersions'] = [...stored, textOf(storage['name'])];
+  // A new status, since the old object may share this one.
+  if (!stored.includes(textOf(storage['name']))) object['status'] = { ...status, storedVersions: [...stored, textOf(storage['name'])] };
 }
 
 const customresourcedefinitions: Strategy = {

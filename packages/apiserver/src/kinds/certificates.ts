@@ -165,7 +165,7 @@ function keepApprovals(object: KubeObject, old: KubeObject): void {
     if (before.length !== ofType(object, type).length) continue;
     let next = 0;
     conditions.forEach((condition, index) => {
-      if (condition['type'] === type) conditions[index] = before[next++]!;
+      if (condition['type'] === type) conditions[index] = { ...before[next++] };
     });
   }
   if (conditions.length > 0) made(object, 'status')['conditions'] = conditions;
