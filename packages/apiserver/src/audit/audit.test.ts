@@ -237,6 +237,30 @@ describe('an event', () => {
     ]);
   });
 
+  it('stays one line, whatever clients write into their names', async () => {
+    const hostile = 'x"}\n{"kind":"Event","user":{"username":"admin"}}\u2028\\';
+    const user: User = { name: hostile, uid: hostile, groups: [hostile], extra: { [hostile]: [hostile] } };
+    const attributes = asking(user, 'create', {
+      resource: hostile,
+      namespace: hostile,
+      name: hostile,
+      group: hostile,
+      version: hostile,
+      subresource: hostile,
+    });
+    const events = await lines(
+      at('Request'),
+      request({ attributes, userAgent: hostile, requestUri: hostile, auditId: hostile, annotations: { [hostile]: hostile } }),
+    );
+    expect(events).toMatchObject([
+      {
+        user: { username: hostile, extra: { [hostile]: [hostile] } },
+        objectRef: { name: hostile, subresource: hostile },
+        userAgent: hostile,
+      },
+    ]);
+  });
+
   it('is left out in the stages that the policy names', async () => {
     const events = await lines(defaultPolicy, request({ stage: 'RequestReceived' }), request());
     expect(events.map(({ stage }) => stage)).toEqual(['ResponseComplete']);

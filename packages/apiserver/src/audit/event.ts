@@ -34,69 +34,68 @@ const secretive = new Set([
   'authentication.k8s.io/tokenrequests',
 ]);
 
-/** One line of the log: an Event of audit.k8s.io/v1. */
+/** One line of the log: an Event of audit.k8s.io/v1. Put together from texts, as every write on the server makes one. */
 export function eventLine(request: AuditedRequest, recording: Recording): string {
-  const { attributes, impersonator, response, decision } = request;
+  const { attributes, impersonator, response, userAgent, decision } = request;
   const level = isSecretive(attributes) ? 'Metadata' : recording.level;
-  const body = (make: (() => unknown) | undefined): unknown => withoutManagedFields(make?.(), recording.omitManagedFields);
-  return `${JSON.stringify({
-    kind: 'Event',
-    apiVersion: 'audit.k8s.io/v1',
-    level,
-    auditID: request.auditId,
-    stage: request.stage,
-    requestURI: request.requestUri,
-    verb: attributes.verb,
-    user: userInfo(impersonator ?? attributes.user),
-    impersonatedUser: impersonator && userInfo(attributes.user),
-    sourceIPs: request.sourceIps,
-    userAgent: request.userAgent,
-    objectRef: objectReference(attributes, request.object),
-    responseStatus: response && {
-      metadata: {},
-      status: response.status,
-      message: response.message,
-      reason: response.reason,
-      code: response.code,
-    },
-    requestObject: level === 'Metadata' ? undefined : body(request.requestObject),
-    responseObject: level === 'RequestResponse' && request.stage === 'ResponseComplete' ? body(request.responseObject) : undefined,
-    requestReceivedTimestamp: formatMicroTime(request.receivedAt),
-    stageTimestamp: formatMicroTime(request.at),
-    annotations: annotations(decision, request.annotations),
-  })}\n`;
+  let line = `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"${level}","auditID":${text(request.auditId)},"stage":"${request.stage}"`;
+  line += `,"requestURI":${text(request.requestUri)},"verb":${text(attributes.verb)},"user":${userText(impersonator ?? attributes.user)}`;
+  if (impersonator !== undefined) line += `,"impersonatedUser":${userText(attributes.user)}`;
+  line += `,"sourceIPs":${JSON.stringify(request.sourceIps)}`;
+  if (userAgent !== undefined) line += `,"userAgent":${text(userAgent)}`;
+  if (attributes.isResource) line += `,"objectRef":${objectReference(attributes, request.object)}`;
+  if (response !== undefined) line += `,"responseStatus":${responseText(response)}`;
+  if (level !== 'Metadata') line += body('requestObject', request.requestObject, recording);
+  if (level === 'RequestResponse' && request.stage === 'ResponseComplete')
+    line += body('responseObject', request.responseObject, recording);
+  line += `,"requestReceivedTimestamp":"${formatMicroTime(request.receivedAt)}","stageTimestamp":"${formatMicroTime(request.at)}"`;
+  const annotations = decision === undefined ? request.annotations : { ...decisionAnnotations(decision), ...request.annotations };
+  return annotations === undefined ? `${line}}\n` : `${line},"annotations":${JSON.stringify(annotations)}}\n`;
+}
+
+const text = (value: string): string => JSON.stringify(value);
+
+const userTexts = new WeakMap<User, string>();
+
+/** Authenticators give the same user object for many requests. */
+function userText(user: User): string {
+  let known = userTexts.get(user);
+  if (known === undefined) {
+    const { name, uid, groups, extra } = user;
+    known = JSON.stringify({ username: name, uid: uid || undefined, groups, extra });
+    userTexts.set(user, known);
+  }
+  return known;
+}
+
+function responseText({ code, status, message, reason }: NonNullable<AuditedRequest['response']>): string {
+  return status === undefined ? `{"metadata":{},"code":${code}}` : JSON.stringify({ metadata: {}, status, message, reason, code });
+}
+
+function body(name: string, make: (() => unknown) | undefined, { omitManagedFields }: Recording): string {
+  const value = withoutManagedFields(make?.(), omitManagedFields);
+  return value === undefined ? '' : `,"${name}":${JSON.stringify(value)}`;
 }
 
 function isSecretive({ isResource, group, resource, subresource }: Attributes): boolean {
   return isResource && secretive.has(subresource === '' ? `${group}/${resource}` : `${group}/${resource}/${subresource}`);
 }
 
-function userInfo({ name, uid, groups, extra }: User): object {
-  return { username: name, uid: uid || undefined, groups, extra };
+function objectReference({ resource, namespace, name, group, version, subresource }: Attributes, object: AuditedRequest['object']): string {
+  let reference = `{"resource":${text(resource)}`;
+  if (namespace !== '') reference += `,"namespace":${text(namespace)}`;
+  const objectName = name || object?.name;
+  if (objectName) reference += `,"name":${text(objectName)}`;
+  if (object?.uid) reference += `,"uid":${text(object.uid)}`;
+  if (group !== '') reference += `,"apiGroup":${text(group)}`;
+  if (version !== '') reference += `,"apiVersion":${text(version)}`;
+  if (object?.resourceVersion) reference += `,"resourceVersion":${text(object.resourceVersion)}`;
+  if (subresource !== '') reference += `,"subresource":${text(subresource)}`;
+  return `${reference}}`;
 }
 
-function objectReference(attributes: Attributes, object: AuditedRequest['object']): object | undefined {
-  if (!attributes.isResource) return undefined;
-  const { resource, namespace, name, group, version, subresource } = attributes;
-  return {
-    resource,
-    namespace: namespace || undefined,
-    name: name || object?.name,
-    uid: object?.uid,
-    apiGroup: group || undefined,
-    apiVersion: version || undefined,
-    resourceVersion: object?.resourceVersion,
-    subresource: subresource || undefined,
-  };
-}
-
-function annotations(decision: AuditedRequest['decision'], more: AuditedRequest['annotations']): object | undefined {
-  if (decision === undefined) return more;
-  return {
-    'authorization.k8s.io/decision': decision.allowed ? 'allow' : 'forbid',
-    'authorization.k8s.io/reason': decision.reason,
-    ...more,
-  };
+function decisionAnnotations({ allowed, reason }: NonNullable<AuditedRequest['decision']>): Record<string, string> {
+  return { 'authorization.k8s.io/decision': allowed ? 'allow' : 'forbid', 'authorization.k8s.io/reason': reason };
 }
 
 function withoutManagedFields(body: unknown, omit: boolean): unknown {

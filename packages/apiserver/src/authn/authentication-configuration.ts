@@ -1,10 +1,9 @@
-import { isObject, type JsonObject } from '@capstan/machinery';
-import { load } from 'js-yaml';
+import { isObject, type JsonObject, parseYaml } from '@capstan/machinery';
 import type { OidcOptions } from './oidc.ts';
 
 /** Reads the issuers of an AuthenticationConfiguration (apiserver.config.k8s.io). Claims are mapped by name and prefix; expressions are refused. */
 export function parseAuthenticationConfiguration(text: string, audiences: readonly string[]): OidcOptions[] {
-  const root = load(text);
+  const root = parseYaml(text);
   if (!isObject(root) || root['kind'] !== 'AuthenticationConfiguration') throw problem('kind', 'expected AuthenticationConfiguration');
   const issuers = root['jwt'] ?? [];
   if (!Array.isArray(issuers)) throw problem('jwt', 'expected a list');

@@ -1,11 +1,12 @@
 import { names } from '@capstan/machinery';
+import { defaultCluster } from '../request/info.ts';
 import type { User } from './user.ts';
 
 const prefix = 'system:serviceaccount:';
 /** Service accounts of workspaces with the same namespace and name have the same user name: this says which workspace is meant. */
 export const clusterExtra = 'authentication.kcp.io/cluster-name';
-/** Tokens and users without a workspace belong to this one. */
-export const rootCluster = 'root';
+/** Tokens and users that name no workspace belong to this one. */
+export const rootCluster = defaultCluster;
 
 export const serviceAccountName = (namespace: string, name: string): string => `${prefix}${namespace}:${name}`;
 

@@ -38,7 +38,7 @@ export function staleAggregations(all: readonly KubeObject[]): { role: KubeObjec
 }
 
 /** Two rules are the same when their lists are; a list that is absent is an empty one. */
-function canonical({ verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] }: PolicyRule): string {
+function canonical({ verbs = [], apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] }: PolicyRule): string {
   return JSON.stringify([verbs, apiGroups, resources, resourceNames, nonResourceURLs]);
 }
 

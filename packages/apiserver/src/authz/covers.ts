@@ -12,7 +12,7 @@ function cutUp(rule: PolicyRule): PolicyRule[] {
   const pieces: PolicyRule[] = [];
   for (const group of rule.apiGroups ?? none) {
     for (const resource of rule.resources ?? none) {
-      for (const verb of rule.verbs) {
+      for (const verb of rule.verbs ?? none) {
         const piece = { verbs: [verb], apiGroups: [group], resources: [resource] };
         const names = rule.resourceNames ?? none;
         if (names.length === 0) pieces.push(piece);
@@ -21,7 +21,7 @@ function cutUp(rule: PolicyRule): PolicyRule[] {
     }
   }
   for (const url of rule.nonResourceURLs ?? none) {
-    for (const verb of rule.verbs) pieces.push({ verbs: [verb], nonResourceURLs: [url] });
+    for (const verb of rule.verbs ?? none) pieces.push({ verbs: [verb], nonResourceURLs: [url] });
   }
   return pieces;
 }
@@ -29,7 +29,7 @@ function cutUp(rule: PolicyRule): PolicyRule[] {
 /** Whether a rule permits everything that a piece (of at most one value in each list) does. */
 function covers(rule: PolicyRule, piece: PolicyRule): boolean {
   return (
-    containsOrAll(rule.verbs, piece.verbs[0]) &&
+    containsOrAll(rule.verbs ?? none, piece.verbs?.[0]) &&
     containsOrAll(rule.apiGroups ?? none, piece.apiGroups?.[0]) &&
     coversResource(rule.resources ?? none, piece.resources?.[0]) &&
     coversName(rule.resourceNames ?? none, piece.resourceNames?.[0]) &&
@@ -66,8 +66,8 @@ export function compact(pieces: readonly PolicyRule[]): PolicyRule[] {
     }
     const key = JSON.stringify([piece.apiGroups, piece.resources, piece.resourceNames]);
     const existing = joined.get(key);
-    if (existing === undefined) joined.set(key, { ...piece, verbs: [...piece.verbs] });
-    else existing.verbs.push(...piece.verbs);
+    if (existing === undefined) joined.set(key, { ...piece, verbs: [...(piece.verbs ?? none)] });
+    else existing.verbs.push(...(piece.verbs ?? none));
   }
   return [...rest, ...joined.values()];
 }

@@ -75,6 +75,11 @@ describe('a role', () => {
     );
   });
 
+  it('that says nothing grants nothing', () => {
+    expect(write(role([{}, { apiGroups: [''], resources: ['pods'] }]))).toBe('allowed');
+    expect(write({ ...role([]), rules: null })).toBe('allowed');
+  });
+
   it('may hold anything when its writer may escalate it', () => {
     grant({ apiGroups: ['rbac.authorization.k8s.io'], resources: ['roles'], verbs: ['escalate'] });
     expect(write(role([secrets]))).toBe('allowed');
@@ -114,6 +119,11 @@ describe('a binding', () => {
 
   it('of a role that is not there is refused with its name', () => {
     expect(write(binding('Role', 'gone'))).toBe('role.rbac.authorization.k8s.io "gone" not found');
+  });
+
+  it('that names no role at all is refused, not a fault', () => {
+    const { roleRef: _roleRef, ...without } = binding('Role', 'x');
+    expect(write(without as KubeObject)).toBe('unsupported role reference kind: ""');
   });
 
   it('tells which roles could not be looked at', () => {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { fieldError, type KubeObject, status } from '@capstan/machinery';
+import { fieldError, type KubeObject, StatusError, status } from '@capstan/machinery';
 import type { User } from '../authn/user.ts';
 import type { ObjectReader } from '../cache/reader.ts';
 import type { Authorizer } from './attributes.ts';
@@ -54,13 +54,15 @@ function checkRole(write: RoleWrite, rules: EscalationRules): void {
 }
 
 function checkBinding(write: RoleWrite, rules: EscalationRules): void {
-  const role = write.object['roleRef'] as RoleRef;
+  const role: RoleRef = { apiGroup: '', kind: '', name: '', ...(write.object['roleRef'] as Partial<RoleRef> | null | undefined) };
   const resource = role.kind === 'Role' ? 'roles' : 'clusterroles';
   const known = role.kind === 'Role' || role.kind === 'ClusterRole';
   if (known && may('bind', write, { rules, resource, group: role.apiGroup, name: role.name })) return;
   const granted = referencedRules(rules.objects, write, role);
   if (typeof granted === 'string') {
-    throw known ? status.notFound({ group: rbacGroup, resource: role.kind.toLowerCase() }, role.name) : status.internalError(granted);
+    throw known
+      ? status.notFound({ group: rbacGroup, resource: role.kind.toLowerCase() }, role.name)
+      : new StatusError({ code: 500, message: granted });
   }
   const missing = notHeld(write, rules, granted);
   if (missing !== undefined) throw refuse(write, missing);

@@ -1,4 +1,6 @@
+import { spawn } from 'node:child_process';
 import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { createServer, get } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -6,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { adminKubeconfig, ensurePki, issueCertificate, renew, secureContext } from './index.ts';
+import { adminKubeconfig, ensurePki, issueCertificate, keepFresh, type Pki, renew, secureContext } from './index.ts';
 
 let directory: string;
 beforeEach(() => {
@@ -83,6 +85,24 @@ describe('ensurePki', () => {
     expect(new X509Certificate(anew.serving.certificate).verify(new X509Certificate(anew.authority.certificate).publicKey)).toBe(true);
   });
 
+  it('goes on after a process was killed at any moment', async () => {
+    const source = `import { ensurePki } from ${JSON.stringify(new URL('./pki.ts', import.meta.url).href)}; process.send('go'); await ensurePki(process.argv[1]);`;
+    for (let delay = 0; delay < 12; delay += 2) {
+      const place = join(directory, String(delay));
+      const child = spawn(process.execPath, ['--input-type=module', '--eval', source, place], {
+        stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      });
+      child.once('message', () => setTimeout(() => child.kill('SIGKILL'), delay));
+      await once(child, 'exit');
+      const pki = await ensurePki(place);
+      for (const { certificate, key } of [pki.serving, pki.admin]) {
+        const parsed = new X509Certificate(certificate);
+        expect(parsed.checkPrivateKey(createPrivateKey(key))).toBe(true);
+        expect(parsed.verify(new X509Certificate(pki.authority.certificate).publicKey)).toBe(true);
+      }
+    }
+  }, 60_000);
+
   it('adds new host names to the certificate', async () => {
     const before = await ensurePki(directory);
     const after = await ensurePki(directory, { hosts: ['late.example.org'] });
@@ -137,6 +157,34 @@ describe('renew', () => {
   it('refuses an authority that has expired', async () => {
     const pki = await ensurePki(directory, { now: () => start });
     await expect(renew(pki, { now: later(4000) })).rejects.toThrow(/expired on 2035/);
+  });
+});
+
+describe('keepFresh', () => {
+  it('hands out new certificates until it is told to stop', async () => {
+    let time = Date.parse('2026-01-01T00:00:00Z');
+    const now = (): Date => new Date(time);
+    const pki = await ensurePki(directory, { now });
+    const controller = new AbortController();
+    const renewed = await new Promise<Pki>((resolve, reject) => {
+      keepFresh(pki, { now, signal: controller.signal, onRenewed: resolve, onError: reject, intervalMilliseconds: 5 });
+      time += 300 * 86_400_000;
+    });
+    controller.abort();
+    expect(renewed.serving.certificate).not.toBe(pki.serving.certificate);
+    expect(read('apiserver.crt')).toBe(renewed.serving.certificate);
+  });
+
+  it('says what went wrong, and goes on', async () => {
+    const pki = await ensurePki(directory);
+    const controller = new AbortController();
+    writeFileSync(file('admin.crt'), 'damaged');
+    const error = await new Promise((resolve, reject) => {
+      keepFresh(pki, { signal: controller.signal, onRenewed: reject, onError: resolve, intervalMilliseconds: 5 });
+    });
+    unlinkSync(file('admin.crt'));
+    controller.abort();
+    expect(error).toMatchObject({ name: 'PkiError' });
   });
 });
 

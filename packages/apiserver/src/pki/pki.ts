@@ -133,10 +133,7 @@ async function ensureKeyPair(place: Place, wanted: Wanted): Promise<KeyPair> {
     }
   }
   if (place.authority.key === undefined) {
-    throw new PkiError(
-      certificateFile,
-      'must be made or renewed, and there is no ca.key to sign it with; add ca.key, or put a certificate of your own here',
-    );
+    throw new PkiError(certificateFile, 'must be made or renewed, and there is no ca.key to sign it with; add the key of ca.crt');
   }
   const notAfter = new Date(place.now.getTime() + certificateLifetime);
   const certificate = issueCertificate(

@@ -120,7 +120,9 @@ function validateSelector(selector: SelectorAttributes | null | undefined, path:
     errors.push(fieldError.invalid(path.child('rawSelector'), rawSelector, 'may not specified at the same time as requirements'));
   }
   if (rawSelector === '' && requirements.length === 0) {
-    errors.push(fieldError.required(path.child('requirements'), `when ${path.toString()} is specified, requirements or rawSelector is required`));
+    errors.push(
+      fieldError.required(path.child('requirements'), `when ${path.toString()} is specified, requirements or rawSelector is required`),
+    );
   }
   requirements.forEach((requirement, index) => void errors.push(...validate(requirement, path.child('requirements').index(index))));
   return errors;
