@@ -46,7 +46,7 @@ export async function handleScale(serving: Serving, exchange: Exchange, context:
       checkReplicas(scale);
       if (scale.metadata.resourceVersion) old.metadata.resourceVersion = scale.metadata.resourceVersion;
       else delete old.metadata.resourceVersion;
-      mapping.setReplicas(old, replicasOf(scale));
+      write(old, mapping.specReplicasPath, replicasOf(scale));
       return { object: old };
     },
   });
@@ -78,6 +78,18 @@ async function patchedScale(exchange: Exchange, context: RequestContext, { sub }
   };
 }
 
+function read(object: KubeObject, path: readonly string[]): number {
+  let value: unknown = object;
+  for (const key of path) value = (value as Record<string, unknown> | undefined)?.[key];
+  return typeof value === 'number' ? value : 0;
+}
+
+function write(object: KubeObject, path: readonly string[], replicas: number): void {
+  let holder: Record<string, unknown> = object;
+  for (const key of path.slice(0, -1)) holder = (holder[key] ??= {}) as Record<string, unknown>;
+  holder[path.at(-1)!] = replicas;
+}
+
 function replicasOf(scale: KubeObject): number {
   return (scale['spec'] as { replicas?: number } | undefined)?.replicas ?? 0;
 }
@@ -96,11 +108,12 @@ function scaleText(resource: Resource, entry: CacheEntry, mapping: ScaleMapping)
 function scaleOf(object: KubeObject, mapping: ScaleMapping): KubeObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
   const selector = mapping.selectorOf(object);
+  const wanted = read(object, mapping.specReplicasPath);
   return {
     kind: 'Scale',
     apiVersion: 'autoscaling/v1',
     metadata: Object.fromEntries(Object.entries({ name, namespace, uid, resourceVersion, creationTimestamp }).filter(([, value]) => value !== undefined)),
-    spec: mapping.replicas(object) === 0 ? {} : { replicas: mapping.replicas(object) },
-    status: { replicas: mapping.observed(object), ...(selector !== '' && { selector }) },
+    spec: wanted === 0 ? {} : { replicas: wanted },
+    status: { replicas: read(object, mapping.statusReplicasPath), ...(selector !== '' && { selector }) },
   };
 }

@@ -18,6 +18,11 @@ export interface Exchange {
   readonly rawHeaders: readonly string[];
   readonly remoteAddress: string;
   readonly socket: TLSSocket;
+  /** Called once, just before the answer is sent: the last chance to add headers. */
+  beforeAnswer: (() => void) | undefined;
+  /** The bodies as they were received and sent, for the audit log. */
+  readonly received: Buffer | undefined;
+  readonly sent: string | Buffer | undefined;
   /** Adds a header to the answer; before it is sent. */
   header(name: string, value: string): void;
   /** Reads the whole body. Rejects with a `StatusError` when it is too large or does not arrive. */
@@ -50,6 +55,9 @@ function tooLarge(limit: number): Error {
 abstract class BaseExchange {
   protected readonly extra: string[] = [];
   code = 0;
+  beforeAnswer: (() => void) | undefined;
+  received: Buffer | undefined;
+  sent: string | Buffer | undefined;
 
   header(name: string, value: string): void {
     this.extra.push(name, value);
@@ -57,6 +65,16 @@ abstract class BaseExchange {
 
   get answered(): boolean {
     return this.code !== 0;
+  }
+
+  protected answering(answer: Answer): void {
+    this.beforeAnswer?.();
+    this.code = answer.code;
+    this.sent = answer.body;
+  }
+
+  protected async receiving(body: Promise<Buffer>): Promise<Buffer> {
+    return (this.received = await body);
   }
 }
 
@@ -117,12 +135,13 @@ export class Http1Exchange extends BaseExchange implements Exchange {
   }
 
   body(limit: number): Promise<Buffer> {
-    return collect(this.#request, this.#request.headers['content-length'], limit);
+    return this.receiving(collect(this.#request, this.#request.headers['content-length'], limit));
   }
 
-  send({ code, type, body }: Answer): void {
+  send(answer: Answer): void {
     if (this.answered || this.#response.destroyed) return;
-    this.code = code;
+    this.answering(answer);
+    const { code, type, body } = answer;
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
     const headers = [...this.extra, 'Content-Type', type, 'Content-Length', String(length)];
     // What was not read of the body would be taken for the next request: close instead.
@@ -182,12 +201,13 @@ export class Http2Exchange extends BaseExchange implements Exchange {
   }
 
   body(limit: number): Promise<Buffer> {
-    return collect(this.#stream, this.headers['content-length'], limit);
+    return this.receiving(collect(this.#stream, this.headers['content-length'], limit));
   }
 
-  send({ code, type, body }: Answer): void {
+  send(answer: Answer): void {
     if (this.answered || this.#stream.destroyed) return;
-    this.code = code;
+    this.answering(answer);
+    const { code, type, body } = answer;
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
     const withBody = this.headers[':method'] !== 'HEAD' && length > 0;
     this.#stream.respond(this.#answerHeaders(code, type, String(length)), { endStream: !withBody });

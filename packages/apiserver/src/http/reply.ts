@@ -22,16 +22,18 @@ export function reply(exchange: Exchange, { code, body, format, pretty }: Reply)
     return;
   }
   const text = pretty ? `${JSON.stringify(JSON.parse(body), null, 2)}\n` : body;
-  if (text.length > gzipAbove && (exchange.headers['accept-encoding'] ?? '').includes('gzip')) {
-    gzip(text, { level: 1 }, (error, packed) => {
-      if (error !== null) return exchange.send({ code, type: 'application/json', body: text });
-      exchange.header('Content-Encoding', 'gzip');
-      exchange.header('Vary', 'Accept-Encoding');
-      exchange.send({ code, type: 'application/json', body: packed });
-    });
-    return;
-  }
-  exchange.send({ code, type: 'application/json', body: text });
+  compressed(exchange, { code, type: 'application/json', body: text });
+}
+
+/** Sends a text, packed when it is long and the client takes that. */
+export function compressed(exchange: Exchange, answer: { code: number; type: string; body: string }): void {
+  if (answer.body.length <= gzipAbove || !(exchange.headers['accept-encoding'] ?? '').includes('gzip')) return exchange.send(answer);
+  gzip(answer.body, { level: 1 }, (error, packed) => {
+    if (error !== null) return exchange.send(answer);
+    exchange.header('Content-Encoding', 'gzip');
+    exchange.header('Vary', 'Accept-Encoding');
+    exchange.send({ ...answer, body: packed });
+  });
 }
 
 /** Turns whatever was thrown into an answer. This is the only place that does. */

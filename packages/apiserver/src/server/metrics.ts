@@ -8,6 +8,16 @@ interface Series {
   readonly buckets: number[];
 }
 
+/** What clients ask for by name is a label: more series than this are not kept. */
+const maxSeries = 2_000;
+
+export interface Observed {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly subresource: string;
+}
+
 export interface Gauge {
   readonly name: string;
   readonly help: string;
@@ -24,11 +34,12 @@ export class Metrics {
     this.#gauges.push(gauge);
   }
 
-  observe(request: { verb: string; group: string; resource: string; subresource: string; code: number }, seconds: number): void {
-    const key = `${request.verb}|${request.group}|${request.resource}|${request.subresource}|${request.code}`;
+  observe(request: Observed, code: number, seconds: number): void {
+    const key = `${request.verb}|${request.group}|${request.resource}|${request.subresource}|${code}`;
     let series = this.#requests.get(key);
     if (series === undefined) {
-      const { verb, group, resource, subresource, code } = request;
+      if (this.#requests.size >= maxSeries) return;
+      const { verb, group, resource, subresource } = request;
       series = { labels: `verb="${verb.toUpperCase()}",group="${group}",resource="${resource}",subresource="${subresource}",code="${code}"`, count: 0, sum: 0, buckets: bounds.map(() => 0) };
       this.#requests.set(key, series);
     }

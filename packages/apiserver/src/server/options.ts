@@ -1,3 +1,8 @@
+import type { EtcdStoreOptions } from '@capstan/store';
+import type { AuditLogOptions } from '../audit/index.ts';
+import type { OidcOptions } from '../authn/oidc.ts';
+import type { InFlightOptions } from '../limits/index.ts';
+
 /** How a server is started. */
 export interface ServerOptions {
   /** Holds certificates, the admin's kubeconfig and, without etcd, the store. */
@@ -9,16 +14,19 @@ export interface ServerOptions {
   readonly hosts?: readonly string[];
   /** Keep objects in etcd instead of SQLite. */
   readonly etcd?: EtcdOptions;
+  /** Where and what the audit log records: every write and every denial, beside the data, when absent. */
+  readonly audit?: Partial<AuditLogOptions>;
+  readonly limits?: InFlightOptions & { readonly watches?: { readonly overall?: number; readonly perUser?: number } };
+  /** The text of a token file: token, user name, uid, groups. */
+  readonly tokens?: string;
+  /** OpenID issuers whose tokens are taken. */
+  readonly oidc?: readonly OidcOptions[];
   readonly log: (line: string) => void;
   /** Stops the server. */
   readonly signal?: AbortSignal;
 }
 
-export interface EtcdOptions {
-  readonly endpoints: readonly string[];
-  readonly prefix?: string;
-  readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
-}
+export type EtcdOptions = Omit<EtcdStoreOptions, 'signal'>;
 
 export interface RunningServer extends AsyncDisposable {
   readonly url: string;

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { status } from '@capstan/machinery';
+import type { TLSSocket } from 'node:tls';
+import { StatusError, status } from '@capstan/machinery';
 import { StoreError } from '@capstan/store';
+import type { AuditLog } from '../audit/index.ts';
 import { BadImpersonation, impersonate } from '../authn/impersonation.ts';
 import { anonymous, type Authenticator, type Credentials, Unauthenticated, type User } from '../authn/user.ts';
 import type { Attributes, Authorizer } from '../authz/attributes.ts';
@@ -10,24 +12,32 @@ import { handleResource } from '../handlers/resources.ts';
 import type { Serving } from '../handlers/serving.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { replyError, warningHeader } from '../http/reply.ts';
+import type { Flow, InFlight, OpenCount, RequestClass } from '../limits/index.ts';
 import { RequestContext } from '../registry/context.ts';
 import { toStatus } from '../registry/store-errors.ts';
 import { MalformedUrl, parseRequest, type RequestInfo } from '../request/info.ts';
 import type { Metrics } from './metrics.ts';
+import { Audited } from './audited.ts';
 
 export interface PipelineOptions {
   readonly serving: Serving;
   readonly pages: Pages;
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
+  readonly audit: AuditLog;
+  readonly classify: (attributes: Attributes) => Flow | undefined;
+  readonly inFlight: InFlight;
+  readonly watches: OpenCount;
   readonly metrics: Metrics;
   readonly now: () => Date;
   readonly onUnexpected: (error: unknown, request: string) => void;
 }
 
-/** The way of every request: what it is, who sent it, whether they may, and then the handler. */
+/** The way of every request: what it is, who sent it, whether there is room and whether they may; then the handler, and the record of it. */
 export class Pipeline {
   readonly #options: PipelineOptions;
+  /** Certificates are sent once per connection, and taken apart once. */
+  readonly #certificates = new WeakMap<TLSSocket, Buffer | null>();
 
   constructor(options: PipelineOptions) {
     this.#options = options;
@@ -38,87 +48,102 @@ export class Pipeline {
   };
 
   async #handle(exchange: Exchange): Promise<void> {
+    const { metrics, audit } = this.#options;
     const started = performance.now();
-    exchange.header('Audit-Id', auditId(exchange));
+    const audited = new Audited(audit, exchange, auditId(exchange));
+    exchange.header('Audit-Id', audited.id);
     exchange.header('Cache-Control', 'no-cache, private');
     let info: RequestInfo | undefined;
     try {
       info = parseRequest(exchange.method, exchange.url);
-      const authenticated = this.#options.authenticator.authenticate(credentialsOf(exchange));
+      const authenticated = this.#options.authenticator.authenticate(this.#credentialsOf(exchange));
       const sender = (authenticated instanceof Promise ? await authenticated : authenticated) ?? anonymous;
-      const user = impersonate({ cluster: info.cluster, user: sender, headers: exchange.headers, rawHeaders: exchange.rawHeaders, authorizer: this.#options.authorizer });
-      this.#authorize(info, user);
-      await this.#dispatch(exchange, info, user);
+      const user = this.#impersonated(exchange, info, sender);
+      const attributes = attributesOf(info, user);
+      audited.begin(attributes, sender);
+      const flow = this.#options.classify(attributes);
+      if (flow !== undefined) {
+        exchange.header('X-Kubernetes-Pf-Flowschema-Uid', flow.flowSchemaUid);
+        exchange.header('X-Kubernetes-Pf-Prioritylevel-Uid', flow.priorityLevelUid);
+      }
+      this.#authorize(attributes, audited);
+      if (info.verb === 'watch') await this.#watch(exchange, info, user);
+      else await this.#inTurn(exchange, info, user);
     } catch (error) {
-      replyError(exchange, asStatus(error, info), (unexpected) => this.#options.onUnexpected(unexpected, `${exchange.method} ${exchange.url}`));
+      const answer = asStatus(error, info);
+      if (answer instanceof StatusError) audited.failed(answer);
+      replyError(exchange, answer, (unexpected) => this.#options.onUnexpected(unexpected, `${exchange.method} ${exchange.url}`));
     }
-    if (info !== undefined && info.verb !== 'watch') {
-      this.#options.metrics.observe({ ...labelsOf(info), code: exchange.code }, (performance.now() - started) / 1000);
+    audited.end();
+    if (info !== undefined && info.verb !== 'watch') metrics.observe(info, exchange.code, (performance.now() - started) / 1000);
+  }
+
+  /** Watches stay open: they are counted apart, and hold no place while they are. */
+  async #watch(exchange: Exchange, info: RequestInfo, user: User): Promise<void> {
+    const { watches } = this.#options;
+    watches.open(user);
+    exchange.onClose(() => watches.close(user));
+    await this.#dispatch(exchange, info, user);
+  }
+
+  async #inTurn(exchange: Exchange, info: RequestInfo, user: User): Promise<void> {
+    const { inFlight } = this.#options;
+    const kind: RequestClass = exchange.method === 'GET' || exchange.method === 'HEAD' ? 'readonly' : 'mutating';
+    const wait = inFlight.enter(user, kind);
+    if (wait !== undefined) await wait;
+    try {
+      await this.#dispatch(exchange, info, user);
+    } finally {
+      inFlight.leave(kind);
     }
   }
 
-  #authorize(info: RequestInfo, user: User): void {
-    const attributes = attributesOf(info, user);
+  #impersonated(exchange: Exchange, info: RequestInfo, sender: User): User {
+    return impersonate({ cluster: info.cluster, user: sender, headers: exchange.headers, rawHeaders: exchange.rawHeaders, authorizer: this.#options.authorizer });
+  }
+
+  #authorize(attributes: Attributes, audited: Audited): void {
     const decision = this.#options.authorizer.authorize(attributes);
+    audited.decided(decision);
     if (!decision.allowed) throw forbidden(attributes, decision.reason);
   }
 
   async #dispatch(exchange: Exchange, info: RequestInfo, user: User): Promise<void> {
-    if (!info.isResource) return this.#options.pages.handle(exchange, info);
-    const { serving, now } = this.#options;
+    const { serving, now, pages } = this.#options;
+    if (!info.isResource) return pages.handle(exchange, info);
     // A group that nobody serves is a page that is not there; a resource that a known group does not have is a Status.
-    if (!serving.catalog.groups.has(info.group)) return this.#options.pages.handle(exchange, { ...info, apiPrefix: '' });
+    if (!serving.catalog.groups.has(info.group)) return pages.handle(exchange, { ...info, apiPrefix: '' });
     const context = new RequestContext({ info, user, objects: serving.cache, now, userAgent: exchange.headers['user-agent'] ?? '' });
-    const unsent = new WarningExchange(exchange, context);
-    await handleResource(serving, unsent.exchange, context);
-  }
-}
-
-/** Puts the warnings that arose while the request was handled in front of its answer. */
-class WarningExchange {
-  readonly exchange: Exchange;
-
-  constructor(exchange: Exchange, context: RequestContext) {
-    this.exchange = exchange;
-    const send = exchange.send.bind(exchange);
-    exchange.send = (answer) => {
+    exchange.beforeAnswer = () => {
       for (const warning of context.warnings) exchange.header('Warning', warningHeader(warning));
-      send(answer);
     };
+    await handleResource(serving, exchange, context);
+  }
+
+  #credentialsOf(exchange: Exchange): Credentials {
+    const { authorization } = exchange.headers;
+    const certificate = (): Buffer | undefined => this.#certificateOf(exchange.socket);
+    return authorization === undefined ? { certificate } : { authorization, certificate };
+  }
+
+  #certificateOf(socket: TLSSocket): Buffer | undefined {
+    let found = this.#certificates.get(socket);
+    if (found === undefined) {
+      found = socket.getPeerX509Certificate()?.raw ?? null;
+      this.#certificates.set(socket, found);
+    }
+    return found ?? undefined;
   }
 }
 
 function auditId(exchange: Exchange): string {
   const given = exchange.headers['audit-id'];
-  return typeof given === 'string' && given.length > 0 && given.length <= 64 ? given : randomUUID();
+  return typeof given === 'string' && /^[\w-]{1,64}$/.test(given) ? given : randomUUID();
 }
 
-function credentialsOf(exchange: Exchange): Credentials {
-  const { authorization } = exchange.headers;
-  return {
-    ...(authorization !== undefined && { authorization }),
-    certificate: () => exchange.socket.getPeerX509Certificate()?.raw,
-  };
-}
-
-export function attributesOf(info: RequestInfo, user: User): Attributes {
-  return {
-    cluster: info.cluster,
-    user,
-    verb: info.verb,
-    isResource: info.isResource,
-    group: info.group,
-    version: info.version,
-    resource: info.resource,
-    subresource: info.subresource,
-    namespace: info.namespace,
-    name: info.name,
-    path: info.path,
-  };
-}
-
-function labelsOf(info: RequestInfo): { verb: string; group: string; resource: string; subresource: string } {
-  return info.isResource ? info : { verb: info.method, group: '', resource: '', subresource: '' };
+function attributesOf(info: RequestInfo, user: User): Attributes {
+  const { cluster, verb, isResource, group, version, resource, subresource, namespace, name, path } = info;
+  return { cluster, user, verb, isResource, group, version, resource, subresource, namespace, name, path };
 }
 
 function asStatus(error: unknown, info: RequestInfo | undefined): unknown {

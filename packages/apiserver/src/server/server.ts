@@ -1,8 +1,11 @@
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openSqliteStore, type Store } from '@capstan/store';
+import { openEtcdStore, openSqliteStore, type Store } from '@capstan/store';
 import { Admission } from '../admission/admission.ts';
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts';
+import { auditLog } from '../audit/index.ts';
+import { oidc } from '../authn/oidc.ts';
+import { staticTokens } from '../authn/static-tokens.ts';
 import { rbacEscalation } from '../admission/rbac-escalation.ts';
 import { rbacAuthorizer } from '../authz/index.ts';
 import { WatchCache } from '../cache/watch-cache.ts';
@@ -15,10 +18,13 @@ import { builtinCatalog } from '../registry/catalog.ts';
 import { WatchHub } from '../watch/hub.ts';
 import { authentication } from './authentication.ts';
 import { bootstrap } from './bootstrap.ts';
+import { flowClassifier, InFlight, OpenCount } from '../limits/index.ts';
+import { openApiPages } from '../openapi/pages.ts';
 import { keepCompacted } from './compaction.ts';
 import { Health } from './health.ts';
 import { Metrics, processGauges } from './metrics.ts';
 import type { RunningServer, ServerOptions } from './options.ts';
+import { reviewKinds } from './reviews.ts';
 import { Pipeline } from './pipeline.ts';
 import { versionInfo } from './version.ts';
 
@@ -51,24 +57,30 @@ async function start(options: ServerOptions, { stop, resources }: { stop: AbortC
   const hub = resources.use(new WatchHub(cache));
   const catalog = builtinCatalog();
   const authorizer = rbacAuthorizer(cache);
-  const identities = authentication(pki, { objects: cache, now, url: `https://${options.host}:${options.port}`, more: [] });
+  const identities = authentication(pki, { objects: cache, now, url: `https://${options.host}:${options.port}`, more: [...(options.tokens === undefined ? [] : [staticTokens(options.tokens, [])]), ...(options.oidc ?? []).map(oidc)] });
   const serving: Serving = {
     cache,
     store,
     catalog,
     hub,
     admission: new Admission([namespaceLifecycle, rbacEscalation({ objects: cache, rbac: authorizer })]),
-    virtualKinds: new Map(),
+    virtualKinds: reviewKinds(authorizer, identities.tokens),
     virtualSubresources: new Map([['/serviceaccounts/token', identities.tokenRequests]]),
   };
   await bootstrap(serving, now);
+  const audit = resources.use(auditLog({ file: join(options.dataDirectory, 'audit.log'), onError: (error) => options.log(`the audit log cannot be written: ${error.message}`), ...options.audit }));
+  const inFlight = new InFlight(options.limits);
+  const watches = new OpenCount({ what: 'watches', overall: 20_000, perUser: 2_000, ...options.limits?.watches });
   const metrics = new Metrics();
   for (const gauge of processGauges()) metrics.gauge(gauge);
   metrics.gauge({ name: 'capstan_watches', help: 'Open watches.', value: () => hub.count });
+  metrics.gauge({ name: 'capstan_audit_dropped_total', help: 'Audit events that could not be written.', type: 'counter', value: () => audit.dropped });
+  metrics.gauge({ name: 'capstan_requests_waiting', help: 'Requests that wait for a place.', value: () => inFlight.state.waiting });
+  metrics.gauge({ name: 'capstan_requests_rejected_total', help: 'Requests that found no place.', type: 'counter', value: () => inFlight.state.rejected });
   metrics.gauge({ name: 'capstan_objects', help: 'Objects in the watch cache.', value: () => cache.objectCount });
   const health = new Health();
   health.add({ name: 'store', problem: () => store.failure?.message, readyOnly: true });
-  const more = new Map<string, Page>([['/metrics', (exchange) => exchange.send({ code: 200, type: 'text/plain; version=0.0.4; charset=utf-8', body: metrics.text() })], ...identities.pages]);
+  const more = new Map<string, Page>([['/metrics', (exchange) => exchange.send({ code: 200, type: 'text/plain; version=0.0.4; charset=utf-8', body: metrics.text() })], ...identities.pages, ...openApiPages()]);
   const pages = new Pages({ discovery: new Discovery(catalog), health, version: versionInfo(), serverAddress: `${options.host}:${options.port}`, more });
   const pipeline = new Pipeline({
     serving,
@@ -76,6 +88,10 @@ async function start(options: ServerOptions, { stop, resources }: { stop: AbortC
     authenticator: identities.authenticator,
     authorizer,
     metrics,
+    audit,
+    classify: flowClassifier(cache),
+    inFlight,
+    watches,
     now,
     onUnexpected: (error, request) => options.log(`${request}: ${error instanceof Error ? error.stack : String(error)}`),
   });
@@ -115,7 +131,7 @@ function running(options: ServerOptions, { url, kubeconfigPath, resources }: { u
 }
 
 function openStore(options: ServerOptions): Promise<Store> {
-  return openSqliteStore({ directory: join(options.dataDirectory, 'store') });
+  return options.etcd === undefined ? openSqliteStore({ directory: join(options.dataDirectory, 'store') }) : openEtcdStore(options.etcd);
 }
 
 /** Appears whole or not at all: its presence says that the server is ready. */

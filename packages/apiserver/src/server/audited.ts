@@ -1,0 +1,95 @@
+import type { StatusError } from '@capstan/machinery';
+import type { AuditedRequest, AuditLog, Recording } from '../audit/index.ts';
+import type { User } from '../authn/user.ts';
+import type { Attributes, Decision } from '../authz/attributes.ts';
+import type { Exchange } from '../http/exchange.ts';
+
+/** What the audit log will say about one request. Costs next to nothing for those that it says nothing about. */
+export class Audited {
+  readonly id: string;
+  readonly #log: AuditLog;
+  readonly #exchange: Exchange;
+  readonly #received: Date | undefined;
+  #recording: Recording | undefined;
+  #attributes: Attributes | undefined;
+  #sender: User | undefined;
+  #decision: Decision | undefined;
+  #failure: StatusError | undefined;
+
+  constructor(log: AuditLog, exchange: Exchange, id: string) {
+    this.#log = log;
+    this.#exchange = exchange;
+    this.id = id;
+    this.#received = exchange.method === 'GET' ? undefined : new Date();
+  }
+
+  begin(attributes: Attributes, sender: User): void {
+    this.#attributes = attributes;
+    this.#sender = sender;
+    this.#recording = this.#log.recordingOf(attributes);
+  }
+
+  decided(decision: Decision): void {
+    this.#decision = decision;
+    if (!decision.allowed) this.#recording ??= this.#log.denials;
+  }
+
+  failed(error: StatusError): void {
+    this.#failure = error;
+    if (error.code === 401 || error.code === 403) this.#recording ??= this.#log.denials;
+  }
+
+  end(): void {
+    if (this.#recording === undefined) return;
+    const exchange = this.#exchange;
+    const now = new Date();
+    const sender = this.#sender;
+    const user = this.#attributes?.user;
+    const request: AuditedRequest = {
+      auditId: this.id,
+      stage: 'ResponseComplete',
+      requestUri: exchange.url,
+      attributes: this.#attributes ?? unknownRequest(exchange),
+      ...(sender !== undefined && sender !== user && { impersonator: sender }),
+      sourceIps: [exchange.remoteAddress],
+      ...(exchange.headers['user-agent'] !== undefined && { userAgent: exchange.headers['user-agent'] }),
+      receivedAt: this.#received ?? now,
+      at: now,
+      response: { code: exchange.code, ...(this.#failure && failureOf(this.#failure)) },
+      ...(this.#decision && { decision: this.#decision }),
+      requestObject: () => parsed(exchange.received),
+      responseObject: () => parsed(exchange.sent),
+    };
+    this.#log.record(request, this.#recording);
+  }
+}
+
+function failureOf({ status }: StatusError): { status: string; reason: string; message: string } {
+  return { status: status.status, reason: status.reason ?? '', message: status.message ?? '' };
+}
+
+function parsed(body: string | Buffer | undefined): unknown {
+  if (body === undefined || body.length === 0) return undefined;
+  try {
+    return JSON.parse(body.toString());
+  } catch {
+    return undefined;
+  }
+}
+
+/** A request that was refused before it was known what it wants. */
+function unknownRequest(exchange: Exchange): Attributes {
+  return {
+    cluster: '',
+    user: { name: '', groups: [] },
+    verb: exchange.method.toLowerCase(),
+    isResource: false,
+    group: '',
+    version: '',
+    resource: '',
+    subresource: '',
+    namespace: '',
+    name: '',
+    path: exchange.url.split('?', 1)[0]!,
+  };
+}
