@@ -57,6 +57,7 @@ function gateCondition(context: StrategyContext): Fields {
 
 function keepServerFields(object: KubeObject, old: KubeObject): void {
   const spec = made(object, 'spec');
+  tolerateTroubles(spec);
   const oldSpec = fieldsOf(old['spec']);
   for (const field of ['priority', 'preemptionPolicy']) {
     if (isAbsent(spec[field]) && !isAbsent(oldSpec[field])) spec[field] = oldSpec[field];

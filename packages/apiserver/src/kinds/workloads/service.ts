@@ -55,6 +55,7 @@ function dropUnused(service: KubeObject, spec: Fields, old: Readonly<Fields>): v
     drop('clusterIP', 'clusterIPs');
     drop('ipFamilies');
     drop('ipFamilyPolicy');
+    drop('internalTrafficPolicy');
   }
   const nodePorts = (ports: unknown) =>
     itemsOf(ports)
