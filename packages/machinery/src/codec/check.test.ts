@@ -3,10 +3,11 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../json.ts';
 import { builtinTypes } from '../schema/table.ts';
 import type { ObjectType } from '../schema/type.ts';
-import { checkObject, maxProblems } from './check.ts';
+import { checkObject } from './check.ts';
 import { applySchemaDefaults } from './defaults.ts';
 import { CodecError } from './error.ts';
 import { parseJson } from './json.ts';
+import { maxProblems } from './strict.ts';
 
 const types = builtinTypes();
 const core = (name: string): ObjectType => types.object(`io.k8s.api.core.v1.${name}`);
@@ -151,6 +152,18 @@ describe('checkObject reports what strict validation refuses', () => {
     const revision = types.object('io.k8s.api.apps.v1.ControllerRevision');
     expect(check(revision, '{"revision":1,"data":{"a":1,"a":null,"b":{"c":[{"d":1}]}}}').unknown).toEqual([]);
     expect(check(crd, '{"spec":{"versions":[{"schema":{"openAPIV3Schema":{"items":{"nope":1}}}}]}}').unknown).toEqual([]);
+  });
+
+  it('reads on after what it does not know, however deep that is', () => {
+    const deep = '['.repeat(9000) + ']'.repeat(9000);
+    const text = `{"nope":${deep},"data":{"a":"x", "a":"y"},"x":{"a":"}"},"kind":"a"}`;
+    expect(check(core('ConfigMap'), text).unknown).toEqual(['unknown field "nope"', 'duplicate field "data.a"', 'unknown field "x"']);
+  });
+
+  it('refuses schemas that are nested without end', () => {
+    const deep = `${'{"not":'.repeat(5000)}{}${'}'.repeat(5000)}`;
+    expect(() => check(crd, `{"spec":{"versions":[{"schema":{"openAPIV3Schema":${deep}}}]}}`)).toThrow(CodecError);
+    expect(() => check(crd, `{"spec":{"versions":[{"schema":{"openAPIV3Schema":${deep}}}]},"kind":"a","kind":"b"}`)).toThrow(CodecError);
   });
 
   it('stops at a hundred problems', () => {

@@ -1,3 +1,4 @@
+import { quote } from '../field/error.ts';
 import type { Json, JsonObject } from '../json.ts';
 import type { AnyType, ListType, MapType, ObjectType, Type } from '../schema/type.ts';
 import { CodecError } from './error.ts';
@@ -5,7 +6,7 @@ import { goTypeName } from './go-type.ts';
 import { jsonKind } from './json.ts';
 import { countKeys } from './json-syntax.ts';
 import { canonicalScalar, mismatch, zeroScalar } from './scalar.ts';
-import { strictProblems } from './strict.ts';
+import { maxProblems, strictProblems } from './strict.ts';
 
 export interface CheckOptions {
   /** The text that the value was parsed from. With it fields that stand there twice are found too: JSON.parse keeps the last one. */
@@ -17,8 +18,8 @@ export interface CheckResult {
   readonly unknown: readonly string[];
 }
 
-/** Kubernetes stops counting there. */
-export const maxProblems = 100;
+/** Only JSON schemas nest without end; this is far more than anybody writes, and far less than the stack takes. */
+const maxTypedDepth = 1000;
 
 const clean: CheckResult = { unknown: [] };
 
@@ -61,6 +62,7 @@ class Checker {
   #object(object: JsonObject, type: ObjectType): void {
     const fields = type.fields;
     const depth = this.#depth++;
+    if (depth > maxTypedDepth) throw new CodecError(`json: objects are nested deeper than ${maxTypedDepth}, send less`);
     this.#kinds[depth] = segment.field;
     this.#owners[depth] = type;
     for (const key in object) {
@@ -168,7 +170,7 @@ class Checker {
   #unknown(depth: number, key: string): void {
     if (this.#opaqueDepth !== -1) return;
     this.#problems ??= [];
-    if (this.#problems.length < maxProblems) this.#problems.push(`unknown field ${JSON.stringify(this.#path(depth) + key)}`);
+    if (this.#problems.length < maxProblems) this.#problems.push(`unknown field ${quote(this.#path(depth) + key)}`);
   }
 
   /** Everything above the segment at `depth`, with a dot at the end when there is anything. */

@@ -1,7 +1,9 @@
-import type { ObjectType, Type } from '../schema/type.ts';
+import { quote } from '../field/error.ts';
+import type { ListType, MapType, ObjectType, Type } from '../schema/type.ts';
 import { endOfString } from './json-syntax.ts';
 
-const maxProblems = 100;
+/** Kubernetes stops counting there. */
+export const maxProblems = 100;
 
 /**
  * Every unknown and every repeated field, in the order of the text, as Kubernetes names them. It reads the text itself, because a parsed value no
@@ -13,9 +15,6 @@ export function strictProblems(text: string, type: ObjectType): string[] {
   return [...reader.problems];
 }
 
-/** `quiet`: nothing is reported below, because Go reads that part on its own; undefined: an unknown field, whose content has no type. */
-type Expected = Type | 'quiet' | undefined;
-
 class StrictReader {
   readonly problems = new Set<string>();
   readonly #text: string;
@@ -25,15 +24,15 @@ class StrictReader {
     this.#text = text;
   }
 
-  read(type: Expected, path: string): void {
+  read(type: Type | undefined, path: string): void {
     this.#skipSpace();
     const character = this.#text[this.#index];
-    if (character === '{') this.#object(type, path);
-    else if (character === '[') this.#list(type, path);
-    else this.#skipScalar();
+    if (character === '{' && (type?.kind === 'object' || type?.kind === 'map')) this.#object(type, path);
+    else if (character === '[' && type?.kind === 'list') this.#list(type, path);
+    else this.#skipValue();
   }
 
-  #object(type: Expected, path: string): void {
+  #object(type: ObjectType | MapType, path: string): void {
     const seen = new Set<string>();
     const prefix = path === '' ? '' : `${path}.`;
     this.#index++;
@@ -52,22 +51,19 @@ class StrictReader {
     this.#index++;
   }
 
-  #field(type: Expected, key: string, { seen, prefix }: { seen: Set<string>; prefix: string }): Expected {
-    if (type === undefined || type === 'quiet' || type.kind === 'any') return 'quiet';
-    if (type.kind !== 'object' && type.kind !== 'map') return undefined;
+  /** The type of what stands under the key; undefined when nobody knows it, so that nothing is said about what is inside. */
+  #field(type: ObjectType | MapType, key: string, { seen, prefix }: { seen: Set<string>; prefix: string }): Type | undefined {
     const value = type.kind === 'map' ? type.values : type.fields.get(key)?.type;
     if (value === undefined) {
-      if (type.kind === 'object' && type.preserveUnknown) return 'quiet';
-      this.#report(`unknown field ${JSON.stringify(prefix + key)}`);
+      if (type.kind === 'map' || !type.preserveUnknown) this.#report(`unknown field ${quote(prefix + key)}`);
       return undefined;
     }
-    if (seen.has(key)) this.#report(`duplicate field ${JSON.stringify(prefix + key)}`);
+    if (seen.has(key)) this.#report(`duplicate field ${quote(prefix + key)}`);
     seen.add(key);
     return value;
   }
 
-  #list(type: Expected, path: string): void {
-    const items = typeof type === 'object' && type.kind === 'list' ? type.items : 'quiet';
+  #list({ items }: ListType, path: string): void {
     this.#index++;
     let count = 0;
     for (this.#skipSpace(); this.#text[this.#index] !== ']'; this.#skipSpace()) {
@@ -85,11 +81,17 @@ class StrictReader {
     while (' \t\r\n'.includes(this.#text[this.#index] ?? 'end')) this.#index++;
   }
 
-  #skipScalar(): void {
-    if (this.#text[this.#index] === '"') {
-      this.#index = endOfString(this.#text, this.#index) + 1;
-      return;
+  /** Steps over a value without recursion: it may be as deep as the text allows. */
+  #skipValue(): void {
+    let open = 0;
+    for (; this.#index < this.#text.length; this.#index++) {
+      const character = this.#text[this.#index]!;
+      if (character === '"') this.#index = endOfString(this.#text, this.#index);
+      else if (character === '{' || character === '[') open++;
+      else if (character === ',' || character === '}' || character === ']') {
+        if (open === 0) return;
+        if (character !== ',') open--;
+      }
     }
-    while (!',]} \t\r\n'.includes(this.#text[this.#index] ?? ',')) this.#index++;
   }
 }

@@ -25,7 +25,7 @@ const schemaProps = 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JS
 /** Links a type when somebody first looks into it: a server uses few of them, and they refer to each other in circles. */
 class LinkedTable implements TypeTable {
   readonly #file: TypesFile;
-  readonly #objects: (LinkedObject | undefined)[];
+  readonly #objects: (LinkedObject | undefined)[] = [];
   readonly #index: Map<string, number>;
   readonly #scalars: readonly ScalarType[] = scalars.map((scalar) => ({ kind: 'scalar', scalar }));
   readonly #named = new Map<TypeCode, Type>();
@@ -33,7 +33,6 @@ class LinkedTable implements TypeTable {
 
   constructor(file: TypesFile) {
     this.#file = file;
-    this.#objects = new Array(file.names.length);
     this.#index = new Map(file.names.map((name, index) => [name, index]));
   }
 
