@@ -47,7 +47,7 @@ function make(type: FieldErrorType, at: FieldPath, value: unknown, detail: strin
 function printValue(value: unknown): string {
   if (typeof value === 'string') return quote(value);
   if (value === undefined || value === null) return 'null';
-  return typeof value === 'object' ? goJson(value) : String(value);
+  return typeof value === 'object' ? goJson(value) : String(value as number | boolean | bigint);
 }
 
 /** JSON as Go writes it: safe inside HTML. */
