@@ -105,6 +105,19 @@ describe('openapiV3', () => {
     for (const reference of references(document)) expect(at(document, ...reference.slice(2).split('/'))).toBeDefined();
   });
 
+  it('leaves no schema empty, which kubectl explain would stumble over', () => {
+    const document = openapiV3(ofGroup('apiextensions.k8s.io'), info);
+    const props = at(
+      document,
+      'components',
+      'schemas',
+      'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps',
+      'properties',
+    ) as JsonObject;
+    for (const [name, schema] of Object.entries(props)) expect(schema, name).not.toEqual({});
+    for (const [name, schema] of Object.entries(at(document, 'components', 'schemas') as JsonObject)) expect(schema, name).not.toEqual({});
+  });
+
   it('explains what people look up', () => {
     const document = openapiV3(ofGroup(''), info);
     expect(at(document, 'components', 'schemas', 'io.k8s.api.core.v1.ConfigMap', 'description')).toBe('Settings for programs to read.');

@@ -1,6 +1,6 @@
 import { zeroScalar } from '../codec/scalar.ts';
 import type { Json, JsonObject } from '../json.ts';
-import type { Field, ObjectType, Scalar, Type } from '../schema/type.ts';
+import type { AnyForm, Field, ObjectType, Scalar, Type } from '../schema/type.ts';
 import { describe } from './descriptions.ts';
 
 /** The two versions differ in where schemas are, and in what a schema may say. */
@@ -25,7 +25,19 @@ const named: Partial<Record<Scalar, { readonly name: string; readonly v2: JsonOb
   },
 };
 
-const rawExtension = 'io.k8s.apimachinery.pkg.runtime.RawExtension';
+const apiextensions = 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1';
+
+/** They say nothing about their content, but they must say something: kubectl takes an empty schema for a mistake. */
+const anySchemas: Record<AnyForm, { readonly name: string; readonly schema: JsonObject }> = {
+  raw: { name: 'io.k8s.apimachinery.pkg.runtime.RawExtension', schema: { description: 'Any object.', type: 'object' } },
+  json: { name: `${apiextensions}.JSON`, schema: { description: 'Any JSON.' } },
+  schemaOrBool: { name: `${apiextensions}.JSONSchemaPropsOrBool`, schema: { description: 'A JSON schema, or true or false.' } },
+  schemaOrArray: { name: `${apiextensions}.JSONSchemaPropsOrArray`, schema: { description: 'A JSON schema, or a list of them.' } },
+  schemaOrStringArray: {
+    name: `${apiextensions}.JSONSchemaPropsOrStringArray`,
+    schema: { description: 'A JSON schema, or a list of names.' },
+  },
+};
 
 const plain: Partial<Record<Scalar, JsonObject>> = {
   string: { type: 'string' },
@@ -143,13 +155,14 @@ export class SchemaCollector {
           ...(type.atomic && { 'x-kubernetes-map-type': 'atomic' }),
         };
       case 'any':
-        return type.form === 'raw' ? this.#raw() : {};
+        return this.#any(type.form ?? 'json');
     }
   }
 
-  #raw(): JsonObject {
-    this.#schemas.set(rawExtension, { type: 'object' });
-    return this.referenceTo(rawExtension);
+  #any(form: AnyForm): JsonObject {
+    const { name, schema } = anySchemas[form];
+    this.#schemas.set(name, schema);
+    return this.referenceTo(name);
   }
 
   #scalar(scalar: Scalar): JsonObject {
