@@ -1,7 +1,8 @@
 import { applyPatch, asJson, CodecError, fieldError, isObject, type JsonObject, jsonPatch, type KubeObject, mergePatch, parseYaml, StatusError, status, strategicMergePatch, strictDecodingMessage } from '@capstan/machinery';
 import type { RequestContext } from '../registry/context.ts';
 import type { Resource } from '../registry/resource.ts';
-import { type Changed, resetFieldsOf } from '../registry/update.ts';
+import { resetFieldsOf } from '../registry/reset-fields.ts';
+import type { Changed } from '../registry/update.ts';
 import { checked } from './decode.ts';
 import type { Serving } from './serving.ts';
 import type { WriteSettings } from './write.ts';

@@ -10,6 +10,9 @@ import { checkNamespace, readObject, writeSettings } from './write.ts';
 /** Answers a created object of a kind that is never stored: a question and its answer in one. */
 export type VirtualKind = (object: KubeObject, context: RequestContext) => KubeObject | Promise<KubeObject>;
 
+/** What the server fills in belongs to nobody. */
+const answers = [['status']];
+
 export async function handleVirtual(serving: Serving, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
   if (context.info.verb !== 'create') throw status.methodNotAllowed();
   const kind = serving.virtualKinds.get(`${resource.group}/${resource.resource}`);
@@ -18,7 +21,7 @@ export async function handleVirtual(serving: Serving, exchange: Exchange, contex
   const settings = writeSettings(context, 'CreateOptions');
   const object = await readObject(serving, exchange, { context, expected: resource, validation: settings.validation });
   checkNamespace(context, resource, object);
-  updateManaged({ live: undefined, updated: object, type: resource.type, manager: settings.manager, apiVersion: resource.groupVersion, subresource: '', now: context.now(), resetFields: [['status']] });
+  updateManaged({ live: undefined, updated: object, type: resource.type, manager: settings.manager, apiVersion: resource.groupVersion, subresource: '', now: context.now(), resetFields: answers });
   const answer = await kind(object, context);
   send(exchange, context, { code: 201, body: `${JSON.stringify(answer)}\n`, wanted });
 }

@@ -4,6 +4,7 @@ import type { RequestContext } from './context.ts';
 import { generateName, stampNew } from './metadata.ts';
 import { type Backend, entryAfter, newObjectErrors, placeOf, refuse, type Target, textForStore, type Written, writing } from './objects.ts';
 import type { Resource } from './resource.ts';
+import { resetFieldsOf } from './reset-fields.ts';
 
 /** Tries at a generated name before giving up. */
 const nameTries = 8;
@@ -72,7 +73,7 @@ function recordManager(resource: Resource, object: KubeObject, manager: string, 
     apiVersion: resource.groupVersion,
     subresource: '',
     now: context.now(),
-    resetFields: resource.strategy.resetFields?.main ?? (resource.subresources.has('status') ? [['status']] : []),
+    resetFields: resetFieldsOf(resource, ''),
   });
 }
 

@@ -6,6 +6,7 @@ import { unsaved } from './create.ts';
 import type { RequestContext } from './context.ts';
 import { deepEqual, specChanged, stampUpdate } from './metadata.ts';
 import { type Backend, cachedEntry, changedObjectErrors, entryAfter, placeOf, refuse, storedEntry, type Target, textForStore, type Written, writing } from './objects.ts';
+import { resetFieldsOf } from './reset-fields.ts';
 import { objectOf, type Resource } from './resource.ts';
 
 /** How often a change that names no revision is tried again on what another client has just written. */
@@ -120,11 +121,4 @@ function recordManager(request: UpdateRequest, change: { object: KubeObject; old
     now: change.now,
     resetFields: resetFieldsOf(resource, subresource),
   });
-}
-
-/** Fields that this way of changing never owns. */
-export function resetFieldsOf(resource: Resource, subresource: string): readonly (readonly string[])[] {
-  if (!resource.subresources.has('status')) return [];
-  if (subresource === 'status') return resource.strategy.resetFields?.status ?? [['spec']];
-  return resource.strategy.resetFields?.main ?? [['status']];
 }

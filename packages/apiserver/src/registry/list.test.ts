@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestServer, type TestServer } from '../testing/harness.ts';
+
+let server: TestServer;
+const path = '/api/v1/namespaces/lists/configmaps';
+const names = (reply: { json(): { items?: { metadata: { name?: string } }[] } }): (string | undefined)[] => reply.json().items!.map(({ metadata }) => metadata.name);
+let revision = '';
+
+beforeAll(async () => {
+  server = await startTestServer();
+  await server.call('/api/v1/namespaces', { method: 'POST', body: { metadata: { name: 'lists' } } });
+  for (const name of ['a', 'b', 'c', 'd', 'e']) {
+    const made = await server.call(path, { method: 'POST', body: { metadata: { name, labels: { vowel: String('ae'.includes(name)) } } } });
+    revision = made.json().metadata.resourceVersion!;
+  }
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+describe('a list', () => {
+  test('is in the order of names, and its items carry neither kind nor version', async () => {
+    const reply = await server.call(path);
+    expect(names(reply)).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect(reply.json().kind).toBe('ConfigMapList');
+    expect(Object.keys(reply.json().items![0]!)).not.toContain('kind');
+  });
+
+  test('in pages shows one state of things, whatever happens in between', async () => {
+    const first = await server.call(`${path}?limit=2`);
+    const { continue: token, remainingItemCount, resourceVersion } = first.json().metadata as Record<string, unknown>;
+    expect([names(first), remainingItemCount]).toEqual([['a', 'b'], 3]);
+    await server.call(`${path}/c`, { method: 'DELETE' });
+    await server.call(path, { method: 'POST', body: { metadata: { name: 'bb' } } });
+    await server.call(`${path}/d`, { method: 'PATCH', headers: { 'content-type': 'application/merge-patch+json' }, body: { data: { new: 'x' } } });
+    const second = await server.call(`${path}?limit=10&continue=${token as string}`);
+    expect(names(second)).toEqual(['c', 'd', 'e']);
+    expect(second.json().items![1]!['data']).toBeUndefined();
+    expect(second.json().metadata.resourceVersion).toBe(resourceVersion);
+    await server.call(`${path}/bb`, { method: 'DELETE' });
+    await server.call(path, { method: 'POST', body: { metadata: { name: 'c' } } });
+  });
+
+  test('at an exact revision shows that revision', async () => {
+    await server.call(path, { method: 'POST', body: { metadata: { name: 'later' } } });
+    expect(names(await server.call(`${path}?resourceVersion=${revision}&resourceVersionMatch=Exact`))).toEqual(['a', 'b', 'c', 'd', 'e']);
+    await server.call(`${path}/later`, { method: 'DELETE' });
+  });
+
+  test('at a revision before a restart is read from the store', async () => {
+    await server.restart();
+    expect(names(await server.call(`${path}?resourceVersion=${revision}&resourceVersionMatch=Exact`))).toEqual(['a', 'b', 'c', 'd', 'e']);
+  });
+
+  test('by selector and limit counts what the selector leaves', async () => {
+    const reply = await server.call(`${path}?labelSelector=vowel%3Dtrue&limit=1`);
+    expect(names(reply)).toEqual(['a']);
+    expect(reply.json().metadata).not.toHaveProperty('remainingItemCount');
+    const next = await server.call(`${path}?labelSelector=vowel%3Dtrue&limit=1&continue=${(reply.json().metadata as Record<string, string>)['continue']}`);
+    expect(names(next)).toEqual(['e']);
+  });
+
+  test('at a revision that is yet to come is refused with the reason that clients wait for', async () => {
+    const reply = await server.call(`${path}?resourceVersion=99999999`);
+    expect(reply.code).toBe(504);
+    expect(reply.json()['details']).toMatchObject({ causes: [{ reason: 'ResourceVersionTooLarge' }], retryAfterSeconds: 1 });
+  });
+});

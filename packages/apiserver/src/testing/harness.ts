@@ -1,0 +1,110 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { Agent, request } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { KubeObject } from '@capstan/machinery';
+import type { ServerOptions } from '../server/options.ts';
+import { startServer } from '../server/server.ts';
+
+export interface Reply {
+  readonly code: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+  /** The body as JSON; throws when it is none. */
+  json(): KubeObject & { items?: KubeObject[]; message?: string; reason?: string };
+}
+
+export interface Call {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** An object is sent as JSON, a text or bytes as they are. */
+  readonly body?: unknown;
+  /** Without the admin's certificate. */
+  readonly anonymous?: boolean;
+}
+
+export interface WatchEvent {
+  readonly type: string;
+  readonly object: KubeObject;
+}
+
+/** A server of its own for a test, on a free port and a new folder, and the means to speak to it as its admin. */
+export interface TestServer extends AsyncDisposable {
+  readonly url: string;
+  readonly kubeconfigPath: string;
+  readonly directory: string;
+  call(path: string, call?: Call): Promise<Reply>;
+  /** Collects events until there are `count` of them or the watch ends. */
+  watch(path: string, count: number): Promise<WatchEvent[]>;
+  /** Stops and starts it again on the same folder. */
+  restart(): Promise<void>;
+}
+
+export async function startTestServer(options: Partial<ServerOptions> = {}): Promise<TestServer> {
+  const directory = await mkdtemp(join(tmpdir(), 'capstan-apiserver-'));
+  const start = async () => {
+    const server = await startServer({ dataDirectory: directory, host: '127.0.0.1', port: 0, log: () => {}, ...options });
+    const kubeconfig = await readFile(server.kubeconfigPath, 'utf8');
+    const pem = (name: string): Buffer => Buffer.from(new RegExp(`${name}: "?([^"\\s]+)`).exec(kubeconfig)![1]!, 'base64');
+    const ca = pem('certificate-authority-data');
+    return {
+      server,
+      admin: new Agent({ keepAlive: true, ca, cert: pem('client-certificate-data'), key: pem('client-key-data') }),
+      nobody: new Agent({ keepAlive: true, ca }),
+    };
+  };
+  let running = await start();
+  const stop = async (): Promise<void> => {
+    running.admin.destroy();
+    running.nobody.destroy();
+    await running.server[Symbol.asyncDispose]();
+  };
+  const send = (path: string, { method = 'GET', headers = {}, body, anonymous = false }: Call = {}, onData?: (text: string) => boolean): Promise<Reply> =>
+    new Promise((resolve, reject) => {
+      const bytes = body === undefined ? undefined : Buffer.isBuffer(body) || typeof body === 'string' ? body : JSON.stringify(body);
+      const outgoing = request(`${running.server.url}${path}`, {
+        method,
+        agent: anonymous ? running.nobody : running.admin,
+        headers: { accept: 'application/json', 'user-agent': 'test/1', ...(bytes !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(bytes) }), ...headers },
+      });
+      outgoing.on('error', reject);
+      outgoing.on('response', (incoming) => {
+        let text = '';
+        incoming.setEncoding('utf8');
+        const finish = (): void => resolve({ code: incoming.statusCode ?? 0, headers: incoming.headers, text, json: () => JSON.parse(text) });
+        incoming.on('data', (chunk: string) => {
+          text += chunk;
+          if (onData?.(text) === true) {
+            finish();
+            incoming.destroy();
+          }
+        });
+        incoming.on('end', finish);
+        incoming.on('error', finish);
+      });
+      outgoing.end(bytes);
+    });
+  return {
+    get url() {
+      return running.server.url;
+    },
+    get kubeconfigPath() {
+      return running.server.kubeconfigPath;
+    },
+    directory,
+    call: (path, call) => send(path, call),
+    async watch(path, count) {
+      const lines = (text: string): string[] => text.split('\n').filter((line) => line !== '');
+      const reply = await send(path, {}, (text) => text.endsWith('\n') && lines(text).length >= count);
+      return lines(reply.text).map((line) => JSON.parse(line) as WatchEvent);
+    },
+    async restart() {
+      await stop();
+      running = await start();
+    },
+    async [Symbol.asyncDispose]() {
+      await stop();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
