@@ -1,10 +1,10 @@
+import { status } from '@capstan/machinery';
 import { abroad, homeOf } from '../authn/service-account.ts';
 import type { User } from '../authn/user.ts';
 import type { ObjectReader } from '../cache/reader.ts';
 import type { Attributes, Authorizer, Decision } from './attributes.ts';
-import { type Grants, grantsIn, rbacResources } from './resolver.ts';
+import { type Grants, grantsIn, type MissingRole, printMissing, rbacResources } from './resolver.ts';
 import { type PolicyRule, ruleAllows } from './rule.ts';
-import { aggregate } from './wording.ts';
 
 /** Members may do anything. The bindings say so too; this holds even when somebody deleted them. */
 export const superuserGroup = 'system:masters';
@@ -12,7 +12,7 @@ export const superuserGroup = 'system:masters';
 /** The rules a user has in a place, and what could not be found of them. */
 export interface RuleSet {
   readonly rules: readonly PolicyRule[];
-  readonly errors: readonly string[];
+  readonly missing: readonly MissingRole[];
 }
 
 export interface RuleResolver {
@@ -23,7 +23,7 @@ export interface RuleResolver {
 /** The grants of one user in one place, each with the decision it leads to, ready to be asked. */
 interface Compiled {
   readonly permissions: readonly { readonly rules: readonly PolicyRule[]; readonly decision: Decision }[];
-  readonly errors: readonly string[];
+  readonly missing: readonly MissingRole[];
 }
 
 /** What is known about one user, by workspace and namespace. */
@@ -102,9 +102,9 @@ export function rbacAuthorizer(objects: ObjectReader, capacity = defaultCapacity
       const everywhere = compiledFor(user, cluster, '');
       const decision = firstAllowing(everywhere, attributes);
       if (decision !== undefined) return decision;
-      if (namespace === '') return denied(everywhere.errors);
+      if (namespace === '') return denied(everywhere.missing);
       const local = compiledFor(user, cluster, namespace);
-      return firstAllowing(local, attributes) ?? denied(everywhere.errors, local.errors);
+      return firstAllowing(local, attributes) ?? denied(everywhere.missing, local.missing);
     },
 
     rulesFor(user, { cluster, namespace }) {
@@ -113,7 +113,7 @@ export function rbacAuthorizer(objects: ObjectReader, capacity = defaultCapacity
       if (namespace !== '') parts.push(compiledFor(user, cluster, namespace));
       return {
         rules: parts.flatMap(({ permissions }) => permissions.flatMap(({ rules }) => rules)),
-        errors: parts.flatMap(({ errors }) => errors),
+        missing: parts.flatMap(({ missing }) => missing),
       };
     },
   };
@@ -129,10 +129,10 @@ function asSeenFrom(cluster: string, user: User): User {
   return traveller;
 }
 
-function compile({ grants, errors }: Grants): Compiled {
+function compile({ grants, missing }: Grants): Compiled {
   return {
     permissions: grants.map(({ source, rules }) => ({ rules, decision: { allowed: true, reason: `RBAC: allowed by ${source}` } })),
-    errors,
+    missing,
   };
 }
 
@@ -143,7 +143,7 @@ function firstAllowing({ permissions }: Compiled, attributes: Attributes): Decis
   return undefined;
 }
 
-function denied(everywhere: readonly string[], local: readonly string[] = []): Decision {
+function denied(everywhere: readonly MissingRole[], local: readonly MissingRole[] = []): Decision {
   if (everywhere.length === 0 && local.length === 0) return noOpinion;
-  return { allowed: false, reason: `RBAC: ${aggregate([...everywhere, ...local])}` };
+  return { allowed: false, reason: `RBAC: ${status.aggregate([...everywhere, ...local].map((role) => printMissing(role)))}` };
 }

@@ -118,7 +118,7 @@ describe('a binding', () => {
   });
 
   it('of a role that is not there is refused with its name', () => {
-    expect(write(binding('Role', 'gone'))).toBe('role.rbac.authorization.k8s.io "gone" not found');
+    expect(write(binding('Role', 'gone'))).toBe('rolebindings.rbac.authorization.k8s.io "gone" not found');
   });
 
   it('that names no role at all is refused, not a fault', () => {
@@ -128,6 +128,6 @@ describe('a binding', () => {
 
   it('tells which roles could not be looked at', () => {
     objects.put(rbacResources.roleBindings, { ...binding('Role', 'lost'), metadata: { name: 'b', namespace: 'shop' } });
-    expect(write(role([secrets]))).toMatch(/; resolution errors: \[role\.rbac\.authorization\.k8s\.io "lost" not found\]$/);
+    expect(write(role([secrets]))).toMatch(/; resolution errors: \[roles\.rbac\.authorization\.k8s\.io "lost" not found\]$/);
   });
 });

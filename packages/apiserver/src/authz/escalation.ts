@@ -5,7 +5,7 @@ import type { ObjectReader } from '../cache/reader.ts';
 import type { Authorizer } from './attributes.ts';
 import { type RuleResolver, superuserGroup } from './authorizer.ts';
 import { compact, printList, printRule, uncovered } from './covers.ts';
-import { type RoleRef, rbacGroup, referencedRules, rulesOf } from './resolver.ts';
+import { isRoleKind, printMissing, type RoleRef, rbacGroup, referencedRules, rulesOf } from './resolver.ts';
 import type { PolicyRule } from './rule.ts';
 
 /** A write of a role or binding, before it is stored. */
@@ -56,13 +56,13 @@ function checkRole(write: RoleWrite, rules: EscalationRules): void {
 function checkBinding(write: RoleWrite, rules: EscalationRules): void {
   const role: RoleRef = { apiGroup: '', kind: '', name: '', ...(write.object['roleRef'] as Partial<RoleRef> | null | undefined) };
   const resource = role.kind === 'Role' ? 'roles' : 'clusterroles';
-  const known = role.kind === 'Role' || role.kind === 'ClusterRole';
-  if (known && may('bind', write, { rules, resource, group: role.apiGroup, name: role.name })) return;
+  if (isRoleKind(role.kind) && may('bind', write, { rules, resource, group: role.apiGroup, name: role.name })) return;
   const granted = referencedRules(rules.objects, write, role);
-  if (typeof granted === 'string') {
-    throw known
-      ? status.notFound({ group: rbacGroup, resource: role.kind.toLowerCase() }, role.name)
-      : new StatusError({ code: 500, message: granted });
+  if (granted === undefined) {
+    // Kubernetes names the resource that is written, not the role that is missing.
+    throw isRoleKind(role.kind)
+      ? status.notFound({ group: rbacGroup, resource: write.resource }, role.name)
+      : new StatusError({ code: 500, message: printMissing(role) });
   }
   const missing = notHeld(write, rules, granted);
   if (missing !== undefined) throw refuse(write, missing);
@@ -82,13 +82,18 @@ function may(
 }
 
 /** What the user would grant without holding it, in words; undefined when they hold all of it. */
-function notHeld({ user, cluster, namespace }: RoleWrite, { rbac }: EscalationRules, granted: readonly PolicyRule[]): string | undefined {
+function notHeld(
+  { user, cluster, namespace, resource }: RoleWrite,
+  { rbac }: EscalationRules,
+  granted: readonly PolicyRule[],
+): string | undefined {
   const held = rbac.rulesFor(user, { cluster, namespace });
   const missing = uncovered(held.rules, granted);
   if (missing.length === 0) return undefined;
   const lines = [...new Set(compact(missing).map(printRule))].sort();
   const who = `user ${fieldError.quote(user.name)} (groups=${printList(user.groups)})`;
-  const problems = held.errors.length === 0 ? '' : `; resolution errors: [${status.aggregate(held.errors)}]`;
+  const unresolved = held.missing.map((role) => printMissing(role, resource));
+  const problems = unresolved.length === 0 ? '' : `; resolution errors: [${status.aggregate(unresolved)}]`;
   return `${who} is attempting to grant RBAC permissions not currently held:\n${lines.join('\n')}${problems}`;
 }
 

@@ -1,4 +1,4 @@
-import { type GroupResource, type KubeObject, status } from '@capstan/machinery';
+import { fieldError, type GroupResource, type KubeObject } from '@capstan/machinery';
 import type { User } from '../authn/user.ts';
 import type { ObjectReader } from '../cache/reader.ts';
 import type { PolicyRule } from './rule.ts';
@@ -34,8 +34,22 @@ export interface Grant {
 
 export interface Grants {
   readonly grants: readonly Grant[];
-  /** Bindings whose role is not there. */
-  readonly errors: readonly string[];
+  /** Roles that bindings name and that are not there. */
+  readonly missing: readonly MissingRole[];
+}
+
+/** What a binding names, when no role is to be found there. */
+export interface MissingRole {
+  readonly kind: string;
+  readonly name: string;
+}
+
+export const isRoleKind = (kind: string): kind is 'Role' | 'ClusterRole' => kind === 'Role' || kind === 'ClusterRole';
+
+/** The reason in words. `resource` is how the role is called: by its kind when absent. */
+export function printMissing({ kind, name }: MissingRole, resource = kind.toLowerCase()): string {
+  if (!isRoleKind(kind)) return `unsupported role reference kind: ${fieldError.quote(kind)}`;
+  return `${resource}.${rbacGroup} "${name}" not found`;
 }
 
 const none: readonly never[] = [];
@@ -51,30 +65,28 @@ export function grantsIn(objects: ObjectReader, { cluster, namespace }: { cluste
       ? objects.list(rbacResources.clusterRoleBindings, cluster)
       : objects.list(rbacResources.roleBindings, cluster, namespace);
   const grants: Grant[] = [];
-  const errors: string[] = [];
+  const missing: MissingRole[] = [];
   for (const binding of bindings) {
     const subject = subjectsOf(binding).find((candidate) => isMeant(candidate, user, namespace));
     if (subject === undefined) continue;
     const role = binding['roleRef'] as RoleRef;
     const found = referencedRules(objects, { cluster, namespace }, role);
-    if (typeof found === 'string') errors.push(found);
+    if (found === undefined) missing.push(role);
     else grants.push({ source: describe(binding, role, subject), rules: found });
   }
-  return { grants, errors };
+  return { grants, missing };
 }
 
-/** The rules of the role that a binding names, or why there are none. */
+/** The rules of the role that a binding names; undefined when it is not there. */
 export function referencedRules(
   objects: ObjectReader,
   { cluster, namespace }: { cluster: string; namespace: string },
-  role: RoleRef,
-): readonly PolicyRule[] | string {
-  if (role.kind !== 'Role' && role.kind !== 'ClusterRole') return `unsupported role reference kind: ${JSON.stringify(role.kind)}`;
-  const kind = role.kind === 'Role' ? rbacResources.roles : rbacResources.clusterRoles;
-  const found = objects.get({ ...kind, cluster, namespace: role.kind === 'Role' ? namespace : '', name: role.name });
-  return found === undefined
-    ? `${status.resourceName({ group: rbacGroup, resource: role.kind.toLowerCase() })} "${role.name}" not found`
-    : rulesOf(found);
+  { kind, name }: RoleRef,
+): readonly PolicyRule[] | undefined {
+  if (!isRoleKind(kind)) return undefined;
+  const at = kind === 'Role' ? { ...rbacResources.roles, namespace } : { ...rbacResources.clusterRoles, namespace: '' };
+  const found = objects.get({ ...at, cluster, name });
+  return found && rulesOf(found);
 }
 
 function subjectsOf(binding: KubeObject): readonly Subject[] {

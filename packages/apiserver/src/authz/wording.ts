@@ -1,8 +1,6 @@
 import { fieldError, type StatusError, status } from '@capstan/machinery';
 import type { Attributes } from './attributes.ts';
 
-export const { aggregate } = status;
-
 /** The answer to a request that was not permitted. `reason` is that of the decision. */
 export function forbidden(attributes: Attributes, reason: string): StatusError {
   const message = withoutMarkup(whatIsForbidden(attributes));

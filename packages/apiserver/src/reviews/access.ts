@@ -3,6 +3,7 @@ import { atHomeIn } from '../authn/service-account.ts';
 import type { User } from '../authn/user.ts';
 import type { Attributes, Authorizer } from '../authz/attributes.ts';
 import type { RuleResolver } from '../authz/authorizer.ts';
+import { printMissing } from '../authz/resolver.ts';
 import type { PolicyRule } from '../authz/rule.ts';
 import {
   type AccessSpec,
@@ -54,7 +55,7 @@ export function selfSubjectAccessReview(body: KubeObject, context: AccessReviewC
 export function selfSubjectRulesReview(body: KubeObject, { cluster, user, authorizer }: AccessReviewContext): KubeObject {
   const { namespace = '' } = (body['spec'] ?? {}) as { namespace?: string };
   if (namespace === '') throw status.badRequest('no namespace on request');
-  const { rules, errors } = authorizer.rulesFor(user, { cluster, namespace });
+  const { rules, missing } = authorizer.rulesFor(user, { cluster, namespace });
   return {
     kind: 'SelfSubjectRulesReview',
     apiVersion,
@@ -66,7 +67,7 @@ export function selfSubjectRulesReview(body: KubeObject, { cluster, user, author
         .filter(({ nonResourceURLs = [] }) => nonResourceURLs.length > 0)
         .map(({ verbs, nonResourceURLs }) => ({ verbs, nonResourceURLs })),
       incomplete: false,
-      ...(errors.length > 0 && { evaluationError: status.aggregate(errors) }),
+      ...(missing.length > 0 && { evaluationError: status.aggregate(missing.map((role) => printMissing(role))) }),
     },
   };
 }

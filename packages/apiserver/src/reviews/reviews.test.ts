@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { bearerTokens } from '../authn/bearer.ts';
 import { Unauthenticated, type User } from '../authn/user.ts';
 import type { Attributes } from '../authz/attributes.ts';
+import type { MissingRole } from '../authz/resolver.ts';
 import type { PolicyRule } from '../authz/rule.ts';
 import {
   type AccessReviewContext,
@@ -16,7 +17,7 @@ import {
 
 const jane: User = { name: 'jane', groups: ['devs', 'system:authenticated'] };
 let asked: Attributes | undefined;
-const context = (more: Partial<AccessReviewContext> = {}, rules: PolicyRule[] = [], errors: string[] = []): AccessReviewContext => ({
+const context = (more: Partial<AccessReviewContext> = {}, rules: PolicyRule[] = [], missing: MissingRole[] = []): AccessReviewContext => ({
   cluster: 'root',
   user: jane,
   authorizer: {
@@ -24,7 +25,7 @@ const context = (more: Partial<AccessReviewContext> = {}, rules: PolicyRule[] = 
       asked = attributes;
       return attributes.verb === 'get' ? { allowed: true, reason: 'RBAC: allowed' } : { allowed: false, reason: '' };
     },
-    rulesFor: () => ({ rules, errors }),
+    rulesFor: () => ({ rules, missing }),
   },
   ...more,
 });
@@ -186,7 +187,7 @@ describe('a rules review', () => {
       { verbs: ['get'], apiGroups: [''], resources: ['pods'], resourceNames: ['a'] },
       { verbs: ['get'], nonResourceURLs: ['/x'] },
     ];
-    expect(selfSubjectRulesReview(body({ namespace: 'shop' }), context({}, rules, ['gone', 'lost']))).toEqual({
+    expect(selfSubjectRulesReview(body({ namespace: 'shop' }), context({}, rules, [{ kind: 'Role', name: 'gone' }]))).toEqual({
       kind: 'SelfSubjectRulesReview',
       apiVersion: 'authorization.k8s.io/v1',
       metadata: {},
@@ -195,7 +196,7 @@ describe('a rules review', () => {
         resourceRules: [{ verbs: ['get'], apiGroups: [''], resources: ['pods'], resourceNames: ['a'] }],
         nonResourceRules: [{ verbs: ['get'], nonResourceURLs: ['/x'] }],
         incomplete: false,
-        evaluationError: '[gone, lost]',
+        evaluationError: 'role.rbac.authorization.k8s.io "gone" not found',
       },
     });
   });
