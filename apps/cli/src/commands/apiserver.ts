@@ -1,6 +1,7 @@
-import { startServer } from '@capstan/apiserver';
-import { readApiServerConfig } from '../config/apiserver.ts';
-import { explain } from '../failure.ts';
+import { readFileSync } from 'node:fs';
+import { type EtcdOptions, type ServerOptions, startServer } from '@capstan/apiserver';
+import { type ApiServerConfig, readApiServerConfig } from '../config/apiserver.ts';
+import { explain, Failure } from '../failure.ts';
 import { type ApiServerFlags, type ApiServerSettings, settings } from './options.ts';
 import { shutdownSignal } from './shutdown.ts';
 
@@ -21,12 +22,26 @@ export async function apiserver(flags: ApiServerFlags): Promise<void> {
   if (process.connected) process.disconnect();
 }
 
-function serverOptions({ dataDirectory, host, port, etcdEndpoints, file }: ApiServerSettings) {
+function serverOptions({ dataDirectory, host, port, etcdEndpoints, file }: ApiServerSettings): ServerOptions {
+  const etcd = etcdEndpoints === undefined ? {} : { etcd: { endpoints: etcdEndpoints, tls: etcdFiles(file.etcd ?? {}) } };
+  return { dataDirectory, host, port, ...etcd, log: (line) => process.stdout.write(`${line}\n`) };
+}
+
+function etcdFiles({ authorityFile, certificateFile, keyFile }: NonNullable<ApiServerConfig['etcd']>): NonNullable<EtcdOptions['tls']> {
   return {
-    dataDirectory,
-    host,
-    port,
-    ...(etcdEndpoints === undefined ? {} : { etcd: { ...file.etcd, endpoints: etcdEndpoints } }),
-    log: (line: string) => void process.stdout.write(`${line}\n`),
+    ...(authorityFile === undefined ? {} : { ca: readPem(authorityFile) }),
+    ...(certificateFile === undefined ? {} : { cert: readPem(certificateFile) }),
+    ...(keyFile === undefined ? {} : { key: readPem(keyFile) }),
   };
+}
+
+function readPem(file: string): string {
+  try {
+    const text = readFileSync(file, 'utf8');
+    if (text.includes('-----BEGIN ')) return text;
+    throw new Failure('badCertificate', `${file}: expected a PEM file that has a line beginning "-----BEGIN".`);
+  } catch (error) {
+    if (error instanceof Failure) throw error;
+    throw new Failure('badCertificate', `${file}: cannot be read (${String(error)}).`, error);
+  }
 }

@@ -9,5 +9,7 @@ export function shutdownSignal(): AbortSignal {
   process.on('SIGTERM', () => controller.abort());
   process.on('SIGHUP', () => controller.abort());
   process.on('disconnect', () => controller.abort());
+  // Listening alone must not keep a process alive that has nothing more to do.
+  process.channel?.unref();
   return controller.signal;
 }

@@ -1,0 +1,167 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { resolve } from 'node:path';
+import { answersReady, Child, capstanProgram, freePort, readConnection, run, temporaryDirectory } from '@capstan/testbed';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+const launcher = resolve(import.meta.dirname, '../../../apps/cli/bin/capstan');
+const capstan = (...args: string[]) => run(process.execPath, [capstanProgram, ...args], { timeout: 30_000 });
+
+describe('capstan up', () => {
+  const directory = temporaryDirectory('up');
+  const data = directory.join('data');
+  let port: number;
+  let up: Child;
+
+  const ready = () => answersReady(readConnection(`${data}/admin.kubeconfig`));
+
+  beforeAll(async () => {
+    port = await freePort();
+    up = new Child('capstan up', [process.execPath, capstanProgram, 'up', '--data-dir', data, '--port', String(port)]);
+    await up.waitUntil('announced', () => up.output.includes('Capstan is ready'));
+  });
+  afterAll(async () => {
+    await up.stop();
+    directory[Symbol.dispose]();
+  });
+
+  test('says where it is and what to do next, and answers', async () => {
+    expect(up.output).toContain(
+      `Capstan is ready at https://127.0.0.1:${port}. Next: export KUBECONFIG=${data}/admin.kubeconfig && kubectl get namespaces`,
+    );
+    expect(await ready()).toBe(true);
+  });
+
+  test('a second one on the same directory is told who holds it', async () => {
+    const second = await capstan('up', '--data-dir', data, '--port', String(await freePort()));
+    expect(second.code).toBe(4);
+    expect(second.stderr).toContain(`${data} is held by another "capstan up": process ${up.pid}, since `);
+  });
+
+  test('a second one on the same port is told so', async () => {
+    const second = await capstan('up', '--data-dir', directory.join('other'), '--port', String(port));
+    expect(second.code).toBe(3);
+    expect(second.stdout).toContain(`port ${port} on 127.0.0.1 is taken by another process`);
+  });
+
+  test('an API server that is killed starts again alone', async () => {
+    const child = childOf(up.pid);
+    process.kill(child, 'SIGKILL');
+    await up.waitUntil(
+      'another API server',
+      () => up.output.includes('apiserver ended (SIGKILL), starting it again') && childrenOf(up.pid).length === 1,
+    );
+    await up.waitUntil('ready again', ready);
+    expect(childOf(up.pid)).not.toBe(child);
+    expect(up.output.match(/Capstan is ready/g)).toHaveLength(1);
+  });
+
+  test('ends cleanly, with its children, when told to', async () => {
+    const child = childOf(up.pid);
+    up.signal('SIGINT');
+    expect(await up.exited).toEqual({ code: 0, signal: null });
+    expect(() => process.kill(child, 0)).toThrow('ESRCH');
+  });
+
+  test('leaves no child behind when it is killed', async () => {
+    await using again = new Child('capstan up', [process.execPath, capstanProgram, 'up', '--data-dir', data, '--port', String(port)]);
+    await again.waitUntil('announced', () => again.output.includes('Capstan is ready'));
+    const child = childOf(again.pid);
+    await again.kill();
+    await expect.poll(() => isAlive(child), { timeout: 15_000 }).toBe(false);
+  });
+});
+
+describe('starts that fail say why', () => {
+  test('a configuration with a mistake names the place', async () => {
+    using directory = temporaryDirectory('config');
+    const file = directory.join('apiserver.yaml');
+    writeFileSync(file, 'listen:\n  port: high\n');
+    const { code, stderr } = await capstan('apiserver', '--config', file);
+    expect([code, stderr]).toEqual([2, `capstan: ${file}:2:9: expected a whole number from 1 to 65535, found "high"\n`]);
+  });
+
+  test('a port that another program has', async () => {
+    using directory = temporaryDirectory('port');
+    const server = createServer();
+    const port = await new Promise<number>((done) =>
+      server.listen(0, '127.0.0.1', () => done((server.address() as { port: number }).port)),
+    );
+    const { code, stderr } = await capstan('apiserver', '--data-dir', directory.path, '--port', String(port));
+    server.close();
+    expect([code, stderr]).toEqual([3, expect.stringContaining(`port ${port} on 127.0.0.1 is taken`)]);
+  });
+
+  test('a data directory that is a file', async () => {
+    using directory = temporaryDirectory('file');
+    writeFileSync(directory.join('data'), '');
+    const { code, stderr } = await capstan('apiserver', '--data-dir', directory.join('data'), '--port', '1024');
+    expect([code, stderr]).toEqual([5, expect.stringContaining('cannot be used')]);
+  });
+
+  test('a data directory that another API server has', async () => {
+    using directory = temporaryDirectory('held');
+    const port = await freePort();
+    await using first = new Child('capstan apiserver', [
+      process.execPath,
+      capstanProgram,
+      'apiserver',
+      '--data-dir',
+      directory.path,
+      '--port',
+      String(port),
+    ]);
+    await first.waitUntil('ready', () => first.output.includes('ready at'));
+    const { code, stderr } = await capstan('apiserver', '--data-dir', directory.path, '--port', String(await freePort()));
+    expect([code, stderr]).toEqual([4, expect.stringContaining(`process ${first.pid}`)]);
+  });
+
+  test('an etcd that is not there', async () => {
+    using directory = temporaryDirectory('etcd');
+    const endpoint = `http://127.0.0.1:${await freePort()}`;
+    const { code, stderr } = await capstan(
+      'apiserver',
+      '--data-dir',
+      directory.path,
+      '--port',
+      String(await freePort()),
+      '--etcd-endpoints',
+      endpoint,
+    );
+    expect([code, stderr]).toEqual([7, expect.stringContaining(`etcd at ${endpoint} does not answer`)]);
+  });
+
+  test.each([
+    [['apiserver', '--port', 'high'], '--port: expected a whole number from 1 to 65535, found "high"'],
+    [['apiserver', '--etcd-endpoints', 'here'], '--etcd-endpoints: expected URLs such as http://127.0.0.1:2379'],
+  ])('wrong flags: %j', async (args, message) => {
+    const { code, stderr } = await capstan(...args);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+  });
+});
+
+describe('the launcher', () => {
+  test('works from any Node that is installed', async () => {
+    const { code, stdout } = await run(launcher, ['version']);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^capstan \d+\.\d+\.\d+ \(Kubernetes API 1\.34, Node 24\./)]);
+  });
+});
+
+function childrenOf(pid: number): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
+}
+
+function childOf(pid: number): number {
+  const children = childrenOf(pid);
+  if (children.length !== 1) throw new Error(`expected one child of ${pid}, found ${children.join(', ')}`);
+  return children[0]!;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
