@@ -131,7 +131,10 @@ await describeWith(['etcd'], 'when etcd fails', () => {
   });
 
   it('refuses to start when no member answers, and says which were tried', async () => {
-    await expect(openEtcdStore({ endpoints: ['http://127.0.0.1:1'] })).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(openEtcdStore({ endpoints: ['http://127.0.0.1:1', 'http://127.0.0.1:2'] })).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('http://127.0.0.1:1, http://127.0.0.1:2'),
+    });
     await expect(openEtcdStore({ endpoints: [] })).rejects.toMatchObject({ code: 'unavailable' });
   });
 });

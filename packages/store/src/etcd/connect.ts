@@ -22,7 +22,7 @@ export async function connectToEtcd(options: EtcdStoreOptions): Promise<Store> {
   signal?.throwIfAborted();
   const connection = new Connection(endpoints, { tls, probe: status });
   try {
-    const version = await connection.call(status);
+    const version = await connection.call({ ...status, doing: `connect to etcd at ${endpoints.join(', ')}` });
     if (isOlder(version)) {
       throw new StoreError(
         'unavailable',

@@ -1,13 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client, type ClientDuplexStream, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { StoreError } from '../contract.ts';
-import { isServiceError, isTransient, isUnsent, toStoreError } from './failures.ts';
-
-export interface TlsFiles {
-  readonly ca: string | Buffer;
-  readonly cert?: string | Buffer;
-  readonly key?: string | Buffer;
-}
+import { isTransient, toStoreError } from './failures.ts';
+import { GrpcMember, type GrpcStream, type StreamHandler, type TlsFiles } from './grpc-member.ts';
 
 export interface Call<Response> {
   readonly path: string;
@@ -25,25 +19,10 @@ const attemptTimeout = 3_000;
 const probeInterval = 500;
 const retryPause = 50;
 
-const channelOptions = {
-  // etcd refuses pings that are less than 5 s apart.
-  'grpc.keepalive_time_ms': 6_000,
-  'grpc.keepalive_timeout_ms': 3_000,
-  'grpc.keepalive_permit_without_calls': 1,
-  'grpc.max_receive_message_length': -1,
-  'grpc.max_send_message_length': -1,
-  'grpc.initial_reconnect_backoff_ms': 100,
-  'grpc.max_reconnect_backoff_ms': 1_000,
-} as const;
-
-const identity = (buffer: Buffer): Buffer => buffer;
-
 /** Calls to whichever member of the cluster answers. Stays with one until it fails, then goes on to the next. */
 export class Connection {
   failure: StoreError | undefined;
-  readonly #clients: Client[];
-  readonly #metadata = new Metadata();
-  readonly #requireLeader = new Metadata();
+  readonly #members: GrpcMember[];
   readonly #probe: Call<unknown>;
   #active = 0;
   #calls = 0;
@@ -53,10 +32,8 @@ export class Connection {
 
   /** `probe` is what is sent to find out whether the cluster answers again. */
   constructor(endpoints: readonly string[], options: { tls: TlsFiles | undefined; probe: Call<unknown> }) {
-    this.#clients = endpoints.map((endpoint) => connect(endpoint, options.tls));
+    this.#members = endpoints.map((endpoint) => new GrpcMember(endpoint, options.tls));
     this.#probe = options.probe;
-    // Without it a member that lost its leader keeps a stream open and silent.
-    this.#requireLeader.set('hasleader', 'true');
   }
 
   async call<Response>(call: Call<Response>): Promise<Response> {
@@ -77,13 +54,13 @@ export class Connection {
   }
 
   /** A stream of messages to and from one member. */
-  stream(path: string): ClientDuplexStream<Buffer, Buffer> {
-    return this.#clients[this.#active]!.makeBidiStreamRequest(path, identity, identity, this.#requireLeader);
+  stream(path: string, handler: StreamHandler): GrpcStream {
+    return this.#members[this.#active]!.stream(path, handler);
   }
 
   /** The member that served a stream failed: the next stream goes to another. */
   rotate(): void {
-    this.#active = (this.#active + 1) % this.#clients.length;
+    this.#active = (this.#active + 1) % this.#members.length;
   }
 
   /** Takes no more calls, and lets those that were made finish. */
@@ -94,42 +71,25 @@ export class Connection {
   }
 
   close(): void {
-    for (const client of this.#clients) client.close();
+    for (const member of this.#members) member.close();
   }
 
   async #callSomeMember<Response>(call: Call<Response>): Promise<Response> {
     const end = Date.now() + callTimeout;
-    const attempts = this.#clients.length * (call.repeatable ? 2 : 1);
+    const attempts = this.#members.length * (call.repeatable ? 2 : 1);
     for (let attempt = 1; ; attempt++) {
       const member = this.#active;
+      const mayMove = call.repeatable && this.#members.length > 1 && attempt < attempts;
       try {
-        const mayMove = call.repeatable && this.#clients.length > 1 && attempt < attempts;
-        return await this.#callOnce(member, call, mayMove ? Math.min(end, Date.now() + attemptTimeout) : end);
+        const answer = await this.#members[member]!.call(call.path, call.body, mayMove ? attemptTimeout : callTimeout);
+        return call.decode(answer);
       } catch (error) {
-        if (!isServiceError(error) || !isTransient(error)) throw error;
+        if (!isTransient(error)) throw error;
         if (member === this.#active) this.rotate();
-        const mayRepeat = call.repeatable || isUnsent(error);
-        if (!mayRepeat || attempt >= attempts || Date.now() + retryPause >= end) throw error;
-        if (attempt >= this.#clients.length) await sleep(retryPause);
+        if (!(call.repeatable || error.unsent) || attempt >= attempts || Date.now() >= end) throw error;
+        if (attempt >= this.#members.length) await sleep(retryPause);
       }
     }
-  }
-
-  #callOnce<Response>(member: number, call: Call<Response>, deadline: number): Promise<Response> {
-    return new Promise((resolve, reject) => {
-      this.#clients[member]!.makeUnaryRequest(
-        call.path,
-        identity,
-        call.decode,
-        call.body,
-        this.#metadata,
-        { deadline },
-        (error: ServiceError | null, response?: Response) => {
-          if (error === null) resolve(response!);
-          else reject(error);
-        },
-      );
-    });
   }
 
   #failed(error: StoreError): void {
@@ -147,16 +107,4 @@ export class Connection {
     clearTimeout(this.#probeTimer);
     this.#probeTimer = undefined;
   }
-}
-
-function connect(endpoint: string, tls: TlsFiles | undefined): Client {
-  const url = new URL(endpoint.includes('://') ? endpoint : `${tls === undefined ? 'http' : 'https'}://${endpoint}`);
-  const port = url.port === '' ? '2379' : url.port;
-  const secured = url.protocol === 'https:';
-  const channel = secured ? credentials.createSsl(bytes(tls?.ca), bytes(tls?.key), bytes(tls?.cert)) : credentials.createInsecure();
-  return new Client(`${url.hostname}:${port}`, channel, channelOptions);
-}
-
-function bytes(pem: string | Buffer | undefined): Buffer | null {
-  return pem === undefined ? null : Buffer.from(pem);
 }

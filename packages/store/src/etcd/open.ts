@@ -1,5 +1,5 @@
 import type { Store } from '../contract.ts';
-import type { TlsFiles } from './connection.ts';
+import type { TlsFiles } from './grpc-member.ts';
 
 export interface EtcdStoreOptions {
   /** `http://host:port` or `https://host:port` of the members; more than one, so that the loss of a member is survived. */
@@ -14,7 +14,7 @@ export interface EtcdStoreOptions {
 
 /** Rejects with `unavailable` when no member answers, or when etcd is too old. */
 export async function openEtcdStore(options: EtcdStoreOptions): Promise<Store> {
-  // Loaded on demand: with SQLite nobody should pay for gRPC.
+  // Loaded on demand: with SQLite nobody should pay for HTTP/2.
   const { connectToEtcd } = await import('./connect.ts');
   return connectToEtcd(options);
 }

@@ -1,6 +1,6 @@
-import type { ClientDuplexStream } from '@grpc/grpc-js';
 import { type Range, StoreError, type StoreEvent, type Watch, type WatchHandler } from '../contract.ts';
 import type { Connection } from './connection.ts';
+import type { GrpcStream } from './grpc-member.ts';
 import { decodeWatchResponse, encodeProgressRequest, encodeWatchCreate, type WatchResponse } from './watch-messages.ts';
 
 export interface WatcherOptions {
@@ -23,7 +23,7 @@ export class Watcher implements Watch {
   readonly #skip: number;
   /** Everything up to here was delivered. */
   #position: number;
-  #stream: ClientDuplexStream<Buffer, Buffer> | undefined;
+  #stream: GrpcStream | undefined;
   #isCreated = false;
   /** Asked for before the stream was there. */
   #progressWanted = false;
@@ -59,22 +59,22 @@ export class Watcher implements Watch {
   }
 
   requestProgress(): void {
-    if (this.#isCreated) this.#stream?.write(encodeProgressRequest());
+    if (this.#isCreated) this.#stream?.send(encodeProgressRequest());
     else this.#progressWanted = true;
   }
 
   #connect(): void {
     const { connection, prefix, handler } = this.#options;
-    const stream = connection.stream(watchPath);
+    const stream = connection.stream(watchPath, {
+      message: (message) => {
+        if (this.#stream === stream && !this.#hasEnded) this.#receive(message);
+      },
+      closed: () => this.#reconnect(stream),
+    });
     this.#stream = stream;
     this.#isCreated = false;
     this.#fragments = [];
-    stream.on('data', (buffer: Buffer) => {
-      if (this.#stream === stream && !this.#hasEnded) this.#receive(buffer);
-    });
-    stream.on('error', () => this.#reconnect(stream));
-    stream.on('end', () => this.#reconnect(stream));
-    stream.write(
+    stream.send(
       encodeWatchCreate({
         key: prefix + this.#range.start || '\0',
         end: prefix + this.#range.end,
@@ -85,7 +85,7 @@ export class Watcher implements Watch {
   }
 
   /** After a pause that grows, until a stream is established again; each time with the next member. */
-  #reconnect(stream: ClientDuplexStream<Buffer, Buffer>): void {
+  #reconnect(stream: GrpcStream): void {
     if (this.#hasEnded || this.#stream !== stream) return;
     this.#stream = undefined;
     stream.cancel();
