@@ -35,7 +35,7 @@ export { openapiV2Protobuf } from './openapi/v2-protobuf.ts';
 export { openapiV3 } from './openapi/v3.ts';
 export { decodeMessage } from './proto/decode.ts';
 export { encodeMessage } from './proto/encode.ts';
-export { decodeProtobuf, type Envelope, encodeEnvelope } from './proto/envelope.ts';
+export { decodeProtobuf, type Envelope, encodeEnvelope, encodeWatchEvent } from './proto/envelope.ts';
 export { DecodeError } from './proto/error.ts';
 export * from './quantity/quantity.ts';
 export { builtinGroups, builtinResources, builtinTypes, type TypeTable } from './schema/table.ts';

@@ -63,6 +63,19 @@ export function encodeEnvelope({ apiVersion, kind }: { apiVersion: string; kind:
   return Buffer.concat([envelopePrefix, writer.result()]);
 }
 
+/** One event of a watch in protobuf: four bytes that say how long it is, then its type and the object in its envelope. */
+export function encodeWatchEvent(type: string, envelope: Buffer): Buffer {
+  const writer = new BackwardWriter();
+  writer.bytes(envelope);
+  writer.tag(1, wire.bytes);
+  writer.closeMessage(2, 0);
+  writer.string(type);
+  writer.tag(1, wire.bytes);
+  const frame = Buffer.allocUnsafe(4);
+  frame.writeUInt32BE(writer.length);
+  return Buffer.concat([frame, writer.result()]);
+}
+
 function text(reader: WireReader, name: string): string {
   reader.expect(wire.bytes, name);
   return reader.string();

@@ -8,7 +8,7 @@ import { builtinTypes } from '../schema/table.ts';
 import type { AnyType, ObjectType, Scalar, Type } from '../schema/type.ts';
 import { decodeMessage } from './decode.ts';
 import { encodeMessage } from './encode.ts';
-import { decodeProtobuf, encodeEnvelope } from './envelope.ts';
+import { decodeProtobuf, encodeEnvelope, encodeWatchEvent } from './envelope.ts';
 import { DecodeError } from './error.ts';
 import { BackwardWriter } from './wire-writer.ts';
 
@@ -70,6 +70,19 @@ describe('writing and reading', () => {
       const object = { metadata: { generation } };
       expect(decodeMessage(encodeMessage(object, core('Pod')), core('Pod'))).toEqual(object);
     }
+  });
+});
+
+describe('a watch event', () => {
+  it('is framed as kube-apiserver frames it', () => {
+    const secret = recorded.find(({ json }) => json.kind === 'Secret')!;
+    const envelope = Buffer.from(secret.protobuf, 'base64');
+    const event = encodeWatchEvent('ADDED', envelope);
+    expect(event.readUInt32BE(0)).toBe(event.length - 4);
+    expect(event.subarray(4, 15)).toEqual(
+      Buffer.from([0x0a, 5, ...Buffer.from('ADDED'), 0x12, envelope.length + 2, 0x0a, envelope.length]),
+    );
+    expect(event.subarray(15)).toEqual(envelope);
   });
 });
 
