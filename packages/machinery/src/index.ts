@@ -1,3 +1,8 @@
+export { type ApplyRequest, type ApplyResult, applyPatch } from './apply/applyPatch.ts';
+export * as fieldSet from './apply/fieldSet.ts';
+export { decodeFields, MalformedFields } from './apply/fieldsV1.ts';
+export { extractItems } from './apply/removeItems.ts';
+export { type ManagedUpdate, updateManaged } from './apply/updateManaged.ts';
 export { type CheckOptions, type CheckResult, checkObject } from './codec/check.ts';
 export { applySchemaDefaults } from './codec/defaults.ts';
 export { CodecError, cannotBeHandled, type KindOfBody, strictDecodingMessage, unrecognizedBody } from './codec/error.ts';

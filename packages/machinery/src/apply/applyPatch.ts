@@ -1,0 +1,173 @@
+import { isObject, type Json, type JsonObject, type KubeObject } from '../json.ts';
+import type { ObjectType } from '../schema/type.ts';
+import * as status from '../status/status.ts';
+import { type Comparison, compare } from './compare.ts';
+import { type Conflict, conflictError, conflictsOf, withoutAllowed } from './conflicts.ts';
+import { createdFields, unowned } from './created.ts';
+import { encodeEntries, isSameManager, type Managed, storedEntries } from './entries.ts';
+import { difference, equal, intersection, isEmpty, union } from './fieldSet.ts';
+import { fieldsOfLastApplied, refreshLastApplied } from './lastApplied.ts';
+import { merge } from './merge.ts';
+import { prune } from './prune.ts';
+import { reconcile } from './reconcile.ts';
+import { cloneJson, jsonEqual, Untypable } from './shape.ts';
+import { toFieldSet } from './toFieldSet.ts';
+import { changedEntry, comparisonOf, timeText, typeOfVersion, withoutFields, withoutReset } from './updateManaged.ts';
+import { typingProblem } from './validate.ts';
+
+export interface ApplyRequest {
+  /** The object as it is stored; undefined when apply creates it. */
+  readonly live: KubeObject | undefined;
+  /** What the manager wants, as it came: it need not be a whole object. */
+  readonly config: JsonObject | KubeObject;
+  readonly type: ObjectType;
+  /** The kind that the request is about; the configuration must be of it. */
+  readonly kind?: string;
+  readonly manager: string;
+  /** Take fields from other managers instead of failing. */
+  readonly force: boolean;
+  readonly apiVersion: string;
+  readonly subresource: string;
+  readonly now: Date;
+  readonly resetFields?: readonly (readonly string[])[];
+  readonly typeFor?: (apiVersion: string) => ObjectType | undefined;
+}
+
+export interface ApplyResult {
+  /** A new object that shares nothing with the live one. Defaults and validation are still to come. */
+  readonly object: KubeObject;
+  /** False when neither the object nor what anybody owns differs from the live one. */
+  readonly changed: boolean;
+}
+
+const firstApplier = 'kubectl';
+
+/**
+ * Server-side apply. Throws a StatusError: 409 with the conflicts, 400 for a configuration of another kind or with managedFields, 500 (as
+ * Kubernetes does) for one that does not fit the type.
+ */
+export function applyPatch(request: ApplyRequest): ApplyResult {
+  const config = request.config as unknown as JsonObject;
+  checkConfig(request, config);
+  const before = managedBefore(request);
+  let outcome = attempt(request, before, request.force);
+  if ('conflicts' in outcome) {
+    const conflicts = conflictsLeft(request, outcome.conflicts);
+    if (conflicts.length > 0) throw conflictError(conflicts);
+    outcome = attempt(request, before, true) as Applied;
+  }
+  return finish(request, before, outcome);
+}
+
+function checkConfig({ kind, apiVersion, type }: ApplyRequest, config: JsonObject): void {
+  const given = { apiVersion: textOf(config['apiVersion']), kind: textOf(config['kind']) };
+  if (given.apiVersion !== apiVersion || (kind !== undefined && given.kind !== kind) || given.kind === '') {
+    throw status.badRequest(`invalid object type: ${printKind(given.apiVersion, given.kind)}`);
+  }
+  const metadata = config['metadata'];
+  if (isObject(metadata) && Array.isArray(metadata['managedFields'])) throw status.badRequest('metadata.managedFields must be nil');
+  const problem = typingProblem(type, config);
+  if (problem === undefined) return;
+  const names = isObject(metadata) ? metadata : {};
+  const object = `${textOf(names['namespace'])}/${textOf(names['name'])}; ${printKind(given.apiVersion, given.kind)}`;
+  throw new status.StatusError({ code: 500, message: `failed to create typed patch object (${object}): ${problem}` });
+}
+
+const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
+
+function printKind(apiVersion: string, kind: string): string {
+  return `${apiVersion.includes('/') ? apiVersion : `/${apiVersion}`}, Kind=${kind}`;
+}
+
+/** What was there before anybody applied belongs to a manager of its own, so that the first apply can conflict with it. */
+function managedBefore(request: ApplyRequest): Managed[] {
+  const { live, type, apiVersion, subresource, now } = request;
+  const stored = storedEntries(live?.metadata.managedFields);
+  if (stored.length > 0 || live === undefined) {
+    return stored.flatMap((one) => {
+      const versionType = typeOfVersion(request, one.apiVersion);
+      if (versionType === undefined) return [];
+      const fields = reconcile(versionType, one.fields);
+      return [fields === one.fields ? one : changedEntry(one, fields)];
+    });
+  }
+  const fields = withoutReset(createdFields(type, live as unknown as JsonObject), request.resetFields);
+  return [{ manager: 'before-first-apply', operation: 'Update', apiVersion, subresource, time: timeText(now), fields }];
+}
+
+interface Applied {
+  readonly merged: JsonObject;
+  readonly managed: Managed[];
+  readonly sameObject: boolean;
+}
+
+function attempt(request: ApplyRequest, before: readonly Managed[], force: boolean): Applied | { readonly conflicts: Conflict[] } {
+  const { type, manager, apiVersion, subresource } = request;
+  const live = (request.live ?? {}) as unknown as JsonObject;
+  const config = request.config as unknown as JsonObject;
+  const owned = withoutReset(toFieldSet(type, config), request.resetFields);
+  const mine: Managed = { manager, operation: 'Apply', apiVersion, subresource, time: undefined, fields: owned };
+  const last = before.find((one) => isSameManager(one, mine));
+  const others = before.filter((one) => one !== last);
+  const bare = withoutManagedFields(live);
+  try {
+    let merged = merge(type, bare, config) as JsonObject;
+    const lastType = last && typeOfVersion(request, last.apiVersion);
+    if (last !== undefined && lastType !== undefined) {
+      merged = prune(merged, { type: lastType, last: last.fields, managed: [...others, mine] }) as JsonObject;
+    }
+    const comparison = comparisonWith(request, merged);
+    const conflicts = force ? [] : findConflicts(others, comparison);
+    if (conflicts.length > 0) return { conflicts };
+    const left = withoutFields(others, { ...request, updated: merged as unknown as KubeObject }, comparison);
+    const sameObject = request.live !== undefined && jsonEqual(bare, merged);
+    const fields = difference(owned, unowned);
+    const time = sameObject ? last?.time : timeText(request.now);
+    return { merged, sameObject, managed: isEmpty(fields) ? left : [...left, { ...mine, fields, time }] };
+  } catch (error) {
+    if (!(error instanceof Untypable)) throw error;
+    throw new status.StatusError({ code: 500, message: `failed to merge config: ${error.message}` });
+  }
+}
+
+function comparisonWith(request: ApplyRequest, merged: JsonObject): Comparison {
+  const updated = merged as unknown as KubeObject;
+  if (request.live === undefined) return compare(request.type, {}, {});
+  return comparisonOf({ ...request, updated }, request.type);
+}
+
+function findConflicts(others: readonly Managed[], { modified, added }: Comparison): Conflict[] {
+  const changed = union(modified, added);
+  return conflictsOf(
+    others.map((manager) => ({ manager, fields: intersection(manager.fields, changed) })).filter(({ fields }) => !isEmpty(fields)),
+  );
+}
+
+/** kubectl may take over what its own client-side apply had set. */
+function conflictsLeft({ live, type, apiVersion, manager }: ApplyRequest, conflicts: readonly Conflict[]): readonly Conflict[] {
+  if (manager !== firstApplier || live === undefined) return conflicts;
+  const allowed = fieldsOfLastApplied(live, type, apiVersion);
+  return allowed === undefined ? conflicts : withoutAllowed(conflicts, allowed);
+}
+
+function withoutManagedFields(object: JsonObject): JsonObject {
+  if (!isObject(object['metadata'])) return object;
+  const { managedFields: _, ...metadata } = object['metadata'];
+  return { ...object, metadata };
+}
+
+function finish(request: ApplyRequest, before: readonly Managed[], { merged, managed, sameObject }: Applied): ApplyResult {
+  const object = cloneJson(merged) as unknown as KubeObject;
+  object.metadata ??= {};
+  if (request.manager === firstApplier) refreshLastApplied(object, request.config as unknown as JsonObject);
+  const entries = encodeEntries(managed);
+  if (entries !== undefined) object.metadata.managedFields = entries;
+  return { object, changed: !sameObject || !sameManaged(before, managed) };
+}
+
+function sameManaged(before: readonly Managed[], after: readonly Managed[]): boolean {
+  if (before.length !== after.length) return false;
+  return after.every((one) =>
+    before.some((other) => isSameManager(one, other) && one.apiVersion === other.apiVersion && equal(one.fields, other.fields)),
+  );
+}

@@ -1,0 +1,148 @@
+import type { Json, JsonObject } from '../json.ts';
+import type { ListType, Type } from '../schema/type.ts';
+import { emptySet, type FieldSet, isEmpty, sorted, union, withSelf } from './fieldSet.ts';
+import type { PathElement } from './pathElement.ts';
+import { fieldTypeOrDeduced, itemElement, itemType, jsonEqual, listOf, mapOf, own, shapeOf } from './shape.ts';
+
+/** What happened to the fields of an object between two versions of it. A field is in at most one of the sets. */
+export interface Comparison {
+  readonly removed: FieldSet;
+  readonly modified: FieldSet;
+  readonly added: FieldSet;
+}
+
+/** The comparison of one node; undefined parts are empty, as is an undefined change. */
+interface Change {
+  readonly removed?: FieldSet | undefined;
+  readonly modified?: FieldSet | undefined;
+  readonly added?: FieldSet | undefined;
+}
+
+const leafAdded: Change = { added: emptySet };
+const leafRemoved: Change = { removed: emptySet };
+const leafModified: Change = { modified: emptySet };
+
+/** Compares two objects of a type, field by field. Throws Untypable for lists whose items cannot be told apart. */
+export function compare(type: Type, before: Json, after: Json): Comparison {
+  const change = compareNode(type, before, after);
+  return { removed: change?.removed ?? emptySet, modified: change?.modified ?? emptySet, added: change?.added ?? emptySet };
+}
+
+/** Everything that changed, whatever way. */
+export function changedFields(comparison: Comparison): FieldSet {
+  return union(union(comparison.modified, comparison.added), comparison.removed);
+}
+
+export const isSame = (comparison: Comparison): boolean =>
+  isEmpty(comparison.removed) && isEmpty(comparison.modified) && isEmpty(comparison.added);
+
+function compareNode(type: Type, before: Json | undefined, after: Json | undefined): Change | undefined {
+  if (before === after) return undefined;
+  const shape = shapeOf(type, after === undefined ? before : after);
+  if (type.kind === 'any' && before !== undefined && after !== undefined && shape !== shapeOf(type, before)) {
+    // A deduced value was a map and is a plain value now, or the other way round: it changed, and the fields of the map came or went.
+    return { ...compareMaps(type, mapOf(before), mapOf(after)), modified: emptySet };
+  }
+  if (shape === 'map') {
+    const left = mapOf(before);
+    const right = mapOf(after);
+    if (hasKeys(left) || hasKeys(right)) return withPresence(compareMaps(type, left, right), before, after);
+  } else if (shape === 'list') {
+    const left = listOf(before);
+    const right = listOf(after);
+    if (left?.length || right?.length) return withPresence(compareLists(type as ListType, left, right), before, after);
+  }
+  return compareLeaves(before, after);
+}
+
+function hasKeys(map: JsonObject | undefined): boolean {
+  for (const _ in map) return true;
+  return false;
+}
+
+function compareLeaves(before: Json | undefined, after: Json | undefined): Change | undefined {
+  if (before === undefined) return leafAdded;
+  if (after === undefined) return leafRemoved;
+  return jsonEqual(before, after) ? undefined : leafModified;
+}
+
+function withPresence(change: Change | undefined, before: Json | undefined, after: Json | undefined): Change | undefined {
+  if (before === undefined) return { ...change, added: change?.added === undefined ? emptySet : withSelf(change.added) };
+  if (after === undefined) return { ...change, removed: change?.removed === undefined ? emptySet : withSelf(change.removed) };
+  return change;
+}
+
+/** Collects the changes of the children of one node. */
+class Changes {
+  #removed: { [element: PathElement]: FieldSet } | undefined;
+  #modified: { [element: PathElement]: FieldSet } | undefined;
+  #added: { [element: PathElement]: FieldSet } | undefined;
+
+  put(element: PathElement, change: Change | undefined): void {
+    if (change === undefined) return;
+    if (change.removed !== undefined) (this.#removed ??= {})[element] = change.removed;
+    if (change.modified !== undefined) (this.#modified ??= {})[element] = change.modified;
+    if (change.added !== undefined) (this.#added ??= {})[element] = change.added;
+  }
+
+  result(): Change | undefined {
+    if (this.#removed === undefined && this.#modified === undefined && this.#added === undefined) return undefined;
+    return {
+      removed: this.#removed && sorted(this.#removed),
+      modified: this.#modified && sorted(this.#modified),
+      added: this.#added && sorted(this.#added),
+    };
+  }
+}
+
+function compareMaps(type: Type, before: JsonObject | undefined, after: JsonObject | undefined): Change | undefined {
+  const changes = new Changes();
+  if (after !== undefined) {
+    for (const key of Object.keys(after)) {
+      const old = own(before, key);
+      if (after[key] !== old) changes.put(`f:${key}`, compareNode(fieldTypeOrDeduced(type, key), old, after[key]));
+    }
+  }
+  if (before !== undefined) {
+    for (const key of Object.keys(before)) {
+      if (after === undefined || !Object.hasOwn(after, key)) {
+        changes.put(`f:${key}`, compareNode(fieldTypeOrDeduced(type, key), before[key], undefined));
+      }
+    }
+  }
+  return changes.result();
+}
+
+function compareLists(type: ListType, before: Json[] | undefined, after: Json[] | undefined): Change | undefined {
+  const old = itemsByElement(type, before);
+  const fresh = itemsByElement(type, after);
+  const changes = new Changes();
+  for (const [element, items] of fresh) changes.put(element, compareItems(type, old.get(element), items));
+  for (const [element, items] of old) if (!fresh.has(element)) changes.put(element, compareItems(type, items, undefined));
+  return changes.result();
+}
+
+function itemsByElement(type: ListType, list: Json[] | undefined): Map<PathElement, Json[]> {
+  const items = new Map<PathElement, Json[]>();
+  for (const item of list ?? []) {
+    const element = itemElement(type, item);
+    const same = items.get(element);
+    if (same === undefined) items.set(element, [item]);
+    else same.push(item);
+  }
+  return items;
+}
+
+/** Items with one key stored several times, which validation forbids but old objects have, are compared as one value. */
+function compareItems(type: ListType, before: Json[] | undefined, after: Json[] | undefined): Change | undefined {
+  const oldCount = before?.length ?? 0;
+  const newCount = after?.length ?? 0;
+  if (oldCount <= 1 && newCount <= 1) return compareNode(itemType(type), before?.[0], after?.[0]);
+  if (oldCount >= 2 && newCount >= 2) return jsonEqual(before!, after!) ? undefined : leafModified;
+  if (oldCount >= 2) {
+    const fresh = newCount === 0 ? undefined : compareNode(itemType(type), undefined, after![0]);
+    return { ...fresh, removed: emptySet };
+  }
+  const gone = oldCount === 0 ? undefined : compareNode(itemType(type), before![0], undefined);
+  return { ...gone, added: emptySet };
+}

@@ -1,0 +1,48 @@
+import * as status from '../status/status.ts';
+import { identifierOf, type Managed } from './entries.ts';
+import { type FieldPath, type FieldSet, has, paths, printPath } from './fieldSet.ts';
+
+/** A field that somebody else owns and the configuration would change. */
+export interface Conflict {
+  readonly manager: Managed;
+  readonly path: FieldPath;
+}
+
+/** In the order of the managers' names, so that the answer does not depend on chance. */
+export function conflictsOf(owned: readonly { readonly manager: Managed; readonly fields: FieldSet }[]): Conflict[] {
+  const named = owned.map(({ manager, fields }) => ({ manager, fields, identifier: identifierOf(manager) }));
+  named.sort((left, right) => (left.identifier < right.identifier ? -1 : 1));
+  return named.flatMap(({ manager, fields }) => [...paths(fields)].map((path) => ({ manager, path })));
+}
+
+export const withoutAllowed = (conflicts: readonly Conflict[], allowed: FieldSet): Conflict[] =>
+  conflicts.filter(({ path }) => !has(allowed, path));
+
+export function conflictError(conflicts: readonly Conflict[]): status.StatusError {
+  const causes = conflicts.map(({ manager, path }) => ({
+    reason: 'FieldManagerConflict',
+    message: `conflict with ${printManager(manager)}`,
+    field: printPath(path),
+  }));
+  return status.applyConflict(causes, messageOf(conflicts));
+}
+
+function messageOf(conflicts: readonly Conflict[]): string {
+  const [only] = conflicts;
+  if (conflicts.length === 1) {
+    return `Apply failed with 1 conflict: conflict with ${printManager(only!.manager)}: ${printPath(only!.path)}`;
+  }
+  const lines: string[] = [];
+  let last: Managed | undefined;
+  for (const { manager, path } of conflicts) {
+    if (manager !== last) lines.push(`conflicts with ${printManager(manager)}:`);
+    lines.push(`- ${printPath(path)}`);
+    last = manager;
+  }
+  return `Apply failed with ${conflicts.length} conflicts: ${lines.join('\n')}`;
+}
+
+function printManager({ manager, subresource, operation, apiVersion }: Managed): string {
+  const name = JSON.stringify(manager) + (subresource === '' ? '' : ` with subresource ${JSON.stringify(subresource)}`);
+  return operation === 'Update' ? `${name} using ${apiVersion}` : name;
+}

@@ -1,0 +1,113 @@
+import { isObject, type Json, type JsonObject } from '../json.ts';
+import type { ListType, ObjectType, Type } from '../schema/type.ts';
+import { emptySet, type FieldSet, sorted } from './fieldSet.ts';
+import type { PathElement } from './pathElement.ts';
+import { fieldTypeOrDeduced, itemElement, itemType, listOf, mapOf, shapeOf } from './shape.ts';
+import { isBuiltIn, zeroFields } from './zero.ts';
+
+type Building = { [element: PathElement]: FieldSet };
+
+/** What nobody owns: the server's own metadata and what names the object. */
+const unownedMetadata: ReadonlySet<string> = new Set([
+  'name',
+  'namespace',
+  'creationTimestamp',
+  'selfLink',
+  'uid',
+  'clusterName',
+  'generation',
+  'managedFields',
+  'resourceVersion',
+]);
+
+export const unowned: FieldSet = {
+  'f:apiVersion': emptySet,
+  'f:kind': emptySet,
+  'f:metadata': { '.': emptySet, ...Object.fromEntries([...unownedMetadata].sort().map((name) => [`f:${name}`, emptySet])) },
+};
+
+/** The fields that whoever creates this object owns: the hot path of every create, so it is one walk that builds the set in its final form. */
+export function createdFields(type: ObjectType, object: JsonObject): FieldSet {
+  const builtIn = isBuiltIn(type);
+  const result: Building = {};
+  for (const key of Object.keys(object).sort()) {
+    if (key === 'apiVersion' || key === 'kind') continue;
+    const value = object[key];
+    if (value === undefined) continue;
+    const node =
+      key === 'metadata' ? metadataFields(type, value) : builtIn ? overZero(type, key, value) : added(fieldTypeOrDeduced(type, key), value);
+    if (node !== undefined) result[`f:${key}`] = node;
+  }
+  return result;
+}
+
+function metadataFields(type: ObjectType, metadata: Json): FieldSet | undefined {
+  if (!isObject(metadata)) return undefined;
+  const metaType = fieldTypeOrDeduced(type, 'metadata');
+  let result: Building | undefined;
+  for (const key of Object.keys(metadata).sort()) {
+    const value = metadata[key];
+    if (value !== undefined && !unownedMetadata.has(key)) (result ??= {})[`f:${key}`] = added(fieldTypeOrDeduced(metaType, key), value);
+  }
+  return result;
+}
+
+/** A field of a struct that was there, empty, before. */
+function overZero(type: ObjectType, key: string, value: Json): FieldSet | undefined {
+  const zero = zeroFields(type).get(key);
+  const valueType = fieldTypeOrDeduced(type, key);
+  if (zero === undefined || zero === 'absent') return added(valueType, value);
+  if (zero === 'struct') return structFields(valueType as ObjectType, value);
+  if (value === zero.value) return undefined;
+  switch (shapeOf(valueType, value)) {
+    case 'list':
+      return (listOf(value)?.length ?? 0) === 0 ? emptySet : itemsAdded(valueType as ListType, value as Json[], {});
+    case 'map':
+      return Object.keys(mapOf(value) ?? {}).length === 0 ? emptySet : fieldsAdded(valueType, value as JsonObject, {});
+    default:
+      return emptySet;
+  }
+}
+
+function structFields(type: ObjectType, value: Json): FieldSet | undefined {
+  if (!isObject(value)) return undefined;
+  if (type.atomic) return Object.keys(value).length === 0 ? undefined : emptySet;
+  let result: Building | undefined;
+  for (const key of Object.keys(value).sort()) {
+    if (value[key] === undefined) continue;
+    const node = overZero(type, key, value[key]!);
+    if (node !== undefined) (result ??= {})[`f:${key}`] = node;
+  }
+  return result;
+}
+
+/** All of a value that was not there before, itself included. */
+function added(type: Type, value: Json): FieldSet {
+  switch (shapeOf(type, value)) {
+    case 'map': {
+      const map = mapOf(value);
+      return map === undefined || Object.keys(map).length === 0 ? emptySet : fieldsAdded(type, map, { '.': emptySet });
+    }
+    case 'list': {
+      const list = listOf(value);
+      return list === undefined || list.length === 0 ? emptySet : itemsAdded(type as ListType, list, { '.': emptySet });
+    }
+    default:
+      return emptySet;
+  }
+}
+
+function fieldsAdded(type: Type, map: JsonObject, result: Building): FieldSet {
+  const keys = Object.keys(map);
+  if (keys.length > 1) keys.sort();
+  for (const key of keys) if (map[key] !== undefined) result[`f:${key}`] = added(fieldTypeOrDeduced(type, key), map[key]!);
+  return result;
+}
+
+function itemsAdded(type: ListType, list: Json[], result: Building): FieldSet {
+  for (const item of list) {
+    const element = itemElement(type, item);
+    result[element] = element in result ? emptySet : added(itemType(type), item);
+  }
+  return list.length > 1 ? sorted(result) : result;
+}

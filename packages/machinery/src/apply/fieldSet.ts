@@ -1,0 +1,192 @@
+import { comparePathElements, fieldElement, type PathElement, printPathElement } from './pathElement.ts';
+
+/**
+ * A set of field paths, kept in the very form that FieldsV1 has on the wire: a tree whose keys are path elements. A node `{}` is in the set;
+ * a node with children is in the set when it also has the key `.`. No conversion stands between what is stored and what is computed with.
+ * Sets are never changed once built, and share their parts.
+ */
+export interface FieldSet {
+  readonly [element: PathElement]: FieldSet;
+}
+
+type Building = { [element: PathElement]: FieldSet };
+
+/** As a node: in the set, and nothing below it. As a root: the empty set. */
+export const emptySet: FieldSet = Object.freeze({});
+const self = '.';
+
+export type FieldPath = readonly PathElement[];
+
+export function isEmpty(set: FieldSet): boolean {
+  for (const _ in set) return false;
+  return true;
+}
+
+/** Whether the node itself is in the set that its tree describes. */
+export const isMember = (node: FieldSet): boolean => self in node || isEmpty(node);
+
+/** The node with itself in the set. */
+export function withSelf(node: FieldSet): FieldSet {
+  return isMember(node) ? node : { [self]: emptySet, ...node };
+}
+
+export function setOf(paths: Iterable<FieldPath>): FieldSet {
+  let set: FieldSet = emptySet;
+  for (const path of paths) if (path.length > 0) set = union(set, pathSet(path));
+  return set;
+}
+
+export const fieldPath = (...names: string[]): FieldPath => names.map(fieldElement);
+
+function pathSet(path: FieldPath): FieldSet {
+  let node: FieldSet = emptySet;
+  for (let index = path.length - 1; index >= 0; index--) node = { [path[index]!]: node };
+  return node;
+}
+
+/** Puts the elements of one level into Kubernetes' order. Changes nothing when they are. */
+export function sorted(node: FieldSet): FieldSet {
+  const elements = Object.keys(node);
+  const start = elements[0] === self ? 1 : 0;
+  for (let index = start + 1; index < elements.length; index++) {
+    if (comparePathElements(elements[index - 1]!, elements[index]!) > 0) return rebuilt(node, elements);
+  }
+  return node;
+}
+
+function rebuilt(node: FieldSet, elements: PathElement[]): FieldSet {
+  const result: Building = {};
+  if (self in node) result[self] = emptySet;
+  elements.sort((left, right) => (left === self ? -1 : right === self ? 1 : comparePathElements(left, right)));
+  for (const element of elements) result[element] = node[element]!;
+  return result;
+}
+
+export function union(left: FieldSet, right: FieldSet): FieldSet {
+  if (isEmpty(left)) return right;
+  if (isEmpty(right)) return left;
+  return unionNodes(left, right);
+}
+
+function unionNodes(left: FieldSet, right: FieldSet): FieldSet {
+  if (left === right) return left;
+  const member = self in left || self in right;
+  const result: Building = {};
+  if (member) result[self] = emptySet;
+  for (const element in left) {
+    if (element === self) continue;
+    const other = right[element];
+    result[element] = other === undefined ? left[element]! : unionChildren(left[element]!, other);
+  }
+  for (const element in right) if (element !== self && !(element in left)) result[element] = right[element]!;
+  return sorted(result);
+}
+
+function unionChildren(left: FieldSet, right: FieldSet): FieldSet {
+  if (isEmpty(left)) return withSelf(right);
+  if (isEmpty(right)) return withSelf(left);
+  return unionNodes(left, right);
+}
+
+/** What is in `left` and not in `right`. A parent in `right` does not take the children of `left` away. Returns `left` itself when nothing goes. */
+export function difference(left: FieldSet, right: FieldSet): FieldSet {
+  return isEmpty(left) || isEmpty(right) ? left : (subtract(left, right, false) ?? emptySet);
+}
+
+/** Like difference, but a path in `right` takes all that is below it. */
+export function recursiveDifference(left: FieldSet, right: FieldSet): FieldSet {
+  return isEmpty(left) || isEmpty(right) ? left : (subtract(left, right, true) ?? emptySet);
+}
+
+function subtract(left: FieldSet, right: FieldSet, recursive: boolean): FieldSet | undefined {
+  if (isEmpty(left)) return isMember(right) ? undefined : left;
+  let result: Building | undefined;
+  let count = 0;
+  for (const element in left) {
+    const node = left[element]!;
+    let kept: FieldSet | undefined = node;
+    if (element === self) {
+      if (isMember(right)) kept = undefined;
+    } else {
+      const other = right[element];
+      if (other !== undefined) kept = recursive && isMember(other) ? undefined : subtract(node, other, recursive);
+    }
+    if (kept !== node && result === undefined) {
+      result = {};
+      for (const earlier in left) {
+        if (earlier === element) break;
+        result[earlier] = left[earlier]!;
+      }
+    }
+    if (kept === undefined) continue;
+    count++;
+    if (result !== undefined) result[element] = kept;
+  }
+  if (result === undefined) return left;
+  if (count === 0) return undefined;
+  return count === 1 && self in result ? emptySet : result;
+}
+
+export function intersection(left: FieldSet, right: FieldSet): FieldSet {
+  return isEmpty(left) || isEmpty(right) ? emptySet : (common(left, right) ?? emptySet);
+}
+
+function common(left: FieldSet, right: FieldSet): FieldSet | undefined {
+  const result: Building = {};
+  let count = 0;
+  for (const element in left) {
+    if (element === self) continue;
+    const other = right[element];
+    if (other === undefined) continue;
+    const node = left[element]!;
+    const member = isMember(node) && isMember(other);
+    const below = common(node, other);
+    if (below === undefined && !member) continue;
+    count++;
+    result[element] = below === undefined ? emptySet : member ? withSelf(below) : below;
+  }
+  return count === 0 ? undefined : result;
+}
+
+export function has(set: FieldSet, path: FieldPath): boolean {
+  let node: FieldSet | undefined = set;
+  for (const element of path) {
+    node = node[element];
+    if (node === undefined) return false;
+  }
+  return path.length > 0 && isMember(node);
+}
+
+/** The node at an element when it is there and has something below it. */
+export function below(set: FieldSet, element: PathElement): FieldSet | undefined {
+  const node = set[element];
+  return node === undefined || isEmpty(node) ? undefined : node;
+}
+
+/** Only the paths that have nothing below them. */
+export function leaves(set: FieldSet): FieldSet {
+  if (isEmpty(set)) return set;
+  const result: Building = {};
+  for (const element in set) if (element !== self) result[element] = leaves(set[element]!);
+  return result;
+}
+
+export function equal(left: FieldSet, right: FieldSet): boolean {
+  if (left === right) return true;
+  let count = 0;
+  for (const element in left) {
+    const other = right[element];
+    if (other === undefined || !equal(left[element]!, other)) return false;
+    count++;
+  }
+  for (const _ in right) count--;
+  return count === 0;
+}
+
+/** Every path in the set: at each level the members first, then what is below, as Kubernetes lists conflicts. */
+export function* paths(set: FieldSet, prefix: FieldPath = []): Generator<FieldPath> {
+  for (const element in set) if (element !== self && isMember(set[element]!)) yield [...prefix, element];
+  for (const element in set) if (element !== self) yield* paths(set[element]!, [...prefix, element]);
+}
+
+export const printPath = (path: FieldPath): string => path.map(printPathElement).join('');

@@ -1,0 +1,37 @@
+import { isObject, type Json } from '../json.ts';
+import { emptySet, type FieldSet, sorted } from './fieldSet.ts';
+import { parsePathElement } from './pathElement.ts';
+
+/** A fieldsV1 that cannot be read. Whoever asked decides whether that matters. */
+export class MalformedFields extends Error {
+  override readonly name = 'MalformedFields';
+}
+
+const deepest = 500;
+
+/** Reads fieldsV1 as a client sent it: checks it, brings it into canonical form, drops kinds of path elements that are not known. */
+export function decodeFields(fields: Json | undefined): FieldSet {
+  if (fields === undefined || fields === null) return emptySet;
+  return decodeNode(fields, 0);
+}
+
+function decodeNode(fields: Json, depth: number): FieldSet {
+  if (!isObject(fields)) throw new MalformedFields(`expected a map of path elements, got ${JSON.stringify(fields)}`);
+  if (depth > deepest) throw new MalformedFields(`nested deeper than ${deepest} levels`);
+  const result: { [element: string]: FieldSet } = {};
+  let member = false;
+  let count = 0;
+  for (const key of Object.keys(fields)) {
+    if (key === '.') {
+      member = true;
+      continue;
+    }
+    const parsed = parsePathElement(key);
+    if (parsed === 'unknown') continue;
+    if ('error' in parsed) throw new MalformedFields(`parsing key as path element: ${parsed.error}`);
+    result[parsed.element] = decodeNode(fields[key]!, depth + 1);
+    count++;
+  }
+  if (count === 0) return emptySet;
+  return sorted(member && depth > 0 ? { '.': emptySet, ...result } : result);
+}

@@ -1,0 +1,58 @@
+import { isObject, type Json, type JsonObject, type KubeObject } from '../json.ts';
+import type { ObjectType } from '../schema/type.ts';
+import { changedFields, compare } from './compare.ts';
+import { difference, type FieldSet } from './fieldSet.ts';
+import { cloneJson, Untypable } from './shape.ts';
+import { toFieldSet } from './toFieldSet.ts';
+import { typingProblem } from './validate.ts';
+
+const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
+const largestAnnotations = 256 * 1024;
+
+const lastAppliedOf = (object: KubeObject): string | undefined => object.metadata.annotations?.[annotation] || undefined;
+
+/**
+ * The fields that client-side apply set and nobody changed since: kubectl may take them over when it applies on the server's side.
+ * Undefined when the object does not say what was applied.
+ */
+export function fieldsOfLastApplied(live: KubeObject, type: ObjectType, apiVersion: string): FieldSet | undefined {
+  const text = lastAppliedOf(live);
+  if (text === undefined) return undefined;
+  let applied: Json;
+  try {
+    applied = JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+  if (!isObject(applied) || applied['apiVersion'] !== apiVersion || typingProblem(type, applied) !== undefined) return undefined;
+  try {
+    const changed = changedFields(compare(type, applied, live as unknown as JsonObject));
+    return difference(toFieldSet(type, applied), changed);
+  } catch (error) {
+    if (error instanceof Untypable) return undefined;
+    throw error;
+  }
+}
+
+/** Keeps the annotation true while kubectl applies on the server's side, so that one can go back. Too large an annotation is dropped. */
+export function refreshLastApplied(object: KubeObject, config: JsonObject): void {
+  if (lastAppliedOf(object) === undefined) return;
+  const copy = cloneJson(config);
+  const metadata = copy['metadata'];
+  if (isObject(metadata) && isObject(metadata['annotations'])) delete metadata['annotations'][annotation];
+  const annotations = { ...object.metadata.annotations, [annotation]: `${JSON.stringify(withSortedKeys(copy))}\n` };
+  let size = 0;
+  for (const [key, value] of Object.entries(annotations)) size += Buffer.byteLength(key) + Buffer.byteLength(value);
+  if (size > largestAnnotations) delete (annotations as Record<string, string>)[annotation];
+  object.metadata.annotations = annotations;
+}
+
+function withSortedKeys(value: Json): Json {
+  if (Array.isArray(value)) return value.map(withSortedKeys);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.keys(value)
+      .sort()
+      .map((key) => [key, withSortedKeys(value[key]!)]),
+  );
+}

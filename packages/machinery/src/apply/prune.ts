@@ -1,0 +1,50 @@
+import type { Json } from '../json.ts';
+import type { ObjectType, Type } from '../schema/type.ts';
+import type { Managed } from './entries.ts';
+import { difference, emptySet, type FieldSet, intersection, isEmpty, union, withSelf } from './fieldSet.ts';
+import { removeItems } from './removeItems.ts';
+import { fieldTypeOrDeduced, isNamedField, itemType } from './shape.ts';
+import { toFieldSet } from './toFieldSet.ts';
+
+/** The set with the named fields on the way to its paths in it as well: a struct goes when all of it goes, a map does not. */
+function withNamedFields(type: Type, set: FieldSet): FieldSet {
+  if (isEmpty(set)) return set;
+  const result: { [element: string]: FieldSet } = {};
+  for (const element in set) {
+    const node = set[element]!;
+    if (element === '.') {
+      result[element] = node;
+      continue;
+    }
+    const name = element.startsWith('f:') ? element.slice(2) : undefined;
+    const inside = name === undefined ? itemType(type) : fieldTypeOrDeduced(type, name);
+    const expanded = withNamedFields(inside, node);
+    result[element] = name !== undefined && isNamedField(type, name) ? withSelf(expanded) : expanded;
+  }
+  return result;
+}
+
+export interface Pruning {
+  readonly type: ObjectType;
+  /** What the manager owned through its last configuration. */
+  readonly last: FieldSet;
+  /** Everybody's fields, those of the new configuration among them. */
+  readonly managed: readonly Managed[];
+}
+
+/**
+ * Takes away what the manager applied the last time, does not apply now, and nobody else owns.
+ * A list item or map key that others have filled since stays.
+ */
+export function prune(merged: Json, { type, last, managed }: Pruning): Json {
+  if (isEmpty(last)) return merged;
+  const lastNamed = withNamedFields(type, last);
+  const mergedNamed = withNamedFields(type, toFieldSet(type, merged));
+  const fieldsOf = (value: Json | undefined): FieldSet => (value === undefined ? emptySet : withNamedFields(type, toFieldSet(type, value)));
+  const stripped = removeItems(type, merged, lastNamed);
+  const owned = managed.reduce((set, one) => union(set, one.fields), emptySet);
+  const wanted = union(fieldsOf(stripped), withNamedFields(type, owned));
+  const restored = removeItems(type, merged, difference(mergedNamed, wanted));
+  const gone = intersection(difference(mergedNamed, fieldsOf(restored)), lastNamed);
+  return removeItems(type, merged, gone) ?? {};
+}

@@ -1,0 +1,32 @@
+import type { Type } from '../schema/type.ts';
+import { emptySet, type FieldSet, isEmpty } from './fieldSet.ts';
+import { fieldType } from './shape.ts';
+
+/**
+ * What was recorded field by field before its type became atomic is owned as a whole now.
+ * Returns the set itself when the schema still says what it said.
+ */
+export function reconcile(type: Type, fields: FieldSet): FieldSet {
+  if (isEmpty(fields)) return fields;
+  if (isAtomic(type)) return emptySet;
+  if (type.kind !== 'object' && type.kind !== 'map' && type.kind !== 'list') return fields;
+  let changed = false;
+  const result: { [element: string]: FieldSet } = {};
+  for (const element in fields) {
+    const node = fields[element]!;
+    const inside = typeAt(type, element);
+    const kept = inside === undefined || element === '.' ? node : reconcile(inside, node);
+    if (kept !== node) changed = true;
+    result[element] = kept;
+  }
+  return changed ? result : fields;
+}
+
+function isAtomic(type: Type): boolean {
+  return type.kind === 'list' ? type.listType === 'atomic' : (type.kind === 'object' || type.kind === 'map') && type.atomic;
+}
+
+function typeAt(type: Type, element: string): Type | undefined {
+  if (element.startsWith('f:')) return type.kind === 'list' ? undefined : fieldType(type, element.slice(2));
+  return type.kind === 'list' ? type.items : undefined;
+}

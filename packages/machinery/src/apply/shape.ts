@@ -1,0 +1,141 @@
+import { isObject, type Json, type JsonObject } from '../json.ts';
+import type { ListType, ObjectType, Type } from '../schema/type.ts';
+import { keyElement, type PathElement, valueElement } from './pathElement.ts';
+import { isBuiltIn, zeroFields } from './zero.ts';
+
+/** A value that does not fit its type so badly that its fields cannot be named. */
+export class Untypable extends Error {
+  override readonly name = 'Untypable';
+}
+
+/** How apply looks at a value of this type: as one value, field by field, or item by item. */
+export type Shape = 'leaf' | 'map' | 'list';
+
+export function shapeOf(type: Type, value: Json | undefined): Shape {
+  switch (type.kind) {
+    case 'object':
+    case 'map':
+      return type.atomic ? 'leaf' : 'map';
+    case 'list':
+      return type.listType === 'atomic' ? 'leaf' : 'list';
+    case 'any':
+      return type.deduced && isObject(value) ? 'map' : 'leaf';
+    default:
+      return 'leaf';
+  }
+}
+
+const deduced: Type = { kind: 'any', deduced: true };
+
+/** The type of a field or map key; undefined for a field that the schema does not know. */
+export function fieldType(type: Type, key: string): Type | undefined {
+  switch (type.kind) {
+    case 'object':
+      return type.fields.get(key)?.type ?? (type.preserveUnknown ? deduced : undefined);
+    case 'map':
+      return type.values;
+    default:
+      return deduced;
+  }
+}
+
+/** Like fieldType, but an unknown field is looked at as it comes: what is already stored is never refused. */
+export const fieldTypeOrDeduced = (type: Type, key: string): Type => fieldType(type, key) ?? deduced;
+
+/** True for a field that the schema names, as opposed to the keys of a map. */
+export const isNamedField = (type: Type, key: string): boolean => type.kind === 'object' && type.fields.has(key);
+
+export const itemType = (type: Type): Type => (type.kind === 'list' ? type.items : deduced);
+
+export const mapOf = (value: Json | undefined): JsonObject | undefined => (isObject(value) ? value : undefined);
+
+export const listOf = (value: Json | undefined): Json[] | undefined => (Array.isArray(value) ? value : undefined);
+
+/** An own property: a key such as `constructor` or `__proto__` is a key like any other. */
+export function own(map: JsonObject | undefined, key: string): Json | undefined {
+  return map !== undefined && Object.hasOwn(map, key) ? map[key] : undefined;
+}
+
+export function setOwn(map: JsonObject, key: string, value: Json): void {
+  if (key === '__proto__') Object.defineProperty(map, key, { value, writable: true, enumerable: true, configurable: true });
+  else map[key] = value;
+}
+
+interface ItemKeys {
+  readonly names: readonly string[];
+  readonly defaults: readonly (Json | undefined)[];
+}
+
+const itemKeys = new WeakMap<ListType, ItemKeys>();
+
+function keysOf(list: ListType): ItemKeys {
+  let keys = itemKeys.get(list);
+  if (keys === undefined) {
+    const names = [...list.keys].sort();
+    keys = { names, defaults: names.map((name) => keyDefault(list.items, name)) };
+    itemKeys.set(list, keys);
+  }
+  return keys;
+}
+
+/** A key that is left out has its default, or, in built-in kinds where it must be there, Go's zero. */
+function keyDefault(items: Type, name: string): Json | undefined {
+  const field = items.kind === 'object' ? items.fields.get(name) : undefined;
+  if (field?.default !== undefined || !isBuiltIn(items)) return field?.default;
+  const zero = zeroFields(items as ObjectType).get(name);
+  return typeof zero === 'object' ? (zero.value ?? undefined) : undefined;
+}
+
+/** What identifies an item of a set or keyed list. Throws Untypable for an item that has no identity. */
+export function itemElement(list: ListType, item: Json): PathElement {
+  if (list.listType !== 'map') return setElement(item);
+  if (item === null) throw new Untypable('associative list with keys may not have a null element');
+  if (!isObject(item)) throw new Untypable('associative list with keys may not have non-map elements');
+  const { names, defaults } = keysOf(list);
+  const present: string[] = [];
+  const values: Json[] = [];
+  for (let index = 0; index < names.length; index++) {
+    const value = own(item, names[index]!) ?? defaults[index];
+    if (value === undefined) continue;
+    present.push(names[index]!);
+    values.push(value);
+  }
+  if (present.length === 0) {
+    const listed = list.keys.map((key) => JSON.stringify(key)).join(' ');
+    throw new Untypable(
+      `associative list with keys has an element that omits all key fields [${listed}] (and doesn't have default values for any key fields)`,
+    );
+  }
+  return keyElement(present, values);
+}
+
+function setElement(item: Json): PathElement {
+  if (Array.isArray(item)) throw new Untypable('not supported: associative list with lists as elements');
+  if (item === null) throw new Untypable("associative list without keys has an element that's an explicit null");
+  if (typeof item === 'object') throw new Untypable("associative list without keys has an element that's a map type");
+  return valueElement(item);
+}
+
+/** Deep equality of JSON values; the order of keys does not count. */
+export function jsonEqual(left: Json | undefined, right: Json | undefined): boolean {
+  if (left === right) return true;
+  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;
+  if (Array.isArray(left)) {
+    if (!Array.isArray(right) || left.length !== right.length) return false;
+    for (let index = 0; index < left.length; index++) if (!jsonEqual(left[index], right[index])) return false;
+    return true;
+  }
+  if (Array.isArray(right)) return false;
+  const keys = Object.keys(left);
+  if (keys.length !== Object.keys(right).length) return false;
+  for (const key of keys) if (!Object.hasOwn(right, key) || !jsonEqual(left[key], right[key])) return false;
+  return true;
+}
+
+export function cloneJson<T extends Json>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(cloneJson) as T;
+  const copy: JsonObject = {};
+  for (const key of Object.keys(value)) setOwn(copy, key, cloneJson((value as JsonObject)[key]!));
+  return copy as T;
+}

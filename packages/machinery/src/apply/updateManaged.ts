@@ -1,0 +1,169 @@
+import type { JsonObject, KubeObject, ManagedFieldsEntry } from '../json.ts';
+import type { ObjectType } from '../schema/type.ts';
+import { type Comparison, changedFields, compare, isSame } from './compare.ts';
+import { createdFields, unowned } from './created.ts';
+import { capUpdateManagers, decodeEntries, encodeEntries, isReset, isSameManager, type Managed, storedEntries } from './entries.ts';
+import { difference, emptySet, type FieldSet, fieldPath, isEmpty, recursiveDifference, setOf, union } from './fieldSet.ts';
+import { MalformedFields } from './fieldsV1.ts';
+import { reconcile } from './reconcile.ts';
+import { jsonEqual, Untypable } from './shape.ts';
+import { isBuiltIn } from './zero.ts';
+
+export interface ManagedUpdate {
+  /** The object as it was; undefined when it is created. */
+  readonly live: KubeObject | undefined;
+  /** The object as it will be stored. It gets its managedFields from here. */
+  readonly updated: KubeObject;
+  readonly type: ObjectType;
+  readonly manager: string;
+  readonly apiVersion: string;
+  /** Empty for the object itself. */
+  readonly subresource: string;
+  readonly now: Date;
+  /** What this way of writing never owns, as paths of field names. */
+  readonly resetFields?: readonly (readonly string[])[];
+  /** The type of the kind in another version of its API; undefined for a version that is not served any more. */
+  readonly typeFor?: (apiVersion: string) => ObjectType | undefined;
+}
+
+/**
+ * Writes who owns what into `updated.metadata.managedFields` after a create, an update or a patch, as Kubernetes does, and returns `updated`.
+ * Nothing here refuses a request: an object whose fields cannot be told apart is stored without managedFields.
+ */
+export function updateManaged(update: ManagedUpdate): KubeObject {
+  const { metadata } = update.updated;
+  const entries = managedFieldsOf(update);
+  if (entries === undefined) delete metadata.managedFields;
+  else metadata.managedFields = entries;
+  return update.updated;
+}
+
+function managedFieldsOf(update: ManagedUpdate): ManagedFieldsEntry[] | undefined {
+  try {
+    const before = entriesBefore(update);
+    if (before.length === 0) {
+      // An object that exists and has lost its entries stays without, until somebody applies to it.
+      return update.live === undefined ? encodeEntries(creation(update)) : undefined;
+    }
+    return afterChange(update, before);
+  } catch (error) {
+    if (error instanceof Untypable) return undefined;
+    throw error;
+  }
+}
+
+/** A request may bring its own entries, to change or to reset them; without any, those of the stored object hold. */
+function entriesBefore({ live, updated, subresource }: ManagedUpdate): Managed[] {
+  const stored = live?.metadata.managedFields;
+  const sent = updated.metadata.managedFields;
+  if (subresource !== '' || sent === undefined || sent === stored) return storedEntries(stored);
+  if (isReset(sent)) return [];
+  if (!Array.isArray(sent) || (stored !== undefined && jsonEqual(sent as never, stored as never))) return storedEntries(stored);
+  try {
+    return decodeEntries(sent);
+  } catch (error) {
+    if (error instanceof MalformedFields) return storedEntries(stored);
+    throw error;
+  }
+}
+
+function creation(update: ManagedUpdate): Managed[] {
+  const fields = withoutReset(createdFields(update.type, update.updated as unknown as JsonObject), update.resetFields);
+  return isEmpty(fields) ? [] : [managerOf(update, fields)];
+}
+
+/** The entry of whoever makes this change. */
+function managerOf({ manager, apiVersion, subresource, now }: ManagedUpdate, fields: FieldSet): Managed {
+  return { manager: manager === '' ? 'unknown' : manager, operation: 'Update', apiVersion, subresource, time: timeText(now), fields };
+}
+
+export const timeText = (now: Date): string => `${now.toISOString().slice(0, 19)}Z`;
+
+function afterChange(update: ManagedUpdate, before: Managed[]): ManagedFieldsEntry[] | undefined {
+  const comparison = comparisonOf(update, update.type);
+  if (isSame(comparison) && before[0]!.entry !== undefined && isBuiltIn(update.type)) return encodeEntries(before);
+  const others = withoutFields(before, update, comparison);
+  const owned = difference(union(comparison.modified, comparison.added), unowned);
+  return encodeEntries(capUpdateManagers(isEmpty(owned) ? others : withManager(others, managerOf(update, owned))));
+}
+
+/** What changed, without what may not be owned. Without a live object everything was added. */
+export function comparisonOf(
+  { live, updated, resetFields }: Pick<ManagedUpdate, 'live' | 'updated' | 'resetFields'>,
+  type: ObjectType,
+): Comparison {
+  if (live === undefined) {
+    return {
+      removed: emptySet,
+      modified: emptySet,
+      added: withoutReset(createdFields(type, updated as unknown as JsonObject), resetFields),
+    };
+  }
+  const { removed, modified, added } = compare(type, withoutManagedFields(live), withoutManagedFields(updated));
+  return {
+    removed: withoutReset(removed, resetFields),
+    modified: withoutReset(modified, resetFields),
+    added: withoutReset(added, resetFields),
+  };
+}
+
+/** Managed fields are the largest part of many objects, and never compared. */
+function withoutManagedFields(object: KubeObject): JsonObject {
+  if (object.metadata.managedFields === undefined) return object as unknown as JsonObject;
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata } as unknown as JsonObject;
+}
+
+const resetSets = new WeakMap<readonly (readonly string[])[], FieldSet>();
+
+export function withoutReset(fields: FieldSet, resetFields: readonly (readonly string[])[] | undefined): FieldSet {
+  if (resetFields === undefined || resetFields.length === 0) return fields;
+  let reset = resetSets.get(resetFields);
+  if (reset === undefined) {
+    reset = setOf(resetFields.map((path) => fieldPath(...path)));
+    resetSets.set(resetFields, reset);
+  }
+  return recursiveDifference(fields, reset);
+}
+
+/** Takes what changed from everybody who owned it. Who owns nothing any more, or used a version that is gone, is dropped. */
+export function withoutFields(
+  managed: readonly Managed[],
+  update: Pick<ManagedUpdate, 'live' | 'updated' | 'resetFields' | 'type' | 'apiVersion' | 'typeFor'>,
+  comparison: Comparison,
+): Managed[] {
+  const changed = new Map<string, FieldSet>([[update.apiVersion, changedFields(comparison)]]);
+  const result: Managed[] = [];
+  for (const one of managed) {
+    const type = typeOfVersion(update, one.apiVersion);
+    if (type === undefined) continue;
+    let gone = changed.get(one.apiVersion);
+    if (gone === undefined) {
+      gone = type === update.type ? changed.get(update.apiVersion)! : changedFields(comparisonOf(update, type));
+      changed.set(one.apiVersion, gone);
+    }
+    const fields = difference(isBuiltIn(type) ? one.fields : reconcile(type, one.fields), gone);
+    if (fields === one.fields) result.push(one);
+    else if (!isEmpty(fields)) result.push(changedEntry(one, fields));
+  }
+  return result;
+}
+
+export function changedEntry({ entry: _, ...managed }: Managed, fields: FieldSet): Managed {
+  return { ...managed, fields };
+}
+
+/** Without a way to know other versions, all of them are taken to look alike. */
+export function typeOfVersion(
+  { type, apiVersion, typeFor }: Pick<ManagedUpdate, 'type' | 'apiVersion' | 'typeFor'>,
+  version: string,
+): ObjectType | undefined {
+  return version === apiVersion || typeFor === undefined ? type : typeFor(version);
+}
+
+/** Adds the fields to the manager's entry, or the entry to the list. */
+function withManager(managed: readonly Managed[], manager: Managed): Managed[] {
+  const index = managed.findIndex((one) => isSameManager(one, manager));
+  if (index < 0) return [...managed, manager];
+  return managed.with(index, { ...manager, fields: union(manager.fields, managed[index]!.fields) });
+}

@@ -1,0 +1,90 @@
+import { isObject, type Json, type JsonObject } from '../json.ts';
+import type { ListType, Scalar, Type } from '../schema/type.ts';
+import { goTypeName, printSyntax, printValue } from './goText.ts';
+import { type PathElement, printPathElement } from './pathElement.ts';
+import { fieldType, itemElement, itemType, Untypable } from './shape.ts';
+
+/** What is wrong with a configuration somebody wants to apply, in Kubernetes' words; undefined when it fits its type. */
+export function typingProblem(type: Type, value: Json): string | undefined {
+  const problems: string[] = [];
+  check(type, value, { path: '', problems });
+  if (problems.length <= 1) return problems[0];
+  return ['errors:', ...problems.map((problem) => `  ${problem}`)].join('\n');
+}
+
+interface Place {
+  readonly path: string;
+  readonly problems: string[];
+}
+
+function report({ path, problems }: Place, message: string): void {
+  problems.push(path === '' ? message : `${path}: ${message}`);
+}
+
+function check(type: Type, value: Json, place: Place): void {
+  if (value === null) return;
+  if (type.kind === 'scalar') checkScalar(type.scalar, value, place);
+  else if (type.kind === 'list') {
+    if (Array.isArray(value)) checkItems(type, value, place);
+    else report(place, `expected list, got &{${printValue(value)}}`);
+  } else if (type.kind !== 'any') {
+    if (isObject(value)) checkFields(type, value, place);
+    else report(place, `expected map, got &{${printValue(value)}}`);
+  }
+}
+
+function checkScalar(scalar: Scalar, value: Json, place: Place): void {
+  switch (scalar) {
+    case 'int32':
+    case 'int64':
+    case 'double':
+      if (typeof value !== 'number') report(place, `expected numeric (int or float), got ${goTypeName(value)}`);
+      return;
+    case 'bool':
+      if (typeof value !== 'boolean') report(place, `expected boolean, got &{${printValue(value)}}`);
+      return;
+    case 'quantity':
+    case 'intOrString':
+      if (typeof value === 'object') report(place, `expected any scalar, got &{${printValue(value)}}`);
+      return;
+    default:
+      if (typeof value !== 'string') report(place, `expected string, got &value.valueUnstructured{Value:${printSyntax(value)}}`);
+  }
+}
+
+function checkFields(type: Type, map: JsonObject, place: Place): void {
+  for (const key of Object.keys(map).sort()) {
+    const inside = { path: `${place.path}.${key}`, problems: place.problems };
+    const valueType = fieldType(type, key);
+    if (valueType === undefined) {
+      report(inside, 'field not declared in schema');
+      return;
+    }
+    check(valueType, map[key]!, inside);
+  }
+}
+
+function checkItems(type: ListType, list: Json[], place: Place): void {
+  const seen = new Set<PathElement>();
+  for (let index = 0; index < list.length; index++) {
+    let step = `[${index}]`;
+    if (type.listType !== 'atomic') {
+      const element = elementOf(type, list[index]!, index, place);
+      if (element === undefined) return;
+      step = printPathElement(element);
+      if (seen.has(element)) report(place, `duplicate entries for key ${step}`);
+      seen.add(element);
+    }
+    check(itemType(type), list[index]!, { path: place.path + step, problems: place.problems });
+  }
+}
+
+function elementOf(type: ListType, item: Json, index: number, place: Place): PathElement | undefined {
+  try {
+    return itemElement(type, item);
+  } catch (error) {
+    if (!(error instanceof Untypable)) throw error;
+    report(place, `element ${index}: ${error.message}`);
+    return undefined;
+  }
+}
