@@ -11,7 +11,8 @@ test.each([
   [coded('ENOSPC', 'no space left'), 'dataDirectoryUnusable', 'no space left'],
   [coded('corrupt', 'page 3'), 'storeDamaged', 'capstan snapshot restore'],
   [coded('unavailable', 'connection refused'), 'etcdUnreachable', 'etcd at http://127.0.0.1:2379 does not answer: connection refused'],
-  [coded('unsupported', 'it is 3.4.9'), 'etcdTooOld', 'needs etcd 3.5 or newer'],
+  [coded('unavailable', 'etcd at x has version 3.4.9: 3.5.8 or newer is needed. Upgrade it'), 'etcdTooOld', '3.4.9'],
+  [Object.assign(new Error('ca.crt: is no certificate'), { name: 'PkiError' }), 'badCertificate', 'ca.crt: is no certificate'],
 ])('%s ends with reason %s', (error, reason, message) => {
   const failure = explain(error, context);
   expect(failure.reason).toBe(reason);

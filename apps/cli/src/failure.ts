@@ -74,21 +74,21 @@ function explainCode(code: string, message: string, context: StartContext): [Exi
       return ['dataDirectoryUnusable', `${dataDirectory} cannot be used: ${message}. Choose another directory with --data-dir.`];
     case 'corrupt':
       return ['storeDamaged', `the store in ${dataDirectory} is damaged: ${message}. Restore a snapshot with "capstan snapshot restore".`];
-    case 'certificate':
+    case 'PkiError':
       return ['badCertificate', `${message}. Put the right file back, or move ${dataDirectory}/pki away to have new certificates made.`];
     case 'unavailable':
+      if (message.includes('or newer is needed')) return ['etcdTooOld', `${message}.`];
       return ['etcdUnreachable', `etcd at ${etcd} does not answer: ${message}. Check that it runs and that --etcd-endpoints names it.`];
-    case 'unsupported':
-      return ['etcdTooOld', `etcd at ${etcd} cannot be used: ${message}. Capstan needs etcd 3.5 or newer.`];
     default:
       return undefined;
   }
 }
 
-/** The codes of an error and of what caused it, outermost first. */
+/** The codes of an error and of what caused it, outermost first; an error of the server's keys has its name instead. */
 function codes(error: unknown): string[] {
   const found: string[] = [];
   for (let current = error; current instanceof Error; current = current.cause) {
+    if (current.name === 'PkiError') found.push(current.name);
     if ('code' in current && typeof current.code === 'string') found.push(current.code);
   }
   return found;

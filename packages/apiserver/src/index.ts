@@ -1,2 +1,4 @@
+export { parseAuditPolicy } from './audit/index.ts';
+export { parseAuthenticationConfiguration } from './authn/index.ts';
 export type { EtcdOptions, RunningServer, ServerOptions } from './server/options.ts';
 export { startServer } from './server/server.ts';

@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
-import { type EtcdOptions, type ServerOptions, startServer } from '@capstan/apiserver';
-import { type ApiServerConfig, readApiServerConfig } from '../config/apiserver.ts';
-import { explain, Failure } from '../failure.ts';
-import { type ApiServerFlags, type ApiServerSettings, settings } from './options.ts';
+import { startServer } from '@capstan/apiserver';
+import { readApiServerConfig } from '../config/apiserver.ts';
+import { explain } from '../failure.ts';
+import { type ApiServerFlags, settings } from './options.ts';
+import { serverOptions } from './server-options.ts';
 import { shutdownSignal } from './shutdown.ts';
 
 /** Runs the API server in this process until it is told to stop. */
@@ -20,28 +20,4 @@ export async function apiserver(flags: ApiServerFlags): Promise<void> {
     throw explain(error, chosen);
   }
   if (process.connected) process.disconnect();
-}
-
-function serverOptions({ dataDirectory, host, port, etcdEndpoints, file }: ApiServerSettings): ServerOptions {
-  const etcd = etcdEndpoints === undefined ? {} : { etcd: { endpoints: etcdEndpoints, tls: etcdFiles(file.etcd ?? {}) } };
-  return { dataDirectory, host, port, ...etcd, log: (line) => process.stdout.write(`${line}\n`) };
-}
-
-function etcdFiles({ authorityFile, certificateFile, keyFile }: NonNullable<ApiServerConfig['etcd']>): NonNullable<EtcdOptions['tls']> {
-  return {
-    ...(authorityFile === undefined ? {} : { ca: readPem(authorityFile) }),
-    ...(certificateFile === undefined ? {} : { cert: readPem(certificateFile) }),
-    ...(keyFile === undefined ? {} : { key: readPem(keyFile) }),
-  };
-}
-
-function readPem(file: string): string {
-  try {
-    const text = readFileSync(file, 'utf8');
-    if (text.includes('-----BEGIN ')) return text;
-    throw new Failure('badCertificate', `${file}: expected a PEM file that has a line beginning "-----BEGIN".`);
-  } catch (error) {
-    if (error instanceof Failure) throw error;
-    throw new Failure('badCertificate', `${file}: cannot be read (${String(error)}).`, error);
-  }
 }

@@ -26,14 +26,14 @@ etcd:
     - http://127.0.0.1:2379
   keyFile: /etc/etcd.key
 authentication:
-  anonymous: false
+  tokenFile: tokens.csv
 `,
   );
   expect(readApiServerConfig(file)).toEqual({
     dataDirectory: directory.join('data'),
     listen: { host: '0.0.0.0', port: 7443 },
     etcd: { endpoints: ['http://127.0.0.1:2379'], keyFile: '/etc/etcd.key' },
-    authentication: { anonymous: false },
+    authentication: { tokenFile: directory.join('tokens.csv') },
   });
 });
 
@@ -51,9 +51,9 @@ test.each([
     'lisen:\n  port: 1\n',
     'apiserver.yaml:1:1: unknown setting "lisen"; expected one of dataDirectory, listen, etcd, audit, authentication. Did you mean "listen"?',
   ],
-  ['listen:\n  prot: 1\n', 'apiserver.yaml:2:3: unknown setting "prot"; expected one of host, port. Did you mean "port"?'],
-  ['listen: 6443\n', 'apiserver.yaml:1:9: expected a section with host, port, found "6443"'],
-  ['authentication:\n  anonymous: "true"\n', 'apiserver.yaml:2:14: expected true or false, found "true"'],
+  ['listen:\n  prot: 1\n', 'apiserver.yaml:2:3: unknown setting "prot"; expected one of host, port, names. Did you mean "port"?'],
+  ['listen: 6443\n', 'apiserver.yaml:1:9: expected a section with host, port, names, found "6443"'],
+  ['authentication:\n  tokenFile: ""\n', 'apiserver.yaml:2:14: expected a path, found ""'],
   ['etcd:\n  endpoints: []\n', 'apiserver.yaml:2:14: expected a list of URLs such as [http://127.0.0.1:2379], found a list'],
   ['etcd:\n  keyFile: a\n', 'apiserver.yaml: etcd needs "endpoints", a list of URLs'],
   ['listen: {}\nlisten: {}\n', 'apiserver.yaml:2:1: "listen" is given twice; keep one'],

@@ -1,33 +1,32 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { ConfigError, parseDocument, type Source } from './document.ts';
-import { flag, listOf, section, text, url, wholeNumber } from './shape.ts';
+import { listOf, section, text, url, wholeNumber } from './shape.ts';
 
 const path = text('a path');
 
 const shape = section({
   dataDirectory: path,
-  listen: section({ host: text('an address such as 127.0.0.1'), port: wholeNumber(1, 65_535) }),
+  listen: section({
+    host: text('an address such as 127.0.0.1'),
+    port: wholeNumber(1, 65_535),
+    names: listOf(text('a host name or an address'), 'a list of host names and addresses'),
+  }),
   etcd: section({
     endpoints: listOf(url('a URL such as http://127.0.0.1:2379'), 'a list of URLs such as [http://127.0.0.1:2379]'),
+    prefix: text('a prefix of keys such as /capstan'),
     authorityFile: path,
     certificateFile: path,
     keyFile: path,
   }),
-  audit: section({ policyFile: path, logFile: path }),
-  authentication: section({
-    tokenFile: path,
-    anonymous: flag(),
-    oidc: section({
-      issuer: url('the URL of the issuer, such as https://login.example.com'),
-      clientId: text('the client id that tokens are made for'),
-      usernameClaim: text('the name of a claim'),
-      usernamePrefix: text('a prefix, or "-" for none'),
-      groupsClaim: text('the name of a claim'),
-      groupsPrefix: text('a prefix'),
-      authorityFile: path,
-    }),
+  audit: section({
+    policyFile: path,
+    logFile: path,
+    maxSizeMiB: wholeNumber(1, 100_000),
+    maxBackups: wholeNumber(1, 10_000),
+    maxAgeDays: wholeNumber(1, 36_500),
   }),
+  authentication: section({ tokenFile: path, configurationFile: path }),
 });
 
 export type ApiServerConfig = ReturnType<typeof shape>;

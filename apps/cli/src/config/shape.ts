@@ -22,14 +22,6 @@ export function wholeNumber(from: number, to: number): Shape<number> {
   };
 }
 
-export function flag(): Shape<boolean> {
-  return (node, source) => {
-    if (node.kind !== 'scalar' || node.quoted || (node.text !== 'true' && node.text !== 'false'))
-      throw wrong(source, node, 'true or false');
-    return node.text === 'true';
-  };
-}
-
 export function url(expected: string): Shape<string> {
   return (node, source) => {
     if (node.kind !== 'scalar' || !URL.canParse(node.text)) throw wrong(source, node, expected);

@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs';
+import { type EtcdOptions, parseAuditPolicy, parseAuthenticationConfiguration, type ServerOptions } from '@capstan/apiserver';
+import type { ApiServerConfig } from '../config/apiserver.ts';
+import { Failure } from '../failure.ts';
+import type { ApiServerSettings } from './options.ts';
+
+type Part<Name extends keyof ApiServerConfig> = NonNullable<ApiServerConfig[Name]>;
+
+/** Turns settings into what the server takes, reading the files that they name. */
+export function serverOptions({ dataDirectory, host, port, etcdEndpoints, file }: ApiServerSettings): ServerOptions {
+  return {
+    dataDirectory,
+    host,
+    port,
+    log: (line) => process.stdout.write(`${line}\n`),
+    ...(file.listen?.names && { hosts: file.listen.names }),
+    ...(etcdEndpoints && { etcd: etcdOptions(etcdEndpoints, file.etcd ?? {}) }),
+    ...(file.audit && { audit: auditOptions(file.audit) }),
+    ...(file.authentication && authenticationOptions(file.authentication)),
+  };
+}
+
+function etcdOptions(endpoints: readonly string[], { prefix, authorityFile, certificateFile, keyFile }: Part<'etcd'>): EtcdOptions {
+  const tls = {
+    ...(authorityFile && { ca: readPem(authorityFile) }),
+    ...(certificateFile && { cert: readPem(certificateFile) }),
+    ...(keyFile && { key: readPem(keyFile) }),
+  };
+  return { endpoints, ...(prefix && { prefix }), ...(Object.keys(tls).length > 0 && { tls }) };
+}
+
+function auditOptions({ policyFile, logFile, maxSizeMiB, maxBackups, maxAgeDays }: Part<'audit'>): NonNullable<ServerOptions['audit']> {
+  return {
+    ...(policyFile && { policy: parsed(policyFile, parseAuditPolicy) }),
+    ...(logFile && { file: logFile }),
+    ...(maxSizeMiB && { maxSize: maxSizeMiB * 1024 * 1024 }),
+    ...(maxBackups && { maxBackups }),
+    ...(maxAgeDays && { maxAge: maxAgeDays }),
+  };
+}
+
+function authenticationOptions({ tokenFile, configurationFile }: Part<'authentication'>): Pick<ServerOptions, 'tokens' | 'oidc'> {
+  return {
+    ...(tokenFile && { tokens: read(tokenFile) }),
+    ...(configurationFile && { oidc: parsed(configurationFile, (text) => parseAuthenticationConfiguration(text, [])) }),
+  };
+}
+
+function parsed<Value>(file: string, parse: (text: string) => Value): Value {
+  const text = read(file);
+  try {
+    return parse(text);
+  } catch (error) {
+    throw new Failure('usage', `${file}: ${(error as Error).message}`, error);
+  }
+}
+
+function readPem(file: string): string {
+  const text = read(file);
+  if (!text.includes('-----BEGIN '))
+    throw new Failure('badCertificate', `${file}: expected a PEM file, with a line that begins "-----BEGIN".`);
+  return text;
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new Failure('usage', `${file}: cannot be read: ${(error as Error).message}. Correct the path in the configuration file.`, error);
+  }
+}
