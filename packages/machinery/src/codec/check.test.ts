@@ -115,6 +115,12 @@ describe('checkObject refuses values of the wrong type as Go does', () => {
       '{"spec":{"versions":[{"schema":{"openAPIV3Schema":{"properties":{"a":{"items":{"type":5}}}}}}]}}',
       'json: cannot unmarshal number into Go struct field JSONSchemaProps.spec.versions.schema.openAPIV3Schema.properties.items of type string',
     ],
+    [
+      types.object('io.k8s.api.coordination.v1.Lease'),
+      '{"spec":{"holderIdentity":[],"renewTime":{}}}',
+      'json: cannot unmarshal object into Go struct field LeaseSpec.spec.renewTime of type string',
+    ],
+    [configMap, '{"binaryData":{"a":"!","b":5},"data":[]}', 'illegal base64 data at input byte 0'],
     [crd, '{"spec":{"versions":[{"schema":{"openAPIV3Schema":{"additionalProperties":5}}}]}}', 'boolean or JSON schema expected'],
   ])('%#: %s', (type, text, message) => {
     expect(() => check(type, text)).toThrow(new CodecError(message));
@@ -196,6 +202,9 @@ describe('checkObject brings values into the form in which they are kept', () =>
       spec: { containers: [{ resources: { limits: { cpu: '500m', memory: '1Mi' }, requests: { cpu: '1' } } }] },
     });
     expect(check(core('ConfigMap'), '{"binaryData":{"a":"Y\\nQ=="}}').value).toEqual({ binaryData: { a: 'YQ==' } });
+    expect(check(core('ConfigMap'), '{"binaryData":{"a":[97],"b":[],"c":[null]}}').value).toEqual({
+      binaryData: { a: 'YQ==', b: '', c: 'AA==' },
+    });
     const lease = types.object('io.k8s.api.coordination.v1.Lease');
     expect(check(lease, '{"spec":{"renewTime":"2020-01-01T01:02:03.123456+01:00"}}').value).toEqual({
       spec: { renewTime: '2020-01-01T00:02:03.123456Z' },

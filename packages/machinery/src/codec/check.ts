@@ -1,11 +1,11 @@
 import { quote } from '../field/error.ts';
 import type { Json, JsonObject } from '../json.ts';
-import type { AnyType, ListType, MapType, ObjectType, Type } from '../schema/type.ts';
+import type { AnyType, ListType, MapType, ObjectType, Scalar, Type } from '../schema/type.ts';
 import { CodecError } from './error.ts';
 import { goTypeName } from './go-type.ts';
 import { jsonKind } from './json.ts';
 import { countKeys } from './json-syntax.ts';
-import { canonicalScalar, mismatch, zeroScalar } from './scalar.ts';
+import { canonicalScalar, explainBytes, malformedBytes, mismatch, zeroScalar } from './scalar.ts';
 import { maxProblems, strictProblems } from './strict.ts';
 
 export interface CheckOptions {
@@ -49,13 +49,17 @@ class Checker {
   readonly #owners: (ObjectType | undefined)[] = [];
   /** Set inside of types that read themselves in Go: what they complain about is reported at their own place, unknown fields not at all. */
   #opaqueDepth = -1;
+  /** The first value of the wrong type. As in Go the walk goes on: what a type that reads itself complains about comes before it. */
+  #refused: CodecError | undefined;
 
   check(value: JsonObject, type: ObjectType): string[] | undefined {
     this.keys = 0;
     this.#problems = undefined;
     this.#depth = 0;
     this.#opaqueDepth = -1;
+    this.#refused = undefined;
     this.#object(value, type);
+    if (this.#refused !== undefined) throw this.#refused as CodecError;
     return this.#problems;
   }
 
@@ -92,19 +96,23 @@ class Checker {
     switch (type.kind) {
       case 'scalar': {
         const read = canonicalScalar(value, type.scalar);
-        if (read === mismatch) throw this.#mismatch(value, type);
+        if (read === mismatch) return this.#refuse(value, type);
+        if (read === malformedBytes) {
+          this.#refused ??= new CodecError(explainBytes(value));
+          return value;
+        }
         return read;
       }
       case 'object':
-        if (typeof value !== 'object' || Array.isArray(value)) throw this.#mismatch(value, type);
+        if (typeof value !== 'object' || Array.isArray(value)) return this.#refuse(value, type);
         this.#object(value as JsonObject, type);
         return value;
       case 'map':
-        if (typeof value !== 'object' || Array.isArray(value)) throw this.#mismatch(value, type);
+        if (typeof value !== 'object' || Array.isArray(value)) return this.#refuse(value, type);
         this.#map(value as JsonObject, type);
         return value;
       case 'list':
-        if (!Array.isArray(value)) throw this.#mismatch(value, type);
+        if (!Array.isArray(value)) return this.#refuse(value, type);
         this.#list(value, type);
         return value;
       case 'any':
@@ -149,10 +157,17 @@ class Checker {
       return null;
     }
     const outermost = this.#opaqueDepth === -1;
-    if (outermost) this.#opaqueDepth = this.#depth;
+    const refusedBefore = this.#refused;
+    if (outermost) {
+      this.#opaqueDepth = this.#depth;
+      this.#refused = undefined;
+    }
     if (!list) this.#object(value as JsonObject, schema);
     else this.#list(value, { kind: 'list', items: form === 'schemaOrArray' ? schema : stringType, listType: 'atomic', keys: [] });
-    if (outermost) this.#opaqueDepth = -1;
+    if (!outermost) return value;
+    if (this.#refused !== undefined) throw this.#refused;
+    this.#opaqueDepth = -1;
+    this.#refused = refusedBefore;
     return value;
   }
 
@@ -187,6 +202,13 @@ class Checker {
     return path === '' ? '' : `${path}.`;
   }
 
+  #refuse(value: Json, type: Type): Json {
+    if (type.kind === 'scalar' && readsItself.has(type.scalar)) throw this.#mismatch(value, type);
+    this.#refused ??= this.#mismatch(value, type);
+    this.#countKeys(value);
+    return value;
+  }
+
   #mismatch(value: Json, type: Type): CodecError {
     const depth = this.#opaqueDepth === -1 ? this.#depth : this.#opaqueDepth;
     const fields: (string | number)[] = [];
@@ -204,6 +226,7 @@ class Checker {
 }
 
 const checker = new Checker();
+const readsItself = new Set<Scalar>(['time', 'microTime', 'duration', 'quantity', 'intOrString']);
 const stringType: Type = { kind: 'scalar', scalar: 'string' };
 
 /** Types that read themselves in Go complain in terms of what they read first. */

@@ -1,4 +1,4 @@
-import type { Scalar, Type } from '../schema/type.ts';
+import type { AnyForm, Scalar, Type } from '../schema/type.ts';
 
 const scalarNames: Record<Scalar, string> = {
   string: 'string',
@@ -14,6 +14,14 @@ const scalarNames: Record<Scalar, string> = {
   intOrString: 'intstr.IntOrString',
 };
 
+const anyNames: Record<AnyForm, string> = {
+  raw: 'runtime.RawExtension',
+  json: 'v1.JSON',
+  schemaOrBool: 'v1.JSONSchemaPropsOrBool',
+  schemaOrArray: 'v1.JSONSchemaPropsOrArray',
+  schemaOrStringArray: 'v1.JSONSchemaPropsOrStringArray',
+};
+
 /** How Go prints the type in its messages about JSON: `v1.Container`, `[]v1.OwnerReference`, `map[string]string`. */
 export function goTypeName(type: Type): string {
   switch (type.kind) {
@@ -26,6 +34,6 @@ export function goTypeName(type: Type): string {
     case 'map':
       return type.goName ?? `map[string]${goTypeName(type.values)}`;
     case 'any':
-      return 'runtime.RawExtension';
+      return anyNames[type.form ?? 'raw'];
   }
 }

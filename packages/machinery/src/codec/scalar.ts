@@ -6,11 +6,13 @@ import { canonicalMicroTime, canonicalTime } from './go-time.ts';
 
 /** The value is of another JSON type than the scalar takes: the caller knows where it stands and words the error. */
 export const mismatch = Symbol('mismatch');
+/** Text that is not base64; `explainBytes` says why. */
+export const malformedBytes = Symbol('malformedBytes');
 
 const quantityPattern = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
 /** The value in the form in which Kubernetes keeps it; the same value when there is nothing to change. Never called with null. */
-export function canonicalScalar(value: Json, scalar: Scalar): Json | typeof mismatch {
+export function canonicalScalar(value: Json, scalar: Scalar): Json | typeof mismatch | typeof malformedBytes {
   switch (scalar) {
     case 'string':
     case 'duration':
@@ -24,7 +26,7 @@ export function canonicalScalar(value: Json, scalar: Scalar): Json | typeof mism
     case 'double':
       return typeof value === 'number' ? value : mismatch;
     case 'bytes':
-      return typeof value === 'string' ? canonicalBytes(value) : mismatch;
+      return typeof value === 'string' ? canonicalBytes(value) : bytesFromList(value);
     case 'time':
       return typeof value === 'string' ? canonicalTime(value) : mismatch;
     case 'microTime':
@@ -50,11 +52,21 @@ function canonicalQuantity(value: Json): string {
 }
 
 /** Standard base64 with padding; line breaks are allowed and dropped, as Go does. */
-function canonicalBytes(text: string): string {
+function canonicalBytes(text: string): string | typeof malformedBytes {
   if (text === '' || Buffer.from(text, 'base64').toString('base64') === text) return text;
-  const wrong = firstIllegalByte(text);
-  if (wrong !== -1) throw new CodecError(`illegal base64 data at input byte ${wrong}`);
-  return Buffer.from(text, 'base64').toString('base64');
+  return firstIllegalByte(text) === -1 ? Buffer.from(text, 'base64').toString('base64') : malformedBytes;
+}
+
+/** Go also takes a list of numbers, in which null is 0. */
+function bytesFromList(value: Json): string | typeof mismatch {
+  if (!Array.isArray(value)) return mismatch;
+  const numbers = value.map((item) => item ?? 0);
+  const isBytes = numbers.every((item) => Number.isInteger(item) && (item as number) >= 0 && (item as number) < 256);
+  return isBytes ? Buffer.from(numbers as number[]).toString('base64') : mismatch;
+}
+
+export function explainBytes(value: Json): string {
+  return `illegal base64 data at input byte ${firstIllegalByte(value as string)}`;
 }
 
 function isBase64Digit(code: number): boolean {
