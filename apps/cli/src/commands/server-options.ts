@@ -20,13 +20,21 @@ export function serverOptions({ dataDirectory, host, port, etcdEndpoints, file }
   };
 }
 
-function etcdOptions(endpoints: readonly string[], { prefix, authorityFile, certificateFile, keyFile }: Part<'etcd'>): EtcdOptions {
-  const tls = {
-    ...(authorityFile && { ca: readPem(authorityFile) }),
+function etcdOptions(endpoints: readonly string[], { prefix, ...files }: Part<'etcd'>): EtcdOptions {
+  const tls = etcdTls(files);
+  return { endpoints, ...(prefix && { prefix }), ...(tls && { tls }) };
+}
+
+function etcdTls({ authorityFile, certificateFile, keyFile }: Part<'etcd'>): EtcdOptions['tls'] {
+  if (authorityFile === undefined) {
+    if (certificateFile === undefined && keyFile === undefined) return undefined;
+    throw new Failure('usage', 'etcd.certificateFile and etcd.keyFile need etcd.authorityFile beside them.');
+  }
+  return {
+    ca: readPem(authorityFile),
     ...(certificateFile && { cert: readPem(certificateFile) }),
     ...(keyFile && { key: readPem(keyFile) }),
   };
-  return { endpoints, ...(prefix && { prefix }), ...(Object.keys(tls).length > 0 && { tls }) };
 }
 
 function auditOptions({ policyFile, logFile, maxSizeMiB, maxBackups, maxAgeDays }: Part<'audit'>): NonNullable<ServerOptions['audit']> {
