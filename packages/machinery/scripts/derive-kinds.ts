@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { apiClient } from './api-client.ts';
 import { deriveResources } from './derive-resources.ts';
@@ -9,16 +9,17 @@ import { fetchSchemas } from './open-api.ts';
 /**
  * Writes the tables of built-in kinds from a running kube-apiserver and the API modules of the same version:
  *
- *     node packages/machinery/scripts/derive-kinds.ts --kubeconfig FILE --proto-dir DIR [--module-version v0.34.1]
+ *     node packages/machinery/scripts/derive-kinds.ts --kubeconfig FILE --proto-dir DIR [--module-version v0.34.1] [--check]
  *
  * DIR holds the modules api, apimachinery, apiextensions-apiserver and kube-aggregator, as in Go's module cache (`…/mod/k8s.io`).
- * Only names, types, numbers and tags are taken over, no prose.
+ * Only names, types, numbers and tags are taken over, no prose. With --check nothing is written: it fails when the files are not what it would write.
  */
 const { values } = parseArgs({
   options: {
     kubeconfig: { type: 'string' },
     'proto-dir': { type: 'string' },
     'module-version': { type: 'string', default: 'v0.34.1' },
+    check: { type: 'boolean', default: false },
   },
 });
 if (values.kubeconfig === undefined || values['proto-dir'] === undefined) {
@@ -36,6 +37,9 @@ write('resources.json', resources.length, { groups }, resources);
 function write(file: string, count: number, head: object, rows: readonly unknown[]): void {
   const key = file === 'types.json' ? 'types' : 'resources';
   const text = `${JSON.stringify(head).slice(0, -1)},"${key}":[\n${rows.map((row) => JSON.stringify(row)).join(',\n')}\n]}\n`;
-  writeFileSync(new URL(`../src/generated/${file}`, import.meta.url), text);
+  const target = new URL(`../src/generated/${file}`, import.meta.url);
+  if (!values.check) writeFileSync(target, text);
+  else if (readFileSync(target, 'utf8') !== text)
+    throw new Error(`${file} is not what the server and the modules say: derive it again and commit it`);
   process.stdout.write(`${file}: ${count} ${key}, ${text.length} bytes\n`);
 }
