@@ -11,7 +11,15 @@ export function rbacEscalation(rules: EscalationRules): AdmissionPlugin {
     mutate({ operation, resource, namespace, object, old, context }) {
       if (resource.group !== rbacGroup || object === undefined || operation === 'DELETE' || !resources.has(resource.resource)) return;
       checkNoEscalation(
-        { cluster: context.cluster, user: context.user, resource: resource.resource as RoleResource, namespace, requestName: context.info.name, object, old },
+        {
+          cluster: context.cluster,
+          user: context.user,
+          resource: resource.resource as RoleResource,
+          namespace,
+          requestName: context.info.name,
+          object,
+          old,
+        },
         rules,
       );
     },

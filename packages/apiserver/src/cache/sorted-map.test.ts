@@ -3,7 +3,10 @@ import { expect, test } from 'vitest';
 import { SortedMap } from './sorted-map.ts';
 
 type Step = { op: 'set' | 'delete'; key: string };
-const steps = fc.array(fc.record({ op: fc.constantFrom('set', 'set', 'delete'), key: fc.string({ minLength: 1, maxLength: 3 }) }) as fc.Arbitrary<Step>, { maxLength: 2000 });
+const steps = fc.array(
+  fc.record({ op: fc.constantFrom('set', 'set', 'delete'), key: fc.string({ minLength: 1, maxLength: 3 }) }) as fc.Arbitrary<Step>,
+  { maxLength: 2000 },
+);
 
 function apply(list: readonly Step[]): { map: SortedMap<{ key: string }>; model: Map<string, { key: string }> } {
   const map = new SortedMap<{ key: string }>();

@@ -126,7 +126,11 @@ export class WatchCache implements ObjectReader, Disposable {
   }
 
   #ring(): EventRing {
-    return new EventRing({ after: this.#loadedAt, maxEvents: this.#options.maxEvents ?? 100_000, maxBytes: this.#options.maxEventBytes ?? 48 << 20 });
+    return new EventRing({
+      after: this.#loadedAt,
+      maxEvents: this.#options.maxEvents ?? 100_000,
+      maxBytes: this.#options.maxEventBytes ?? 48 << 20,
+    });
   }
 
   #resourceAt(name: string): ResourceCache {

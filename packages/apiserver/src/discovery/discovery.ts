@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Catalog, type Group, type GroupVersion, apiVersionOf } from '../registry/catalog.ts';
+import { apiVersionOf, type Catalog, type Group, type GroupVersion } from '../registry/catalog.ts';
 import type { Resource } from '../registry/resource.ts';
 
 /** A document and the tag by which clients ask whether it has changed. */
@@ -46,13 +46,19 @@ export class Discovery {
 
   /** `/apis`: the named groups. */
   groupList(): Document {
-    return this.#document('/apis', 'application/json', () => ({ kind: 'APIGroupList', apiVersion: 'v1', groups: this.#groups('apis').map(groupEntry) }));
+    return this.#document('/apis', 'application/json', () => ({
+      kind: 'APIGroupList',
+      apiVersion: 'v1',
+      groups: this.#groups('apis').map(groupEntry),
+    }));
   }
 
   /** `/apis/<group>`; undefined when there is no such group. */
   group(name: string): Document | undefined {
     const group = name === '' ? undefined : this.#catalog.groups.get(name);
-    return group && this.#document(`/apis/${name}`, 'application/json', () => ({ kind: 'APIGroup', apiVersion: 'v1', ...groupEntry(group) }));
+    return (
+      group && this.#document(`/apis/${name}`, 'application/json', () => ({ kind: 'APIGroup', apiVersion: 'v1', ...groupEntry(group) }))
+    );
   }
 
   /** `/api/v1` and `/apis/<group>/<version>`. */
@@ -141,7 +147,12 @@ function resourceList({ group, version, resources }: GroupVersion): object {
       });
     }
   }
-  return { kind: 'APIResourceList', ...(group === '' ? {} : { apiVersion: 'v1' }), groupVersion: apiVersionOf(group, version), resources: rows };
+  return {
+    kind: 'APIResourceList',
+    ...(group === '' ? {} : { apiVersion: 'v1' }),
+    groupVersion: apiVersionOf(group, version),
+    resources: rows,
+  };
 }
 
 function splitVersion(groupVersion: string): { group: string; version: string } {

@@ -38,7 +38,11 @@ export interface Body {
 }
 
 /** Reads a body as the kind that the path asks for. What field validation finds becomes an error or warnings. */
-export function decodeObject(body: Body, expected: Expected, options: { catalog: Catalog; validation: FieldValidation; context: RequestContext }): KubeObject {
+export function decodeObject(
+  body: Body,
+  expected: Expected,
+  options: { catalog: Catalog; validation: FieldValidation; context: RequestContext },
+): KubeObject {
   const parsed = parseBody(body, expected, options.catalog);
   const { value } = parsed;
   if (parsed.checked) return value as KubeObject;
@@ -58,12 +62,17 @@ export function checked(value: JsonObject, expected: Expected, text?: string): r
     if (!isObject(value['metadata'])) value['metadata'] = {};
     return unknown;
   } catch (error) {
-    if (error instanceof CodecError) throw cannotBeHandled({ kind: expected.kind, version: versionOf(expected) }, expected.kind, error.message);
+    if (error instanceof CodecError)
+      throw cannotBeHandled({ kind: expected.kind, version: versionOf(expected) }, expected.kind, error.message);
     throw error;
   }
 }
 
-function parseBody(body: Body, expected: Expected, catalog: Catalog): { value: JsonObject; text?: string; duplicates?: string | undefined; checked: boolean } {
+function parseBody(
+  body: Body,
+  expected: Expected,
+  catalog: Catalog,
+): { value: JsonObject; text?: string; duplicates?: string | undefined; checked: boolean } {
   const media = (body.contentType ?? 'application/json').split(';', 1)[0]!.trim().toLowerCase();
   switch (media) {
     case 'application/json':
@@ -130,13 +139,23 @@ function ofKind(value: JsonObject, expected: Expected, catalog: Catalog): JsonOb
   if (kind === expected.kind && apiVersion === expected.groupVersion) return value;
   const actual = { kind, version: apiVersion.slice(apiVersion.indexOf('/') + 1) };
   if (!catalog.hasKind(apiVersion, kind)) {
-    throw cannotBeHandled(actual, expected.kind, `no kind "${kind}" is registered for version "${apiVersion}" in scheme "pkg/api/legacyscheme/scheme.go:30"`);
+    throw cannotBeHandled(
+      actual,
+      expected.kind,
+      `no kind "${kind}" is registered for version "${apiVersion}" in scheme "pkg/api/legacyscheme/scheme.go:30"`,
+    );
   }
   if (kind === expected.kind && groupOf(apiVersion) === groupOf(expected.groupVersion)) {
-    throw status.badRequest(`the API version in the data (${apiVersion}) does not match the expected API version (${expected.groupVersion})`);
+    throw status.badRequest(
+      `the API version in the data (${apiVersion}) does not match the expected API version (${expected.groupVersion})`,
+    );
   }
   const internal = groupOf(expected.groupVersion).split('.', 1)[0] || 'core';
-  throw cannotBeHandled(actual, expected.kind, `converting (${actual.version}.${kind}) to (${internal}.${expected.kind}): unknown conversion`);
+  throw cannotBeHandled(
+    actual,
+    expected.kind,
+    `converting (${actual.version}.${kind}) to (${internal}.${expected.kind}): unknown conversion`,
+  );
 }
 
 function groupOf(apiVersion: string): string {

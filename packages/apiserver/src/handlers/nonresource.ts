@@ -17,7 +17,19 @@ export interface PagesOptions {
   readonly more: ReadonlyMap<string, Page>;
 }
 
-const fixedPaths = ['/apis/', '/healthz', '/livez', '/openapi/v2', '/openapi/v3', '/openapi/v3/', '/readyz', '/version', '/metrics', '/.well-known/openid-configuration', '/openid/v1/jwks'];
+const fixedPaths = [
+  '/apis/',
+  '/healthz',
+  '/livez',
+  '/openapi/v2',
+  '/openapi/v3',
+  '/openapi/v3/',
+  '/readyz',
+  '/version',
+  '/metrics',
+  '/.well-known/openid-configuration',
+  '/openid/v1/jwks',
+];
 
 export class Pages {
   readonly #options: PagesOptions;
@@ -34,7 +46,13 @@ export class Pages {
     if (path === '/' || path === '') return sendDocument(exchange, info, discovery.paths(fixedPaths));
     if (path === '/version') return sendJson(exchange, info, JSON.stringify(version));
     const check = /^\/(livez|readyz|healthz)(?:\/(.+))?$/.exec(path);
-    if (check !== null) return health.answer(exchange, { endpoint: check[1]!, check: check[2], verbose: info.query.get('verbose') !== null, exclude: info.query.getAll('exclude') });
+    if (check !== null)
+      return health.answer(exchange, {
+        endpoint: check[1]!,
+        check: check[2],
+        verbose: info.query.get('verbose') !== null,
+        exclude: info.query.getAll('exclude'),
+      });
     const page = more.get(path) ?? pageAbove(more, path);
     if (page !== undefined) return page(exchange, info);
     notFoundPage(exchange);

@@ -1,7 +1,22 @@
-import { applyPatch, asJson, CodecError, fieldError, isObject, type JsonObject, jsonPatch, type KubeObject, mergePatch, parseYaml, StatusError, status, strategicMergePatch, strictDecodingMessage } from '@capstan/machinery';
+import {
+  applyPatch,
+  asJson,
+  CodecError,
+  fieldError,
+  isObject,
+  type JsonObject,
+  jsonPatch,
+  type KubeObject,
+  mergePatch,
+  parseYaml,
+  StatusError,
+  status,
+  strategicMergePatch,
+  strictDecodingMessage,
+} from '@capstan/machinery';
 import type { RequestContext } from '../registry/context.ts';
-import type { Resource } from '../registry/resource.ts';
 import { resetFieldsOf } from '../registry/reset-fields.ts';
+import type { Resource } from '../registry/resource.ts';
 import type { Changed } from '../registry/update.ts';
 import { checked } from './decode.ts';
 import type { Serving } from './serving.ts';
@@ -18,7 +33,8 @@ const kinds: ReadonlyMap<string, PatchKind> = new Map([
 
 export function patchKindOf(contentType: string | undefined): PatchKind {
   const kind = kinds.get((contentType ?? '').split(';', 1)[0]!.trim().toLowerCase());
-  if (kind === undefined) throw new StatusError({ code: 415, reason: 'UnsupportedMediaType', message: '415: Unsupported Media Type', details: {} });
+  if (kind === undefined)
+    throw new StatusError({ code: 415, reason: 'UnsupportedMediaType', message: '415: Unsupported Media Type', details: {} });
   return kind;
 }
 
@@ -35,7 +51,12 @@ export function patched(serving: Serving, context: RequestContext, patch: Patch)
   const text = patch.bytes.toString();
   return (old) => {
     const before = asJson(old!);
-    const result = patch.kind === 'json' ? jsonPatch(before, text) : patch.kind === 'merge' ? mergePatch(before, text) : strategicMergePatch(before, text, patch.resource.type);
+    const result =
+      patch.kind === 'json'
+        ? jsonPatch(before, text)
+        : patch.kind === 'merge'
+          ? mergePatch(before, text)
+          : strategicMergePatch(before, text, patch.resource.type);
     return { object: read(result, patch, context) };
   };
 }
@@ -58,7 +79,13 @@ function read(result: JsonObject, { resource, settings }: Patch, context: Reques
 /** As Go writes what a patch made: a map, so its keys are sorted. */
 function sortedText(object: JsonObject): string {
   const metadata = isObject(object['metadata']) ? inOrder(object['metadata']) : object['metadata'];
-  return JSON.stringify(Object.fromEntries(Object.keys(object).sort().map((key) => [key, key === 'metadata' ? metadata : object[key]])));
+  return JSON.stringify(
+    Object.fromEntries(
+      Object.keys(object)
+        .sort()
+        .map((key) => [key, key === 'metadata' ? metadata : object[key]]),
+    ),
+  );
 }
 
 function inOrder({ name, generateName, namespace, uid, resourceVersion, generation, creationTimestamp, ...rest }: JsonObject): object {
@@ -66,10 +93,16 @@ function inOrder({ name, generateName, namespace, uid, resourceVersion, generati
 }
 
 function invalidPatch(text: string, why: string): StatusError {
-  return status.invalidObject({ group: '', kind: '' }, '', [{ type: 'FieldValueInvalid', field: 'patch', body: `Invalid value: ${fieldError.quote(text)}: ${why}` }]);
+  return status.invalidObject({ group: '', kind: '' }, '', [
+    { type: 'FieldValueInvalid', field: 'patch', body: `Invalid value: ${fieldError.quote(text)}: ${why}` },
+  ]);
 }
 
-function applied(_serving: Serving, context: RequestContext, { bytes, settings, resource }: Patch): (old: KubeObject | undefined) => Changed {
+function applied(
+  _serving: Serving,
+  context: RequestContext,
+  { bytes, settings, resource }: Patch,
+): (old: KubeObject | undefined) => Changed {
   const config = parseConfig(bytes.toString(), resource);
   return (old) => {
     const object = applyPatch({

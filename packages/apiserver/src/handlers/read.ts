@@ -2,9 +2,9 @@ import { invalidOptions, status, validateIncludeObject } from '@capstan/machiner
 import type { Exchange } from '../http/exchange.ts';
 import { type Negotiated, negotiate } from '../http/negotiate.ts';
 import { reply, wantsPretty } from '../http/reply.ts';
+import type { RequestContext } from '../registry/context.ts';
 import { fresh, list, parseRevision, untilSeen } from '../registry/list.ts';
 import { type Backend, placeOf } from '../registry/objects.ts';
-import type { RequestContext } from '../registry/context.ts';
 import { type Resource, textOf } from '../registry/resource.ts';
 import { type IncludeObject, type Shaper, shaper } from '../registry/shape.ts';
 import type { WatchHub } from '../watch/hub.ts';
@@ -45,5 +45,10 @@ export function shaperFor(resource: Resource, wanted: Negotiated, context: Reque
 
 export function send(exchange: Exchange, context: RequestContext, answer: { code: number; body: string; wanted: Negotiated }): void {
   const { format } = answer.wanted;
-  reply(exchange, { code: answer.code, body: answer.body, format: format === 'yaml' ? 'yaml' : 'json', pretty: wantsPretty(exchange, context.info.query.get('pretty')) });
+  reply(exchange, {
+    code: answer.code,
+    body: answer.body,
+    format: format === 'yaml' ? 'yaml' : 'json',
+    pretty: wantsPretty(exchange, context.info.query.get('pretty')),
+  });
 }

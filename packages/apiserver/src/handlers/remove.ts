@@ -1,7 +1,17 @@
-import { builtinTypes, type DeleteOptions, invalidOptions, parseDeleteOptions, parseListOptions, type StatusDetails, status, validateDeleteOptions, validateListOptions } from '@capstan/machinery';
+import {
+  builtinTypes,
+  type DeleteOptions,
+  invalidOptions,
+  parseDeleteOptions,
+  parseListOptions,
+  type StatusDetails,
+  status,
+  validateDeleteOptions,
+  validateListOptions,
+} from '@capstan/machinery';
+import type { CacheEntry } from '../cache/entry.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { negotiate } from '../http/negotiate.ts';
-import type { CacheEntry } from '../cache/entry.ts';
 import type { RequestContext } from '../registry/context.ts';
 import { type DeleteRequest, deleteObject } from '../registry/delete.ts';
 import { filterOf } from '../registry/filter.ts';
@@ -23,12 +33,26 @@ export async function handleDelete(serving: Serving, exchange: Exchange, context
   if (!deleted.gone || resource.strategy.returnDeletedObject === true) {
     return send(exchange, context, { code: accepted ? 202 : 200, body: shaperFor(resource, wanted, context).one(deleted.entry), wanted });
   }
-  const details: StatusDetails = { name, ...(resource.group && { group: resource.group }), kind: resource.resource, uid: deleted.entry.object.metadata.uid ?? '' };
-  send(exchange, context, { code: 200, body: `${JSON.stringify({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details })}\n`, wanted });
+  const details: StatusDetails = {
+    name,
+    ...(resource.group && { group: resource.group }),
+    kind: resource.resource,
+    uid: deleted.entry.object.metadata.uid ?? '',
+  };
+  send(exchange, context, {
+    code: 200,
+    body: `${JSON.stringify({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details })}\n`,
+    wanted,
+  });
 }
 
 /** Deletes what a selector finds, one by one; what others delete meanwhile is no error. */
-export async function handleDeleteCollection(serving: Serving, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
+export async function handleDeleteCollection(
+  serving: Serving,
+  exchange: Exchange,
+  context: RequestContext,
+  resource: Resource,
+): Promise<void> {
   const wanted = negotiate(exchange.headers.accept);
   const listErrors = validateListOptions(parseListOptions(context.info.query));
   if (listErrors.length > 0) throw invalidOptions('ListOptions', listErrors);
@@ -39,12 +63,18 @@ export async function handleDeleteCollection(serving: Serving, exchange: Exchang
   for (const entry of found.entries) {
     const [, namespace = '', name = ''] = entry.key.split('/');
     try {
-      deleted.push((await deleteObject(serving, context, { resource, namespace, name, options, dryRun: (options.dryRun ?? []).length > 0 })).entry);
+      deleted.push(
+        (await deleteObject(serving, context, { resource, namespace, name, options, dryRun: (options.dryRun ?? []).length > 0 })).entry,
+      );
     } catch (error) {
       if (!(error instanceof status.StatusError) || error.reason !== 'NotFound') throw error;
     }
   }
-  send(exchange, context, { code: 200, body: shaperFor(resource, wanted, context).list(deleted, `{"resourceVersion":"${found.revision}"}`), wanted });
+  send(exchange, context, {
+    code: 200,
+    body: shaperFor(resource, wanted, context).list(deleted, `{"resourceVersion":"${found.revision}"}`),
+    wanted,
+  });
 }
 
 async function readOptions(serving: Serving, exchange: Exchange, context: RequestContext): Promise<DeleteOptions> {
@@ -56,12 +86,25 @@ async function readOptions(serving: Serving, exchange: Exchange, context: Reques
   return options;
 }
 
-function bodyOptions({ catalog }: Serving, exchange: Exchange, { bytes, context }: { bytes: Buffer; context: RequestContext }): DeleteOptions {
+function bodyOptions(
+  { catalog }: Serving,
+  exchange: Exchange,
+  { bytes, context }: { bytes: Buffer; context: RequestContext },
+): DeleteOptions {
   const type = builtinTypes().object('io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions');
   const { group, version } = context.info;
   // Clients write options in the version of the resource or in the core version: both mean the same.
-  const groupVersion = bytes.includes('"apiVersion"') || bytes.subarray(0, 4).toString('latin1') === 'k8s\0' ? declaredVersion(bytes) : group === '' ? version : `${group}/${version}`;
-  const object = decodeObject({ bytes, contentType: exchange.headers['content-type'] }, { kind: 'DeleteOptions', groupVersion, type }, { catalog, validation: 'Ignore', context });
+  const groupVersion =
+    bytes.includes('"apiVersion"') || bytes.subarray(0, 4).toString('latin1') === 'k8s\0'
+      ? declaredVersion(bytes)
+      : group === ''
+        ? version
+        : `${group}/${version}`;
+  const object = decodeObject(
+    { bytes, contentType: exchange.headers['content-type'] },
+    { kind: 'DeleteOptions', groupVersion, type },
+    { catalog, validation: 'Ignore', context },
+  );
   return object as unknown as DeleteOptions;
 }
 

@@ -31,7 +31,8 @@ function handleVerb(serving: Serving, exchange: Exchange, context: RequestContex
     case 'watch':
       return handleWatch(serving.hub, exchange, context, resource);
     case 'create':
-      if (resource.namespaced && context.info.namespace === '') throw status.badRequest('an empty namespace may not be set during creation');
+      if (resource.namespaced && context.info.namespace === '')
+        throw status.badRequest('an empty namespace may not be set during creation');
       return handleCreate(serving, exchange, context, resource);
     case 'update':
       return handleUpdate(serving, exchange, context, resource);

@@ -1,4 +1,16 @@
-import { fieldError, FieldPath, type KubeObject, parsePatchOptions, status, validatePatchOptions, invalidOptions, mergePatch, jsonPatch, strategicMergePatch, asJson } from '@capstan/machinery';
+import {
+  asJson,
+  FieldPath,
+  fieldError,
+  invalidOptions,
+  jsonPatch,
+  type KubeObject,
+  mergePatch,
+  parsePatchOptions,
+  status,
+  strategicMergePatch,
+  validatePatchOptions,
+} from '@capstan/machinery';
 import type { CacheEntry } from '../cache/entry.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { negotiate } from '../http/negotiate.ts';
@@ -32,7 +44,8 @@ export async function handleScale(serving: Serving, exchange: Exchange, context:
     if (entry === undefined) throw status.notFound(resource, name);
     return send(exchange, context, { code: 200, body: scaleText(resource, entry, mapping), wanted });
   }
-  const { settings, change } = verb === 'patch' ? await patchedScale(exchange, context, scaled) : await givenScale(serving, exchange, context, scaled);
+  const { settings, change } =
+    verb === 'patch' ? await patchedScale(exchange, context, scaled) : await givenScale(serving, exchange, context, scaled);
   const written = await update(serving, context, {
     resource,
     namespace,
@@ -57,7 +70,11 @@ type Change = { settings: WriteSettings; change: (current: KubeObject) => KubeOb
 
 async function givenScale(serving: Serving, exchange: Exchange, context: RequestContext, { sub }: Scaled): Promise<Change> {
   const settings = writeSettings(context, 'UpdateOptions');
-  const scale = await readObject(serving, exchange, { context, expected: { kind: sub.kind, groupVersion: sub.groupVersion, type: sub.type! }, validation: settings.validation });
+  const scale = await readObject(serving, exchange, {
+    context,
+    expected: { kind: sub.kind, groupVersion: sub.groupVersion, type: sub.type! },
+    validation: settings.validation,
+  });
   return { settings, change: () => scale };
 }
 
@@ -71,7 +88,12 @@ async function patchedScale(exchange: Exchange, context: RequestContext, { sub }
     settings: settingsFrom(context, options),
     change: (current) => {
       const before = asJson(current);
-      const result = kind === 'json' ? jsonPatch(before, text) : kind === 'strategic' ? strategicMergePatch(before, text, sub.type!) : mergePatch(before, text);
+      const result =
+        kind === 'json'
+          ? jsonPatch(before, text)
+          : kind === 'strategic'
+            ? strategicMergePatch(before, text, sub.type!)
+            : mergePatch(before, text);
       checked(result, { kind: sub.kind, groupVersion: sub.groupVersion, type: sub.type! });
       return result as unknown as KubeObject;
     },
@@ -112,7 +134,9 @@ function scaleOf(object: KubeObject, mapping: ScaleMapping): KubeObject {
   return {
     kind: 'Scale',
     apiVersion: 'autoscaling/v1',
-    metadata: Object.fromEntries(Object.entries({ name, namespace, uid, resourceVersion, creationTimestamp }).filter(([, value]) => value !== undefined)),
+    metadata: Object.fromEntries(
+      Object.entries({ name, namespace, uid, resourceVersion, creationTimestamp }).filter(([, value]) => value !== undefined),
+    ),
     spec: wanted === 0 ? {} : { replicas: wanted },
     status: { replicas: read(object, mapping.statusReplicasPath), ...(selector !== '' && { selector }) },
   };

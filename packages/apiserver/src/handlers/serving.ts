@@ -1,5 +1,5 @@
-import type { Backend } from '../registry/objects.ts';
 import type { Catalog } from '../registry/catalog.ts';
+import type { Backend } from '../registry/objects.ts';
 import type { WatchHub } from '../watch/hub.ts';
 import type { VirtualSubresource } from './subresources.ts';
 import type { VirtualKind } from './virtual.ts';

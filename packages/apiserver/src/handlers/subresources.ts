@@ -2,9 +2,9 @@ import { type KubeObject, status } from '@capstan/machinery';
 import type { Exchange } from '../http/exchange.ts';
 import { negotiate } from '../http/negotiate.ts';
 import type { RequestContext } from '../registry/context.ts';
+import { fresh } from '../registry/list.ts';
 import { cachedEntry, type Target } from '../registry/objects.ts';
 import type { Resource, Subresource } from '../registry/resource.ts';
-import { fresh } from '../registry/list.ts';
 import { objectOf } from '../registry/resource.ts';
 import { handleGet, send } from './read.ts';
 import { handleScale } from './scale.ts';
@@ -12,7 +12,13 @@ import type { Serving } from './serving.ts';
 import { handlePatch, handleUpdate, readObject, writeSettings } from './write.ts';
 
 /** Answers an object that is created through a subresource of another: a token for a service account, a binding of a pod. */
-export type VirtualSubresource = (call: { object: KubeObject; parent: KubeObject; context: RequestContext; target: Target; dryRun: boolean }) => KubeObject | Promise<KubeObject>;
+export type VirtualSubresource = (call: {
+  object: KubeObject;
+  parent: KubeObject;
+  context: RequestContext;
+  target: Target;
+  dryRun: boolean;
+}) => KubeObject | Promise<KubeObject>;
 
 export function handleSubresource(serving: Serving, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
   const sub = resource.subresources.get(context.info.subresource);
@@ -38,21 +44,38 @@ function handleWhole(serving: Serving, exchange: Exchange, context: RequestConte
   }
 }
 
-async function handleVirtualSubresource(serving: Serving, exchange: Exchange, context: RequestContext, { resource, sub }: { resource: Resource; sub: Subresource }): Promise<void> {
+async function handleVirtualSubresource(
+  serving: Serving,
+  exchange: Exchange,
+  context: RequestContext,
+  { resource, sub }: { resource: Resource; sub: Subresource },
+): Promise<void> {
   const answerer = serving.virtualSubresources.get(`${resource.group}/${resource.resource}/${sub.name}`);
   if (answerer === undefined || sub.type === undefined) throw noNode(resource, sub);
   const wanted = negotiate(exchange.headers.accept);
   const settings = writeSettings(context, 'CreateOptions');
-  const object = await readObject(serving, exchange, { context, expected: { kind: sub.kind, groupVersion: sub.groupVersion, type: sub.type }, validation: settings.validation });
+  const object = await readObject(serving, exchange, {
+    context,
+    expected: { kind: sub.kind, groupVersion: sub.groupVersion, type: sub.type },
+    validation: settings.validation,
+  });
   const { namespace, name } = context.info;
   await fresh(serving.cache);
   const entry = cachedEntry(serving, context, { resource, namespace, name });
   if (entry === undefined) throw status.notFound(resource, name);
-  const answer = await answerer({ object, parent: objectOf(resource, entry), context, target: { resource, namespace, name }, dryRun: settings.dryRun });
+  const answer = await answerer({
+    object,
+    parent: objectOf(resource, entry),
+    context,
+    target: { resource, namespace, name },
+    dryRun: settings.dryRun,
+  });
   send(exchange, context, { code: 201, body: `${JSON.stringify(answer)}\n`, wanted });
 }
 
 /** Logs, shells and proxies need a node that runs the thing. */
 function noNode(resource: Resource, sub: { name: string }): Error {
-  return status.serviceUnavailable(`${resource.resource}/${sub.name} needs a node that runs the workload, and none is attached to this control plane`);
+  return status.serviceUnavailable(
+    `${resource.resource}/${sub.name} needs a node that runs the workload, and none is attached to this control plane`,
+  );
 }

@@ -21,7 +21,16 @@ export async function handleVirtual(serving: Serving, exchange: Exchange, contex
   const settings = writeSettings(context, 'CreateOptions');
   const object = await readObject(serving, exchange, { context, expected: resource, validation: settings.validation });
   checkNamespace(context, resource, object);
-  updateManaged({ live: undefined, updated: object, type: resource.type, manager: settings.manager, apiVersion: resource.groupVersion, subresource: '', now: context.now(), resetFields: answers });
+  updateManaged({
+    live: undefined,
+    updated: object,
+    type: resource.type,
+    manager: settings.manager,
+    apiVersion: resource.groupVersion,
+    subresource: '',
+    now: context.now(),
+    resetFields: answers,
+  });
   const answer = await kind(object, context);
   send(exchange, context, { code: 201, body: `${JSON.stringify(answer)}\n`, wanted });
 }

@@ -15,7 +15,7 @@ import { cachedEntry, storedEntry, type Written } from '../registry/objects.ts';
 import type { Resource } from '../registry/resource.ts';
 import { update } from '../registry/update.ts';
 import { decodeObject, type Expected, type FieldValidation } from './decode.ts';
-import { patchKindOf, patched } from './patch.ts';
+import { patched, patchKindOf } from './patch.ts';
 import { send, shaperFor } from './read.ts';
 import type { Serving } from './serving.ts';
 
@@ -52,7 +52,13 @@ export async function handleCreate(serving: Serving, exchange: Exchange, context
   const settings = writeSettings(context, 'CreateOptions');
   const object = await readObject(serving, exchange, { context, expected: resource, validation: settings.validation });
   checkNamespace(context, resource, object);
-  const written = await create(serving, context, { resource, namespace: context.info.namespace, object, manager: settings.manager, dryRun: settings.dryRun });
+  const written = await create(serving, context, {
+    resource,
+    namespace: context.info.namespace,
+    object,
+    manager: settings.manager,
+    dryRun: settings.dryRun,
+  });
   answer(exchange, context, { written, resource, wanted });
 }
 
@@ -102,7 +108,13 @@ export async function handlePatch(serving: Serving, exchange: Exchange, context:
     const object = patch(undefined).object;
     checkName(object, name);
     checkNamespace(context, resource, object);
-    const written = await create(serving, context, { ...target, object, manager: settings.manager, dryRun: settings.dryRun, applied: true });
+    const written = await create(serving, context, {
+      ...target,
+      object,
+      manager: settings.manager,
+      dryRun: settings.dryRun,
+      applied: true,
+    });
     return answer(exchange, context, { written, resource, wanted });
   }
   const written = await update(serving, context, {
@@ -121,12 +133,24 @@ export async function handlePatch(serving: Serving, exchange: Exchange, context:
 }
 
 /** Reads the request's body as the kind that is expected. */
-export async function readObject(serving: Serving, exchange: Exchange, wanted: { context: RequestContext; expected: Expected; validation: FieldValidation }): Promise<KubeObject> {
+export async function readObject(
+  serving: Serving,
+  exchange: Exchange,
+  wanted: { context: RequestContext; expected: Expected; validation: FieldValidation },
+): Promise<KubeObject> {
   const bytes = await exchange.body(bodyLimit);
-  return decodeObject({ bytes, contentType: exchange.headers['content-type'] }, wanted.expected, { catalog: serving.catalog, validation: wanted.validation, context: wanted.context });
+  return decodeObject({ bytes, contentType: exchange.headers['content-type'] }, wanted.expected, {
+    catalog: serving.catalog,
+    validation: wanted.validation,
+    context: wanted.context,
+  });
 }
 
-function answer(exchange: Exchange, context: RequestContext, { written, resource, wanted }: { written: Written; resource: Resource; wanted: ReturnType<typeof negotiate> }): void {
+function answer(
+  exchange: Exchange,
+  context: RequestContext,
+  { written, resource, wanted }: { written: Written; resource: Resource; wanted: ReturnType<typeof negotiate> },
+): void {
   send(exchange, context, { code: written.created ? 201 : 200, body: shaperFor(resource, wanted, context).one(written.entry), wanted });
 }
 
@@ -134,11 +158,12 @@ function answer(exchange: Exchange, context: RequestContext, { written, resource
 export function checkNamespace(context: RequestContext, resource: Resource, object: KubeObject): void {
   const { namespace } = context.info;
   if (!resource.namespaced) {
-    if (object.metadata.namespace) throw status.badRequest('the namespace of the provided object does not match the namespace sent on the request');
+    delete object.metadata.namespace;
     return;
   }
   if (object.metadata.namespace === undefined || object.metadata.namespace === '') object.metadata.namespace = namespace;
-  else if (object.metadata.namespace !== namespace) throw status.badRequest('the namespace of the provided object does not match the namespace sent on the request');
+  else if (object.metadata.namespace !== namespace)
+    throw status.badRequest('the namespace of the provided object does not match the namespace sent on the request');
 }
 
 export function checkName(object: KubeObject, name: string): void {
@@ -158,4 +183,3 @@ function checkUid(resource: Resource, object: KubeObject, old: KubeObject): void
   const why = `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`;
   throw status.conflict(resource, old.metadata.name ?? '', why);
 }
-

@@ -1,7 +1,7 @@
 import { createServer as createHttpServer, type Server as HttpServer } from 'node:http';
 import { performServerHandshake, type ServerHttp2Session } from 'node:http2';
 import type { AddressInfo } from 'node:net';
-import { createServer as createTlsServer, type Server as TlsServer, type TLSSocket } from 'node:tls';
+import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
 import { type Exchange, Http1Exchange, Http2Exchange } from './exchange.ts';
 
 export interface ListenerOptions {
@@ -31,11 +31,13 @@ export class Listener implements AsyncDisposable {
   readonly #sockets = new Set<TLSSocket>();
 
   private constructor(options: ListenerOptions) {
-    this.#http = createHttpServer({ headersTimeout, requestTimeout, connectionsCheckingInterval: 5_000, maxHeaderSize, keepAliveTimeout: 120_000, noDelay: true }, (request, response) =>
-      options.handle(new Http1Exchange(request, response)),
+    this.#http = createHttpServer(
+      { headersTimeout, requestTimeout, connectionsCheckingInterval: 5_000, maxHeaderSize, keepAliveTimeout: 120_000, noDelay: true },
+      (request, response) => options.handle(new Http1Exchange(request, response)),
     );
     this.#http.on('clientError', (_error, socket) => {
-      if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n400 Bad Request');
+      if (socket.writable)
+        socket.end('HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n400 Bad Request');
     });
     this.#tls = createTlsServer({
       cert: options.certificate,
@@ -99,7 +101,9 @@ export class Listener implements AsyncDisposable {
       this.#http.emit('connection', socket);
       return;
     }
-    const session = performServerHandshake(socket, { settings: { maxConcurrentStreams: 250, initialWindowSize: 1 << 20, maxHeaderListSize: maxHeaderSize } });
+    const session = performServerHandshake(socket, {
+      settings: { maxConcurrentStreams: 250, initialWindowSize: 1 << 20, maxHeaderListSize: maxHeaderSize },
+    });
     this.#sessions.add(session);
     session.on('close', () => this.#sessions.delete(session));
     session.on('error', () => session.destroy());

@@ -42,7 +42,10 @@ interface Clause {
 }
 
 function choose(accept: string): Negotiated | Error {
-  const clauses = accept.split(',').map(readClause).sort((a, b) => b.quality - a.quality);
+  const clauses = accept
+    .split(',')
+    .map(readClause)
+    .sort((a, b) => b.quality - a.quality);
   let anyMediaType = false;
   let protobuf: Negotiated | undefined;
   for (const clause of clauses) {

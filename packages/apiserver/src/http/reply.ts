@@ -18,7 +18,11 @@ export interface Reply {
 /** Sends JSON, or what it is asked to be turned into. */
 export function reply(exchange: Exchange, { code, body, format, pretty }: Reply): void {
   if (format === 'yaml') {
-    exchange.send({ code, type: 'application/yaml', body: dump(JSON.parse(body), { lineWidth: -1, noRefs: true, sortKeys: true, quoteStyle: 'double' }) });
+    exchange.send({
+      code,
+      type: 'application/yaml',
+      body: dump(JSON.parse(body), { lineWidth: -1, noRefs: true, sortKeys: true, quoteStyle: 'double' }),
+    });
     return;
   }
   const text = pretty ? `${JSON.stringify(JSON.parse(body), null, 2)}\n` : body;

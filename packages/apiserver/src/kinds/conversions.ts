@@ -4,7 +4,10 @@ import { horizontalPodAutoscalerToV1, horizontalPodAutoscalerToV2 } from './work
 
 /** Resources that lie in the store in another version or group than the one they are served in, by `apiVersion/resource`. */
 export const conversions: ReadonlyMap<string, Storage> = new Map([
-  ['events.k8s.io/v1/events', { group: '', resource: 'events', apiVersion: 'v1', kind: 'Event', convert: { toStorage: toCoreEvent, fromStorage: toEventsEvent } }],
+  [
+    'events.k8s.io/v1/events',
+    { group: '', resource: 'events', apiVersion: 'v1', kind: 'Event', convert: { toStorage: toCoreEvent, fromStorage: toEventsEvent } },
+  ],
   [
     'autoscaling/v1/horizontalpodautoscalers',
     {

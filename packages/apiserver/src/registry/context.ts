@@ -32,6 +32,9 @@ export class RequestContext implements StrategyContext {
   get defaultManager(): string {
     const slash = this.userAgent.indexOf('/');
     const name = slash < 0 ? this.userAgent : this.userAgent.slice(0, slash);
-    return [...name].filter((character) => /[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(character)).join('').slice(0, 128);
+    return [...name]
+      .filter((character) => /[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(character))
+      .join('')
+      .slice(0, 128);
   }
 }

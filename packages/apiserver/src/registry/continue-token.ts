@@ -21,11 +21,15 @@ export function decodeToken(text: string): ContinueToken {
   } catch {
     throw invalid(`continue key is not valid: ${firstProblem(bytes)}`);
   }
-  if (typeof token !== 'object' || token === null) throw invalid('continue key is not valid: json: cannot unmarshal into Go value of type storage.continueToken');
+  if (typeof token !== 'object' || token === null)
+    throw invalid('continue key is not valid: json: cannot unmarshal into Go value of type storage.continueToken');
   const { v, rv, start } = token as Record<string, unknown>;
-  if (v !== 'meta.k8s.io/v1') throw invalid(`continue key is not valid: server does not recognize this encoded version ${JSON.stringify(v ?? '')}`);
-  if (typeof rv !== 'number' || rv === 0) throw invalid('continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)');
-  if (typeof start !== 'string' || start === '') throw invalid('continue key is not valid: encoded start key empty (version meta.k8s.io/v1)');
+  if (v !== 'meta.k8s.io/v1')
+    throw invalid(`continue key is not valid: server does not recognize this encoded version ${JSON.stringify(v ?? '')}`);
+  if (typeof rv !== 'number' || rv === 0)
+    throw invalid('continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)');
+  if (typeof start !== 'string' || start === '')
+    throw invalid('continue key is not valid: encoded start key empty (version meta.k8s.io/v1)');
   if (start.includes('..') || start.startsWith('/')) throw invalid('continue key is not valid: encoded start key is not within the list');
   return { revision: rv, after: start.endsWith('\0') ? start.slice(0, -1) : start };
 }

@@ -3,8 +3,8 @@ import { CacheEntry } from '../cache/entry.ts';
 import type { RequestContext } from './context.ts';
 import { generateName, stampNew } from './metadata.ts';
 import { type Backend, entryAfter, newObjectErrors, placeOf, refuse, type Target, textForStore, type Written, writing } from './objects.ts';
-import type { Resource } from './resource.ts';
 import { resetFieldsOf } from './reset-fields.ts';
+import type { Resource } from './resource.ts';
 
 /** Tries at a generated name before giving up. */
 const nameTries = 8;
@@ -27,12 +27,23 @@ export async function create(backend: Backend, context: RequestContext, request:
   if (generated) object.metadata.name = generateName(object.metadata.generateName!);
   applySchemaDefaults(asJson(object), resource.type);
   strategy.default?.(object);
+  const admitted = {
+    operation: 'CREATE',
+    resource,
+    subresource: '',
+    namespace: request.namespace,
+    name: object.metadata.name ?? '',
+    object,
+    old: undefined,
+    context,
+    dryRun: request.dryRun,
+  } as const;
+  await backend.admission.mutate(admitted);
+  // What the server itself adds from here on belongs to nobody.
+  if (request.applied !== true) recordManager(resource, object, request.manager, context);
   stampNew(object, context.now(), strategy.generation === true);
   if (strategy.prepareForCreate !== undefined) strategy.prepareForCreate(object, context);
   else if (resource.subresources.has('status')) delete object['status'];
-  const admitted = { operation: 'CREATE', resource, subresource: '', namespace: request.namespace, name: object.metadata.name ?? '', object, old: undefined, context, dryRun: request.dryRun } as const;
-  await backend.admission.mutate(admitted);
-  if (request.applied !== true) recordManager(resource, object, request.manager, context);
   refuse(resource, object.metadata.name ?? '', newObjectErrors(resource, object, context));
   strategy.canonicalize?.(object);
   await backend.admission.validate(admitted);
@@ -47,7 +58,11 @@ export async function create(backend: Backend, context: RequestContext, request:
   }
 }
 
-async function save(backend: Backend, context: RequestContext, { target, object, dryRun }: { target: Target; object: KubeObject; dryRun: boolean }): Promise<Written> {
+async function save(
+  backend: Backend,
+  context: RequestContext,
+  { target, object, dryRun }: { target: Target; object: KubeObject; dryRun: boolean },
+): Promise<Written> {
   const place = placeOf(context, target);
   if (dryRun) {
     if (await backend.store.get(place.stored)) throw status.alreadyExists(target.resource, target.name);
@@ -76,4 +91,3 @@ function recordManager(resource: Resource, object: KubeObject, manager: string, 
     resetFields: resetFieldsOf(resource, ''),
   });
 }
-

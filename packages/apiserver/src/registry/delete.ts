@@ -32,11 +32,25 @@ export async function deleteObject(backend: Backend, context: RequestContext, re
   }
 }
 
-async function tryDelete(backend: Backend, context: RequestContext, { request, current }: { request: DeleteRequest; current: CacheEntry }): Promise<Deleted> {
+async function tryDelete(
+  backend: Backend,
+  context: RequestContext,
+  { request, current }: { request: DeleteRequest; current: CacheEntry },
+): Promise<Deleted> {
   const { resource, options, dryRun } = request;
   const old = objectOf(resource, current);
   checkPreconditions(resource, old, options);
-  const admitted = { operation: 'DELETE', resource, subresource: '', namespace: request.namespace, name: request.name, object: undefined, old, context, dryRun } as const;
+  const admitted = {
+    operation: 'DELETE',
+    resource,
+    subresource: '',
+    namespace: request.namespace,
+    name: request.name,
+    object: undefined,
+    old,
+    context,
+    dryRun,
+  } as const;
   await backend.admission.mutate(admitted);
   await backend.admission.validate(admitted);
   const object = objectOf(resource, current);
@@ -55,7 +69,11 @@ async function tryDelete(backend: Backend, context: RequestContext, { request, c
 }
 
 /** Takes the object out of the store; what is answered is its last state. */
-export async function remove(backend: Backend, context: RequestContext, { target, current, object }: { target: Target; current: CacheEntry; object: KubeObject }): Promise<CacheEntry> {
+export async function remove(
+  backend: Backend,
+  context: RequestContext,
+  { target, current, object }: { target: Target; current: CacheEntry; object: KubeObject },
+): Promise<CacheEntry> {
   const revision = await writing(target, () => backend.store.delete(placeOf(context, target).stored, current.revision));
   const { kind, apiVersion, metadata, ...rest } = object;
   const text = JSON.stringify({ kind, apiVersion, metadata: { resourceVersion: '0', ...metadata }, ...rest });
@@ -91,14 +109,22 @@ function checkPreconditions({ group, kind }: Resource, { metadata }: KubeObject,
 function finalizersAfter(resource: Resource, object: KubeObject, options: DeleteOptions): string[] {
   const kept = (object.metadata.finalizers ?? []).filter((finalizer) => finalizer !== 'orphan' && finalizer !== 'foregroundDeletion');
   const had = new Set(object.metadata.finalizers);
-  const policy = options.propagationPolicy ?? (options.orphanDependents === undefined ? undefined : options.orphanDependents ? 'Orphan' : 'Background');
-  const orphan = policy === undefined ? had.has('orphan') || (!had.has('foregroundDeletion') && resource.strategy.defaultPropagation === 'Orphan') : policy === 'Orphan';
+  const policy =
+    options.propagationPolicy ?? (options.orphanDependents === undefined ? undefined : options.orphanDependents ? 'Orphan' : 'Background');
+  const orphan =
+    policy === undefined
+      ? had.has('orphan') || (!had.has('foregroundDeletion') && resource.strategy.defaultPropagation === 'Orphan')
+      : policy === 'Orphan';
   const foreground = policy === undefined ? had.has('foregroundDeletion') : policy === 'Foreground';
   return [...kept, ...(orphan ? ['orphan'] : []), ...(foreground ? ['foregroundDeletion'] : [])];
 }
 
 /** Marks the object as being deleted; false when it already is and nothing changes. */
-function mark(resource: Resource, object: KubeObject, { finalizers, grace, now }: { finalizers: string[]; grace: number; now: Date }): boolean {
+function mark(
+  resource: Resource,
+  object: KubeObject,
+  { finalizers, grace, now }: { finalizers: string[]; grace: number; now: Date },
+): boolean {
   const meta = object.metadata;
   const sameFinalizers = finalizers.length === (meta.finalizers ?? []).length;
   const shorter = meta.deletionGracePeriodSeconds !== undefined && grace < meta.deletionGracePeriodSeconds;
@@ -110,6 +136,7 @@ function mark(resource: Resource, object: KubeObject, { finalizers, grace, now }
   }
   if (finalizers.length > 0) meta.finalizers = finalizers;
   else delete meta.finalizers;
-  if (resource.group === '' && resource.resource === 'namespaces') object['status'] = { ...(object['status'] as object), phase: 'Terminating' };
+  if (resource.group === '' && resource.resource === 'namespaces')
+    object['status'] = { ...(object['status'] as object), phase: 'Terminating' };
   return true;
 }

@@ -1,4 +1,11 @@
-import { checkFieldLabels, type FieldSelector, type LabelSelector, parseFieldSelector, parseLabelSelector, status } from '@capstan/machinery';
+import {
+  checkFieldLabels,
+  type FieldSelector,
+  type LabelSelector,
+  parseFieldSelector,
+  parseLabelSelector,
+  status,
+} from '@capstan/machinery';
 import type { CacheEntry } from '../cache/entry.ts';
 import type { RequestInfo } from '../request/info.ts';
 import { objectOf, type Resource } from './resource.ts';
@@ -24,7 +31,10 @@ export function filterOf(resource: Resource, info: RequestInfo): Filter {
   }
   let namespace = info.namespace;
   // A path such as /api/v1/watch/namespaces/x names one object in place of a selector.
-  const nameText = info.name !== '' && !fieldText.includes('metadata.name') ? `metadata.name=${info.name}${fieldText === '' ? '' : `,${fieldText}`}` : fieldText;
+  const nameText =
+    info.name !== '' && !fieldText.includes('metadata.name')
+      ? `metadata.name=${info.name}${fieldText === '' ? '' : `,${fieldText}`}`
+      : fieldText;
   const labels = labelText === '' ? undefined : parseLabelSelector(labelText);
   const fields = nameText === '' ? undefined : parseFieldSelector(nameText);
   if (fields !== undefined) {
@@ -36,8 +46,13 @@ export function filterOf(resource: Resource, info: RequestInfo): Filter {
   return { prefix, selects, key: `${prefix}\n${labelText}\n${nameText}` };
 }
 
-function selection(resource: Resource, labels: LabelSelector | undefined, fields: FieldSelector | undefined): (entry: CacheEntry) => boolean {
-  const onlyName = fields === undefined || fields.requirements.every(({ field }) => field === 'metadata.name' || field === 'metadata.namespace');
+function selection(
+  resource: Resource,
+  labels: LabelSelector | undefined,
+  fields: FieldSelector | undefined,
+): (entry: CacheEntry) => boolean {
+  const onlyName =
+    fields === undefined || fields.requirements.every(({ field }) => field === 'metadata.name' || field === 'metadata.namespace');
   return (entry) => {
     if (labels !== undefined && !labels.matches(entry.labels)) return false;
     if (fields === undefined) return true;

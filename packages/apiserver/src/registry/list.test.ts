@@ -3,7 +3,8 @@ import { startTestServer, type TestServer } from '../testing/harness.ts';
 
 let server: TestServer;
 const path = '/api/v1/namespaces/lists/configmaps';
-const names = (reply: { json(): { items?: { metadata: { name?: string } }[] } }): (string | undefined)[] => reply.json().items!.map(({ metadata }) => metadata.name);
+const names = (reply: { json(): { items?: { metadata: { name?: string } }[] } }): (string | undefined)[] =>
+  reply.json().items!.map(({ metadata }) => metadata.name);
 let revision = '';
 
 beforeAll(async () => {
@@ -30,7 +31,11 @@ describe('a list', () => {
     expect([names(first), remainingItemCount]).toEqual([['a', 'b'], 3]);
     await server.call(`${path}/c`, { method: 'DELETE' });
     await server.call(path, { method: 'POST', body: { metadata: { name: 'bb' } } });
-    await server.call(`${path}/d`, { method: 'PATCH', headers: { 'content-type': 'application/merge-patch+json' }, body: { data: { new: 'x' } } });
+    await server.call(`${path}/d`, {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/merge-patch+json' },
+      body: { data: { new: 'x' } },
+    });
     const second = await server.call(`${path}?limit=10&continue=${token as string}`);
     expect(names(second)).toEqual(['c', 'd', 'e']);
     expect(second.json().items![1]!['data']).toBeUndefined();
@@ -54,7 +59,9 @@ describe('a list', () => {
     const reply = await server.call(`${path}?labelSelector=vowel%3Dtrue&limit=1`);
     expect(names(reply)).toEqual(['a']);
     expect(reply.json().metadata).not.toHaveProperty('remainingItemCount');
-    const next = await server.call(`${path}?labelSelector=vowel%3Dtrue&limit=1&continue=${(reply.json().metadata as Record<string, string>)['continue']}`);
+    const next = await server.call(
+      `${path}?labelSelector=vowel%3Dtrue&limit=1&continue=${(reply.json().metadata as Record<string, string>)['continue']}`,
+    );
     expect(names(next)).toEqual(['e']);
   });
 

@@ -21,7 +21,8 @@ export async function list(cache: WatchCache, resource: Resource, info: RequestI
   const filter = filterOf(resource, info);
   const limit = Math.max(0, options.limit ?? 0);
   const request = { resource, filter, limit };
-  if (options.continue) return described(await nextPage(cache, { ...request, token: options.continue, asked: options.resourceVersion ?? '' }));
+  if (options.continue)
+    return described(await nextPage(cache, { ...request, token: options.continue, asked: options.resourceVersion ?? '' }));
   const revision = parseRevision(options.resourceVersion ?? '', (why) => status.badRequest(`invalid resource version: ${why}`));
   if (revision === undefined) {
     await fresh(cache);
@@ -65,7 +66,10 @@ export function parseRevision(text: string, refuse: (why: string) => StatusError
   throw refuse(`resourceVersion: Invalid value: ${fieldError.quote(text)}: strconv.ParseUint: parsing ${fieldError.quote(text)}: ${why}`);
 }
 
-async function nextPage(cache: WatchCache, request: { resource: Resource; filter: Filter; limit: number; token: string; asked: string }): Promise<ListPage> {
+async function nextPage(
+  cache: WatchCache,
+  request: { resource: Resource; filter: Filter; limit: number; token: string; asked: string },
+): Promise<ListPage> {
   if (request.asked !== '' && request.asked !== '0') {
     throw status.badRequest('specifying resource version is not allowed when using continue');
   }
@@ -86,4 +90,3 @@ function described(page: ListPage): ListResult {
   }
   return { ...page, meta: JSON.stringify(meta) };
 }
-

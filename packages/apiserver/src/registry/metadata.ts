@@ -1,5 +1,5 @@
 import { randomInt, randomUUID } from 'node:crypto';
-import { type KubeObject, type ObjectMeta, formatTime } from '@capstan/machinery';
+import { formatTime, type KubeObject, type ObjectMeta } from '@capstan/machinery';
 
 const suffixLetters = 'bcdfghjklmnpqrstvwxz2456789';
 const suffixLength = 5;

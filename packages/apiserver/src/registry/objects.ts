@@ -4,6 +4,7 @@ import { type Store, StoreError } from '@capstan/store';
 import type { Admission } from '../admission/admission.ts';
 import { CacheEntry, storedText, withRevision } from '../cache/entry.ts';
 import { cacheKey, storeKey, type WatchCache } from '../cache/watch-cache.ts';
+import type { Strategy } from '../kinds/strategy.ts';
 import type { RequestContext } from './context.ts';
 import type { Resource } from './resource.ts';
 import { toStatus } from './store-errors.ts';
@@ -14,6 +15,8 @@ export interface Backend {
   readonly store: Store;
   readonly admission: Admission;
 }
+
+type UpdateRules = Pick<Strategy, 'prepareForUpdate' | 'validate' | 'validateUpdate'>;
 
 /** One object of one resource, by name. */
 export interface Target {
@@ -53,7 +56,9 @@ export function textForStore(resource: Resource, object: KubeObject): string {
 /** The entry for what was just written: the cache's own when it has seen the commit. */
 export function entryAfter({ cache }: Backend, resource: Resource, written: { key: string; text: string; revision: number }): CacheEntry {
   const cached = cache.resource(resource.storage).entries.get(written.key);
-  return cached?.revision === written.revision ? cached : new CacheEntry(written.key, withRevision(written.text, written.revision), written.revision);
+  return cached?.revision === written.revision
+    ? cached
+    : new CacheEntry(written.key, withRevision(written.text, written.revision), written.revision);
 }
 
 /** Runs a write of the store; what it refuses becomes what the client is told. Conflicts pass through, for those who retry. */
@@ -70,16 +75,27 @@ export function newObjectErrors(resource: Resource, object: KubeObject, context:
   const { strategy, namespaced } = resource;
   const errors = validateObjectMeta(object.metadata, { namespaced, validateName: strategy.validateName ?? names.dns1123Subdomain });
   if (strategy.validate !== undefined) errors.push(...strategy.validate(object, context));
+  if (strategy.validateCreate !== undefined) errors.push(...strategy.validateCreate(object, context));
   return errors;
 }
 
-export function changedObjectErrors(resource: Resource, change: { object: KubeObject; old: KubeObject; subresource: string }, context: RequestContext): FieldError[] {
+export function changedObjectErrors(
+  resource: Resource,
+  change: { object: KubeObject; old: KubeObject; subresource: string },
+  context: RequestContext,
+): FieldError[] {
   const { object, old, subresource } = change;
-  const rules = subresource === 'status' ? (resource.strategy.status ?? {}) : resource.strategy;
+  const rules = updateRules(resource, subresource);
   const errors = validateObjectMetaUpdate(object.metadata, old.metadata, { namespaced: resource.namespaced });
   if (rules.validate !== undefined) errors.push(...rules.validate(object, context));
   if (rules.validateUpdate !== undefined) errors.push(...rules.validateUpdate(object, old, context));
   return errors;
+}
+
+/** What the kind says about changes that come this way: to the object itself, its status, or another part of it. */
+export function updateRules({ strategy }: Resource, subresource: string): UpdateRules {
+  if (subresource === '' || subresource === 'scale') return strategy;
+  return (subresource === 'status' ? strategy.status : strategy.subresources?.[subresource]) ?? {};
 }
 
 export function refuse(resource: Resource, name: string, errors: readonly FieldError[]): void {

@@ -61,7 +61,13 @@ function metadataOnly(resource: Resource, version: string): Shaper {
 function tables(resource: Resource, options: { version: string; include: IncludeObject; now: () => Date }): Shaper {
   const { version, include, now } = options;
   const columns = JSON.stringify(
-    resource.printer.columns.map(({ name, type, format, priority, description }) => ({ name, type, format: format ?? '', description: description ?? '', priority: priority ?? 0 })),
+    resource.printer.columns.map(({ name, type, format, priority, description }) => ({
+      name,
+      type,
+      format: format ?? '',
+      description: description ?? '',
+      priority: priority ?? 0,
+    })),
   );
   const row = (entry: CacheEntry): string => {
     const object = objectOf(resource, entry);

@@ -77,7 +77,9 @@ async function fromStore(store: Store, revision: number, { resource, filter, aft
   const range = storeRange(resource, filter.prefix);
   try {
     const page = await store.list({ start: after === '' ? range.start : `${range.start}${after}\0`, end: range.end }, { revision });
-    return page.entries.map((entry) => new CacheEntry(parseStoreKey(entry.key).key, withRevision(entry.value, entry.revision), entry.revision));
+    return page.entries.map(
+      (entry) => new CacheEntry(parseStoreKey(entry.key).key, withRevision(entry.value, entry.revision), entry.revision),
+    );
   } catch (error) {
     if (error instanceof StoreError && error.code === 'compacted') throw expiredPage(after);
     throw error;

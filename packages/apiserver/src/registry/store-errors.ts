@@ -1,5 +1,5 @@
 import { type GroupResource, type StatusError, status } from '@capstan/machinery';
-import { StoreError } from '@capstan/store';
+import type { StoreError } from '@capstan/store';
 
 /** What a client is told when the store says no. Conflicts are handled where they arise; everything else comes here. */
 export function toStatus(error: StoreError, resource: GroupResource, name: string): StatusError {

@@ -1,11 +1,24 @@
 import { applySchemaDefaults, asJson, type KubeObject, status, updateManaged } from '@capstan/machinery';
 import { StoreError } from '@capstan/store';
 import type { CacheEntry } from '../cache/entry.ts';
-import { endsDeletion, remove } from './delete.ts';
-import { unsaved } from './create.ts';
 import type { RequestContext } from './context.ts';
+import { unsaved } from './create.ts';
+import { endsDeletion, remove } from './delete.ts';
 import { deepEqual, specChanged, stampUpdate } from './metadata.ts';
-import { type Backend, cachedEntry, changedObjectErrors, entryAfter, placeOf, refuse, storedEntry, type Target, textForStore, type Written, writing } from './objects.ts';
+import {
+  type Backend,
+  cachedEntry,
+  changedObjectErrors,
+  entryAfter,
+  placeOf,
+  refuse,
+  storedEntry,
+  type Target,
+  textForStore,
+  updateRules,
+  type Written,
+  writing,
+} from './objects.ts';
 import { resetFieldsOf } from './reset-fields.ts';
 import { objectOf, type Resource } from './resource.ts';
 
@@ -37,7 +50,8 @@ export async function update(backend: Backend, context: RequestContext, request:
       if (error instanceof StaleRevision) {
         // The client's revision may be newer than our cache: ask the store before refusing.
         const stored = await storedEntry(backend, context, request);
-        if (stored === undefined || stored.revision === current.revision) throw status.conflict(request.resource, request.name, status.staleObject);
+        if (stored === undefined || stored.revision === current.revision)
+          throw status.conflict(request.resource, request.name, status.staleObject);
         current = stored;
         continue;
       }
@@ -50,20 +64,35 @@ export async function update(backend: Backend, context: RequestContext, request:
 
 class StaleRevision extends Error {}
 
-async function tryUpdate(backend: Backend, context: RequestContext, { request, current }: { request: UpdateRequest; current: CacheEntry }): Promise<Written> {
+async function tryUpdate(
+  backend: Backend,
+  context: RequestContext,
+  { request, current }: { request: UpdateRequest; current: CacheEntry },
+): Promise<Written> {
   const { resource, name, subresource, dryRun } = request;
   const old = objectOf(resource, current);
   const { object, applied } = await request.change(objectOf(resource, current));
   checkRevision(resource, object, current, name);
   applySchemaDefaults(asJson(object), resource.type);
   resource.strategy.default?.(object);
+  const admitted = {
+    operation: 'UPDATE',
+    resource,
+    subresource,
+    namespace: request.namespace,
+    name,
+    object,
+    old,
+    context,
+    dryRun,
+  } as const;
+  await backend.admission.mutate(admitted);
+  if (applied !== true) recordManager(request, { object, old, now: context.now() });
   stampUpdate(object, old);
   object.metadata.resourceVersion = String(current.revision);
   prepare(resource, { object, old, subresource }, context);
-  const admitted = { operation: 'UPDATE', resource, subresource, namespace: request.namespace, name, object, old, context, dryRun } as const;
-  await backend.admission.mutate(admitted);
-  if (applied !== true) recordManager(request, { object, old, now: context.now() });
-  if (resource.strategy.generation === true && subresource === '' && specChanged(object, old)) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
+  if (resource.strategy.generation === true && subresource === '' && specChanged(object, old))
+    object.metadata.generation = (old.metadata.generation ?? 0) + 1;
   refuse(resource, name, changedObjectErrors(resource, { object, old, subresource }, context));
   resource.strategy.canonicalize?.(object);
   await backend.admission.validate(admitted);
@@ -71,7 +100,8 @@ async function tryUpdate(backend: Backend, context: RequestContext, { request, c
   if (dryRun) {
     return { entry: unsaved(place.cached, object, current.revision), created: false };
   }
-  if (endsDeletion(resource, object, old)) return { entry: await remove(backend, context, { target: request, current, object }), created: false };
+  if (endsDeletion(resource, object, old))
+    return { entry: await remove(backend, context, { target: request, current, object }), created: false };
   if (deepEqual(object, old)) return { entry: current, created: false };
   const text = textForStore(resource, object);
   const revision = await writing(request, () => backend.store.update(place.stored, text, current.revision));
@@ -94,8 +124,9 @@ function checkRevision(resource: Resource, object: KubeObject, current: CacheEnt
 /** Keeps what this way of changing may not touch: spec through status, status through the object. */
 function prepare(resource: Resource, change: { object: KubeObject; old: KubeObject; subresource: string }, context: RequestContext): void {
   const { object, old, subresource } = change;
+  const { prepareForUpdate } = updateRules(resource, subresource);
+  if (prepareForUpdate !== undefined) return prepareForUpdate(object, old, context);
   if (subresource === 'status') {
-    if (resource.strategy.status?.prepareForUpdate !== undefined) return resource.strategy.status.prepareForUpdate(object, old, context);
     for (const key of new Set([...Object.keys(object), ...Object.keys(old)])) {
       if (key === 'status' || key === 'metadata' || key === 'apiVersion' || key === 'kind') continue;
       if (old[key] === undefined) delete object[key];
@@ -103,7 +134,6 @@ function prepare(resource: Resource, change: { object: KubeObject; old: KubeObje
     }
     return;
   }
-  if (resource.strategy.prepareForUpdate !== undefined) return resource.strategy.prepareForUpdate(object, old, context);
   if (!resource.subresources.has('status')) return;
   if (old['status'] === undefined) delete object['status'];
   else object['status'] = old['status'];

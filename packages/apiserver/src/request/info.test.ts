@@ -3,14 +3,22 @@ import { MalformedUrl, parseRequest } from './info.ts';
 
 describe('what a path and method ask for', () => {
   test.each([
-    ['GET', '/api/v1/namespaces/x/configmaps/a', { verb: 'get', group: '', version: 'v1', namespace: 'x', resource: 'configmaps', name: 'a' }],
+    [
+      'GET',
+      '/api/v1/namespaces/x/configmaps/a',
+      { verb: 'get', group: '', version: 'v1', namespace: 'x', resource: 'configmaps', name: 'a' },
+    ],
     ['GET', '/api/v1/configmaps', { verb: 'list', namespace: '', resource: 'configmaps', name: '' }],
     ['GET', '/api/v1/namespaces/x/configmaps?watch=true', { verb: 'watch', namespace: 'x' }],
     ['GET', '/api/v1/watch/namespaces/x/configmaps', { verb: 'watch', namespace: 'x', resource: 'configmaps' }],
     ['GET', '/api/v1/namespaces', { verb: 'list', resource: 'namespaces', name: '' }],
     ['GET', '/api/v1/namespaces/x', { verb: 'get', resource: 'namespaces', name: 'x', namespace: 'x' }],
     ['PUT', '/api/v1/namespaces/x/finalize', { verb: 'update', resource: 'namespaces', name: 'x', subresource: 'finalize' }],
-    ['PATCH', '/apis/apps/v1/namespaces/x/deployments/web/status', { verb: 'patch', group: 'apps', resource: 'deployments', subresource: 'status' }],
+    [
+      'PATCH',
+      '/apis/apps/v1/namespaces/x/deployments/web/status',
+      { verb: 'patch', group: 'apps', resource: 'deployments', subresource: 'status' },
+    ],
     ['DELETE', '/apis/apps/v1/namespaces/x/deployments', { verb: 'deletecollection' }],
     ['GET', '/api/v1/namespaces/x/configmaps?fieldSelector=metadata.name%3Da', { verb: 'list', name: 'a' }],
     ['GET', '/clusters/root:org/api/v1/configmaps', { cluster: 'root:org', verb: 'list', resource: 'configmaps' }],

@@ -70,7 +70,14 @@ export class MalformedUrl extends Error {
   override readonly name = 'MalformedUrl';
 }
 
-const verbs: Readonly<Record<string, string>> = { GET: 'get', HEAD: 'get', POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' };
+const verbs: Readonly<Record<string, string>> = {
+  GET: 'get',
+  HEAD: 'get',
+  POST: 'create',
+  PUT: 'update',
+  PATCH: 'patch',
+  DELETE: 'delete',
+};
 
 /** Subresources of namespaces; any other word after a namespace's name is a resource inside it. */
 const namespaceSubresources = new Set(['status', 'finalize']);
@@ -111,7 +118,22 @@ export function parseRequest(method: string, url: string): RequestInfo {
   const selected = name === '' && (verb === 'list' || verb === 'watch') ? nameInSelector(query.get('fieldSelector') ?? '') : '';
   if (verb === 'delete' && name === '') verb = 'deletecollection';
   const named = name === '' ? selected : name;
-  return { cluster, path, query, method, isResource: true, apiPrefix: prefix, verb, group, version, namespace, resource, subresource, name: named, rest: tail.join('/') };
+  return {
+    cluster,
+    path,
+    query,
+    method,
+    isResource: true,
+    apiPrefix: prefix,
+    verb,
+    group,
+    version,
+    namespace,
+    resource,
+    subresource,
+    name: named,
+    rest: tail.join('/'),
+  };
 }
 
 const nothing: RequestInfo = {

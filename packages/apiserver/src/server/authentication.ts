@@ -1,4 +1,4 @@
-import { bearerTokens, type BearerTokens, type TokenAuthenticator } from '../authn/bearer.ts';
+import { type BearerTokens, bearerTokens, type TokenAuthenticator } from '../authn/bearer.ts';
 import { clientCertificates } from '../authn/client-certificates.ts';
 import { openIdDocuments } from '../authn/openid.ts';
 import { serviceAccountTokens } from '../authn/service-account-tokens.ts';
@@ -23,12 +23,21 @@ export interface Authentication {
 }
 
 /** Puts together the ways in which clients may prove who they are. `more` are those that the configuration adds. */
-export function authentication(pki: Pki, options: { objects: ObjectReader; now: () => Date; url: string; more: readonly TokenAuthenticator[] }): Authentication {
+export function authentication(
+  pki: Pki,
+  options: { objects: ObjectReader; now: () => Date; url: string; more: readonly TokenAuthenticator[] },
+): Authentication {
   const audiences = [issuer];
   const keys = [pki.serviceAccounts];
   const accounts = serviceAccountTokens({ issuer, keys, objects: options.objects, now: () => options.now().getTime() });
   const tokens = bearerTokens([accounts, ...options.more], audiences);
   const documents = openIdDocuments(issuer, options.url, keys);
+  const documentPage =
+    (type: string, body: string): Page =>
+    (exchange) => {
+      exchange.header('Cache-Control', documents.cacheControl);
+      exchange.send({ code: 200, type, body });
+    };
   return {
     authenticator: union([clientCertificates(pki.authority.certificate), tokens]),
     tokens,
@@ -38,8 +47,8 @@ export function authentication(pki: Pki, options: { objects: ObjectReader; now: 
         { issuer, key: pki.serviceAccounts, audiences, objects: options.objects, now: options.now, warn: context.warn },
       ).object,
     pages: new Map<string, Page>([
-      ['/.well-known/openid-configuration', (exchange) => exchange.send({ code: 200, type: 'application/json', body: documents.configuration })],
-      ['/openid/v1/jwks', (exchange) => exchange.send({ code: 200, type: 'application/jwk-set+json', body: documents.keys })],
+      ['/.well-known/openid-configuration', documentPage('application/json', documents.configuration)],
+      ['/openid/v1/jwks', documentPage('application/jwk-set+json', documents.keys)],
     ]),
   };
 }

@@ -1,10 +1,11 @@
 import type { KubeObject } from '@capstan/machinery';
 import { StoreError } from '@capstan/store';
-import { bootstrapObjects, repairs, type Repair } from '../bootstrap/index.ts';
+import { bootstrapObjects, type Repair, repairs, type ServerAddress, serverObjects } from '../bootstrap/index.ts';
 import type { Serving } from '../handlers/serving.ts';
 import { RequestContext } from '../registry/context.ts';
 import { create } from '../registry/create.ts';
 import { deleteObject } from '../registry/delete.ts';
+import { cachedEntry } from '../registry/objects.ts';
 import type { Resource } from '../registry/resource.ts';
 import { update } from '../registry/update.ts';
 import { defaultCluster, parseRequest } from '../request/info.ts';
@@ -13,18 +14,40 @@ const manager = 'kube-apiserver';
 
 /** Writes the objects without which nothing works, and puts back what was taken from them. Safe to run again, and beside other servers that do the same. */
 export async function bootstrap(serving: Serving, now: () => Date): Promise<void> {
-  const context = new RequestContext({
+  const context = systemContext(serving, now);
+  const wanted = repairs(bootstrapObjects(now()), serving.cache, defaultCluster);
+  // Namespaces first: what lies in them needs them.
+  const [namespaces, others] = [
+    wanted.filter(({ object }) => object.kind === 'Namespace'),
+    wanted.filter(({ object }) => object.kind !== 'Namespace'),
+  ];
+  await Promise.all(namespaces.map((repair) => mend(serving, context, repair)));
+  await Promise.all(others.map((repair) => mend(serving, context, repair)));
+}
+
+/** The context of what the server does on its own. */
+export function systemContext(serving: Serving, now: () => Date): RequestContext {
+  return new RequestContext({
     info: { ...parseRequest('POST', '/'), cluster: defaultCluster },
     user: { name: 'system:apiserver', groups: ['system:masters'] },
     objects: serving.cache,
     now,
     userAgent: manager,
   });
-  const wanted = repairs(bootstrapObjects(now()), serving.cache, defaultCluster);
-  // Namespaces first: what lies in them needs them.
-  const [namespaces, others] = [wanted.filter(({ object }) => object.kind === 'Namespace'), wanted.filter(({ object }) => object.kind !== 'Namespace')];
-  await Promise.all(namespaces.map((repair) => mend(serving, context, repair)));
-  await Promise.all(others.map((repair) => mend(serving, context, repair)));
+}
+
+/** Tells clients inside where the server is. */
+export async function publishAddress(serving: Serving, now: () => Date, address: ServerAddress): Promise<void> {
+  const context = systemContext(serving, now);
+  await Promise.all(
+    serverObjects(address).map(async (object) => {
+      const resource = resourceOf(serving, object);
+      const { name = '', namespace = '' } = object.metadata;
+      const target = { resource, namespace, name };
+      if (cachedEntry(serving, context, target) === undefined) return mend(serving, context, { action: 'create', resource, object });
+      await mend(serving, context, { action: 'update', resource, object });
+    }),
+  );
 }
 
 async function mend(serving: Serving, context: RequestContext, repair: Repair): Promise<void> {
@@ -34,7 +57,13 @@ async function mend(serving: Serving, context: RequestContext, repair: Repair): 
   const target = { resource, namespace, name };
   try {
     if (repair.action === 'update') {
-      await update(serving, context, { ...target, subresource: '', manager, dryRun: false, change: () => ({ object: structuredClone(object) }) });
+      await update(serving, context, {
+        ...target,
+        subresource: '',
+        manager,
+        dryRun: false,
+        change: () => ({ object: structuredClone(object) }),
+      });
       return;
     }
     if (repair.action === 'recreate') await deleteObject(serving, context, { ...target, options: {}, dryRun: false });

@@ -40,7 +40,12 @@ export class Metrics {
     if (series === undefined) {
       if (this.#requests.size >= maxSeries) return;
       const { verb, group, resource, subresource } = request;
-      series = { labels: `verb="${verb.toUpperCase()}",group="${group}",resource="${resource}",subresource="${subresource}",code="${code}"`, count: 0, sum: 0, buckets: bounds.map(() => 0) };
+      series = {
+        labels: `verb="${verb.toUpperCase()}",group="${group}",resource="${resource}",subresource="${subresource}",code="${code}"`,
+        count: 0,
+        sum: 0,
+        buckets: bounds.map(() => 0),
+      };
       this.#requests.set(key, series);
     }
     series.count++;
@@ -52,13 +57,21 @@ export class Metrics {
     const lines: string[] = [];
     lines.push('# HELP apiserver_request_total Requests by verb, resource and code.', '# TYPE apiserver_request_total counter');
     for (const { labels, count } of this.#requests.values()) lines.push(`apiserver_request_total{${labels}} ${count}`);
-    lines.push('# HELP apiserver_request_duration_seconds Time from the first byte of a request to its answer; watches are left out.', '# TYPE apiserver_request_duration_seconds histogram');
+    lines.push(
+      '# HELP apiserver_request_duration_seconds Time from the first byte of a request to its answer; watches are left out.',
+      '# TYPE apiserver_request_duration_seconds histogram',
+    );
     for (const { labels, count, sum, buckets } of this.#requests.values()) {
-      for (const [at, bound] of bounds.entries()) lines.push(`apiserver_request_duration_seconds_bucket{${labels},le="${bound}"} ${buckets[at]}`);
+      for (const [at, bound] of bounds.entries())
+        lines.push(`apiserver_request_duration_seconds_bucket{${labels},le="${bound}"} ${buckets[at]}`);
       lines.push(`apiserver_request_duration_seconds_bucket{${labels},le="+Inf"} ${count}`);
-      lines.push(`apiserver_request_duration_seconds_sum{${labels}} ${sum}`, `apiserver_request_duration_seconds_count{${labels}} ${count}`);
+      lines.push(
+        `apiserver_request_duration_seconds_sum{${labels}} ${sum}`,
+        `apiserver_request_duration_seconds_count{${labels}} ${count}`,
+      );
     }
-    for (const { name, help, type, value } of this.#gauges) lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type ?? 'gauge'}`, `${name} ${value()}`);
+    for (const { name, help, type, value } of this.#gauges)
+      lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type ?? 'gauge'}`, `${name} ${value()}`);
     return `${lines.join('\n')}\n`;
   }
 }
@@ -66,8 +79,17 @@ export class Metrics {
 export function processGauges(): Gauge[] {
   return [
     { name: 'process_resident_memory_bytes', help: 'Resident memory.', value: () => process.memoryUsage.rss() },
-    { name: 'process_cpu_seconds_total', help: 'Processor time, user and system.', type: 'counter', value: () => (process.cpuUsage().user + process.cpuUsage().system) / 1e6 },
-    { name: 'process_start_time_seconds', help: 'When the process started.', value: () => Math.round(Date.now() / 1000 - process.uptime()) },
+    {
+      name: 'process_cpu_seconds_total',
+      help: 'Processor time, user and system.',
+      type: 'counter',
+      value: () => (process.cpuUsage().user + process.cpuUsage().system) / 1e6,
+    },
+    {
+      name: 'process_start_time_seconds',
+      help: 'When the process started.',
+      value: () => Math.round(Date.now() / 1000 - process.uptime()),
+    },
     { name: 'nodejs_heap_size_used_bytes', help: 'Heap in use.', value: () => process.memoryUsage().heapUsed },
   ];
 }

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { TLSSocket } from 'node:tls';
 import { StatusError, status } from '@capstan/machinery';
 import { StoreError } from '@capstan/store';
 import type { AuditLog } from '../audit/index.ts';
 import { BadImpersonation, impersonate } from '../authn/impersonation.ts';
-import { anonymous, type Authenticator, type Credentials, Unauthenticated, type User } from '../authn/user.ts';
+import { peerCertificate } from '../authn/peer-certificate.ts';
+import { type Authenticator, anonymous, type Credentials, Unauthenticated, type User } from '../authn/user.ts';
 import type { Attributes, Authorizer } from '../authz/attributes.ts';
 import { forbidden } from '../authz/index.ts';
 import type { Pages } from '../handlers/nonresource.ts';
@@ -16,8 +16,8 @@ import type { Flow, InFlight, OpenCount, RequestClass } from '../limits/index.ts
 import { RequestContext } from '../registry/context.ts';
 import { toStatus } from '../registry/store-errors.ts';
 import { MalformedUrl, parseRequest, type RequestInfo } from '../request/info.ts';
-import type { Metrics } from './metrics.ts';
 import { Audited } from './audited.ts';
+import type { Metrics } from './metrics.ts';
 
 export interface PipelineOptions {
   readonly serving: Serving;
@@ -36,8 +36,6 @@ export interface PipelineOptions {
 /** The way of every request: what it is, who sent it, whether there is room and whether they may; then the handler, and the record of it. */
 export class Pipeline {
   readonly #options: PipelineOptions;
-  /** Certificates are sent once per connection, and taken apart once. */
-  readonly #certificates = new WeakMap<TLSSocket, Buffer | null>();
 
   constructor(options: PipelineOptions) {
     this.#options = options;
@@ -56,7 +54,7 @@ export class Pipeline {
     let info: RequestInfo | undefined;
     try {
       info = parseRequest(exchange.method, exchange.url);
-      const authenticated = this.#options.authenticator.authenticate(this.#credentialsOf(exchange));
+      const authenticated = this.#options.authenticator.authenticate(credentialsOf(exchange));
       const sender = (authenticated instanceof Promise ? await authenticated : authenticated) ?? anonymous;
       const user = this.#impersonated(exchange, info, sender);
       const attributes = attributesOf(info, user);
@@ -70,6 +68,13 @@ export class Pipeline {
       if (info.verb === 'watch') await this.#watch(exchange, info, user);
       else await this.#inTurn(exchange, info, user);
     } catch (error) {
+      if (error instanceof BadImpersonation) {
+        exchange.send({
+          code: 500,
+          type: 'text/plain; charset=utf-8',
+          body: `Internal Server Error: ${JSON.stringify(exchange.url)}: ${error.message}\n`,
+        });
+      }
       const answer = asStatus(error, info);
       if (answer instanceof StatusError) audited.failed(answer);
       replyError(exchange, answer, (unexpected) => this.#options.onUnexpected(unexpected, `${exchange.method} ${exchange.url}`));
@@ -99,7 +104,13 @@ export class Pipeline {
   }
 
   #impersonated(exchange: Exchange, info: RequestInfo, sender: User): User {
-    return impersonate({ cluster: info.cluster, user: sender, headers: exchange.headers, rawHeaders: exchange.rawHeaders, authorizer: this.#options.authorizer });
+    return impersonate({
+      cluster: info.cluster,
+      user: sender,
+      headers: exchange.headers,
+      rawHeaders: exchange.rawHeaders,
+      authorizer: this.#options.authorizer,
+    });
   }
 
   #authorize(attributes: Attributes, audited: Audited): void {
@@ -119,21 +130,12 @@ export class Pipeline {
     };
     await handleResource(serving, exchange, context);
   }
+}
 
-  #credentialsOf(exchange: Exchange): Credentials {
-    const { authorization } = exchange.headers;
-    const certificate = (): Buffer | undefined => this.#certificateOf(exchange.socket);
-    return authorization === undefined ? { certificate } : { authorization, certificate };
-  }
-
-  #certificateOf(socket: TLSSocket): Buffer | undefined {
-    let found = this.#certificates.get(socket);
-    if (found === undefined) {
-      found = socket.getPeerX509Certificate()?.raw ?? null;
-      this.#certificates.set(socket, found);
-    }
-    return found ?? undefined;
-  }
+function credentialsOf(exchange: Exchange): Credentials {
+  const { authorization } = exchange.headers;
+  const certificate = (): Buffer | undefined => peerCertificate(exchange.socket);
+  return authorization === undefined ? { certificate } : { authorization, certificate };
 }
 
 function auditId(exchange: Exchange): string {
@@ -148,7 +150,6 @@ function attributesOf(info: RequestInfo, user: User): Attributes {
 
 function asStatus(error: unknown, info: RequestInfo | undefined): unknown {
   if (error instanceof Unauthenticated) return status.unauthorized();
-  if (error instanceof BadImpersonation) return status.internalError(error.message);
   if (error instanceof MalformedUrl) return status.badRequest(error.message);
   if (error instanceof StoreError) return toStatus(error, { group: info?.group ?? '', resource: info?.resource ?? '' }, info?.name ?? '');
   return error;

@@ -3,7 +3,14 @@ import type { Authorizer } from '../authz/attributes.ts';
 import type { RuleResolver } from '../authz/index.ts';
 import type { VirtualKind } from '../handlers/virtual.ts';
 import type { RequestContext } from '../registry/context.ts';
-import { localSubjectAccessReview, selfSubjectAccessReview, selfSubjectReview, selfSubjectRulesReview, subjectAccessReview, tokenReview } from '../reviews/index.ts';
+import {
+  localSubjectAccessReview,
+  selfSubjectAccessReview,
+  selfSubjectReview,
+  selfSubjectRulesReview,
+  subjectAccessReview,
+  tokenReview,
+} from '../reviews/index.ts';
 
 /** The kinds that are questions: who am I, may I, whose token is this. */
 export function reviewKinds(authorizer: Authorizer & RuleResolver, tokens: BearerTokens): Map<string, VirtualKind> {
@@ -14,7 +21,10 @@ export function reviewKinds(authorizer: Authorizer & RuleResolver, tokens: Beare
   });
   return new Map<string, VirtualKind>([
     ['authorization.k8s.io/subjectaccessreviews', (object, context) => subjectAccessReview(object, asker(context))],
-    ['authorization.k8s.io/localsubjectaccessreviews', (object, context) => localSubjectAccessReview(object, context.info.namespace, asker(context))],
+    [
+      'authorization.k8s.io/localsubjectaccessreviews',
+      (object, context) => localSubjectAccessReview(object, context.info.namespace, asker(context)),
+    ],
     ['authorization.k8s.io/selfsubjectaccessreviews', (object, context) => selfSubjectAccessReview(object, asker(context))],
     ['authorization.k8s.io/selfsubjectrulesreviews', (object, context) => selfSubjectRulesReview(object, asker(context))],
     ['authentication.k8s.io/selfsubjectreviews', (_object, context) => selfSubjectReview(context.user, context.now())],

@@ -1,31 +1,33 @@
 import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { openEtcdStore, openSqliteStore, type Store } from '@capstan/store';
 import { Admission } from '../admission/admission.ts';
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts';
+import { rbacEscalation } from '../admission/rbac-escalation.ts';
 import { auditLog } from '../audit/index.ts';
 import { oidc } from '../authn/oidc.ts';
 import { staticTokens } from '../authn/static-tokens.ts';
-import { rbacEscalation } from '../admission/rbac-escalation.ts';
 import { rbacAuthorizer } from '../authz/index.ts';
 import { WatchCache } from '../cache/watch-cache.ts';
 import { Discovery } from '../discovery/discovery.ts';
 import { type Page, Pages } from '../handlers/nonresource.ts';
 import type { Serving } from '../handlers/serving.ts';
 import { Listener } from '../http/listener.ts';
+import { flowClassifier, InFlight, OpenCount } from '../limits/index.ts';
+import { openApiPages } from '../openapi/pages.ts';
 import { adminKubeconfig, ensurePki, keepFresh, type Pki } from '../pki/index.ts';
 import { builtinCatalog } from '../registry/catalog.ts';
 import { WatchHub } from '../watch/hub.ts';
+import { keepAggregated } from './aggregation.ts';
 import { authentication } from './authentication.ts';
-import { bootstrap } from './bootstrap.ts';
-import { flowClassifier, InFlight, OpenCount } from '../limits/index.ts';
-import { openApiPages } from '../openapi/pages.ts';
+import { bootstrap, publishAddress } from './bootstrap.ts';
 import { keepCompacted } from './compaction.ts';
 import { Health } from './health.ts';
 import { Metrics, processGauges } from './metrics.ts';
 import type { RunningServer, ServerOptions } from './options.ts';
-import { reviewKinds } from './reviews.ts';
 import { Pipeline } from './pipeline.ts';
+import { reviewKinds } from './reviews.ts';
 import { versionInfo } from './version.ts';
 
 /** Starts an API server and resolves when it is ready. */
@@ -41,10 +43,16 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
 }
 
-async function start(options: ServerOptions, { stop, resources }: { stop: AbortController; resources: AsyncDisposableStack }): Promise<RunningServer> {
+async function start(
+  options: ServerOptions,
+  { stop, resources }: { stop: AbortController; resources: AsyncDisposableStack },
+): Promise<RunningServer> {
   const now = (): Date => new Date();
   await mkdir(options.dataDirectory, { recursive: true, mode: 0o700 });
-  const [pki, store] = await Promise.all([ensurePki(join(options.dataDirectory, 'pki'), options.hosts === undefined ? {} : { hosts: options.hosts }), openStore(options)]);
+  const [pki, store] = await Promise.all([
+    ensurePki(join(options.dataDirectory, 'pki'), options.hosts === undefined ? {} : { hosts: options.hosts }),
+    openStore(options),
+  ]);
   resources.use(store);
   const cache = await WatchCache.load({
     store,
@@ -57,7 +65,12 @@ async function start(options: ServerOptions, { stop, resources }: { stop: AbortC
   const hub = resources.use(new WatchHub(cache));
   const catalog = builtinCatalog();
   const authorizer = rbacAuthorizer(cache);
-  const identities = authentication(pki, { objects: cache, now, url: `https://${options.host}:${options.port}`, more: [...(options.tokens === undefined ? [] : [staticTokens(options.tokens, [])]), ...(options.oidc ?? []).map(oidc)] });
+  const identities = authentication(pki, {
+    objects: cache,
+    now,
+    url: `https://${options.host}:${options.port}`,
+    more: [...(options.tokens === undefined ? [] : [staticTokens(options.tokens, [])]), ...(options.oidc ?? []).map(oidc)],
+  });
   const serving: Serving = {
     cache,
     store,
@@ -68,20 +81,47 @@ async function start(options: ServerOptions, { stop, resources }: { stop: AbortC
     virtualSubresources: new Map([['/serviceaccounts/token', identities.tokenRequests]]),
   };
   await bootstrap(serving, now);
-  const audit = resources.use(auditLog({ file: join(options.dataDirectory, 'audit.log'), onError: (error) => options.log(`the audit log cannot be written: ${error.message}`), ...options.audit }));
+  await keepAggregated(serving, now, (error) => options.log(`aggregated roles could not be written: ${String(error)}`));
+  const audit = resources.use(
+    auditLog({
+      file: join(options.dataDirectory, 'audit.log'),
+      onError: (error) => options.log(`the audit log cannot be written: ${error.message}`),
+      ...options.audit,
+    }),
+  );
   const inFlight = new InFlight(options.limits);
   const watches = new OpenCount({ what: 'watches', overall: 20_000, perUser: 2_000, ...options.limits?.watches });
   const metrics = new Metrics();
   for (const gauge of processGauges()) metrics.gauge(gauge);
   metrics.gauge({ name: 'capstan_watches', help: 'Open watches.', value: () => hub.count });
-  metrics.gauge({ name: 'capstan_audit_dropped_total', help: 'Audit events that could not be written.', type: 'counter', value: () => audit.dropped });
+  metrics.gauge({
+    name: 'capstan_audit_dropped_total',
+    help: 'Audit events that could not be written.',
+    type: 'counter',
+    value: () => audit.dropped,
+  });
   metrics.gauge({ name: 'capstan_requests_waiting', help: 'Requests that wait for a place.', value: () => inFlight.state.waiting });
-  metrics.gauge({ name: 'capstan_requests_rejected_total', help: 'Requests that found no place.', type: 'counter', value: () => inFlight.state.rejected });
+  metrics.gauge({
+    name: 'capstan_requests_rejected_total',
+    help: 'Requests that found no place.',
+    type: 'counter',
+    value: () => inFlight.state.rejected,
+  });
   metrics.gauge({ name: 'capstan_objects', help: 'Objects in the watch cache.', value: () => cache.objectCount });
   const health = new Health();
   health.add({ name: 'store', problem: () => store.failure?.message, readyOnly: true });
-  const more = new Map<string, Page>([['/metrics', (exchange) => exchange.send({ code: 200, type: 'text/plain; version=0.0.4; charset=utf-8', body: metrics.text() })], ...identities.pages, ...openApiPages()]);
-  const pages = new Pages({ discovery: new Discovery(catalog), health, version: versionInfo(), serverAddress: `${options.host}:${options.port}`, more });
+  const more = new Map<string, Page>([
+    ['/metrics', (exchange) => exchange.send({ code: 200, type: 'text/plain; version=0.0.4; charset=utf-8', body: metrics.text() })],
+    ...identities.pages,
+    ...openApiPages(),
+  ]);
+  const pages = new Pages({
+    discovery: new Discovery(catalog),
+    health,
+    version: versionInfo(),
+    serverAddress: `${options.host}:${options.port}`,
+    more,
+  });
   const pipeline = new Pipeline({
     serving,
     pages,
@@ -108,6 +148,8 @@ async function start(options: ServerOptions, { stop, resources }: { stop: AbortC
   // Watches end first, then connections, then the store.
   resources.defer(() => hub[Symbol.dispose]());
   const url = `https://${options.host.includes(':') ? `[${options.host}]` : options.host}:${listener.port}`;
+  const address = options.host === '0.0.0.0' || options.host === '::' ? '127.0.0.1' : options.host;
+  if (isIP(address) !== 0) await publishAddress(serving, now, { address, port: listener.port, clientAuthority: pki.authority.certificate });
   const kubeconfigPath = await writeKubeconfig(options.dataDirectory, pki, url);
   keepFresh(pki, {
     signal: stop.signal,
@@ -121,7 +163,10 @@ async function start(options: ServerOptions, { stop, resources }: { stop: AbortC
   return running(options, { url, kubeconfigPath, resources });
 }
 
-function running(options: ServerOptions, { url, kubeconfigPath, resources }: { url: string; kubeconfigPath: string; resources: AsyncDisposableStack }): RunningServer {
+function running(
+  options: ServerOptions,
+  { url, kubeconfigPath, resources }: { url: string; kubeconfigPath: string; resources: AsyncDisposableStack },
+): RunningServer {
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => (closing ??= resources.disposeAsync().then(resolve));

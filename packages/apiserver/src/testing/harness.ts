@@ -59,19 +59,29 @@ export async function startTestServer(options: Partial<ServerOptions> = {}): Pro
     running.nobody.destroy();
     await running.server[Symbol.asyncDispose]();
   };
-  const send = (path: string, { method = 'GET', headers = {}, body, anonymous = false }: Call = {}, onData?: (text: string) => boolean): Promise<Reply> =>
+  const send = (
+    path: string,
+    { method = 'GET', headers = {}, body, anonymous = false }: Call = {},
+    onData?: (text: string) => boolean,
+  ): Promise<Reply> =>
     new Promise((resolve, reject) => {
       const bytes = body === undefined ? undefined : Buffer.isBuffer(body) || typeof body === 'string' ? body : JSON.stringify(body);
       const outgoing = request(`${running.server.url}${path}`, {
         method,
         agent: anonymous ? running.nobody : running.admin,
-        headers: { accept: 'application/json', 'user-agent': 'test/1', ...(bytes !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(bytes) }), ...headers },
+        headers: {
+          accept: 'application/json',
+          'user-agent': 'test/1',
+          ...(bytes !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(bytes) }),
+          ...headers,
+        },
       });
       outgoing.on('error', reject);
       outgoing.on('response', (incoming) => {
         let text = '';
         incoming.setEncoding('utf8');
-        const finish = (): void => resolve({ code: incoming.statusCode ?? 0, headers: incoming.headers, text, json: () => JSON.parse(text) });
+        const finish = (): void =>
+          resolve({ code: incoming.statusCode ?? 0, headers: incoming.headers, text, json: () => JSON.parse(text) });
         incoming.on('data', (chunk: string) => {
           text += chunk;
           if (onData?.(text) === true) {

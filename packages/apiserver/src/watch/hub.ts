@@ -63,7 +63,11 @@ export class WatchHub implements Disposable {
     const member = new WatchStream({
       stream,
       view: group.view,
-      source: { cache: held, revision: () => this.#cache.revision, history: (since) => this.#history(resource, filter.prefix, since, held) },
+      source: {
+        cache: held,
+        revision: () => this.#cache.revision,
+        history: (since) => this.#history(resource, filter.prefix, since, held),
+      },
       after,
       bookmarks: options.allowWatchBookmarks === true,
       onDone: done,
@@ -79,7 +83,8 @@ export class WatchHub implements Disposable {
       seconds !== undefined && seconds > 0 ? Math.min(seconds * 1000, 2 ** 31 - 1) : minTimeout * (1 + Math.random()),
     );
     exchange.onClose(() => member.closed());
-    const mark = options.sendInitialEvents === true && options.allowWatchBookmarks === true ? bookmarkFrame(resource, shaper, after, true) : undefined;
+    const mark =
+      options.sendInitialEvents === true && options.allowWatchBookmarks === true ? bookmarkFrame(resource, shaper, after, true) : undefined;
     member.startWith(initial, mark);
   }
 
@@ -142,9 +147,15 @@ export class WatchHub implements Disposable {
 
 function fromStore(event: StoreEvent): CacheEvent {
   const { key } = parseStoreKey(event.key);
-  const previous = event.previous && new CacheEntry(key, withRevision(event.previous.value, event.previous.revision), event.previous.revision);
+  const previous =
+    event.previous && new CacheEntry(key, withRevision(event.previous.value, event.previous.revision), event.previous.revision);
   if (event.type === 'delete') {
-    return { type: 'DELETED', revision: event.revision, entry: new CacheEntry(key, atRevision(previous!.text, event.revision), event.revision), previous };
+    return {
+      type: 'DELETED',
+      revision: event.revision,
+      entry: new CacheEntry(key, atRevision(previous!.text, event.revision), event.revision),
+      previous,
+    };
   }
   const entry = new CacheEntry(key, withRevision(event.value, event.revision), event.revision);
   return { type: previous === undefined ? 'ADDED' : 'MODIFIED', revision: event.revision, entry, previous };

@@ -30,7 +30,11 @@ describe('a watch', () => {
     await server.call(`${path}/a`, { method: 'PATCH', headers: merge, body: { data: { a: '2' } } });
     await server.call(`${path}/b`, { method: 'DELETE' });
     const events = await server.watch(`${path}?watch=true&resourceVersion=${revision}`, 3);
-    expect(events.map(({ type, object }) => [type, object.metadata.name])).toEqual([['ADDED', 'b'], ['MODIFIED', 'a'], ['DELETED', 'b']]);
+    expect(events.map(({ type, object }) => [type, object.metadata.name])).toEqual([
+      ['ADDED', 'b'],
+      ['MODIFIED', 'a'],
+      ['DELETED', 'b'],
+    ]);
     const revisions = events.map(({ object }) => Number(object.metadata.resourceVersion));
     expect(revisions).toEqual([...revisions].sort((one, other) => one - other));
   });
@@ -40,7 +44,10 @@ describe('a watch', () => {
     await make(path, 'a');
     await make(path, 'b');
     const events = await server.watch(`${path}?watch=true`, 2);
-    expect(events.map(({ type, object }) => [type, object.metadata.name])).toEqual([['ADDED', 'a'], ['ADDED', 'b']]);
+    expect(events.map(({ type, object }) => [type, object.metadata.name])).toEqual([
+      ['ADDED', 'a'],
+      ['ADDED', 'b'],
+    ]);
   });
 
   test('with a selector shows objects that leave it as deleted and those that enter as added', async () => {
@@ -49,14 +56,20 @@ describe('a watch', () => {
     await server.call(`${path}/a`, { method: 'PATCH', headers: merge, body: { metadata: { labels: { g: 'y' } } } });
     await server.call(`${path}/a`, { method: 'PATCH', headers: merge, body: { metadata: { labels: { g: 'x' } } } });
     const events = await server.watch(`${path}?watch=true&labelSelector=g%3Dx&resourceVersion=${revision}`, 2);
-    expect(events.map(({ type, object }) => [type, object.metadata.labels])).toEqual([['DELETED', { g: 'x' }], ['ADDED', { g: 'x' }]]);
+    expect(events.map(({ type, object }) => [type, object.metadata.labels])).toEqual([
+      ['DELETED', { g: 'x' }],
+      ['ADDED', { g: 'x' }],
+    ]);
     expect(Number(events[0]!.object.metadata.resourceVersion)).toBeGreaterThan(Number(revision));
   });
 
   test('that asks for the initial events is told when they end', async () => {
     const path = await fresh();
     await make(path, 'a');
-    const events = await server.watch(`${path}?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`, 2);
+    const events = await server.watch(
+      `${path}?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`,
+      2,
+    );
     expect(events.map(({ type }) => type)).toEqual(['ADDED', 'BOOKMARK']);
     expect(events[1]!.object.metadata.annotations).toEqual({ 'k8s.io/initial-events-end': 'true' });
     expect(events[1]!.object.kind).toBe('ConfigMap');

@@ -16,6 +16,8 @@ import { applyDefaults, type Defaults, made } from './defaulting.ts';
 import { claimSpec, defaultTemplate } from './pod-defaults.ts';
 import { type Fields, fieldsOf, maybeFields, numberOf, stringMapOf, textOf } from './reading.ts';
 import { separateStatus } from './status.ts';
+import { validateCounts } from './status-counts.ts';
+import { withTemplateWarnings } from './warnings.ts';
 
 /** How pods are replaced, when by rolling: the fields of `rollingUpdate`. */
 function defaultRolling(strategy: Fields, rolling: Defaults): void {
@@ -96,10 +98,18 @@ const daemonSet: Pick<Strategy, 'prepareForCreate' | 'prepareForUpdate'> = {
   },
 };
 
+const replicaCounts: Strategy['status'] & object = {
+  validate: validateCounts({
+    fields: ['replicas', 'fullyLabeledReplicas', 'readyReplicas', 'availableReplicas', 'observedGeneration'],
+    partsOfReplicas: ['fullyLabeledReplicas', 'readyReplicas', 'availableReplicas'],
+    ready: 'readyReplicas',
+  }),
+};
+
 /** Replicas are counted from the start, although nothing runs yet. */
 const noReplicas = () => ({ replicas: 0 });
 
-export const appsStrategies = new Map<string, Strategy>([
+const makersOfPods: readonly (readonly [resource: string, strategy: Strategy])[] = [
   [
     'apps/deployments',
     separateStatus({
@@ -109,6 +119,11 @@ export const appsStrategies = new Map<string, Strategy>([
       generation: true,
       defaultPropagation: 'Background',
       status: {
+        validate: validateCounts({
+          fields: ['observedGeneration', 'replicas', 'updatedReplicas', 'readyReplicas', 'availableReplicas', 'unavailableReplicas'],
+          partsOfReplicas: ['updatedReplicas', 'readyReplicas', 'availableReplicas'],
+          ready: 'readyReplicas',
+        }),
         prepareForUpdate: (object, old) => {
           if (old.metadata.labels === undefined) delete object.metadata.labels;
           else object.metadata.labels = old.metadata.labels;
@@ -126,6 +141,7 @@ export const appsStrategies = new Map<string, Strategy>([
         generation: true,
         defaultPropagation: 'Background',
         ...replicasSelectable,
+        status: replicaCounts,
       },
       noReplicas,
     ),
@@ -140,6 +156,13 @@ export const appsStrategies = new Map<string, Strategy>([
         validateUpdate: validateStatefulSetUpdate,
         generation: true,
         defaultPropagation: 'Background',
+        status: {
+          validate: validateCounts({
+            fields: ['replicas', 'readyReplicas', 'currentReplicas', 'updatedReplicas', 'availableReplicas', 'observedGeneration'],
+            partsOfReplicas: ['readyReplicas', 'currentReplicas', 'updatedReplicas', 'availableReplicas'],
+            ready: 'status.readyReplicas',
+          }),
+        },
       },
       () => ({ replicas: 0, availableReplicas: 0 }),
     ),
@@ -154,6 +177,20 @@ export const appsStrategies = new Map<string, Strategy>([
         validateUpdate: validateSelectorUpdate,
         generation: true,
         defaultPropagation: 'Background',
+        status: {
+          validate: validateCounts({
+            fields: [
+              'currentNumberScheduled',
+              'numberMisscheduled',
+              'desiredNumberScheduled',
+              'numberReady',
+              'observedGeneration',
+              'updatedNumberScheduled',
+              'numberAvailable',
+              'numberUnavailable',
+            ],
+          }),
+        },
       },
       () => ({
         currentNumberScheduled: 0,
@@ -163,7 +200,6 @@ export const appsStrategies = new Map<string, Strategy>([
       }),
     ),
   ],
-  ['apps/controllerrevisions', { validate: validateRevision, validateUpdate: validateRevisionUpdate }],
   [
     '/replicationcontrollers',
     separateStatus(
@@ -173,8 +209,14 @@ export const appsStrategies = new Map<string, Strategy>([
         generation: true,
         defaultPropagation: 'Orphan',
         ...replicasSelectable,
+        status: replicaCounts,
       },
       noReplicas,
     ),
   ],
+];
+
+export const appsStrategies = new Map<string, Strategy>([
+  ...makersOfPods.map(([resource, strategy]) => [resource, withTemplateWarnings(strategy)] as const),
+  ['apps/controllerrevisions', { validate: validateRevision, validateUpdate: validateRevisionUpdate }],
 ]);

@@ -6,6 +6,7 @@ import { Findings } from './findings.ts';
 import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, textOf } from './reading.ts';
 import { compareAmounts } from './resources.ts';
 import { separateStatus } from './status.ts';
+import { validateCounts } from './status-counts.ts';
 
 const usualUtilization = 80;
 
@@ -177,8 +178,14 @@ function validateAutoscaler(object: KubeObject): FieldError[] {
 export const autoscalingStrategies = new Map<string, Strategy>([
   [
     'autoscaling/horizontalpodautoscalers',
-    separateStatus({ default: defaultAutoscaler, validate: validateAutoscaler }, ({ apiVersion }) =>
-      apiVersion === 'autoscaling/v1' ? { currentReplicas: 0, desiredReplicas: 0 } : { desiredReplicas: 0, currentMetrics: null },
+    separateStatus(
+      {
+        default: defaultAutoscaler,
+        validate: validateAutoscaler,
+        status: { validate: validateCounts({ fields: ['currentReplicas', 'desiredReplicas'] }) },
+      },
+      ({ apiVersion }) =>
+        apiVersion === 'autoscaling/v1' ? { currentReplicas: 0, desiredReplicas: 0 } : { desiredReplicas: 0, currentMetrics: null },
     ),
   ],
 ]);

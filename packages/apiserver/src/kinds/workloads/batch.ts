@@ -5,6 +5,8 @@ import { applyDefaults, made } from './defaulting.ts';
 import { defaultTemplate } from './pod-defaults.ts';
 import { type Fields, fieldsOf, isAbsent, numberOf, stringMapOf } from './reading.ts';
 import { separateStatus } from './status.ts';
+import { validateCounts } from './status-counts.ts';
+import { withTemplateWarnings } from './warnings.ts';
 
 const mostRetries = 2 ** 31 - 1;
 
@@ -64,16 +66,19 @@ function selectPods(job: KubeObject): void {
 export const batchStrategies = new Map<string, Strategy>([
   [
     'batch/jobs',
-    separateStatus({
-      default: defaultJob,
-      validate: validateJob,
-      validateUpdate: validateJobUpdate,
-      prepareForCreate: selectPods,
-      generation: true,
-      defaultPropagation: 'Orphan',
-      selectableLabels: ['status.successful'],
-      selectableFields: (job) => ({ 'status.successful': String(numberOf(fieldsOf(job['status'])['succeeded'])) }),
-    }),
+    withTemplateWarnings(
+      separateStatus({
+        default: defaultJob,
+        validate: validateJob,
+        validateUpdate: validateJobUpdate,
+        prepareForCreate: selectPods,
+        generation: true,
+        defaultPropagation: 'Orphan',
+        selectableLabels: ['status.successful'],
+        selectableFields: (job) => ({ 'status.successful': String(numberOf(fieldsOf(job['status'])['succeeded'])) }),
+        status: { validate: validateCounts({ fields: ['active', 'succeeded', 'failed', 'ready', 'terminating'] }) },
+      }),
+    ),
   ],
   [
     'batch/cronjobs',

@@ -1,12 +1,14 @@
-import { formatTime, type KubeObject } from '@capstan/machinery';
+import { FieldPath, formatTime, type KubeObject, status } from '@capstan/machinery';
 import type { Strategy, StrategyContext } from '../strategy.ts';
 import { made } from './defaulting.ts';
 import { defaultPod, defaultTemplate } from './pod-defaults.ts';
 import { validatePodUpdate } from './pod-update.ts';
 import { validatePod, validatePodTemplate } from './pod-validation.ts';
+import { systemPriorities } from './policy.ts';
 import { qualityOf } from './quality.ts';
 import { type Fields, fieldsOf, isAbsent, itemsOf, numberOf, textOf } from './reading.ts';
 import { separateStatus } from './status.ts';
+import { warnName, warnPodSpec } from './warnings.ts';
 
 const patience = 300;
 const troubles = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'];
@@ -37,10 +39,14 @@ function priorityClassOf(name: string, context: StrategyContext): KubeObject | u
 }
 
 /** The priority's number, which the name of its class stands for. */
-function setPriority(spec: Fields, context: StrategyContext): void {
-  const found = priorityClassOf(textOf(spec['priorityClassName']), context);
+function setPriority(pod: KubeObject, spec: Fields, context: StrategyContext): void {
+  const name = textOf(spec['priorityClassName']);
+  const found = priorityClassOf(name, context);
+  if (found === undefined && name !== '' && !systemPriorities.has(name)) {
+    throw status.forbidden({ group: '', resource: 'pods' }, pod.metadata.name ?? '', `no PriorityClass with name ${name} was found`);
+  }
   if (found !== undefined) spec['priorityClassName'] = found.metadata.name;
-  spec['priority'] = numberOf(found?.['value']);
+  spec['priority'] = numberOf(found?.['value'] ?? systemPriorities.get(name));
   spec['preemptionPolicy'] = textOf(found?.['preemptionPolicy']) || 'PreemptLowerPriority';
 }
 
@@ -78,9 +84,11 @@ const podStrategy: Strategy = separateStatus({
   prepareForCreate: (pod, context) => {
     const spec = made(pod, 'spec');
     tolerateTroubles(spec);
-    setPriority(spec, context);
+    setPriority(pod, spec, context);
     const gated = itemsOf(spec['schedulingGates']).length > 0;
     pod['status'] = { phase: 'Pending', ...(gated ? { conditions: [gateCondition(context)] } : {}), qosClass: qualityOf(spec) };
+    warnName(context.warn, pod, "the Pod's hostname");
+    warnPodSpec(context.warn, FieldPath.of('spec'), spec);
   },
   prepareForUpdate: keepServerFields,
   validate: validatePod,

@@ -7,6 +7,7 @@ import { checkRequirements } from './resources.ts';
 import { checkAtMostEverything, checkNumberOrPercentage } from './scales.ts';
 import { checkTolerations } from './scheduling.ts';
 import { separateStatus } from './status.ts';
+import { validateCounts } from './status-counts.ts';
 
 function validateDisruptionBudget(budget: KubeObject): FieldError[] {
   const found = new Findings();
@@ -25,7 +26,8 @@ function validateDisruptionBudget(budget: KubeObject): FieldError[] {
 }
 
 const highestUserPriority = 1_000_000_000;
-const systemPriorities = new Map([
+/** Classes that are always there. */
+export const systemPriorities = new Map([
   ['system-node-critical', 2_000_001_000],
   ['system-cluster-critical', 2_000_000_000],
 ]);
@@ -79,12 +81,20 @@ function validateRuntimeClass(runtimeClass: KubeObject): FieldError[] {
 export const policyStrategies = new Map<string, Strategy>([
   [
     'policy/poddisruptionbudgets',
-    separateStatus({ validate: validateDisruptionBudget, generation: true, requireResourceVersion: true }, () => ({
-      disruptionsAllowed: 0,
-      currentHealthy: 0,
-      desiredHealthy: 0,
-      expectedPods: 0,
-    })),
+    separateStatus(
+      {
+        validate: validateDisruptionBudget,
+        generation: true,
+        requireResourceVersion: true,
+        status: { validate: validateCounts({ fields: ['disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'] }) },
+      },
+      () => ({
+        disruptionsAllowed: 0,
+        currentHealthy: 0,
+        desiredHealthy: 0,
+        expectedPods: 0,
+      }),
+    ),
   ],
   [
     'scheduling.k8s.io/priorityclasses',

@@ -83,7 +83,7 @@ function checkAmount(found: Findings, at: FieldPath, [name, value]: [string, unk
   }
 }
 
-function isWhole(value: unknown): boolean {
+export function isWhole(value: unknown): boolean {
   const { value: digits, scale } = quantityOf(value);
   return scale >= 0 || digits % 10n ** BigInt(-scale) === 0n;
 }

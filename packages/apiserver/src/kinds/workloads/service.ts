@@ -6,6 +6,7 @@ import { type Fields, fieldsOf, isAbsent, itemsOf, numberOf, textOf, textsOf } f
 import { allocate, isExternallyAccessible, keepAllocated, needsAddress, needsHealthPort, needsNodePorts } from './service-allocation.ts';
 import { validateService, validateServiceUpdate } from './service-validation.ts';
 import { separateStatus } from './status.ts';
+import { warnService } from './warnings.ts';
 
 const servicePort: Defaults = {
   set: { protocol: 'TCP' },
@@ -82,6 +83,7 @@ const serviceStrategy: Strategy = separateStatus(
       mirrorAddress(spec);
       setFamilies(spec);
       allocate(service, spec, context);
+      warnService(context.warn, service);
     },
     prepareForUpdate: (service, old, context) => {
       const spec = made(service, 'spec');

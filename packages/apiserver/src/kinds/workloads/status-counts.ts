@@ -1,0 +1,31 @@
+import { type FieldError, FieldPath, type KubeObject } from '@capstan/machinery';
+import { Findings } from './findings.ts';
+import { fieldsOf, numberOf } from './reading.ts';
+
+/** What must hold between the numbers in a status. */
+export interface Counts {
+  readonly fields: readonly string[];
+  /** Fields that are part of `replicas`. */
+  readonly partsOfReplicas?: readonly string[];
+  /** How the count of ready pods is called where those that are available exceed it. */
+  readonly ready?: string;
+}
+
+const at = FieldPath.of('status');
+
+export function validateCounts({ fields, partsOfReplicas = [], ready }: Counts): (object: KubeObject) => FieldError[] {
+  return (object) => {
+    const found = new Findings();
+    const status = fieldsOf(object['status']);
+    for (const field of fields) found.nonNegative(at.child(field), status[field]);
+    for (const field of partsOfReplicas) {
+      if (numberOf(status[field]) > numberOf(status['replicas'])) {
+        found.invalid(at.child(field), status[field], 'cannot be greater than status.replicas');
+      }
+    }
+    if (ready !== undefined && numberOf(status['availableReplicas']) > numberOf(status['readyReplicas'])) {
+      found.invalid(at.child('availableReplicas'), status['availableReplicas'], `cannot be greater than ${ready}`);
+    }
+    return found.errors;
+  };
+}
