@@ -80,7 +80,12 @@ describe('priorities of pods', () => {
     workloadStrategies.get('/pods')!.prepareForCreate!(object, context);
     return object['spec'];
   };
-  const priorityClass = (name: string, more: object): KubeObject => ({ apiVersion: 'scheduling.k8s.io/v1', kind: 'PriorityClass', metadata: { name }, ...more });
+  const priorityClass = (name: string, more: object): KubeObject => ({
+    apiVersion: 'scheduling.k8s.io/v1',
+    kind: 'PriorityClass',
+    metadata: { name },
+    ...more,
+  });
 
   test('none', () => expect(create({})).toMatchObject({ priority: 0, preemptionPolicy: 'PreemptLowerPriority' }));
   test('by name', () => {
@@ -92,11 +97,18 @@ describe('priorities of pods', () => {
     expect(create({}, classes)).toMatchObject({ priority: 3, priorityClassName: 'usual' });
   });
   test('of the system', () => expect(create({ priorityClassName: 'system-node-critical' })).toMatchObject({ priority: 2_000_001_000 }));
-  test('unknown', () => expect(() => create({ priorityClassName: 'nope' })).toThrow('pods "p" is forbidden: no PriorityClass with name nope was found'));
+  test('unknown', () =>
+    expect(() => create({ priorityClassName: 'nope' })).toThrow('pods "p" is forbidden: no PriorityClass with name nope was found'));
 });
 
 describe('status', () => {
-  const deployment = (status: object): KubeObject => ({ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'd', labels: { a: 'b' } }, spec: { replicas: 1 }, status });
+  const deployment = (status: object): KubeObject => ({
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'd', labels: { a: 'b' } },
+    spec: { replicas: 1 },
+    status,
+  });
   const strategy = workloadStrategies.get('apps/deployments')!;
 
   test('is kept by an update of the object', () => {
@@ -110,7 +122,10 @@ describe('status', () => {
     expect(object).toEqual(deployment({ replicas: 9 }));
   });
   test('must add up', () => {
-    const errors = strategy.status!.validate!(deployment({ replicas: 1, readyReplicas: 2, availableReplicas: 3, updatedReplicas: -1 }), contextOf());
+    const errors = strategy.status!.validate!(
+      deployment({ replicas: 1, readyReplicas: 2, availableReplicas: 3, updatedReplicas: -1 }),
+      contextOf(),
+    );
     expect(errors.map((error) => `${error.field}: ${error.body}`)).toEqual([
       'status.updatedReplicas: Invalid value: -1: must be greater than or equal to 0',
       'status.readyReplicas: Invalid value: 2: cannot be greater than status.replicas',

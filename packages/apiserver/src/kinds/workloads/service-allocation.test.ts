@@ -1,5 +1,5 @@
 import type { KubeObject } from '@capstan/machinery';
-import { assert, constantFrom, property, uniqueArray, string } from 'fast-check';
+import { assert, constantFrom, property, string, uniqueArray } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { fieldsOf, itemsOf, numberOf } from './reading.ts';
 import { isInAddressRange, isInPortRange } from './service-allocation.ts';
@@ -11,7 +11,13 @@ const strategy = workloadStrategies.get('/services')!;
 type Stored = KubeObject & { resource: string };
 
 function createAmong(others: readonly Stored[], name: string, spec: object): Stored {
-  const service: Stored = { resource: 'services', apiVersion: 'v1', kind: 'Service', metadata: { name, namespace: 'n' }, spec: structuredClone(spec) };
+  const service: Stored = {
+    resource: 'services',
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name, namespace: 'n' },
+    spec: structuredClone(spec),
+  };
   strategy.default!(service);
   strategy.prepareForCreate!(service, contextOf(others));
   return service;
@@ -20,23 +26,33 @@ function createAmong(others: readonly Stored[], name: string, spec: object): Sto
 describe('addresses and ports of services', () => {
   test('are in range, accepted, and never given twice', () => {
     assert(
-      property(uniqueArray(string({ minLength: 1 }), { maxLength: 60 }), constantFrom('ClusterIP', 'NodePort', 'LoadBalancer'), (names, type) => {
-        const made: Stored[] = [];
-        for (const name of names) {
-          const service = createAmong(made, name, { type, ports: [{ name: 'a', port: 1 }, { name: 'b', port: 2 }] });
-          expect(strategy.validate!(service, contextOf(made))).toEqual([]);
-          made.push(service);
-        }
-        const addresses = made.map((service) => fieldsOf(service['spec'])['clusterIP'] as string);
-        expect(new Set(addresses).size).toBe(names.length);
-        expect(addresses.every(isInAddressRange)).toBe(true);
-        const ports = made.flatMap((service) => itemsOf(fieldsOf(service['spec'])['ports']).map((port) => numberOf(port['nodePort'])));
-        if (type === 'ClusterIP') expect(ports.every((port) => port === 0)).toBe(true);
-        else {
-          expect(new Set(ports).size).toBe(ports.length);
-          expect(ports.every(isInPortRange)).toBe(true);
-        }
-      }),
+      property(
+        uniqueArray(string({ minLength: 1 }), { maxLength: 60 }),
+        constantFrom('ClusterIP', 'NodePort', 'LoadBalancer'),
+        (names, type) => {
+          const made: Stored[] = [];
+          for (const name of names) {
+            const service = createAmong(made, name, {
+              type,
+              ports: [
+                { name: 'a', port: 1 },
+                { name: 'b', port: 2 },
+              ],
+            });
+            expect(strategy.validate!(service, contextOf(made))).toEqual([]);
+            made.push(service);
+          }
+          const addresses = made.map((service) => fieldsOf(service['spec'])['clusterIP'] as string);
+          expect(new Set(addresses).size).toBe(names.length);
+          expect(addresses.every(isInAddressRange)).toBe(true);
+          const ports = made.flatMap((service) => itemsOf(fieldsOf(service['spec'])['ports']).map((port) => numberOf(port['nodePort'])));
+          if (type === 'ClusterIP') expect(ports.every((port) => port === 0)).toBe(true);
+          else {
+            expect(new Set(ports).size).toBe(ports.length);
+            expect(ports.every(isInPortRange)).toBe(true);
+          }
+        },
+      ),
     );
   });
 
