@@ -18,6 +18,8 @@ const callTimeout = 10_000;
 const attemptTimeout = 3_000;
 const probeInterval = 500;
 const retryPause = 50;
+/** For how long a call is sent anew: about as long as the choice of a new leader takes. */
+const patience = 2_000;
 
 /** Calls to whichever member of the cluster answers. Stays with one until it fails, then goes on to the next. */
 export class Connection {
@@ -75,18 +77,17 @@ export class Connection {
   }
 
   async #callSomeMember<Response>(call: Call<Response>): Promise<Response> {
-    const end = Date.now() + callTimeout;
-    const attempts = this.#members.length * (call.repeatable ? 2 : 1);
+    const start = Date.now();
     for (let attempt = 1; ; attempt++) {
       const member = this.#active;
-      const mayMove = call.repeatable && this.#members.length > 1 && attempt < attempts;
+      const mayMove = call.repeatable && attempt < this.#members.length;
       try {
         const answer = await this.#members[member]!.call(call.path, call.body, mayMove ? attemptTimeout : callTimeout);
         return call.decode(answer);
       } catch (error) {
         if (!isTransient(error)) throw error;
         if (member === this.#active) this.rotate();
-        if (!(call.repeatable || error.unsent) || attempt >= attempts || Date.now() >= end) throw error;
+        if (!(call.repeatable || error.unsent) || Date.now() >= start + patience) throw error;
         if (attempt >= this.#members.length) await sleep(retryPause);
       }
     }

@@ -11,10 +11,10 @@ export const grpcStatus = {
 export class GrpcError extends Error {
   readonly code: number;
   readonly details: string;
-  /** Whether the request surely reached nobody. */
+  /** Whether the request surely had no effect: it reached nobody, or a member that had no leader to ask. */
   readonly unsent: boolean;
 
-  constructor(code: number, details: string, unsent = false) {
+  constructor(code: number, details: string, unsent = details === 'etcdserver: no leader') {
     super(`gRPC status ${code}: ${details}`);
     this.name = 'GrpcError';
     this.code = code;

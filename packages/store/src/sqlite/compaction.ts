@@ -1,8 +1,10 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { readPragma } from './database.ts';
+import { pageBytes, readPragma } from './database.ts';
 
 const rowsPerStep = 200;
 const pagesPerStep = 256;
+/** About how much of the write-ahead log a step takes. */
+export const stepBytes = pagesPerStep * pageBytes;
 /** Free pages are kept for the writes to come, until they are more than this share of the file. */
 const freeShare = 0.25;
 const freePagesKept = 2_048;

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { Compaction } from './compaction.ts';
+import { Compaction, stepBytes } from './compaction.ts';
 import { databaseFile, openDatabase, pageBytes } from './database.ts';
 import { describeFailure } from './failures.ts';
 import { findDamage } from './integrity.ts';
@@ -83,7 +83,7 @@ export class Engine {
       this.#send({ type: 'unwritten', failure: this.#note(error) });
       return;
     }
-    this.#checkpoint(request);
+    this.#checkpoint(estimateLogged(request));
   }
 
   #answer(request: Exclude<Request, { type: 'write' | 'close' }>): Reply {
@@ -150,8 +150,8 @@ export class Engine {
   }
 
   /** Copies the write-ahead log into the database file, after the writers were answered. A failure here loses nothing: the log just grows on. */
-  #checkpoint(request: WriteRequest): void {
-    this.#logged += estimateLogged(request);
+  #checkpoint(bytes: number): void {
+    this.#logged += bytes;
     if (this.#logged < checkpointBytes) return;
     this.#logged = 0;
     try {
@@ -166,7 +166,9 @@ export class Engine {
       this.#sweep = undefined;
       if (this.#failure !== undefined) return;
       try {
-        if (this.#compaction.step()) this.#scheduleSweep();
+        if (!this.#compaction.step()) return;
+        this.#checkpoint(stepBytes);
+        this.#scheduleSweep();
       } catch (error) {
         this.#note(error);
       }
