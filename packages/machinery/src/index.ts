@@ -38,6 +38,10 @@ export { builtinOpenApiResources, type OpenApiResource, type OpenApiSchemaSource
 export { openapiV2 } from './openapi/v2.ts';
 export { openapiV2Protobuf } from './openapi/v2-protobuf.ts';
 export { openapiV3 } from './openapi/v3.ts';
+export type { PatchReading } from './patch/errors.ts';
+export { jsonPatch } from './patch/jsonPatch.ts';
+export { mergePatch } from './patch/mergePatch.ts';
+export { strategicMergePatch } from './patch/strategicMergePatch.ts';
 export { decodeMessage } from './proto/decode.ts';
 export { encodeMessage } from './proto/encode.ts';
 export { decodeProtobuf, type Envelope, encodeEnvelope, encodeWatchEvent } from './proto/envelope.ts';

@@ -1,0 +1,143 @@
+import { cloneJson, jsonEqual, own, setOwn } from '../apply/shape.ts';
+import { jsonKind } from '../codec/json.ts';
+import { isObject, type Json, type JsonObject } from '../json.ts';
+import * as status from '../status/status.ts';
+import { cannotApply, cannotUnmarshal, type PatchReading, parsePatch, patchedObject } from './errors.ts';
+
+const mostOperations = 10_000;
+/** Copies double: a few of them could fill the memory. */
+const mostCopiedBytes = 3 * 1024 * 1024;
+
+/**
+ * JSON patch (RFC 6902), with the liberties that Kubernetes takes: indexes may count from the end, and what is not there reads as null. The
+ * object is not changed. Throws a StatusError: 400 for a patch that cannot be read, 413 for too many operations, 422 for one that does not fit.
+ */
+export function jsonPatch(object: JsonObject, text: string, reading: PatchReading = {}): JsonObject {
+  const operations = readOperations(text, reading);
+  if (operations.length > mostOperations) {
+    throw status.requestTooLarge(`The allowed maximum operations in a JSON patch is ${mostOperations}, got ${operations.length}`);
+  }
+  const document: Document = { root: cloneJson(object), copied: 0 };
+  for (const operation of operations) apply(document, operation);
+  return patchedObject(document.root);
+}
+
+function readOperations(text: string, { fieldValidation = 'Warn' }: PatchReading): JsonObject[] {
+  const ignored = fieldValidation === 'Ignore';
+  const words = (message: string): string => (ignored ? message : `error decoding patch: ${message}`);
+  const patch = parsePatch(text, words);
+  if (patch === null) return [];
+  if (!Array.isArray(patch)) throw status.badRequest(words(cannotUnmarshal(patch, ignored ? 'jsonpatch.Patch' : '[]handlers.jsonPatchOp')));
+  return patch.map((operation) => {
+    if (operation === null) return {};
+    if (!isObject(operation))
+      throw status.badRequest(words(cannotUnmarshal(operation, ignored ? 'jsonpatch.Operation' : 'handlers.jsonPatchOp')));
+    if (!ignored) checkTexts(operation, words);
+    return operation;
+  });
+}
+
+function checkTexts(operation: JsonObject, words: (message: string) => string): void {
+  for (const field of ['op', 'path', 'from']) {
+    const value = own(operation, field);
+    if (value === undefined || value === null || typeof value === 'string') continue;
+    throw status.badRequest(words(`json: cannot unmarshal ${jsonKind(value)} into Go struct field jsonPatchOp.${field} of type string`));
+  }
+}
+
+interface Document {
+  root: Json;
+  copied: number;
+}
+
+/** Where an operation works: a member of a map or an item of a list. */
+interface Place {
+  readonly container: JsonObject | Json[];
+  readonly key: string;
+}
+
+function apply(document: Document, operation: JsonObject): void {
+  const value = own(operation, 'value') ?? null;
+  switch (own(operation, 'op')) {
+    case 'add':
+      return add(placeOf(document, operation, 'path'), value);
+    case 'remove':
+      return remove(placeOf(document, operation, 'path'));
+    case 'replace':
+      return replace(document, operation, value);
+    case 'move': {
+      const from = placeOf(document, operation, 'from');
+      const moved = read(from);
+      remove(from);
+      return add(placeOf(document, operation, 'path'), moved);
+    }
+    case 'copy': {
+      const copied = cloneJson(read(placeOf(document, operation, 'from')));
+      document.copied += JSON.stringify(copied).length;
+      if (document.copied > mostCopiedBytes) throw cannotApply();
+      return add(placeOf(document, operation, 'path'), copied);
+    }
+    case 'test':
+      return test(document, operation, value);
+    default:
+      throw cannotApply();
+  }
+}
+
+function pathOf(operation: JsonObject, field: 'path' | 'from'): string {
+  const path = own(operation, field);
+  if (typeof path !== 'string') throw cannotApply();
+  return path;
+}
+
+function placeOf(document: Document, operation: JsonObject, field: 'path' | 'from'): Place {
+  const steps = pathOf(operation, field).split('/');
+  if (steps.length < 2) throw cannotApply();
+  let container = document.root;
+  for (let index = 1; index < steps.length - 1; index++) {
+    if (typeof container !== 'object' || container === null) throw cannotApply();
+    container = read({ container, key: unescaped(steps[index]!) });
+  }
+  if (typeof container !== 'object' || container === null) throw cannotApply();
+  return { container, key: unescaped(steps.at(-1)!) };
+}
+
+const unescaped = (step: string): string => (step.includes('~') ? step.replaceAll('~1', '/').replaceAll('~0', '~') : step);
+
+function indexIn(key: string, length: number): number {
+  if (!/^[+-]?\d+$/.test(key)) throw cannotApply();
+  const index = Number(key) < 0 ? Number(key) + length : Number(key);
+  if (index < 0 || index >= length) throw cannotApply();
+  return index;
+}
+
+function read({ container, key }: Place): Json {
+  return (Array.isArray(container) ? container[indexIn(key, container.length)] : own(container, key)) ?? null;
+}
+
+function add({ container, key }: Place, value: Json): void {
+  if (!Array.isArray(container)) setOwn(container, key, value);
+  else if (key === '-') container.push(value);
+  else container.splice(indexIn(key, container.length + 1), 0, value);
+}
+
+function remove({ container, key }: Place): void {
+  if (Array.isArray(container)) container.splice(indexIn(key, container.length), 1);
+  else if (Object.hasOwn(container, key)) delete container[key];
+  else throw cannotApply();
+}
+
+function replace(document: Document, operation: JsonObject, value: Json): void {
+  if (pathOf(operation, 'path') === '') {
+    if (typeof value === 'object' && value !== null) document.root = value;
+    return;
+  }
+  const { container, key } = placeOf(document, operation, 'path');
+  if (Array.isArray(container)) container[indexIn(key, container.length)] = value;
+  else setOwn(container, key, value);
+}
+
+function test(document: Document, operation: JsonObject, value: Json): void {
+  const actual = pathOf(operation, 'path') === '' ? document.root : read(placeOf(document, operation, 'path'));
+  if (!jsonEqual(actual, value)) throw cannotApply();
+}

@@ -1,0 +1,48 @@
+import { cloneJson, own, setOwn } from '../apply/shape.ts';
+import { isObject, type Json, type JsonObject } from '../json.ts';
+import * as status from '../status/status.ts';
+import { cannotUnmarshal, type PatchReading, parsePatch, patchedObject } from './errors.ts';
+
+const badPatch = 'Invalid JSON Patch';
+
+/**
+ * JSON merge patch (RFC 7396). The object is not changed. Throws a StatusError: 400 for a patch that is no object, 422 for one that leaves
+ * no object behind.
+ */
+export function mergePatch(object: JsonObject, text: string, { fieldValidation = 'Warn' }: PatchReading = {}): JsonObject {
+  const ignored = fieldValidation === 'Ignore';
+  const patch = parsePatch(text, (message) => (ignored ? badPatch : `error decoding patch: ${message}`));
+  if (isObject(patch)) return mergeMaps(object, patch);
+  if (patch === null) throw status.badRequest(badPatch);
+  if (!ignored) throw status.badRequest(`error decoding patch: ${cannotUnmarshal(patch, 'map[string]interface {}')}`);
+  if (Array.isArray(patch)) return patchedObject(patch);
+  throw status.badRequest(badPatch);
+}
+
+function mergeMaps(object: JsonObject, patch: JsonObject): JsonObject {
+  const result: JsonObject = {};
+  for (const key of Object.keys(object)) {
+    const change = own(patch, key);
+    if (change === null) continue;
+    setOwn(result, key, change === undefined ? cloneJson(object[key]!) : mergeValues(object[key]!, change));
+  }
+  for (const key of Object.keys(patch)) {
+    const change = patch[key]!;
+    if (change !== null && !Object.hasOwn(object, key)) setOwn(result, key, withoutNulls(change));
+  }
+  return result;
+}
+
+function mergeValues(value: Json, change: Json): Json {
+  if (!isObject(change)) return isObject(value) ? change : withoutNulls(change);
+  return isObject(value) ? mergeMaps(value, change) : withoutNulls(change);
+}
+
+/** A null asks to remove; where there was nothing, nothing comes. In lists it is a value. */
+export function withoutNulls(value: Json): Json {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (!isObject(value)) return value;
+  const result: JsonObject = {};
+  for (const key of Object.keys(value)) if (value[key] !== null) setOwn(result, key, withoutNulls(value[key]!));
+  return result;
+}
