@@ -60,6 +60,8 @@ export function checked(value: JsonObject, expected: Expected, text?: string): r
   try {
     const { unknown } = checkObject(value, expected.type, text === undefined ? {} : { text });
     if (!isObject(value['metadata'])) value['metadata'] = {};
+    value['kind'] = expected.kind;
+    value['apiVersion'] = expected.groupVersion;
     return unknown;
   } catch (error) {
     if (error instanceof CodecError)
@@ -130,12 +132,10 @@ function fromProtobuf(bytes: Buffer, expected: Expected, catalog: Catalog): Json
   });
 }
 
-/** Fills in kind and version, or refuses others. */
+/** Refuses other kinds and versions than the expected. A body may leave both out. */
 function ofKind(value: JsonObject, expected: Expected, catalog: Catalog): JsonObject {
   const kind = value['kind'] === undefined || value['kind'] === '' ? expected.kind : String(value['kind']);
   const apiVersion = value['apiVersion'] === undefined || value['apiVersion'] === '' ? expected.groupVersion : String(value['apiVersion']);
-  value['kind'] = kind;
-  value['apiVersion'] = apiVersion;
   if (kind === expected.kind && apiVersion === expected.groupVersion) return value;
   const actual = { kind, version: apiVersion.slice(apiVersion.indexOf('/') + 1) };
   if (!catalog.hasKind(apiVersion, kind)) {

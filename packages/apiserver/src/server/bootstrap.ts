@@ -36,11 +36,17 @@ export function systemContext(serving: Serving, now: () => Date): RequestContext
   });
 }
 
+/** An address that only this machine can reach is none that could be an endpoint. */
+function published(address: ServerAddress): KubeObject[] {
+  const isLoopback = address.address === '::1' || address.address.startsWith('127.');
+  return serverObjects(address).filter(({ kind }) => !isLoopback || (kind !== 'Endpoints' && kind !== 'EndpointSlice'));
+}
+
 /** Tells clients inside where the server is. */
 export async function publishAddress(serving: Serving, now: () => Date, address: ServerAddress): Promise<void> {
   const context = systemContext(serving, now);
   await Promise.all(
-    serverObjects(address).map(async (object) => {
+    published(address).map(async (object) => {
       const resource = resourceOf(serving, object);
       const { name = '', namespace = '' } = object.metadata;
       const target = { resource, namespace, name };

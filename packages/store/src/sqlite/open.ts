@@ -18,7 +18,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   signal?.throwIfAborted();
   await mkdir(directory, { recursive: true, mode: 0o700 });
   // A small nursery: the worker's objects die with the batch, and memory that was once taken is seldom given back.
-  const worker = new Worker(new URL('./worker.ts', import.meta.url), {
+  const worker = new Worker(new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url), {
     workerData: { directory },
     execArgv: [],
     resourceLimits: { maxYoungGenerationSizeMb: 8 },

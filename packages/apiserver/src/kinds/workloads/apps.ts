@@ -25,17 +25,22 @@ function defaultRolling(strategy: Fields, rolling: Defaults): void {
   if (strategy['type'] === 'RollingUpdate') applyDefaults(made(strategy, 'rollingUpdate'), rolling);
 }
 
+const deployment: Defaults = { set: { replicas: 1, revisionHistoryLimit: 10, progressDeadlineSeconds: 600 } };
+const rollingDeployment: Defaults = { set: { maxUnavailable: '25%', maxSurge: '25%' } };
+
 function defaultDeployment(object: KubeObject): void {
   const spec = made(object, 'spec');
-  applyDefaults(spec, { set: { replicas: 1, revisionHistoryLimit: 10, progressDeadlineSeconds: 600 } });
-  defaultRolling(made(spec, 'strategy'), { set: { maxUnavailable: '25%', maxSurge: '25%' } });
+  applyDefaults(spec, deployment);
+  defaultRolling(made(spec, 'strategy'), rollingDeployment);
   defaultTemplate(spec);
 }
+
+const rollingDaemonSet: Defaults = { set: { maxUnavailable: 1, maxSurge: 0 } };
 
 function defaultDaemonSet(object: KubeObject): void {
   const spec = made(object, 'spec');
   applyDefaults(spec, { set: { revisionHistoryLimit: 10 } });
-  defaultRolling(made(spec, 'updateStrategy'), { set: { maxUnavailable: 1, maxSurge: 0 } });
+  defaultRolling(made(spec, 'updateStrategy'), rollingDaemonSet);
   defaultTemplate(spec);
 }
 
@@ -50,13 +55,15 @@ const claimTemplate: Defaults = {
   within: { spec: claimSpec, status: { set: { phase: 'Pending' } } },
 };
 
+const statefulSet: Defaults = {
+  set: { podManagementPolicy: 'OrderedReady', replicas: 1, revisionHistoryLimit: 10, persistentVolumeClaimRetentionPolicy: {} },
+  within: { persistentVolumeClaimRetentionPolicy: { set: { whenDeleted: 'Retain', whenScaled: 'Retain' } } },
+  each: { volumeClaimTemplates: claimTemplate },
+};
+
 function defaultStatefulSet(object: KubeObject): void {
   const spec = made(object, 'spec');
-  applyDefaults(spec, {
-    set: { podManagementPolicy: 'OrderedReady', replicas: 1, revisionHistoryLimit: 10, persistentVolumeClaimRetentionPolicy: {} },
-    within: { persistentVolumeClaimRetentionPolicy: { set: { whenDeleted: 'Retain', whenScaled: 'Retain' } } },
-    each: { volumeClaimTemplates: claimTemplate },
-  });
+  applyDefaults(spec, statefulSet);
   const update = made(spec, 'updateStrategy');
   if (textOf(update['type']) === '') {
     update['type'] = 'RollingUpdate';

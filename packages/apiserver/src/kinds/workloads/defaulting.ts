@@ -1,4 +1,4 @@
-import type { Json } from '@capstan/machinery';
+import type { Json, JsonObject } from '@capstan/machinery';
 import { type Fields, isAbsent, itemsOf, maybeFields } from './reading.ts';
 
 /** What is filled in where a client said nothing, as data. The parts apply in the order in which they stand here. */
@@ -30,8 +30,13 @@ export function applyDefaults(object: Fields, defaults: Defaults): void {
   also?.(object);
 }
 
+/** Tables are shared, what is made from them is not. */
 function copyOf(value: Json): Json {
-  return typeof value === 'object' && value !== null ? structuredClone(value) : value;
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(copyOf);
+  const copy: JsonObject = {};
+  for (const key in value) copy[key] = copyOf(value[key]!);
+  return copy;
 }
 
 /** The object at a field, made when it is not there. */
