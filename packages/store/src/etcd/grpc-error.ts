@@ -1,13 +1,12 @@
 /** The status codes of gRPC that mean something to this driver. */
 export const grpcStatus = {
-  ok: 0,
   deadlineExceeded: 4,
   outOfRange: 11,
   unavailable: 14,
   dataLoss: 15,
 } as const;
 
-/** How a call ended, when it did not end well; or `ok`. */
+/** How a call ended that did not end well. */
 export class GrpcError extends Error {
   readonly code: number;
   readonly details: string;

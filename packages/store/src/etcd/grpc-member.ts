@@ -14,8 +14,8 @@ export interface TlsFiles {
 
 export interface StreamHandler {
   message(message: Buffer): void;
-  /** Called once, whatever the reason. */
-  closed(error: GrpcError): void;
+  /** Called once, whatever the reason; undefined when the other end finished as agreed. */
+  closed(error: GrpcError | undefined): void;
 }
 
 export interface GrpcStream {
@@ -55,8 +55,8 @@ export class GrpcMember {
         },
         closed: (error) => {
           clearTimeout(timer);
-          if (error.code === grpcStatus.ok && answer !== undefined) resolve(answer);
-          else reject(error);
+          if (answer !== undefined && error === undefined) resolve(answer);
+          else reject(error ?? new GrpcError(grpcStatus.unavailable, 'the answer is empty'));
         },
       });
       const timer = setTimeout(() => {
@@ -86,12 +86,14 @@ export class GrpcMember {
   #open(path: string, handler: StreamHandler): ClientHttp2Stream {
     const session = this.#connect();
     const stream = session.request(this.#headersFor(path));
+    let isOk = false;
     let status: GrpcError | undefined;
     let failure: Error | undefined;
     const reader = new FrameReader((message) => handler.message(message));
     const readStatus = (headers: IncomingHttpHeaders): void => {
       const code = headers['grpc-status'];
-      if (code !== undefined) status = new GrpcError(Number(code), decodeMessage(headers['grpc-message']));
+      if (code === '0') isOk = true;
+      else if (code !== undefined) status = new GrpcError(Number(code), decodeMessage(headers['grpc-message']));
       else if (headers[':status'] !== undefined && Number(headers[':status']) !== 200) {
         status = new GrpcError(grpcStatus.unavailable, `HTTP status ${String(headers[':status'])}`);
       }
@@ -103,7 +105,7 @@ export class GrpcMember {
       failure = error;
     });
     let isFinished = false;
-    const finish = (result: GrpcError): void => {
+    const finish = (result: GrpcError | undefined): void => {
       if (isFinished) return;
       isFinished = true;
       // etcd may refuse a large request before it has read it.
@@ -111,9 +113,12 @@ export class GrpcMember {
       handler.closed(result);
     };
     stream.on('end', () => {
-      if (status !== undefined) finish(status);
+      if (isOk || status !== undefined) finish(status);
     });
-    stream.on('close', () => finish(status ?? new GrpcError(grpcStatus.unavailable, describe(failure), !connectedSessions.has(session))));
+    stream.on('close', () => {
+      if (isFinished) return;
+      finish(isOk ? undefined : (status ?? new GrpcError(grpcStatus.unavailable, describe(failure), !connectedSessions.has(session))));
+    });
     return stream;
   }
 

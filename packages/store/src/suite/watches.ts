@@ -85,7 +85,7 @@ export function watchCases(bench: Bench): void {
       const after = await store.currentRevision();
       const recorder = new Recorder();
       recorder.start(store, after, prefixRange('/a/'));
-      await Promise.all(['/a', '/a/1', '/b', '/a/2', '/a0'].map((key) => store.create(key, key)));
+      for (const key of ['/a', '/a/1', '/b', '/a/2', '/a0']) await store.create(key, key);
       const last = await store.create('/a/\u{1f680}', 'x');
       await recorder.reaches(last);
       expect(recorder.received.map((event) => event.key)).toEqual(['/a/1', '/a/2', '/a/\u{1f680}']);
