@@ -16,7 +16,7 @@ export interface CacheListener {
 
 /** All objects of one resource in all workspaces. */
 export class ResourceCache {
-  readonly entries = new SortedMap<CacheEntry>();
+  entries = new SortedMap<CacheEntry>();
   readonly ring: EventRing;
   readonly listeners = new Set<CacheListener>();
   generation = 0;
@@ -30,7 +30,10 @@ export interface WatchCacheOptions {
   readonly store: Store;
   readonly maxEvents?: number;
   readonly maxEventBytes?: number;
-  /** Called when the cache has lost touch with the store and has to be built anew. */
+  /**
+   * Called when the cache has lost touch with the store, before it is built anew: whoever watches has missed something and must begin again.
+   * Until it is rebuilt, reads that need the newest state wait.
+   */
   readonly onLost: (error: StoreError) => void;
 }
 
@@ -46,6 +49,7 @@ export class WatchCache implements ObjectReader, Disposable {
   #revision = 0;
   #waiting: { revision: number; resolve: () => void }[] = [];
   #watch: Watch | undefined;
+  #disposed = false;
 
   private constructor(options: WatchCacheOptions) {
     this.store = options.store;
@@ -99,10 +103,13 @@ export class WatchCache implements ObjectReader, Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#disposed = true;
     this.#watch?.close();
   }
 
+  /** Reads the whole store at one revision, takes the place of what was there, and follows from that revision on. */
   async #load(): Promise<void> {
+    const loaded = new Map<string, SortedMap<CacheEntry>>();
     let start = registryRange.start;
     let revision: number | undefined;
     for (;;) {
@@ -110,26 +117,47 @@ export class WatchCache implements ObjectReader, Disposable {
       revision = page.revision;
       for (const entry of page.entries) {
         const place = parseStoreKey(entry.key);
-        this.#resourceAt(place.resource).entries.set(new CacheEntry(place.key, withRevision(entry.value, entry.revision), entry.revision));
+        let entries = loaded.get(place.resource);
+        if (entries === undefined) loaded.set(place.resource, (entries = new SortedMap()));
+        entries.set(new CacheEntry(place.key, withRevision(entry.value, entry.revision), entry.revision));
       }
       if (page.remaining === 0) break;
       start = `${page.entries.at(-1)!.key}\0`;
     }
     this.#revision = revision;
     this.#loadedAt = revision;
-    for (const resource of this.#resources.values()) resource.ring.startAt(revision);
+    for (const name of loaded.keys()) this.#resourceAt(name);
+    for (const [name, resource] of this.#resources) {
+      resource.entries = loaded.get(name) ?? new SortedMap();
+      resource.ring.startAt(revision);
+      resource.generation++;
+    }
+    this.#release();
     this.#watch = this.store.watch(registryRange, revision, {
       events: (batch) => this.#apply(batch),
       progress: (seen) => this.#advance(seen),
-      failed: (error) => this.#options.onLost(error),
+      failed: (error) => void this.#lost(error),
     });
+  }
+
+  async #lost(error: StoreError): Promise<void> {
+    if (this.#disposed || error.code === 'closed') return;
+    this.#options.onLost(error);
+    for (let wait = 100; !this.#disposed; wait = Math.min(wait * 2, 10_000)) {
+      try {
+        return await this.#load();
+      } catch {
+        // The store cannot be read now: its own health check says why, and we try again.
+        await new Promise((resolve) => setTimeout(resolve, wait));
+      }
+    }
   }
 
   #ring(): EventRing {
     return new EventRing({
       after: this.#loadedAt,
-      maxEvents: this.#options.maxEvents ?? 100_000,
-      maxBytes: this.#options.maxEventBytes ?? 48 << 20,
+      maxEvents: this.#options.maxEvents ?? 50_000,
+      maxBytes: this.#options.maxEventBytes ?? 16 << 20,
     });
   }
 

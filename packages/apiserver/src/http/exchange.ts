@@ -78,12 +78,18 @@ abstract class BaseExchange {
   }
 }
 
+/** A client that sends slower than this is cut off. */
+const bodyTimeout = 60_000;
+
 /** Collects a body from a readable half of either protocol. */
 function collect(stream: IncomingMessage | ServerHttp2Stream, declared: string | undefined, limit: number): Promise<Buffer> {
   if (declared !== undefined && Number(declared) > limit) return Promise.reject(tooLarge(limit));
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
+    // HTTP/1.1 has a timer of its own for this.
+    if (!('complete' in stream))
+      stream.setTimeout(bodyTimeout, () => reject(status.timeout('the body of the request did not arrive in time', 1)));
     stream.on('data', (chunk: Buffer) => {
       size += chunk.length;
       if (size > limit) {
@@ -94,7 +100,10 @@ function collect(stream: IncomingMessage | ServerHttp2Stream, declared: string |
       }
       chunks.push(chunk);
     });
-    stream.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size)));
+    stream.on('end', () => {
+      if (!('complete' in stream)) stream.setTimeout(0);
+      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
+    });
     stream.on('error', (error) => reject(status.badRequest(`the body of the request could not be read: ${error.message}`)));
     stream.on('aborted', () => reject(status.badRequest('the body of the request ended before it was complete')));
   });

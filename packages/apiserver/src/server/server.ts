@@ -54,15 +54,16 @@ async function start(
     openStore(options),
   ]);
   resources.use(store);
+  let hub: WatchHub | undefined;
   const cache = await WatchCache.load({
     store,
     onLost: (error) => {
-      options.log(`the store's watch ended: ${error.message}; stopping`);
-      void resources.disposeAsync();
+      options.log(`the store's watch ended: ${error.message}; reading everything again`);
+      hub?.endAll();
     },
   });
   resources.use(cache);
-  const hub = resources.use(new WatchHub(cache));
+  hub = resources.use(new WatchHub(cache));
   const catalog = builtinCatalog();
   const authorizer = rbacAuthorizer(cache);
   const identities = authentication(pki, {

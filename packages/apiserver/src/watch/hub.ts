@@ -88,10 +88,14 @@ export class WatchHub implements Disposable {
     member.startWith(initial, mark);
   }
 
-  /** Ends all watches, as a server that stops does: clients come back with the revision they have. */
+  /** Ends all watches: clients come back with the revision they have, and are told if it is too old. */
+  endAll(): void {
+    for (const stream of [...this.#streams]) stream.end();
+  }
+
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
-    for (const stream of [...this.#streams]) stream.end();
+    this.endAll();
   }
 
   #group(held: ResourceCache, resource: Resource, wanted: { key: string; shaper: Shaper; filter: ReturnType<typeof filterOf> }): Group {

@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { type FieldError, FieldPath, type KubeObject, names } from '@capstan/machinery';
-import type { Strategy } from '../strategy.ts';
+import type { Strategy, StrategyContext } from '../strategy.ts';
 import { addressProblems, specialAddressProblems } from './addresses.ts';
 import { applyDefaults } from './defaulting.ts';
 import { Findings } from './findings.ts';
@@ -102,11 +102,17 @@ function checkEndpoint(found: Findings, at: FieldPath, { endpoint, type }: { end
   checkOptionalName(found, at.child('hostname'), { value: endpoint['hostname'], check: names.dns1123Label });
 }
 
+function warnOfEndpoints(_endpoints: KubeObject, { warn }: StrategyContext): void {
+  warn('v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice');
+}
+
 export const discoveryStrategies = new Map<string, Strategy>([
   [
     '/endpoints',
     {
       default: (object) => applyDefaults(object, { each: { subsets: { each: { ports: { set: { protocol: 'TCP' } } } } } }),
+      prepareForCreate: warnOfEndpoints,
+      prepareForUpdate: (endpoints, _old, context) => warnOfEndpoints(endpoints, context),
       validate: validateEndpoints,
       createOnUpdate: true,
     },
@@ -115,6 +121,9 @@ export const discoveryStrategies = new Map<string, Strategy>([
     'discovery.k8s.io/endpointslices',
     {
       default: (object) => applyDefaults(object, { each: { ports: { set: { name: '', protocol: 'TCP' } } } }),
+      prepareForCreate: (slice, { warn }) => {
+        if (slice['addressType'] === 'FQDN') warn('spec.addressType: FQDN endpoints are deprecated');
+      },
       validate: validateSlice,
       validateUpdate: (slice, old) => {
         const found = new Findings();

@@ -56,6 +56,7 @@ const nodeStrategy: Strategy = {
   default: defaultNode,
   validate: validateNode,
   validateUpdate: validateNodeUpdate,
+  prepareForCreate: () => {},
   prepareForUpdate: (node, old) => {
     node['status'] = old['status'];
   },

@@ -1,4 +1,4 @@
-import { type FieldError, FieldPath, type KubeObject, names, validateLabels } from '@capstan/machinery';
+import { type FieldError, FieldPath, type KubeObject, type NameCheck, names, validateLabels } from '@capstan/machinery';
 import { addressProblems } from './addresses.ts';
 import { checkContainers, checkId, checkSeccomp } from './container-validation.ts';
 import { Findings } from './findings.ts';
@@ -46,15 +46,11 @@ function checkSecurity(found: Findings, at: FieldPath, spec: Readonly<Fields>): 
   checkSeccomp(found, at.child('seccompProfile'), maybeFields(security['seccompProfile']));
 }
 
-/** Fields that hold the name of something else, and what such names look like. */
-const nameFields: readonly (readonly [field: string, check: (name: string) => string[]])[] = [
-  ['serviceAccountName', names.dns1123Subdomain],
-  ['nodeName', names.dns1123Subdomain],
-  ['hostname', names.dns1123Label],
-  ['subdomain', names.dns1123Label],
-  ['priorityClassName', names.dns1123Subdomain],
-  ['runtimeClassName', names.dns1123Subdomain],
-];
+/** A field that holds the name of something else. */
+function checkName(found: Findings, at: FieldPath, { name, check }: { name: unknown; check: NameCheck }): void {
+  const text = textOf(name);
+  if (text !== '') found.invalid(at, text, check(text, false));
+}
 
 function checkHostNetwork(found: Findings, at: FieldPath, { spec, isPod }: { spec: Readonly<Fields>; isPod: boolean }): void {
   if (spec['hostNetwork'] !== true) return;
@@ -105,16 +101,18 @@ export function checkPodSpec(found: Findings, at: FieldPath, { spec, isPod = fal
   checkDns(found, at.child('dnsConfig'), spec);
   checkGates(found, at, spec);
   checkSpread(found, at.child('topologySpreadConstraints'), itemsOf(spec['topologySpreadConstraints']));
-  for (const [field, check] of nameFields) {
-    const name = textOf(spec[field]);
-    if (name !== '') found.invalid(at.child(field), name, check(name));
-  }
+  checkName(found, at.child('serviceAccountName'), { name: spec['serviceAccountName'], check: names.dns1123Subdomain });
+  checkName(found, at.child('nodeName'), { name: spec['nodeName'], check: names.dns1123Subdomain });
   const deadline = spec['activeDeadlineSeconds'];
   if (!isAbsent(deadline) && (numberOf(deadline) < 1 || numberOf(deadline) > highestSeconds)) {
     found.invalid(at.child('activeDeadlineSeconds'), deadline, names.rangeMessage(1, highestSeconds));
   }
+  for (const field of ['hostname', 'subdomain']) checkName(found, at.child(field), { name: spec[field], check: names.dns1123Label });
   checkTolerations(found, at.child('tolerations'), itemsOf(spec['tolerations']));
   checkAliases(found, at.child('hostAliases'), itemsOf(spec['hostAliases']));
+  for (const field of ['priorityClassName', 'runtimeClassName']) {
+    checkName(found, at.child(field), { name: spec[field], check: names.dns1123Subdomain });
+  }
   found.optionalOneOf(at.child('preemptionPolicy'), spec['preemptionPolicy'], ['PreemptLowerPriority', 'Never']);
 }
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type FieldError, FieldPath, formatTime, type KubeObject, names, validateLabelSelector } from '@capstan/machinery';
-import type { Strategy } from '../strategy.ts';
+import type { Strategy, StrategyContext } from '../strategy.ts';
 import { applyDefaults, made } from './defaulting.ts';
 import { Findings } from './findings.ts';
 import { claimSpec, volumeSources } from './pod-defaults.ts';
@@ -128,6 +128,13 @@ function validateClaimUpdate(claim: KubeObject, old: KubeObject): FieldError[] {
   return found.errors;
 }
 
+const oldClassAnnotation = 'volume.beta.kubernetes.io/storage-class';
+
+function warnOfOldClass({ metadata }: KubeObject, { warn }: StrategyContext): void {
+  if (metadata.annotations === undefined || !Object.hasOwn(metadata.annotations, oldClassAnnotation)) return;
+  warn(`metadata.annotations[${oldClassAnnotation}]: deprecated since v1.8; use "storageClassName" attribute instead`);
+}
+
 /** The old field for what a volume is filled from takes claims and snapshots only; anything else there was never read. */
 function dropUnreadSource(claim: KubeObject): void {
   const spec = made(claim, 'spec');
@@ -160,6 +167,12 @@ export const volumeStrategies = new Map<string, Strategy>([
       },
       prepareForCreate: (volume, context) => {
         volume['status'] = { phase: 'Pending', lastPhaseTransitionTime: formatTime(context.now()) };
+        warnOfOldClass(volume, context);
+        if (fieldsOf(volume['spec'])['persistentVolumeReclaimPolicy'] === 'Recycle') {
+          context.warn(
+            'spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.',
+          );
+        }
       },
       validate: validateVolume,
       validateUpdate: validateVolumeUpdate,
@@ -182,9 +195,10 @@ export const volumeStrategies = new Map<string, Strategy>([
           applyDefaults(made(claim, 'spec'), claimSpec);
           applyDefaults(made(claim, 'status'), { set: { phase: 'Pending' } });
         },
-        prepareForCreate: (claim) => {
+        prepareForCreate: (claim, context) => {
           dropUnreadSource(claim);
           mirrorDataSource(claim);
+          warnOfOldClass(claim, context);
         },
         prepareForUpdate: mirrorDataSource,
         validate: (claim) => {
