@@ -34,12 +34,11 @@ function mergeMaps(object: JsonObject, patch: JsonObject): JsonObject {
 }
 
 function mergeValues(value: Json, change: Json): Json {
-  if (!isObject(change)) return isObject(value) ? change : withoutNulls(change);
-  return isObject(value) ? mergeMaps(value, change) : withoutNulls(change);
+  return isObject(value) && isObject(change) ? mergeMaps(value, change) : withoutNulls(change);
 }
 
 /** A null asks to remove; where there was nothing, nothing comes. In lists it is a value. */
-export function withoutNulls(value: Json): Json {
+function withoutNulls(value: Json): Json {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isObject(value)) return value;
   const result: JsonObject = {};

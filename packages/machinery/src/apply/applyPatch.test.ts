@@ -1,0 +1,376 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Json, JsonObject, KubeObject } from '../json.ts';
+import { builtinTypes } from '../schema/table.ts';
+import type { ObjectType } from '../schema/type.ts';
+import { StatusError } from '../status/status.ts';
+import { type ApplyRequest, type ApplyResult, applyPatch } from './applyPatch.ts';
+import { cloneJson } from './shape.ts';
+import { asObject, later, now, widget, widgetOf } from './testTypes.ts';
+import { updateManaged } from './updateManaged.ts';
+
+const configMap = builtinTypes().object('io.k8s.api.core.v1.ConfigMap')!;
+const configMapOf = (data?: JsonObject, metadata: JsonObject = {}): JsonObject => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'a', ...metadata },
+  ...(data && { data }),
+});
+
+interface Options extends Partial<ApplyRequest> {
+  readonly type?: ObjectType;
+}
+
+function apply(manager: string, live: KubeObject | undefined, config: JsonObject, more: Options = {}): ApplyResult {
+  const type = more.type ?? (config['kind'] === 'Widget' ? widget : configMap);
+  return applyPatch({
+    live,
+    config,
+    type,
+    kind: config['kind'] as string,
+    manager,
+    force: false,
+    apiVersion: String(config['apiVersion']),
+    subresource: '',
+    now,
+    ...more,
+  });
+}
+
+/** Applies a row of specs, one manager after the other, and gives the last object. */
+function applyAll(...steps: [manager: string, spec: JsonObject][]): KubeObject {
+  return steps.reduce<KubeObject | undefined>((live, [manager, spec]) => apply(manager, live, widgetOf(spec)).object, undefined)!;
+}
+
+function update(live: KubeObject, change: JsonObject, manager = 'updater'): KubeObject {
+  const updated = asObject({ ...cloneJson(live as unknown as JsonObject), ...change });
+  return updateManaged({
+    live,
+    updated,
+    type: live.kind === 'Widget' ? widget : configMap,
+    manager,
+    apiVersion: live.apiVersion,
+    subresource: '',
+    now: later,
+  });
+}
+
+function errorOf(action: () => unknown): StatusError {
+  try {
+    action();
+  } catch (error) {
+    if (error instanceof StatusError) return error;
+    throw error;
+  }
+  throw new Error('expected a StatusError, got none');
+}
+
+const owners = (object: KubeObject): unknown =>
+  Object.fromEntries((object.metadata.managedFields ?? []).map(({ manager, fieldsV1 }) => [manager, fieldsV1]));
+
+describe('applying to a config map', () => {
+  it('creates it and owns what it says', () => {
+    const { object, changed } = apply('one', undefined, configMapOf({ a: '1', b: '2' }));
+    expect(changed).toBe(true);
+    expect(object['data']).toEqual({ a: '1', b: '2' });
+    expect(object.metadata.managedFields).toEqual([
+      {
+        manager: 'one',
+        operation: 'Apply',
+        apiVersion: 'v1',
+        time: '2026-01-02T03:04:05Z',
+        fieldsType: 'FieldsV1',
+        fieldsV1: { 'f:data': { 'f:a': {}, 'f:b': {} } },
+      },
+    ]);
+  });
+
+  it('conflicts with the owner of a value it would change, and takes it by force', () => {
+    const live = apply('one', undefined, configMapOf({ a: '1', b: '2' })).object;
+    const { status } = errorOf(() => apply('two', live, configMapOf({ a: '9' })));
+    expect(status).toMatchObject({
+      code: 409,
+      reason: 'Conflict',
+      message: 'Apply failed with 1 conflict: conflict with "one": .data.a',
+      details: { causes: [{ reason: 'FieldManagerConflict', message: 'conflict with "one"', field: '.data.a' }] },
+    });
+    const forced = apply('two', live, configMapOf({ a: '9' }), { force: true }).object;
+    expect(forced['data']).toEqual({ a: '9', b: '2' });
+    expect(owners(forced)).toEqual({ one: { 'f:data': { 'f:b': {} } }, two: { 'f:data': { 'f:a': {} } } });
+  });
+
+  it('lists conflicts by manager, updaters with their version and subresource', () => {
+    const one = apply('one', undefined, configMapOf({ a: '1' }, { uid: 'u' })).object;
+    const two = apply('two', one, configMapOf({ a: '1' })).object;
+    const live = update(two, { data: { a: '1', b: '1' } }, 'u');
+    const withStatus = updateManaged({
+      live,
+      updated: asObject({ ...cloneJson(live as unknown as JsonObject), data: { a: '1', b: '1', c: '1' } }),
+      type: configMap,
+      manager: 's',
+      apiVersion: 'v1',
+      subresource: 'status',
+      now: later,
+    });
+    const error = errorOf(() => apply('three', withStatus, configMapOf({ a: '5', b: '9', c: '2' })));
+    expect(error.message).toBe(
+      'Apply failed with 4 conflicts: conflicts with "one":\n- .data.a\nconflicts with "s" with subresource "status" using v1:\n- .data.c\nconflicts with "two":\n- .data.a\nconflicts with "u" using v1:\n- .data.b',
+    );
+    expect(error.status.details!.causes).toHaveLength(4);
+  });
+
+  it('takes away what its manager applied before and does not any more', () => {
+    const first = apply('one', undefined, configMapOf({ a: '1', b: '2' })).object;
+    expect(apply('one', first, configMapOf({ b: '2' })).object['data']).toEqual({ b: '2' });
+    const shared = apply('two', first, configMapOf({ a: '1' })).object;
+    expect(apply('one', shared, configMapOf({})).object['data']).toEqual({ a: '1' });
+    const gone = apply('one', first, configMapOf()).object;
+    expect(gone).not.toHaveProperty('data');
+    expect(gone.metadata).not.toHaveProperty('managedFields');
+  });
+
+  it('keeps values that nobody or an updater owns', () => {
+    const live = update(apply('one', undefined, configMapOf({ a: '1' }, { uid: 'u' })).object, { data: { a: '1', z: '1' } });
+    const { object } = apply('one', live, configMapOf());
+    expect(object['data']).toEqual({ z: '1' });
+    expect(owners(object)).toEqual({ updater: { 'f:data': { 'f:z': {} } } });
+  });
+
+  it('keeps its time when nothing changes, and shows no time for a manager that changed nothing', () => {
+    const live = apply('one', undefined, configMapOf({ a: '1' })).object;
+    const again = apply('one', live, configMapOf({ a: '1' }), { now: later });
+    expect(again).toEqual({ object: live, changed: false });
+    const joined = apply('two', live, configMapOf({ a: '1' }), { now: later });
+    expect(joined.changed).toBe(true);
+    expect(joined.object.metadata.managedFields!.map(({ manager, time }) => [manager, time])).toEqual([
+      ['two', undefined],
+      ['one', '2026-01-02T03:04:05Z'],
+    ]);
+  });
+
+  it('makes a manager for what was there before anybody applied', () => {
+    const live = asObject(configMapOf({ a: '1' }, { uid: 'u' }));
+    const error = errorOf(() => apply('one', live, configMapOf({ a: '2' })));
+    expect(error.message).toBe('Apply failed with 1 conflict: conflict with "before-first-apply" using v1: .data.a');
+    expect(owners(apply('one', live, configMapOf({ b: '2' })).object)).toEqual({
+      'before-first-apply': { 'f:data': { '.': {}, 'f:a': {} } },
+      one: { 'f:data': { 'f:b': {} } },
+    });
+  });
+
+  it('lets kubectl take over what its client-side apply had set, and keeps that annotation true', () => {
+    const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
+    const applied = JSON.stringify(configMapOf({ a: '1' }));
+    const created = updateManaged({
+      live: undefined,
+      updated: asObject(configMapOf({ a: '1' }, { uid: 'u', annotations: { [annotation]: applied } })),
+      type: configMap,
+      manager: 'kubectl-client-side-apply',
+      apiVersion: 'v1',
+      subresource: '',
+      now,
+    });
+    expect(errorOf(() => apply('other', created, configMapOf({ a: '2' }))).code).toBe(409);
+    const { object } = apply('kubectl', created, configMapOf({ a: '2' }));
+    expect(object['data']).toEqual({ a: '2' });
+    expect(JSON.parse(object.metadata.annotations![annotation]!)).toEqual(configMapOf({ a: '2' }));
+    const changed = update(created, { data: { a: '7' } });
+    expect(errorOf(() => apply('kubectl', changed, configMapOf({ a: '2' }))).message).toContain('conflict with "updater"');
+  });
+});
+
+describe('configurations that are refused', () => {
+  it.each<[JsonObject, number, string]>([
+    [{ metadata: { name: 'a' } }, 400, 'invalid object type: /, Kind='],
+    [{ ...configMapOf(), kind: 'Secret' }, 400, 'invalid object type: /v1, Kind=Secret'],
+    [{ ...configMapOf(), apiVersion: 'apps/v1' }, 400, 'invalid object type: apps/v1, Kind=ConfigMap'],
+    [configMapOf({}, { managedFields: [{}] }), 400, 'metadata.managedFields must be nil'],
+    [
+      { ...configMapOf(), nope: 1 },
+      500,
+      'failed to create typed patch object (/a; /v1, Kind=ConfigMap): .nope: field not declared in schema',
+    ],
+    [
+      configMapOf({ a: 1 }),
+      500,
+      'failed to create typed patch object (/a; /v1, Kind=ConfigMap): .data.a: expected string, got &value.valueUnstructured{Value:1}',
+    ],
+    [
+      configMapOf({ a: { b: [1, 'x', true, null, 1.5] } }),
+      500,
+      'failed to create typed patch object (/a; /v1, Kind=ConfigMap): .data.a: expected string, got &value.valueUnstructured{Value:map[string]interface {}{"b":[]interface {}{1, "x", true, interface {}(nil), 1.5}}}',
+    ],
+    [
+      { ...configMapOf(), data: [1] },
+      500,
+      'failed to create typed patch object (/a; /v1, Kind=ConfigMap): .data: expected map, got &{[1]}',
+    ],
+    [
+      configMapOf({}, { finalizers: ['a/b', 'a/b'] }),
+      500,
+      'failed to create typed patch object (/a; /v1, Kind=ConfigMap): .metadata.finalizers: duplicate entries for key [="a/b"]',
+    ],
+    [
+      { ...configMapOf(undefined, { finalizers: 'a' }), immutable: 'yes' },
+      500,
+      'failed to create typed patch object (/a; /v1, Kind=ConfigMap): errors:\n  .immutable: expected boolean, got &{yes}\n  .metadata.finalizers: expected list, got &{a}',
+    ],
+  ])('%j', (config, code, message) => {
+    const error = errorOf(() =>
+      applyPatch({
+        live: undefined,
+        config,
+        type: configMap,
+        kind: 'ConfigMap',
+        manager: 'one',
+        force: false,
+        apiVersion: 'v1',
+        subresource: '',
+        now,
+      }),
+    );
+    expect([error.code, error.message]).toEqual([code, message]);
+  });
+
+  it('names the item that is there twice', () => {
+    const error = errorOf(() => apply('one', undefined, widgetOf({ parts: [{ name: 'a' }, { name: 'a' }] })));
+    expect(error.message).toBe(
+      'failed to create typed patch object (/w; example.com/v1, Kind=Widget): .spec.parts: duplicate entries for key [name="a"]',
+    );
+  });
+});
+
+describe('several appliers', () => {
+  it('share a keyed list item by item', () => {
+    const live = applyAll(['one', { parts: [{ name: 'a', image: 'x' }] }], ['two', { parts: [{ name: 'a', count: 1 }, { name: 'b' }] }]);
+    expect(live['spec']).toEqual({ parts: [{ name: 'a', image: 'x', count: 1 }, { name: 'b' }] });
+    expect(errorOf(() => apply('two', live, widgetOf({ parts: [{ name: 'a', image: 'y' }] }))).message).toBe(
+      'Apply failed with 1 conflict: conflict with "one": .spec.parts[name="a"].image',
+    );
+    expect(apply('one', live, widgetOf({})).object['spec']).toEqual({ parts: [{ name: 'a', count: 1 }, { name: 'b' }] });
+  });
+
+  it('share a set value by value', () => {
+    const live = applyAll(['one', { tags: ['a', 'b'] }], ['two', { tags: ['b', 'c'] }]);
+    expect(apply('one', live, widgetOf({ tags: ['a'] })).object['spec']).toEqual({ tags: ['a', 'b', 'c'] });
+    expect(apply('two', live, widgetOf({})).object['spec']).toEqual({ tags: ['a', 'b'] });
+  });
+
+  it('own an atomic list or map as a whole', () => {
+    const live = applyAll(['one', { words: ['a'], selector: { x: '1' } }]);
+    const error = errorOf(() => apply('two', live, widgetOf({ words: ['b'], selector: { y: '1' } })));
+    expect(error.status.details!.causes!.map(({ field }) => field)).toEqual(['.spec.selector', '.spec.words']);
+  });
+
+  it('mean the same port when one leaves out the default of its key', () => {
+    const live = applyAll(['one', { ports: [{ port: 80, protocol: 'TCP', name: 'web' }] }]);
+    expect(errorOf(() => apply('two', live, widgetOf({ ports: [{ port: 80, name: 'other' }] }))).message).toContain(
+      '.spec.ports[port=80,protocol="TCP"].name',
+    );
+    expect(apply('two', live, widgetOf({ ports: [{ port: 80, protocol: 'UDP' }] })).object['spec']).toEqual({
+      ports: [
+        { port: 80, protocol: 'TCP', name: 'web' },
+        { port: 80, protocol: 'UDP' },
+      ],
+    });
+  });
+
+  it('look into maps of unknown shape', () => {
+    const live = applyAll(['one', { free: { a: { x: 1 } }, loose: { other: { y: 1 } } }], ['two', { free: { a: { z: 2 } } }]);
+    expect(live['spec']).toEqual({ free: { a: { x: 1, z: 2 } }, loose: { other: { y: 1 } } });
+    expect(apply('one', live, widgetOf({})).object['spec']).toEqual({ free: { a: { z: 2 } } });
+  });
+
+  it('keep entries of obsolete versions only while those are served', () => {
+    const live = applyAll(['one', { name: 'x' }]);
+    live.metadata.managedFields![0]!.apiVersion = 'example.com/v0';
+    const gone = apply('two', live, widgetOf({ size: 1 }), { typeFor: () => undefined }).object;
+    expect(Object.keys(owners(gone) as object)).toEqual(['two']);
+    const served = apply('one', live, widgetOf({ size: 1 }), { typeFor: () => widget }).object;
+    expect(served['spec']).toEqual({ size: 1 });
+    expect(served.metadata.managedFields).toHaveLength(1);
+  });
+
+  it('do not own what the subresource resets', () => {
+    const live = apply('one', undefined, { ...widgetOf({ name: 'x' }), status: { phase: 'No' } }, { resetFields: [['status']] }).object;
+    expect(owners(live)).toEqual({ one: { 'f:spec': { 'f:name': {} } } });
+  });
+});
+
+const key = fc.constantFrom('a', 'b', '__proto__', 'constructor');
+const map = (value: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> => fc.dictionary(key, value, { maxKeys: 3, noNullPrototype: true });
+const word = fc.constantFrom('1', '2', '3');
+const spec = fc
+  .record(
+    {
+      name: word,
+      labels: map(word),
+      tags: fc.uniqueArray(word, { maxLength: 3 }),
+      words: fc.array(word, { maxLength: 2 }),
+      parts: fc.uniqueArray(fc.record({ name: word, image: word }, { requiredKeys: ['name'] }), {
+        selector: ({ name }) => name,
+        maxLength: 3,
+      }),
+      free: map(map(word)),
+    },
+    { requiredKeys: [] },
+  )
+  .map((value) => JSON.parse(JSON.stringify(value)) as JsonObject);
+
+const normal = (value: KubeObject): unknown => {
+  const { spec: inner } = value as unknown as { spec?: { tags?: string[]; parts?: { name: string }[] } };
+  return { ...inner, tags: inner?.tags?.toSorted(), parts: inner?.parts?.toSorted((left, right) => (left.name < right.name ? -1 : 1)) };
+};
+
+const isEmptyList = (value: Json | undefined): boolean => Array.isArray(value) && value.length === 0;
+
+describe('whatever is applied', () => {
+  it('changes nothing when it is applied again', () => {
+    fc.assert(
+      fc.property(spec, spec, (one, two) => {
+        const live = apply('two', applyAll(['one', one]), widgetOf(two), { force: true }).object;
+        const again = apply('two', live, widgetOf(two), { now: later });
+        expect(again.object).toEqual(live);
+        expect(again.changed).toBe(false);
+      }),
+    );
+  });
+
+  it('gives the same object in either order when two managers do not disagree', () => {
+    fc.assert(
+      fc.property(spec, (one) => {
+        const two: JsonObject = { size: 7, selector: { q: '1' }, box: { a: '1' } };
+        const [left, right] = [applyAll(['one', one], ['two', two]), applyAll(['two', two], ['one', one])];
+        expect(normal(left)).toEqual(normal(right));
+        expect(owners(left)).toEqual(owners(right));
+      }),
+    );
+  });
+
+  it('is gone again when the manager applies nothing', () => {
+    fc.assert(
+      // An empty list of items has no field that anybody could own, here as in Kubernetes.
+      fc.property(
+        spec.filter(({ tags, parts }) => !isEmptyList(tags) && !isEmptyList(parts)),
+        (one) => {
+          const base = applyAll(['base', { size: 1 }]);
+          const both = apply('one', base, widgetOf(one)).object;
+          expect(apply('one', both, widgetOf(undefined)).object['spec']).toEqual({ size: 1 });
+        },
+      ),
+    );
+  });
+
+  it('changes neither the live object nor the configuration', () => {
+    fc.assert(
+      fc.property(spec, spec, (one, two) => {
+        const live = applyAll(['one', one]);
+        const config = widgetOf(two);
+        const before = JSON.stringify([live, config]);
+        const { object } = apply('two', live, config, { force: true });
+        (object['spec'] as JsonObject | undefined) && Object.assign(object['spec'] as JsonObject, { name: 'changed' });
+        expect(JSON.stringify([live, config])).toBe(before);
+      }),
+    );
+  });
+});
