@@ -26,6 +26,12 @@ function defaultRolling(strategy: Fields, rolling: Defaults): void {
 }
 
 const deployment: Defaults = { set: { replicas: 1, revisionHistoryLimit: 10, progressDeadlineSeconds: 600 } };
+/** A deployment's annotations are copied to what it makes, so that a change of them is one of its desired state. */
+function countAnnotations(object: KubeObject, old: KubeObject): void {
+  if (isDeepStrictEqual(object.metadata.annotations, old.metadata.annotations)) return;
+  object.metadata.generation = (old.metadata.generation ?? 0) + 1;
+}
+
 const rollingDeployment: Defaults = { set: { maxUnavailable: '25%', maxSurge: '25%' } };
 
 function defaultDeployment(object: KubeObject): void {
@@ -35,12 +41,15 @@ function defaultDeployment(object: KubeObject): void {
   defaultTemplate(spec);
 }
 
+const templateGeneration = 'deprecated.daemonset.template.generation';
 const rollingDaemonSet: Defaults = { set: { maxUnavailable: 1, maxSurge: 0 } };
 
 function defaultDaemonSet(object: KubeObject): void {
   const spec = made(object, 'spec');
   applyDefaults(spec, { set: { revisionHistoryLimit: 10 } });
   defaultRolling(made(spec, 'updateStrategy'), rollingDaemonSet);
+  // Only that it is there counts here: whoever writes the object is its manager.
+  object.metadata.annotations = { [templateGeneration]: '0', ...object.metadata.annotations };
   defaultTemplate(spec);
 }
 
@@ -90,8 +99,6 @@ const replicasSelectable: Pick<Strategy, 'selectableFields' | 'selectableLabels'
   selectableFields: (object) => ({ 'status.replicas': String(numberOf(fieldsOf(object['status'])['replicas'])) }),
 };
 
-const templateGeneration = 'deprecated.daemonset.template.generation';
-
 /** Counts the changes of a daemon set's template in an annotation, for clients that still read it there. */
 const daemonSet: Pick<Strategy, 'prepareForCreate' | 'prepareForUpdate'> = {
   prepareForCreate: ({ metadata }) => {
@@ -121,10 +128,12 @@ const makersOfPods: readonly (readonly [resource: string, strategy: Strategy])[]
     'apps/deployments',
     separateStatus({
       default: defaultDeployment,
+      prepareForUpdate: countAnnotations,
       validate: validateDeployment,
       validateUpdate: validateSelectorUpdate,
       generation: true,
       defaultPropagation: 'Background',
+      resetFields: { status: [['spec'], ['metadata', 'labels']] },
       status: {
         validate: validateCounts({
           fields: ['observedGeneration', 'replicas', 'updatedReplicas', 'readyReplicas', 'availableReplicas', 'unavailableReplicas'],
@@ -147,7 +156,6 @@ const makersOfPods: readonly (readonly [resource: string, strategy: Strategy])[]
         validateUpdate: validateSelectorUpdate,
         generation: true,
         defaultPropagation: 'Background',
-        ...replicasSelectable,
         status: replicaCounts,
       },
       noReplicas,

@@ -52,7 +52,7 @@ function autoscaler(metrics: unknown[], more: object = {}): KubeObject {
     kind: 'HorizontalPodAutoscaler',
     metadata: { name: 'a' },
     spec: { minReplicas: 1, maxReplicas: 2, scaleTargetRef: { kind: 'Deployment', name: 'web', apiVersion: 'apps/v1' }, metrics, ...more },
-    status: { desiredReplicas: 0 },
+    status: { desiredReplicas: 0, currentMetrics: null },
   };
 }
 
@@ -60,7 +60,9 @@ describe('autoscalers in two versions', () => {
   test('nothing is lost on the way through the older one', () => {
     assert(
       property(array(metric, { maxLength: 4 }), cpu, (metrics, last) => {
-        const original = autoscaler([...metrics, last], { behavior: { scaleUp: { selectPolicy: 'Max' } } });
+        const original = autoscaler([...metrics, last], {
+          behavior: { scaleUp: { selectPolicy: 'Max', policies: [{ type: 'Pods', value: 4, periodSeconds: 15 }] } },
+        });
         expect(horizontalPodAutoscalerToV2(horizontalPodAutoscalerToV1(original))).toEqual(original);
       }),
     );

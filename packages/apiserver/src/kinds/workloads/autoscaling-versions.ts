@@ -1,5 +1,5 @@
 import type { KubeObject } from '@capstan/machinery';
-import { type Fields, fieldsOf, isAbsent, itemsOf, textOf } from './reading.ts';
+import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields } from './reading.ts';
 
 /**
  * autoscaling/v1 knows one number, the CPU utilisation to aim at. What else a v2 autoscaler says travels through v1 in annotations, so that a
@@ -147,6 +147,43 @@ function metricToV2(metric: Fields, part: 'spec' | 'status'): Fields {
   return converted;
 }
 
+/** Behaviour travels under the names that Go gives its fields, with all of them there; null stands for what is not set. */
+const travellingRules = ['StabilizationWindowSeconds', 'SelectPolicy', 'Policies', 'Tolerance'];
+const travellingPolicy = ['Type', 'Value', 'PeriodSeconds'];
+
+const lowered = (name: string): string => name.charAt(0).toLowerCase() + name.slice(1);
+
+function packed(fields: Readonly<Fields>, names: readonly string[]): Fields {
+  return Object.fromEntries(names.map((name) => [name, fields[lowered(name)] ?? null]));
+}
+
+function unpacked(fields: Readonly<Fields>, names: readonly string[]): Fields {
+  return Object.fromEntries(names.filter((name) => !isAbsent(fields[name])).map((name) => [lowered(name), fields[name]]));
+}
+
+function behaviorText(behavior: Readonly<Fields>): string {
+  const rules = (direction: string) => {
+    const given = maybeFields(behavior[direction]);
+    if (given === undefined) return null;
+    const policies = itemsOf(given['policies']).map((policy) => packed(policy, travellingPolicy));
+    return packed({ ...given, policies }, travellingRules);
+  };
+  return JSON.stringify({ ScaleUp: rules('scaleUp'), ScaleDown: rules('scaleDown') });
+}
+
+function behaviorOf(text: string | undefined): Fields | undefined {
+  const given = maybeFields(parsed(text));
+  if (given === undefined) return undefined;
+  const behavior: Fields = {};
+  for (const direction of ['ScaleUp', 'ScaleDown']) {
+    const rules = maybeFields(given[direction]);
+    if (rules === undefined) continue;
+    const policies = itemsOf(rules['Policies']).map((policy) => unpacked(policy, travellingPolicy));
+    behavior[lowered(direction)] = { ...unpacked(rules, travellingRules), ...(isAbsent(rules['Policies']) ? {} : { policies }) };
+  }
+  return Object.keys(behavior).length === 0 ? undefined : behavior;
+}
+
 function targetType(target: Fields): string {
   if (!isAbsent(target['averageUtilization'])) return 'Utilization';
   return isAbsent(target['averageValue']) ? 'Value' : 'AverageValue';
@@ -164,7 +201,7 @@ export function horizontalPodAutoscalerToV1(object: KubeObject): KubeObject {
   if (itemsOf(currentMetrics).length > 0) {
     annotations[currentMetricsAnnotation] = JSON.stringify(itemsOf(currentMetrics).map((metric) => metricToV1(metric, 'status')));
   }
-  if (!isAbsent(behavior)) annotations[behaviorAnnotation] = JSON.stringify(behavior);
+  if (!isAbsent(behavior)) annotations[behaviorAnnotation] = behaviorText(fieldsOf(behavior));
   if (itemsOf(conditions).length > 0) annotations[conditionsAnnotation] = JSON.stringify(conditions);
   const currentPercentage = itemsOf(currentMetrics)
     .map((metric) => fieldsOf(metric['resource']))
@@ -175,7 +212,7 @@ export function horizontalPodAutoscalerToV1(object: KubeObject): KubeObject {
     apiVersion: 'autoscaling/v1',
     metadata: withAnnotations(object, annotations),
     spec: percentage === undefined ? spec : { ...spec, targetCPUUtilizationPercentage: percentage },
-    status: isAbsent(current) ? status : { ...status, currentCPUUtilizationPercentage: current },
+    status: { currentReplicas: 0, ...status, ...(isAbsent(current) ? {} : { currentCPUUtilizationPercentage: current }) },
   };
 }
 
@@ -185,10 +222,12 @@ export function horizontalPodAutoscalerToV2(object: KubeObject): KubeObject {
   const annotations = object.metadata.annotations ?? {};
   const others = itemsOf(parsed(annotations[metricsAnnotation])).map((metric) => metricToV2(metric, 'spec'));
   const metrics = typeof percentage === 'number' ? [...others, cpuMetric(percentage)] : others;
-  const behavior = parsed(annotations[behaviorAnnotation]);
+  const behavior = behaviorOf(annotations[behaviorAnnotation]);
   const conditions = parsed(annotations[conditionsAnnotation]);
   const observed = parsed(annotations[currentMetricsAnnotation]);
-  const newStatus: Fields = { ...status };
+  // What counts nothing is left out in this version, the list of metrics never is.
+  const newStatus: Fields = { ...status, currentMetrics: null };
+  if (newStatus['currentReplicas'] === 0) delete newStatus['currentReplicas'];
   if (Array.isArray(observed)) newStatus['currentMetrics'] = itemsOf(observed).map((metric) => metricToV2(metric, 'status'));
   else if (!isAbsent(current)) {
     newStatus['currentMetrics'] = [{ type: 'Resource', resource: { name: 'cpu', current: { averageUtilization: current } } }];
@@ -201,7 +240,7 @@ export function horizontalPodAutoscalerToV2(object: KubeObject): KubeObject {
     spec: {
       ...spec,
       metrics: metrics.length === 0 ? [cpuMetric(80)] : metrics,
-      ...(textOf(annotations[behaviorAnnotation]) === '' || isAbsent(behavior) ? {} : { behavior }),
+      ...(behavior === undefined ? {} : { behavior }),
     },
     status: newStatus,
   };

@@ -5,7 +5,7 @@ import { applyDefaults, type Defaults, made } from './defaulting.ts';
 import { Findings } from './findings.ts';
 import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, textOf, textsOf } from './reading.ts';
 import { checkNodeSelector } from './scheduling.ts';
-import { separateStatus } from './status.ts';
+import { keepMetadata, separateStatus } from './status.ts';
 
 /** Devices for pods: what drivers offer in slices and what claims ask for. */
 const mostRequests = 32;
@@ -173,6 +173,7 @@ export const deviceStrategies = new Map<string, Strategy>([
       validate: validateClaim,
       validateUpdate: immutableSpec,
       returnDeletedObject: true,
+      status: { prepareForUpdate: keepMetadata },
     }),
   ],
   [

@@ -1,4 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net';
+import { isDeepStrictEqual } from 'node:util';
 import { type FieldError, FieldPath, type KubeObject, names } from '@capstan/machinery';
 import type { Strategy, StrategyContext } from '../strategy.ts';
 import { addressProblems, specialAddressProblems } from './addresses.ts';
@@ -123,6 +124,10 @@ export const discoveryStrategies = new Map<string, Strategy>([
       default: (object) => applyDefaults(object, { each: { ports: { set: { name: '', protocol: 'TCP' } } } }),
       prepareForCreate: (slice, { warn }) => {
         if (slice['addressType'] === 'FQDN') warn('spec.addressType: FQDN endpoints are deprecated');
+      },
+      prepareForUpdate: (slice, old) => {
+        // Consumers find slices by label, so labels count as desired state here.
+        if (!isDeepStrictEqual(slice.metadata.labels, old.metadata.labels)) slice.metadata.generation = (old.metadata.generation ?? 0) + 1;
       },
       validate: validateSlice,
       validateUpdate: (slice, old) => {

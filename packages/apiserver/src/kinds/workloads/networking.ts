@@ -7,7 +7,7 @@ import { Findings } from './findings.ts';
 import { checkTypedReference, validateIngress } from './ingress-validation.ts';
 import { validateNetworkPolicy } from './networkpolicy-validation.ts';
 import { fieldsOf, isAbsent, itemsOf, maybeFields, textOf, textsOf } from './reading.ts';
-import { separateStatus } from './status.ts';
+import { keepMetadata, separateStatus } from './status.ts';
 
 const policyRule: Defaults = { each: { ports: { set: { protocol: 'TCP' } } } };
 
@@ -124,5 +124,12 @@ export const networkingStrategies = new Map<string, Strategy>([
       validateUpdate: immutableField('parentRef'),
     },
   ],
-  ['networking.k8s.io/servicecidrs', separateStatus({ validate: validateServiceRange, validateUpdate: validateServiceRangeUpdate })],
+  [
+    'networking.k8s.io/servicecidrs',
+    separateStatus({
+      validate: validateServiceRange,
+      validateUpdate: validateServiceRangeUpdate,
+      status: { prepareForUpdate: keepMetadata },
+    }),
+  ],
 ]);

@@ -2,6 +2,7 @@ import { FieldPath, formatTime, type KubeObject, status } from '@capstan/machine
 import type { Strategy, StrategyContext } from '../strategy.ts';
 import { made } from './defaulting.ts';
 import { defaultPod, defaultTemplate } from './pod-defaults.ts';
+import { podParts } from './pod-parts.ts';
 import { validatePodUpdate } from './pod-update.ts';
 import { validatePod, validatePodTemplate } from './pod-validation.ts';
 import { systemPriorities } from './policy.ts';
@@ -93,6 +94,7 @@ const podStrategy: Strategy = separateStatus({
   prepareForUpdate: keepServerFields,
   validate: validatePod,
   validateUpdate: validatePodUpdate,
+  subresources: podParts,
   generation: true,
   returnDeletedObject: true,
   gracePeriodSeconds: (pod, requested) => podGracePeriod(pod, requested) || undefined,

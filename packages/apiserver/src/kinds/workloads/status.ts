@@ -14,6 +14,16 @@ export function keepAllButStatus(object: KubeObject, old: KubeObject): void {
   for (const field of Object.keys(old)) if (!notOfStatus.has(field)) object[field] = old[field];
 }
 
+const ownedElsewhere = ['labels', 'annotations', 'finalizers', 'ownerReferences'] as const;
+
+/** Newer kinds let their status subresource change no metadata either. */
+export function keepMetadata({ metadata }: KubeObject, old: KubeObject): void {
+  for (const field of ownedElsewhere) {
+    if (old.metadata[field] === undefined) delete metadata[field];
+    else Object.assign(metadata, { [field]: old.metadata[field] });
+  }
+}
+
 /** For kinds with a status of their own: clients write it only through its subresource, and new objects begin without one. */
 export function separateStatus(strategy: Strategy, initial: (object: KubeObject) => object = () => ({})): Strategy {
   return {

@@ -5,7 +5,7 @@ import { applyDefaults, made } from './defaulting.ts';
 import { Findings } from './findings.ts';
 import { fieldsOf, isAbsent, itemsOf, numberOf, stringMapOf, textOf, textsOf } from './reading.ts';
 import { checkNonNegativeQuantity } from './resources.ts';
-import { separateStatus } from './status.ts';
+import { keepMetadata, separateStatus } from './status.ts';
 
 const mostParameters = 512;
 const parametersSize = 256 * 1024;
@@ -208,7 +208,14 @@ export const storageStrategies = new Map<string, Strategy>([
   [
     'storage.k8s.io/volumeattachments',
     separateStatus(
-      { validate: validateAttachment, validateUpdate: immutableSpec, requireResourceVersion: true, returnDeletedObject: true },
+      {
+        validate: validateAttachment,
+        validateUpdate: immutableSpec,
+        requireResourceVersion: true,
+        returnDeletedObject: true,
+        resetFields: { status: [['spec'], ['metadata']] },
+        status: { prepareForUpdate: keepMetadata },
+      },
       () => ({ attached: false }),
     ),
   ],
