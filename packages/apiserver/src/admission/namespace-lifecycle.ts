@@ -1,27 +1,38 @@
 import { StatusError, status } from '@capstan/machinery';
+import type { WatchCache } from '../cache/watch-cache.ts';
+import { lastingNamespaces } from '../kinds/core.ts';
+import { fresh } from '../registry/list.ts';
 import type { AdmissionPlugin, AdmissionRequest } from './admission.ts';
 
 const namespaces = { group: '', resource: 'namespaces' };
-/** Without these the server itself would not work. */
-const immortal = new Set(['default', 'kube-system', 'kube-public']);
-
 /** Nothing is created in a namespace that is not there or is going away, and some namespaces stay for ever. */
-export const namespaceLifecycle: AdmissionPlugin = {
-  name: 'NamespaceLifecycle',
-  mutate(request) {
-    const { operation, resource, namespace, name } = request;
-    if (resource.group === '' && resource.resource === 'namespaces') {
-      if (operation === 'DELETE' && immortal.has(name)) throw status.forbidden(namespaces, name, 'this namespace may not be deleted');
-      return;
-    }
-    if (!resource.namespaced || operation !== 'CREATE' || request.subresource !== '') return;
-    // Reviews are asked about namespaces that may not be there.
-    if (resource.virtual) return;
-    const found = request.context.objects.get({ ...namespaces, cluster: request.context.cluster, namespace: '', name: namespace });
-    if (found === undefined) throw status.notFound(namespaces, namespace);
-    if ((found['status'] as { phase?: string } | undefined)?.phase === 'Terminating') throw terminating(request);
-  },
-};
+export function namespaceLifecycle(cache: WatchCache): AdmissionPlugin {
+  return {
+    name: 'NamespaceLifecycle',
+    mutate(request) {
+      const { operation, resource, name } = request;
+      if (resource.group === '' && resource.resource === 'namespaces') {
+        if (operation === 'DELETE' && lastingNamespaces.has(name)) throw status.forbidden(namespaces, name, 'this namespace may not be deleted');
+        return;
+      }
+      // Reviews are asked about namespaces that may not be there.
+      if (!resource.namespaced || operation !== 'CREATE' || request.subresource !== '' || resource.virtual) return;
+      if (!isThere(request)) return checkAgain(cache, request);
+    },
+  };
+}
+
+/** Another server may have made the namespace a moment ago. */
+async function checkAgain(cache: WatchCache, request: AdmissionRequest): Promise<void> {
+  await fresh(cache);
+  if (!isThere(request)) throw status.notFound(namespaces, request.namespace);
+}
+
+function isThere(request: AdmissionRequest): boolean {
+  const found = request.context.objects.get({ ...namespaces, cluster: request.context.cluster, namespace: '', name: request.namespace });
+  if ((found?.['status'] as { phase?: string } | undefined)?.phase === 'Terminating') throw terminating(request);
+  return found !== undefined;
+}
 
 function terminating({ resource, namespace, name }: AdmissionRequest): StatusError {
   const refusal = status.forbidden(resource, name, `unable to create new content in namespace ${namespace} because it is being terminated`);

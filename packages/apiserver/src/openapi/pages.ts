@@ -38,7 +38,8 @@ export function openApiPages(): Map<string, Page> {
         exchange.header('Vary', 'Accept');
         if (tagged(exchange, documents.hash('all'))) return;
         if ((exchange.headers.accept ?? '').includes(protobufV2)) {
-          return exchange.send({ code: 200, type: protobufV2, body: documents.v2Protobuf('all', builtinOpenApiResources) });
+          // The at sign of the name that clients ask by is not allowed in a media type.
+          return exchange.send({ code: 200, type: protobufV2.replace('@', '.'), body: documents.v2Protobuf('all', builtinOpenApiResources) });
         }
         compressed(exchange, { code: 200, type: 'application/json', body: documents.v2('all', builtinOpenApiResources).text });
       },

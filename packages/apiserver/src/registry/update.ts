@@ -91,7 +91,7 @@ async function tryUpdate(
   stampUpdate(object, old);
   object.metadata.resourceVersion = String(current.revision);
   prepare(resource, { object, old, subresource }, context);
-  if (resource.strategy.generation === true && subresource === '' && specChanged(object, old))
+  if (resource.strategy.generation === true && subresource !== 'status' && specChanged(object, old))
     object.metadata.generation = (old.metadata.generation ?? 0) + 1;
   refuse(resource, name, changedObjectErrors(resource, { object, old, subresource }, context));
   resource.strategy.canonicalize?.(object);

@@ -77,7 +77,7 @@ async function start(
     store,
     catalog,
     hub,
-    admission: new Admission([namespaceLifecycle, rbacEscalation({ objects: cache, rbac: authorizer })]),
+    admission: new Admission([namespaceLifecycle(cache), rbacEscalation({ objects: cache, rbac: authorizer })]),
     virtualKinds: reviewKinds(authorizer, identities.tokens),
     virtualSubresources: new Map([['/serviceaccounts/token', identities.tokenRequests]]),
   };
