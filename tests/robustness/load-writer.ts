@@ -9,6 +9,8 @@ import { openSqliteStore, StoreError } from '@capstan/store';
 const [directory, writers, seed] = process.argv.slice(2);
 const store = await openSqliteStore({ directory: directory! });
 process.send?.('ready');
+// The test is gone: nobody is left to kill this.
+process.on('disconnect', () => process.exit(1));
 
 async function writeForever(writer: number): Promise<never> {
   for (let round = 0; ; round++) {

@@ -37,23 +37,23 @@ export async function exportStore(store: Store, file: string): Promise<SnapshotI
   const hash = createHash('sha256');
   const output = await open(partial, 'w', 0o600);
   try {
-    const write = async (line: unknown): Promise<void> => {
-      const text = `${JSON.stringify(line)}\n`;
+    const write = async (lines: readonly unknown[]): Promise<void> => {
+      const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
       hash.update(text);
       await output.write(text);
     };
     const { end, start: first } = prefixRange('');
     let page = await store.list({ start: first, end }, { limit: entriesPerPage });
     const { revision } = page;
-    await write({ format, version, revision } satisfies Header);
+    await write([{ format, version, revision } satisfies Header]);
     let keys = 0;
     for (;;) {
-      for (const entry of page.entries) await write(entry);
+      await write(page.entries);
       keys += page.entries.length;
       if (page.remaining === 0) break;
       page = await store.list({ start: `${page.entries.at(-1)!.key}\0`, end }, { limit: entriesPerPage, revision });
     }
-    await write({ keys, sha256: hash.copy().digest('hex') } satisfies Trailer);
+    await write([{ keys, sha256: hash.copy().digest('hex') } satisfies Trailer]);
     await output.sync();
     await output.close();
     await rename(partial, file);

@@ -1,8 +1,10 @@
 import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { type Store, StoreError } from '../contract.ts';
 import { toStoreError } from './errors.ts';
 import type { Reply } from './messages.ts';
+import { syncPath } from './snapshot.ts';
 import { SqliteStore } from './store.ts';
 
 export interface SqliteStoreOptions {
@@ -16,7 +18,7 @@ export interface SqliteStoreOptions {
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { directory, signal } = options;
   signal?.throwIfAborted();
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await makeDirectory(path.resolve(directory));
   // A small nursery: the worker's objects die with the batch, and memory that was once taken is seldom given back.
   const worker = new Worker(new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url), {
     workerData: { directory },
@@ -31,6 +33,13 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   if (signal?.aborted) await store[Symbol.asyncDispose]();
   signal?.addEventListener('abort', () => void store[Symbol.asyncDispose](), { once: true });
   return store;
+}
+
+/** SQLite syncs the directory of its files; that the directory itself survives a power cut is ours to see to. */
+async function makeDirectory(directory: string): Promise<void> {
+  const first = await mkdir(directory, { recursive: true, mode: 0o700 });
+  if (first === undefined) return;
+  for (let made = directory; made.length >= first.length; made = path.dirname(made)) syncPath(path.dirname(made));
 }
 
 function firstReply(worker: Worker): Promise<Reply> {
