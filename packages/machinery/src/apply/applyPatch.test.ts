@@ -30,7 +30,7 @@ function apply(manager: string, live: KubeObject | undefined, config: JsonObject
     kind: config['kind'] as string,
     manager,
     force: false,
-    apiVersion: String(config['apiVersion']),
+    apiVersion: config['apiVersion'] as string,
     subresource: '',
     now,
     ...more,
@@ -156,6 +156,11 @@ describe('applying to a config map', () => {
       'before-first-apply': { 'f:data': { '.': {}, 'f:a': {} } },
       one: { 'f:data': { 'f:b': {} } },
     });
+  });
+
+  it('makes none when there was nothing to own', () => {
+    const { object } = apply('one', asObject(configMapOf(undefined, { uid: 'u' })), configMapOf({ a: '1' }));
+    expect(Object.keys(owners(object) as object)).toEqual(['one']);
   });
 
   it('lets kubectl take over what its client-side apply had set, and keeps that annotation true', () => {
@@ -368,7 +373,7 @@ describe('whatever is applied', () => {
         const config = widgetOf(two);
         const before = JSON.stringify([live, config]);
         const { object } = apply('two', live, config, { force: true });
-        (object['spec'] as JsonObject | undefined) && Object.assign(object['spec'] as JsonObject, { name: 'changed' });
+        Object.assign(object['spec'] ?? {}, { name: 'changed' });
         expect(JSON.stringify([live, config])).toBe(before);
       }),
     );

@@ -10,7 +10,8 @@ import { fieldsOfLastApplied, refreshLastApplied } from './lastApplied.ts';
 import { merge } from './merge.ts';
 import { prune } from './prune.ts';
 import { reconcile } from './reconcile.ts';
-import { cloneJson, jsonEqual, Untypable } from './shape.ts';
+import { settle } from './settle.ts';
+import { jsonEqual, Untypable } from './shape.ts';
 import { toFieldSet } from './toFieldSet.ts';
 import { changedEntry, comparisonOf, timeText, typeOfVersion, withoutFields, withoutReset } from './updateManaged.ts';
 import { typingProblem } from './validate.ts';
@@ -92,11 +93,12 @@ function managedBefore(request: ApplyRequest): Managed[] {
     });
   }
   const fields = withoutReset(createdFields(type, live as unknown as JsonObject), request.resetFields);
+  if (isEmpty(fields)) return [];
   return [{ manager: 'before-first-apply', operation: 'Update', apiVersion, subresource, time: timeText(now), fields }];
 }
 
 interface Applied {
-  readonly merged: JsonObject;
+  readonly object: JsonObject;
   readonly managed: Managed[];
   readonly sameObject: boolean;
 }
@@ -120,10 +122,11 @@ function attempt(request: ApplyRequest, before: readonly Managed[], force: boole
     const conflicts = force ? [] : findConflicts(others, comparison);
     if (conflicts.length > 0) return { conflicts };
     const left = withoutFields(others, { ...request, updated: merged as unknown as KubeObject }, comparison);
-    const sameObject = request.live !== undefined && jsonEqual(bare, merged);
+    const object = settle(type, merged);
+    const sameObject = request.live !== undefined && jsonEqual(bare, object);
     const fields = difference(owned, unowned);
     const time = sameObject ? last?.time : timeText(request.now);
-    return { merged, sameObject, managed: isEmpty(fields) ? left : [...left, { ...mine, fields, time }] };
+    return { object, sameObject, managed: isEmpty(fields) ? left : [...left, { ...mine, fields, time }] };
   } catch (error) {
     if (!(error instanceof Untypable)) throw error;
     throw new status.StatusError({ code: 500, message: `failed to merge config: ${error.message}` });
@@ -156,8 +159,9 @@ function withoutManagedFields(object: JsonObject): JsonObject {
   return { ...object, metadata };
 }
 
-function finish(request: ApplyRequest, before: readonly Managed[], { merged, managed, sameObject }: Applied): ApplyResult {
-  const object = cloneJson(merged) as unknown as KubeObject;
+function finish(request: ApplyRequest, before: readonly Managed[], applied: Applied): ApplyResult {
+  const { managed, sameObject } = applied;
+  const object = applied.object as unknown as KubeObject;
   object.metadata ??= {};
   if (request.manager === firstApplier) refreshLastApplied(object, request.config as unknown as JsonObject);
   const entries = encodeEntries(managed);

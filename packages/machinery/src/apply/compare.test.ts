@@ -127,6 +127,10 @@ describe('removing and extracting', () => {
     expect(removeItems(widget, value, fields)).toEqual({ spec: { name: 'a', labels: { y: '2' }, parts: [{ name: 'b' }] } });
   });
 
+  it('leaves null where a container lost all it had', () => {
+    expect(removeItems(widget, { spec: { labels: { x: '1' }, name: 'a' } }, fields)).toEqual({ spec: { labels: null, name: 'a' } });
+  });
+
   it('leaves only the fields of a set', () => {
     expect(extractItems(widget, value, fields)).toEqual({ spec: { labels: { x: '1' }, parts: [{ name: 'a', image: 'i' }] } });
   });

@@ -3,7 +3,10 @@ import type { ListType, Type } from '../schema/type.ts';
 import { below, type FieldSet, has, isEmpty } from './fieldSet.ts';
 import { fieldTypeOrDeduced, itemElement, itemType, setOwn, shapeOf } from './shape.ts';
 
-/** The value without the fields and items of the set. Undefined when nothing is left of it. */
+/**
+ * The value without the fields and items of the set. Undefined when nothing is left of it. A container inside that lost all it had, but is
+ * not in the set itself, is null: it is still there for those who own it.
+ */
 export function removeItems(type: Type, value: Json, items: FieldSet): Json | undefined {
   if (isEmpty(items)) return value;
   switch (shapeOf(type, value)) {
@@ -23,9 +26,7 @@ function removeFields(type: Type, map: JsonObject, items: FieldSet): JsonObject 
     const element = `f:${key}`;
     if (has(items, [element])) continue;
     const inside = below(items, element);
-    const value = inside === undefined ? map[key]! : removeItems(fieldTypeOrDeduced(type, key), map[key]!, inside);
-    if (value === undefined) continue;
-    setOwn(result, key, value);
+    setOwn(result, key, inside === undefined ? map[key]! : (removeItems(fieldTypeOrDeduced(type, key), map[key]!, inside) ?? null));
     count++;
   }
   return count === 0 ? undefined : result;
@@ -37,8 +38,7 @@ function removeFromList(type: ListType, list: Json[], items: FieldSet): Json[] |
     const element = itemElement(type, item);
     if (has(items, [element])) continue;
     const inside = below(items, element);
-    const value = inside === undefined ? item : removeItems(itemType(type), item, inside);
-    if (value !== undefined) result.push(value);
+    result.push(inside === undefined ? item : (removeItems(itemType(type), item, inside) ?? null));
   }
   return result.length === 0 ? undefined : result;
 }

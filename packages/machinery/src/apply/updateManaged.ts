@@ -149,8 +149,9 @@ export function withoutFields(
   return result;
 }
 
-export function changedEntry({ entry: _, ...managed }: Managed, fields: FieldSet): Managed {
-  return { ...managed, fields };
+export function changedEntry(managed: Managed, fields: FieldSet): Managed {
+  const { manager, operation, apiVersion, subresource, time } = managed;
+  return { manager, operation, apiVersion, subresource, time, fields };
 }
 
 /** Without a way to know other versions, all of them are taken to look alike. */

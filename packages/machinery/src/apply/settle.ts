@@ -1,0 +1,30 @@
+import { isObject, type Json, type JsonObject } from '../json.ts';
+import type { Type } from '../schema/type.ts';
+import { cloneJson, fieldTypeOrDeduced, itemType, setOwn } from './shape.ts';
+import { isBuiltIn } from './zero.ts';
+
+/**
+ * A copy of what apply made, without the nulls that stand for emptied maps and lists. Built-in kinds have no nulls at all; of a custom
+ * resource those stay that stand in for a plain value or in a place of unknown shape.
+ */
+export function settle(type: Type, value: JsonObject): JsonObject {
+  return settleMap(type, value, isBuiltIn(type));
+}
+
+function settleValue(type: Type, value: Json, builtIn: boolean): Json {
+  if (type.kind === 'any') return cloneJson(value);
+  if (Array.isArray(value)) return value.map((item) => settleValue(itemType(type), item, builtIn));
+  return isObject(value) ? settleMap(type, value, builtIn) : value;
+}
+
+function settleMap(type: Type, map: JsonObject, builtIn: boolean): JsonObject {
+  const result: JsonObject = {};
+  for (const key of Object.keys(map)) {
+    const valueType = fieldTypeOrDeduced(type, key);
+    const value = map[key]!;
+    const isContainer = valueType.kind === 'object' || valueType.kind === 'map' || valueType.kind === 'list';
+    if (value === null && (isContainer || (builtIn && valueType.kind === 'scalar'))) continue;
+    setOwn(result, key, settleValue(valueType, value, builtIn));
+  }
+  return result;
+}
