@@ -14,6 +14,7 @@ import { Discovery } from '../discovery/discovery.ts';
 import { type Page, Pages } from '../handlers/nonresource.ts';
 import type { Serving } from '../handlers/serving.ts';
 import { Listener } from '../http/listener.ts';
+import { podActions } from '../kinds/workloads/pod-actions.ts';
 import { flowClassifier, InFlight, OpenCount } from '../limits/index.ts';
 import { openApiPages } from '../openapi/pages.ts';
 import { adminKubeconfig, ensurePki, keepFresh, type Pki } from '../pki/index.ts';
@@ -72,14 +73,15 @@ async function start(
     url: `https://${options.host}:${options.port}`,
     more: [...(options.tokens === undefined ? [] : [staticTokens(options.tokens, [])]), ...(options.oidc ?? []).map(oidc)],
   });
+  const admission = new Admission([namespaceLifecycle(cache), rbacEscalation({ objects: cache, rbac: authorizer })]);
   const serving: Serving = {
     cache,
     store,
     catalog,
     hub,
-    admission: new Admission([namespaceLifecycle(cache), rbacEscalation({ objects: cache, rbac: authorizer })]),
+    admission,
     virtualKinds: reviewKinds(authorizer, identities.tokens),
-    virtualSubresources: new Map([['/serviceaccounts/token', identities.tokenRequests]]),
+    virtualSubresources: new Map([['/serviceaccounts/token', identities.tokenRequests], ...podActions({ cache, store, admission })]),
   };
   await bootstrap(serving, now);
   await keepAggregated(serving, now, (error) => options.log(`aggregated roles could not be written: ${String(error)}`));

@@ -37,6 +37,8 @@ function resized(containers: unknown, old: unknown): Fields[] {
 
 /** Through `ephemeralcontainers` debuggers join a pod, through `resize` its containers get other amounts; nothing else changes. */
 export const podParts: NonNullable<Strategy['subresources']> = {
+  // Binding decides itself what it changes: the node, and that the pod is scheduled.
+  binding: { prepareForUpdate: () => {} },
   ephemeralcontainers: {
     prepareForUpdate: (pod, old) => {
       const { ephemeralContainers } = fieldsOf(pod['spec']);
