@@ -11,6 +11,8 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
     await createProgram().parseAsync(argv);
   } catch (error) {
     process.exitCode = report(error);
+    // What a failed start left open (a connection that is being tried, a thread that ends) must not keep the process.
+    setTimeout(() => process.exit(), 500).unref();
   }
 }
 

@@ -10,6 +10,7 @@ export interface KubectlOptions {
 export class Kubectl {
   readonly #path: string;
   readonly #target: TargetGetter;
+  #made = false;
 
   constructor(path: string, target: TargetGetter) {
     this.#path = path;
@@ -22,10 +23,11 @@ export class Kubectl {
 
   async makeNamespace(): Promise<void> {
     await this.run('create', 'namespace', this.namespace);
+    this.#made = true;
   }
 
   async dropNamespace(): Promise<void> {
-    await this.call(['delete', 'namespace', this.namespace, '--wait=false', '--ignore-not-found']);
+    if (this.#made) await this.call(['delete', 'namespace', this.namespace, '--wait=false', '--ignore-not-found']);
   }
 
   /** Standard output of a call that must succeed. */
