@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestServer, type TestServer } from '../../testing/harness.ts';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const pods = '/api/v1/namespaces/default/pods';
+const post = (path: string, body: object) => server.call(path, { method: 'POST', body });
+const patchStatus = (path: string, status: object) =>
+  server.call(`${path}/status`, { method: 'PATCH', body: { status }, headers: { 'content-type': 'application/merge-patch+json' } });
+
+async function createPod(name: string, spec: object = {}): Promise<void> {
+  const reply = await post(pods, {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, labels: { app: name } },
+    spec: { containers: [{ name: 'a', image: 'x' }], ...spec },
+  });
+  expect(reply.code).toBe(201);
+}
+
+const binding = (name: string, node: string) => ({
+  apiVersion: 'v1',
+  kind: 'Binding',
+  metadata: { name },
+  target: { kind: 'Node', name: node },
+});
+const eviction = (name: string) => ({ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name } });
+
+describe('binding a pod', () => {
+  test('gives it a node, once', async () => {
+    await createPod('bound');
+    expect((await post(`${pods}/bound/binding`, binding('bound', 'n1'))).code).toBe(201);
+    const pod = (await server.call(`${pods}/bound`)).json();
+    expect(pod['spec']).toMatchObject({ nodeName: 'n1' });
+    expect(pod['status']).toMatchObject({ phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'True' }] });
+
+    const again = await post(`${pods}/bound/binding`, binding('bound', 'n2'));
+    expect(again.code).toBe(409);
+    expect(again.json().message).toBe('Operation cannot be fulfilled on pods/binding "bound": pod bound is already assigned to node "n1"');
+  });
+
+  test('waits for its gates', async () => {
+    await createPod('gated', { schedulingGates: [{ name: 'example.com/wait' }] });
+    const reply = await post(`${pods}/gated/binding`, binding('gated', 'n1'));
+    expect(reply.json().message).toContain('pod gated has non-empty .spec.schedulingGates');
+  });
+
+  test('needs a node', async () => {
+    await createPod('nowhere');
+    const reply = await post(`${pods}/nowhere/binding`, binding('nowhere', ''));
+    expect(reply.json().message).toBe('Binding "nowhere" is invalid: target.name: Required value');
+  });
+});
+
+describe('deleting a pod', () => {
+  test('that runs waits for its grace period, and ends at once when told so', async () => {
+    await createPod('running');
+    await post(`${pods}/running/binding`, binding('running', 'n1'));
+    const marked = (await server.call(`${pods}/running`, { method: 'DELETE' })).json();
+    expect(marked.metadata).toMatchObject({ deletionGracePeriodSeconds: 30 });
+    expect((await server.call(`${pods}/running`)).code).toBe(200);
+    await server.call(`${pods}/running?gracePeriodSeconds=0`, { method: 'DELETE' });
+    expect((await server.call(`${pods}/running`)).code).toBe(404);
+  });
+});
+
+describe('evicting a pod', () => {
+  const budgets = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
+
+  test('deletes one that nobody guards', async () => {
+    await createPod('free');
+    expect((await post(`${pods}/free/eviction`, eviction('free'))).code).toBe(201);
+    expect((await server.call(`${pods}/free`)).code).toBe(404);
+  });
+
+  test('is refused where its budget allows no disruption', async () => {
+    await createPod('guarded');
+    await patchStatus(`${pods}/guarded`, { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] });
+    const budget = { apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: { name: 'guard' } };
+    await post(budgets, { ...budget, spec: { minAvailable: 1, selector: { matchLabels: { app: 'guarded' } } } });
+    const refused = await post(`${pods}/guarded/eviction`, eviction('guarded'));
+    expect(refused.code).toBe(429);
+    expect(refused.json().message).toBe("Cannot evict pod as it would violate the pod's disruption budget.");
+
+    await patchStatus(`${budgets}/guard`, { disruptionsAllowed: 1, currentHealthy: 2, desiredHealthy: 1, expectedPods: 2 });
+    expect((await post(`${pods}/guarded/eviction`, eviction('guarded'))).code).toBe(201);
+  });
+});
+
+describe('debugging a pod', () => {
+  test('adds a container and never changes one', async () => {
+    await createPod('debugged');
+    const patch = (containers: object[]) =>
+      server.call(`${pods}/debugged/ephemeralcontainers`, {
+        method: 'PATCH',
+        body: { spec: { ephemeralContainers: containers } },
+        headers: { 'content-type': 'application/strategic-merge-patch+json' },
+      });
+    expect((await patch([{ name: 'debugger', image: 'busybox' }])).json()['spec']).toMatchObject({
+      ephemeralContainers: [{ name: 'debugger', image: 'busybox', imagePullPolicy: 'Always' }],
+    });
+    expect((await patch([{ name: 'debugger', image: 'other' }])).json().message).toContain(
+      'spec.ephemeralContainers: Forbidden: existing ephemeral containers "debugger" may not be changed',
+    );
+  });
+});
