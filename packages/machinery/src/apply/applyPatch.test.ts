@@ -286,6 +286,12 @@ describe('several appliers', () => {
     expect(apply('one', live, widgetOf({})).object['spec']).toEqual({ free: { a: { z: 2 } } });
   });
 
+  it('leave no null where a container lost all it had, except in a field without a schema', () => {
+    const live = applyAll(['one', { free: { a: '1' }, labels: { a: '1' }, loose: { other: { x: '1' } } }]);
+    const { object } = apply('one', live, widgetOf({ free: {}, labels: {}, loose: { other: {} } }));
+    expect(object['spec']).toEqual({ loose: { other: null } });
+  });
+
   it('keep entries of obsolete versions only while those are served', () => {
     const live = applyAll(['one', { name: 'x' }]);
     live.metadata.managedFields![0]!.apiVersion = 'example.com/v0';

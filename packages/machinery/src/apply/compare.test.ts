@@ -53,6 +53,7 @@ describe('comparing two objects', () => {
       { free: 'x' },
       { removed: { 'f:free': { 'f:a': {} } }, modified: { 'f:free': {} } },
     ],
+    ['a deduced map became null', { free: { a: 1 } }, { free: null }, { removed: { 'f:free': { 'f:a': {} } } }],
     [
       'keys named like prototypes',
       { labels: {} },

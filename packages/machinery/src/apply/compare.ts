@@ -38,8 +38,9 @@ export const isSame = (comparison: Comparison): boolean =>
 
 function compareNode(type: Type, before: Json | undefined, after: Json | undefined): Change | undefined {
   if (before === after) return undefined;
-  const shape = shapeOf(type, after === undefined ? before : after);
-  if (type.kind === 'any' && before !== undefined && after !== undefined && shape !== shapeOf(type, before)) {
+  // Null fits any shape: it takes that of the other side.
+  const shape = shapeOf(type, after ?? before);
+  if (type.kind === 'any' && shape !== shapeOf(type, before ?? after)) {
     // A deduced value was a map and is a plain value now, or the other way round: it changed, and the fields of the map came or went.
     return { ...compareMaps(type, mapOf(before), mapOf(after)), modified: emptySet };
   }

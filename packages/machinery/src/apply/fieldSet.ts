@@ -184,7 +184,8 @@ export function equal(left: FieldSet, right: FieldSet): boolean {
 }
 
 /** Every path in the set: at each level the members first, then what is below, as Kubernetes lists conflicts. */
-export function* paths(set: FieldSet, prefix: FieldPath = []): Generator<FieldPath> {
+export function* paths(unordered: FieldSet, prefix: FieldPath = []): Generator<FieldPath> {
+  const set = sorted(unordered);
   for (const element in set) if (element !== self && isMember(set[element]!)) yield [...prefix, element];
   for (const element in set) if (element !== self) yield* paths(set[element]!, [...prefix, element]);
 }

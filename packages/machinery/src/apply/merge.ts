@@ -7,7 +7,7 @@ import { fieldTypeOrDeduced, itemElement, itemType, listOf, mapOf, own, setOwn, 
 export function merge(type: Type, live: Json | undefined, applied: Json | undefined): Json | undefined {
   if (applied === undefined) return live;
   if (live === undefined) return applied;
-  switch (shapeOf(type, applied)) {
+  switch (shapeOf(type, applied ?? live)) {
     case 'leaf':
       return applied;
     case 'map': {

@@ -1,11 +1,11 @@
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import type { Type } from '../schema/type.ts';
-import { cloneJson, fieldTypeOrDeduced, itemType, setOwn } from './shape.ts';
+import { cloneJson, fieldTypeOrDeduced, isNamedField, itemType, setOwn } from './shape.ts';
 import { isBuiltIn } from './zero.ts';
 
 /**
  * A copy of what apply made, without the nulls that stand for emptied maps and lists. Built-in kinds have no nulls at all; of a custom
- * resource those stay that stand in for a plain value or in a place of unknown shape.
+ * resource those stay that stand for a plain value, and those of fields that its schema does not name.
  */
 export function settle(type: Type, value: JsonObject): JsonObject {
   return settleMap(type, value, isBuiltIn(type));
@@ -22,8 +22,7 @@ function settleMap(type: Type, map: JsonObject, builtIn: boolean): JsonObject {
   for (const key of Object.keys(map)) {
     const valueType = fieldTypeOrDeduced(type, key);
     const value = map[key]!;
-    const isContainer = valueType.kind === 'object' || valueType.kind === 'map' || valueType.kind === 'list';
-    if (value === null && (isContainer || (builtIn && valueType.kind === 'scalar'))) continue;
+    if (value === null && (valueType.kind === 'scalar' ? builtIn : valueType.kind !== 'any' || isNamedField(type, key))) continue;
     setOwn(result, key, settleValue(valueType, value, builtIn));
   }
   return result;
