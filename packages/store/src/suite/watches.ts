@@ -80,6 +80,33 @@ export function watchCases(bench: Bench): void {
       }
     });
 
+    it('gives previous entries of writes that were on their way when it began', async () => {
+      const { store } = bench;
+      const created = await store.create('/a', '1');
+      const updating = store.update('/a', '2', created);
+      for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
+      const recorder = new Recorder();
+      recorder.start(store, created);
+      await recorder.reaches(await updating);
+      expect(recorder.received).toMatchObject([{ type: 'put', value: '2', previous: { value: '1', revision: created } }]);
+    });
+
+    it('spares previous entries when the watcher keeps them itself', async () => {
+      const { store } = bench;
+      const created = await store.create('/a', '1');
+      const updated = await store.update('/a', '2', created);
+      const recorder = new Recorder(true);
+      recorder.start(store, created - 1);
+      await recorder.reaches(updated);
+      const deleted = await store.delete('/a', updated);
+      await recorder.reaches(deleted);
+      expect(recorder.received.map(({ type, revision, previous }) => [type, revision, previous])).toEqual([
+        ['put', created, undefined],
+        ['put', updated, undefined],
+        ['delete', deleted, undefined],
+      ]);
+    });
+
     it('tells only of its range', async () => {
       const { store } = bench;
       const after = await store.currentRevision();
