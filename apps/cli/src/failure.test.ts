@@ -1,16 +1,20 @@
 import { expect, test } from 'vitest';
 import { explain } from './failure.ts';
 
-const context = { dataDirectory: '/data', host: '127.0.0.1', port: 6443, etcdEndpoints: ['http://127.0.0.1:2379'] };
+const context = { dataDirectory: '/data', host: '127.0.0.1', port: 6443 };
 const coded = (code: string, message: string): Error => Object.assign(new Error(message), { code });
 
 test.each([
   [coded('EADDRINUSE', 'listen EADDRINUSE'), 'portInUse', 'port 6443 on 127.0.0.1 is taken'],
-  [coded('locked', 'process 7 holds it'), 'dataDirectoryHeld', '/data is in use: process 7 holds it'],
+  [
+    coded('locked', '/data/store is in use by process 7. Choose another directory'),
+    'dataDirectoryHeld',
+    'by process 7. Choose another directory with --data-dir.',
+  ],
   [coded('EACCES', 'permission denied, mkdir'), 'dataDirectoryUnusable', 'Give this user the right'],
   [coded('ENOSPC', 'no space left'), 'dataDirectoryUnusable', 'no space left'],
   [coded('corrupt', 'page 3'), 'storeDamaged', 'capstan snapshot restore'],
-  [coded('unavailable', 'connection refused'), 'etcdUnreachable', 'etcd at http://127.0.0.1:2379 does not answer: connection refused'],
+  [coded('unavailable', 'cannot connect to etcd'), 'etcdUnreachable', 'cannot connect to etcd.'],
   [coded('unavailable', 'etcd at x has version 3.4.9: 3.5.8 or newer is needed. Upgrade it'), 'etcdTooOld', '3.4.9'],
   [Object.assign(new Error('ca.crt: is no certificate'), { name: 'PkiError' }), 'badCertificate', 'ca.crt: is no certificate'],
 ])('%s ends with reason %s', (error, reason, message) => {

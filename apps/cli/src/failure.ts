@@ -28,7 +28,6 @@ export interface StartContext {
   readonly dataDirectory: string;
   readonly host: string;
   readonly port: number;
-  readonly etcdEndpoints: readonly string[] | undefined;
 }
 
 /** Turns what a start threw into something a person can act on. */
@@ -43,8 +42,7 @@ export function explain(error: unknown, context: StartContext): Failure {
 }
 
 function explainCode(code: string, message: string, context: StartContext): [ExitReason, string] | undefined {
-  const { dataDirectory, host, port, etcdEndpoints } = context;
-  const etcd = etcdEndpoints?.join(', ') ?? '';
+  const { dataDirectory, host, port } = context;
   switch (code) {
     case 'EADDRINUSE':
       return [
@@ -54,10 +52,7 @@ function explainCode(code: string, message: string, context: StartContext): [Exi
     case 'EADDRNOTAVAIL':
       return ['usage', `this machine has no address ${host}. Give --host an address of this machine, such as 127.0.0.1.`];
     case 'locked':
-      return [
-        'dataDirectoryHeld',
-        `${dataDirectory} is in use: ${message}. Stop that process, or choose another directory with --data-dir.`,
-      ];
+      return ['dataDirectoryHeld', `${message} with --data-dir.`];
     case 'EACCES':
     case 'EPERM':
       if (port < 1024 && message.includes('listen'))
@@ -68,6 +63,7 @@ function explainCode(code: string, message: string, context: StartContext): [Exi
       ];
     case 'ENOTDIR':
     case 'EEXIST':
+      return ['dataDirectoryUnusable', `${dataDirectory} cannot be used: it is not a directory. Choose another with --data-dir.`];
     case 'EROFS':
     case 'ENOSPC':
     case 'readonly':
@@ -75,10 +71,10 @@ function explainCode(code: string, message: string, context: StartContext): [Exi
     case 'corrupt':
       return ['storeDamaged', `the store in ${dataDirectory} is damaged: ${message}. Restore a snapshot with "capstan snapshot restore".`];
     case 'PkiError':
-      return ['badCertificate', `${message}. Put the right file back, or move ${dataDirectory}/pki away to have new certificates made.`];
+      return ['badCertificate', `${message}.`];
     case 'unavailable':
       if (message.includes('or newer is needed')) return ['etcdTooOld', `${message}.`];
-      return ['etcdUnreachable', `etcd at ${etcd} does not answer: ${message}. Check that it runs and that --etcd-endpoints names it.`];
+      return ['etcdUnreachable', `${message}.`];
     default:
       return undefined;
   }

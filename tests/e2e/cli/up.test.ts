@@ -128,7 +128,7 @@ describe('starts that fail say why', () => {
       '--etcd-endpoints',
       endpoint,
     );
-    expect([code, stderr]).toEqual([7, expect.stringContaining(`etcd at ${endpoint} does not answer`)]);
+    expect([code, stderr]).toEqual([7, expect.stringContaining(`cannot connect to etcd at ${endpoint}`)]);
   });
 
   test.each([

@@ -16,6 +16,7 @@ export interface ApiServerFlags {
 }
 
 export interface ApiServerSettings extends StartContext {
+  readonly etcdEndpoints: readonly string[] | undefined;
   readonly file: ApiServerConfig;
 }
 

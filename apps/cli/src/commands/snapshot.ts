@@ -36,7 +36,7 @@ async function withStore(flags: SnapshotFlags, work: (store: Store) => Promise<v
       throw new Failure('usage', `${(error as Error).message}. Choose another directory with --data-dir.`, error);
     if (isCode(error, 'ENOENT'))
       throw new Failure('usage', `${(error as Error).message}. Give the path of a file that "capstan snapshot save" wrote.`, error);
-    throw explain(error, { dataDirectory, host: '', port: 0, etcdEndpoints });
+    throw explain(error, { dataDirectory, host: '', port: 0 });
   }
 }
 

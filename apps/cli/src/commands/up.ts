@@ -46,7 +46,7 @@ function hold(dataDirectory: string, { host, port }: { host: string; port: numbe
   try {
     return holdDirectory(dataDirectory);
   } catch (error) {
-    throw explain(error, { dataDirectory, host, port, etcdEndpoints: undefined });
+    throw explain(error, { dataDirectory, host, port });
   }
 }
 
