@@ -38,7 +38,7 @@ function mergeValues(value: Json, change: Json): Json {
 }
 
 /** A null asks to remove; where there was nothing, nothing comes. In lists it is a value. */
-function withoutNulls(value: Json): Json {
+export function withoutNulls(value: Json): Json {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isObject(value)) return value;
   const result: JsonObject = {};

@@ -4,6 +4,7 @@ import { isObject, type Json, type JsonObject } from '../json.ts';
 import type { PatchRule } from '../schema/type.ts';
 import { directiveKey, plain } from './directives.ts';
 import { cannotApply, serverError } from './errors.ts';
+import { withoutNulls } from './mergePatch.ts';
 
 export interface PatchList {
   readonly rule: PatchRule;
@@ -28,7 +29,7 @@ export function mergeItems(live: Json[], change: Json[], list: PatchList): Json[
     const value = keyOf(item, key);
     const index = indexOfKey(merged, key, value);
     if (index >= 0) merged[index] = list.mergeItem(merged[index] as JsonObject, item);
-    else merged.push(plain(item) ?? {});
+    else merged.push(withoutNulls(item));
   }
   return inOrder(merged, { order: changes, serverOrder: original, key });
 }
@@ -101,7 +102,11 @@ function position(list: readonly Json[], item: Json, key: string | undefined): n
 /** The items of the patch in its order, the others in theirs, one woven into the other where the live list tells how. */
 function inOrder(items: readonly Json[], { order, serverOrder, key }: Ordering): Json[] {
   if (key !== undefined) for (const item of [...items, ...order]) keyOf(item, key);
-  const byOrder = (list: readonly Json[]) => (left: Json, right: Json) => position(list, left, key) - position(list, right, key);
+  const place = (list: readonly Json[], item: Json): number => {
+    const index = position(list, item, key);
+    return index < 0 ? list.length : index;
+  };
+  const byOrder = (list: readonly Json[]) => (left: Json, right: Json) => place(list, left) - place(list, right);
   const patched = items.filter((item) => position(order, item, key) >= 0).sort(byOrder(order));
   const others = items.filter((item) => position(order, item, key) < 0).sort(byOrder(serverOrder));
   const result: Json[] = [];

@@ -54,6 +54,12 @@ describe('a strategic merge patch of a keyed list', () => {
       [{ name: 'a', resources: { limits: { cpu: '1' } } }],
       [{ ...a, resources: { limits: { cpu: '1' } } }],
     ],
+    [
+      'leaves directives in new items to whoever checks fields',
+      [a],
+      [{ name: 'c', env: [{ name: 'x', $patch: 'delete' }] }],
+      [{ name: 'c', env: [{ name: 'x', $patch: 'delete' }] }, a],
+    ],
     ['drops nulls of new items', [a], [{ name: 'c', image: null }], [{ name: 'c' }, a]],
   ])('%s', (_, live, change, expected) => {
     expect(containersOf(patch(withContainers(...live), withContainers(...change)))).toEqual(expected);
