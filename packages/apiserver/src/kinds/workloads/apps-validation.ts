@@ -7,6 +7,7 @@ import {
   names,
   selectorOfObject,
   validateLabelSelector,
+  validateLabels,
 } from '@capstan/machinery';
 import { Findings } from './findings.ts';
 import { checkTemplate } from './pod-validation.ts';
@@ -210,6 +211,8 @@ export function validateStatefulSet(statefulSet: KubeObject): FieldError[] {
   if (checkSelector(found, spec, 'statefulset')) {
     checkMatch(found, spec);
     checkTemplate(found, at.child('template'), withClaimVolumes(spec));
+    // Labels are looked at twice there, so a client sees what is wrong with them twice.
+    found.add(validateLabels(templateLabels(spec) ?? {}, at.child('template', 'labels')));
   }
   checkEndless(found, spec, 'StatefulSet');
   return found.errors;

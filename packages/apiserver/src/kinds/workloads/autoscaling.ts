@@ -4,7 +4,7 @@ import { cpuMetric, horizontalPodAutoscalerToV2 } from './autoscaling-versions.t
 import { applyDefaults, made } from './defaulting.ts';
 import { Findings } from './findings.ts';
 import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, textOf } from './reading.ts';
-import { compareAmounts } from './resources.ts';
+import { checkContainerResource, compareAmounts } from './resources.ts';
 import { separateStatus } from './status.ts';
 import { validateCounts } from './status-counts.ts';
 
@@ -97,6 +97,7 @@ function checkSource(found: Findings, at: FieldPath, { source, fields }: { sourc
   if (source === 'object') checkReference(found, at.child('describedObject'), fieldsOf(fields['describedObject']));
   if (source === 'resource' || source === 'containerResource') {
     if (textOf(fields['name']) === '') found.required(at.child('name'), 'must specify a resource name');
+    else if (source === 'containerResource') checkContainerResource(found, at.child('name'), textOf(fields['name']));
     const container = textOf(fields['container']);
     if (source === 'containerResource') {
       if (container === '') found.required(at.child('container'), 'must specify a container');

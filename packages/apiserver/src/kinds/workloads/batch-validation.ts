@@ -33,7 +33,11 @@ function checkIndexed(found: Findings, at: FieldPath, spec: Readonly<Fields>): v
   ] as const) {
     if (numberOf(spec[field]) > mostIndexedPods) found.invalid(at.child(field), spec[field], rule);
   }
-  if (!isAbsent(spec['completions']) && numberOf(spec['maxFailedIndexes']) > numberOf(spec['completions'])) {
+  if (
+    !isAbsent(spec['completions']) &&
+    !isAbsent(spec['maxFailedIndexes']) &&
+    numberOf(spec['maxFailedIndexes']) > numberOf(spec['completions'])
+  ) {
     found.invalid(at.child('maxFailedIndexes'), spec['maxFailedIndexes'], 'must be less than or equal to completions');
   }
 }
@@ -47,6 +51,9 @@ function checkFailureRule(found: Findings, at: FieldPath, { rule, spec }: { rule
     found.invalid(at.child('action'), action, 'requires the backoffLimitPerIndex to be set');
   }
   const codes = maybeFields(rule['onExitCodes']);
+  const hasConditions = itemsOf(rule['onPodConditions']).length > 0;
+  if (codes !== undefined && hasConditions) found.invalidPart(at, 'specifying both OnExitCodes and OnPodConditions is not supported');
+  if (codes === undefined && !hasConditions) found.invalidPart(at, 'specifying one of OnExitCodes and OnPodConditions is required');
   if (codes !== undefined) checkExitCodes(found, at.child('onExitCodes'), { codes, spec });
   for (const [index, pattern] of itemsOf(rule['onPodConditions']).entries()) {
     const path = at.child('onPodConditions').index(index);

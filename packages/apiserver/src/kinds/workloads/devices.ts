@@ -6,6 +6,7 @@ import { Findings } from './findings.ts';
 import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, textOf, textsOf } from './reading.ts';
 import { checkNodeSelector } from './scheduling.ts';
 import { keepMetadata, separateStatus } from './status.ts';
+import { checkDriverName } from './volume-sources.ts';
 
 /** Devices for pods: what drivers offer in slices and what claims ask for. */
 const mostRequests = 32;
@@ -51,8 +52,7 @@ function checkRequest(found: Findings, at: FieldPath, fields: Readonly<Fields>):
 }
 
 function checkRequestName(found: Findings, at: FieldPath, name: string): void {
-  if (name === '') found.required(at);
-  else found.invalid(at, name, names.dns1123Label(name));
+  found.invalid(at, name, names.dns1123Label(name));
 }
 
 function checkClaimSpec(found: Findings, at: FieldPath, spec: Readonly<Fields>): void {
@@ -108,8 +108,7 @@ function validateSlice(slice: KubeObject): FieldError[] {
   const spec = fieldsOf(slice['spec']);
   const at = FieldPath.of('spec');
   const driver = textOf(spec['driver']);
-  if (driver === '') found.required(at.child('driver'));
-  found.invalid(at.child('driver'), driver, names.dns1123Subdomain(driver));
+  checkDriverName(found, at.child('driver'), driver);
   const pool = fieldsOf(spec['pool']);
   if (textOf(pool['name']) === '') found.required(at.child('pool', 'name'));
   if (numberOf(pool['resourceSliceCount']) <= 0) {
@@ -122,6 +121,8 @@ function validateSlice(slice: KubeObject): FieldError[] {
   else if (chosen.length > 1) {
     found.invalid(at, `{${chosen.map((field) => `\`${field}\``).join(', ')}}`, `${oneNodeChoice}, but multiple fields are set`);
   }
+  const node = textOf(spec['nodeName']);
+  if (node !== '') found.invalid(at.child('nodeName'), node, names.dns1123Subdomain(node));
   const selector = maybeFields(spec['nodeSelector']);
   if (selector !== undefined) checkNodeSelector(found, at.child('nodeSelector'), selector);
   const devices = itemsOf(spec['devices']);

@@ -15,6 +15,11 @@ export class Findings {
     else for (const message of messages) this.errors.push(fieldError.invalid(at, value, message));
   }
 
+  /** Says what is wrong without showing the value. */
+  invalidPart(at: FieldPath, detail: string): void {
+    this.errors.push({ type: 'FieldValueInvalid', field: at.toString(), body: `Invalid value: ${detail}` });
+  }
+
   required(at: FieldPath, detail = ''): void {
     this.errors.push(fieldError.required(at, detail));
   }

@@ -66,6 +66,8 @@ function validateIpAddress(object: KubeObject): FieldError[] {
     if (value === '') found.required(at.child(field));
     else found.invalid(at.child(field), value, names.pathSegment(value));
   }
+  const namespace = textOf(parent['namespace']);
+  if (namespace !== '') found.invalid(at.child('namespace'), namespace, names.pathSegment(namespace));
   return found.errors;
 }
 

@@ -63,13 +63,13 @@ function isOvercommitAllowed(name: string): boolean {
   return !isExtended(name) && !isHugePages(name);
 }
 
-function checkName(found: Findings, at: FieldPath, name: string): void {
+/** A resource that a container can have. */
+export function checkContainerResource(found: Findings, at: FieldPath, name: string): void {
   const problems = names.qualifiedName(name);
   found.invalid(at, name, problems);
-  if (problems.length > 0) return;
   if (!name.includes('/')) {
     if (isStandardContainerResource(name)) return;
-    if (!standard.has(name)) found.invalid(at, name, 'must be a standard resource type or fully qualified');
+    if (problems.length === 0 && !standard.has(name)) found.invalid(at, name, 'must be a standard resource type or fully qualified');
     found.invalid(at, name, 'must be a standard resource for containers');
   } else if (isExtended(name) === false && !name.includes('kubernetes.io/')) {
     found.invalid(at, name, "doesn't follow extended resource name standard");
@@ -94,12 +94,12 @@ export function checkRequirements(found: Findings, at: FieldPath, requirements: 
   const requests = fieldsOf(requirements['requests']);
   for (const [name, value] of Object.entries(limits)) {
     const path = at.child('limits').key(name);
-    checkName(found, path, name);
+    checkContainerResource(found, path, name);
     checkAmount(found, path, [name, value]);
   }
   for (const [name, value] of Object.entries(requests)) {
     const path = at.child('requests');
-    checkName(found, path.key(name), name);
+    checkContainerResource(found, path.key(name), name);
     checkAmount(found, path.key(name), [name, value]);
     const limit = Object.hasOwn(limits, name) ? limits[name] : undefined;
     if (limit === undefined) {

@@ -6,6 +6,7 @@ import { Findings } from './findings.ts';
 import { fieldsOf, isAbsent, itemsOf, numberOf, stringMapOf, textOf, textsOf } from './reading.ts';
 import { checkNonNegativeQuantity } from './resources.ts';
 import { keepMetadata, separateStatus } from './status.ts';
+import { checkDriverName } from './volume-sources.ts';
 
 const mostParameters = 512;
 const parametersSize = 256 * 1024;
@@ -101,23 +102,22 @@ function validateDriverUpdate(object: KubeObject, old: KubeObject): FieldError[]
   return found.errors;
 }
 
-function driverNameProblems(name: string): string[] {
-  return names.dns1123Subdomain(name.toLowerCase());
-}
-
 function validateNode(object: KubeObject): FieldError[] {
   const found = new Findings();
   const seen = new Set<string>();
   for (const [index, driver] of itemsOf(fieldsOf(object['spec'])['drivers']).entries()) {
     const at = FieldPath.of('spec', 'drivers').index(index);
     const name = textOf(driver['name']);
-    if (name === '') found.required(at.child('name'));
-    found.invalid(at.child('name'), name, name === '' ? [] : driverNameProblems(name));
+    checkDriverName(found, at.child('name'), name);
     if (textOf(driver['nodeID']) === '') found.required(at.child('nodeID'));
     found.nonNegative(at.child('allocatable', 'count'), fieldsOf(driver['allocatable'])['count']);
     if (seen.has(name)) found.duplicate(at.child('name'), name);
     seen.add(name);
-    for (const key of textsOf(driver['topologyKeys'])) found.invalid(at, key, names.qualifiedName(key));
+    const keys = textsOf(driver['topologyKeys']);
+    for (const [position, key] of keys.entries()) {
+      if (keys.indexOf(key) < position) found.duplicate(at, key);
+      found.invalid(at, key, names.qualifiedName(key));
+    }
   }
   return found.errors;
 }
@@ -139,6 +139,7 @@ function validateAttachment(object: KubeObject): FieldError[] {
   }
   const node = textOf(spec['nodeName']);
   found.invalid(at.child('nodeName'), node, names.dns1123Subdomain(node));
+  checkDriverName(found, at.child('attacher'), textOf(spec['attacher']));
   return found.errors;
 }
 

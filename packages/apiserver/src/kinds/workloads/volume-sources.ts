@@ -1,4 +1,4 @@
-import { type FieldPath, names } from '@capstan/machinery';
+import { type FieldPath, fieldError, names } from '@capstan/machinery';
 import type { Findings } from './findings.ts';
 import { type Fields, itemsOf, textOf } from './reading.ts';
 
@@ -44,13 +44,21 @@ const requiredFields = new Map<string, readonly string[]>([
   ['portworxVolume', ['volumeID']],
   ['azureDisk', ['diskName', 'diskURI']],
   ['local', ['path']],
-  ['csi', ['driver']],
   ['secret', ['secretName']],
   ['configMap', ['name']],
   ['persistentVolumeClaim', ['claimName']],
 ]);
 
 const hostPathTypes = ['', 'BlockDevice', 'CharDevice', 'Directory', 'DirectoryOrCreate', 'File', 'FileOrCreate', 'Socket'];
+
+const longestDriver = 63;
+
+/** Names of drivers: domains, in which upper case is let through. */
+export function checkDriverName(found: Findings, at: FieldPath, name: string): void {
+  if (name === '') found.required(at);
+  if (Buffer.byteLength(name) > longestDriver) found.add([fieldError.tooLong(at, longestDriver)]);
+  found.invalid(at, name, names.dns1123Subdomain(name.toLowerCase()));
+}
 
 export function backstepProblem(path: string): string | undefined {
   return path.split('/').includes('..') ? "must not contain '..'" : undefined;
@@ -69,8 +77,7 @@ export function checkSource(found: Findings, at: FieldPath, { source, fields }: 
   if (source === 'hostPath') found.optionalOneOf(at.child('type'), fields['type'], hostPathTypes);
   if (source === 'nfs' && path !== '' && !path.startsWith('/')) found.invalid(at.child('path'), path, 'must be an absolute path');
   if (source === 'csi') {
-    const driver = textOf(fields['driver']);
-    if (driver !== '') found.invalid(at.child('driver'), driver, names.dns1123Subdomain(driver.toLowerCase()));
+    checkDriverName(found, at.child('driver'), textOf(fields['driver']));
     if (persistentCsi(at) && textOf(fields['volumeHandle']) === '') found.required(at.child('volumeHandle'));
   }
   if (source === 'configMap' || source === 'secret') checkItems(found, at, fields);
