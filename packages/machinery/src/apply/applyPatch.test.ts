@@ -237,6 +237,23 @@ describe('configurations that are refused', () => {
     expect([error.code, error.message]).toEqual([code, message]);
   });
 
+  it('deeper than the stack is no fault of the server', () => {
+    let free: Json = 1;
+    for (let depth = 0; depth < 50_000; depth++) free = { a: free };
+    expect(errorOf(() => apply('one', undefined, widgetOf({ free }))).code).toBe(400);
+    expect(
+      updateManaged({
+        live: undefined,
+        updated: asObject(widgetOf({ free })),
+        type: widget,
+        manager: 'one',
+        apiVersion: 'example.com/v1',
+        subresource: '',
+        now,
+      }).metadata,
+    ).not.toHaveProperty('managedFields');
+  });
+
   it('names the item that is there twice', () => {
     const error = errorOf(() => apply('one', undefined, widgetOf({ parts: [{ name: 'a' }, { name: 'a' }] })));
     expect(error.message).toBe(

@@ -44,10 +44,19 @@ export interface ApplyResult {
 const firstApplier = 'kubectl';
 
 /**
- * Server-side apply. Throws a StatusError: 409 with the conflicts, 400 for a configuration of another kind or with managedFields, 500 (as
+ * Server-side apply. Throws a StatusError: 409 with the conflicts, 400 for a configuration of another kind, with managedFields or nested too deeply, 500 (as
  * Kubernetes does) for one that does not fit the type.
  */
 export function applyPatch(request: ApplyRequest): ApplyResult {
+  try {
+    return applyConfig(request);
+  } catch (error) {
+    if (error instanceof RangeError) throw status.badRequest('the configuration or the object it is for is nested too deeply');
+    throw error;
+  }
+}
+
+function applyConfig(request: ApplyRequest): ApplyResult {
   const config = request.config as unknown as JsonObject;
   checkConfig(request, config);
   const before = managedBefore(request);

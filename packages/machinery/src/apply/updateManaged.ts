@@ -47,7 +47,8 @@ function managedFieldsOf(update: ManagedUpdate): ManagedFieldsEntry[] | undefine
     }
     return afterChange(update, before);
   } catch (error) {
-    if (error instanceof Untypable) return undefined;
+    // Too deep for the stack is as good as not to be told apart.
+    if (error instanceof Untypable || error instanceof RangeError) return undefined;
     throw error;
   }
 }

@@ -47,3 +47,13 @@ export function patchedObject(value: Json): JsonObject {
   }
   throw status.invalidObject({ group: '', kind: '' }, '', [fieldError.invalid(FieldPath.of('patch'), JSON.stringify(value), why)]);
 }
+
+/** Runs what follows a client's nesting level by level. Deeper than the stack is a mistake of the client, not a fault of the server. */
+export function withinStack<Result>(action: () => Result): Result {
+  try {
+    return action();
+  } catch (error) {
+    if (error instanceof RangeError) throw status.badRequest('the patch or the object it is for is nested too deeply');
+    throw error;
+  }
+}

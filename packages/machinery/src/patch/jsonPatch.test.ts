@@ -161,4 +161,10 @@ describe('a JSON patch', () => {
       }),
     );
   });
+
+  it('deeper than the stack is no fault of the server', () => {
+    let deep: JsonObject = {};
+    for (let depth = 0; depth < 50_000; depth++) deep = { a: deep };
+    expect(errorOf(() => jsonPatch(deep, '[]')).code).toBe(400);
+  });
 });

@@ -2,7 +2,7 @@ import { cloneJson, jsonEqual, own, setOwn } from '../apply/shape.ts';
 import { jsonKind } from '../codec/json.ts';
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import * as status from '../status/status.ts';
-import { cannotApply, cannotUnmarshal, type PatchReading, parsePatch, patchedObject } from './errors.ts';
+import { cannotApply, cannotUnmarshal, type PatchReading, parsePatch, patchedObject, withinStack } from './errors.ts';
 
 const mostOperations = 10_000;
 /** Copies double: a few of them could fill the memory. */
@@ -17,9 +17,11 @@ export function jsonPatch(object: JsonObject, text: string, reading: PatchReadin
   if (operations.length > mostOperations) {
     throw status.requestTooLarge(`The allowed maximum operations in a JSON patch is ${mostOperations}, got ${operations.length}`);
   }
-  const document: Document = { root: cloneJson(object), copied: 0 };
-  for (const operation of operations) apply(document, operation);
-  return patchedObject(document.root);
+  return withinStack(() => {
+    const document: Document = { root: cloneJson(object), copied: 0 };
+    for (const operation of operations) apply(document, operation);
+    return patchedObject(document.root);
+  });
 }
 
 function readOperations(text: string, { fieldValidation = 'Warn' }: PatchReading): JsonObject[] {

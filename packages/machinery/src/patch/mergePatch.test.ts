@@ -74,4 +74,10 @@ describe('a merge patch', () => {
       }),
     );
   });
+
+  it('deeper than the stack is no fault of the server', () => {
+    let deep: JsonObject = {};
+    for (let depth = 0; depth < 50_000; depth++) deep = { a: deep };
+    expect(errorOf(() => mergePatch(deep, '{}')).code).toBe(400);
+  });
 });

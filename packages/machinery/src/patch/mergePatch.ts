@@ -1,7 +1,7 @@
 import { cloneJson, own, setOwn } from '../apply/shape.ts';
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import * as status from '../status/status.ts';
-import { cannotUnmarshal, type PatchReading, parsePatch, patchedObject } from './errors.ts';
+import { cannotUnmarshal, type PatchReading, parsePatch, patchedObject, withinStack } from './errors.ts';
 
 const badPatch = 'Invalid JSON Patch';
 
@@ -12,7 +12,7 @@ const badPatch = 'Invalid JSON Patch';
 export function mergePatch(object: JsonObject, text: string, { fieldValidation = 'Warn' }: PatchReading = {}): JsonObject {
   const ignored = fieldValidation === 'Ignore';
   const patch = parsePatch(text, (message) => (ignored ? badPatch : `error decoding patch: ${message}`));
-  if (isObject(patch)) return mergeMaps(object, patch);
+  if (isObject(patch)) return withinStack(() => mergeMaps(object, patch));
   if (patch === null) throw status.badRequest(badPatch);
   if (!ignored) throw status.badRequest(`error decoding patch: ${cannotUnmarshal(patch, 'map[string]interface {}')}`);
   if (Array.isArray(patch)) return patchedObject(patch);

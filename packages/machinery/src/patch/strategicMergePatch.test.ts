@@ -207,4 +207,10 @@ describe('any strategic merge patch', () => {
     const patched = strategicMergePatch({ data: {} }, '{"data":{"__proto__":"1","constructor":"2"}}', configMap);
     expect(JSON.stringify(patched)).toBe('{"data":{"__proto__":"1","constructor":"2"}}');
   });
+
+  it('deeper than the stack is no fault of the server', () => {
+    let deep: JsonObject = {};
+    for (let depth = 0; depth < 50_000; depth++) deep = { a: deep };
+    expect(errorOf(() => strategicMergePatch(deep, '{}', configMap)).code).toBe(400);
+  });
 });

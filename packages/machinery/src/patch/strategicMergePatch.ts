@@ -5,7 +5,7 @@ import { isObject, type Json, type JsonObject } from '../json.ts';
 import type { PatchRule, Type } from '../schema/type.ts';
 import * as status from '../status/status.ts';
 import { directiveKey, plain } from './directives.ts';
-import { cannotUnmarshal, parsePatch, serverError } from './errors.ts';
+import { cannotUnmarshal, parsePatch, serverError, withinStack } from './errors.ts';
 import { mergeItems, orderedItems } from './strategicLists.ts';
 
 const retainKey = '$retainKeys';
@@ -21,7 +21,7 @@ export function strategicMergePatch(object: JsonObject, text: string, type: Type
   const patch = parsePatch(text, (message) => message);
   if (patch !== null && !isObject(patch)) throw status.badRequest(cannotUnmarshal(patch, 'map[string]interface {}'));
   if (!isBuiltIn(type)) throw status.badRequest('strategic merge patch format is not supported');
-  return mergeMap(cloneJson(object), patch ?? {}, type);
+  return withinStack(() => mergeMap(cloneJson(object), patch ?? {}, type));
 }
 
 /** Lays the patch over the map, which it changes. */
