@@ -164,9 +164,10 @@ function validateAutoscaler(object: KubeObject): FieldError[] {
   }
   const target = fieldsOf(spec['scaleTargetRef']);
   checkReference(found, at.child('scaleTargetRef'), target);
-  if (!textOf(target['apiVersion']).includes('/')) {
-    found.invalid(at.child('scaleTargetRef', 'apiVersion'), textOf(target['apiVersion']), 'apiVersion must specify API group');
-  }
+  const version = textOf(target['apiVersion']);
+  const parts = version.split('/').length;
+  if (parts > 2) found.invalid(at.child('scaleTargetRef', 'apiVersion'), version, `unexpected GroupVersion string: ${version}`);
+  else if (parts < 2) found.invalid(at.child('scaleTargetRef', 'apiVersion'), version, 'apiVersion must specify API group');
   for (const [index, metric] of itemsOf(spec['metrics']).entries()) checkMetric(found, at.child('metrics').index(index), metric);
   const behavior = fieldsOf(spec['behavior']);
   for (const direction of ['scaleUp', 'scaleDown']) {

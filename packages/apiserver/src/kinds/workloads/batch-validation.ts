@@ -64,7 +64,8 @@ function checkFailureRule(found: Findings, at: FieldPath, { rule, spec }: { rule
 
 function checkExitCodes(found: Findings, at: FieldPath, { codes, spec }: { codes: Fields; spec: Readonly<Fields> }): void {
   const values = Array.isArray(codes['values']) ? (codes['values'] as number[]) : [];
-  found.oneOf(at.child('operator'), codes['operator'], ['In', 'NotIn']);
+  if (textOf(codes['operator']) === '') found.required(at.child('operator'), 'valid values: ["In" "NotIn"]');
+  else found.oneOf(at.child('operator'), codes['operator'], ['In', 'NotIn']);
   const pod = fieldsOf(fieldsOf(spec['template'])['spec']);
   const known = [...itemsOf(pod['containers']), ...itemsOf(pod['initContainers'])].map((container) => container['name']);
   if (!isAbsent(codes['containerName']) && !known.includes(codes['containerName'])) {
@@ -74,7 +75,7 @@ function checkExitCodes(found: Findings, at: FieldPath, { codes, spec }: { codes
       'must be one of the container or initContainer names in the pod template',
     );
   }
-  if (values.length === 0) found.invalid(at.child('values'), values, 'at least one value is required');
+  if (values.length === 0) found.invalid(at.child('values'), codes['values'], 'at least one value is required');
   for (const [index, value] of values.entries()) {
     const path = at.child('values').index(index);
     if (codes['operator'] === 'In' && value === 0) found.invalid(path, value, 'must not be 0 for the In operator');
@@ -144,9 +145,10 @@ export function validateJob(job: KubeObject): FieldError[] {
   checkJobSpec(found, at, spec);
   const selector = maybeFields(spec['selector']);
   if (selector === undefined) found.required(at.child('selector'));
-  else found.add(validateLabelSelector(selector, at.child('selector')));
+  const problems = validateLabelSelector(selector, at.child('selector'));
+  found.add(problems);
   const { labels } = fieldsOf(fieldsOf(spec['template'])['metadata']);
-  if (!selectorOfObject(selector as LabelSelectorObject | undefined).matches(stringMapOf(labels))) {
+  if (problems.length === 0 && !selectorOfObject(selector as LabelSelectorObject | undefined).matches(stringMapOf(labels))) {
     found.invalid(at.child('template', 'metadata', 'labels'), labels, '`selector` does not match template `labels`');
   }
   return found.errors;

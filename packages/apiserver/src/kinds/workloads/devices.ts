@@ -97,11 +97,18 @@ function checkConstraints(found: Findings, at: FieldPath, devices: Readonly<Fiel
       }
     }
     if (isAbsent(constraint['matchAttribute'])) found.required(at.index(index).child('matchAttribute'));
+    else if (constraint['matchAttribute'] === '') found.required(at.index(index).child('matchAttribute'), 'name required');
   }
 }
 
 const nodeChoices = ['nodeName', 'nodeSelector', 'allNodes', 'perDeviceNodeSelection'];
 const oneNodeChoice = 'exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required';
+
+function checkAttributes(found: Findings, at: FieldPath, device: Readonly<Fields>): void {
+  for (const [name, attribute] of Object.entries(fieldsOf(device['attributes']))) {
+    if (Object.values(fieldsOf(attribute)).every(isAbsent)) found.required(at.key(name), 'exactly one value must be specified');
+  }
+}
 
 function validateSlice(slice: KubeObject): FieldError[] {
   const found = new Findings();
@@ -130,6 +137,7 @@ function validateSlice(slice: KubeObject): FieldError[] {
   for (const [index, device] of devices.entries())
     checkRequestName(found, at.child('devices').index(index).child('name'), textOf(device['name']));
   checkUniqueNames(found, at.child('devices'), devices);
+  for (const [index, device] of devices.entries()) checkAttributes(found, at.child('devices').index(index).child('attributes'), device);
   return found.errors;
 }
 

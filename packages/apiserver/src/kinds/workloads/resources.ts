@@ -129,7 +129,7 @@ function checkClaims(found: Findings, at: FieldPath, requirements: Readonly<Fiel
 /** Capacities of nodes and volumes: any resource, never negative. */
 export function checkAmounts(found: Findings, at: FieldPath, amounts: Readonly<Fields>): void {
   for (const [name, value] of Object.entries(amounts)) {
-    if (!standard.has(name)) found.invalid(at.key(name), name, names.qualifiedName(name));
-    checkNonNegativeQuantity(found, at.key(name), value);
+    if (!standard.has(name)) found.invalid(at.child(name), name, names.qualifiedName(name));
+    checkNonNegativeQuantity(found, at.child(name), value);
   }
 }

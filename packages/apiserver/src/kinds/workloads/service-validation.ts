@@ -90,7 +90,6 @@ function checkAddresses(found: Findings, spec: Readonly<Fields>): void {
     return;
   }
   const before = found.errors.length;
-  for (const [index, address] of addresses.entries()) found.invalid(path.index(index), address, addressProblems(address));
   if (addresses.length > 2) found.invalid(path, addresses, 'may only hold up to 2 values');
   if (found.errors.length === before && spec['ipFamilyPolicy'] === 'RequireDualStack') {
     found.invalid(at.child('ipFamilyPolicy'), 'RequireDualStack', 'this cluster is not configured for dual-stack services');
@@ -197,6 +196,11 @@ function checkAllocations(found: Findings, service: KubeObject, context: Strateg
 export function validateService(service: KubeObject, context: StrategyContext): FieldError[] {
   const found = new Findings();
   const spec = fieldsOf(service['spec']);
+  // Nothing else is looked at while an address cannot be read.
+  for (const [index, address] of textsOf(spec['clusterIPs']).entries()) {
+    if (address !== 'None') found.invalid(at.child('clusterIPs').index(index), address, addressProblems(address));
+  }
+  if (found.errors.length > 0) return found.errors;
   checkType(found, spec);
   checkPorts(found, itemsOf(spec['ports']));
   found.add(validateLabels(stringMapOf(spec['selector']), at.child('selector')));

@@ -44,7 +44,12 @@ function validateStorageClass(object: KubeObject): FieldError[] {
   checkParameters(found, stringMapOf(object['parameters']), true);
   found.optionalOneOf(FieldPath.of('reclaimPolicy'), object['reclaimPolicy'], ['Delete', 'Retain']);
   found.oneOf(FieldPath.of('volumeBindingMode'), object['volumeBindingMode'], ['Immediate', 'WaitForFirstConsumer']);
-  for (const [index, term] of itemsOf(object['allowedTopologies']).entries()) {
+  const topologies = itemsOf(object['allowedTopologies']);
+  for (const [index, term] of topologies.entries()) {
+    const isEmpty = itemsOf(term['matchLabelExpressions']).length === 0;
+    if (isEmpty || topologies.slice(0, index).some((other) => isDeepStrictEqual(other, term))) {
+      found.duplicate(FieldPath.of('allowedTopologies').index(index).child('matchLabelExpressions'), '');
+    }
     for (const [position, { key, values }] of itemsOf(term['matchLabelExpressions']).entries()) {
       const at = FieldPath.of('allowedTopologies').index(index).child('matchLabelExpressions').index(position);
       if (textsOf(values).length === 0) found.required(at.child('values'));
@@ -115,6 +120,7 @@ function validateNode(object: KubeObject): FieldError[] {
     seen.add(name);
     const keys = textsOf(driver['topologyKeys']);
     for (const [position, key] of keys.entries()) {
+      if (key === '') found.required(at);
       if (keys.indexOf(key) < position) found.duplicate(at, key);
       found.invalid(at, key, names.qualifiedName(key));
     }

@@ -40,7 +40,7 @@ function checkSources(found: Findings, spec: Readonly<Fields>): void {
     if (index > 0) found.forbidden(at.child(source), 'may not specify more than 1 volume type');
     else checkSource(found, at.child(source), { source, fields: fieldsOf(spec[source]) });
   }
-  if (given[0] === 'local' && isAbsent(fieldsOf(spec['nodeAffinity'])['required'])) {
+  if (given[0] === 'local' && isAbsent(spec['nodeAffinity'])) {
     found.required(at.child('nodeAffinity'), 'Local volume requires node affinity');
   }
 }
@@ -63,6 +63,7 @@ function validateVolume(volume: KubeObject): FieldError[] {
   checkClass(found, at.child('storageClassName'), spec['storageClassName']);
   found.optionalOneOf(at.child('volumeMode'), spec['volumeMode'], volumeModes);
   if (!isAbsent(spec['volumeAttributesClassName'])) {
+    if (spec['volumeAttributesClassName'] === '') found.required(at.child('volumeAttributesClassName'), 'an empty string is disallowed');
     checkClass(found, at.child('volumeAttributesClassName'), spec['volumeAttributesClassName']);
     if (isAbsent(spec['csi'])) found.required(at.child('csi'), 'has to be specified when using volumeAttributesClassName');
   }
