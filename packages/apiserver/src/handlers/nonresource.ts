@@ -44,6 +44,7 @@ export class Pages {
     const path = info.path.length > 1 && info.path.endsWith('/') ? info.path.slice(0, -1) : info.path;
     if (info.apiPrefix !== '') return this.#discover(exchange, info, path);
     if (path === '/' || path === '') return sendDocument(exchange, info, discovery.paths(fixedPaths));
+    if (path === '/version' && info.method !== 'GET' && info.method !== 'HEAD') throw status.methodNotAllowed();
     if (path === '/version') return sendJson(exchange, info, JSON.stringify(version));
     const check = /^\/(livez|readyz|healthz)(?:\/(.+))?$/.exec(path);
     if (check !== null)

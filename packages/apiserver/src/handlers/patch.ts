@@ -19,7 +19,6 @@ import { resetFieldsOf } from '../registry/reset-fields.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { Changed } from '../registry/update.ts';
 import { checked } from './decode.ts';
-import type { Serving } from './serving.ts';
 import type { WriteSettings } from './write.ts';
 
 export type PatchKind = 'json' | 'merge' | 'strategic' | 'apply';
@@ -46,16 +45,16 @@ interface Patch {
 }
 
 /** The function that turns an object into what the patch makes of it. Only an apply can do without an object. */
-export function patched(serving: Serving, context: RequestContext, patch: Patch): (old: KubeObject | undefined) => Changed {
-  if (patch.kind === 'apply') return applied(serving, context, patch);
+export function patched(context: RequestContext, patch: Patch): (old: KubeObject | undefined) => Changed {
+  if (patch.kind === 'apply') return applied(context, patch);
   const text = patch.bytes.toString();
   return (old) => {
     const before = asJson(old!);
     const result =
       patch.kind === 'json'
-        ? jsonPatch(before, text)
+        ? jsonPatch(before, text, { fieldValidation: patch.settings.validation })
         : patch.kind === 'merge'
-          ? mergePatch(before, text)
+          ? mergePatch(before, text, { fieldValidation: patch.settings.validation })
           : strategicMergePatch(before, text, patch.resource.type);
     return { object: read(result, patch, context) };
   };
@@ -65,6 +64,13 @@ export function patched(serving: Serving, context: RequestContext, patch: Patch)
 function read(result: JsonObject, { resource, settings }: Patch, context: RequestContext): KubeObject {
   const shown = settings.validation === 'Strict' ? sortedText(result) : '';
   let problems: readonly string[];
+  if (result['kind'] !== resource.kind || result['apiVersion'] !== resource.groupVersion) {
+    const scheme = 'in scheme "pkg/api/legacyscheme/scheme.go:30"';
+    throw invalidPatch(
+      sortedText(result),
+      `no kind "${String(result['kind'])}" is registered for version "${String(result['apiVersion'])}" ${scheme}`,
+    );
+  }
   try {
     problems = checked(result, resource);
   } catch (error) {
@@ -98,17 +104,14 @@ function invalidPatch(text: string, why: string): StatusError {
   ]);
 }
 
-function applied(
-  _serving: Serving,
-  context: RequestContext,
-  { bytes, settings, resource }: Patch,
-): (old: KubeObject | undefined) => Changed {
-  const config = parseConfig(bytes.toString(), resource);
+function applied(context: RequestContext, { bytes, settings, resource }: Patch): (old: KubeObject | undefined) => Changed {
+  const config = parseConfig(bytes.toString());
   return (old) => {
     const object = applyPatch({
       live: old,
       config,
       type: resource.type,
+      kind: resource.kind,
       manager: settings.manager,
       force: settings.options.force === true,
       apiVersion: resource.groupVersion,
@@ -121,14 +124,18 @@ function applied(
   };
 }
 
-function parseConfig(text: string, resource: Resource): KubeObject {
+function parseConfig(text: string): KubeObject {
   let value: unknown;
   try {
     value = parseYaml(text);
   } catch (error) {
-    if (error instanceof CodecError) throw status.badRequest(`error decoding YAML: ${error.message}`);
+    if (error instanceof CodecError) throw status.badRequest(`error decoding YAML: error converting YAML to JSON: ${error.message}`);
     throw error;
   }
-  if (!isObject(value)) throw status.badRequest(`error decoding YAML: expected an object of kind ${resource.kind}`);
+  if (!isObject(value)) {
+    const kind = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
+    const why = `json: cannot unmarshal ${kind} into Go value of type map[string]interface {}`;
+    throw status.badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: ${why}`);
+  }
   return value as unknown as KubeObject;
 }

@@ -5,7 +5,7 @@ import {
   parseDeleteOptions,
   parseListOptions,
   type StatusDetails,
-  status,
+  StatusError,
   validateDeleteOptions,
   validateListOptions,
 } from '@capstan/machinery';
@@ -67,7 +67,7 @@ export async function handleDeleteCollection(
         (await deleteObject(serving, context, { resource, namespace, name, options, dryRun: (options.dryRun ?? []).length > 0 })).entry,
       );
     } catch (error) {
-      if (!(error instanceof status.StatusError) || error.reason !== 'NotFound') throw error;
+      if (!(error instanceof StatusError) || error.reason !== 'NotFound') throw error;
     }
   }
   send(exchange, context, {
@@ -100,12 +100,18 @@ function bodyOptions(
       : group === ''
         ? version
         : `${group}/${version}`;
-  const object = decodeObject(
-    { bytes, contentType: exchange.headers['content-type'] },
-    { kind: 'DeleteOptions', groupVersion, type },
-    { catalog, validation: 'Ignore', context },
-  );
-  return object as unknown as DeleteOptions;
+  try {
+    const expected = { kind: 'DeleteOptions', groupVersion, type };
+    const body = { bytes, contentType: exchange.headers['content-type'] };
+    return decodeObject(body, expected, { catalog, validation: 'Ignore', context }) as unknown as DeleteOptions;
+  } catch (error) {
+    if (!(error instanceof StatusError) || error.code !== 400) throw error;
+    // Kubernetes does not dress up what is wrong with options, and calls it its own fault.
+    const message = error.message
+      .replace(/^the object provided is unrecognized [^:]*: (.*) \(.*\)$/s, '$1')
+      .replace(/^.*? cannot be handled as a [^:]*: /, '');
+    throw new StatusError({ code: 500, message });
+  }
 }
 
 function declaredVersion(bytes: Buffer): string {

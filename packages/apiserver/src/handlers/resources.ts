@@ -1,5 +1,6 @@
 import { status } from '@capstan/machinery';
 import type { Exchange } from '../http/exchange.ts';
+import { deprecations } from '../kinds/deprecations.ts';
 import type { RequestContext } from '../registry/context.ts';
 import type { Resource } from '../registry/resource.ts';
 import { handleGet, handleList, handleWatch } from './read.ts';
@@ -15,6 +16,8 @@ export function handleResource(serving: Serving, exchange: Exchange, context: Re
   const resource = serving.catalog.resource(info.group, info.version, info.resource);
   if (resource === undefined) throw status.noSuchResource();
   if (info.namespace !== '' && !resource.namespaced && info.resource !== 'namespaces') throw status.noSuchResource();
+  const deprecation = deprecations.get(`${info.group}/${info.resource}`);
+  if (deprecation !== undefined) context.warn(deprecation);
   if (info.subresource !== '') return handleSubresource(serving, exchange, context, resource);
   if (resource.virtual) return handleVirtual(serving, exchange, context, resource);
   // A list under a name, or a name under a list, is a path that is served with other methods only.
@@ -31,8 +34,7 @@ function handleVerb(serving: Serving, exchange: Exchange, context: RequestContex
     case 'watch':
       return handleWatch(serving.hub, exchange, context, resource);
     case 'create':
-      if (resource.namespaced && context.info.namespace === '')
-        throw status.badRequest('an empty namespace may not be set during creation');
+      if (resource.namespaced && context.info.namespace === '') throw status.methodNotAllowed();
       return handleCreate(serving, exchange, context, resource);
     case 'update':
       return handleUpdate(serving, exchange, context, resource);

@@ -9,6 +9,7 @@ import {
   parsePatchOptions,
   status,
   strategicMergePatch,
+  updateManaged,
   validatePatchOptions,
 } from '@capstan/machinery';
 import type { CacheEntry } from '../cache/entry.ts';
@@ -18,6 +19,7 @@ import { type ScaleMapping, scaleMappings } from '../kinds/workloads/scale.ts';
 import type { RequestContext } from '../registry/context.ts';
 import { fresh } from '../registry/list.ts';
 import { cachedEntry } from '../registry/objects.ts';
+import { resetFieldsOf } from '../registry/reset-fields.ts';
 import { objectOf, type Resource, type Subresource } from '../registry/resource.ts';
 import { update } from '../registry/update.ts';
 import { checked } from './decode.ts';
@@ -59,11 +61,29 @@ export async function handleScale(serving: Serving, exchange: Exchange, context:
       checkReplicas(scale);
       if (scale.metadata.resourceVersion) old.metadata.resourceVersion = scale.metadata.resourceVersion;
       else delete old.metadata.resourceVersion;
+      const live = structuredClone(old);
       write(old, mapping.specReplicasPath, replicasOf(scale));
-      return { object: old };
+      recordScaling(resource, { live, updated: old, manager: settings.manager, now: context.now() });
+      return { object: old, applied: true };
     },
   });
   send(exchange, context, { code: 200, body: scaleText(resource, written.entry, mapping), wanted });
+}
+
+/** Kubernetes keeps no time for those who only scale, and so lists them first. */
+function recordScaling(resource: Resource, change: { live: KubeObject; updated: KubeObject; manager: string; now: Date }): void {
+  const { updated } = change;
+  updateManaged({
+    ...change,
+    type: resource.type,
+    apiVersion: resource.groupVersion,
+    subresource: 'scale',
+    resetFields: resetFieldsOf(resource, 'scale'),
+  });
+  const entries = updated.metadata.managedFields ?? [];
+  const scaling = entries.filter(({ subresource, manager }) => subresource === 'scale' && manager === change.manager);
+  for (const entry of scaling) delete entry.time;
+  updated.metadata.managedFields = [...scaling, ...entries.filter((entry) => !scaling.includes(entry))];
 }
 
 type Change = { settings: WriteSettings; change: (current: KubeObject) => KubeObject };

@@ -14,6 +14,7 @@ export type VirtualKind = (object: KubeObject, context: RequestContext) => KubeO
 const answers = [['status']];
 
 export async function handleVirtual(serving: Serving, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
+  if (context.info.name !== '') throw status.noSuchResource();
   if (context.info.verb !== 'create') throw status.methodNotAllowed();
   const kind = serving.virtualKinds.get(`${resource.group}/${resource.resource}`);
   if (kind === undefined) throw status.methodNotAllowed();

@@ -102,12 +102,16 @@ export async function handlePatch(serving: Serving, exchange: Exchange, context:
   const settings = settingsFrom(context, options);
   const { namespace, name, subresource } = context.info;
   const target = { resource, namespace, name };
-  const patch = patched(serving, context, { kind, bytes, settings, resource });
+  const patch = patched(context, { kind, bytes, settings, resource });
   const current = cachedEntry(serving, context, target) ?? (await storedEntry(serving, context, target));
   if (current === undefined && kind === 'apply' && subresource === '') {
     const object = patch(undefined).object;
     checkName(object, name);
     checkNamespace(context, resource, object);
+    if (object.metadata.uid) {
+      const why = `uid mismatch: the provided object specified uid ${object.metadata.uid}, and no existing object was found`;
+      throw status.conflict(resource, name, why);
+    }
     const written = await create(serving, context, {
       ...target,
       object,
@@ -168,8 +172,7 @@ export function checkNamespace(context: RequestContext, resource: Resource, obje
 
 export function checkName(object: KubeObject, name: string): void {
   if (!object.metadata.name) {
-    if (object.metadata.generateName === undefined) object.metadata.name = name;
-    else throw status.badRequest('name must be provided');
+    throw status.badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
   } else if (object.metadata.name !== name) {
     throw status.badRequest(`the name of the object (${object.metadata.name}) does not match the name on the URL (${name})`);
   }

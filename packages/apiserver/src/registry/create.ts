@@ -1,4 +1,4 @@
-import { applySchemaDefaults, asJson, type KubeObject, status, updateManaged } from '@capstan/machinery';
+import { applySchemaDefaults, asJson, type KubeObject, StatusError, status, updateManaged } from '@capstan/machinery';
 import { CacheEntry } from '../cache/entry.ts';
 import type { RequestContext } from './context.ts';
 import { generateName, stampNew } from './metadata.ts';
@@ -23,7 +23,9 @@ export async function create(backend: Backend, context: RequestContext, request:
   const { resource, object } = request;
   const { strategy } = resource;
   const generated = !object.metadata.name && object.metadata.generateName;
-  if (object.metadata.resourceVersion) throw status.badRequest('resourceVersion should not be set on objects to be created');
+  if (request.applied !== true && object.metadata.resourceVersion) {
+    throw new StatusError({ code: 500, message: 'resourceVersion should not be set on objects to be created' });
+  }
   if (generated) object.metadata.name = generateName(object.metadata.generateName!);
   applySchemaDefaults(asJson(object), resource.type);
   strategy.default?.(object);
@@ -52,7 +54,7 @@ export async function create(backend: Backend, context: RequestContext, request:
     try {
       return await save(backend, context, { target, object, dryRun: request.dryRun });
     } catch (error) {
-      if (!generated || attempt === nameTries || !(error instanceof status.StatusError) || error.reason !== 'AlreadyExists') throw error;
+      if (!generated || attempt === nameTries || !(error instanceof StatusError) || error.reason !== 'AlreadyExists') throw error;
       object.metadata.name = generateName(object.metadata.generateName!);
     }
   }

@@ -43,7 +43,6 @@ export function stampNew(object: KubeObject, now: Date, hasGeneration: boolean):
   delete meta.deletionTimestamp;
   delete meta.deletionGracePeriodSeconds;
   delete meta.resourceVersion;
-  delete meta.generation;
   meta.uid = randomUUID();
   meta.creationTimestamp = formatTime(now);
   if (hasGeneration) meta.generation = 1;
@@ -55,13 +54,10 @@ export function stampUpdate(object: KubeObject, old: KubeObject): void {
   const meta = object.metadata;
   const before = old.metadata;
   if (!meta.uid && before.uid !== undefined) meta.uid = before.uid;
-  if (!meta.creationTimestamp && before.creationTimestamp) meta.creationTimestamp = before.creationTimestamp;
+  if (before.creationTimestamp) meta.creationTimestamp = before.creationTimestamp;
   if (before.deletionTimestamp !== undefined) {
-    meta.deletionTimestamp = before.deletionTimestamp;
-    if (before.deletionGracePeriodSeconds !== undefined) meta.deletionGracePeriodSeconds = before.deletionGracePeriodSeconds;
-  } else {
-    delete meta.deletionTimestamp;
-    delete meta.deletionGracePeriodSeconds;
+    meta.deletionTimestamp ??= before.deletionTimestamp;
+    if (before.deletionGracePeriodSeconds !== undefined) meta.deletionGracePeriodSeconds ??= before.deletionGracePeriodSeconds;
   }
   if (before.generation === undefined) delete meta.generation;
   else meta.generation = before.generation;

@@ -1,9 +1,10 @@
-import { applySchemaDefaults, asJson, type KubeObject, status, updateManaged } from '@capstan/machinery';
+import { applySchemaDefaults, asJson, fieldError, type KubeObject, StatusError, status, updateManaged } from '@capstan/machinery';
 import { StoreError } from '@capstan/store';
 import type { CacheEntry } from '../cache/entry.ts';
 import type { RequestContext } from './context.ts';
 import { unsaved } from './create.ts';
 import { endsDeletion, remove } from './delete.ts';
+import { parseRevision } from './list.ts';
 import { deepEqual, specChanged, stampUpdate } from './metadata.ts';
 import {
   type Backend,
@@ -112,13 +113,18 @@ function checkRevision(resource: Resource, object: KubeObject, current: CacheEnt
   const given = object.metadata.resourceVersion;
   if (given === undefined || given === '' || given === '0') {
     if (resource.strategy.requireResourceVersion === true) {
-      throw status.invalidObject(resource, name, [
+      throw status.invalidObject({ group: resource.group, kind: resource.resource }, name, [
         { type: 'FieldValueInvalid', field: 'metadata.resourceVersion', body: 'Invalid value: 0: must be specified for an update' },
       ]);
     }
     return;
   }
-  if (given !== String(current.revision)) throw new StaleRevision();
+  if (given === String(current.revision)) return;
+  parseRevision(
+    given,
+    () => new StatusError({ code: 500, message: `strconv.ParseUint: parsing ${fieldError.quote(given)}: invalid syntax` }),
+  );
+  throw new StaleRevision();
 }
 
 /** Keeps what this way of changing may not touch: spec through status, status through the object. */

@@ -72,7 +72,6 @@ export class MalformedUrl extends Error {
 
 const verbs: Readonly<Record<string, string>> = {
   GET: 'get',
-  HEAD: 'get',
   POST: 'create',
   PUT: 'update',
   PATCH: 'patch',
@@ -95,7 +94,8 @@ export function parseRequest(method: string, url: string): RequestInfo {
   const other = (): RequestInfo => ({ ...nothing, cluster, path, query, method, verb: method.toLowerCase() });
   const segments = split(path);
   const prefix = segments[0];
-  if (prefix !== 'api' && prefix !== 'apis') return other();
+  // An empty segment names nothing: such a path is no path of ours.
+  if ((prefix !== 'api' && prefix !== 'apis') || path.includes('//')) return other();
   const start = prefix === 'api' ? 2 : 3;
   if (segments.length <= start) return { ...other(), apiPrefix: prefix };
   const group = prefix === 'api' ? '' : segments[1]!;

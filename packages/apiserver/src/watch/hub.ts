@@ -14,6 +14,8 @@ import { WatchStream } from './stream.ts';
 import { bookmarkFrame, View } from './view.ts';
 
 const bookmarkEvery = 60_000;
+/** So long before its end a watch is told once more how far it is. */
+const lastMark = 2_000;
 /** Without a timeout of the client's own, a watch ends after this to twice this, so that clients spread over servers again. */
 const minTimeout = 1_800_000;
 
@@ -52,6 +54,7 @@ export class WatchHub implements Disposable {
     const held = this.#cache.resource(resource.storage);
     const group = this.#group(held, resource, { key: `${resource.groupVersion}\n${shaper.key}\n${filter.key}`, shaper, filter });
     const stream = exchange.stream(200, 'application/json');
+    let timer: NodeJS.Timeout;
     const done = (): void => {
       clearTimeout(timer);
       this.#streams.delete(member);
@@ -75,12 +78,13 @@ export class WatchHub implements Disposable {
     this.#streams.add(member);
     group.streams.add(member);
     const seconds = options.timeoutSeconds;
-    const timer = setTimeout(
+    const lasts = seconds !== undefined && seconds > 0 ? Math.min(seconds * 1000, 2 ** 31 - 1) : minTimeout * (1 + Math.random());
+    timer = setTimeout(
       () => {
-        member.bookmark(Date.now(), 0);
-        member.end();
+        if (lasts > lastMark) member.bookmark(Date.now(), 0);
+        timer = setTimeout(() => member.end(), Math.min(lasts, lastMark));
       },
-      seconds !== undefined && seconds > 0 ? Math.min(seconds * 1000, 2 ** 31 - 1) : minTimeout * (1 + Math.random()),
+      Math.max(0, lasts - lastMark),
     );
     exchange.onClose(() => member.closed());
     const mark =
