@@ -182,7 +182,7 @@ function checkStatefulStrategy(found: Findings, strategy: Readonly<Fields>): voi
 function withClaimVolumes(spec: Readonly<Fields>): Fields {
   const template = fieldsOf(spec['template']);
   const pod = fieldsOf(template['spec']);
-  const claims = itemsOf(spec['volumeClaimTemplates']).map((claim) => textOf(fieldsOf(claim['metadata'])['name']));
+  const claims = [...new Set(itemsOf(spec['volumeClaimTemplates']).map((claim) => textOf(fieldsOf(claim['metadata'])['name'])))];
   const volumes = itemsOf(pod['volumes']).filter((volume) => !claims.includes(textOf(volume['name'])));
   const { subdomain: _, hostname: _h, ...rest } = pod;
   const added = claims.map((name) => ({ name, persistentVolumeClaim: { claimName: name } }));

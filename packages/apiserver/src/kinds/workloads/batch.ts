@@ -14,7 +14,7 @@ function defaultJob(object: KubeObject): void {
   const spec = made(object, 'spec');
   if (isAbsent(spec['completions']) && isAbsent(spec['parallelism'])) spec['completions'] = 1;
   applyDefaults(spec, {
-    set: {
+    setOptional: {
       parallelism: 1,
       backoffLimit: isAbsent(spec['backoffLimitPerIndex']) ? 6 : mostRetries,
       completionMode: 'NonIndexed',

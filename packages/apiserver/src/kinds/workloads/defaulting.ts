@@ -5,6 +5,8 @@ import { type Fields, isAbsent, itemsOf, maybeFields } from './reading.ts';
 export interface Defaults {
   /** Values for fields that are absent or an empty text. */
   readonly set?: Readonly<Record<string, Json>>;
+  /** Values for fields that are absent; an empty text there is a wrong value, not none. */
+  readonly setOptional?: Readonly<Record<string, Json>>;
   /** Values for numbers that are absent or zero: kinds that cannot tell one from the other. */
   readonly setNumbers?: Readonly<Record<string, number>>;
   /** Inside objects, where they are there. */
@@ -16,11 +18,12 @@ export interface Defaults {
 }
 
 export function applyDefaults(object: Fields, defaults: Defaults): void {
-  const { set, setNumbers, within, each, also } = defaults;
+  const { set, setOptional, setNumbers, within, each, also } = defaults;
   for (const name in set) {
     const value = object[name];
     if (isAbsent(value) || value === '') object[name] = copyOf(set[name]!);
   }
+  for (const name in setOptional) if (isAbsent(object[name])) object[name] = copyOf(setOptional[name]!);
   for (const name in setNumbers) if (isAbsent(object[name]) || object[name] === 0) object[name] = setNumbers[name];
   for (const name in within) {
     const part = maybeFields(object[name]);

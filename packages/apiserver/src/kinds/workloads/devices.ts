@@ -87,7 +87,9 @@ function checkConstraints(found: Findings, at: FieldPath, devices: Readonly<Fiel
     for (const choice of itemsOf(entry['firstAvailable'])) known.add(`${textOf(entry['name'])}/${textOf(choice['name'])}`);
   }
   for (const [index, constraint] of itemsOf(devices['constraints']).entries()) {
-    for (const [position, name] of textsOf(constraint['requests']).entries()) {
+    const requests = textsOf(constraint['requests']);
+    for (const [position, name] of requests.entries()) {
+      if (requests.indexOf(name) < position) found.duplicate(at.index(index).child('requests').index(position), name);
       if (!known.has(name)) {
         found.invalid(
           at.index(index).child('requests').index(position),
@@ -123,7 +125,8 @@ function validateSlice(slice: KubeObject): FieldError[] {
   }
   if (numberOf(pool['generation']) < 0)
     found.invalid(at.child('pool', 'generation'), pool['generation'], 'must be greater than or equal to zero');
-  const chosen = nodeChoices.filter((field) => !isAbsent(spec[field]));
+  const chosen = nodeChoices.filter((field) => !isAbsent(spec[field]) && spec[field] !== '');
+  if (spec['nodeName'] === '') found.invalid(at.child('nodeName'), '', 'must be either unset or set to a non-empty string');
   if (chosen.length === 0) found.required(at, oneNodeChoice);
   else if (chosen.length > 1) {
     found.invalid(at, `{${chosen.map((field) => `\`${field}\``).join(', ')}}`, `${oneNodeChoice}, but multiple fields are set`);

@@ -37,7 +37,7 @@ export const container: Defaults = {
   },
 };
 
-export const claimSpec: Defaults = { set: { volumeMode: 'Filesystem', resources: {} } };
+export const claimSpec: Defaults = { setOptional: { volumeMode: 'Filesystem', resources: {} } };
 
 const mode = 0o644;
 const file: Defaults = { set: { defaultMode: mode } };

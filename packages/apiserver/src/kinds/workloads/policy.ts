@@ -51,7 +51,7 @@ function validatePriorityClass(priorityClass: KubeObject): FieldError[] {
   } else if (numberOf(priorityClass['value']) > highestUserPriority) {
     found.forbidden(FieldPath.of('value'), `maximum allowed value of a user defined priority is ${highestUserPriority}`);
   }
-  found.optionalOneOf(FieldPath.of('preemptionPolicy'), priorityClass['preemptionPolicy'], ['PreemptLowerPriority', 'Never']);
+  found.oneOf(FieldPath.of('preemptionPolicy'), priorityClass['preemptionPolicy'], ['PreemptLowerPriority', 'Never']);
   return found.errors;
 }
 
@@ -99,7 +99,7 @@ export const policyStrategies = new Map<string, Strategy>([
   [
     'scheduling.k8s.io/priorityclasses',
     {
-      default: (object) => applyDefaults(object, { set: { preemptionPolicy: 'PreemptLowerPriority' } }),
+      default: (object) => applyDefaults(object, { setOptional: { preemptionPolicy: 'PreemptLowerPriority' } }),
       validate: validatePriorityClass,
       validateUpdate: validatePriorityClassUpdate,
       generation: true,

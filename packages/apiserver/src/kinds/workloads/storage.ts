@@ -52,7 +52,11 @@ function validateStorageClass(object: KubeObject): FieldError[] {
     }
     for (const [position, { key, values }] of itemsOf(term['matchLabelExpressions']).entries()) {
       const at = FieldPath.of('allowedTopologies').index(index).child('matchLabelExpressions').index(position);
-      if (textsOf(values).length === 0) found.required(at.child('values'));
+      const given = textsOf(values);
+      if (given.length === 0) found.required(at.child('values'));
+      for (const [place, value] of given.entries()) {
+        if (given.indexOf(value) < place) found.duplicate(at.child('values').index(place), value);
+      }
       found.invalid(at.child('key'), textOf(key), names.qualifiedName(textOf(key)));
     }
   }
@@ -70,7 +74,7 @@ const driverDefaults = {
 
 function defaultDriver(object: KubeObject): void {
   const spec = made(object, 'spec');
-  applyDefaults(spec, { set: driverDefaults });
+  applyDefaults(spec, { setOptional: driverDefaults });
   if (textsOf(spec['volumeLifecycleModes']).length === 0) spec['volumeLifecycleModes'] = ['Persistent'];
 }
 
@@ -143,6 +147,8 @@ function validateAttachment(object: KubeObject): FieldError[] {
   else if (source['persistentVolumeName'] === '') {
     found.required(at.child('source', 'persistentVolumeName'), 'must specify non empty persistentVolumeName');
   }
+  const volume = textOf(source['persistentVolumeName']);
+  if (volume !== '') found.invalid(at.child('source', 'persistentVolumeName'), volume, names.dns1123Subdomain(volume));
   const node = textOf(spec['nodeName']);
   found.invalid(at.child('nodeName'), node, names.dns1123Subdomain(node));
   checkDriverName(found, at.child('attacher'), textOf(spec['attacher']));
@@ -176,7 +182,7 @@ export const storageStrategies = new Map<string, Strategy>([
   [
     'storage.k8s.io/storageclasses',
     {
-      default: (object) => applyDefaults(object, { set: { reclaimPolicy: 'Delete', volumeBindingMode: 'Immediate' } }),
+      default: (object) => applyDefaults(object, { setOptional: { reclaimPolicy: 'Delete', volumeBindingMode: 'Immediate' } }),
       validate: validateStorageClass,
       validateUpdate: (object, old) => {
         const found = new Findings();

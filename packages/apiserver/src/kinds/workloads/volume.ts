@@ -30,7 +30,10 @@ function checkCapacity(found: Findings, capacity: Readonly<Fields>): void {
   if (Object.keys(capacity).length === 0) found.required(path);
   if (!Object.hasOwn(capacity, 'storage') || Object.keys(capacity).length > 1)
     found.notSupported(path, Object.keys(capacity).length === 0 ? null : capacity, ['storage']);
-  for (const [name, value] of Object.entries(capacity)) checkPositiveQuantity(found, path.key(name), value);
+  for (const [name, value] of Object.entries(capacity)) {
+    if (compareAmounts(value, '0') < 0) found.invalid(path.key(name), Number(value), 'must be a valid resource quantity');
+    checkPositiveQuantity(found, path.key(name), value);
+  }
 }
 
 function checkSources(found: Findings, spec: Readonly<Fields>): void {
@@ -161,7 +164,8 @@ export const volumeStrategies = new Map<string, Strategy>([
     separateStatus({
       default: (volume) => {
         applyDefaults(made(volume, 'spec'), {
-          set: { persistentVolumeReclaimPolicy: 'Retain', volumeMode: 'Filesystem' },
+          set: { persistentVolumeReclaimPolicy: 'Retain' },
+          setOptional: { volumeMode: 'Filesystem' },
           within: volumeSources,
         });
         applyDefaults(made(volume, 'status'), { set: { phase: 'Pending' } });
