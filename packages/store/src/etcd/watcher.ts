@@ -15,6 +15,7 @@ export interface WatcherOptions {
 const watchPath = '/etcdserverpb.Watch/Watch';
 const firstPause = 50;
 const longestPause = 2_000;
+const firstAskPause = 10;
 
 /** One watch on a stream of its own. When the stream breaks, another takes over after the last revision that was delivered. */
 export class Watcher implements Watch {
@@ -25,8 +26,11 @@ export class Watcher implements Watch {
   #position: number;
   #stream: GrpcStream | undefined;
   #isCreated = false;
-  /** Asked for before the stream was there. */
-  #progressWanted = false;
+  /** The revision that somebody waits for. */
+  #target = 0;
+  #missed: NodeJS.Timeout | undefined;
+  #ask: NodeJS.Timeout | undefined;
+  #askPause = firstAskPause;
   #fragments: StoreEvent[] = [];
   #pause = firstPause;
   #retry: NodeJS.Timeout | undefined;
@@ -44,6 +48,8 @@ export class Watcher implements Watch {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     clearTimeout(this.#retry);
+    clearTimeout(this.#ask);
+    clearTimeout(this.#missed);
     this.#stream?.cancel();
     this.#options.onEnd(this);
   }
@@ -59,15 +65,47 @@ export class Watcher implements Watch {
   }
 
   requestProgress(): void {
-    if (this.#isCreated) this.#stream?.send(encodeProgressRequest());
-    else this.#progressWanted = true;
+    this.#options.currentRevision().then(
+      (revision) => this.#guard(() => this.#reach(revision)),
+      // The cluster is out of reach: whoever waits goes on waiting, so this goes on asking.
+      () => {
+        if (!this.#hasEnded) this.#missed ??= setTimeout(() => this.#requestAgain(), longestPause);
+      },
+    );
+  }
+
+  #requestAgain(): void {
+    this.#missed = undefined;
+    this.requestProgress();
+  }
+
+  #reach(revision: number): void {
+    if (this.#hasEnded) return;
+    if (revision <= this.#position) this.#options.handler.progress?.(this.#position);
+    else if (revision > this.#target) {
+      this.#target = revision;
+      this.#askPause = firstAskPause;
+      this.#askForProgress();
+    }
+  }
+
+  /**
+   * etcd drops the question, without a word, while it still has history to send, and an answer may be older than the last question. So it is put until the
+   * target is reached.
+   */
+  #askForProgress(): void {
+    clearTimeout(this.#ask);
+    if (this.#position >= this.#target || !this.#isCreated || this.#hasEnded) return;
+    this.#stream?.send(encodeProgressRequest());
+    this.#ask = setTimeout(() => this.#askForProgress(), this.#askPause);
+    this.#askPause = Math.min(this.#askPause * 2, longestPause);
   }
 
   #connect(): void {
     const { connection, prefix, handler } = this.#options;
     const stream = connection.stream(watchPath, {
       message: (message) => {
-        if (this.#stream === stream && !this.#hasEnded) this.#receive(message);
+        if (this.#stream === stream && !this.#hasEnded) this.#guard(() => this.#handle(decodeWatchResponse(message, this.#skip)));
       },
       closed: () => this.#reconnect(stream),
     });
@@ -94,9 +132,10 @@ export class Watcher implements Watch {
     this.#pause = Math.min(this.#pause * 2, longestPause);
   }
 
-  #receive(buffer: Buffer): void {
+  /** What a handler throws ends its watch. */
+  #guard(work: () => void): void {
     try {
-      this.#handle(decodeWatchResponse(buffer, this.#skip));
+      work();
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);
       this.fail(new StoreError('closed', `the watch ended because its handler threw: ${reason}`, { cause }));
@@ -114,8 +153,7 @@ export class Watcher implements Watch {
       // etcd reports no progress below the start of a watch, so one that begins at the newest revision would hear nothing until the next write.
       if (response.revision < this.#position) this.#checkFuture();
       else this.#options.handler.progress?.(this.#position);
-      if (this.#progressWanted) this.requestProgress();
-      this.#progressWanted = false;
+      this.#askForProgress();
       return;
     }
     if (response.fragment || this.#fragments.length > 0) for (const event of response.events) this.#fragments.push(event);

@@ -122,14 +122,22 @@ export function watchCases(bench: Bench): void {
       const { store } = bench;
       const after = await store.currentRevision();
       const recorder = new Recorder();
+      let revision = 0;
+      for (let index = 0; index < 20; index++) revision = await store.create(`/loud/${index}`, '1');
+      // Asked once, and before the watch has caught up with history.
       const watch = recorder.start(store, after, prefixRange('/quiet/'));
-      const revision = await store.create('/loud', '1');
-      while (recorder.progressed < revision) {
-        watch.requestProgress();
-        await new Promise((resolve) => setTimeout(resolve, 10));
-      }
-      watch.close();
+      watch.requestProgress();
+      await recorder.reaches(revision);
       expect(recorder.received).toEqual([]);
+      for (let round = 0; round < 20; round++) {
+        const next = await store.create(`/loud-again/${round}`, '1');
+        watch.requestProgress();
+        await recorder.reaches(next);
+        recorder.progressed = 0;
+        // Nothing new has happened: the answer is what is known.
+        watch.requestProgress();
+        await recorder.reaches(next);
+      }
     });
 
     it('says nothing more after it was closed', async () => {
