@@ -11,7 +11,8 @@ export interface UpFlags {
   readonly port?: number;
 }
 
-const program = resolve(import.meta.dirname, '../main.ts');
+/** The children are this very program, started as it was. */
+const program = process.argv[1]!;
 
 /** The embedded whole: every process of Capstan as a child that restarts alone. Resolves with the exit code. */
 export async function up(flags: UpFlags): Promise<number> {
