@@ -26,12 +26,12 @@ const checks: readonly (readonly [string, readonly string[]])[] = [
   ['layers', ['node', 'tests/checks/main.ts']],
 ];
 
-const total: { passed: number; failed: number; skipped: string[] } = { passed: 0, failed: 0, skipped: [] };
+const total: { passed: number; failed: string[]; skipped: string[] } = { passed: 0, failed: [], skipped: [] };
 
 for (const [name, command] of checks) {
   heading(name);
   if ((await execute(command)) === 0) total.passed++;
-  else total.failed++;
+  else total.failed.push(name);
 }
 heading('programs that the tests use');
 for (const name of tools) report(name, await tool(name));
@@ -53,7 +53,7 @@ async function vitest(project: string): Promise<Tally> {
     return parseReport(readFileSync(file, 'utf8'), code);
   } catch (error) {
     process.stdout.write(`no report of the ${project} tests: ${String(error)}\n`);
-    return { passed: 0, failed: 1, skipped: [] };
+    return { passed: 0, failed: [`${project} tests`], skipped: [] };
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
@@ -61,15 +61,16 @@ async function vitest(project: string): Promise<Tally> {
 
 function add(tally: Tally): void {
   total.passed += tally.passed;
-  total.failed += tally.failed;
+  total.failed.push(...tally.failed);
   total.skipped.push(...tally.skipped);
 }
 
 function summary(): void {
   heading('summary');
   for (const name of total.skipped) process.stdout.write(`skipped: ${name}\n`);
-  process.exitCode = total.failed === 0 ? 0 : 1;
-  process.stdout.write(`${total.passed} passed, ${total.failed} failed, ${total.skipped.length} skipped\n`);
+  for (const name of total.failed) process.stdout.write(`failed: ${name}\n`);
+  process.exitCode = total.failed.length === 0 ? 0 : 1;
+  process.stdout.write(`${total.passed} passed, ${total.failed.length} failed, ${total.skipped.length} skipped\n`);
 }
 
 function heading(text: string): void {

@@ -11,15 +11,15 @@ const parse = (files: readonly unknown[], code: number) => parseReport(JSON.stri
 test('tests are counted by what became of them', () => {
   expect(parse([file('failed', 'passed', 'failed', 'skipped', 'pending', 'todo'), file('passed', 'passed')], 1)).toEqual({
     passed: 2,
-    failed: 1,
+    failed: ['test 1'],
     skipped: ['test 2', 'test 3', 'test 4'],
   });
 });
 
 test('a file that could not be loaded is a failure', () => {
-  expect(parse([file('failed')], 1).failed).toBe(1);
+  expect(parse([file('failed')], 1).failed).toEqual(['a.test.ts']);
 });
 
 test('an exit code that no test explains is a failure', () => {
-  expect(parse([file('passed', 'passed')], 1)).toEqual({ passed: 1, failed: 1, skipped: [] });
+  expect(parse([file('passed', 'passed')], 1).failed).toHaveLength(1);
 });

@@ -1,7 +1,8 @@
 /** The outcome of one run of tests. */
 export interface Tally {
   readonly passed: number;
-  readonly failed: number;
+  /** The full names of tests that failed, and of files that could not be loaded. */
+  readonly failed: readonly string[];
   /** The full names of tests that did not run. A missing program is named in them. */
   readonly skipped: readonly string[];
 }
@@ -19,16 +20,16 @@ interface Report {
 export function parseReport(text: string, exitCode: number): Tally {
   const { testResults } = JSON.parse(text) as Report;
   const skipped: string[] = [];
+  const failed: string[] = [];
   let passed = 0;
-  let failed = 0;
   for (const file of testResults) {
-    if (file.status === 'failed' && file.assertionResults.every((result) => result.status !== 'failed')) failed++;
+    if (file.status === 'failed' && file.assertionResults.every((result) => result.status !== 'failed')) failed.push(file.name);
     for (const { fullName, status } of file.assertionResults) {
       if (status === 'passed') passed++;
-      else if (status === 'failed') failed++;
+      else if (status === 'failed') failed.push(fullName);
       else skipped.push(fullName);
     }
   }
-  if (exitCode !== 0 && failed === 0) failed = 1;
+  if (exitCode !== 0 && failed.length === 0) failed.push(`the test runner ended with ${exitCode} though no test failed`);
   return { passed, failed, skipped };
 }
