@@ -23,7 +23,8 @@ const order = [
 
 /** Packages of pure functions, and what of Node they may use: no files, no network, no processes. */
 const pure = new Set(['machinery', 'cel']);
-const pureBuiltins = new Set(['node:crypto', 'node:buffer', 'node:util']);
+/** `node:net` for its check of addresses alone. */
+const pureBuiltins = new Set(['node:crypto', 'node:buffer', 'node:util', 'node:net']);
 /** Loads the generated tables that lie beside it, once. */
 const tableLoader = 'packages/machinery/src/schema/table.ts';
 
