@@ -71,5 +71,14 @@ export {
 export { type LabelSelectorObject, type SelectorRules, selectorOfObject, validateLabelSelector } from './selector/object.ts';
 export * as status from './status/status.ts';
 export { type GroupKind, type GroupResource, type Status, type StatusCause, type StatusDetails, StatusError } from './status/status.ts';
+export { type CompiledSchema, compileSchema } from './structural/compiled.ts';
+export { defaultErrors } from './structural/default-rules.ts';
+export { MalformedResource, readMetadata } from './structural/embedded.ts';
+export { BadFieldReference, type FieldReference, resolveFieldReference } from './structural/field-reference.ts';
+export { formatCheck } from './structural/formats.ts';
+export { readSchema, type Schema, type ValidationRule } from './structural/schema.ts';
+export { isUnreadable, schemaErrors } from './structural/schema-rules.ts';
+export { structuralErrors } from './structural/structural-rules.ts';
+export { isUnchanged, oldItems } from './structural/unchanged.ts';
 export { age, humanDuration } from './time/duration.ts';
 export { canonicalizeMicroTime, canonicalizeTime, formatMicroTime, formatTime, parseTime } from './time/time.ts';

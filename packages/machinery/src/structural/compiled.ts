@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto';
+import type { FieldError } from '../field/error.ts';
+import type { JsonObject } from '../json.ts';
+import type { ObjectType } from '../schema/type.ts';
+import { applyDefaults, dropNulls } from './defaults.ts';
+import { readEmbeddedMetadata, validateEmbedded } from './embedded.ts';
+import { validateListTypes } from './list-types.ts';
+import { prune, UnknownFields } from './prune.ts';
+import { Run } from './run.ts';
+import { readSchema, type Schema } from './schema.ts';
+import { typeOfResource } from './to-type.ts';
+import { Validator } from './validator.ts';
+
+/** A schema of custom resources, ready for use. Its parts are made when they are first needed, and shared by all that have the same schema. */
+export class CompiledSchema {
+  readonly hash: string;
+  readonly #json: JsonObject;
+  #schema: Schema | undefined;
+  #type: ObjectType | undefined;
+  #validator: Validator | undefined;
+  #status: Validator | undefined;
+
+  constructor(json: JsonObject, hash: string) {
+    this.#json = json;
+    this.hash = hash;
+  }
+
+  get schema(): Schema {
+    return (this.#schema ??= readSchema(this.#json));
+  }
+
+  get type(): ObjectType {
+    return (this.#type ??= typeOfResource(this.schema, ''));
+  }
+
+  /** Drops what the schema does not know and nulls that may not be; answers with the paths of unknown fields. Changes the object. */
+  prune(object: JsonObject): string[] {
+    const unknown = new UnknownFields();
+    prune(object, this.schema, unknown);
+    dropNulls(object, this.schema);
+    return unknown.paths.sort();
+  }
+
+  /** Reads the metadata of resources inside the object. */
+  readEmbedded(object: JsonObject): readonly string[] {
+    return readEmbeddedMetadata(object, this.schema);
+  }
+
+  applyDefaults(object: JsonObject): void {
+    applyDefaults(object, this.schema);
+  }
+
+  /** What is wrong with an object. With an old one, what is unchanged may stay wrong. Rules in the expression language are not looked at here. */
+  validate(object: JsonObject, old?: JsonObject): FieldError[] {
+    const run = new Run('', old !== undefined);
+    (this.#validator ??= new Validator(this.schema)).check(object, old, run);
+    const errors = run.errors;
+    errors.push(...validateEmbedded(object, this.schema));
+    this.#checkLists(object, old, errors);
+    return errors;
+  }
+
+  /** What is wrong with the status of an object of which only that may change. */
+  validateStatus(object: JsonObject, old: JsonObject): FieldError[] {
+    const schema = this.schema.properties.get('status');
+    const run = new Run('status', true);
+    const { status } = object;
+    if (schema !== undefined && status !== undefined) (this.#status ??= new Validator(schema)).check(status, old['status'], run);
+    this.#checkLists(object, old, run.errors);
+    return run.errors;
+  }
+
+  #checkLists(object: JsonObject, old: JsonObject | undefined, errors: FieldError[]): void {
+    const found = validateListTypes(object, this.schema);
+    if (found.length > 0 && (old === undefined || validateListTypes(old, this.schema).length === 0)) errors.push(...found);
+  }
+}
+
+const compiled = new Map<string, WeakRef<CompiledSchema>>();
+const forget = new FinalizationRegistry<string>((hash) => {
+  if (compiled.get(hash)?.deref() === undefined) compiled.delete(hash);
+});
+
+/** The compiled form of a schema: the same one for the same text, for as long as anybody holds it. */
+export function compileSchema(json: JsonObject): CompiledSchema {
+  const hash = createHash('sha256').update(JSON.stringify(json)).digest('base64url');
+  const known = compiled.get(hash)?.deref();
+  if (known !== undefined) return known;
+  const fresh = new CompiledSchema(json, hash);
+  compiled.set(hash, new WeakRef(fresh));
+  forget.register(fresh, hash);
+  return fresh;
+}

@@ -1,0 +1,93 @@
+import { isObject, type Json, type JsonObject } from '../json.ts';
+import { isMetaField, own } from './own.ts';
+import type { Schema } from './schema.ts';
+
+/** Collects the paths of what is dropped, when somebody wants to know them. */
+export class UnknownFields {
+  readonly paths: string[] = [];
+  readonly #segments: (string | number)[] = [];
+
+  enter(segment: string | number): void {
+    this.#segments.push(segment);
+  }
+
+  leave(): void {
+    this.#segments.pop();
+  }
+
+  get atRoot(): boolean {
+    return this.#segments.length === 0;
+  }
+
+  add(key: string): void {
+    let path = '';
+    for (const segment of this.#segments) path += typeof segment === 'number' ? `[${segment}]` : path === '' ? segment : `.${segment}`;
+    this.paths.push(path === '' ? key : `${path}.${key}`);
+  }
+}
+
+/**
+ * Drops the fields that the schema does not have. A resource keeps its apiVersion, kind and metadata; so do resources inside of it that are marked as
+ * such. Changes the object.
+ */
+export function prune(object: JsonObject, schema: Schema, unknown: UnknownFields = new UnknownFields()): void {
+  pruneFields(object, schema, { unknown, isResource: true });
+}
+
+interface Pruning {
+  readonly unknown: UnknownFields;
+  readonly isResource: boolean;
+}
+
+/** Like `prune`, for a value that is no resource, such as a default. */
+export function pruneValue(value: Json, schema: Schema | undefined, unknown: UnknownFields = new UnknownFields()): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (!Array.isArray(value)) return pruneFields(value, schema, { unknown, isResource: schema?.embeddedResource === true });
+  const keepsUnknown = schema?.preserveUnknown === true;
+  for (let index = 0; index < value.length; index++) {
+    const item = value[index]!;
+    if (typeof item !== 'object' || item === null) continue;
+    unknown.enter(index);
+    // A list that keeps what it does not know hands that on to its items; without a schema of their own they are kept whole.
+    if (!keepsUnknown) pruneValue(item, schema?.items, unknown);
+    else if (schema.items !== undefined) keepValue(item, schema.items, unknown);
+    unknown.leave();
+  }
+}
+
+function pruneFields(object: JsonObject, schema: Schema | undefined, { unknown, isResource }: Pruning): void {
+  for (const key in object) {
+    if (isResource && isMetaField(key)) continue;
+    const property = schema?.properties.get(key);
+    if (property !== undefined || schema?.additional !== undefined) {
+      const value = object[key]!;
+      if (typeof value !== 'object' || value === null) continue;
+      unknown.enter(key);
+      pruneValue(value, property ?? schema!.additional!.schema, unknown);
+      unknown.leave();
+    } else if (schema?.preserveUnknown !== true) {
+      if (!isMetaField(key) || !unknown.atRoot) unknown.add(key);
+      delete object[key];
+    }
+  }
+}
+
+/** Keeps what the schema does not know, and prunes below what it does. */
+function keepValue(value: Json, schema: Schema, unknown: UnknownFields): void {
+  if (isObject(value)) {
+    for (const key of Object.keys(value)) {
+      if (schema.embeddedResource && isMetaField(key)) continue;
+      const property = schema.properties.get(key) ?? schema.additional?.schema;
+      if (property === undefined && schema.additional === undefined) continue;
+      unknown.enter(key);
+      pruneValue(own(value, key)!, property, unknown);
+      unknown.leave();
+    }
+  } else if (Array.isArray(value) && schema.items !== undefined) {
+    for (let index = 0; index < value.length; index++) {
+      unknown.enter(index);
+      keepValue(value[index]!, schema.items, unknown);
+      unknown.leave();
+    }
+  }
+}

@@ -1,0 +1,122 @@
+import type { FieldError } from '../field/error.ts';
+import * as fieldError from '../field/error.ts';
+import type { FieldPath } from '../field/path.ts';
+import { isObject, type Json, type JsonObject } from '../json.ts';
+import { listRules } from './list-rules.ts';
+import { isMetaField } from './own.ts';
+import { ruleRules } from './rule-rules.ts';
+import { readSchema, type Schema } from './schema.ts';
+
+const types = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
+
+/** Where in a schema the check is. */
+interface Place {
+  readonly at: FieldPath;
+  readonly isRoot: boolean;
+  /** Inside of what every resource has: its version, kind and metadata. */
+  readonly insideMeta: boolean;
+  /** Why there may be no defaults here. */
+  readonly noDefaults: string | undefined;
+}
+
+/** What a schema may not say, whether or not it is structural. */
+export function schemaErrors(schema: Schema, at: FieldPath): FieldError[] {
+  const errors: FieldError[] = [];
+  check(schema, { at, isRoot: true, insideMeta: false, noDefaults: undefined }, errors);
+  return errors;
+}
+
+function check(schema: Schema, place: Place, errors: FieldError[]): void {
+  const { at } = place;
+  checkKeywords(schema, place, errors);
+  if (schema.uniqueItems) {
+    const why = 'uniqueItems cannot be set to true since the runtime complexity becomes quadratic';
+    errors.push(fieldError.forbidden(at.child('uniqueItems'), why));
+  }
+  const inner: Place = { ...place, isRoot: false };
+  checkAdditional(schema, inner, errors);
+  for (const [name, property] of schema.properties) check(property, propertyPlace(schema, name, place), errors);
+  if (schema.not !== undefined) check(schema.not, { ...inner, at: at.child('not') }, errors);
+  for (const junctor of ['allOf', 'oneOf', 'anyOf'] as const)
+    for (const [index, part] of schema[junctor].entries()) check(part, { ...inner, at: at.child(junctor).index(index) }, errors);
+  for (const [name, part] of parts(schema.json, 'definitions')) check(part, { ...inner, at: at.child('definitions').key(name) }, errors);
+  if (schema.items !== undefined) check(schema.items, { ...inner, at: at.child('items') }, errors);
+  else for (const [index, part] of listedItems(schema.json)) check(part, { ...inner, at: at.child('items').index(index) }, errors);
+  for (const [name, part] of parts(schema.json, 'dependencies')) check(part, { ...inner, at: at.child('dependencies').key(name) }, errors);
+  if (schema.json['x-kubernetes-preserve-unknown-fields'] === false)
+    errors.push(fieldError.invalid(at.child('x-kubernetes-preserve-unknown-fields'), false, 'must be true or undefined'));
+  errors.push(...listRules(schema, at), ...ruleRules(schema, at));
+}
+
+function propertyPlace(schema: Schema, name: string, place: Place): Place {
+  const at = place.at.child('properties').key(name);
+  if (!(place.isRoot || schema.embeddedResource) || !isMetaField(name)) return { ...place, at, isRoot: false };
+  return { at, isRoot: false, insideMeta: true, noDefaults: place.isRoot ? `in top-level ${name}` : place.noDefaults };
+}
+
+function checkAdditional({ additional, properties }: Schema, place: Place, errors: FieldError[]): void {
+  if (additional === undefined) return;
+  const at = place.at.child('additionalProperties');
+  if (properties.size > 0 && (!additional.allowed || additional.schema !== undefined))
+    errors.push(fieldError.forbidden(at, 'additionalProperties and properties are mutual exclusive'));
+  if (additional.schema === undefined) return;
+  const noDefaults = place.insideMeta ? 'inside additionalProperties applying to object metadata' : place.noDefaults;
+  check(additional.schema, { ...place, at, noDefaults }, errors);
+}
+
+/** Keywords of JSON schema that have no place here. */
+const unsupported: readonly [string, (value: Json) => boolean][] = [
+  ['id', (value) => value !== ''],
+  ['additionalItems', () => true],
+  ['patternProperties', isFilled],
+  ['definitions', isFilled],
+  ['dependencies', () => true],
+  ['$ref', () => true],
+];
+
+function isFilled(value: Json): boolean {
+  return isObject(value) && Object.keys(value).length > 0;
+}
+
+function checkKeywords(schema: Schema, { at, insideMeta, noDefaults }: Place, errors: FieldError[]): void {
+  const { type, json } = schema;
+  if (type !== '' && !types.includes(type)) errors.push(fieldError.notSupported(at.child('type'), type, types));
+  if (schema.default !== undefined && noDefaults !== undefined)
+    errors.push(fieldError.forbidden(at.child('default'), `must not be set ${noDefaults}`.trimEnd()));
+  for (const [keyword, isSaid] of unsupported) {
+    const value = json[keyword];
+    if (value !== undefined && isSaid(value)) errors.push(fieldError.forbidden(at.child(keyword), `${keyword} is not supported`));
+  }
+  if (type === 'null') errors.push(fieldError.forbidden(at.child('type'), 'type cannot be set to null, use nullable as an alternative'));
+  if (Array.isArray(json['items']) && json['items'].length > 0)
+    errors.push(fieldError.forbidden(at.child('items'), 'items must be a schema object and not an array'));
+  if (insideMeta && schema.embeddedResource)
+    errors.push(fieldError.forbidden(at.child('x-kubernetes-embedded-resource'), 'must not be used inside of resource meta'));
+}
+
+/** True when the schema says something that keeps it from being read as a structure at all; what that is, is reported for itself. */
+export function isUnreadable(json: JsonObject): boolean {
+  const said = (keyword: string): Json | undefined => (Object.hasOwn(json, keyword) ? json[keyword] : undefined);
+  if (said('$schema') !== undefined) return true;
+  if (unsupported.some(([keyword, isSaid]) => said(keyword) !== undefined && isSaid(said(keyword)!))) return true;
+  if (Array.isArray(said('items')) || said('x-kubernetes-preserve-unknown-fields') === false) return true;
+  const properties = said('properties');
+  const inside = [said('not'), said('items'), said('additionalProperties'), ...(isObject(properties) ? Object.values(properties) : [])];
+  for (const junctor of ['allOf', 'anyOf', 'oneOf']) {
+    const list = said(junctor);
+    if (Array.isArray(list)) inside.push(...list);
+  }
+  return inside.some((part) => isObject(part) && isUnreadable(part));
+}
+
+function* parts(json: JsonObject, keyword: string): Iterable<[string, Schema]> {
+  const value = json[keyword];
+  if (!isObject(value)) return;
+  for (const name of Object.keys(value)) if (isObject(value[name])) yield [name, readSchema(value[name])];
+}
+
+function* listedItems(json: JsonObject): Iterable<[number, Schema]> {
+  const { items } = json;
+  if (!Array.isArray(items)) return;
+  for (const [index, item] of items.entries()) if (isObject(item)) yield [index, readSchema(item)];
+}

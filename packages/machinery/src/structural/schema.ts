@@ -1,0 +1,159 @@
+import { isObject, type Json, type JsonObject } from '../json.ts';
+
+/** A rule in the expression language, as the schema's author wrote it. */
+export interface ValidationRule {
+  readonly rule: string;
+  readonly message: string;
+  readonly messageExpression: string;
+  readonly reason: string | undefined;
+  readonly fieldPath: string;
+  readonly optionalOldSelf: boolean | undefined;
+}
+
+/**
+ * The schema of a custom resource, read once. The same form serves the structure of an object and the value validations that stand below `allOf`,
+ * `anyOf`, `oneOf` and `not`; what those may not say is for the checks.
+ */
+export interface Schema {
+  /** As it was written. */
+  readonly json: JsonObject;
+  readonly type: string;
+  readonly format: string;
+  readonly nullable: boolean;
+  readonly default: Json | undefined;
+  readonly properties: ReadonlyMap<string, Schema>;
+  readonly additional: AdditionalProperties | undefined;
+  readonly items: Schema | undefined;
+  readonly required: readonly string[];
+  readonly enumeration: readonly Json[];
+  readonly pattern: string;
+  readonly minimum: number | undefined;
+  readonly maximum: number | undefined;
+  readonly exclusiveMinimum: boolean;
+  readonly exclusiveMaximum: boolean;
+  readonly multipleOf: number | undefined;
+  readonly minLength: number | undefined;
+  readonly maxLength: number | undefined;
+  readonly minItems: number | undefined;
+  readonly maxItems: number | undefined;
+  readonly uniqueItems: boolean;
+  readonly minProperties: number | undefined;
+  readonly maxProperties: number | undefined;
+  readonly allOf: readonly Schema[];
+  readonly anyOf: readonly Schema[];
+  readonly oneOf: readonly Schema[];
+  readonly not: Schema | undefined;
+  readonly embeddedResource: boolean;
+  readonly intOrString: boolean;
+  readonly preserveUnknown: boolean;
+  readonly listType: string | undefined;
+  readonly listKeys: readonly string[];
+  readonly mapType: string | undefined;
+  readonly rules: readonly ValidationRule[];
+}
+
+export interface AdditionalProperties {
+  /** False when there may be none. */
+  readonly allowed: boolean;
+  /** Absent when nothing is said about them. */
+  readonly schema: Schema | undefined;
+}
+
+const none: readonly never[] = [];
+const noProperties: ReadonlyMap<string, Schema> = new Map();
+
+/** Reads a schema that was decoded as JSONSchemaProps, so that every field is of its type. */
+export function readSchema(json: JsonObject): Schema {
+  const get = (key: string): Json | undefined => (Object.hasOwn(json, key) ? json[key] : undefined);
+  return {
+    json,
+    type: text(get('type')),
+    format: text(get('format')),
+    nullable: get('nullable') === true,
+    default: get('default') ?? undefined,
+    properties: readProperties(get('properties')),
+    additional: readAdditional(get('additionalProperties')),
+    items: maybeSchema(get('items')),
+    required: texts(get('required')),
+    enumeration: list(get('enum')),
+    pattern: text(get('pattern')),
+    minimum: number(get('minimum')),
+    maximum: number(get('maximum')),
+    exclusiveMinimum: get('exclusiveMinimum') === true,
+    exclusiveMaximum: get('exclusiveMaximum') === true,
+    multipleOf: number(get('multipleOf')),
+    minLength: number(get('minLength')),
+    maxLength: number(get('maxLength')),
+    minItems: number(get('minItems')),
+    maxItems: number(get('maxItems')),
+    uniqueItems: get('uniqueItems') === true,
+    minProperties: number(get('minProperties')),
+    maxProperties: number(get('maxProperties')),
+    allOf: schemas(get('allOf')),
+    anyOf: schemas(get('anyOf')),
+    oneOf: schemas(get('oneOf')),
+    not: maybeSchema(get('not')),
+    embeddedResource: get('x-kubernetes-embedded-resource') === true,
+    intOrString: get('x-kubernetes-int-or-string') === true,
+    preserveUnknown: get('x-kubernetes-preserve-unknown-fields') === true,
+    listType: maybeText(get('x-kubernetes-list-type')),
+    listKeys: texts(get('x-kubernetes-list-map-keys')),
+    mapType: maybeText(get('x-kubernetes-map-type')),
+    rules: list(get('x-kubernetes-validations')).filter(isObject).map(readRule),
+  };
+}
+
+function readRule(json: JsonObject): ValidationRule {
+  const { optionalOldSelf } = json;
+  return {
+    rule: text(json['rule']),
+    message: text(json['message']),
+    messageExpression: text(json['messageExpression']),
+    reason: maybeText(json['reason']),
+    fieldPath: text(json['fieldPath']),
+    optionalOldSelf: typeof optionalOldSelf === 'boolean' ? optionalOldSelf : undefined,
+  };
+}
+
+function readProperties(value: Json | undefined): ReadonlyMap<string, Schema> {
+  if (!isObject(value)) return noProperties;
+  const properties = new Map<string, Schema>();
+  for (const name of Object.keys(value)) {
+    const property = value[name];
+    properties.set(name, readSchema(isObject(property) ? property : {}));
+  }
+  return properties;
+}
+
+function readAdditional(value: Json | undefined): AdditionalProperties | undefined {
+  if (typeof value === 'boolean') return { allowed: value, schema: undefined };
+  return isObject(value) ? { allowed: true, schema: readSchema(value) } : undefined;
+}
+
+function maybeSchema(value: Json | undefined): Schema | undefined {
+  return isObject(value) ? readSchema(value) : undefined;
+}
+
+function schemas(value: Json | undefined): readonly Schema[] {
+  return Array.isArray(value) && value.length > 0 ? value.map((item) => readSchema(isObject(item) ? item : {})) : none;
+}
+
+function list(value: Json | undefined): readonly Json[] {
+  return Array.isArray(value) ? value : none;
+}
+
+function texts(value: Json | undefined): readonly string[] {
+  return Array.isArray(value) && value.length > 0 ? value.filter((item) => typeof item === 'string') : none;
+}
+
+function text(value: Json | undefined): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function maybeText(value: Json | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+function number(value: Json | undefined): number | undefined {
+  return typeof value === 'number' ? value : undefined;
+}
