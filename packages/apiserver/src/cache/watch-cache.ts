@@ -134,6 +134,8 @@ export class WatchCache implements ObjectReader, Disposable {
     }
     this.#release();
     this.#watch = this.store.watch(registryRange, revision, {
+      // What was there before is in the cache.
+      withoutPrevious: true,
       events: (batch) => this.#apply(batch),
       progress: (seen) => this.#advance(seen),
       failed: (error) => void this.#lost(error),

@@ -18,20 +18,69 @@ export interface GroupVersion {
   readonly resources: ReadonlyMap<string, Resource>;
 }
 
-/** All that is served. Built-in kinds today; kinds that users add will join here. */
-export class Catalog {
-  readonly groups: ReadonlyMap<string, Group>;
+/** Kinds that users add, by what they are called in paths. They are made when somebody asks for them. */
+export interface CustomKinds {
+  /** Another number whenever a kind was added, changed or removed. */
+  readonly generation: number;
+  hasGroup(group: string): boolean;
+  resource(group: string, version: string, resource: string): Resource | undefined;
+  /** Every group, by name, with what is served in it. */
+  groups(): Iterable<Group>;
+}
 
-  constructor(groups: ReadonlyMap<string, Group>) {
-    this.groups = groups;
+const noCustomKinds: CustomKinds = { generation: 0, hasGroup: () => false, resource: () => undefined, groups: () => [] };
+
+/** All that one workspace serves: the built-in kinds, and those that its users added. */
+export class Catalog {
+  readonly #builtin: ReadonlyMap<string, Group>;
+  readonly #custom: CustomKinds;
+  #groups: ReadonlyMap<string, Group>;
+  #groupsAt = 0;
+
+  constructor(builtin: ReadonlyMap<string, Group>, custom: CustomKinds = noCustomKinds) {
+    this.#builtin = builtin;
+    this.#custom = custom;
+    this.#groups = builtin;
+  }
+
+  /** The same built-in kinds, with others beside them. */
+  with(custom: CustomKinds): Catalog {
+    return new Catalog(this.#builtin, custom);
+  }
+
+  /** What was made of the catalog at the same number still holds. */
+  get generation(): number {
+    return this.#custom.generation;
+  }
+
+  /** Every group; those of users come last, by name. */
+  get groups(): ReadonlyMap<string, Group> {
+    if (this.#groupsAt !== this.#custom.generation) {
+      this.#groupsAt = this.#custom.generation;
+      const groups = new Map(this.#builtin);
+      for (const group of this.#custom.groups()) groups.set(group.name, joined(groups.get(group.name), group));
+      this.#groups = groups;
+    }
+    return this.#groups;
+  }
+
+  isBuiltin(group: string): boolean {
+    return this.#builtin.has(group);
+  }
+
+  hasGroup(group: string): boolean {
+    return this.#builtin.has(group) || this.#custom.hasGroup(group);
   }
 
   version(group: string, version: string): GroupVersion | undefined {
-    return this.groups.get(group)?.versions.find((candidate) => candidate.version === version);
+    return versionOf(this.#builtin.get(group), version) ?? versionOf(this.groups.get(group), version);
   }
 
   resource(group: string, version: string, resource: string): Resource | undefined {
-    return this.version(group, version)?.resources.get(resource);
+    const builtin = this.#builtin.get(group);
+    if (builtin === undefined) return this.#custom.resource(group, version, resource);
+    const found = versionOf(builtin, version);
+    return found === undefined ? this.#custom.resource(group, version, resource) : found.resources.get(resource);
   }
 
   /** True when some resource has this kind in this version: tells a wrong kind from an unknown one. */
@@ -42,6 +91,17 @@ export class Catalog {
     for (const resource of found.resources.values()) if (resource.kind === kind) return true;
     return false;
   }
+}
+
+function versionOf(group: Group | undefined, version: string): GroupVersion | undefined {
+  return group?.versions.find((candidate) => candidate.version === version);
+}
+
+/** A group that the server has and users add versions to: the server's own come first. */
+function joined(builtin: Group | undefined, custom: Group): Group {
+  if (builtin === undefined) return custom;
+  const added = custom.versions.filter(({ version }) => versionOf(builtin, version) === undefined);
+  return { ...builtin, versions: [...builtin.versions, ...added] };
 }
 
 export function builtinCatalog(): Catalog {

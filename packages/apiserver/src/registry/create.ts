@@ -70,7 +70,7 @@ async function save(
     if (await backend.store.get(place.stored)) throw status.alreadyExists(target.resource, target.name);
     return { entry: unsaved(place.cached, object), created: true };
   }
-  const text = textForStore(target.resource, object);
+  const text = await textForStore(target.resource, object);
   const revision = await writing(target, () => backend.store.create(place.stored, text));
   return { entry: entryAfter(backend, target.resource, { key: place.cached, text, revision }), created: true };
 }

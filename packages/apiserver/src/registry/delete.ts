@@ -63,7 +63,7 @@ async function tryDelete(
   }
   if (!mark(resource, object, { finalizers, grace, now: context.now() })) return { gone: false, entry: current };
   if (dryRun) return { gone: false, entry: new CacheEntry(current.key, JSON.stringify(object), current.revision) };
-  const text = textForStore(resource, object);
+  const text = await textForStore(resource, object);
   const revision = await writing(request, () => backend.store.update(placeOf(context, request).stored, text, current.revision));
   return { gone: false, entry: entryAfter(backend, resource, { key: current.key, text, revision }) };
 }

@@ -49,8 +49,9 @@ export async function storedEntry({ store }: Backend, context: RequestContext, t
 }
 
 /** The text under which an object of a served version lies in the store. */
-export function textForStore(resource: Resource, object: KubeObject): string {
-  return storedText(resource.storage.convert === undefined ? object : resource.storage.convert.toStorage(object));
+export async function textForStore(resource: Resource, object: KubeObject): Promise<string> {
+  const { convert } = resource.storage;
+  return storedText(convert === undefined ? object : await convert.toStorage(object));
 }
 
 /** The entry for what was just written: the cache's own when it has seen the commit. */
@@ -73,7 +74,11 @@ export async function writing<T>(target: Target, write: () => Promise<T>): Promi
 
 export function newObjectErrors(resource: Resource, object: KubeObject, context: RequestContext): FieldError[] {
   const { strategy, namespaced } = resource;
-  const errors = validateObjectMeta(object.metadata, { namespaced, validateName: strategy.validateName ?? names.dns1123Subdomain });
+  const errors = validateObjectMeta(object.metadata, {
+    namespaced,
+    validateName: strategy.validateName ?? names.dns1123Subdomain,
+    custom: resource.custom !== undefined,
+  });
   if (strategy.validate !== undefined) errors.push(...strategy.validate(object, context));
   if (strategy.validateCreate !== undefined) errors.push(...strategy.validateCreate(object, context));
   return errors;
@@ -86,7 +91,10 @@ export function changedObjectErrors(
 ): FieldError[] {
   const { object, old, subresource } = change;
   const rules = updateRules(resource, subresource);
-  const errors = validateObjectMetaUpdate(object.metadata, old.metadata, { namespaced: resource.namespaced });
+  const errors = validateObjectMetaUpdate(object.metadata, old.metadata, {
+    namespaced: resource.namespaced,
+    custom: resource.custom !== undefined,
+  });
   if (rules.validate !== undefined) errors.push(...rules.validate(object, context));
   if (rules.validateUpdate !== undefined) errors.push(...rules.validateUpdate(object, old, context));
   return errors;

@@ -1,6 +1,7 @@
-import type { GroupResource, KubeObject, ObjectType } from '@capstan/machinery';
+import type { GroupResource, JsonObject, KubeObject, ObjectType } from '@capstan/machinery';
 import type { CacheEntry } from '../cache/entry.ts';
 import type { Strategy, TablePrinter } from '../kinds/strategy.ts';
+import type { ScaleMapping } from '../kinds/workloads/scale.ts';
 
 /** A kind as it is served in one version: all that the request path needs to know of it. */
 export interface Resource extends GroupResource {
@@ -22,6 +23,22 @@ export interface Resource extends GroupResource {
   readonly subresources: ReadonlyMap<string, Subresource>;
   /** A kind that is answered and never stored, such as a review. */
   readonly virtual: boolean;
+  /** What only kinds have that users added. */
+  readonly custom?: CustomKind;
+}
+
+export interface CustomKind {
+  /** Reads an object as this kind: drops what its schema does not know, and answers with what strict validation refuses. Throws a CodecError. */
+  readonly read: (object: JsonObject) => readonly string[];
+  /** The kind is being deleted: no more objects are created. */
+  readonly terminating: boolean;
+  /** Shown to whoever uses a version that will go away. */
+  readonly warning: string | undefined;
+  readonly scale: ScaleMapping | undefined;
+  /** The schema as its author wrote it. */
+  readonly schema: () => JsonObject;
+  /** The same for the same content. */
+  readonly hash: string;
 }
 
 export interface Subresource {
@@ -37,7 +54,17 @@ export interface Storage extends GroupResource {
   readonly apiVersion: string;
   readonly kind: string;
   /** Absent when the served version is the stored one. */
-  readonly convert?: { readonly toStorage: (object: KubeObject) => KubeObject; readonly fromStorage: (object: KubeObject) => KubeObject };
+  readonly convert?: Conversion;
+}
+
+export interface Conversion {
+  readonly toStorage: (object: KubeObject) => KubeObject | Promise<KubeObject>;
+  /** `object` belongs to the caller, and was read from `entry`. */
+  readonly fromStorage: (object: KubeObject, entry: CacheEntry) => KubeObject;
+  /** False when the entry is already what is served. Absent: none is. */
+  readonly applies?: (entry: CacheEntry) => boolean;
+  /** Converts what cannot be converted at once, so that `fromStorage` can. Undefined when there is nothing to wait for. */
+  readonly ahead?: (entries: readonly CacheEntry[]) => Promise<void> | undefined;
 }
 
 /** How many characters of an object's text come before its metadata: list items leave them out. */
@@ -45,18 +72,27 @@ export function typeLength({ kind, groupVersion }: Resource): number {
   return `{"kind":"${kind}","apiVersion":"${groupVersion}",`.length;
 }
 
-const converted = new WeakMap<CacheEntry, Map<string, string>>();
+const converted = new WeakMap<CacheEntry, Map<Storage, string>>();
+
+function conversionOf({ storage: { convert } }: Resource, entry: CacheEntry): Conversion | undefined {
+  return convert?.applies === undefined || convert.applies(entry) ? convert : undefined;
+}
+
+/** Resolves when the entries can be read in the served version; undefined when they can be at once. */
+export function readable(resource: Resource, entries: readonly CacheEntry[]): Promise<void> | undefined {
+  return resource.storage.convert?.ahead?.(entries);
+}
 
 /** The object's text in the served version. */
 export function textOf(resource: Resource, entry: CacheEntry): string {
-  if (resource.storage.convert === undefined) return entry.text;
+  if (conversionOf(resource, entry) === undefined) return entry.text;
   let versions = converted.get(entry);
   if (versions === undefined) converted.set(entry, (versions = new Map()));
-  let text = versions.get(resource.groupVersion);
+  let text = versions.get(resource.storage);
   if (text === undefined) {
     const { kind, apiVersion, metadata, ...rest } = objectOf(resource, entry);
     text = JSON.stringify({ kind, apiVersion, metadata, ...rest });
-    versions.set(resource.groupVersion, text);
+    versions.set(resource.storage, text);
   }
   return text;
 }
@@ -64,5 +100,5 @@ export function textOf(resource: Resource, entry: CacheEntry): string {
 /** The object in the served version; it belongs to the caller. */
 export function objectOf(resource: Resource, entry: CacheEntry): KubeObject {
   const object = entry.parse();
-  return resource.storage.convert === undefined ? object : resource.storage.convert.fromStorage(object);
+  return conversionOf(resource, entry)?.fromStorage(object, entry) ?? object;
 }

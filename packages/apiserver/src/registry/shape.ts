@@ -27,7 +27,8 @@ export function shaper(resource: Resource, wanted: Negotiated, includeObject: In
 }
 
 function wholeObjects(resource: Resource): Shaper {
-  const skip = `{"kind":"${resource.kind}","apiVersion":"${resource.groupVersion}",`.length;
+  // Items of a list leave out kind and version, except those of kinds that the server does not know itself.
+  const skip = resource.custom === undefined ? `{"kind":"${resource.kind}","apiVersion":"${resource.groupVersion}",`.length : 1;
   return {
     key: 'object',
     one: (entry) => textOf(resource, entry),

@@ -104,7 +104,7 @@ async function tryUpdate(
   if (endsDeletion(resource, object, old))
     return { entry: await remove(backend, context, { target: request, current, object }), created: false };
   if (deepEqual(object, old)) return { entry: current, created: false };
-  const text = textForStore(resource, object);
+  const text = await textForStore(resource, object);
   const revision = await writing(request, () => backend.store.update(place.stored, text, current.revision));
   return { entry: entryAfter(backend, resource, { key: place.cached, text, revision }), created: false };
 }

@@ -1,0 +1,27 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { CacheEntry } from './entry.ts';
+import { EventRing } from './event-ring.ts';
+
+const event = (revision: number, text = '{}') =>
+  ({ type: 'MODIFIED', revision, entry: new CacheEntry('k', text, revision), previous: new CacheEntry('k', text, revision - 1) }) as const;
+
+test('from any revision that it still reaches, the ring has every later event once and in order', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 5000 }), fc.integer({ min: 1, max: 2000 }), fc.nat(), (count, maxEvents, pick) => {
+      const ring = new EventRing({ after: 100, maxEvents, maxBytes: 1 << 30 });
+      for (let at = 1; at <= count; at++) ring.push(event(100 + at));
+      expect(ring.after).toBe(100 + Math.max(0, count - maxEvents));
+      const from = ring.after + (pick % (count + 1));
+      const expected = Array.from({ length: Math.max(0, 100 + count - from) }, (_, at) => from + 1 + at);
+      expect(ring.since(from).map(({ revision }) => revision)).toEqual(expected);
+    }),
+  );
+});
+
+test('old events fall out when the texts that they hold weigh too much', () => {
+  const ring = new EventRing({ after: 0, maxEvents: 1000, maxBytes: 10_000 });
+  for (let revision = 1; revision <= 100; revision++) ring.push(event(revision, 'x'.repeat(1000)));
+  expect(ring.since(ring.after).length).toBeLessThan(10);
+  expect(ring.since(ring.after).at(-1)!.revision).toBe(100);
+});

@@ -1,0 +1,133 @@
+import { readFile } from 'node:fs/promises';
+import { connect } from 'node:http2';
+import { connect as connectTls } from 'node:tls';
+import { gunzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestServer, type TestServer } from '../testing/harness.ts';
+
+let server: TestServer;
+const path = '/api/v1/namespaces/default/configmaps';
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+describe('bodies', () => {
+  test('larger than three megabytes are refused, and nothing is stored', async () => {
+    const reply = await server.call(path, { method: 'POST', body: { metadata: { name: 'huge' }, data: { a: 'x'.repeat(3 << 20) } } });
+    expect([reply.code, reply.json().reason]).toEqual([413, 'RequestEntityTooLarge']);
+    expect((await server.call(`${path}/huge`)).code).toBe(404);
+  });
+
+  test('nested too deep are refused', async () => {
+    const reply = await server.call(path, { method: 'POST', body: `{"metadata":${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}}` });
+    expect([reply.code, reply.json().reason]).toEqual([400, 'BadRequest']);
+  });
+
+  test('that end before they are complete change nothing, and the server goes on', async () => {
+    const { hostname, port } = new URL(server.url);
+    const socket = connectTls({ host: hostname, port: Number(port), rejectUnauthorized: false });
+    await new Promise((resolve) => socket.once('secureConnect', resolve));
+    socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"metadata"`);
+    socket.destroy();
+    expect((await server.call('/livez')).text).toBe('ok');
+  });
+
+  test('of a type that nobody reads are refused by name', async () => {
+    const reply = await server.call(path, { method: 'POST', headers: { 'content-type': 'text/plain' }, body: 'x' });
+    expect(reply.code).toBe(415);
+    expect(reply.json().message).toContain('application/vnd.kubernetes.protobuf');
+  });
+
+  test('with keys of JavaScript objects are data', async () => {
+    const data = '{"__proto__":"a","constructor":"b","toString":"c"}';
+    const made = await server.call(path, { method: 'POST', body: `{"metadata":{"name":"proto"},"data":${data}}` });
+    expect(made.code).toBe(201);
+    expect((await server.call(`${path}/proto`)).text).toContain('"__proto__":"a"');
+    expect(({} as Record<string, unknown>)['a']).toBeUndefined();
+  });
+});
+
+describe('answers', () => {
+  test('are compressed when they are long and the client takes it', async () => {
+    const { hostname, port } = new URL(server.url);
+    const kubeconfig = await readFile(server.kubeconfigPath, 'utf8');
+    const pem = (name: string): Buffer => Buffer.from(new RegExp(`${name}: "?([^"\\s]+)`).exec(kubeconfig)![1]!, 'base64');
+    const session = connect(`https://${hostname}:${port}`, {
+      ca: pem('certificate-authority-data'),
+      cert: pem('client-certificate-data'),
+      key: pem('client-key-data'),
+    });
+    const stream = session.request({ ':path': '/openapi/v3/api/v1', 'accept-encoding': 'gzip' });
+    const chunks: Buffer[] = [];
+    let headers: Record<string, unknown> = {};
+    stream.on('response', (received) => {
+      headers = received;
+    });
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+    await new Promise((resolve) => stream.on('end', resolve));
+    session.close();
+    expect([headers[':status'], headers['content-encoding']]).toEqual([200, 'gzip']);
+    expect(JSON.parse(gunzipSync(Buffer.concat(chunks)).toString()).openapi).toBe('3.0.0');
+  });
+
+  test('of aggregated discovery carry a tag, and nothing else to those who have it', async () => {
+    const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+    const first = await server.call('/apis', { headers: { accept } });
+    expect(first.headers['content-type']).toBe(accept);
+    const again = await server.call('/apis', { headers: { accept, 'if-none-match': String(first.headers['etag']) } });
+    expect([again.code, again.text]).toEqual([304, '']);
+  });
+
+  test('are indented for people', async () => {
+    expect((await server.call(`${path}?limit=1&pretty=true`)).text).toContain('\n  "kind": "ConfigMapList"');
+    expect((await server.call('/version', { headers: { 'user-agent': 'curl/8' } })).text).toContain('\n  "major": "1"');
+  });
+});
+
+describe('identity', () => {
+  test('headers of a proxy mean nothing', async () => {
+    const reply = await server.call(path, {
+      anonymous: true,
+      headers: { 'x-remote-user': 'kubernetes-admin', 'x-remote-group': 'system:masters' },
+    });
+    expect(reply.code).toBe(403);
+    expect(reply.json().message).toContain('User "system:anonymous" cannot list');
+  });
+
+  test('a wrong token is not an anonymous request', async () => {
+    const reply = await server.call('/version', { anonymous: true, headers: { authorization: 'Bearer nope' } });
+    expect(reply.code).toBe(401);
+  });
+
+  test('health and version are there for everybody', async () => {
+    for (const page of ['/livez', '/readyz', '/version']) expect((await server.call(page, { anonymous: true })).code).toBe(200);
+    expect((await server.call('/metrics', { anonymous: true })).code).toBe(403);
+  });
+
+  test('every denial and every write is in the audit log, and no secret', async () => {
+    await server.call('/api/v1/namespaces/default/secrets', {
+      method: 'POST',
+      body: { metadata: { name: 's' }, stringData: { p: 'hunter2' } },
+    });
+    await server.call(`${path}/denied`, { anonymous: true });
+    await expect
+      .poll(() => readFile(`${server.directory}/audit.log`, 'utf8'))
+      .toMatch(/"\/api\/v1\/namespaces\/default\/configmaps\/denied"/);
+    const log = await readFile(`${server.directory}/audit.log`, 'utf8');
+    const events = log
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(events.some((event) => event.verb === 'create' && event.objectRef?.resource === 'secrets')).toBe(true);
+    expect(events.find((event) => event.objectRef?.name === 'denied').responseStatus.code).toBe(403);
+    expect(log).not.toContain('hunter2');
+  });
+});
+
+test('requests are counted by what they ask for, never by name', async () => {
+  await server.call(`${path}/some-name`);
+  const { text } = await server.call('/metrics');
+  expect(text).toMatch(/apiserver_request_total\{verb="GET",group="",resource="configmaps",subresource="",code="404"\} \d+/);
+  expect(text).not.toContain('some-name');
+});

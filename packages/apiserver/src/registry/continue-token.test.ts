@@ -1,0 +1,30 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { decodeToken, encodeToken } from './continue-token.ts';
+
+test('a token leads back to where the list stopped', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1 }), fc.stringMatching(/^[a-z0-9-]{1,20}(\/[a-z0-9-]{1,20})?$/), (revision, after) => {
+      expect(decodeToken(encodeToken({ revision, after }))).toEqual({ revision, after });
+    }),
+  );
+});
+
+test('whatever else a client sends is refused, and nothing worse', () => {
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        fc.string(),
+        fc.json().map((text) => Buffer.from(text).toString('base64url')),
+      ),
+      (text) => {
+        expect(() => decodeToken(text)).toThrow(/^invalid continue token: /);
+      },
+    ),
+  );
+});
+
+test('a token cannot leave the list that it is for', () => {
+  const forged = Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv: 5, start: '../secrets/x' })).toString('base64url');
+  expect(() => decodeToken(forged)).toThrow('is not within the list');
+});
