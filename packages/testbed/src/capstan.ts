@@ -16,7 +16,7 @@ export interface CapstanOptions {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-export const capstanProgram = resolve(import.meta.dirname, '../../../apps/cli/src/main.ts');
+export const capstanProgram = resolve(import.meta.dirname, '../../../apps/cli/bin/capstan');
 
 /** The real `capstan apiserver` process. It can be killed and started again on the same data and port. */
 export class RunningCapstan implements RunningApiServer {
