@@ -19,7 +19,8 @@ export async function list(cache: WatchCache, resource: Resource, info: RequestI
   const errors = validateListOptions(options);
   if (errors.length > 0) throw invalidOptions('ListOptions', errors);
   const filter = filterOf(resource, info);
-  const limit = Math.max(0, options.limit ?? 0);
+  // Any state of things is whatever the cache has, all of it: clients that ask for that do not want pages.
+  const limit = options.resourceVersion === '0' ? 0 : Math.max(0, options.limit ?? 0);
   const request = { resource, filter, limit };
   if (options.continue)
     return described(await nextPage(cache, { ...request, token: options.continue, asked: options.resourceVersion ?? '' }));
