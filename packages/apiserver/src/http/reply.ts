@@ -21,7 +21,7 @@ export function reply(exchange: Exchange, { code, body, format, pretty }: Reply)
     exchange.send({
       code,
       type: 'application/yaml',
-      body: dump(JSON.parse(body), { lineWidth: -1, noRefs: true, sortKeys: true, quoteStyle: 'double' }),
+      body: dump(JSON.parse(body), { lineWidth: -1, noRefs: true, sortKeys: true, seqNoIndent: true, quoteStyle: 'double' }),
     });
     return;
   }
