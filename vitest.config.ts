@@ -11,7 +11,7 @@ export default defineConfig({
             'packages/*/src/**/*.test.ts',
             'packages/*/scripts/**/*.test.ts',
             'apps/*/src/**/*.test.ts',
-            'tests/{load,checks}/**/*.test.ts',
+            'tests/{load,checks,conformance}/**/*.test.ts',
           ],
           pool: 'forks',
           testTimeout: 30_000,

@@ -15,6 +15,7 @@ export function serverOptions({ dataDirectory, host, port, etcdEndpoints, file }
     log: (line) => process.stdout.write(`${line}\n`),
     ...(file.listen?.names && { hosts: file.listen.names }),
     ...(etcdEndpoints && { etcd: etcdOptions(etcdEndpoints, file.etcd ?? {}) }),
+    ...(file.history?.compactionSeconds && { compactionInterval: file.history.compactionSeconds * 1000 }),
     ...(file.audit && { audit: auditOptions(file.audit) }),
     ...(file.authentication && authenticationOptions(file.authentication)),
   };

@@ -49,7 +49,7 @@ test.each([
   ['listen:\n  port: [1]\n', 'apiserver.yaml:2:9: expected a whole number from 1 to 65535, found a list'],
   [
     'lisen:\n  port: 1\n',
-    'apiserver.yaml:1:1: unknown setting "lisen"; expected one of dataDirectory, listen, etcd, audit, authentication. Did you mean "listen"?',
+    'apiserver.yaml:1:1: unknown setting "lisen"; expected one of dataDirectory, listen, etcd, history, audit, authentication. Did you mean "listen"?',
   ],
   ['listen:\n  prot: 1\n', 'apiserver.yaml:2:3: unknown setting "prot"; expected one of host, port, names. Did you mean "port"?'],
   ['listen: 6443\n', 'apiserver.yaml:1:9: expected a section with host, port, names, found "6443"'],

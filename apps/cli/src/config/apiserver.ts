@@ -19,6 +19,7 @@ const shape = section({
     certificateFile: path,
     keyFile: path,
   }),
+  history: section({ compactionSeconds: wholeNumber(1, 86_400) }),
   audit: section({
     policyFile: path,
     logFile: path,

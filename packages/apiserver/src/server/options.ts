@@ -21,6 +21,8 @@ export interface ServerOptions {
   readonly tokens?: string;
   /** OpenID issuers whose tokens are taken. */
   readonly oidc?: readonly OidcOptions[];
+  /** In milliseconds: history is kept at least this long, at most twice as long. Five minutes when absent. */
+  readonly compactionInterval?: number;
   readonly log: (line: string) => void;
   /** Stops the server. */
   readonly signal?: AbortSignal;

@@ -162,7 +162,11 @@ async function start(
     },
     onError: (error) => options.log(`certificates could not be renewed: ${String(error)}`),
   });
-  keepCompacted(store, { signal: stop.signal, onError: (error) => options.log(`history could not be compacted: ${String(error)}`) });
+  keepCompacted(store, {
+    signal: stop.signal,
+    onError: (error) => options.log(`history could not be compacted: ${String(error)}`),
+    ...(options.compactionInterval !== undefined && { every: options.compactionInterval }),
+  });
   return running(options, { url, kubeconfigPath, resources });
 }
 

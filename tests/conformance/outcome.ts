@@ -1,0 +1,29 @@
+export type Outcome =
+  | { readonly state: 'passed' }
+  | { readonly state: 'failed'; readonly reason: string }
+  /** Nothing was tested: the spec excused itself, or it is not run because something is missing. */
+  | { readonly state: 'not applicable'; readonly reason: string };
+
+/** What a test program's exit and output say about the one spec that it was to run. */
+export function readOutcome(ended: { readonly code: number; readonly output: string }): Outcome {
+  const { code, output } = ended;
+  const tally = /(\d+) Passed \| (\d+) Failed/.exec(output);
+  if (tally === null) return { state: 'failed', reason: `the test program ended with ${code}: ${lastLine(output)}` };
+  if (tally[2] !== '0' || code !== 0) return { state: 'failed', reason: firstFailure(output) ?? lastLine(output) };
+  if (tally[1] !== '0') return { state: 'passed' };
+  const excuse = /\[SKIPPED\] (?!in )(.+)/.exec(output)?.[1];
+  if (excuse !== undefined) return { state: 'not applicable', reason: excuse.trim() };
+  return { state: 'failed', reason: 'the test program has no spec of this name' };
+}
+
+/** The message of the first failure, on one line, without the place where it was found. */
+function firstFailure(output: string): string | undefined {
+  const message = /\[(?:FAILED|PANICKED|TIMEDOUT|INTERRUPTED)\] (?!in )([\s\S]*?)\n\s*In \[\w+\] at: (\S+)/.exec(output);
+  if (message === null) return undefined;
+  const place = message[2]!.slice(message[2]!.lastIndexOf('/') + 1);
+  return `${message[1]!.replaceAll(/\s+/g, ' ').trim()} (${place})`;
+}
+
+function lastLine(output: string): string {
+  return output.trim().split('\n').at(-1)?.trim() || 'it said nothing';
+}

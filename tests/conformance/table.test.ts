@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { conformancePage } from './table.ts';
+
+test('the page counts the outcomes of each server and gives the reasons beside the names', () => {
+  const page = conformancePage([
+    {
+      title: 'sqlite',
+      rows: [
+        { name: 'one', outcome: { state: 'passed' } },
+        { name: 'two', outcome: { state: 'failed', reason: 'a | b\n<nil>' } },
+        { name: 'three', outcome: { state: 'not applicable', reason: 'needs a controller' } },
+      ],
+    },
+    { title: 'etcd', rows: [{ name: 'one', outcome: { state: 'passed' } }] },
+  ]);
+  expect(page).toContain('| sqlite | 1 | 1 | 1 |\n| etcd | 1 | 0 | 0 |');
+  expect(page).toContain('| one | passed | passed |  |');
+  expect(page).toContain(String.raw`| two | **failed** | – | a \| b \<nil\> |`);
+  expect(page).toContain('| three | not applicable yet | – | needs a controller |');
+});

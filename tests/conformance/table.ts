@@ -1,0 +1,64 @@
+import type { Outcome } from './outcome.ts';
+
+export interface Row {
+  readonly name: string;
+  readonly outcome: Outcome;
+}
+
+export interface Column {
+  /** What the specs ran against, such as `SQLite`. */
+  readonly title: string;
+  readonly rows: readonly Row[];
+}
+
+const marks: Readonly<Record<Outcome['state'], string>> = {
+  passed: 'passed',
+  failed: '**failed**',
+  'not applicable': 'not applicable yet',
+};
+const longestReason = 300;
+
+/** The page for people: how many of each, then one row for each spec with a column for each server, and the reasons. */
+export function conformancePage(columns: readonly Column[]): string {
+  const names = [...new Set(columns.flatMap(({ rows }) => rows.map(({ name }) => name)))];
+  const found = columns.map(({ rows }) => new Map(rows.map((row) => [row.name, row.outcome])));
+  const lines = names.map((name) => {
+    const outcomes = found.map((column) => column.get(name));
+    return `| ${[name, ...outcomes.map(mark), reasonOf(outcomes)].map(cell).join(' | ')} |`;
+  });
+  return [
+    '# Conformance',
+    '',
+    'What specs of Kubernetes 1.34 say about this server. Written by `npm run conformance`; see `tests/conformance`.',
+    '',
+    `| | Passed | Failed | Not applicable yet |`,
+    '|---|---|---|---|',
+    ...columns.map(
+      ({ title, rows }) => `| ${title} | ${count(rows, 'passed')} | ${count(rows, 'failed')} | ${count(rows, 'not applicable')} |`,
+    ),
+    '',
+    `| Spec | ${columns.map(({ title }) => title).join(' | ')} | Reason |`,
+    `|---|${columns.map(() => '---|').join('')}---|`,
+    ...lines,
+    '',
+  ].join('\n');
+}
+
+export function count(rows: readonly Row[], state: Outcome['state']): number {
+  return rows.filter(({ outcome }) => outcome.state === state).length;
+}
+
+function mark(outcome: Outcome | undefined): string {
+  return outcome === undefined ? '–' : marks[outcome.state];
+}
+
+function reasonOf(outcomes: readonly (Outcome | undefined)[]): string {
+  const reasons = outcomes.flatMap((outcome) => (outcome === undefined || outcome.state === 'passed' ? [] : [outcome.reason]));
+  return [...new Set(reasons)].join('; ');
+}
+
+/** Text of others in a table: on one line, not too long, and without what markdown reads as something else. */
+function cell(text: string): string {
+  const short = text.length > longestReason ? `${text.slice(0, longestReason)}…` : text;
+  return short.replaceAll(/\s+/g, ' ').replaceAll(/[\\|<>`]/g, String.raw`\$&`);
+}
