@@ -57,7 +57,7 @@ test.each([
   ['etcd:\n  endpoints: []\n', 'apiserver.yaml:2:14: expected a list of URLs such as [http://127.0.0.1:2379], found a list'],
   ['etcd:\n  keyFile: a\n', 'apiserver.yaml: etcd needs "endpoints", a list of URLs'],
   ['listen: {}\nlisten: {}\n', 'apiserver.yaml:2:1: "listen" is given twice; keep one'],
-  ['- a\n', 'apiserver.yaml:1:1: expected a section with dataDirectory, listen, etcd, audit, authentication, found a list'],
+  ['- a\n', 'apiserver.yaml:1:1: expected a section with dataDirectory, listen, etcd, history, audit, authentication, found a list'],
 ])('%j is refused with the place and what was expected', (text, message) => {
   expect(read(text)).toBe(message);
 });
