@@ -2,7 +2,15 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-export type ToolName = 'kubectl' | 'helm' | 'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'e2e.test' | 'clientgo-probe';
+export type ToolName =
+  | 'kubectl'
+  | 'helm'
+  | 'etcd'
+  | 'kube-apiserver'
+  | 'kube-controller-manager'
+  | 'e2e.test'
+  | 'clientgo-probe'
+  | 'operator';
 
 export interface ToolDescription {
   readonly name: ToolName;
@@ -70,6 +78,7 @@ const described: readonly ToolDescription[] = [
     go: { module: 'etcd', package: '.', linkerFlags: '-s -w' },
   },
   { name: 'clientgo-probe', version: contentVersion('clientgo'), go: { module: 'clientgo', package: '.', linkerFlags: '-s -w' } },
+  { name: 'operator', version: contentVersion('operator'), go: { module: 'operator', package: '.', linkerFlags: '-s -w' } },
 ];
 
 const byName = new Map(described.map((description) => [description.name, description]));

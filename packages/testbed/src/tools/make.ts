@@ -34,7 +34,7 @@ export async function fromSource(tool: ToolDescription): Promise<string | undefi
   const target = cachedPath(tool);
   const temporary = `${target}.${process.pid}`;
   const { module, package: path, linkerFlags, test } = tool.go;
-  const verb = test ? ['test', '-c'] : ['build'];
+  const verb = test ? ['test', '-c', '-vet=off'] : ['build'];
   const started = Date.now();
   process.stderr.write(`building ${tool.name} ${tool.version} (once; kept in ${dirname(target)})\n`);
   const built = await run('go', [...verb, '-trimpath', '-ldflags', linkerFlags, '-o', temporary, path], {
