@@ -1,0 +1,64 @@
+import type { Source } from './syntax/source.ts';
+
+/** One thing wrong with an expression, in cel-go's words. */
+export interface CompileError {
+  readonly message: string;
+  /** From 1; -1 when the error has no place. */
+  readonly line: number;
+  /** From 1, in characters; 0 when the error has no place. */
+  readonly column: number;
+}
+
+const MAXIMUM_ERRORS = 100;
+const MAXIMUM_SNIPPET = 16_384;
+
+/** Collects errors while an expression is parsed and checked. */
+export class ErrorList {
+  readonly source: Source;
+  readonly errors: CompileError[] = [];
+  #truncated = 0;
+
+  constructor(source: Source) {
+    this.source = source;
+  }
+
+  get isEmpty(): boolean {
+    return this.errors.length === 0;
+  }
+
+  /** Adds an error at an offset of the source; without one, at no place at all. */
+  add(message: string, position?: number): void {
+    if (this.errors.length >= MAXIMUM_ERRORS) {
+      this.#truncated++;
+      return;
+    }
+    if (position === undefined) this.errors.push({ message, line: -1, column: 0 });
+    else this.errors.push({ message, ...this.source.locate(position) });
+  }
+
+  /** All errors by place, each with the line it is on and a mark under the column. */
+  print(): string {
+    const sorted = this.errors.toSorted((one, other) => one.line - other.line || one.column - other.column);
+    const lines = sorted.map((error) => printError(error, this.source));
+    if (this.#truncated > 0) lines.push(`${this.#truncated} more errors were truncated`);
+    return lines.join('\n');
+  }
+}
+
+function printError(error: CompileError, source: Source): string {
+  const head = `ERROR: <input>:${error.line}:${error.column}: ${error.message}`;
+  const line = source.line(error.line);
+  if (line === undefined || Buffer.byteLength(line) > MAXIMUM_SNIPPET) return head;
+  const snippet = line.replaceAll('\t', ' ');
+  const characters = Array.from(snippet);
+  let mark = '';
+  for (const character of characters.slice(0, error.column - 1)) mark += isWide(character) ? '\uff0e' : '.';
+  const marked = characters[error.column - 1];
+  mark += marked !== undefined && isWide(marked) ? '\uff3e' : '^';
+  return `${head}\n | ${snippet}\n | ${mark}`;
+}
+
+/** Characters of more than one byte get a mark of double width. */
+function isWide(character: string): boolean {
+  return character.codePointAt(0)! > 0x7f;
+}

@@ -1,0 +1,146 @@
+import { callCost } from '../cost/runtime.ts';
+import { accepts, type Overload } from '../library/function.ts';
+import type { Call, Expression } from '../syntax/ast.ts';
+import { compareValues } from '../value/compare.ts';
+import { equalValues } from '../value/equality.ts';
+import { CelError, isError, noSuchOverload, type Value } from '../value/value.ts';
+import { isAttribute } from './attribute.ts';
+import type { Compiler } from './compile.ts';
+import type { Run, Step } from './run.ts';
+
+/** A call of a function: evaluates the arguments, picks the overload that fits them, and charges what the call costs. */
+export function compileCall(compiler: Compiler, expression: Call): Step {
+  const written = argumentsOf(expression);
+  const args = written.map((argument) => compiler.compile(argument));
+  const name = expression.qualified ?? expression.name;
+  if (name === '_==_' || name === '_!=_') return compileEquality(args as [Step, Step], name === '_==_');
+  const choose = chooser(expression.overloads ?? [], written);
+  const quick = args.length === 2 ? quickComparison(name, args as [Step, Step]) : undefined;
+  if (quick !== undefined) return quick;
+  if (name === '_[_]' || name === '_[?_]') return compileIndex(args as [Step, Step], choose, written);
+  const cost = callCost(name);
+  switch (args.length) {
+    case 1:
+      return compileUnary(args[0]!, choose, cost);
+    case 2:
+      return compileBinary(args as [Step, Step], choose, cost);
+    default:
+      return compileAny(args, choose, cost);
+  }
+}
+
+function argumentsOf(expression: Call): readonly Expression[] {
+  const isMethod = expression.target !== undefined && expression.qualified === undefined;
+  return isMethod ? [expression.target, ...expression.args] : expression.args;
+}
+
+type Chooser = (values: readonly Value[]) => Overload | undefined;
+type Cost = ReturnType<typeof callCost>;
+
+function chooser(overloads: readonly Overload[], written: readonly Expression[]): Chooser {
+  const [only] = overloads;
+  const isCertain = overloads.length === 1 && written.every(({ type }) => type !== undefined && isKnown(type.kind));
+  if (only !== undefined && isCertain) return () => only;
+  return (values) => overloads.find((overload) => overload.parameters.every((parameter, index) => accepts(parameter, values[index]!)));
+}
+
+function isKnown(kind: string): boolean {
+  return kind !== 'dyn' && kind !== 'error' && kind !== 'parameter' && kind !== 'null';
+}
+
+function finish(run: Run, chosen: Overload | undefined, values: Value[], cost: Cost): Value {
+  if (chosen === undefined) {
+    run.charge(1);
+    return noSuchOverload;
+  }
+  const result = chosen.call(...values);
+  run.charge(cost === undefined ? 1 : cost(values, chosen.id, result));
+  return result;
+}
+
+function compileUnary(argument: Step, choose: Chooser, cost: Cost): Step {
+  return (run) => {
+    const value = argument(run);
+    if (isError(value)) return value;
+    const values = [value];
+    return finish(run, choose(values), values, cost);
+  };
+}
+
+function compileBinary([left, right]: [Step, Step], choose: Chooser, cost: Cost): Step {
+  return (run) => {
+    const one = left(run);
+    if (isError(one)) return one;
+    const other = right(run);
+    if (isError(other)) return other;
+    const values = [one, other];
+    return finish(run, choose(values), values, cost);
+  };
+}
+
+function compileAny(args: readonly Step[], choose: Chooser, cost: Cost): Step {
+  return (run) => {
+    const values: Value[] = [];
+    for (const argument of args) {
+      const value = argument(run);
+      if (isError(value)) return value;
+      values.push(value);
+    }
+    return finish(run, choose(values), values, cost);
+  };
+}
+
+function compileEquality([left, right]: [Step, Step], isEqual: boolean): Step {
+  const cost = callCost(isEqual ? '_==_' : '_!=_')!;
+  const id = isEqual ? 'equals' : 'not_equals';
+  return (run) => {
+    const one = left(run);
+    if (isError(one)) return one;
+    const other = right(run);
+    if (isError(other)) return other;
+    const equal = equalValues(one, other);
+    run.charge(typeof one === 'number' && typeof other === 'number' ? 1 : cost([one, other], id, equal));
+    return typeof equal === 'boolean' ? equal === isEqual : equal;
+  };
+}
+
+const tests = new Map<string, (order: number) => boolean>([
+  ['_<_', (order) => order < 0],
+  ['_<=_', (order) => order <= 0],
+  ['_>_', (order) => order > 0],
+  ['_>=_', (order) => order >= 0],
+]);
+
+/** Ordering needs no overload: which values can be compared shows in the values. */
+function quickComparison(name: string, [left, right]: [Step, Step]): Step | undefined {
+  const test = tests.get(name);
+  if (test === undefined) return undefined;
+  const cost = callCost(name)!;
+  return (run) => {
+    const one = left(run);
+    const other = right(run);
+    if (typeof one === 'number' && typeof other === 'number') {
+      run.charge(1);
+      return test(one - other);
+    }
+    const order = compareValues(one, other);
+    if (order instanceof CelError) return order;
+    run.charge(cost([one, other], name, true));
+    return test(order);
+  };
+}
+
+/** An index costs one; a plain name inside the brackets costs nothing more. */
+function compileIndex([container, index]: [Step, Step], choose: Chooser, written: readonly Expression[]): Step {
+  const cost = (isAttribute(written[0]!) ? 1 : 2) - (isAttribute(written[1]!) ? 1 : 0);
+  return (run) => {
+    const one = container(run);
+    if (isError(one)) return one;
+    const other = index(run);
+    if (isError(other)) return other;
+    run.charge(cost);
+    const values = [one, other];
+    const chosen = choose(values);
+    return chosen === undefined ? noSuchOverload : chosen.call(one, other);
+  };
+}

@@ -1,0 +1,260 @@
+import type { Environment } from '../check/environment.ts';
+import { LIST_COST, MAP_COST, STRUCT_COST } from '../cost/constants.ts';
+import { optionalElement } from '../library/optional.ts';
+import type { Call, Expression, Identifier, ListLiteral, MapLiteral, Select, StructLiteral } from '../syntax/ast.ts';
+import { ArrayList, EntryMap, keyOf } from '../value/collections.ts';
+import { JsonStruct } from '../value/json.ts';
+import { printValue } from '../value/print.ts';
+import { typeNameOf } from '../value/typeName.ts';
+import { CelError, isError, MapValue, noSuchOverload, Optional, TypeValue, type Value } from '../value/value.ts';
+import { isAttribute } from './attribute.ts';
+import { compileCall } from './call.ts';
+import { compileComprehension } from './comprehension.ts';
+import { compileConditional, compileLogic } from './logic.ts';
+import type { Step } from './run.ts';
+import { runtimeTypeName } from './runtimeTypeName.ts';
+
+/** Turns a checked expression into functions that call each other. */
+export class Compiler {
+  readonly #environment: Environment;
+  readonly #compiled = new Map<Expression, Step>();
+  /** The slot of each variable that is in scope, innermost last. */
+  readonly #scopes: Map<string, number>[] = [];
+  /** The declared variables that the expression uses, by slot. */
+  readonly variables: string[] = [];
+  #slots = 0;
+
+  constructor(environment: Environment) {
+    this.#environment = environment;
+  }
+
+  compile(expression: Expression): Step {
+    const known = this.#compiled.get(expression);
+    if (known !== undefined) return known;
+    const step = this.#compile(expression);
+    this.#compiled.set(expression, step);
+    return step;
+  }
+
+  /** Compiles something with more variables in scope. */
+  inScope<T>(names: ReadonlyMap<string, number>, compile: () => T): T {
+    this.#scopes.push(new Map(names));
+    const result = compile();
+    this.#scopes.pop();
+    return result;
+  }
+
+  newSlot(): number {
+    return this.#slots++;
+  }
+
+  /** Gives declared variables their slots; before anything is compiled, so that they come first. */
+  declare(names: Iterable<string>): void {
+    for (const name of names) {
+      this.variables.push(name);
+      this.#slots++;
+    }
+  }
+
+  #compile(expression: Expression): Step {
+    switch (expression.kind) {
+      case 'literal': {
+        const { value } = expression;
+        return () => value;
+      }
+      case 'identifier':
+        return this.#identifier(expression);
+      case 'select':
+        return this.#select(expression);
+      case 'call':
+        return this.#call(expression);
+      case 'list':
+        return this.#list(expression);
+      case 'map':
+        return this.#map(expression);
+      case 'struct':
+        return this.#struct(expression);
+      case 'comprehension':
+        return compileComprehension(this, expression);
+    }
+  }
+
+  #identifier(expression: Identifier): Step {
+    return this.#name(expression.name);
+  }
+
+  #name(written: string): Step {
+    const isGlobal = written.startsWith('.');
+    const name = isGlobal ? written.slice(1) : written;
+    const slot = isGlobal ? this.variables.indexOf(name) : this.#slotOf(name);
+    if (slot >= 0) {
+      return (run) => {
+        run.charge(1);
+        return run.slots[slot]!;
+      };
+    }
+    const type = new TypeValue(runtimeTypeName(this.#environment.typeNames.get(name), name));
+    return () => type;
+  }
+
+  #slotOf(name: string): number {
+    for (let index = this.#scopes.length - 1; index >= 0; index--) {
+      const slot = this.#scopes[index]!.get(name);
+      if (slot !== undefined) return slot;
+    }
+    return this.variables.indexOf(name);
+  }
+
+  #select(expression: Select): Step {
+    if (expression.qualified !== undefined) return this.#name(expression.qualified);
+    const operand = this.compile(expression.operand);
+    const { field } = expression;
+    if (expression.test) return this.#presence(operand, field);
+    const cost = isAttribute(expression.operand) ? 1 : 2;
+    const declared = this.#declaredField(expression.operand, field);
+    const missing = new CelError(`no such key: ${field}`);
+    return (run) => {
+      const container = operand(run);
+      run.charge(cost);
+      if (declared !== undefined && container instanceof JsonStruct) return container.read(declared) ?? missing;
+      return selectField(container, field, missing);
+    };
+  }
+
+  /** The field as the type of the operand declares it, which saves looking it up by name. */
+  #declaredField(operand: Expression, field: string) {
+    return operand.type?.kind === 'object' ? operand.type.fields?.get(field) : undefined;
+  }
+
+  #presence(operand: Step, field: string): Step {
+    return (run) => {
+      const container = operand(run);
+      if (isError(container)) return container;
+      const inner = container instanceof Optional ? container.value : container;
+      if (inner === undefined) return false;
+      if (!(inner instanceof MapValue)) return noSuchOverload;
+      const found = inner.find(field);
+      return found !== undefined && !isError(found);
+    };
+  }
+
+  #call(expression: Call): Step {
+    switch (expression.name) {
+      case '_&&_':
+      case '_||_':
+        return compileLogic(
+          expression.args.map((argument) => this.compile(argument)),
+          expression.name === '_||_',
+        );
+      case '_?_:_':
+        return compileConditional(this, expression);
+      case '_?._':
+        return this.#optionalSelect(expression);
+      case 'or':
+      case 'orValue':
+        return expression.target === undefined ? compileCall(this, expression) : this.#alternative(expression);
+      default:
+        return compileCall(this, expression);
+    }
+  }
+
+  #optionalSelect(expression: Call): Step {
+    const [operandExpression, fieldExpression] = expression.args as [Expression, Expression];
+    const operand = this.compile(operandExpression);
+    const field = this.compile(fieldExpression);
+    const cost = isAttribute(operandExpression) ? 1 : 2;
+    return (run) => {
+      const container = operand(run);
+      run.charge(cost);
+      return isError(container) ? container : optionalElement(container, field(run));
+    };
+  }
+
+  /** `a.or(b)` and `a.orValue(b)`, which look at `b` only where `a` has no value. */
+  #alternative(expression: Call): Step {
+    const target = this.compile(expression.target!);
+    const alternative = this.compile(expression.args[0]!);
+    const isValue = expression.name === 'orValue';
+    return (run) => {
+      const first = target(run);
+      if (isError(first)) return first;
+      if (!(first instanceof Optional)) return noSuchOverload;
+      if (first.value !== undefined) return isValue ? first.value : first;
+      return alternative(run);
+    };
+  }
+
+  #list(expression: ListLiteral): Step {
+    const elements = expression.elements.map((element) => this.compile(element));
+    const { optional } = expression;
+    return (run) => {
+      const values: Value[] = [];
+      for (let index = 0; index < elements.length; index++) {
+        const value = elements[index]!(run);
+        if (isError(value)) return value;
+        if (optional.size > 0 && optional.has(index)) {
+          if (!(value instanceof Optional)) {
+            return new CelError(`cannot initialize optional list element from non-optional value ${printValue(value)}`);
+          }
+          if (value.value !== undefined) values.push(value.value);
+        } else values.push(value);
+      }
+      run.charge(LIST_COST);
+      return new ArrayList(values);
+    };
+  }
+
+  #map(expression: MapLiteral): Step {
+    const entries = expression.entries.map(({ key, value, optional }) => ({
+      key: this.compile(key),
+      value: this.compile(value),
+      optional,
+    }));
+    return (run) => {
+      const map = new EntryMap();
+      for (const entry of entries) {
+        const key = entry.key(run);
+        if (isError(key)) return key;
+        const value = unwrapped(entry.value(run), entry.optional, key);
+        if (value === undefined) continue;
+        if (isError(value)) return value;
+        if (keyOf(key) === undefined) return new CelError(`unsupported key type: ${typeNameOf(key)}`);
+        if (!map.insert(key, value)) return new CelError(`Failed with repeated key: ${printValue(key)}`);
+      }
+      run.charge(MAP_COST);
+      return map;
+    };
+  }
+
+  #struct(expression: StructLiteral): Step {
+    const fields = expression.fields.map(({ name, value, optional }) => ({ name, value: this.compile(value), optional }));
+    return (run) => {
+      const entries: [string, Value][] = [];
+      for (const field of fields) {
+        const value = unwrapped(field.value(run), field.optional, field.name);
+        if (value === undefined) continue;
+        if (isError(value)) return value;
+        entries.push([field.name, value]);
+      }
+      run.charge(STRUCT_COST);
+      return new EntryMap(entries);
+    };
+  }
+}
+
+/** The value of an entry: nothing for `?key: optional.none()`. */
+function unwrapped(value: Value, isOptional: boolean, key: Value): Value | undefined {
+  if (!isOptional || isError(value)) return value;
+  if (value instanceof Optional) return value.value;
+  return new CelError(`cannot initialize optional entry '${printValue(key)}' from non-optional value ${printValue(value)}`);
+}
+
+function selectField(container: Value, field: string, missing: CelError): Value {
+  if (container instanceof MapValue) return container.find(field) ?? missing;
+  if (container instanceof Optional) {
+    if (container.value === undefined) return container;
+    const found = container.value instanceof MapValue ? container.value.find(field) : undefined;
+    return found === undefined ? Optional.none : isError(found) ? found : new Optional(found);
+  }
+  return isError(container) ? container : noSuchOverload;
+}

@@ -1,0 +1,179 @@
+import { LIST_COST, MAP_COST } from '../cost/constants.ts';
+import { insertEntries, insertEntry } from '../library/mapInsert.ts';
+import type { Comprehension } from '../syntax/ast.ts';
+import { ArrayList, EntryMap } from '../value/collections.ts';
+import { type CelError, isError, ListValue, MapValue, noSuchOverload, type Value } from '../value/value.ts';
+import type { Compiler } from './compile.ts';
+import type { Run, Step } from './run.ts';
+
+/** What a loop does with one element; anything but undefined ends the loop with that outcome. */
+type Body = (run: Run) => Value | undefined;
+
+interface Loop {
+  readonly range: Step;
+  /** Slots of the variables; -1 for one that the expression does not have. */
+  readonly keySlot: number;
+  readonly valueSlot: number;
+  /** With one variable, a map is walked by its keys and a list by its elements. */
+  readonly hasTwoVariables: boolean;
+}
+
+export function compileComprehension(compiler: Compiler, expression: Comprehension): Step {
+  const { fold } = expression;
+  if (fold.kind === 'bind') return compileBinding(compiler, expression);
+  const first = compiler.newSlot();
+  const second = expression.secondVariable === undefined ? -1 : compiler.newSlot();
+  const names = new Map([[expression.variable, first]]);
+  if (expression.secondVariable !== undefined) names.set(expression.secondVariable, second);
+  const range = compiler.compile(expression.range);
+  const loop: Loop = { range, keySlot: first, valueSlot: second, hasTwoVariables: second >= 0 };
+  return compiler.inScope(names, () => {
+    switch (fold.kind) {
+      case 'all':
+        return compileQuantifier(loop, compiler.compile(fold.predicate), false);
+      case 'exists':
+        return compileQuantifier(loop, compiler.compile(fold.predicate), true);
+      case 'existsOne':
+        return compileExistsOne(loop, compiler.compile(fold.predicate));
+      default: {
+        const filter = fold.filter === undefined ? undefined : compiler.compile(fold.filter);
+        const transform = compiler.compile(fold.transform);
+        return fold.kind === 'list' ? compileList(loop, filter, transform) : compileMap(loop, { filter, transform, kind: fold.kind });
+      }
+    }
+  });
+}
+
+function compileBinding(compiler: Compiler, expression: Comprehension): Step {
+  const slot = compiler.newSlot();
+  const value = compiler.compile(expression.initial);
+  const body = compiler.inScope(new Map([[expression.accumulator, slot]]), () => compiler.compile(expression.result));
+  return (run) => {
+    run.charge(LIST_COST);
+    run.slots[slot] = value(run);
+    return body(run);
+  };
+}
+
+/** Runs the body for each element; undefined when it went through all of them. */
+function walk(run: Run, loop: Loop, body: Body): Value | undefined {
+  const range = loop.range(run);
+  if (range instanceof ListValue) return walkList(run, loop, { range, body });
+  if (range instanceof MapValue) return walkMap(run, loop, { range, body });
+  return isError(range) ? range : noSuchOverload;
+}
+
+function walkList(run: Run, loop: Loop, { range, body }: { range: ListValue; body: Body }): Value | undefined {
+  for (let index = 0; index < range.size; index++) {
+    if (loop.hasTwoVariables) {
+      run.slots[loop.keySlot] = index;
+      run.slots[loop.valueSlot] = range.at(index);
+    } else run.slots[loop.keySlot] = range.at(index);
+    const outcome = body(run);
+    if (outcome !== undefined) return outcome;
+  }
+  return undefined;
+}
+
+function walkMap(run: Run, loop: Loop, { range, body }: { range: MapValue; body: Body }): Value | undefined {
+  for (const key of range.keys()) {
+    run.slots[loop.keySlot] = key;
+    if (loop.hasTwoVariables) run.slots[loop.valueSlot] = range.find(key)!;
+    const outcome = body(run);
+    if (outcome !== undefined) return outcome;
+  }
+  return undefined;
+}
+
+/** `all` stops at the first false, `exists` at the first true; errors count only when nothing decides. */
+function compileQuantifier(loop: Loop, predicate: Step, decisive: boolean): Step {
+  // What the accumulator, the condition and the operator of the expanded loop cost for each element.
+  const cost = decisive ? 4 : 3;
+  return (run) => {
+    let failed: Value | undefined;
+    const outcome = walk(run, loop, (current) => {
+      current.charge(cost);
+      const value = predicate(current);
+      if (value === decisive) return decisive;
+      if (value !== !decisive) failed ??= isError(value) ? value : noSuchOverload;
+      return undefined;
+    });
+    run.charge(1);
+    return outcome ?? failed ?? !decisive;
+  };
+}
+
+function compileExistsOne(loop: Loop, predicate: Step): Step {
+  return (run) => {
+    let count = 0;
+    const outcome = walk(run, loop, (current) => {
+      const value = predicate(current);
+      if (value === true) {
+        count++;
+        current.charge(2);
+      } else if (value === false) current.charge(1);
+      else return isError(value) ? value : noSuchOverload;
+      return undefined;
+    });
+    run.charge(2);
+    return outcome ?? count === 1;
+  };
+}
+
+/** Undefined for an element to take, null for one to leave out, an error otherwise. */
+function filtered(run: Run, filter: Step | undefined): CelError | null | undefined {
+  if (filter === undefined) return undefined;
+  const keeps = filter(run);
+  if (keeps === true) return undefined;
+  if (keeps === false) {
+    run.charge(1);
+    return null;
+  }
+  return isError(keeps) ? keeps : noSuchOverload;
+}
+
+function compileList(loop: Loop, filter: Step | undefined, transform: Step): Step {
+  return (run) => {
+    run.charge(LIST_COST);
+    const elements: Value[] = [];
+    const outcome = walk(run, loop, (current) => {
+      const refused = filtered(current, filter);
+      if (refused !== undefined) return refused ?? undefined;
+      current.charge(LIST_COST + 2);
+      const value = transform(current);
+      if (isError(value)) return value;
+      elements.push(value);
+      return undefined;
+    });
+    run.charge(1);
+    return outcome ?? new ArrayList(elements);
+  };
+}
+
+interface MapFold {
+  readonly filter: Step | undefined;
+  readonly transform: Step;
+  readonly kind: 'map' | 'mapEntries';
+}
+
+function compileMap(loop: Loop, { filter, transform, kind }: MapFold): Step {
+  return (run) => {
+    run.charge(MAP_COST);
+    const map = new EntryMap();
+    const outcome = walk(run, loop, (current) => {
+      const refused = filtered(current, filter);
+      if (refused !== undefined) return refused ?? undefined;
+      current.charge(kind === 'map' ? 3 : 2);
+      const value = transform(current);
+      if (isError(value)) return value;
+      const inserted = kind === 'map' ? insertEntry(map, current.slots[loop.keySlot]!, value) : insertAll(map, value);
+      return isError(inserted) ? inserted : undefined;
+    });
+    run.charge(1);
+    return outcome ?? map;
+  };
+}
+
+function insertAll(map: EntryMap, added: Value): Value {
+  return added instanceof MapValue ? insertEntries(map, added) : noSuchOverload;
+}

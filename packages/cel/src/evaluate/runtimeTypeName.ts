@@ -1,0 +1,16 @@
+import type { Type } from '../types/type.ts';
+
+/** What `type(x)` gives for a value of the type, by the name that an expression uses for it. */
+export function runtimeTypeName(type: Type | undefined, name: string): string {
+  switch (type?.kind) {
+    case 'timestamp':
+      return 'google.protobuf.Timestamp';
+    case 'duration':
+      return 'google.protobuf.Duration';
+    case 'object':
+      // Data with a schema is a map at run time.
+      return type.fields === undefined ? type.name : 'map';
+    default:
+      return name;
+  }
+}

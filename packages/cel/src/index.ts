@@ -1,0 +1,28 @@
+export type { Range as CostRange } from './cost/range.ts';
+export type { CompileError } from './errors.ts';
+export {
+  AUTHORIZER,
+  type AuthorizationAnswer,
+  type AuthorizationQuestion,
+  type Authorizer,
+  AuthorizerValue,
+  RESOURCE_CHECK,
+  ResourceCheck,
+  type ResourceQuestion,
+} from './library/authorizer.ts';
+export {
+  type Binding,
+  COST_PER_CALL,
+  type Compilation,
+  type CompileOptions,
+  compile,
+  type EvaluateOptions,
+  type Outcome,
+  Program,
+} from './program.ts';
+export type { Declaration } from './types/declaration.ts';
+export * as declare from './types/declare.ts';
+export { escapeProperty } from './types/escape.ts';
+export { declarationOfSchema, type SchemaOptions, type StructuralSchema } from './types/schema.ts';
+export type { Type } from './types/type.ts';
+export type { Value } from './value/value.ts';

@@ -1,0 +1,171 @@
+import { elementsOf } from '../value/collections.ts';
+import { printDuration } from '../value/duration.ts';
+import { printDouble } from '../value/print.ts';
+import { printTimestamp } from '../value/timestamp.ts';
+import { typeNameOf } from '../value/typeName.ts';
+import { CelError, Double, Duration, ListValue, MapValue, Timestamp, TypeValue, Uint, type Value } from '../value/value.ts';
+
+const DEFAULT_PRECISION = 6;
+
+/** A clause that cannot be read or does not fit its argument; becomes an error value. */
+export class FormatError extends Error {}
+
+/** `template.format(args)`: `%s %d %f %e %b %x %X %o %%`, with a precision for `%f` and `%e`. */
+export function formatText(template: string, args: ListValue): Value {
+  try {
+    return formatClauses(template, elementsOf(args));
+  } catch (error) {
+    if (error instanceof FormatError) return new CelError(error.message);
+    throw error;
+  }
+}
+
+export interface Clause {
+  readonly verb: string;
+  readonly precision: number | undefined;
+  readonly length: number;
+}
+
+/** The clause that starts after a `%`. */
+export function readClause(template: string, start: number): Clause {
+  if (start >= template.length) throw new FormatError('could not parse formatting clause: unexpected end of string');
+  const match = /^(?:\.(\d*))?/.exec(template.slice(start, start + 20))!;
+  const precision = match[1] === undefined ? undefined : Number(match[1]);
+  const verb = template[start + match[0].length];
+  if (verb === undefined)
+    throw new FormatError('could not parse formatting clause: error while parsing precision: could not find end of precision specifier');
+  if (!'sdfebxXo'.includes(verb)) throw new FormatError(`could not parse formatting clause: unrecognized formatting clause "${verb}"`);
+  return { verb, precision, length: match[0].length + 1 };
+}
+
+function formatClauses(template: string, args: readonly Value[]): string {
+  let result = '';
+  let next = 0;
+  for (let index = 0; index < template.length; index++) {
+    if (template[index] !== '%') {
+      result += template[index];
+      continue;
+    }
+    if (template[index + 1] === '%') {
+      result += '%';
+      index++;
+      continue;
+    }
+    const clause = readClause(template, index + 1);
+    const argument = args[next];
+    if (argument === undefined) throw new FormatError(`index ${next} out of range`);
+    if (argument instanceof CelError) throw new FormatError(argument.message);
+    result += formatValue(argument, clause);
+    next++;
+    index += clause.length;
+  }
+  return result;
+}
+
+function formatValue(value: Value, { verb, precision }: Clause): string {
+  switch (verb) {
+    case 's':
+      return formatString(value);
+    case 'd':
+      return formatDecimal(value);
+    case 'f':
+      return formatFixed(value, precision ?? DEFAULT_PRECISION);
+    case 'e':
+      return formatScientific(value, precision ?? DEFAULT_PRECISION);
+    case 'b':
+      if (typeof value === 'boolean') return value ? '1' : '0';
+      return integerOf(value, 'only integers and bools can be formatted as binary').toString(2);
+    case 'o':
+      return integerOf(value, 'octal clause can only be used on integers').toString(8);
+    default:
+      return verb === 'X' ? formatHexadecimal(value).toUpperCase() : formatHexadecimal(value);
+  }
+}
+
+function failure(rule: string, value: Value): FormatError {
+  return new FormatError(`error during formatting: ${rule}, was given ${typeNameOf(value)}`);
+}
+
+function integerOf(value: Value, rule: string): bigint {
+  if (typeof value === 'number' || typeof value === 'bigint') return BigInt(value);
+  if (value instanceof Uint) return value.value;
+  throw failure(rule, value);
+}
+
+function formatDecimal(value: Value): string {
+  return integerOf(value, 'decimal clause can only be used on integers').toString();
+}
+
+const specials = new Map([
+  ['NaN', Number.NaN],
+  ['Infinity', Number.POSITIVE_INFINITY],
+  ['-Infinity', Number.NEGATIVE_INFINITY],
+]);
+
+function doubleOf(value: Value, rule: string): number {
+  if (value instanceof Double) return value.value;
+  const special = typeof value === 'string' ? specials.get(value) : undefined;
+  if (special === undefined) throw failure(rule, value);
+  return special;
+}
+
+function formatFixed(value: Value, precision: number): string {
+  const number = doubleOf(value, 'fixed-point clause can only be used on doubles');
+  if (!Number.isFinite(number)) return infinite(number);
+  return Math.abs(number) < 1e21 ? number.toFixed(Math.min(precision, 100)) : `${BigInt(number)}.${'0'.repeat(Math.min(precision, 100))}`;
+}
+
+function formatScientific(value: Value, precision: number): string {
+  const number = doubleOf(value, 'scientific clause can only be used on doubles');
+  if (!Number.isFinite(number)) return infinite(number);
+  const [digits, exponent = ''] = number.toExponential(Math.min(precision, 100)).split('e');
+  return `${digits}e${exponent[0]}${exponent.slice(1).padStart(2, '0')}`;
+}
+
+function infinite(number: number): string {
+  return Number.isNaN(number) ? 'NaN' : number > 0 ? '∞' : '-∞';
+}
+
+function formatHexadecimal(value: Value): string {
+  if (typeof value === 'string') return Buffer.from(value).toString('hex');
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('hex');
+  return integerOf(value, 'only integers, byte buffers, and strings can be formatted as hex').toString(16);
+}
+
+/** `%s`, also used for the elements of lists and maps. */
+function formatString(value: Value): string {
+  if (typeof value === 'string') return value;
+  if (value === null) return 'null';
+  if (typeof value === 'boolean' || typeof value === 'number' || typeof value === 'bigint') return String(value);
+  if (value instanceof Uint) return String(value.value);
+  if (value instanceof Double) return printDouble(value.value);
+  if (value instanceof Uint8Array) return Buffer.from(value).toString();
+  if (value instanceof Timestamp) return printTimestamp(value);
+  if (value instanceof Duration) return printDuration(value);
+  if (value instanceof TypeValue) return value.name;
+  if (value instanceof ListValue) return `[${elementsOf(value).map(formatElement).join(', ')}]`;
+  if (value instanceof MapValue) return formatMap(value);
+  throw failure(
+    'string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps',
+    value,
+  );
+}
+
+function formatMap(map: MapValue): string {
+  const entries = map.keys().map((key): [string, string] => [formatElement(key), formatElement(map.find(key)!)]);
+  entries.sort(([one], [other]) => (one < other ? -1 : 1));
+  return `{${entries.map(([key, value]) => `${key}:${value}`).join(', ')}}`;
+}
+
+/** An element is written as an expression would write it, so that strings have quotes. */
+function formatElement(value: Value): string {
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (value instanceof Uint8Array) return `b${JSON.stringify(Buffer.from(value).toString())}`;
+  if (value instanceof Timestamp) return `timestamp("${printTimestamp(value)}")`;
+  if (value instanceof Duration) return `duration("${printDuration(value)}")`;
+  if (value instanceof Double) {
+    return Number.isFinite(value.value) ? formatFixed(value, DEFAULT_PRECISION) : JSON.stringify(printDouble(value.value));
+  }
+  if (value instanceof CelError) throw new FormatError(value.message);
+  return formatString(value);
+}

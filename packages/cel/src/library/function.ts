@@ -1,0 +1,79 @@
+import { parametersOf, type Type } from '../types/type.ts';
+import { JsonMap } from '../value/json.ts';
+import { typeNameOf } from '../value/typeName.ts';
+import { ListValue, MapValue, OpaqueValue, Optional, type Value } from '../value/value.ts';
+
+/** One way to call a function: the types it takes and gives, and what it does. Arguments are never errors. */
+export interface Overload {
+  readonly id: string;
+  readonly isMember: boolean;
+  /** The receiver comes first. */
+  readonly parameters: readonly Type[];
+  readonly result: Type;
+  /** Names of the type variables in the parameters and the result. */
+  readonly variables: readonly string[];
+  readonly call: (...args: Value[]) => Value;
+}
+
+export type FunctionTable = ReadonlyMap<string, readonly Overload[]>;
+
+/** A function of a library: its name and its overloads in the order in which the checker tries them. */
+export type FunctionEntry = readonly [name: string, overloads: readonly Overload[]];
+
+/** What an overload does, with parameter types that the signature vouches for. */
+type Implementation = (...args: never[]) => Value;
+
+export function overload(id: string, parameters: readonly Type[], result: Type, call: Implementation): Overload {
+  return make({ id, isMember: false, parameters, result, call });
+}
+
+export function member(id: string, parameters: readonly Type[], result: Type, call: Implementation): Overload {
+  return make({ id, isMember: true, parameters, result, call });
+}
+
+function make(parts: Omit<Overload, 'variables' | 'call'> & { call: Implementation }): Overload {
+  const variables = new Set<string>();
+  for (const type of [...parts.parameters, parts.result]) collectVariables(type, variables);
+  return { ...parts, call: parts.call as Overload['call'], variables: [...variables] };
+}
+
+function collectVariables(type: Type, into: Set<string>): void {
+  if (type.kind === 'parameter') into.add(type.name);
+  for (const part of parametersOf(type)) collectVariables(part, into);
+}
+
+/** Puts libraries together; functions of the same name share one list of overloads. */
+export function functionTable(libraries: readonly (readonly FunctionEntry[])[]): FunctionTable {
+  const table = new Map<string, Overload[]>();
+  for (const [name, overloads] of libraries.flat()) {
+    const existing = table.get(name);
+    if (existing === undefined) table.set(name, [...overloads]);
+    else existing.push(...overloads);
+  }
+  return table;
+}
+
+/** Whether a value may be passed for a parameter, as far as that shows at run time. */
+export function accepts(type: Type, value: Value): boolean {
+  switch (type.kind) {
+    case 'dyn':
+    case 'parameter':
+      return true;
+    case 'list':
+      return value instanceof ListValue;
+    case 'map':
+      return value instanceof MapValue;
+    case 'object':
+      return value instanceof OpaqueValue ? value.typeName === type.name : value instanceof JsonMap;
+    case 'opaque':
+      return value instanceof Optional ? type.name === 'optional_type' : value instanceof OpaqueValue && value.typeName === type.name;
+    default:
+      return typeNameOf(value) === runtimeName(type.kind);
+  }
+}
+
+function runtimeName(kind: string): string {
+  if (kind === 'timestamp') return 'google.protobuf.Timestamp';
+  if (kind === 'duration') return 'google.protobuf.Duration';
+  return kind === 'null' ? 'null_type' : kind;
+}

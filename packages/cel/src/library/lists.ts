@@ -1,0 +1,208 @@
+import { BOOL, BYTES, DOUBLE, DURATION, DYN, INT, listOf, mapOf, parameter, STRING, TIMESTAMP, type Type, UINT } from '../types/type.ts';
+import { ArrayList, elementsOf } from '../value/collections.ts';
+import { compareValues } from '../value/compare.ts';
+import { equalValues, listContains } from '../value/equality.ts';
+import type { Int } from '../value/integer.ts';
+import { typeNameOf } from '../value/typeName.ts';
+import { CelError, Double, Duration, isError, ListValue, noSuchOverload, Uint, type Value } from '../value/value.ts';
+import { type FunctionEntry, member, type Overload, overload } from './function.ts';
+import { insertEntries, insertEntry } from './mapInsert.ts';
+import { operators } from './operators.ts';
+
+const T = parameter('T');
+const listT = listOf(T);
+
+const comparable: readonly (readonly [string, Type])[] = [
+  ['int', INT],
+  ['uint', UINT],
+  ['double', DOUBLE],
+  ['bool', BOOL],
+  ['duration', DURATION],
+  ['timestamp', TIMESTAMP],
+  ['string', STRING],
+  ['bytes', BYTES],
+];
+
+const summable: readonly (readonly [string, Type, Value])[] = [
+  ['int', INT, 0],
+  ['uint', UINT, new Uint(0n)],
+  ['double', DOUBLE, new Double(0)],
+  ['duration', DURATION, new Duration(0n)],
+];
+
+function isSorted(list: ListValue): Value {
+  for (let index = 1; index < list.size; index++) {
+    const order = compareValues(list.at(index - 1), list.at(index));
+    if (typeof order !== 'number') return order;
+    if (order > 0) return false;
+  }
+  return true;
+}
+
+const additions = new Map(operators.find(([name]) => name === '_+_')![1].map((add) => [add.id, add]));
+const additionIds = new Map([
+  ['int', 'add_int64'],
+  ['uint', 'add_uint64'],
+  ['double', 'add_double'],
+  ['duration', 'add_duration_duration'],
+]);
+
+function sum(name: string, zero: Value): (list: ListValue) => Value {
+  const add = additions.get(additionIds.get(name)!)!;
+  return (list) => {
+    let total = zero;
+    for (let index = 0; index < list.size && !isError(total); index++) {
+      const element = list.at(index);
+      total = isError(element) ? element : add.call(total, element);
+    }
+    return total;
+  };
+}
+
+function extreme(name: 'min' | 'max'): (list: ListValue) => Value {
+  const sign = name === 'min' ? 1 : -1;
+  return (list) => {
+    if (list.size === 0) return new CelError(`${name} called on empty list`);
+    let best = list.at(0);
+    for (let index = 1; index < list.size; index++) {
+      const element = list.at(index);
+      const order = compareValues(best, element);
+      if (typeof order !== 'number') return order;
+      if (order * sign > 0) best = element;
+    }
+    return best;
+  };
+}
+
+function indexOf(list: ListValue, value: Value): number {
+  for (let index = 0; index < list.size; index++) if (equalValues(list.at(index), value) === true) return index;
+  return -1;
+}
+
+function lastIndexOf(list: ListValue, value: Value): number {
+  for (let index = list.size - 1; index >= 0; index--) if (equalValues(list.at(index), value) === true) return index;
+  return -1;
+}
+
+function slice(list: ListValue, start: Int, end: Int): Value {
+  if (start < 0 || end < 0) return new CelError(`cannot slice(${start}, ${end}), negative indexes not supported`);
+  if (start > end) return new CelError(`cannot slice(${start}, ${end}), start index must be less than or equal to end index`);
+  if (list.size < end) return new CelError(`cannot slice(${start}, ${end}), list is length ${list.size}`);
+  return new ArrayList(elementsOf(list).slice(Number(start), Number(end)));
+}
+
+function flatten(list: ListValue, depth: Int = 1): Value {
+  if (depth < 0) return new CelError('level must be non-negative');
+  const result: Value[] = [];
+  const visit = (inner: ListValue, left: number): void => {
+    for (const element of elementsOf(inner)) {
+      if (element instanceof ListValue && left > 0) visit(element, left - 1);
+      else result.push(element);
+    }
+  };
+  visit(list, Number(depth));
+  return new ArrayList(result);
+}
+
+/** The elements in the order of their keys; the lists are equally long. */
+function sortByKeys(list: ListValue, keys: ListValue): Value {
+  if (list.size === 0) return list;
+  const values = elementsOf(keys);
+  const kind = typeNameOf(values[0]!);
+  let failure: CelError | undefined;
+  if (values.some((value) => typeNameOf(value) !== kind)) failure = new CelError('list elements must have the same type');
+  const order = values.map((_, index) => index);
+  order.sort((one, other) => {
+    const compared = compareValues(values[one]!, values[other]!);
+    if (typeof compared === 'number') return compared;
+    failure ??= compared === noSuchOverload ? new CelError('list elements must be comparable') : compared;
+    return 0;
+  });
+  return failure ?? new ArrayList(order.map((index) => list.at(index)));
+}
+
+/** More numbers than any cost limit allows; the charge that follows stops the expression. */
+const LONGEST_RANGE = 10_000_000;
+
+function range(size: Int): Value {
+  if (size > LONGEST_RANGE) return new CelError(`lists.range(${size}) is too long`);
+  return new ArrayList(Array.from({ length: Math.max(0, Number(size)) }, (_, index) => index));
+}
+
+function distinct(list: ListValue): Value {
+  const unique: Value[] = [];
+  const seen = new Set<Value>();
+  for (const element of elementsOf(list)) {
+    if (typeof element === 'string' || typeof element === 'number' || typeof element === 'boolean') {
+      if (seen.has(element)) continue;
+      seen.add(element);
+    }
+    if (!unique.some((other) => equalValues(other, element) === true)) unique.push(element);
+  }
+  return new ArrayList(unique);
+}
+
+function containsAll(list: ListValue, part: ListValue): boolean {
+  return elementsOf(part).every((element) => listContains(list, element));
+}
+
+function intersects(one: ListValue, other: ListValue): boolean {
+  return elementsOf(one).some((element) => listContains(other, element));
+}
+
+const forComparable = (make: (name: string, type: Type) => Overload): Overload[] => comparable.map(([name, type]) => make(name, type));
+
+/** The type as overload ids of cel-go's list library write it. */
+function idOf(name: string): string {
+  return name === 'duration' || name === 'timestamp' ? `google.protobuf.${name[0]!.toUpperCase()}${name.slice(1)}` : name;
+}
+
+const K = parameter('K');
+const V = parameter('V');
+
+export const lists: readonly FunctionEntry[] = [
+  ['isSorted', forComparable((name, type) => member(`list_${name}_is_sorted_bool`, [listOf(type)], BOOL, isSorted))],
+  ['sum', summable.map(([name, type, zero]) => member(`list_${name}_sum_${name}`, [listOf(type)], type, sum(name, zero)))],
+  ['max', forComparable((name, type) => member(`list_${name}_max_${name}`, [listOf(type)], type, extreme('max')))],
+  ['min', forComparable((name, type) => member(`list_${name}_min_${name}`, [listOf(type)], type, extreme('min')))],
+  ['indexOf', [member('list_a_index_of_int', [listT, T], INT, indexOf)]],
+  ['lastIndexOf', [member('list_a_last_index_of_int', [listT, T], INT, lastIndexOf)]],
+  ['slice', [member('list_slice', [listT, INT, INT], listT, slice)]],
+  [
+    'flatten',
+    [member('list_flatten', [listOf(listT)], listT, flatten), member('list_flatten_int', [listOf(DYN), INT], listOf(DYN), flatten)],
+  ],
+  [
+    'sort',
+    forComparable((name, type) =>
+      member(`list_${idOf(name)}_sort`, [listOf(type)], listOf(type), (list: ListValue) => sortByKeys(list, list)),
+    ),
+  ],
+  [
+    '@sortByAssociatedKeys',
+    forComparable((name, type) => member(`list_${idOf(name)}_sortByAssociatedKeys`, [listT, listOf(type)], listT, sortByKeys)),
+  ],
+  ['lists.range', [overload('lists_range', [INT], listOf(INT), range)]],
+  ['reverse', [member('list_reverse', [listT], listT, (list: ListValue) => new ArrayList(elementsOf(list).toReversed()))]],
+  ['distinct', [member('list_distinct', [listT], listT, distinct)]],
+  ['sets.contains', [overload('list_sets_contains_list', [listT, listT], BOOL, containsAll)]],
+  [
+    'sets.equivalent',
+    [
+      overload(
+        'list_sets_equivalent_list',
+        [listT, listT],
+        BOOL,
+        (one: ListValue, other: ListValue) => containsAll(one, other) && containsAll(other, one),
+      ),
+    ],
+  ],
+  ['sets.intersects', [overload('list_sets_intersects_list', [listT, listT], BOOL, intersects)]],
+  [
+    'cel.@mapInsert',
+    [
+      overload('@mapInsert_map_key_value', [mapOf(K, V), K, V], mapOf(K, V), insertEntry),
+      overload('@mapInsert_map_map', [mapOf(K, V), mapOf(K, V)], mapOf(K, V), insertEntries),
+    ],
+  ],
+];

@@ -1,0 +1,60 @@
+import { RE2JS } from 're2js';
+import { BOOL, INT, listOf, STRING } from '../types/type.ts';
+import { ArrayList } from '../value/collections.ts';
+import type { Int } from '../value/integer.ts';
+import { CelError, type Value } from '../value/value.ts';
+import { type FunctionEntry, member, overload } from './function.ts';
+
+const MAXIMUM_KEPT = 256;
+const kept = new Map<string, RE2JS | CelError>();
+
+/** A compiled pattern; those used last are kept, as most rules name theirs in the text. */
+export function compileRegex(pattern: string): RE2JS | CelError {
+  const known = kept.get(pattern);
+  if (known !== undefined) return known;
+  const compiled = tryCompile(pattern);
+  if (kept.size >= MAXIMUM_KEPT) kept.delete(kept.keys().next().value!);
+  kept.set(pattern, compiled);
+  return compiled;
+}
+
+function tryCompile(pattern: string): RE2JS | CelError {
+  try {
+    return RE2JS.compile(pattern);
+  } catch (error) {
+    return new CelError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function matches(text: string, pattern: string): Value {
+  const regex = compileRegex(pattern);
+  return regex instanceof CelError ? regex : regex.matcher(text).find();
+}
+
+function find(text: string, pattern: string): Value {
+  const regex = compileRegex(pattern);
+  if (regex instanceof CelError) return new CelError(`Illegal regex: ${regex.message}`);
+  const matcher = regex.matcher(text);
+  return matcher.find() ? (matcher.group() ?? '') : '';
+}
+
+function findAll(text: string, pattern: string, limit: Int = -1): Value {
+  const regex = compileRegex(pattern);
+  if (regex instanceof CelError) return new CelError(`Illegal regex: ${regex.message}`);
+  const found: string[] = [];
+  const matcher = regex.matcher(text);
+  while ((limit < 0 || found.length < limit) && matcher.find()) found.push(matcher.group() ?? '');
+  return new ArrayList(found);
+}
+
+export const regex: readonly FunctionEntry[] = [
+  ['matches', [overload('matches', [STRING, STRING], BOOL, matches), member('matches_string', [STRING, STRING], BOOL, matches)]],
+  ['find', [member('string_find_string', [STRING, STRING], STRING, find)]],
+  [
+    'findAll',
+    [
+      member('string_find_all_string', [STRING, STRING], listOf(STRING), findAll),
+      member('string_find_all_string_int', [STRING, STRING, INT], listOf(STRING), findAll),
+    ],
+  ],
+];

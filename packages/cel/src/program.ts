@@ -1,0 +1,142 @@
+import type { Json } from '@capstan/machinery';
+import { check } from './check/checker.ts';
+import type { Environment } from './check/environment.ts';
+import { checkLiterals } from './check/literals.ts';
+import { estimateCost } from './cost/estimate.ts';
+import type { Range } from './cost/range.ts';
+import { type CompileError, ErrorList } from './errors.ts';
+import { Compiler } from './evaluate/compile.ts';
+import { CostLimitExceeded, Run, type Step } from './evaluate/run.ts';
+import { kubernetesFunctions, kubernetesTypeNames } from './library/kubernetes.ts';
+import type { Expression } from './syntax/ast.ts';
+import { children } from './syntax/children.ts';
+import { parse } from './syntax/parser.ts';
+import { Source } from './syntax/source.ts';
+import type { Declaration } from './types/declaration.ts';
+import { printType, type Type } from './types/type.ts';
+import { CelError, ListValue, MapValue, OpaqueValue, Optional, type Value } from './value/value.ts';
+
+/** What one evaluation may cost. */
+export const COST_PER_CALL = 1_000_000;
+
+export interface CompileOptions {
+  readonly variables: ReadonlyMap<string, Declaration>;
+  /** Object types that `Name{field: value}` may make; none in validation rules. */
+  readonly structs?: ReadonlyMap<string, Declaration>;
+}
+
+export type Compilation =
+  | { readonly program: Program; readonly errors?: undefined }
+  /** What is wrong; `message` is all of it as Kubernetes shows it. */
+  | { readonly program?: undefined; readonly errors: readonly CompileError[]; readonly message: string };
+
+/** Parses and checks an expression; a program is compiled once and evaluated as often as needed. */
+export function compile(source: string, options: CompileOptions): Compilation {
+  const errors = new ErrorList(new Source(source));
+  const environment: Environment = {
+    variables: options.variables,
+    structs: options.structs ?? new Map(),
+    functions: kubernetesFunctions,
+    typeNames: kubernetesTypeNames,
+  };
+  const expression = parse(errors);
+  if (expression !== undefined) {
+    check(expression, environment, errors);
+    if (errors.isEmpty) checkLiterals(expression, errors);
+  }
+  if (expression === undefined || !errors.isEmpty) return { errors: errors.errors, message: errors.print() };
+  return { program: new Program(source, expression, environment) };
+}
+
+/** JSON for a declared variable, or a value of ours, such as an authorizer or one that another program computed. */
+export type Binding = Json | Value | undefined;
+
+export interface EvaluateOptions {
+  /** The most that this evaluation may cost; COST_PER_CALL by default. */
+  readonly costLimit?: number;
+}
+
+export type Outcome =
+  | { readonly value: Value; readonly cost: number; readonly error?: undefined }
+  | { readonly value?: undefined; readonly cost: number; readonly error: string; readonly isCostExceeded: boolean };
+
+export class Program {
+  readonly source: string;
+  /** What the expression gives; see `isBool` and `isString`. */
+  readonly type: Type;
+  readonly #expression: Expression;
+  readonly #environment: Environment;
+  readonly #step: Step;
+  readonly #readers: readonly { readonly name: string; readonly declaration: Declaration }[];
+
+  constructor(source: string, expression: Expression, environment: Environment) {
+    this.source = source;
+    this.type = expression.type!;
+    this.#expression = expression;
+    this.#environment = environment;
+    const compiler = new Compiler(environment);
+    compiler.declare(usedVariables(expression, environment));
+    this.#step = compiler.compile(expression);
+    this.#readers = compiler.variables.map((name) => ({ name, declaration: environment.variables.get(name)! }));
+  }
+
+  /** The type of the result as messages show it: `bool`, `list(string)`. */
+  get typeName(): string {
+    return printType(this.type);
+  }
+
+  /** Whether the expression looks at a variable. */
+  uses(variable: string): boolean {
+    return this.#readers.some(({ name }) => name === variable);
+  }
+
+  /** The least and the most that an evaluation can cost, given how large the declared variables may be. */
+  estimateCost(): Range {
+    return estimateCost(this.#expression, this.#environment.variables);
+  }
+
+  /** Computes the value; what goes wrong is in the outcome, never thrown. */
+  evaluate(bindings: Readonly<Record<string, Binding>>, options: EvaluateOptions = {}): Outcome {
+    const slots: Value[] = [];
+    for (const { name, declaration } of this.#readers) slots.push(bind(bindings[name], name, declaration));
+    const run = new Run(slots, options.costLimit ?? COST_PER_CALL);
+    try {
+      const value = this.#step(run);
+      if (value instanceof CelError) return { cost: run.cost, error: value.message, isCostExceeded: false };
+      return { value, cost: run.cost };
+    } catch (error) {
+      if (error instanceof CostLimitExceeded) return { cost: run.cost, error: error.message, isCostExceeded: true };
+      // Strings and stacks have limits of their own, which a hostile expression may reach before the limit on cost.
+      if (error instanceof RangeError) return { cost: run.cost, error: `evaluation failed: ${error.message}`, isCostExceeded: false };
+      throw error;
+    }
+  }
+}
+
+function usedVariables(root: Expression, environment: Environment): Set<string> {
+  const used = new Set<string>();
+  const seen = new Set<Expression>();
+  const visit = (expression: Expression): void => {
+    if (seen.has(expression)) return;
+    seen.add(expression);
+    const name = expression.kind === 'identifier' ? expression.name : expression.kind === 'select' ? expression.qualified : undefined;
+    const plain = name?.replace(/^\./, '');
+    if (plain !== undefined && environment.variables.has(plain)) used.add(plain);
+    for (const child of children(expression)) visit(child);
+  };
+  visit(root);
+  return used;
+}
+
+function bind(binding: Binding, name: string, declaration: Declaration): Value {
+  if (binding === undefined) return new CelError(`no such attribute(s): ${name}`);
+  if (isOurs(binding)) return binding;
+  return declaration.read(binding as Json);
+}
+
+function isOurs(binding: Binding): binding is Value & object {
+  return (
+    typeof binding === 'object' &&
+    (binding instanceof MapValue || binding instanceof ListValue || binding instanceof OpaqueValue || binding instanceof Optional)
+  );
+}

@@ -1,0 +1,11 @@
+import type { Expression } from './ast.ts';
+
+/** What a comprehension computes, with the parts of the macro that it was written as. */
+export type FoldKind =
+  | { readonly kind: 'all'; readonly predicate: Expression }
+  | { readonly kind: 'exists'; readonly predicate: Expression }
+  | { readonly kind: 'existsOne'; readonly predicate: Expression }
+  | { readonly kind: 'list'; readonly filter: Expression | undefined; readonly transform: Expression }
+  | { readonly kind: 'map'; readonly filter: Expression | undefined; readonly transform: Expression }
+  | { readonly kind: 'mapEntries'; readonly filter: Expression | undefined; readonly transform: Expression }
+  | { readonly kind: 'bind' };

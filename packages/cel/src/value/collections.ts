@@ -1,0 +1,108 @@
+import { equalValues } from './equality.ts';
+import { type CelError, Double, ListValue, MapValue, Uint, type Value } from './value.ts';
+
+/** A list that an expression made. */
+export class ArrayList extends ListValue {
+  static readonly empty = new ArrayList([]);
+  readonly elements: readonly Value[];
+
+  constructor(elements: readonly Value[]) {
+    super();
+    this.elements = elements;
+  }
+
+  get size(): number {
+    return this.elements.length;
+  }
+
+  at(index: number): Value {
+    return this.elements[index]!;
+  }
+
+  equals(other: ListValue): boolean | CelError {
+    return equalInOrder(this, other);
+  }
+
+  concatenate(other: ListValue): ListValue {
+    return new ArrayList(this.elements.concat(elementsOf(other)));
+  }
+}
+
+export function elementsOf(list: ListValue): readonly Value[] {
+  return list instanceof ArrayList ? list.elements : Array.from({ length: list.size }, (_, index) => list.at(index));
+}
+
+export function equalInOrder(one: ListValue, other: ListValue): boolean | CelError {
+  if (one.size !== other.size) return false;
+  for (let index = 0; index < one.size; index++) {
+    const equal = equalValues(one.at(index), other.at(index));
+    if (equal !== true) return equal;
+  }
+  return true;
+}
+
+/** What a map finds a key by: numbers of equal amount are one key, whatever their types. Undefined for what cannot be a key. */
+export function keyOf(value: Value): string | number | boolean | bigint | undefined {
+  switch (typeof value) {
+    case 'string':
+      return `s${value}`;
+    case 'number':
+    case 'boolean':
+    case 'bigint':
+      return value;
+    default:
+      if (value instanceof Uint) return smallest(value.value);
+      if (value instanceof Double) return Number.isInteger(value.value) ? smallest(BigInt(value.value)) : value.value;
+      return undefined;
+  }
+}
+
+function smallest(value: bigint): number | bigint {
+  return value >= -9007199254740991n && value <= 9007199254740991n ? Number(value) : value;
+}
+
+/** A map that an expression made. */
+export class EntryMap extends MapValue {
+  readonly #entries: Map<unknown, { key: Value; value: Value }>;
+
+  constructor(entries: Iterable<readonly [Value, Value]> = []) {
+    super();
+    this.#entries = new Map();
+    for (const [key, value] of entries) this.#entries.set(keyOf(key), { key, value });
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  find(key: Value): Value | undefined {
+    return this.#entries.get(keyOf(key))?.value;
+  }
+
+  keys(): Value[] {
+    return Array.from(this.#entries.values(), (entry) => entry.key);
+  }
+
+  equals(other: MapValue): boolean | CelError {
+    return equalMaps(this, other);
+  }
+
+  /** Adds an entry while the map is being made; false when the key is there already. */
+  insert(key: Value, value: Value): boolean {
+    const found = keyOf(key);
+    if (this.#entries.has(found)) return false;
+    this.#entries.set(found, { key, value });
+    return true;
+  }
+}
+
+export function equalMaps(one: MapValue, other: MapValue): boolean | CelError {
+  if (one.size !== other.size) return false;
+  for (const key of one.keys()) {
+    const found = other.find(key);
+    if (found === undefined) return false;
+    const equal = equalValues(one.find(key)!, found);
+    if (equal !== true) return equal;
+  }
+  return true;
+}

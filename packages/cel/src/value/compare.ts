@@ -1,0 +1,39 @@
+import { compareNumbers, isNumeric } from './numeric.ts';
+import { CelError, Duration, noSuchOverload, Timestamp, type Value } from './value.ts';
+
+const notOrdered = new CelError('NaN values cannot be ordered');
+
+/** The order of two values of one kind: negative, zero or positive. */
+export function compareValues(one: Value, other: Value): number | CelError {
+  if (typeof one === 'number' && typeof other === 'number') return one - other;
+  if (isNumeric(one) && isNumeric(other)) {
+    const order = compareNumbers(one, other);
+    return Number.isNaN(order) ? notOrdered : order;
+  }
+  if (typeof one === 'string' && typeof other === 'string') return compareText(one, other);
+  if (typeof one === 'boolean' && typeof other === 'boolean') return Number(one) - Number(other);
+  if (one instanceof Timestamp && other instanceof Timestamp) return compareBig(one.nanoseconds, other.nanoseconds);
+  if (one instanceof Duration && other instanceof Duration) return compareBig(one.nanoseconds, other.nanoseconds);
+  if (one instanceof Uint8Array && other instanceof Uint8Array) return Buffer.compare(one, other);
+  if (one instanceof CelError) return one;
+  return other instanceof CelError ? other : noSuchOverload;
+}
+
+function compareBig(one: bigint, other: bigint): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+/** By code points, as UTF-8 bytes compare; UTF-16 order differs where surrogates meet U+E000 and above. */
+function compareText(one: string, other: string): number {
+  const length = Math.min(one.length, other.length);
+  for (let index = 0; index < length; index++) {
+    const left = one.charCodeAt(index);
+    const right = other.charCodeAt(index);
+    if (left === right) continue;
+    const isLeftSurrogate = left >= 0xd800 && left <= 0xdfff;
+    const isRightSurrogate = right >= 0xd800 && right <= 0xdfff;
+    if (isLeftSurrogate !== isRightSurrogate) return isLeftSurrogate ? 1 : -1;
+    return left - right;
+  }
+  return one.length - other.length;
+}

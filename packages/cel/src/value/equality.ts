@@ -1,0 +1,31 @@
+import { compareNumbers, isNumeric } from './numeric.ts';
+import { CelError, Duration, ListValue, MapValue, OpaqueValue, Optional, Timestamp, TypeValue, type Value } from './value.ts';
+
+/** Equality of any two values: numbers by amount, other values of different types are never equal. */
+export function equalValues(one: Value, other: Value): boolean | CelError {
+  if (one === other) return true;
+  if (one instanceof CelError) return one;
+  if (other instanceof CelError) return other;
+  if (typeof one === 'string' || typeof one === 'boolean' || one === null) return false;
+  if (isNumeric(one)) return isNumeric(other) && compareNumbers(one, other) === 0;
+  if (one instanceof Uint8Array) return other instanceof Uint8Array && Buffer.compare(one, other) === 0;
+  if (one instanceof Duration) return other instanceof Duration && one.nanoseconds === other.nanoseconds;
+  if (one instanceof Timestamp) return other instanceof Timestamp && one.nanoseconds === other.nanoseconds;
+  if (one instanceof ListValue) return other instanceof ListValue && one.equals(other);
+  if (one instanceof MapValue) return other instanceof MapValue && one.equals(other);
+  if (one instanceof TypeValue) return other instanceof TypeValue && one.name === other.name;
+  if (one instanceof Optional) return other instanceof Optional && equalOptionals(one, other);
+  if (one instanceof OpaqueValue) return other instanceof OpaqueValue && one.typeName === other.typeName && one.equals(other);
+  return false;
+}
+
+function equalOptionals(one: Optional, other: Optional): boolean | CelError {
+  if (one.value === undefined || other.value === undefined) return one.value === other.value;
+  return equalValues(one.value, other.value);
+}
+
+/** Whether an element of the list equals the value. */
+export function listContains(list: ListValue, value: Value): boolean {
+  for (let index = 0; index < list.size; index++) if (equalValues(list.at(index), value) === true) return true;
+  return false;
+}

@@ -1,0 +1,100 @@
+/** What an expression computes with. Integers are numbers while they are safe, and bigints beyond. */
+export type Value =
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | Uint8Array
+  | Double
+  | Uint
+  | Duration
+  | Timestamp
+  | TypeValue
+  | Optional
+  | ListValue
+  | MapValue
+  | OpaqueValue
+  | CelError;
+
+export class Double {
+  readonly value: number;
+  constructor(value: number) {
+    this.value = value;
+  }
+}
+
+export class Uint {
+  readonly value: bigint;
+  constructor(value: bigint) {
+    this.value = value;
+  }
+}
+
+export class Duration {
+  readonly nanoseconds: bigint;
+  constructor(nanoseconds: bigint) {
+    this.nanoseconds = nanoseconds;
+  }
+}
+
+export class Timestamp {
+  /** Since 1970, negative before. */
+  readonly nanoseconds: bigint;
+  constructor(nanoseconds: bigint) {
+    this.nanoseconds = nanoseconds;
+  }
+}
+
+export class TypeValue {
+  readonly name: string;
+  constructor(name: string) {
+    this.name = name;
+  }
+}
+
+export class Optional {
+  static readonly none = new Optional(undefined);
+  readonly value: Value | undefined;
+  constructor(value: Value | undefined) {
+    this.value = value;
+  }
+}
+
+/** The outcome of an operation that failed; operators pass it on, and `&&` and `||` may absorb it. */
+export class CelError {
+  readonly message: string;
+  constructor(message: string) {
+    this.message = message;
+  }
+}
+
+export const noSuchOverload = new CelError('no such overload');
+
+export abstract class ListValue {
+  abstract readonly size: number;
+  /** The element at an index from 0 to size - 1. */
+  abstract at(index: number): Value;
+
+  /** Equality with another list; element by element unless the list knows no order. */
+  abstract equals(other: ListValue): boolean | CelError;
+  abstract concatenate(other: ListValue): ListValue;
+}
+
+export abstract class MapValue {
+  abstract readonly size: number;
+  /** The value of a key, or undefined where there is none. */
+  abstract find(key: Value): Value | undefined;
+  abstract keys(): Value[];
+  abstract equals(other: MapValue): boolean | CelError;
+}
+
+/** A value of a type that has methods only, such as a quantity or an IP address. */
+export abstract class OpaqueValue {
+  abstract readonly typeName: string;
+  abstract equals(other: OpaqueValue): boolean;
+}
+
+export function isError(value: Value): value is CelError {
+  return value instanceof CelError;
+}
