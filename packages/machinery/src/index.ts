@@ -73,6 +73,7 @@ export * as status from './status/status.ts';
 export { type GroupKind, type GroupResource, type Status, type StatusCause, type StatusDetails, StatusError } from './status/status.ts';
 export { type CompiledSchema, compileSchema } from './structural/compiled.ts';
 export { defaultErrors } from './structural/default-rules.ts';
+export { duplicateFields } from './structural/duplicates.ts';
 export { MalformedResource, readMetadata } from './structural/embedded.ts';
 export { BadFieldReference, type FieldReference, resolveFieldReference } from './structural/field-reference.ts';
 export { formatCheck } from './structural/formats.ts';

@@ -9,13 +9,24 @@ export interface Document {
   readonly etag: string;
 }
 
-/** The documents that tell clients what is served. Each is written once per catalog. */
+const written = new WeakMap<Catalog, Discovery>();
+
+/** The documents of a catalog as it is now. They are made when somebody asks, and again only when the catalog has changed. */
+export function discoveryOf(catalog: Catalog): Discovery {
+  let discovery = written.get(catalog);
+  if (discovery === undefined || discovery.generation !== catalog.generation) written.set(catalog, (discovery = new Discovery(catalog)));
+  return discovery;
+}
+
+/** The documents that tell clients what is served. Each is written once. */
 export class Discovery {
+  readonly generation: number;
   readonly #catalog: Catalog;
   readonly #documents = new Map<string, Document>();
 
   constructor(catalog: Catalog) {
     this.#catalog = catalog;
+    this.generation = catalog.generation;
   }
 
   /** All groups, versions and resources in one answer. */
@@ -102,10 +113,10 @@ function groupEntry({ name, versions, preferredVersion }: Group): object {
 function aggregatedResource(resource: Resource): object {
   return {
     resource: resource.resource,
-    responseKind: { group: '', version: '', kind: resource.kind },
+    responseKind: responseKind(resource, resource),
     scope: resource.namespaced ? 'Namespaced' : 'Cluster',
     singularResource: resource.singular,
-    verbs: [...resource.verbs],
+    verbs: verbsOf(resource),
     ...(resource.shortNames.length > 0 && { shortNames: resource.shortNames }),
     ...(resource.categories.length > 0 && { categories: resource.categories }),
     ...(resource.subresources.size > 0 && {
@@ -118,8 +129,13 @@ function aggregatedResource(resource: Resource): object {
   };
 }
 
+function verbsOf({ custom, verbs }: Resource): readonly string[] {
+  return custom?.discoveredVerbs ?? [...verbs];
+}
+
+/** What belongs to the resource's own group and version is only said of kinds that users added. */
 function responseKind(resource: Resource, sub: { groupVersion: string; kind: string }): object {
-  if (sub.groupVersion === resource.groupVersion) return { group: '', version: '', kind: sub.kind };
+  if (sub.groupVersion === resource.groupVersion && resource.custom === undefined) return { group: '', version: '', kind: sub.kind };
   return { ...splitVersion(sub.groupVersion), kind: sub.kind };
 }
 
@@ -131,7 +147,7 @@ function resourceList({ group, version, resources }: GroupVersion): object {
       singularName: resource.singular,
       namespaced: resource.namespaced,
       kind: resource.kind,
-      verbs: [...resource.verbs],
+      verbs: verbsOf(resource),
       ...(resource.shortNames.length > 0 && { shortNames: resource.shortNames }),
       ...(resource.categories.length > 0 && { categories: resource.categories }),
       ...(resource.storageVersionHash !== '' && { storageVersionHash: resource.storageVersionHash }),

@@ -5,6 +5,7 @@ import {
   DecodeError,
   decodeMessage,
   decodeProtobuf,
+  duplicateFields,
   isObject,
   type Json,
   type JsonObject,
@@ -22,12 +23,14 @@ import {
 import { accepted } from '../http/negotiate.ts';
 import type { Catalog } from '../registry/catalog.ts';
 import type { RequestContext } from '../registry/context.ts';
+import type { CustomKind } from '../registry/resource.ts';
 
 /** What a body must turn out to be. */
 export interface Expected {
   readonly kind: string;
   readonly groupVersion: string;
   readonly type: ObjectType;
+  readonly custom?: CustomKind;
 }
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
@@ -58,6 +61,7 @@ export function decodeObject(
 /** Checks an object against its type and drops what the type does not know; answers with what strict validation would refuse. */
 export function checked(value: JsonObject, expected: Expected, text?: string): readonly string[] {
   try {
+    if (expected.custom !== undefined) return readCustom(value, expected, text);
     const { unknown } = checkObject(value, expected.type, text === undefined ? {} : { text });
     if (!isObject(value['metadata'])) value['metadata'] = {};
     value['kind'] = expected.kind;
@@ -68,6 +72,15 @@ export function checked(value: JsonObject, expected: Expected, text?: string): r
       throw cannotBeHandled({ kind: expected.kind, version: versionOf(expected) }, expected.kind, error.message);
     throw error;
   }
+}
+
+/** Objects of kinds that users added keep what they are: only their metadata is read, and what their schema does not know is dropped. */
+function readCustom(value: JsonObject, expected: Expected, text: string | undefined): readonly string[] {
+  const repeated = text === undefined ? [] : duplicateFields(text, value, expected.type);
+  if (!isObject(value['metadata'])) value['metadata'] = {};
+  value['kind'] = expected.kind;
+  value['apiVersion'] = expected.groupVersion;
+  return [...repeated, ...expected.custom!.read(value)];
 }
 
 function parseBody(

@@ -1,7 +1,8 @@
 import { status } from '@capstan/machinery';
-import type { Discovery, Document } from '../discovery/discovery.ts';
+import { type Document, discoveryOf } from '../discovery/discovery.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { wantsPretty } from '../http/reply.ts';
+import type { Catalogs } from '../registry/catalogs.ts';
 import type { RequestInfo } from '../request/info.ts';
 import type { Health } from '../server/health.ts';
 
@@ -9,7 +10,7 @@ import type { Health } from '../server/health.ts';
 export type Page = (exchange: Exchange, info: RequestInfo) => void | Promise<void>;
 
 export interface PagesOptions {
-  readonly discovery: Discovery;
+  readonly catalogs: Catalogs;
   readonly health: Health;
   readonly version: object;
   readonly serverAddress: string;
@@ -40,10 +41,10 @@ export class Pages {
 
   /** Answers, or throws what a path that is not served gets. */
   handle(exchange: Exchange, info: RequestInfo): void | Promise<void> {
-    const { discovery, health, version, more } = this.#options;
+    const { catalogs, health, version, more } = this.#options;
     const path = info.path.length > 1 && info.path.endsWith('/') ? info.path.slice(0, -1) : info.path;
     if (info.apiPrefix !== '') return this.#discover(exchange, info, path);
-    if (path === '/' || path === '') return sendDocument(exchange, info, discovery.paths(fixedPaths));
+    if (path === '/' || path === '') return sendDocument(exchange, info, discoveryOf(catalogs.of(info.cluster)).paths(fixedPaths));
     if (path === '/version' && info.method !== 'GET' && info.method !== 'HEAD') throw status.methodNotAllowed();
     if (path === '/version') return sendJson(exchange, info, JSON.stringify(version));
     const check = /^\/(livez|readyz|healthz)(?:\/(.+))?$/.exec(path);
@@ -60,7 +61,9 @@ export class Pages {
   }
 
   #discover(exchange: Exchange, info: RequestInfo, path: string): void {
-    const { discovery, serverAddress } = this.#options;
+    const { catalogs, serverAddress } = this.#options;
+    const catalog = catalogs.of(info.cluster);
+    const discovery = discoveryOf(catalog);
     if (info.method !== 'GET' && info.method !== 'HEAD') throw status.methodNotAllowed();
     const prefix = info.apiPrefix as 'api' | 'apis';
     if (path === `/${prefix}`) {
@@ -78,7 +81,10 @@ export class Pages {
     if (group === undefined) return notFoundPage(exchange);
     if (second === undefined) return sendDocument(exchange, info, group);
     const list = discovery.resourceList(first, second);
-    if (list === undefined) throw status.noSuchResource();
+    if (list === undefined) {
+      if (!catalog.isBuiltin(first)) return notFoundPage(exchange);
+      throw status.noSuchResource();
+    }
     sendDocument(exchange, info, list);
   }
 }

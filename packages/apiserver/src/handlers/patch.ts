@@ -30,8 +30,12 @@ const kinds: ReadonlyMap<string, PatchKind> = new Map([
   ['application/apply-patch+yaml', 'apply'],
 ]);
 
-export function patchKindOf(contentType: string | undefined): PatchKind {
+/** Strategic merges need Go's types. */
+const customPatches = ['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml'];
+
+export function patchKindOf(contentType: string | undefined, isCustom = false): PatchKind {
   const kind = kinds.get((contentType ?? '').split(';', 1)[0]!.trim().toLowerCase());
+  if (isCustom && (kind === undefined || kind === 'strategic')) throw status.unsupportedMediaType(customPatches);
   if (kind === undefined)
     throw new StatusError({ code: 415, reason: 'UnsupportedMediaType', message: '415: Unsupported Media Type', details: {} });
   return kind;

@@ -5,7 +5,7 @@ import { reply, wantsPretty } from '../http/reply.ts';
 import type { RequestContext } from '../registry/context.ts';
 import { fresh, list, parseRevision, untilSeen } from '../registry/list.ts';
 import { type Backend, placeOf } from '../registry/objects.ts';
-import { type Resource, textOf } from '../registry/resource.ts';
+import { type Resource, readable, textOf } from '../registry/resource.ts';
 import { type IncludeObject, type Shaper, shaper } from '../registry/shape.ts';
 import type { WatchHub } from '../watch/hub.ts';
 
@@ -18,6 +18,8 @@ export async function handleGet(backend: Backend, exchange: Exchange, context: R
   const { cached } = placeOf(context, { resource, namespace: info.namespace, name: info.name });
   const entry = backend.cache.resource(resource.storage).entries.get(cached);
   if (entry === undefined) throw status.notFound(resource, info.name);
+  const converting = readable(resource, [entry]);
+  if (converting !== undefined) await converting;
   const body = wanted.shape === 'object' ? textOf(resource, entry) : shaperFor(resource, wanted, context).one(entry);
   send(exchange, context, { code: 200, body, wanted });
 }
@@ -26,6 +28,8 @@ export async function handleList(backend: Backend, exchange: Exchange, context: 
   const wanted = negotiate(exchange.headers.accept);
   const shape = shaperFor(resource, wanted, context);
   const page = await list(backend.cache, resource, context.info);
+  const converting = readable(resource, page.entries);
+  if (converting !== undefined) await converting;
   send(exchange, context, { code: 200, body: shape.list(page.entries, page.meta), wanted });
 }
 

@@ -87,7 +87,7 @@ async function readOptions(serving: Serving, exchange: Exchange, context: Reques
 }
 
 function bodyOptions(
-  { catalog }: Serving,
+  { catalogs }: Serving,
   exchange: Exchange,
   { bytes, context }: { bytes: Buffer; context: RequestContext },
 ): DeleteOptions {
@@ -103,7 +103,11 @@ function bodyOptions(
   try {
     const expected = { kind: 'DeleteOptions', groupVersion, type };
     const body = { bytes, contentType: exchange.headers['content-type'] };
-    return decodeObject(body, expected, { catalog, validation: 'Ignore', context }) as unknown as DeleteOptions;
+    return decodeObject(body, expected, {
+      catalog: catalogs.of(context.cluster),
+      validation: 'Ignore',
+      context,
+    }) as unknown as DeleteOptions;
   } catch (error) {
     if (!(error instanceof StatusError) || error.code !== 400) throw error;
     // Kubernetes does not dress up what is wrong with options, and calls it its own fault.

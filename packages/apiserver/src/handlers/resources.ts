@@ -13,8 +13,9 @@ import { handleCreate, handlePatch, handleUpdate } from './write.ts';
 /** Answers a request for a resource, once it is known who asks and that they may. */
 export function handleResource(serving: Serving, exchange: Exchange, context: RequestContext): Promise<void> {
   const { info } = context;
-  const resource = serving.catalog.resource(info.group, info.version, info.resource);
+  const resource = serving.catalogs.of(info.cluster).resource(info.group, info.version, info.resource);
   if (resource === undefined) throw status.noSuchResource();
+  if (resource.custom?.warning !== undefined) context.warn(resource.custom.warning);
   if (info.namespace !== '' && !resource.namespaced && info.resource !== 'namespaces') throw status.noSuchResource();
   const deprecation = deprecations.get(`${info.group}/${info.resource}`);
   if (deprecation !== undefined) context.warn(deprecation);

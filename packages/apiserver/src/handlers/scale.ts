@@ -20,7 +20,7 @@ import type { RequestContext } from '../registry/context.ts';
 import { fresh } from '../registry/list.ts';
 import { cachedEntry } from '../registry/objects.ts';
 import { resetFieldsOf } from '../registry/reset-fields.ts';
-import { objectOf, type Resource, type Subresource } from '../registry/resource.ts';
+import { objectOf, type Resource, readable, type Subresource } from '../registry/resource.ts';
 import { update } from '../registry/update.ts';
 import { checked } from './decode.ts';
 import { patchKindOf } from './patch.ts';
@@ -36,7 +36,7 @@ interface Scaled {
 /** The scale subresource: the number of replicas of any kind that has one, as a `Scale`. */
 export async function handleScale(serving: Serving, exchange: Exchange, context: RequestContext, scaled: Scaled): Promise<void> {
   const { resource, sub } = scaled;
-  const mapping = scaleMappings.get(`${resource.group}/${resource.resource}`);
+  const mapping = resource.custom?.scale ?? scaleMappings.get(`${resource.group}/${resource.resource}`);
   if (mapping === undefined || sub.type === undefined) throw status.noSuchResource();
   const wanted = negotiate(exchange.headers.accept);
   const { namespace, name, verb } = context.info;
@@ -44,6 +44,9 @@ export async function handleScale(serving: Serving, exchange: Exchange, context:
     await fresh(serving.cache);
     const entry = cachedEntry(serving, context, { resource, namespace, name });
     if (entry === undefined) throw status.notFound(resource, name);
+    const converting = readable(resource, [entry]);
+    if (converting !== undefined) await converting;
+    if (resource.custom !== undefined) checkScalable(objectOf(resource, entry), mapping);
     return send(exchange, context, { code: 200, body: scaleText(resource, entry, mapping), wanted });
   }
   const { settings, change } =
@@ -55,12 +58,18 @@ export async function handleScale(serving: Serving, exchange: Exchange, context:
     subresource: 'scale',
     manager: settings.manager,
     dryRun: settings.dryRun,
+    admits: {
+      shape: sub,
+      of: (object) => scaleOf(object, mapping),
+      into: (object, scale) => write(object, mapping.specReplicasPath, replicasOf(scale)),
+    },
     change: (old) => {
       const scale = change(scaleOf(old, mapping));
       checkName(scale, name);
-      checkReplicas(scale);
+      // Kinds that users added say themselves how many there may be.
+      if (resource.custom === undefined) checkReplicas(scale);
       if (scale.metadata.resourceVersion) old.metadata.resourceVersion = scale.metadata.resourceVersion;
-      else delete old.metadata.resourceVersion;
+      else if (resource.custom === undefined) delete old.metadata.resourceVersion;
       const live = structuredClone(old);
       write(old, mapping.specReplicasPath, replicasOf(scale));
       recordScaling(resource, { live, updated: old, manager: settings.manager, now: context.now() });
@@ -98,8 +107,8 @@ async function givenScale(serving: Serving, exchange: Exchange, context: Request
   return { settings, change: () => scale };
 }
 
-async function patchedScale(exchange: Exchange, context: RequestContext, { sub }: Scaled): Promise<Change> {
-  const kind = patchKindOf(exchange.headers['content-type']);
+async function patchedScale(exchange: Exchange, context: RequestContext, { resource, sub }: Scaled): Promise<Change> {
+  const kind = patchKindOf(exchange.headers['content-type'], resource.custom !== undefined);
   const options = parsePatchOptions(context.info.query);
   const errors = validatePatchOptions(options, kind === 'apply' ? 'apply' : 'other');
   const text = (await exchange.body(bodyLimit)).toString();
@@ -130,6 +139,12 @@ function write(object: KubeObject, path: readonly string[], replicas: number): v
   let holder: Record<string, unknown> = object;
   for (const key of path.slice(0, -1)) holder = (holder[key] ??= {}) as Record<string, unknown>;
   holder[path.at(-1)!] = replicas;
+}
+
+function checkScalable(object: KubeObject, { specReplicasPath }: ScaleMapping): void {
+  let value: unknown = object;
+  for (const key of specReplicasPath) value = (value as Record<string, unknown> | undefined)?.[key];
+  if (value === undefined) throw status.internalError(`the spec replicas field ".${specReplicasPath.join('.')}" does not exist`);
 }
 
 function replicasOf(scale: KubeObject): number {

@@ -1,4 +1,5 @@
 import type { Catalog } from '../registry/catalog.ts';
+import type { Catalogs } from '../registry/catalogs.ts';
 import type { Backend } from '../registry/objects.ts';
 import type { WatchHub } from '../watch/hub.ts';
 import type { VirtualSubresource } from './subresources.ts';
@@ -6,7 +7,10 @@ import type { VirtualKind } from './virtual.ts';
 
 /** What the handlers of resources work with. */
 export interface Serving extends Backend {
+  /** The built-in kinds. */
   readonly catalog: Catalog;
+  /** What each workspace serves. */
+  readonly catalogs: Catalogs;
   readonly hub: WatchHub;
   /** By `group/resource`. */
   readonly virtualKinds: ReadonlyMap<string, VirtualKind>;

@@ -22,7 +22,7 @@ export type VirtualSubresource = (call: {
 
 export function handleSubresource(serving: Serving, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
   const sub = resource.subresources.get(context.info.subresource);
-  if (sub === undefined) throw status.noSuchResource();
+  if (sub === undefined) throw resource.custom === undefined ? status.noSuchResource() : status.notFound(resource, context.info.name);
   if (!sub.verbs.has(context.info.verb)) throw status.methodNotAllowed();
   if (sub.name === 'scale') return handleScale(serving, exchange, context, { resource, sub });
   if (sub.kind === resource.kind && sub.groupVersion === resource.groupVersion) return handleWhole(serving, exchange, context, resource);
@@ -63,6 +63,20 @@ async function handleVirtualSubresource(
   await fresh(serving.cache);
   const entry = cachedEntry(serving, context, { resource, namespace, name });
   if (entry === undefined) throw status.notFound(resource, name);
+  const asked = {
+    operation: 'CREATE',
+    resource,
+    subresource: sub.name,
+    namespace,
+    name,
+    object,
+    old: undefined,
+    context,
+    dryRun: settings.dryRun,
+    shape: sub,
+  } as const;
+  await serving.admission.mutate(asked);
+  await serving.admission.validate(asked);
   const answer = await answerer({
     object,
     parent: objectOf(resource, entry),

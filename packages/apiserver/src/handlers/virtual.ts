@@ -32,6 +32,10 @@ export async function handleVirtual(serving: Serving, exchange: Exchange, contex
     now: context.now(),
     resetFields: answers,
   });
+  const { namespace } = context.info;
+  const asked = { operation: 'CREATE', resource, subresource: '', namespace, name: '', object, old: undefined, context } as const;
+  await serving.admission.mutate({ ...asked, dryRun: settings.dryRun });
+  await serving.admission.validate({ ...asked, dryRun: settings.dryRun });
   const answer = await kind(object, context);
   send(exchange, context, { code: 201, body: `${JSON.stringify(answer)}\n`, wanted });
 }

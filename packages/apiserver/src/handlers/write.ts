@@ -94,7 +94,7 @@ export async function handleUpdate(serving: Serving, exchange: Exchange, context
 
 export async function handlePatch(serving: Serving, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
   const wanted = negotiate(exchange.headers.accept);
-  const kind = patchKindOf(exchange.headers['content-type']);
+  const kind = patchKindOf(exchange.headers['content-type'], resource.custom !== undefined);
   const options = parsePatchOptions(context.info.query);
   const errors = validatePatchOptions(options, kind === 'apply' ? 'apply' : 'other');
   const bytes = await exchange.body(bodyLimit);
@@ -144,7 +144,7 @@ export async function readObject(
 ): Promise<KubeObject> {
   const bytes = await exchange.body(bodyLimit);
   return decodeObject({ bytes, contentType: exchange.headers['content-type'] }, wanted.expected, {
-    catalog: serving.catalog,
+    catalog: serving.catalogs.of(wanted.context.cluster),
     validation: wanted.validation,
     context: wanted.context,
   });

@@ -1,10 +1,13 @@
-import type { KubeObject } from '@capstan/machinery';
+import { type FieldError, FieldPath, fieldError, formatTime, type KubeObject } from '@capstan/machinery';
+import { unknownFormats } from './apiextensions/schema.ts';
+import { definitionErrors, type RuleErrors, statusErrors } from './apiextensions/validation.ts';
 import { keepPart } from './parts.ts';
-import type { Strategy } from './strategy.ts';
+import type { Strategy, StrategyContext } from './strategy.ts';
 import { applyDefaults, type Defaults, made } from './workloads/defaulting.ts';
 import { type Fields, fieldsOf, itemsOf, maybeFields, textOf, textsOf } from './workloads/reading.ts';
 
-/** What a definition says without being understood: the engine that compiles and serves it validates it as well. */
+/** Waits, in place of a definition, until all objects of its kind are gone. */
+export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io';
 
 function defaultNames(names: Fields): void {
   const kind = textOf(names['kind']);
@@ -34,22 +37,60 @@ function rememberStorageVersion(object: KubeObject): void {
   if (!stored.includes(textOf(storage['name']))) object['status'] = { ...status, storedVersions: [...stored, textOf(storage['name'])] };
 }
 
+/** The name says what it defines, so that no two define the same. */
+function fullNameErrors({ metadata, spec }: KubeObject): FieldError[] {
+  const { group, names } = fieldsOf(spec);
+  const wanted = `${textOf(fieldsOf(names)['plural'])}.${textOf(group)}`;
+  if (!metadata.name || metadata.name === wanted) return [];
+  return [fieldError.invalid(FieldPath.of('metadata', 'name'), metadata.name, 'must be spec.names.plural+"."+spec.group')];
+}
+
+/** Rules in the expression language are checked by who compiles them. */
+const noRuleErrors: RuleErrors = () => [];
+
+function warnOfFormats(object: KubeObject, old: KubeObject | undefined, { warn }: StrategyContext): void {
+  const known = new Set(old && unknownFormats(old));
+  for (const format of unknownFormats(object)) if (!known.has(format)) warn(`unrecognized format ${fieldError.quote(format)}`);
+}
+
+/** From now on no objects are created, and those that are there will be deleted. */
+function beginDeletion(object: KubeObject, { now }: StrategyContext): void {
+  const finalizers = object.metadata.finalizers ?? [];
+  if (!finalizers.includes(cleanupFinalizer)) object.metadata.finalizers = [...finalizers, cleanupFinalizer];
+  const status = fieldsOf(object['status']);
+  const others = itemsOf(status['conditions']).filter(({ type }) => type !== 'Terminating');
+  const terminating = {
+    type: 'Terminating',
+    status: 'True',
+    lastTransitionTime: formatTime(now()),
+    reason: 'InstanceDeletionPending',
+    message: 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon',
+  };
+  object['status'] = { ...status, conditions: [...others, terminating] };
+}
+
 const customresourcedefinitions: Strategy = {
   generation: true,
   requireResourceVersion: true,
+  anyFinalizer: true,
   default(object) {
     made(object, 'spec');
     applyDefaults(object, defaults);
     if (textsOf(fieldsOf(object['status'])['storedVersions']).length === 0) rememberStorageVersion(object);
   },
-  prepareForCreate(object) {
+  prepareForCreate(object, context) {
     object['status'] = { conditions: null, acceptedNames: { plural: '', kind: '' }, storedVersions: null };
     rememberStorageVersion(object);
+    warnOfFormats(object, undefined, context);
   },
-  prepareForUpdate(object, old) {
+  prepareForUpdate(object, old, context) {
     keepPart(object, old, 'status');
     rememberStorageVersion(object);
+    warnOfFormats(object, old, context);
   },
+  validateCreate: (object) => [...fullNameErrors(object), ...definitionErrors(object, undefined, noRuleErrors)],
+  validateUpdate: (object, old) => definitionErrors(object, old, noRuleErrors),
+  beforeDeletion: beginDeletion,
   returnDeletedObject: true,
   status: {
     prepareForUpdate(object, old) {
@@ -58,6 +99,7 @@ const customresourcedefinitions: Strategy = {
       if (kept === undefined) delete object.metadata.labels;
       else object.metadata.labels = kept as Record<string, string>;
     },
+    validateUpdate: statusErrors,
   },
 };
 

@@ -46,6 +46,10 @@ export interface Strategy {
   readonly selectableLabels?: readonly string[];
   /** For kinds with a grace period (pods): seconds to wait; undefined deletes at once. */
   readonly gracePeriodSeconds?: (object: KubeObject, requested: number | undefined) => number | undefined;
+  /** Finalizers need not say whose they are: extensions and the kinds that they add. */
+  readonly anyFinalizer?: boolean;
+  /** Runs once, when an object is first marked as being deleted: finalizers of the kind's own, its status. No other finalizers are added then. */
+  readonly beforeDeletion?: (object: KubeObject, context: StrategyContext) => void;
   /** DELETE answers with the object instead of a Status. */
   readonly returnDeletedObject?: boolean;
   /** Dependents when the client gives no propagation policy. */

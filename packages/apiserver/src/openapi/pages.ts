@@ -1,24 +1,60 @@
-import { builtinOpenApiResources, OpenApiDocuments, type OpenApiResource, openapiV3Index, openapiV3Path } from '@capstan/machinery';
+import { createHash } from 'node:crypto';
+import {
+  builtinOpenApiResources,
+  builtinTypes,
+  OpenApiDocuments,
+  type OpenApiResource,
+  type OpenApiSubresource,
+  openapiV3Index,
+  openapiV3Path,
+} from '@capstan/machinery';
 import { notFoundPage, type Page } from '../handlers/nonresource.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { compressed } from '../http/reply.ts';
+import type { Catalog } from '../registry/catalog.ts';
+import type { Catalogs } from '../registry/catalogs.ts';
+import type { Resource, Subresource } from '../registry/resource.ts';
 
 const protobufV2 = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
 
+/** What a document is made of, and a key that is the same for the same resources. */
+interface Source {
+  readonly key: string;
+  readonly resources: () => OpenApiResource[];
+}
+
+/** The documents that a catalog has at one of its generations. */
+interface Sources {
+  readonly generation: number;
+  readonly byPath: ReadonlyMap<string, Source>;
+  readonly all: Source;
+}
+
 /** `/openapi/v2` and `/openapi/v3`: the schemas of everything that is served. Documents are made when somebody asks. */
-export function openApiPages(): Map<string, Page> {
+export function openApiPages(catalogs: Catalogs): Map<string, Page> {
   const documents = new OpenApiDocuments({ title: 'Capstan', version: 'v1.34.1', revision: '1', capacity: 40 });
-  const byPath = (): Map<string, OpenApiResource[]> => Map.groupBy(builtinOpenApiResources(), openapiV3Path);
-  let paths: ReadonlyMap<string, string> | undefined;
-  const hashes = (): ReadonlyMap<string, string> => (paths ??= new Map([...byPath().keys()].map((path) => [path, documents.hash(path)])));
+  const known = new WeakMap<Catalog, Sources>();
+  const sourcesOf = (cluster: string): Sources => {
+    const catalog = catalogs.of(cluster);
+    let sources = known.get(catalog);
+    if (sources === undefined || sources.generation !== catalog.generation) known.set(catalog, (sources = makeSources(catalog)));
+    return sources;
+  };
   return new Map<string, Page>([
-    ['/openapi/v3', (exchange) => exchange.send({ code: 200, type: 'application/json', body: JSON.stringify(openapiV3Index(hashes())) })],
+    [
+      '/openapi/v3',
+      (exchange, info) => {
+        const hashes = new Map([...sourcesOf(info.cluster).byPath].map(([path, { key }]) => [path, documents.hash(key)]));
+        exchange.send({ code: 200, type: 'application/json', body: JSON.stringify(openapiV3Index(hashes)) });
+      },
+    ],
     [
       '/openapi/v3/',
       (exchange, info) => {
         const path = info.path.slice('/openapi/v3/'.length);
-        const hash = hashes().get(path);
-        if (hash === undefined) return notFoundPage(exchange);
+        const source = sourcesOf(info.cluster).byPath.get(path);
+        if (source === undefined) return notFoundPage(exchange);
+        const hash = documents.hash(source.key);
         const asked = info.query.get('hash');
         if (asked === hash) {
           exchange.header('Cache-Control', 'public, immutable');
@@ -29,22 +65,72 @@ export function openApiPages(): Map<string, Page> {
         }
         exchange.header('Vary', 'Accept');
         if (tagged(exchange, hash)) return;
-        compressed(exchange, { code: 200, type: 'application/json', body: documents.v3(path, () => byPath().get(path) ?? []).text });
+        compressed(exchange, { code: 200, type: 'application/json', body: documents.v3(source.key, source.resources).text });
       },
     ],
     [
       '/openapi/v2',
-      (exchange) => {
+      (exchange, info) => {
+        const { key, resources } = sourcesOf(info.cluster).all;
         exchange.header('Vary', 'Accept');
-        if (tagged(exchange, documents.hash('all'))) return;
+        if (tagged(exchange, documents.hash(key))) return;
         if ((exchange.headers.accept ?? '').includes(protobufV2)) {
-          // The at sign of the name that clients ask by is not allowed in a media type.
-          return exchange.send({ code: 200, type: protobufV2.replace('@', '.'), body: documents.v2Protobuf('all', builtinOpenApiResources) });
+          return exchange.send({ code: 200, type: protobufV2, body: documents.v2Protobuf(key, resources) });
         }
-        compressed(exchange, { code: 200, type: 'application/json', body: documents.v2('all', builtinOpenApiResources).text });
+        compressed(exchange, { code: 200, type: 'application/json', body: documents.v2(key, resources).text });
       },
     ],
   ]);
+}
+
+function makeSources(catalog: Catalog): Sources {
+  const builtin = (): Map<string, OpenApiResource[]> => Map.groupBy(builtinOpenApiResources(), openapiV3Path);
+  const byPath = new Map<string, Source>(
+    [...builtin().keys()].map((path) => [path, { key: path, resources: () => builtin().get(path) ?? [] }]),
+  );
+  const custom: Resource[] = [];
+  for (const group of catalog.groups.values()) {
+    for (const version of group.versions) {
+      const own = [...version.resources.values()].filter((resource) => resource.custom !== undefined);
+      if (own.length === 0) continue;
+      custom.push(...own);
+      const path = openapiV3Path(version);
+      byPath.set(path, { key: `${path} ${digest(own)}`, resources: () => own.map(describe) });
+    }
+  }
+  const all =
+    custom.length === 0
+      ? { key: 'all', resources: builtinOpenApiResources }
+      : { key: `all ${digest(custom)}`, resources: () => [...builtinOpenApiResources(), ...custom.map(describe)] };
+  return { generation: catalog.generation, byPath, all };
+}
+
+function digest(resources: readonly Resource[]): string {
+  const hash = createHash('sha256');
+  for (const { groupVersion, resource, custom } of resources) hash.update(`${groupVersion}/${resource}\0${custom!.hash}\0`);
+  return hash.digest('hex');
+}
+
+function describe(resource: Resource): OpenApiResource {
+  return {
+    group: resource.group,
+    version: resource.version,
+    kind: resource.kind,
+    listKind: resource.listKind,
+    resource: resource.resource,
+    namespaced: resource.namespaced,
+    verbs: [...resource.verbs],
+    subresources: [...resource.subresources.values()].map((sub) => describeSubresource(resource, sub)),
+    schema: { kind: 'json', schema: resource.custom!.schema() },
+  };
+}
+
+function describeSubresource(resource: Resource, { name, verbs, groupVersion, kind }: Subresource): OpenApiSubresource {
+  const slash = groupVersion.indexOf('/');
+  const described = { name, verbs: [...verbs], group: groupVersion.slice(0, slash), version: groupVersion.slice(slash + 1), kind };
+  return groupVersion === resource.groupVersion
+    ? described
+    : { ...described, schema: builtinTypes().object('io.k8s.api.autoscaling.v1.Scale') };
 }
 
 /** Sends the tag of a document; true when the client has it already and was told so. */

@@ -11,6 +11,7 @@ export class RequestContext implements StrategyContext {
   readonly now: () => Date;
   readonly userAgent: string;
   readonly warnings: string[] = [];
+  #annotations: Record<string, string> | undefined;
 
   constructor(options: { info: RequestInfo; user: User; objects: ObjectReader; now: () => Date; userAgent: string }) {
     this.info = options.info;
@@ -27,6 +28,16 @@ export class RequestContext implements StrategyContext {
   readonly warn = (message: string): void => {
     if (!this.warnings.includes(message)) this.warnings.push(message);
   };
+
+  /** Adds to what the audit log says about the request. What was said first stays. */
+  annotate(key: string, value: string): void {
+    this.#annotations ??= {};
+    if (!Object.hasOwn(this.#annotations, key)) this.#annotations[key] = value;
+  }
+
+  get annotations(): Readonly<Record<string, string>> | undefined {
+    return this.#annotations;
+  }
 
   /** Under which name changes are recorded when the client gives none: the program's name, without its version. */
   get defaultManager(): string {

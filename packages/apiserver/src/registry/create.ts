@@ -22,14 +22,14 @@ export interface CreateRequest {
 export async function create(backend: Backend, context: RequestContext, request: CreateRequest): Promise<Written> {
   const { resource, object } = request;
   const { strategy } = resource;
-  const generated = !object.metadata.name && object.metadata.generateName;
   if (request.applied !== true && object.metadata.resourceVersion) {
     throw new StatusError({ code: 500, message: 'resourceVersion should not be set on objects to be created' });
   }
-  if (generated) object.metadata.name = generateName(object.metadata.generateName!);
   applySchemaDefaults(asJson(object), resource.type);
   strategy.default?.(object);
-  const admitted = {
+  // What is changed from here on, by the server or by webhooks, belongs to nobody.
+  if (request.applied !== true) recordManager(resource, object, request.manager, context);
+  const asked = {
     operation: 'CREATE',
     resource,
     subresource: '',
@@ -40,15 +40,17 @@ export async function create(backend: Backend, context: RequestContext, request:
     context,
     dryRun: request.dryRun,
   } as const;
-  await backend.admission.mutate(admitted);
-  // What the server itself adds from here on belongs to nobody.
-  if (request.applied !== true) recordManager(resource, object, request.manager, context);
+  const mutating = backend.admission.mutate(asked);
+  if (mutating !== undefined) await mutating;
+  const generated = !object.metadata.name && object.metadata.generateName;
+  if (generated) object.metadata.name = generateName(object.metadata.generateName!);
   stampNew(object, context.now(), strategy.generation === true);
   if (strategy.prepareForCreate !== undefined) strategy.prepareForCreate(object, context);
   else if (resource.subresources.has('status')) delete object['status'];
   refuse(resource, object.metadata.name ?? '', newObjectErrors(resource, object, context));
   strategy.canonicalize?.(object);
-  await backend.admission.validate(admitted);
+  const validating = backend.admission.validate(generated ? { ...asked, name: object.metadata.name ?? '' } : asked);
+  if (validating !== undefined) await validating;
   for (let attempt = 1; ; attempt++) {
     const target: Target = { resource, namespace: request.namespace, name: object.metadata.name! };
     try {
@@ -70,7 +72,8 @@ async function save(
     if (await backend.store.get(place.stored)) throw status.alreadyExists(target.resource, target.name);
     return { entry: unsaved(place.cached, object), created: true };
   }
-  const text = await textForStore(target.resource, object);
+  const stored = textForStore(target.resource, object);
+  const text = typeof stored === 'string' ? stored : await stored;
   const revision = await writing(target, () => backend.store.create(place.stored, text));
   return { entry: entryAfter(backend, target.resource, { key: place.cached, text, revision }), created: true };
 }

@@ -3,13 +3,15 @@ import { StoreError } from '@capstan/store';
 import { atRevision, CacheEntry } from '../cache/entry.ts';
 import type { RequestContext } from './context.ts';
 import { type Backend, cachedEntry, entryAfter, placeOf, storedEntry, type Target, textForStore, writing } from './objects.ts';
-import { objectOf, type Resource } from './resource.ts';
+import { objectOf, type Resource, readable } from './resource.ts';
 
 const maxTries = 10;
 
 export interface DeleteRequest extends Target {
   readonly options: DeleteOptions;
   readonly dryRun: boolean;
+  /** Admission was asked already, about what leads to this deletion. */
+  readonly isAdmitted?: boolean;
 }
 
 export type Deleted =
@@ -38,23 +40,15 @@ async function tryDelete(
   { request, current }: { request: DeleteRequest; current: CacheEntry },
 ): Promise<Deleted> {
   const { resource, options, dryRun } = request;
+  const converting = readable(resource, [current]);
+  if (converting !== undefined) await converting;
   const old = objectOf(resource, current);
   checkPreconditions(resource, old, options);
-  const admitted = {
-    operation: 'DELETE',
-    resource,
-    subresource: '',
-    namespace: request.namespace,
-    name: request.name,
-    object: undefined,
-    old,
-    context,
-    dryRun,
-  } as const;
-  await backend.admission.mutate(admitted);
-  await backend.admission.validate(admitted);
+  if (request.isAdmitted !== true) await admit(backend, context, { request, old });
   const object = objectOf(resource, current);
-  const finalizers = finalizersAfter(resource, object, options);
+  const marksItself = object.metadata.deletionTimestamp === undefined && resource.strategy.beforeDeletion !== undefined;
+  if (marksItself) resource.strategy.beforeDeletion!(object, context);
+  const finalizers = marksItself ? (object.metadata.finalizers ?? []) : finalizersAfter(resource, object, options);
   const grace = resource.strategy.gracePeriodSeconds?.(object, options.gracePeriodSeconds) ?? 0;
   const waits = finalizers.length > 0 || grace > 0 || hasOwnFinalizers(resource, object);
   if (!waits) {
@@ -63,9 +57,32 @@ async function tryDelete(
   }
   if (!mark(resource, object, { finalizers, grace, now: context.now() })) return { gone: false, entry: current };
   if (dryRun) return { gone: false, entry: new CacheEntry(current.key, JSON.stringify(object), current.revision) };
-  const text = await textForStore(resource, object);
+  const stored = textForStore(resource, object);
+  const text = typeof stored === 'string' ? stored : await stored;
   const revision = await writing(request, () => backend.store.update(placeOf(context, request).stored, text, current.revision));
   return { gone: false, entry: entryAfter(backend, resource, { key: current.key, text, revision }) };
+}
+
+async function admit(
+  { admission }: Backend,
+  context: RequestContext,
+  { request, old }: { request: DeleteRequest; old: KubeObject },
+): Promise<void> {
+  const { resource, namespace, name, dryRun, options } = request;
+  const asked = {
+    operation: 'DELETE',
+    resource,
+    subresource: '',
+    namespace,
+    name,
+    object: undefined,
+    old,
+    context,
+    dryRun,
+    options,
+  } as const;
+  await admission.mutate(asked);
+  await admission.validate(asked);
 }
 
 /** Takes the object out of the store; what is answered is its last state. */

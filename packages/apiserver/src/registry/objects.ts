@@ -49,9 +49,9 @@ export async function storedEntry({ store }: Backend, context: RequestContext, t
 }
 
 /** The text under which an object of a served version lies in the store. */
-export async function textForStore(resource: Resource, object: KubeObject): Promise<string> {
-  const { convert } = resource.storage;
-  return storedText(convert === undefined ? object : await convert.toStorage(object));
+export function textForStore(resource: Resource, object: KubeObject): string | Promise<string> {
+  const stored = resource.storage.convert?.toStorage(object) ?? object;
+  return stored instanceof Promise ? stored.then(storedText) : storedText(stored);
 }
 
 /** The entry for what was just written: the cache's own when it has seen the commit. */
@@ -77,7 +77,7 @@ export function newObjectErrors(resource: Resource, object: KubeObject, context:
   const errors = validateObjectMeta(object.metadata, {
     namespaced,
     validateName: strategy.validateName ?? names.dns1123Subdomain,
-    custom: resource.custom !== undefined,
+    custom: resource.strategy.anyFinalizer === true,
   });
   if (strategy.validate !== undefined) errors.push(...strategy.validate(object, context));
   if (strategy.validateCreate !== undefined) errors.push(...strategy.validateCreate(object, context));
@@ -93,7 +93,7 @@ export function changedObjectErrors(
   const rules = updateRules(resource, subresource);
   const errors = validateObjectMetaUpdate(object.metadata, old.metadata, {
     namespaced: resource.namespaced,
-    custom: resource.custom !== undefined,
+    custom: resource.strategy.anyFinalizer === true,
   });
   if (rules.validate !== undefined) errors.push(...rules.validate(object, context));
   if (rules.validateUpdate !== undefined) errors.push(...rules.validateUpdate(object, old, context));

@@ -39,6 +39,8 @@ export interface CustomKind {
   readonly schema: () => JsonObject;
   /** The same for the same content. */
   readonly hash: string;
+  /** The verbs that discovery names. */
+  readonly discoveredVerbs: readonly string[];
 }
 
 export interface Subresource {

@@ -1,6 +1,7 @@
 import { applySchemaDefaults, asJson, fieldError, type KubeObject, StatusError, status, updateManaged } from '@capstan/machinery';
 import { StoreError } from '@capstan/store';
-import type { CacheEntry } from '../cache/entry.ts';
+import type { AdmissionRequest, Shape } from '../admission/admission.ts';
+import { type CacheEntry, withRevision } from '../cache/entry.ts';
 import type { RequestContext } from './context.ts';
 import { unsaved } from './create.ts';
 import { endsDeletion, remove } from './delete.ts';
@@ -21,7 +22,7 @@ import {
   writing,
 } from './objects.ts';
 import { resetFieldsOf } from './reset-fields.ts';
-import { objectOf, type Resource } from './resource.ts';
+import { objectOf, type Resource, readable } from './resource.ts';
 
 /** How often a change that names no revision is tried again on what another client has just written. */
 const maxTries = 10;
@@ -32,6 +33,15 @@ export interface UpdateRequest extends Target {
   readonly dryRun: boolean;
   /** The new object from the old one; called again after a conflict. It may change what it is given. */
   readonly change: (old: KubeObject) => Changed | Promise<Changed>;
+  /** What admission sees instead of the object: a subresource may show another kind. `none`: it was asked already. */
+  readonly admits?: 'none' | AdmittedView;
+}
+
+export interface AdmittedView {
+  readonly shape: Shape;
+  readonly of: (object: KubeObject) => KubeObject;
+  /** Puts what admission made of the view into the object. */
+  readonly into: (object: KubeObject, view: KubeObject) => void;
 }
 
 export interface Changed {
@@ -71,24 +81,32 @@ async function tryUpdate(
   { request, current }: { request: UpdateRequest; current: CacheEntry },
 ): Promise<Written> {
   const { resource, name, subresource, dryRun } = request;
+  const converting = readable(resource, [current]);
+  if (converting !== undefined) await converting;
   const old = objectOf(resource, current);
   const { object, applied } = await request.change(objectOf(resource, current));
   checkRevision(resource, object, current, name);
   applySchemaDefaults(asJson(object), resource.type);
   resource.strategy.default?.(object);
-  const admitted = {
+  if (applied !== true) recordManager(request, { object, old, now: context.now() });
+  const view = request.admits === 'none' ? undefined : request.admits;
+  const asked: AdmissionRequest = {
     operation: 'UPDATE',
     resource,
     subresource,
     namespace: request.namespace,
     name,
-    object,
-    old,
+    object: view === undefined ? object : view.of(object),
+    old: view === undefined ? old : view.of(old),
     context,
     dryRun,
-  } as const;
-  await backend.admission.mutate(admitted);
-  if (applied !== true) recordManager(request, { object, old, now: context.now() });
+    ...(view !== undefined && { shape: view.shape }),
+  };
+  if (request.admits !== 'none') {
+    const mutating = backend.admission.mutate(asked);
+    if (mutating !== undefined) await mutating;
+    view?.into(object, asked.object!);
+  }
   stampUpdate(object, old);
   object.metadata.resourceVersion = String(current.revision);
   prepare(resource, { object, old, subresource }, context);
@@ -96,15 +114,22 @@ async function tryUpdate(
     object.metadata.generation = (old.metadata.generation ?? 0) + 1;
   refuse(resource, name, changedObjectErrors(resource, { object, old, subresource }, context));
   resource.strategy.canonicalize?.(object);
-  await backend.admission.validate(admitted);
+  if (request.admits !== 'none') {
+    const validating = backend.admission.validate(view === undefined ? asked : { ...asked, object: view.of(object) });
+    if (validating !== undefined) await validating;
+  }
   const place = placeOf(context, request);
   if (dryRun) {
     return { entry: unsaved(place.cached, object, current.revision), created: false };
   }
   if (endsDeletion(resource, object, old))
     return { entry: await remove(backend, context, { target: request, current, object }), created: false };
-  if (deepEqual(object, old)) return { entry: current, created: false };
-  const text = await textForStore(resource, object);
+  const unchanged = deepEqual(object, old);
+  if (unchanged && resource.storage.convert === undefined) return { entry: current, created: false };
+  const stored = textForStore(resource, object);
+  const text = typeof stored === 'string' ? stored : await stored;
+  // An object that is stored in an older form is written anew, even if nothing else changed.
+  if (unchanged && withRevision(text, current.revision) === current.text) return { entry: current, created: false };
   const revision = await writing(request, () => backend.store.update(place.stored, text, current.revision));
   return { entry: entryAfter(backend, resource, { key: place.cached, text, revision }), created: false };
 }

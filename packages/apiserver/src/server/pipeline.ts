@@ -122,14 +122,22 @@ export class Pipeline {
   async #dispatch(exchange: Exchange, info: RequestInfo, user: User): Promise<void> {
     const { serving, now, pages } = this.#options;
     if (!info.isResource) return pages.handle(exchange, info);
-    // A group that nobody serves is a page that is not there; a resource that a known group does not have is a Status.
-    if (!serving.catalog.groups.has(info.group)) return pages.handle(exchange, { ...info, apiPrefix: '' });
+    // What nobody serves is a page that is not there; a resource that a group of the server itself does not have is a Status.
+    if (!serving.catalog.hasGroup(info.group) && !isServed(serving, info)) return pages.handle(exchange, { ...info, apiPrefix: '' });
     const context = new RequestContext({ info, user, objects: serving.cache, now, userAgent: exchange.headers['user-agent'] ?? '' });
     exchange.beforeAnswer = () => {
       for (const warning of context.warnings) exchange.header('Warning', warningHeader(warning));
     };
     await handleResource(serving, exchange, context);
   }
+}
+
+/** Kinds that users added are only there in their own scope: a namespace where there is one, or none. */
+function isServed({ catalogs }: Serving, info: RequestInfo): boolean {
+  const resource = catalogs.of(info.cluster).resource(info.group, info.version, info.resource);
+  if (resource === undefined) return false;
+  if (resource.namespaced === (info.namespace !== '')) return true;
+  return resource.namespaced && (info.verb === 'list' || info.verb === 'watch');
 }
 
 function credentialsOf(exchange: Exchange): Credentials {

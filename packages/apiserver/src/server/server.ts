@@ -3,14 +3,19 @@ import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { openEtcdStore, openSqliteStore, type Store } from '@capstan/store';
 import { Admission } from '../admission/admission.ts';
+import { dynamicAdmission } from '../admission/dynamic.ts';
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts';
 import { rbacEscalation } from '../admission/rbac-escalation.ts';
+import { WebhookClient } from '../admission/webhooks/client.ts';
 import { auditLog } from '../audit/index.ts';
 import { oidc } from '../authn/oidc.ts';
 import { staticTokens } from '../authn/static-tokens.ts';
 import { rbacAuthorizer } from '../authz/index.ts';
 import { WatchCache } from '../cache/watch-cache.ts';
-import { Discovery } from '../discovery/discovery.ts';
+import { definitionLifecycle } from '../crds/admission.ts';
+import { Definitions } from '../crds/definitions.ts';
+import { DefinitionKeeper } from '../crds/keeper.ts';
+import { webhookConversion } from '../crds/webhook.ts';
 import { type Page, Pages } from '../handlers/nonresource.ts';
 import type { Serving } from '../handlers/serving.ts';
 import { Listener } from '../http/listener.ts';
@@ -19,6 +24,7 @@ import { flowClassifier, InFlight, OpenCount } from '../limits/index.ts';
 import { openApiPages } from '../openapi/pages.ts';
 import { adminKubeconfig, ensurePki, keepFresh, type Pki } from '../pki/index.ts';
 import { builtinCatalog } from '../registry/catalog.ts';
+import { Catalogs } from '../registry/catalogs.ts';
 import { WatchHub } from '../watch/hub.ts';
 import { keepAggregated } from './aggregation.ts';
 import { authentication } from './authentication.ts';
@@ -66,6 +72,7 @@ async function start(
   resources.use(cache);
   hub = resources.use(new WatchHub(cache));
   const catalog = builtinCatalog();
+  const definitions = new Definitions({ cache, rules: () => undefined, webhook: webhookConversion(cache) });
   const authorizer = rbacAuthorizer(cache);
   const identities = authentication(pki, {
     objects: cache,
@@ -73,17 +80,32 @@ async function start(
     url: `https://${options.host}:${options.port}`,
     more: [...(options.tokens === undefined ? [] : [staticTokens(options.tokens, [])]), ...(options.oidc ?? []).map(oidc)],
   });
-  const admission = new Admission([namespaceLifecycle(cache), rbacEscalation({ objects: cache, rbac: authorizer })]);
+  const catalogs = new Catalogs(catalog, (cluster) => definitions.in(cluster));
+  const admission = new Admission([
+    namespaceLifecycle(cache),
+    definitionLifecycle,
+    ...dynamicAdmission({ objects: cache, catalogs, client: resources.use(new WebhookClient(cache)) }),
+    rbacEscalation({ objects: cache, rbac: authorizer }),
+  ]);
   const serving: Serving = {
     cache,
     store,
     catalog,
+    catalogs,
     hub,
     admission,
     virtualKinds: reviewKinds(authorizer, identities.tokens),
     virtualSubresources: new Map([['/serviceaccounts/token', identities.tokenRequests], ...podActions({ cache, store, admission })]),
   };
   await bootstrap(serving, now);
+  resources.use(
+    new DefinitionKeeper({
+      serving,
+      definitions,
+      now,
+      onError: (error) => options.log(`a custom resource definition could not be served: ${String(error)}`),
+    }),
+  );
   await keepAggregated(serving, now, (error) => options.log(`aggregated roles could not be written: ${String(error)}`));
   const audit = resources.use(
     auditLog({
@@ -116,10 +138,10 @@ async function start(
   const more = new Map<string, Page>([
     ['/metrics', (exchange) => exchange.send({ code: 200, type: 'text/plain; version=0.0.4; charset=utf-8', body: metrics.text() })],
     ...identities.pages,
-    ...openApiPages(),
+    ...openApiPages(serving.catalogs),
   ]);
   const pages = new Pages({
-    discovery: new Discovery(catalog),
+    catalogs: serving.catalogs,
     health,
     version: versionInfo(),
     serverAddress: `${options.host}:${options.port}`,

@@ -92,6 +92,13 @@ export class WatchHub implements Disposable {
     member.startWith(initial, mark);
   }
 
+  /** Ends the watches of one resource below a prefix: what it is has changed. */
+  endWatches(held: ResourceCache, prefix: string): void {
+    for (const { view, streams } of this.#groups.get(held)?.values() ?? []) {
+      if (view.prefix.startsWith(prefix)) for (const stream of [...streams]) stream.end();
+    }
+  }
+
   /** Ends all watches: clients come back with the revision they have, and are told if it is too old. */
   endAll(): void {
     for (const stream of [...this.#streams]) stream.end();

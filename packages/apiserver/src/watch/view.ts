@@ -26,6 +26,11 @@ export class View {
     this.#filter = filter;
   }
 
+  /** The beginning of the keys of what it shows. */
+  get prefix(): string {
+    return this.#filter.prefix;
+  }
+
   has(member: WatchStream): boolean {
     return this.#members.has(member);
   }

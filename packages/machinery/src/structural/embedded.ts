@@ -75,7 +75,7 @@ function readResource(resource: JsonObject, at: FieldPath, unknown: string[]): v
   }
   if (!Object.hasOwn(resource, 'metadata')) return;
   try {
-    for (const problem of readMetadata(resource)) unknown.push(problem.replace('"', `"${at}.`));
+    for (const problem of readMetadata(resource)) unknown.push(problem.replace('"', `"${at.toString()}.`));
   } catch (error) {
     if (!(error instanceof CodecError)) throw error;
     throw malformed(fieldError.invalid(at.child('metadata'), resource['metadata'], error.message));

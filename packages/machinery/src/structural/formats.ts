@@ -51,7 +51,7 @@ export function formatCheck(format: string): FormatCheck | undefined {
 }
 
 function isUri(text: string): boolean {
-  if (text === '' || /[\u0000-\u0020\u007f]/.test(text)) return false;
+  if (text === '' || /[\p{Cc} ]/u.test(text)) return false;
   if (text.startsWith('/')) return !/%(?![0-9a-fA-F]{2})/.test(text);
   return /^[a-zA-Z][a-zA-Z0-9+.-]*:[^#]*/.test(text) && URL.canParse(text);
 }

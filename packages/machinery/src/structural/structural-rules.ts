@@ -165,7 +165,7 @@ function checkCompleteness(values: Schema, { structure, at, from }: Pair, errors
 
 function checkPart(values: Schema, { structure, at, from }: Pair, errors: FieldError[]): void {
   if (structure === undefined) {
-    errors.push(fieldError.required(at, `because it is defined in ${from}`));
+    errors.push(fieldError.required(at, `because it is defined in ${from.toString()}`));
     return;
   }
   checkCompleteness(values, { structure, at, from }, errors);

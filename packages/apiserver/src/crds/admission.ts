@@ -1,0 +1,11 @@
+import { status } from '@capstan/machinery';
+import type { AdmissionPlugin } from '../admission/admission.ts';
+
+/** Nothing is created of a kind that is being deleted. */
+export const definitionLifecycle: AdmissionPlugin = {
+  name: 'DefinitionLifecycle',
+  mutate({ operation, resource, subresource, name }) {
+    if (operation !== 'CREATE' || subresource !== '' || resource.custom?.terminating !== true) return;
+    throw status.forbidden(resource, name, 'create not allowed while custom resource definition is terminating');
+  },
+};

@@ -1,0 +1,71 @@
+import { age, asJson, compileJsonPath, type Json, type JsonPath, JsonPathError, printJsonPathValue } from '@capstan/machinery';
+import type { Column, TablePrinter } from '../kinds/strategy.ts';
+import type { PrinterColumn } from './summary.ts';
+
+const ageColumn: PrinterColumn = {
+  name: 'Age',
+  type: 'date',
+  format: '',
+  description: 'When the object was created.',
+  priority: 0,
+  jsonPath: '.metadata.creationTimestamp',
+};
+
+type Cell = string | number | boolean | null;
+
+/** The columns that a definition asks for, after the name; the age when it asks for none. */
+export function customPrinter(columns: readonly PrinterColumn[]): TablePrinter {
+  const shown = columns.length === 0 ? [ageColumn] : columns;
+  const readers = shown.map(({ type, jsonPath }) => ({ type, path: maybePath(jsonPath) }));
+  return {
+    columns: [{ name: 'Name', type: 'string', format: 'name', description: 'Name of the object.' }, ...shown.map(header)],
+    cells: (object, now) => [
+      object.metadata.name ?? '',
+      ...readers.map(({ type, path }): Cell => {
+        const value = path?.find(asJson(object))[0];
+        return value === undefined ? null : cellOf(value, type, now);
+      }),
+    ],
+  };
+}
+
+function header({ name, type, format, description, priority, jsonPath }: PrinterColumn): Column {
+  return {
+    name,
+    type: type as Column['type'],
+    format,
+    priority,
+    description: description || `Custom resource definition column (in JSONPath format): ${jsonPath}`,
+  };
+}
+
+/** A path that cannot be read shows nothing: the definition was taken when it still could be. */
+function maybePath(text: string): JsonPath | undefined {
+  try {
+    return compileJsonPath(text);
+  } catch (error) {
+    if (error instanceof JsonPathError) return undefined;
+    throw error;
+  }
+}
+
+function cellOf(value: Json, type: string, now: Date): Cell {
+  switch (type) {
+    case 'string':
+      return printJsonPathValue(value);
+    case 'integer':
+      return typeof value === 'number' ? Math.trunc(value) : null;
+    case 'number':
+      return typeof value === 'number' ? value : null;
+    case 'boolean':
+      return typeof value === 'boolean' ? value : null;
+    case 'date':
+      return typeof value === 'string' ? ageOf(value, now) : null;
+    default:
+      return null;
+  }
+}
+
+function ageOf(text: string, now: Date): string {
+  return Number.isNaN(Date.parse(text)) ? '<invalid>' : age(text, now);
+}

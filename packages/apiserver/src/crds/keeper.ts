@@ -1,0 +1,206 @@
+import { type KubeObject, status } from '@capstan/machinery';
+import { endOf, type ResourceCache } from '../cache/watch-cache.ts';
+import type { Serving } from '../handlers/serving.ts';
+import { cleanupFinalizer } from '../kinds/apiextensions.ts';
+import { fieldsOf } from '../kinds/workloads/reading.ts';
+import { RequestContext } from '../registry/context.ts';
+import { deleteObject } from '../registry/delete.ts';
+import type { Resource } from '../registry/resource.ts';
+import { update } from '../registry/update.ts';
+import { parseRequest } from '../request/info.ts';
+import { type NewCondition, withCondition } from './conditions.ts';
+import { clusterOf, type Definition, nameOf } from './definition.ts';
+import { type Definitions, definitionResource } from './definitions.ts';
+import { takenNames } from './names.ts';
+import { conditionsOf, wantedStatus } from './status.ts';
+
+interface KeeperOptions {
+  readonly serving: Serving;
+  readonly definitions: Definitions;
+  readonly now: () => Date;
+  readonly onError: (error: unknown) => void;
+}
+
+const retryAfter = 1000;
+
+/**
+ * Does for definitions what a controller would: gives them their names, says whether they are served, and deletes what they defined when they go. Every
+ * change of a definition comes here, in turn.
+ */
+export class DefinitionKeeper implements Disposable {
+  readonly #options: KeeperOptions;
+  readonly #resource: Resource;
+  readonly #waiting = new Set<Definition>();
+  readonly #emptied = new WeakSet<ResourceCache>();
+  #running = false;
+  #stopped = false;
+  #retry: NodeJS.Timeout | undefined;
+
+  constructor(options: KeeperOptions) {
+    this.#options = options;
+    this.#resource = options.serving.catalog.resource(definitionResource.group, 'v1', definitionResource.resource)!;
+    options.definitions.listen(({ now, before }) => this.#changed(now, before));
+    for (const definition of options.definitions.all()) if (needsCare(definition)) this.#waiting.add(definition);
+    void this.#run();
+  }
+
+  [Symbol.dispose](): void {
+    this.#stopped = true;
+    clearTimeout(this.#retry);
+  }
+
+  #changed(now: Definition | undefined, before: Definition | undefined): void {
+    const { hub, cache } = this.#options.serving;
+    // Who watches sees objects as the old definition had them.
+    if (before !== undefined && now?.summary.generation !== before.summary.generation)
+      hub.endWatches(cache.resource({ group: before.group, resource: before.plural }), `${clusterOf(before.entry)}/`);
+    const definition = now ?? before!;
+    if (now !== undefined) this.#waiting.add(now);
+    // A name that became free may be what another one waits for.
+    const others = this.#options.definitions.in(clusterOf(definition.entry))?.inGroup(definition.group) ?? [];
+    for (const other of others) if (!other.summary.established || now === undefined) this.#waiting.add(other);
+    void this.#run();
+  }
+
+  async #run(): Promise<void> {
+    if (this.#running) return;
+    this.#running = true;
+    // What changed in the same commit is looked at together.
+    await Promise.resolve();
+    for (const definition of this.#waiting) {
+      if (this.#stopped) break;
+      this.#waiting.delete(definition);
+      try {
+        await this.#keep(definition);
+      } catch (error) {
+        this.#options.onError(error);
+        this.#again(definition);
+      }
+    }
+    this.#running = false;
+  }
+
+  #again(definition: Definition): void {
+    this.#retry = setTimeout(() => {
+      this.#waiting.add(definition);
+      void this.#run();
+    }, retryAfter);
+    this.#retry.unref();
+  }
+
+  /** Brings one definition forward, from whatever it is in the cache now. */
+  async #keep({ entry, group, plural }: Definition): Promise<void> {
+    const definition = this.#options.definitions.in(clusterOf(entry))?.get(group, plural);
+    if (definition === undefined) return;
+    const object = definition.entry.parse();
+    if (object.metadata.deletionTimestamp !== undefined) return this.#finish(definition, object);
+    const wanted = (current: KubeObject): object | undefined => wantedStatus(current, this.#takenBeside(definition), this.#options.now());
+    if (wanted(object) !== undefined)
+      await this.#write(definition, (current) => ({ ...current, status: wanted(current) ?? current['status'] }));
+  }
+
+  #takenBeside(definition: Definition): ReturnType<typeof takenNames> {
+    const others = this.#options.definitions.in(clusterOf(definition.entry))?.inGroup(definition.group) ?? [];
+    return takenNames([...others].filter((other) => other.plural !== definition.plural).map((other) => other.summary.names));
+  }
+
+  /** Deletes what was defined, then lets the definition go. Objects that wait for something themselves are waited for. */
+  async #finish(definition: Definition, object: KubeObject): Promise<void> {
+    if (object.metadata.finalizers?.includes(cleanupFinalizer) !== true) return;
+    if (!definition.summary.established) {
+      return this.#release(definition, { status: 'False', reason: 'NeverEstablished', message: 'resource was never established' });
+    }
+    await this.#write(definition, (current) =>
+      this.#terminating(current, {
+        status: 'True',
+        reason: 'InstanceDeletionInProgress',
+        message: 'CustomResource deletion is in progress',
+      }),
+    );
+    const held = this.#options.serving.cache.resource({ group: definition.group, resource: definition.plural });
+    await this.#deleteAll(definition, held);
+    if (count(held, definition) === 0)
+      return this.#release(definition, { status: 'False', reason: 'InstanceDeletionCompleted', message: 'removed all instances' });
+    if (this.#emptied.has(held)) return;
+    this.#emptied.add(held);
+    held.listeners.add({
+      changed: () => {
+        if (count(held, definition) > 0) return;
+        this.#waiting.add(definition);
+        void this.#run();
+      },
+    });
+  }
+
+  async #deleteAll(definition: Definition, held: ResourceCache): Promise<void> {
+    const { serving } = this.#options;
+    const resource = definition.stored;
+    if (resource === undefined) return;
+    const context = this.#context(definition);
+    const prefix = `${clusterOf(definition.entry)}/`;
+    const keys: string[] = [];
+    held.entries.walk(prefix, endOf(prefix), (entry) => {
+      keys.push(entry.key);
+      return true;
+    });
+    for (const key of keys) {
+      const [, namespace = '', name = ''] = key.split('/');
+      try {
+        await deleteObject(serving, context, { resource, namespace, name, options: {}, dryRun: false });
+      } catch (error) {
+        if (!(error instanceof status.StatusError) || error.reason !== 'NotFound') throw error;
+      }
+    }
+  }
+
+  #release(definition: Definition, condition: Omit<NewCondition, 'type'>): Promise<void> {
+    return this.#write(definition, (current) => {
+      const released = this.#terminating(current, condition);
+      const { finalizers = [], ...metadata } = released.metadata;
+      return { ...released, metadata: { ...metadata, finalizers: finalizers.filter((name) => name !== cleanupFinalizer) } };
+    });
+  }
+
+  #terminating(current: KubeObject, condition: Omit<NewCondition, 'type'>): KubeObject {
+    const conditions = withCondition(conditionsOf(current), { type: 'Terminating', ...condition }, this.#options.now());
+    return { ...current, status: { ...fieldsOf(current['status']), conditions } };
+  }
+
+  async #write(definition: Definition, change: (current: KubeObject) => KubeObject): Promise<void> {
+    try {
+      await update(this.#options.serving, this.#context(definition), {
+        resource: this.#resource,
+        namespace: '',
+        name: nameOf(definition.entry),
+        subresource: 'status',
+        manager: 'kube-apiserver',
+        dryRun: false,
+        change: (old) => ({ object: change(old) }),
+      });
+    } catch (error) {
+      if (!(error instanceof status.StatusError) || error.reason !== 'NotFound') throw error;
+    }
+  }
+
+  #context(definition: Definition): RequestContext {
+    return new RequestContext({
+      info: { ...parseRequest('POST', '/'), cluster: clusterOf(definition.entry) },
+      user: { name: 'system:apiserver', groups: ['system:masters'] },
+      objects: this.#options.serving.cache,
+      now: this.#options.now,
+      userAgent: 'kube-apiserver',
+    });
+  }
+}
+
+/** How the text of a definition says that it is served: reading all of them at the start would take long. */
+const establishedText = /"type":"Established","status":"True"/;
+
+function needsCare({ entry }: Definition): boolean {
+  return !establishedText.test(entry.text) || entry.text.includes('"deletionTimestamp":');
+}
+
+function count(held: ResourceCache, definition: Definition): number {
+  const prefix = `${clusterOf(definition.entry)}/`;
+  return held.entries.count(prefix, endOf(prefix));
+}

@@ -1,0 +1,59 @@
+import type { KubeObject } from '@capstan/machinery';
+import { type ApprovalState, approvalOf, isProtected } from '../kinds/apiextensions/approval.ts';
+import { fieldsOf, itemsOf, textOf } from '../kinds/workloads/reading.ts';
+import { deepEqual } from '../registry/metadata.ts';
+import { type Condition, isTrue, type NewCondition, withCondition } from './conditions.ts';
+import { acceptNames, type TakenNames } from './names.ts';
+import { type Names, readNames } from './summary.ts';
+
+/** What the status of a definition should be; undefined when it is already. */
+export function wantedStatus(definition: KubeObject, taken: TakenNames, now: Date): object | undefined {
+  const status = fieldsOf(definition['status']);
+  const before = conditionsOf(definition);
+  const { accepted, conflict } = acceptNames(readNames(fieldsOf(definition['spec'])['names']), readNames(status['acceptedNames']), taken);
+  let conditions: readonly Condition[] = withCondition(before, namesCondition(conflict), now);
+  if (!isTrue(before, 'Established')) conditions = withCondition(conditions, establishedCondition(conflict === undefined), now);
+  const approval = approvalCondition(definition);
+  if (approval !== undefined) conditions = withCondition(conditions, approval, now);
+  const acceptedNames = writtenNames(accepted);
+  if (conditions === before && deepEqual(acceptedNames, status['acceptedNames'])) return undefined;
+  return { ...status, conditions, acceptedNames };
+}
+
+export function conditionsOf(definition: KubeObject): readonly Condition[] {
+  return itemsOf(fieldsOf(definition['status'])['conditions']) as unknown as readonly Condition[];
+}
+
+function namesCondition(conflict: { reason: string; message: string } | undefined): NewCondition {
+  if (conflict !== undefined) return { type: 'NamesAccepted', status: 'False', ...conflict };
+  return { type: 'NamesAccepted', status: 'True', reason: 'NoConflicts', message: 'no conflicts found' };
+}
+
+function establishedCondition(namesAccepted: boolean): NewCondition {
+  if (!namesAccepted) return { type: 'Established', status: 'False', reason: 'NotAccepted', message: 'not all names are accepted' };
+  return { type: 'Established', status: 'True', reason: 'InitialNamesAccepted', message: 'the initial names have been accepted' };
+}
+
+const approvals: Record<ApprovalState, { status: 'True' | 'False'; reason: string }> = {
+  invalid: { status: 'False', reason: 'InvalidAnnotation' },
+  missing: { status: 'False', reason: 'MissingAnnotation' },
+  approved: { status: 'True', reason: 'ApprovedAnnotation' },
+  bypassed: { status: 'False', reason: 'UnapprovedAnnotation' },
+};
+
+function approvalCondition(definition: KubeObject): NewCondition | undefined {
+  if (!isProtected(textOf(fieldsOf(definition['spec'])['group']))) return undefined;
+  const { state, reason } = approvalOf(definition);
+  return { type: 'KubernetesAPIApprovalPolicyConformant', ...approvals[state], message: reason };
+}
+
+function writtenNames({ plural, singular, shortNames, kind, listKind, categories }: Names): object {
+  return {
+    plural,
+    ...(singular !== '' && { singular }),
+    ...(shortNames.length > 0 && { shortNames: [...shortNames] }),
+    kind,
+    ...(listKind !== '' && { listKind }),
+    ...(categories.length > 0 && { categories: [...categories] }),
+  };
+}

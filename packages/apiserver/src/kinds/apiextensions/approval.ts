@@ -1,0 +1,32 @@
+import { type FieldError, FieldPath, fieldError, type KubeObject } from '@capstan/machinery';
+import { fieldsOf, textOf } from '../workloads/reading.ts';
+
+export const approvalAnnotation = 'api-approved.kubernetes.io';
+const see = 'see https://github.com/kubernetes/enhancements/pull/1111';
+
+export type ApprovalState = 'missing' | 'bypassed' | 'approved' | 'invalid';
+
+/** Groups that belong to the Kubernetes community. */
+export function isProtected(group: string): boolean {
+  return ['k8s.io', 'kubernetes.io'].some((owner) => group === owner || group.endsWith(`.${owner}`));
+}
+
+/** What the annotation says about a definition in such a group. */
+export function approvalOf({ metadata }: KubeObject): { state: ApprovalState; reason: string } {
+  const text = metadata.annotations?.[approvalAnnotation] ?? '';
+  const must = `protected groups must have approval annotation ${fieldError.quote(approvalAnnotation)}`;
+  if (text === '') return { state: 'missing', reason: `${must}, ${see}` };
+  if (text.startsWith('unapproved')) return { state: 'bypassed', reason: `not approved: ${fieldError.quote(text)}` };
+  if (/^[a-z][a-z0-9+.-]*:\/\/[^/]+/i.test(text)) return { state: 'approved', reason: `approved in ${text}` };
+  return { state: 'invalid', reason: `${must} with either a URL or a reason starting with "unapproved", ${see}` };
+}
+
+/** What is not approved may not become more so: what was taken before is let through unchanged. */
+export function approvalErrors(definition: KubeObject, old: KubeObject | undefined): FieldError[] {
+  if (!isProtected(textOf(fieldsOf(definition['spec'])['group']))) return [];
+  const { state, reason } = approvalOf(definition);
+  if (old !== undefined && approvalOf(old).state === state) return [];
+  const at = FieldPath.of('metadata', 'annotations').key(approvalAnnotation);
+  if (state === 'missing') return [fieldError.required(at, reason)];
+  return state === 'invalid' ? [fieldError.invalid(at, definition.metadata.annotations?.[approvalAnnotation] ?? '', reason)] : [];
+}

@@ -1,0 +1,72 @@
+import {
+  defaultErrors,
+  type FieldError,
+  type FieldPath,
+  fieldError,
+  formatCheck,
+  isObject,
+  isUnreadable,
+  type JsonObject,
+  type KubeObject,
+  readSchema,
+  schemaErrors,
+  structuralErrors,
+} from '@capstan/machinery';
+import { fieldsOf, itemsOf } from '../workloads/reading.ts';
+
+/** What else may stand at the root when the status is validated for itself: keyword, and how Go calls it. */
+const allowedAtRoot: ReadonlySet<string> = new Set([
+  ...['description', 'type', 'format', 'title', 'maximum', 'exclusiveMaximum', 'minimum', 'exclusiveMinimum', 'maxLength', 'minLength'],
+  ...['pattern', 'maxItems', 'minItems', 'uniqueItems', 'multipleOf', 'required', 'items', 'properties', 'externalDocs', 'example'],
+  ...['x-kubernetes-preserve-unknown-fields', 'x-kubernetes-validations'],
+]);
+
+const goNames =
+  'Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations';
+
+export interface SchemaOptions {
+  readonly hasStatus: boolean;
+  /** Checks the rules of a schema that has no other errors. */
+  readonly ruleErrors: (json: JsonObject, at: FieldPath) => FieldError[];
+}
+
+/** What is wrong with the schema of a version. */
+export function versionSchemaErrors(json: JsonObject, at: FieldPath, { hasStatus, ruleErrors }: SchemaOptions): FieldError[] {
+  const place = at.child('openAPIV3Schema');
+  const errors = hasStatus ? statusErrors(json, at) : [];
+  if (json['nullable'] === true)
+    errors.push(fieldError.forbidden(at.child('openAPIV3Schema.nullable'), 'nullable cannot be true at the root'));
+  const schema = readSchema(json);
+  const structural = isUnreadable(json) ? undefined : structuralErrors(schema, place);
+  const defaults = structural?.length === 0 ? defaultErrors({ ...schema, embeddedResource: true }, place) : [];
+  const others = schemaErrors(schema, place);
+  errors.push(...(structural ?? []), ...defaults, ...others);
+  return errors.length > 0 ? errors : ruleErrors(json, place);
+}
+
+function statusErrors(json: JsonObject, at: FieldPath): FieldError[] {
+  const { type } = json;
+  if (type !== undefined && type !== 'object') {
+    const why = 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled';
+    return [fieldError.invalid(at.child('openAPIV3Schema.type'), type, why)];
+  }
+  if (Object.keys(json).every((keyword) => allowedAtRoot.has(keyword))) return [];
+  const why = `only [${goNames}] fields are allowed at the root of the schema if the status subresource is enabled`;
+  return [fieldError.invalid(at.child('openAPIV3Schema'), json, why)];
+}
+
+/** Formats of texts that nobody knows: they are not checked, and the author may not have meant that. */
+export function unknownFormats(definition: KubeObject): string[] {
+  const found: string[] = [];
+  for (const version of itemsOf(fieldsOf(definition['spec'])['versions'])) collect(fieldsOf(version['schema'])['openAPIV3Schema'], found);
+  return found;
+}
+
+function collect(schema: unknown, found: string[]): void {
+  if (Array.isArray(schema)) for (const inner of schema) collect(inner, found);
+  if (!isObject(schema)) return;
+  const { type, format } = schema;
+  if (type === 'string' && typeof format === 'string' && format !== '' && formatCheck(format) === undefined) found.push(format);
+  for (const keyword of ['items', 'allOf', 'anyOf', 'oneOf', 'not', 'additionalProperties']) collect(schema[keyword], found);
+  if (isObject(schema['properties'])) for (const property of Object.values(schema['properties'])) collect(property, found);
+}
