@@ -17,9 +17,10 @@ const environment = {
   PATH: `${binaries}${delimiter}${process.env['PATH']}`,
   FORCE_COLOR: process.stdout.isTTY ? '1' : '0',
 };
-const tools: readonly ToolName[] = ['etcd', 'kubectl', 'helm', 'clientgo-probe'];
+const tools: readonly ToolName[] = ['etcd', 'kubectl', 'helm', 'clientgo-probe', 'operator'];
 
 const checks: readonly (readonly [string, readonly string[]])[] = [
+  ['build', ['node', 'apps/cli/scripts/build.ts']],
   ['format and lint', ['biome', 'check', '.']],
   ['lint with types', ['oxlint', '--type-aware']],
   ['types', ['tsc', '-p', '.']],

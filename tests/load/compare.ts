@@ -1,6 +1,5 @@
 import { cpus, totalmem } from 'node:os';
-import { resolve } from 'node:path';
-import { output, type RunningApiServer, readConnection, type StoreDriver, startCapstan, startKubeApiserver } from '@capstan/testbed';
+import { buildCapstan, type RunningApiServer, readConnection, type StoreDriver, startCapstan, startKubeApiserver } from '@capstan/testbed';
 import { type Column, comparisonTable } from './measure/table.ts';
 import { churn } from './profiles/churn.ts';
 import { create } from './profiles/create.ts';
@@ -18,8 +17,7 @@ interface Contender {
 
 /** Measures a kube-apiserver with etcd and Capstan side by side, each step first on one and then on the other. Gives markdown. */
 export async function compare(store: StoreDriver, amounts: Amounts): Promise<string> {
-  // What users start is the bundle.
-  await output(process.execPath, [resolve(import.meta.dirname, '../../apps/cli/scripts/build.ts')]);
+  await buildCapstan();
   const contenders: Contender[] = [
     { name: 'kube-apiserver + etcd', start: () => startKubeApiserver() },
     { name: `capstan on ${store}`, start: () => startCapstan({ store }) },

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { buildCapstan } from './build.ts';
 import { Child } from './child.ts';
 import { type EtcdCluster, startEtcd } from './etcd.ts';
 import { answersReady, type RunningApiServer } from './kube-apiserver.ts';
@@ -48,6 +49,7 @@ export class RunningCapstan implements RunningApiServer {
   }
 
   static async start(options: CapstanOptions): Promise<RunningCapstan> {
+    await buildCapstan();
     await using stack = new AsyncDisposableStack();
     const directory = stack.use(temporaryDirectory('apiserver'));
     const port = await freePort();

@@ -1,3 +1,4 @@
+export { buildCapstan } from './build.ts';
 export { type CapstanOptions, capstanProgram, type RunningCapstan, type StoreDriver, startCapstan } from './capstan.ts';
 export { type KeyPair, TestAuthority } from './certificates.ts';
 export { Child, type ExitStatus } from './child.ts';

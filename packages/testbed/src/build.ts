@@ -1,0 +1,21 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { output } from './command.ts';
+
+const root = resolve(import.meta.dirname, '../../..');
+
+/** Bundles `capstan` anew when a source is newer than the bundle: tests start what users start, and never an old one. */
+export async function buildCapstan(): Promise<void> {
+  const built = statSync(join(root, 'apps/cli/dist/lib/main.js'), { throwIfNoEntry: false });
+  const sources = ['apps/cli', ...readdirSync(join(root, 'packages')).map((name) => join('packages', name))].map((name) =>
+    join(root, name, 'src'),
+  );
+  if (built !== undefined && !sources.some((folder) => hasNewer(folder, built.mtimeMs))) return;
+  await output(process.execPath, [join(root, 'apps/cli/scripts/build.ts')]);
+}
+
+function hasNewer(folder: string, than: number): boolean {
+  return readdirSync(folder, { withFileTypes: true, recursive: true }).some(
+    (entry) => entry.isFile() && statSync(join(entry.parentPath, entry.name)).mtimeMs > than,
+  );
+}
