@@ -54,7 +54,7 @@ export function decodeObject(
   if (options.validation === 'Strict' && problems.length > 0) {
     throw cannotBeHandled({ kind: expected.kind, version: versionOf(expected) }, expected.kind, strictDecodingMessage(problems));
   }
-  if (options.validation === 'Warn') for (const problem of problems) options.context.warn(problem);
+  if (options.validation === 'Warn') for (const problem of problems) options.context.warn(problem.replace(/^yaml: unmarshal errors:\s+/, ''));
   return value as KubeObject;
 }
 

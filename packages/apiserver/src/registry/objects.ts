@@ -107,5 +107,6 @@ export function updateRules({ strategy }: Resource, subresource: string): Update
 }
 
 export function refuse(resource: Resource, name: string, errors: readonly FieldError[]): void {
-  if (errors.length > 0) throw status.invalidObject(resource, name, errors);
+  // Events are checked as what they are stored as, whichever group they came through.
+  if (errors.length > 0) throw status.invalidObject({ group: resource.storage.group, kind: resource.kind }, name, errors);
 }
