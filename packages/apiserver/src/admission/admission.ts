@@ -1,4 +1,4 @@
-import type { KubeObject } from '@capstan/machinery';
+import type { DeleteOptions, KubeObject, ObjectType } from '@capstan/machinery';
 import type { RequestContext } from '../registry/context.ts';
 import type { Resource } from '../registry/resource.ts';
 
@@ -17,6 +17,24 @@ export interface AdmissionRequest {
   readonly old: KubeObject | undefined;
   readonly context: RequestContext;
   readonly dryRun: boolean;
+  /** What `object` and `old` are where a subresource shows something else than the resource itself: a `Scale`, a `Binding`. */
+  readonly shape?: Shape;
+  /** How a deletion was asked for. */
+  readonly options?: DeleteOptions;
+  /** Kept from the first round of mutating plugins to the second, by those who want one. */
+  reinvocation?: Reinvocation;
+}
+
+export interface Shape {
+  readonly groupVersion: string;
+  readonly kind: string;
+  readonly type: ObjectType | undefined;
+}
+
+/** Plugins may have to look again at what later ones made of the object. This happens once. */
+export interface Reinvocation {
+  wanted: boolean;
+  isSecondRound: boolean;
 }
 
 /** A rule about changes that is not a kind's own. What it refuses it throws as a `StatusError`. Most answer at once: only webhooks return promises. */
@@ -26,6 +44,9 @@ export interface AdmissionPlugin {
   validate?(request: AdmissionRequest): void | Promise<void>;
 }
 
+type Step = 'mutate' | 'validate';
+
+/** Plugins in the order in which they are asked. Answers at once when none of them has to wait. */
 export class Admission {
   readonly #plugins: readonly AdmissionPlugin[];
 
@@ -33,17 +54,35 @@ export class Admission {
     this.#plugins = plugins;
   }
 
-  async mutate(request: AdmissionRequest): Promise<void> {
-    for (const plugin of this.#plugins) {
-      const pending = plugin.mutate?.(request);
-      if (pending !== undefined) await pending;
+  mutate(request: AdmissionRequest): void | Promise<void> {
+    const pending = this.#run('mutate', request);
+    if (pending !== undefined) return pending.then(() => this.#again(request));
+    return this.#again(request);
+  }
+
+  validate(request: AdmissionRequest): void | Promise<void> {
+    return this.#run('validate', request);
+  }
+
+  #again(request: AdmissionRequest): void | Promise<void> {
+    const { reinvocation } = request;
+    if (reinvocation?.wanted !== true) return;
+    reinvocation.isSecondRound = true;
+    return this.#run('mutate', request);
+  }
+
+  #run(step: Step, request: AdmissionRequest): void | Promise<void> {
+    for (let at = 0; at < this.#plugins.length; at++) {
+      const pending = this.#plugins[at]![step]?.(request);
+      if (pending !== undefined) return this.#rest(step, request, { pending, next: at + 1 });
     }
   }
 
-  async validate(request: AdmissionRequest): Promise<void> {
-    for (const plugin of this.#plugins) {
-      const pending = plugin.validate?.(request);
-      if (pending !== undefined) await pending;
+  async #rest(step: Step, request: AdmissionRequest, { pending, next }: { pending: Promise<void>; next: number }): Promise<void> {
+    await pending;
+    for (let at = next; at < this.#plugins.length; at++) {
+      const waiting = this.#plugins[at]![step]?.(request);
+      if (waiting !== undefined) await waiting;
     }
   }
 }

@@ -12,7 +12,8 @@ export function namespaceLifecycle(cache: WatchCache): AdmissionPlugin {
     mutate(request) {
       const { operation, resource, name } = request;
       if (resource.group === '' && resource.resource === 'namespaces') {
-        if (operation === 'DELETE' && lastingNamespaces.has(name)) throw status.forbidden(namespaces, name, 'this namespace may not be deleted');
+        if (operation === 'DELETE' && lastingNamespaces.has(name))
+          throw status.forbidden(namespaces, name, 'this namespace may not be deleted');
         return;
       }
       // Reviews are asked about namespaces that may not be there.

@@ -9,7 +9,7 @@ import { objectOf } from '../registry/resource.ts';
 import { handleGet, send } from './read.ts';
 import { handleScale } from './scale.ts';
 import type { Serving } from './serving.ts';
-import { handlePatch, handleUpdate, readObject, writeSettings } from './write.ts';
+import { checkNamespace, handlePatch, handleUpdate, readObject, writeSettings } from './write.ts';
 
 /** Answers an object that is created through a subresource of another: a token for a service account, a binding of a pod. */
 export type VirtualSubresource = (call: {
@@ -60,6 +60,7 @@ async function handleVirtualSubresource(
     validation: settings.validation,
   });
   const { namespace, name } = context.info;
+  checkNamespace(context, resource, object);
   await fresh(serving.cache);
   const entry = cachedEntry(serving, context, { resource, namespace, name });
   if (entry === undefined) throw status.notFound(resource, name);

@@ -23,6 +23,8 @@ export interface Exchange {
   /** The bodies as they were received and sent, for the audit log. */
   readonly received: Buffer | undefined;
   readonly sent: string | Buffer | undefined;
+  /** What the audit log says beside. */
+  annotations: Readonly<Record<string, string>> | undefined;
   /** Adds a header to the answer; before it is sent. */
   header(name: string, value: string): void;
   /** Reads the whole body. Rejects with a `StatusError` when it is too large or does not arrive. */
@@ -58,6 +60,7 @@ abstract class BaseExchange {
   beforeAnswer: (() => void) | undefined;
   received: Buffer | undefined;
   sent: string | Buffer | undefined;
+  annotations: Readonly<Record<string, string>> | undefined;
 
   header(name: string, value: string): void {
     this.extra.push(name, value);

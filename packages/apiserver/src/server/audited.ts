@@ -57,6 +57,7 @@ export class Audited {
       at: now,
       response: { code: exchange.code, ...(this.#failure && failureOf(this.#failure)) },
       ...(this.#decision && { decision: this.#decision }),
+      ...(exchange.annotations && { annotations: exchange.annotations }),
       requestObject: () => parsed(exchange.received),
       responseObject: () => parsed(exchange.sent),
     };

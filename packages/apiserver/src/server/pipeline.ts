@@ -127,6 +127,7 @@ export class Pipeline {
     const context = new RequestContext({ info, user, objects: serving.cache, now, userAgent: exchange.headers['user-agent'] ?? '' });
     exchange.beforeAnswer = () => {
       for (const warning of context.warnings) exchange.header('Warning', warningHeader(warning));
+      exchange.annotations = context.annotations;
     };
     await handleResource(serving, exchange, context);
   }

@@ -90,7 +90,14 @@ export function podActions(backend: Backend): readonly (readonly [path: string, 
         checkBinding(object);
         // A scheduler that binds a pod manages none of its fields.
         const change = (pod: KubeObject) => ({ object: bound(pod, object, context.now()), applied: true });
-        await update(backend, context, { ...target, subresource: 'binding', manager: context.defaultManager, dryRun, change });
+        await update(backend, context, {
+          ...target,
+          subresource: 'binding',
+          manager: context.defaultManager,
+          dryRun,
+          change,
+          admits: 'none',
+        });
         return success;
       },
     ],
@@ -99,7 +106,12 @@ export function podActions(backend: Backend): readonly (readonly [path: string, 
       async ({ object, parent, context, target, dryRun }) => {
         if (object.metadata.name !== target.name) throw status.badRequest('name in URL does not match name in Eviction object');
         if (isMissed(parent)) checkBudget(parent, budgetsOf(parent, context.objects.list(budgets, context.cluster, target.namespace)));
-        await deleteObject(backend, context, { ...target, options: fieldsOf(object['deleteOptions']) as DeleteOptions, dryRun });
+        await deleteObject(backend, context, {
+          ...target,
+          options: fieldsOf(object['deleteOptions']) as DeleteOptions,
+          dryRun,
+          isAdmitted: true,
+        });
         return success;
       },
     ],

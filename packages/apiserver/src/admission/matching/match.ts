@@ -1,0 +1,99 @@
+import { everything, type KubeObject, type LabelSelector, status } from '@capstan/machinery';
+import type { Catalogs } from '../../registry/catalogs.ts';
+import type { Resource } from '../../registry/resource.ts';
+import type { AdmissionRequest } from '../admission.ts';
+import { type Asked, type Rule, ruleMatches } from './rules.ts';
+import { equivalentsOf } from './versions.ts';
+
+/** Which requests a webhook, policy or binding is about. */
+export interface Criteria {
+  readonly rules: readonly Rule[];
+  /** Requests that these match are left out. */
+  readonly excluded: readonly Rule[];
+  /** Whether a rule for one version of a resource is meant for all of them. */
+  readonly matchPolicy: 'Exact' | 'Equivalent';
+  readonly namespaceSelector: LabelSelector;
+  readonly objectSelector: LabelSelector;
+}
+
+const namespaces = { group: '', resource: 'namespaces' };
+const configurationKinds = new Set([
+  'ValidatingWebhookConfiguration',
+  'MutatingWebhookConfiguration',
+  'ValidatingAdmissionPolicy',
+  'ValidatingAdmissionPolicyBinding',
+  'MutatingAdmissionPolicy',
+  'MutatingAdmissionPolicyBinding',
+]);
+
+/** What decides about admission is itself decided about by nobody: a mistake in it could not be corrected. */
+export function isExempt({ group, kind }: Resource): boolean {
+  return group === 'admissionregistration.k8s.io' && configurationKinds.has(kind);
+}
+
+export function isNamespace({ group, resource }: Resource): boolean {
+  return group === '' && resource === 'namespaces';
+}
+
+/** The namespace of a request; a namespace itself counts as its own. */
+export function namespaceOf({ resource, namespace, name, object }: AdmissionRequest): string {
+  return isNamespace(resource) ? name || (object?.metadata.name ?? '') : namespace;
+}
+
+/** The resource in the version that the rules ask for; undefined when they are not about this request. */
+export function matchingResource(criteria: Criteria, request: AdmissionRequest, catalogs: Catalogs): Resource | undefined {
+  const inNamespace = namespaceMatches(criteria.namespaceSelector, request);
+  if (inNamespace === false || !objectMatches(criteria.objectSelector, request)) return undefined;
+  if (criteria.excluded.length > 0 && matchedByRules(criteria.excluded, criteria.matchPolicy, { request, catalogs }) !== undefined)
+    return undefined;
+  const found = matchedByRules(criteria.rules, criteria.matchPolicy, { request, catalogs });
+  if (found !== undefined && inNamespace === 'unknown') throw status.notFound(namespaces, namespaceOf(request));
+  return found;
+}
+
+function matchedByRules(
+  rules: readonly Rule[],
+  matchPolicy: Criteria['matchPolicy'],
+  { request, catalogs }: { request: AdmissionRequest; catalogs: Catalogs },
+): Resource | undefined {
+  const { resource } = request;
+  const exact = asked(request, resource);
+  for (const rule of rules) if (ruleMatches(rule, exact)) return resource;
+  if (matchPolicy === 'Exact') return undefined;
+  const others = equivalentsOf(catalogs.of(request.context.cluster), resource);
+  if (others.length < 2) return undefined;
+  for (const rule of rules) {
+    for (const other of others) if (other !== resource && ruleMatches(rule, asked(request, other))) return other;
+  }
+  return undefined;
+}
+
+function asked(request: AdmissionRequest, { group, version, resource }: Resource): Asked {
+  const { operation, subresource, name } = request;
+  const inNamespace = request.namespace !== '' && !isNamespace(request.resource);
+  return { operation, group, version, resource, subresource, inNamespace, name };
+}
+
+/** Things without a namespace are never left out by a selector for namespaces. */
+function namespaceMatches(selector: LabelSelector, request: AdmissionRequest): boolean | 'unknown' {
+  if (selector === everything) return true;
+  const namespace = namespaceOf(request);
+  if (namespace === '' && !isNamespace(request.resource)) return true;
+  if (isNamespace(request.resource) && request.subresource === '' && request.object !== undefined) {
+    return selector.matches(request.object.metadata.labels);
+  }
+  const found = namespaceObject(request);
+  return found === undefined ? 'unknown' : selector.matches(found.metadata.labels);
+}
+
+/** The namespace that the request is in, as it is stored. */
+export function namespaceObject(request: AdmissionRequest): KubeObject | undefined {
+  const { cluster, objects } = request.context;
+  return objects.get({ ...namespaces, cluster, namespace: '', name: namespaceOf(request) });
+}
+
+function objectMatches(selector: LabelSelector, { object, old }: AdmissionRequest): boolean {
+  if (selector === everything) return true;
+  if (object !== undefined && selector.matches(object.metadata.labels)) return true;
+  return old !== undefined && selector.matches(old.metadata.labels);
+}

@@ -1,0 +1,182 @@
+import type { IncomingMessage } from 'node:http';
+import { Agent, request } from 'node:https';
+import type { ObjectReader } from '../../cache/reader.ts';
+import { CallFailure } from './failure.ts';
+import type { Endpoint } from './hook.ts';
+import { addressOf, hostText } from './service.ts';
+
+/** Far more than any object with any patch. */
+const answerLimit = 16 << 20;
+const idleConnections = 16;
+
+export interface WebhookAnswer {
+  readonly code: number;
+  readonly type: string;
+  readonly text: string;
+}
+
+export interface WebhookCall {
+  readonly cluster: string;
+  readonly endpoint: Endpoint;
+  readonly body: string;
+  readonly timeoutSeconds: number;
+}
+
+interface Destination {
+  /** As it is named in errors. */
+  readonly url: string;
+  readonly host: string;
+  readonly port: number;
+  readonly path: string;
+  /** The name that the certificate must be for. */
+  readonly serverName: string;
+  readonly hostHeader: string;
+  readonly authorities: string | undefined;
+}
+
+/** Posts to webhooks, over connections that are kept. Each call has its time, and each answer its limit. */
+export class WebhookClient implements Disposable {
+  readonly #objects: ObjectReader;
+  readonly #agent = new Agent({ keepAlive: true, maxFreeSockets: idleConnections });
+
+  constructor(objects: ObjectReader) {
+    this.#objects = objects;
+  }
+
+  async post(call: WebhookCall): Promise<WebhookAnswer> {
+    const query = `?timeout=${call.timeoutSeconds}s`;
+    const named = urlOf(call.endpoint) + query;
+    try {
+      const destination = this.#destination(call, query);
+      const signal = AbortSignal.timeout(call.timeoutSeconds * 1000);
+      return await this.#send(destination, call.body, signal);
+    } catch (error) {
+      throw new CallFailure(`failed to call webhook: Post ${JSON.stringify(named)}: ${reasonOf(error)}`);
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#agent.destroy();
+  }
+
+  #destination({ cluster, endpoint }: WebhookCall, query: string): Destination {
+    const url = urlOf(endpoint);
+    if (endpoint.by === 'url') {
+      const host = endpoint.url.hostname.replace(/^\[(.*)\]$/, '$1');
+      const path = `${endpoint.url.pathname}${query}`;
+      const port = Number(endpoint.url.port || 443);
+      return { url, host, port, path, serverName: host, hostHeader: endpoint.url.host, authorities: endpoint.authorities };
+    }
+    const serverName = `${endpoint.name}.${endpoint.namespace}.svc`;
+    const { host, port } = addressOf(this.#objects, cluster, endpoint);
+    const path = `${endpoint.path || '/'}${query}`;
+    return { url, host, port, path, serverName, hostHeader: `${serverName}:${endpoint.port}`, authorities: endpoint.authorities };
+  }
+
+  async #send(destination: Destination, body: string, signal: AbortSignal): Promise<WebhookAnswer> {
+    try {
+      return await this.#once(destination, body, signal);
+    } catch (error) {
+      // The webhook closed the connection while it was idle: it has not seen the request.
+      if (error instanceof StaleConnection) return await this.#send(destination, body, signal);
+      throw error;
+    }
+  }
+
+  #once(destination: Destination, body: string, signal: AbortSignal): Promise<WebhookAnswer> {
+    const { host, port, path, serverName, hostHeader, authorities } = destination;
+    return new Promise((resolve, reject) => {
+      const outgoing = request({
+        agent: this.#agent,
+        method: 'POST',
+        host,
+        port,
+        path,
+        signal,
+        ...(authorities !== undefined && { ca: authorities }),
+        // An address is no server name in TLS; the certificate is checked for it all the same.
+        servername: /^[\d.]+$|:/.test(serverName) ? '' : serverName,
+        headers: {
+          host: hostHeader,
+          'content-type': 'application/json',
+          accept: 'application/json, */*',
+          'user-agent': 'kube-apiserver-admission',
+          'content-length': Buffer.byteLength(body),
+        },
+      });
+      outgoing.on('error', (error: NodeJS.ErrnoException) =>
+        reject(outgoing.reusedSocket && error.code === 'ECONNRESET' && !signal.aborted ? new StaleConnection() : error),
+      );
+      outgoing.on('response', (incoming) => {
+        read(incoming).then(resolve, reject);
+      });
+      outgoing.end(body);
+    });
+  }
+}
+
+class StaleConnection extends Error {}
+
+class TooLarge extends Error {}
+
+async function read(incoming: IncomingMessage): Promise<WebhookAnswer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of incoming as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > answerLimit) {
+      incoming.destroy();
+      throw new TooLarge(`the answer is larger than ${answerLimit} bytes`);
+    }
+    chunks.push(chunk);
+  }
+  return { code: incoming.statusCode ?? 0, type: incoming.headers['content-type'] ?? '', text: Buffer.concat(chunks).toString() };
+}
+
+function urlOf(endpoint: Endpoint): string {
+  if (endpoint.by === 'url') return `https://${endpoint.url.host}${endpoint.url.pathname}`;
+  return `https://${endpoint.name}.${endpoint.namespace}.svc:${endpoint.port}${endpoint.path || '/'}`;
+}
+
+const unknownAuthority = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'CERT_SIGNATURE_FAILURE',
+]);
+
+interface NetworkError extends NodeJS.ErrnoException {
+  readonly address?: string;
+  readonly port?: number;
+  readonly hostname?: string;
+  readonly host?: string;
+  readonly cert?: { readonly subjectaltname?: string };
+  readonly errors?: readonly Error[];
+}
+
+/** What went wrong, in the words that operators know from kube-apiserver. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const failure = error as NetworkError;
+  const { code = '' } = failure;
+  if (error.name === 'AbortError' || error.name === 'TimeoutError') return 'context deadline exceeded';
+  if (failure.errors?.[0] !== undefined && code === 'ECONNREFUSED') return reasonOf(failure.errors[0]);
+  if (code === 'ECONNREFUSED') return `dial tcp ${hostText(failure.address ?? '')}:${failure.port}: connect: connection refused`;
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `dial tcp: lookup ${failure.hostname}: no such host`;
+  if (code === 'ECONNRESET') return 'EOF';
+  if (unknownAuthority.has(code)) return 'tls: failed to verify certificate: x509: certificate signed by unknown authority';
+  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') {
+    return 'tls: failed to verify certificate: x509: certificate has expired or is not yet valid';
+  }
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+    return `tls: failed to verify certificate: x509: certificate is valid for ${validFor(failure)}, not ${failure.host}`;
+  }
+  return error.message;
+}
+
+function validFor({ cert }: NetworkError): string {
+  const names = (cert?.subjectaltname ?? '').split(', ').filter((name) => name.startsWith('DNS:'));
+  return names.map((name) => name.slice(4)).join(', ');
+}

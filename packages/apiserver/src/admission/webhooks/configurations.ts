@@ -1,0 +1,41 @@
+import type { KubeObject } from '@capstan/machinery';
+import type { ObjectReader } from '../../cache/reader.ts';
+import { type Hook, hooksOf } from './hook.ts';
+
+const none: readonly Hook[] = [];
+
+/** The webhooks of each workspace, in the order in which they are called. Read again only when a configuration changed. */
+export class Configurations {
+  readonly #objects: ObjectReader;
+  readonly #resource: { readonly group: string; readonly resource: string };
+  readonly #byCluster = new Map<string, readonly Hook[]>();
+  readonly #compiled = new WeakMap<KubeObject, readonly Hook[]>();
+  #generation = -1;
+
+  constructor(objects: ObjectReader, resource: 'mutatingwebhookconfigurations' | 'validatingwebhookconfigurations') {
+    this.#objects = objects;
+    this.#resource = { group: 'admissionregistration.k8s.io', resource };
+  }
+
+  of(cluster: string): readonly Hook[] {
+    const generation = this.#objects.generation(this.#resource);
+    if (generation !== this.#generation) {
+      this.#byCluster.clear();
+      this.#generation = generation;
+    }
+    let hooks = this.#byCluster.get(cluster);
+    if (hooks === undefined) this.#byCluster.set(cluster, (hooks = this.#read(cluster)));
+    return hooks;
+  }
+
+  #read(cluster: string): readonly Hook[] {
+    const configurations = this.#objects.list(this.#resource, cluster);
+    return configurations.length === 0 ? none : configurations.flatMap((configuration) => this.#hooksOf(configuration));
+  }
+
+  #hooksOf(configuration: KubeObject): readonly Hook[] {
+    let hooks = this.#compiled.get(configuration);
+    if (hooks === undefined) this.#compiled.set(configuration, (hooks = hooksOf(configuration)));
+    return hooks;
+  }
+}

@@ -1,0 +1,85 @@
+import { type KubeObject, type LabelSelectorObject, selectorOfObject } from '@capstan/machinery';
+import { type Fields, fieldsOf, itemsOf, maybeFields, numberOf, textOf, textsOf } from '../../kinds/workloads/reading.ts';
+import type { Criteria } from '../matching/match.ts';
+import { rulesOf } from '../matching/rules.ts';
+
+/** Where a webhook is reached. */
+export type Endpoint =
+  | { readonly by: 'url'; readonly url: URL; readonly authorities: string | undefined }
+  | {
+      readonly by: 'service';
+      readonly namespace: string;
+      readonly name: string;
+      readonly port: number;
+      readonly path: string;
+      readonly authorities: string | undefined;
+    };
+
+export interface Condition {
+  readonly name: string;
+  readonly expression: string;
+}
+
+/** One webhook of a configuration, read once. */
+export interface Hook {
+  /** Tells webhooks apart that have the same name in different configurations. */
+  readonly id: string;
+  readonly configuration: string;
+  readonly name: string;
+  readonly endpoint: Endpoint;
+  readonly criteria: Criteria;
+  readonly conditions: readonly Condition[];
+  readonly failurePolicy: 'Fail' | 'Ignore';
+  readonly timeoutSeconds: number;
+  readonly hasSideEffects: boolean;
+  readonly reviewVersions: readonly string[];
+  /** Asked again when later webhooks changed the object. */
+  readonly isReinvocable: boolean;
+}
+
+export function hooksOf(configuration: KubeObject): readonly Hook[] {
+  const name = configuration.metadata.name ?? '';
+  return itemsOf(configuration['webhooks']).map((hook) => hookOf(hook, name));
+}
+
+function hookOf(hook: Fields, configuration: string): Hook {
+  const name = textOf(hook['name']);
+  return {
+    id: `${configuration}/${name}`,
+    configuration,
+    name,
+    endpoint: endpointOf(fieldsOf(hook['clientConfig'])),
+    criteria: {
+      rules: rulesOf(hook['rules']),
+      excluded: [],
+      matchPolicy: hook['matchPolicy'] === 'Exact' ? 'Exact' : 'Equivalent',
+      namespaceSelector: selectorOfObject((maybeFields(hook['namespaceSelector']) ?? {}) as LabelSelectorObject),
+      objectSelector: selectorOfObject((maybeFields(hook['objectSelector']) ?? {}) as LabelSelectorObject),
+    },
+    conditions: conditionsOf(hook['matchConditions']),
+    failurePolicy: hook['failurePolicy'] === 'Ignore' ? 'Ignore' : 'Fail',
+    timeoutSeconds: numberOf(hook['timeoutSeconds']) || 10,
+    hasSideEffects: hook['sideEffects'] !== 'None' && hook['sideEffects'] !== 'NoneOnDryRun',
+    reviewVersions: textsOf(hook['admissionReviewVersions']),
+    isReinvocable: hook['reinvocationPolicy'] === 'IfNeeded',
+  };
+}
+
+export function conditionsOf(value: unknown): readonly Condition[] {
+  return itemsOf(value).map((condition) => ({ name: textOf(condition['name']), expression: textOf(condition['expression']) }));
+}
+
+function endpointOf(config: Readonly<Fields>): Endpoint {
+  const bundle = textOf(config['caBundle']);
+  const authorities = bundle === '' ? undefined : Buffer.from(bundle, 'base64').toString();
+  const service = maybeFields(config['service']);
+  if (service === undefined) return { by: 'url', url: new URL(textOf(config['url'])), authorities };
+  return {
+    by: 'service',
+    namespace: textOf(service['namespace']),
+    name: textOf(service['name']),
+    port: numberOf(service['port']) || 443,
+    path: textOf(service['path']),
+    authorities,
+  };
+}

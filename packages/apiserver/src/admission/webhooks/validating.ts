@@ -1,0 +1,47 @@
+import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
+import { isExempt, matchingResource } from '../matching/match.ts';
+import { ask } from './call.ts';
+import { Configurations } from './configurations.ts';
+import { CallFailure, denied, failedCalling } from './failure.ts';
+import type { Hook } from './hook.ts';
+import type { WebhookOptions } from './options.ts';
+import { type View, viewOf } from './review.ts';
+
+/** Webhooks that may refuse what is written. They see it as it will be stored, all at the same time. */
+export function validatingWebhooks(options: WebhookOptions): AdmissionPlugin {
+  const configurations = new Configurations(options.objects, 'validatingwebhookconfigurations');
+  return {
+    name: 'ValidatingAdmissionWebhook',
+    validate(request) {
+      const hooks = configurations.of(request.context.cluster);
+      if (hooks.length === 0 || isExempt(request.resource)) return;
+      return validate(hooks, request, options);
+    },
+  };
+}
+
+async function validate(hooks: readonly Hook[], request: AdmissionRequest, options: WebhookOptions): Promise<void> {
+  const views = new Map<string, View>();
+  const calls: { hook: Hook; view: View }[] = [];
+  for (const hook of hooks) {
+    const resource = matchingResource(hook.criteria, request, options.catalogs);
+    if (resource === undefined) continue;
+    let view = views.get(resource.groupVersion);
+    if (view === undefined) views.set(resource.groupVersion, (view = await viewOf(request, resource)));
+    if (hook.conditions.length > 0 && !options.meetsConditions(hook, view)) continue;
+    calls.push({ hook, view });
+  }
+  const answers = await Promise.allSettled(calls.map(({ hook, view }, index) => check(options, hook, { view, index })));
+  for (const answer of answers) if (answer.status === 'rejected') throw answer.reason;
+}
+
+async function check(options: WebhookOptions, hook: Hook, { view, index }: { view: View; index: number }): Promise<void> {
+  try {
+    const verdict = await ask(options.client, hook, { view, mutating: false });
+    if (!verdict.allowed) throw denied(hook.name, verdict.result);
+  } catch (error) {
+    if (!(error instanceof CallFailure)) throw error;
+    if (hook.failurePolicy === 'Fail') throw failedCalling(hook.name, error);
+    view.request.context.annotate(`failed-open.validating.webhook.admission.k8s.io/round_0_index_${index}`, hook.name);
+  }
+}
