@@ -20,9 +20,19 @@ export class ResourceCache {
   readonly ring: EventRing;
   readonly listeners = new Set<CacheListener>();
   generation = 0;
+  /** What this server has written and not yet seen come back through the watch. Empty where the commit itself tells the cache. */
+  readonly ahead = new Map<string, CacheEntry>();
 
   constructor(ring: EventRing) {
     this.ring = ring;
+  }
+
+  /** The newest version that this server knows of: the base of the next change. Reads go by `entries`, so that they show one state of things. */
+  newest(key: string): CacheEntry | undefined {
+    const seen = this.entries.get(key);
+    if (this.ahead.size === 0) return seen;
+    const written = this.ahead.get(key);
+    return written !== undefined && (seen === undefined || written.revision > seen.revision) ? written : seen;
   }
 }
 
@@ -131,6 +141,7 @@ export class WatchCache implements ObjectReader, Disposable {
       resource.entries = loaded.get(name) ?? new SortedMap();
       resource.ring.startAt(revision);
       resource.generation++;
+      resource.ahead.clear();
     }
     this.#release();
     this.#watch = this.store.watch(registryRange, revision, {
@@ -205,6 +216,7 @@ export class WatchCache implements ObjectReader, Disposable {
 }
 
 function applyEvent(resource: ResourceCache, key: string, event: StoreEvent): CacheEvent | undefined {
+  if (resource.ahead.size > 0 && (resource.ahead.get(key)?.revision ?? Number.POSITIVE_INFINITY) <= event.revision) resource.ahead.delete(key);
   if (event.type === 'delete') {
     const previous = resource.entries.delete(key);
     if (previous === undefined) return undefined;

@@ -38,7 +38,7 @@ export function placeOf(context: RequestContext, { resource, namespace, name }: 
 
 /** The object as the cache has it. With several API servers it may be a moment old: writes find out by compare-and-swap. */
 export function cachedEntry({ cache }: Backend, context: RequestContext, target: Target): CacheEntry | undefined {
-  return cache.resource(target.resource.storage).entries.get(placeOf(context, target).cached);
+  return cache.resource(target.resource.storage).newest(placeOf(context, target).cached);
 }
 
 /** The object as the store has it. */
@@ -56,10 +56,12 @@ export function textForStore(resource: Resource, object: KubeObject): string | P
 
 /** The entry for what was just written: the cache's own when it has seen the commit. */
 export function entryAfter({ cache }: Backend, resource: Resource, written: { key: string; text: string; revision: number }): CacheEntry {
-  const cached = cache.resource(resource.storage).entries.get(written.key);
-  return cached?.revision === written.revision
-    ? cached
-    : new CacheEntry(written.key, withRevision(written.text, written.revision), written.revision);
+  const held = cache.resource(resource.storage);
+  const cached = held.entries.get(written.key);
+  if (cached?.revision === written.revision) return cached;
+  const entry = new CacheEntry(written.key, withRevision(written.text, written.revision), written.revision);
+  if (written.revision > cache.revision) held.ahead.set(written.key, entry);
+  return entry;
 }
 
 /** Runs a write of the store; what it refuses becomes what the client is told. Conflicts pass through, for those who retry. */
