@@ -19,8 +19,14 @@ export function plainConversion({ summary, version, since, schemaOf }: Conversio
   return {
     applies: (entry) => entry.revision <= since || !entry.text.startsWith(prefix),
     toStorage: (object) =>
-      version.name === summary.storageVersion ? object : asVersion({ ...object }, summary, { name: summary.storageVersion, schemaOf }),
-    fromStorage: (object) => asVersion(renew(object, schemaOf), summary, { name: version.name, schemaOf }),
+      version.name === summary.storageVersion
+        ? object
+        : renew(asVersion(structuredClone(object), summary, { name: summary.storageVersion, schemaOf }), schemaOf),
+    fromStorage: (object) => {
+      const served = asVersion(renew(object, schemaOf), summary, { name: version.name, schemaOf });
+      schemaOf(version.name).applyDefaults(asJson(served));
+      return served;
+    },
   };
 }
 

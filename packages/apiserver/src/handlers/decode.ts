@@ -6,6 +6,9 @@ import {
   decodeMessage,
   decodeProtobuf,
   duplicateFields,
+  type FieldError,
+  FieldPath,
+  fieldError,
   isObject,
   type Json,
   type JsonObject,
@@ -54,7 +57,8 @@ export function decodeObject(
   if (options.validation === 'Strict' && problems.length > 0) {
     throw cannotBeHandled({ kind: expected.kind, version: versionOf(expected) }, expected.kind, strictDecodingMessage(problems));
   }
-  if (options.validation === 'Warn') for (const problem of problems) options.context.warn(problem.replace(/^yaml: unmarshal errors:\s+/, ''));
+  if (options.validation === 'Warn')
+    for (const problem of problems) options.context.warn(problem.replace(/^yaml: unmarshal errors:\s+/, ''));
   return value as KubeObject;
 }
 
@@ -77,10 +81,21 @@ export function checked(value: JsonObject, expected: Expected, text?: string): r
 /** Objects of kinds that users added keep what they are: only their metadata is read, and what their schema does not know is dropped. */
 function readCustom(value: JsonObject, expected: Expected, text: string | undefined): readonly string[] {
   const repeated = text === undefined ? [] : duplicateFields(text, value, expected.type);
+  refuseOther(value, expected);
+  const unknown = expected.custom!.read(value);
   if (!isObject(value['metadata'])) value['metadata'] = {};
-  value['kind'] = expected.kind;
-  value['apiVersion'] = expected.groupVersion;
-  return [...repeated, ...expected.custom!.read(value)];
+  return [...repeated, ...unknown];
+}
+
+/** An object of a kind that users added says itself what it is, and is told so like any other field. */
+function refuseOther({ kind, apiVersion, metadata }: JsonObject, expected: Expected): void {
+  const errors: FieldError[] = [];
+  if (kind !== expected.kind) errors.push(fieldError.invalid(FieldPath.of('kind'), kind, `must be ${expected.kind}`));
+  if (apiVersion !== expected.groupVersion)
+    errors.push(fieldError.invalid(FieldPath.of('apiVersion'), apiVersion, `must be ${expected.groupVersion}`));
+  if (errors.length === 0) return;
+  const name = isObject(metadata) && typeof metadata['name'] === 'string' ? metadata['name'] : '';
+  throw status.invalidObject({ group: groupOf(String(apiVersion)), kind: String(kind) }, name, errors);
 }
 
 function parseBody(
@@ -147,6 +162,7 @@ function fromProtobuf(bytes: Buffer, expected: Expected, catalog: Catalog): Json
 
 /** Refuses other kinds and versions than the expected. A body may leave both out. */
 function ofKind(value: JsonObject, expected: Expected, catalog: Catalog): JsonObject {
+  if (expected.custom !== undefined) return ofCustomKind(value, expected);
   const kind = value['kind'] === undefined || value['kind'] === '' ? expected.kind : String(value['kind']);
   const apiVersion = value['apiVersion'] === undefined || value['apiVersion'] === '' ? expected.groupVersion : String(value['apiVersion']);
   if (kind === expected.kind && apiVersion === expected.groupVersion) return value;
@@ -169,6 +185,17 @@ function ofKind(value: JsonObject, expected: Expected, catalog: Catalog): JsonOb
     expected.kind,
     `converting (${actual.version}.${kind}) to (${internal}.${expected.kind}): unknown conversion`,
   );
+}
+
+/** Kinds that users added have no default: a body that does not say what it is is refused. */
+function ofCustomKind(value: JsonObject, { kind, groupVersion }: Expected): JsonObject {
+  if (value['kind'] === undefined || value['kind'] === '') {
+    const text = JSON.stringify(value);
+    throw unrecognizedBody(kind, new CodecError(`Object 'Kind' is missing in '${text}'`), text);
+  }
+  const given = value['apiVersion'] ?? '';
+  if (given === groupVersion) return value;
+  throw status.badRequest(`the API version in the data (${String(given)}) does not match the expected API version (${groupVersion})`);
 }
 
 function groupOf(apiVersion: string): string {

@@ -4,6 +4,7 @@ import {
   CodecError,
   fieldError,
   isObject,
+  type Json,
   type JsonObject,
   jsonPatch,
   type KubeObject,
@@ -66,9 +67,11 @@ export function patched(context: RequestContext, patch: Patch): (old: KubeObject
 
 /** The patched object is read as a body would be: patches may bring in anything. */
 function read(result: JsonObject, { resource, settings }: Patch, context: RequestContext): KubeObject {
-  const shown = settings.validation === 'Strict' ? sortedText(result) : '';
+  const sortedText = resource.custom === undefined ? inGoOrder : inKeyOrder;
+  // Reading drops what is not known, and with it what the message would show.
+  const shown = settings.validation === 'Strict' || resource.custom !== undefined ? sortedText(result) : '';
   let problems: readonly string[];
-  if (result['kind'] !== resource.kind || result['apiVersion'] !== resource.groupVersion) {
+  if (resource.custom === undefined && (result['kind'] !== resource.kind || result['apiVersion'] !== resource.groupVersion)) {
     const scheme = 'in scheme "pkg/api/legacyscheme/scheme.go:30"';
     throw invalidPatch(
       sortedText(result),
@@ -78,16 +81,27 @@ function read(result: JsonObject, { resource, settings }: Patch, context: Reques
   try {
     problems = checked(result, resource);
   } catch (error) {
-    if (!(error instanceof StatusError)) throw error;
-    throw invalidPatch(sortedText(result), error.message.replace(/^.*?cannot be handled as a [^:]*: /, ''));
+    if (!(error instanceof StatusError) || error.code !== 400) throw error;
+    throw invalidPatch(
+      resource.custom === undefined ? sortedText(result) : shown,
+      error.message.replace(/^.*?cannot be handled as a [^:]*: /, ''),
+    );
   }
   if (settings.validation === 'Strict' && problems.length > 0) throw invalidPatch(shown, strictDecodingMessage(problems));
   if (settings.validation === 'Warn') for (const problem of problems) context.warn(problem);
   return result as unknown as KubeObject;
 }
 
+/** As Go writes what it knows no type of: with all keys sorted. */
+function inKeyOrder(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(inKeyOrder).join(',')}]`;
+  if (!isObject(value)) return JSON.stringify(value);
+  const fields = Object.keys(value).sort();
+  return `{${fields.map((key) => `${JSON.stringify(key)}:${inKeyOrder(value[key]!)}`).join(',')}}`;
+}
+
 /** As Go writes what a patch made: a map, so its keys are sorted. */
-function sortedText(object: JsonObject): string {
+function inGoOrder(object: JsonObject): string {
   const metadata = isObject(object['metadata']) ? inOrder(object['metadata']) : object['metadata'];
   return JSON.stringify(
     Object.fromEntries(

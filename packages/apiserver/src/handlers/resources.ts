@@ -1,8 +1,9 @@
 import { status } from '@capstan/machinery';
 import type { Exchange } from '../http/exchange.ts';
+import { accepted, negotiate } from '../http/negotiate.ts';
 import { deprecations } from '../kinds/deprecations.ts';
 import type { RequestContext } from '../registry/context.ts';
-import type { Resource } from '../registry/resource.ts';
+import type { CustomKind, Resource } from '../registry/resource.ts';
 import { handleGet, handleList, handleWatch } from './read.ts';
 import { handleDelete, handleDeleteCollection } from './remove.ts';
 import type { Serving } from './serving.ts';
@@ -15,7 +16,7 @@ export function handleResource(serving: Serving, exchange: Exchange, context: Re
   const { info } = context;
   const resource = serving.catalogs.of(info.cluster).resource(info.group, info.version, info.resource);
   if (resource === undefined) throw status.noSuchResource();
-  if (resource.custom?.warning !== undefined) context.warn(resource.custom.warning);
+  if (resource.custom !== undefined) checkCustom(resource.custom, exchange, context);
   if (info.namespace !== '' && !resource.namespaced && info.resource !== 'namespaces') throw status.noSuchResource();
   const deprecation = deprecations.get(`${info.group}/${info.resource}`);
   if (deprecation !== undefined) context.warn(deprecation);
@@ -24,6 +25,12 @@ export function handleResource(serving: Serving, exchange: Exchange, context: Re
   // A list under a name, or a name under a list, is a path that is served with other methods only.
   if (!fits(info.verb, info.path, context) || !resource.verbs.has(info.verb)) throw status.methodNotAllowed();
   return handleVerb(serving, exchange, context, resource);
+}
+
+/** Kinds that users added have no protobuf. */
+function checkCustom({ warning }: CustomKind, exchange: Exchange, context: RequestContext): void {
+  if (negotiate(exchange.headers.accept).format === 'protobuf') throw status.notAcceptable(accepted);
+  if (warning !== undefined) context.warn(warning);
 }
 
 function handleVerb(serving: Serving, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {

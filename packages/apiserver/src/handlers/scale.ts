@@ -72,7 +72,7 @@ export async function handleScale(serving: Serving, exchange: Exchange, context:
       else if (resource.custom === undefined) delete old.metadata.resourceVersion;
       const live = structuredClone(old);
       write(old, mapping.specReplicasPath, replicasOf(scale));
-      recordScaling(resource, { live, updated: old, manager: settings.manager, now: context.now() });
+      if (resource.custom === undefined) recordScaling(resource, { live, updated: old, manager: settings.manager, now: context.now() });
       return { object: old, applied: true };
     },
   });

@@ -1,4 +1,4 @@
-import { type KubeObject, status } from '@capstan/machinery';
+import { type KubeObject, StatusError, status } from '@capstan/machinery';
 import type { Exchange } from '../http/exchange.ts';
 import { negotiate } from '../http/negotiate.ts';
 import type { RequestContext } from '../registry/context.ts';
@@ -23,11 +23,17 @@ export type VirtualSubresource = (call: {
 export function handleSubresource(serving: Serving, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
   const sub = resource.subresources.get(context.info.subresource);
   if (sub === undefined) throw resource.custom === undefined ? status.noSuchResource() : status.notFound(resource, context.info.name);
-  if (!sub.verbs.has(context.info.verb)) throw status.methodNotAllowed();
+  if (!sub.verbs.has(context.info.verb))
+    throw resource.custom === undefined ? status.methodNotAllowed() : unsupported(resource, context.info.verb);
   if (sub.name === 'scale') return handleScale(serving, exchange, context, { resource, sub });
   if (sub.kind === resource.kind && sub.groupVersion === resource.groupVersion) return handleWhole(serving, exchange, context, resource);
   if (context.info.verb === 'create') return handleVirtualSubresource(serving, exchange, context, { resource, sub });
   throw noNode(resource, sub);
+}
+
+function unsupported(resource: Resource, verb: string): StatusError {
+  const message = `${verb} is not supported on resources of kind "${resource.resource}.${resource.group}"`;
+  return new StatusError({ code: 405, reason: 'MethodNotAllowed', message, details: { group: resource.group, kind: resource.resource } });
 }
 
 /** The subresource is the object itself, of which it may change a part. */

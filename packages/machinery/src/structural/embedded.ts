@@ -1,5 +1,6 @@
 import { checkObject } from '../codec/check.ts';
 import { CodecError } from '../codec/error.ts';
+import { jsonKind } from '../codec/json.ts';
 import type { FieldError } from '../field/error.ts';
 import * as fieldError from '../field/error.ts';
 import { FieldPath } from '../field/path.ts';
@@ -7,30 +8,22 @@ import { isObject, type Json, type JsonObject, type ObjectMeta } from '../json.t
 import { dns1035Label, pathSegment } from '../meta/names.ts';
 import { validateObjectMeta } from '../meta/validate.ts';
 import { builtinTypes } from '../schema/table.ts';
-import type { ObjectType } from '../schema/type.ts';
 import { contains } from './contains.ts';
+import { copyJson } from './own.ts';
 import type { Schema } from './schema.ts';
 
 const hasResources = contains((schema) => schema.embeddedResource);
-
-let holder: ObjectType | undefined;
-
-/** An object of which only the metadata is known. */
-function metadataHolder(): ObjectType {
-  if (holder === undefined) {
-    const type = builtinTypes().object('io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta');
-    const fields = new Map([['metadata', { name: 'metadata', type, required: false }]]);
-    holder = { kind: 'object', name: '', fields, atomic: false, preserveUnknown: true };
-  }
-  return holder;
-}
 
 /**
  * Reads the metadata of a resource as such: drops what metadata does not have and answers with it. Throws a CodecError when it cannot be read.
  * Changes the object.
  */
 export function readMetadata(resource: JsonObject): readonly string[] {
-  return checkObject(resource, metadataHolder()).unknown;
+  const metadata = resource['metadata'];
+  if (metadata === undefined || metadata === null) return [];
+  if (!isObject(metadata)) throw new CodecError(`json: cannot unmarshal ${jsonKind(metadata)} into Go value of type v1.ObjectMeta`);
+  const { unknown } = checkObject(metadata, builtinTypes().object('io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta'));
+  return unknown.length === 0 ? unknown : unknown.map((problem) => problem.replace('"', '"metadata.'));
 }
 
 /** A resource inside another that is not one: its kind is no text, or its metadata cannot be read. */
@@ -74,11 +67,12 @@ function readResource(resource: JsonObject, at: FieldPath, unknown: string[]): v
       throw malformed(fieldError.invalid(at.child(key), resource[key], 'must be a string'));
   }
   if (!Object.hasOwn(resource, 'metadata')) return;
+  const given = copyJson(resource['metadata']!);
   try {
     for (const problem of readMetadata(resource)) unknown.push(problem.replace('"', `"${at.toString()}.`));
   } catch (error) {
     if (!(error instanceof CodecError)) throw error;
-    throw malformed(fieldError.invalid(at.child('metadata'), resource['metadata'], error.message));
+    throw malformed(fieldError.invalid(at.child('metadata'), given, error.message));
   }
 }
 

@@ -1,5 +1,4 @@
 import { isIPv4, isIPv6 } from 'node:net';
-import { dns1123Label, dns1123Subdomain } from '../meta/names.ts';
 
 type FormatCheck = (text: string) => boolean;
 
@@ -41,8 +40,9 @@ const checks: ReadonlyMap<string, FormatCheck> = new Map<string, FormatCheck>([
   ['date', isDate],
   ['duration', isDuration],
   ['datetime', isDateTime],
-  ['k8sshortname', (text) => dns1123Label(text).length === 0],
-  ['k8slongname', (text) => dns1123Subdomain(text).length === 0],
+  // Known by name, and not looked at by the version of Kubernetes that we follow.
+  ['k8sshortname', () => true],
+  ['k8slongname', () => true],
 ]);
 
 /** The check of a format, or undefined when nobody knows the format. */
@@ -66,8 +66,9 @@ function isHostname(text: string): boolean {
   return text.split('.').every((label) => label.length <= 63);
 }
 
+/** One label, or several of which the last is a word of letters. */
 const hostname =
-  /^[a-zA-Z0-9\p{S}\p{L}](?:[a-zA-Z0-9\p{S}\p{L}-]*[a-zA-Z0-9\p{S}\p{L}])?(?:\.[a-zA-Z0-9\p{S}\p{L}](?:[a-zA-Z0-9\p{S}\p{L}-]*[a-zA-Z0-9\p{S}\p{L}])?)*$/u;
+  /^(?:[a-zA-Z0-9\p{S}\p{L}](?:-?[a-zA-Z0-9\p{S}\p{L}]{0,62})?|(?:[a-zA-Z0-9\p{S}\p{L}](?:[a-zA-Z0-9\p{S}\p{L}-]{0,61}[a-zA-Z0-9\p{S}\p{L}])?\.)+[a-zA-Z\p{L}]{2,63})$/u;
 
 function isCidr(text: string): boolean {
   const slash = text.indexOf('/');

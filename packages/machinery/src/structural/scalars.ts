@@ -70,7 +70,7 @@ export function numberCheck(schema: Schema): NumberCheck | undefined {
 function checkFactor(value: number, factor: number, run: Run): void {
   if (factor <= 0) {
     const why = `factor MultipleOf declared for ${run.name} must be positive: ${goNumber(factor)}`;
-    run.add(fieldError.invalid(run.at(), '', why));
+    run.add(fieldError.invalid(run.at(), factor, why));
     return;
   }
   const quotient = factor < 1 ? (1 / factor) * value : value / factor;

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject, type KubeObject } from '@capstan/machinery';
 import { sameValue } from '../parts.ts';
 import { type Fields, fieldsOf, itemsOf, maybeFields, textOf } from '../workloads/reading.ts';
+import { goSchema } from './go-schema.ts';
 
 /** What versions may share: when all of them say the same, Kubernetes looks at it once, and names it as if it stood above them. */
 export interface Shared {
@@ -82,7 +83,7 @@ export function shownVersions(versions: readonly InternalVersion[]): object[] {
     Storage: version.storage,
     Deprecated: version.deprecated,
     DeprecationWarning: version.deprecationWarning ?? null,
-    Schema: version.schema === undefined ? null : { OpenAPIV3Schema: version.schema },
+    Schema: version.schema === undefined ? null : { OpenAPIV3Schema: goSchema(version.schema) },
     Subresources: version.subresources ?? null,
     AdditionalPrinterColumns: version.columns.length === 0 ? null : version.columns,
     SelectableFields: version.selectableFields.length === 0 ? null : version.selectableFields,

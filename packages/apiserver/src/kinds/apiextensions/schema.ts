@@ -13,6 +13,7 @@ import {
   structuralErrors,
 } from '@capstan/machinery';
 import { fieldsOf, itemsOf } from '../workloads/reading.ts';
+import { goSchema } from './go-schema.ts';
 
 /** What else may stand at the root when the status is validated for itself: keyword, and how Go calls it. */
 const allowedAtRoot: ReadonlySet<string> = new Set([
@@ -52,7 +53,7 @@ function statusErrors(json: JsonObject, at: FieldPath): FieldError[] {
   }
   if (Object.keys(json).every((keyword) => allowedAtRoot.has(keyword))) return [];
   const why = `only [${goNames}] fields are allowed at the root of the schema if the status subresource is enabled`;
-  return [fieldError.invalid(at.child('openAPIV3Schema'), json, why)];
+  return [fieldError.invalid(at.child('openAPIV3Schema'), goSchema(json), why)];
 }
 
 /** Formats of texts that nobody knows: they are not checked, and the author may not have meant that. */

@@ -43,7 +43,7 @@ function specErrors(internal: InternalSpec, at: FieldPath, ruleErrors: RuleError
     ...scopeErrors(textOf(spec['scope']), at.child('scope')),
     ...missingSchemas(internal, at.child('versions')),
     ...versions.flatMap((version, index) => versionErrors(version, at.child('versions').index(index), { internal, ruleErrors })),
-    ...versionListErrors(versions, at),
+    ...versionListErrors(internal, at),
     ...requiredNameErrors(names, at.child('names')),
     ...nameErrors(names, at.child('names')),
     ...sharedErrors(internal, at, ruleErrors),
@@ -118,9 +118,10 @@ function warningProblems({ deprecated, deprecationWarning: text }: InternalVersi
   return problems;
 }
 
-function versionListErrors(versions: readonly InternalVersion[], at: FieldPath): FieldError[] {
+function versionListErrors({ spec, versions }: InternalSpec, at: FieldPath): FieldError[] {
   const errors: FieldError[] = [];
-  const wrong = (why: string): number => errors.push(fieldError.invalid(at.child('versions'), shownVersions(versions), why));
+  const shown = spec['versions'] === undefined ? null : shownVersions(versions);
+  const wrong = (why: string): number => errors.push(fieldError.invalid(at.child('versions'), shown, why));
   if (new Set(versions.map(({ name }) => name)).size < versions.length) wrong('must contain unique version names');
   if (versions.filter(({ storage }) => storage).length !== 1) wrong('must have exactly one version marked as storage version');
   const first = versions[0]?.name ?? '';
