@@ -9,7 +9,11 @@ test('a spec that ran and did not fail has passed', () => {
 });
 
 test('a failure is told with its message and place', () => {
-  const output = ended(0, 1, '  [FAILED] failed to create: <nil>\n    is not true\n  In [It] at: k8s.io/test/e2e/watch.go:12 @ 01/01/26\n');
+  const output = ended(
+    0,
+    1,
+    '• [FAILED] [3.2 seconds]\n  [FAILED] in [It] - watch.go:12\n  [FAILED] failed to create: <nil>\n    is not true\n  In [It] at: k8s.io/test/e2e/watch.go:12 @ 01/01/26\n',
+  );
   expect(readOutcome({ code: 1, output })).toEqual({ state: 'failed', reason: 'failed to create: <nil> is not true (watch.go:12)' });
 });
 

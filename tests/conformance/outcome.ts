@@ -11,14 +11,14 @@ export function readOutcome(ended: { readonly code: number; readonly output: str
   if (tally === null) return { state: 'failed', reason: `the test program ended with ${code}: ${lastLine(output)}` };
   if (tally[2] !== '0' || code !== 0) return { state: 'failed', reason: firstFailure(output) ?? lastLine(output) };
   if (tally[1] !== '0') return { state: 'passed' };
-  const excuse = /\[SKIPPED\] (?!in )(.+)/.exec(output)?.[1];
+  const excuse = /^\s*\[SKIPPED\] (?!in )(.+)/m.exec(output)?.[1];
   if (excuse !== undefined) return { state: 'not applicable', reason: excuse.trim() };
   return { state: 'failed', reason: 'the test program has no spec of this name' };
 }
 
 /** The message of the first failure, on one line, without the place where it was found. */
 function firstFailure(output: string): string | undefined {
-  const message = /\[(?:FAILED|PANICKED|TIMEDOUT|INTERRUPTED)\] (?!in )([\s\S]*?)\n\s*In \[\w+\] at: (\S+)/.exec(output);
+  const message = /^\s*\[(?:FAILED|PANICKED|TIMEDOUT|INTERRUPTED)\] (?!in )([\s\S]*?)\n\s*In \[\w+\] at: (\S+)/m.exec(output);
   if (message === null) return undefined;
   const place = message[2]!.slice(message[2]!.lastIndexOf('/') + 1);
   return `${message[1]!.replaceAll(/\s+/g, ' ').trim()} (${place})`;

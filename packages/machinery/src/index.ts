@@ -7,7 +7,7 @@ export { type CheckOptions, type CheckResult, checkObject } from './codec/check.
 export { applySchemaDefaults } from './codec/defaults.ts';
 export { CodecError, cannotBeHandled, type KindOfBody, strictDecodingMessage, unrecognizedBody } from './codec/error.ts';
 export { parseJson, readTypeMeta, type TypeMeta, typeMetaError } from './codec/json.ts';
-export { parseYaml, yamlDuplicates } from './codec/yaml.ts';
+export { parseYaml, parseYamlStrictly, yamlDuplicates } from './codec/yaml.ts';
 export type { FieldError, FieldErrorType } from './field/error.ts';
 export * as fieldError from './field/error.ts';
 export { FieldPath } from './field/path.ts';

@@ -9,7 +9,7 @@ import {
   jsonPatch,
   type KubeObject,
   mergePatch,
-  parseYaml,
+  parseYamlStrictly,
   StatusError,
   status,
   strategicMergePatch,
@@ -123,7 +123,7 @@ function invalidPatch(text: string, why: string): StatusError {
 }
 
 function applied(context: RequestContext, { bytes, settings, resource }: Patch): (old: KubeObject | undefined) => Changed {
-  const config = parseConfig(bytes.toString());
+  const { config, duplicates } = parseConfig(bytes.toString());
   return (old) => {
     const object = applyPatch({
       live: old,
@@ -137,23 +137,31 @@ function applied(context: RequestContext, { bytes, settings, resource }: Patch):
       now: context.now(),
       resetFields: resetFieldsOf(resource, context.info.subresource),
     }).object;
+    if (duplicates !== undefined) reportDuplicates(duplicates, settings, context);
     checked(asJson(object), resource);
     return { object, applied: true };
   };
 }
 
-function parseConfig(text: string): KubeObject {
-  let value: unknown;
+/** What stands twice in an applied configuration is told after what is wrong with its fields. */
+function reportDuplicates(duplicates: string, { validation }: WriteSettings, context: RequestContext): void {
+  if (validation === 'Strict') throw status.badRequest(`error strict decoding YAML: error converting YAML to JSON: ${duplicates}`);
+  if (validation === 'Warn') for (const line of duplicates.split('\n').slice(1)) context.warn(line.trim());
+}
+
+function parseConfig(text: string): { readonly config: KubeObject; readonly duplicates: string | undefined } {
+  let parsed: ReturnType<typeof parseYamlStrictly>;
   try {
-    value = parseYaml(text);
+    parsed = parseYamlStrictly(text);
   } catch (error) {
     if (error instanceof CodecError) throw status.badRequest(`error decoding YAML: error converting YAML to JSON: ${error.message}`);
     throw error;
   }
+  const { value, duplicates } = parsed;
   if (!isObject(value)) {
     const kind = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
     const why = `json: cannot unmarshal ${kind} into Go value of type map[string]interface {}`;
     throw status.badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: ${why}`);
   }
-  return value as unknown as KubeObject;
+  return { config: value as unknown as KubeObject, duplicates };
 }

@@ -1,6 +1,6 @@
 import { type KubeObject, status, updateManaged } from '@capstan/machinery';
 import type { Exchange } from '../http/exchange.ts';
-import { negotiate } from '../http/negotiate.ts';
+import { accepted, type Negotiated, negotiate } from '../http/negotiate.ts';
 import type { RequestContext } from '../registry/context.ts';
 import type { Resource } from '../registry/resource.ts';
 import { send } from './read.ts';
@@ -18,7 +18,7 @@ export async function handleVirtual(serving: Serving, exchange: Exchange, contex
   if (context.info.verb !== 'create') throw status.methodNotAllowed();
   const kind = serving.virtualKinds.get(`${resource.group}/${resource.resource}`);
   if (kind === undefined) throw status.methodNotAllowed();
-  const wanted = negotiate(exchange.headers.accept);
+  const wanted = withoutTable(exchange.headers.accept);
   const settings = writeSettings(context, 'CreateOptions');
   const object = await readObject(serving, exchange, { context, expected: resource, validation: settings.validation });
   checkNamespace(context, resource, object);
@@ -37,5 +37,16 @@ export async function handleVirtual(serving: Serving, exchange: Exchange, contex
   await serving.admission.mutate({ ...asked, dryRun: settings.dryRun });
   await serving.admission.validate({ ...asked, dryRun: settings.dryRun });
   const answer = await kind(object, context);
-  send(exchange, context, { code: 201, body: `${JSON.stringify(answer)}\n`, wanted });
+  const { shape, shapeVersion } = wanted;
+  const sent = shape === 'object' ? answer : { kind: shape, apiVersion: `meta.k8s.io/${shapeVersion}`, metadata: answer.metadata };
+  send(exchange, context, { code: 201, body: `${JSON.stringify(sent)}\n`, wanted });
+}
+
+/** Questions have no columns and are never listed: a client that wants them so gets what else it takes, if anything. */
+function withoutTable(accept: string | undefined): Negotiated {
+  const wanted = negotiate(accept);
+  if (wanted.shape === 'object' || wanted.shape === 'PartialObjectMetadata') return wanted;
+  const others = accept!.split(',').filter((clause) => !/;\s*as=(?:Table|PartialObjectMetadataList)\b/.test(clause));
+  if (others.length === 0) throw status.notAcceptable(accepted);
+  return negotiate(others.join(','));
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CodecError } from './error.ts';
-import { parseYaml, yamlDuplicates } from './yaml.ts';
+import { parseYaml, parseYamlStrictly, yamlDuplicates } from './yaml.ts';
 
 describe('parseYaml', () => {
   it.each([
@@ -91,6 +91,20 @@ function sorted(value: unknown): unknown {
     .map(([key, inner]) => [key, sorted(inner)] as const)
     .sort(([a], [b]) => (a < b ? -1 : 1));
 }
+
+describe('parseYamlStrictly', () => {
+  it('gives the value and what stands there twice', () => {
+    expect(parseYamlStrictly('a: 1\na: 2')).toEqual({
+      value: { a: 2 },
+      duplicates: 'yaml: unmarshal errors:\n  line 2: key "a" already set in map',
+    });
+    expect(parseYamlStrictly('a: {b: [1]}')).toEqual({ value: { a: { b: [1] } }, duplicates: undefined });
+  });
+
+  it('refuses what is no YAML', () => {
+    expect(() => parseYamlStrictly('a: [1')).toThrow(CodecError);
+  });
+});
 
 describe('yamlDuplicates', () => {
   it('names a key that stands there twice, with its line', () => {

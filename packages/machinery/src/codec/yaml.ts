@@ -55,13 +55,29 @@ export function parseYaml(text: string): Json {
   return new Converter().convert(load(text, { json: true }), 0);
 }
 
+/** The same, with what strict validation says about keys that stand there twice. Reads the text once unless there are some. */
+export function parseYamlStrictly(text: string): { readonly value: Json; readonly duplicates: string | undefined } {
+  let loaded: unknown;
+  try {
+    loaded = loadAll(text, { schema, maxDepth: maxYamlDepth })[0];
+  } catch (error) {
+    if (!isDuplicate(error)) throw yamlError(error, text);
+    return { value: parseYaml(text), duplicates: yamlDuplicates(text) };
+  }
+  return { value: new Converter().convert(loaded, 0), duplicates: undefined };
+}
+
+function isDuplicate(error: unknown): error is YAMLException {
+  return error instanceof YAMLException && error.reason === 'duplicated mapping key';
+}
+
 /** What strict validation says about keys that stand there twice, in one message for all; undefined when none does. */
 export function yamlDuplicates(text: string): string | undefined {
   try {
     loadAll(text, { schema, maxDepth: maxYamlDepth });
     return undefined;
   } catch (error) {
-    if (!(error instanceof YAMLException) || error.reason !== 'duplicated mapping key') throw yamlError(error, text);
+    if (!isDuplicate(error)) throw yamlError(error, text);
     const rest = text.slice(error.mark!.position);
     const key = /^(?:"([^"]*)"|'([^']*)'|([^:,}\n]*))/.exec(rest)!;
     return `yaml: unmarshal errors:\n  line ${error.mark!.line + 1}: key ${JSON.stringify((key[1] ?? key[2] ?? key[3]!).trim())} already set in map`;

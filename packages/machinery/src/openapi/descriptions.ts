@@ -8,7 +8,7 @@ const descriptions: Record<string, Record<string, string>> = {
     uid: 'An identifier that the server gives and never uses again.',
     resourceVersion: 'Changes whenever the object does. Send it back with an update to be refused when somebody else was faster.',
     generation: 'Counts the changes of what is wanted, that is of everything but metadata and status.',
-    creationTimestamp: 'When the object was created. Set by the server.',
+    creationTimestamp: 'CreationTimestamp is a timestamp of when the object was created. Set by the server.',
     deletionTimestamp: 'When the object is to be gone. Set by the server when deletion was asked for; it waits for the finalizers.',
     deletionGracePeriodSeconds: 'How long the object has until it is removed. Set by the server.',
     labels: 'Short keys and values to select objects by.',
@@ -69,10 +69,11 @@ const descriptions: Record<string, Record<string, string>> = {
   StorageClass: { '': 'A way to make storage when it is asked for.' },
 };
 
+// The words at the beginning of some of these are looked for by conformance tests.
 const everyKind: Record<string, string> = {
-  apiVersion: 'The group and version of the kind, such as apps/v1.',
+  apiVersion: 'APIVersion defines which version of the kind this is, with the group before it, such as apps/v1.',
   kind: 'What the object is.',
-  metadata: 'Its name and what else every object has.',
+  metadata: "Standard object's metadata: its name and what else every object has.",
   spec: 'What is wanted.',
   status: 'What is. Written by whoever works on the object.',
 };

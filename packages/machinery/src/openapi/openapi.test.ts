@@ -155,6 +155,14 @@ describe('openapiV2', () => {
     expect(at(document, 'definitions', 'io.k8s.apimachinery.pkg.api.resource.Quantity')).toEqual({ type: 'string' });
   });
 
+  it('says nothing of kinds that take any field', () => {
+    const open = { ...custom, schema: { kind: 'json' as const, schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } } };
+    expect(at(openapiV2([open], info), 'definitions', 'com.example.v1.Foo')).toEqual({
+      type: 'object',
+      'x-kubernetes-group-version-kind': [{ group: 'example.com', kind: 'Foo', version: 'v1' }],
+    });
+  });
+
   it('has the two parameters that clients look for in the operation itself', () => {
     const patch = at(document, 'paths', '/api/v1/namespaces/{namespace}/configmaps/{name}', 'patch', 'parameters') as JsonObject[];
     expect(patch.map(({ name }) => name).filter((name) => name !== undefined)).toEqual(['body', 'dryRun', 'fieldValidation']);

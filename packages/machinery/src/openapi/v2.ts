@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../json.ts';
 import { collectSchemas } from './collect.ts';
 import { type Operation, type PathItem, pathsOf } from './operations.ts';
 import { parameters } from './parameters.ts';
-import type { OpenApiResource } from './resource.ts';
+import { type OpenApiResource, schemaNameOf } from './resource.ts';
 import { SchemaCollector } from './schema.ts';
 import { mediaTypes, patchTypes } from './v3.ts';
 
@@ -10,6 +10,7 @@ import { mediaTypes, patchTypes } from './v3.ts';
 export function openapiV2(resources: readonly OpenApiResource[], info: { readonly title: string; readonly version: string }): JsonObject {
   const schemas = new SchemaCollector('v2');
   collectSchemas(schemas, resources.map(simplify));
+  for (const resource of resources) if (takesAnything(resource)) keepOpen(schemas, resource);
   const paths: JsonObject = {};
   for (const resource of resources) for (const item of pathsOf(resource)) paths[item.path] = pathItem(item, schemas);
   return {
@@ -65,6 +66,17 @@ function parameterReference(name: string): JsonObject {
 function parameter(name: string): JsonObject {
   const { in: place, type, description } = parameters[name]!;
   return { name, in: place, description, ...(place === 'path' && { required: true }), type, uniqueItems: true };
+}
+
+function takesAnything({ schema }: OpenApiResource): boolean {
+  return schema.kind === 'json' && schema.schema['x-kubernetes-preserve-unknown-fields'] === true;
+}
+
+/** Of a kind that takes any field nothing is said, not even of its metadata: clients would refuse what is not named. */
+function keepOpen(schemas: SchemaCollector, resource: OpenApiResource): void {
+  const name = schemaNameOf(resource);
+  schemas.add(name, { type: 'object' });
+  schemas.markKind(name, resource);
 }
 
 function simplify(resource: OpenApiResource): OpenApiResource {

@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Reply, startTestServer, type TestServer } from '../testing/harness.ts';
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+describe('an applied configuration with a key that stands there twice', () => {
+  const apply = (name: string, validation: string): Promise<Reply> =>
+    server.call(`/api/v1/namespaces/default/configmaps/${name}?fieldManager=test&fieldValidation=${validation}`, {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/apply-patch+yaml' },
+      body: `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ${name}\ndata:\n  a: one\n  a: two\n`,
+    });
+
+  it('is refused when validation is strict', async () => {
+    const reply = await apply('strict', 'Strict');
+    expect(reply.code).toBe(400);
+    expect(reply.json().message).toBe(
+      'error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  line 7: key "a" already set in map',
+    );
+  });
+
+  it('is warned of otherwise, and the last value holds', async () => {
+    const reply = await apply('warned', 'Warn');
+    expect(reply.code).toBe(201);
+    expect(reply.headers['warning']).toBe(String.raw`299 - "line 7: key \"a\" already set in map"`);
+    expect(reply.json()).toMatchObject({ data: { a: 'two' } });
+  });
+
+  it('is taken silently when validation is off', async () => {
+    const reply = await apply('ignored', 'Ignore');
+    expect(reply.code).toBe(201);
+    expect(reply.headers['warning']).toBeUndefined();
+  });
+});
+
+describe('a review', () => {
+  const ask = (accept: string): Promise<Reply> =>
+    server.call('/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', {
+      method: 'POST',
+      headers: { accept },
+      body: {
+        apiVersion: 'authorization.k8s.io/v1',
+        kind: 'SelfSubjectAccessReview',
+        spec: { nonResourceAttributes: { path: '/', verb: 'get' } },
+      },
+    });
+  const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+
+  it('has no table', async () => {
+    const reply = await ask(table);
+    expect(reply.code).toBe(406);
+    expect(reply.json().reason).toBe('NotAcceptable');
+  });
+
+  it('is answered whole to those who take that too', async () => {
+    const reply = await ask(`${table},application/json`);
+    expect(reply.json()).toMatchObject({ kind: 'SelfSubjectAccessReview', status: { allowed: true } });
+  });
+
+  it('can be had as metadata', async () => {
+    const reply = await ask('application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io');
+    expect(Object.keys(reply.json())).toEqual(['kind', 'apiVersion', 'metadata']);
+    expect(reply.json()).toMatchObject({ kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1' });
+  });
+});
