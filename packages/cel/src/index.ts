@@ -1,3 +1,4 @@
+export { COST_PER_DEFINITION, COST_PER_OBJECT, COST_PER_RULE, overBudgetMessage } from './cost/budget.ts';
 export type { Range as CostRange } from './cost/range.ts';
 export type { CompileError } from './errors.ts';
 export {
@@ -25,4 +26,4 @@ export * as declare from './types/declare.ts';
 export { escapeProperty } from './types/escape.ts';
 export { declarationOfSchema, type SchemaOptions, type StructuralSchema } from './types/schema.ts';
 export type { Type } from './types/type.ts';
-export type { Value } from './value/value.ts';
+export { CelError, type Value } from './value/value.ts';

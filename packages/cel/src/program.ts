@@ -1,13 +1,15 @@
 import type { Json } from '@capstan/machinery';
+import { checkAggregates } from './check/aggregates.ts';
 import { check } from './check/checker.ts';
 import type { Environment } from './check/environment.ts';
-import { checkLiterals } from './check/literals.ts';
+import { brokenPattern, checkLiterals } from './check/literals.ts';
 import { estimateCost } from './cost/estimate.ts';
 import type { Range } from './cost/range.ts';
 import { type CompileError, ErrorList } from './errors.ts';
 import { Compiler } from './evaluate/compile.ts';
 import { CostLimitExceeded, Run, type Step } from './evaluate/run.ts';
-import { kubernetesFunctions, kubernetesTypeNames } from './library/kubernetes.ts';
+import type { FunctionTable } from './library/function.ts';
+import { kubernetesTypeNames, newFunctions, patchFunctions, storedFunctions } from './library/kubernetes.ts';
 import type { Expression } from './syntax/ast.ts';
 import { children } from './syntax/children.ts';
 import { parse } from './syntax/parser.ts';
@@ -23,12 +25,22 @@ export interface CompileOptions {
   readonly variables: ReadonlyMap<string, Declaration>;
   /** Object types that `Name{field: value}` may make; none in validation rules. */
   readonly structs?: ReadonlyMap<string, Declaration>;
+  /**
+   * Whether functions are there that came with the newest version. Kubernetes takes them in expressions that are stored already, but not in
+   * new ones, so that going back one version stays possible.
+   */
+  readonly isStored?: boolean;
 }
 
 export type Compilation =
   | { readonly program: Program; readonly errors?: undefined }
-  /** What is wrong; `message` is all of it as Kubernetes shows it. */
-  | { readonly program?: undefined; readonly errors: readonly CompileError[]; readonly message: string };
+  /** What is wrong; Kubernetes says `${stage} failed: ${message}`. */
+  | {
+      readonly program?: undefined;
+      readonly errors: readonly CompileError[];
+      readonly message: string;
+      readonly stage: 'compilation' | 'program instantiation';
+    };
 
 /** Parses and checks an expression; a program is compiled once and evaluated as often as needed. */
 export function compile(source: string, options: CompileOptions): Compilation {
@@ -36,16 +48,30 @@ export function compile(source: string, options: CompileOptions): Compilation {
   const environment: Environment = {
     variables: options.variables,
     structs: options.structs ?? new Map(),
-    functions: kubernetesFunctions,
+    functions: functionsFor(options),
     typeNames: kubernetesTypeNames,
   };
-  const expression = parse(errors);
+  const expression = parse(errors, { hasNewestMacros: options.isStored === true });
   if (expression !== undefined) {
     check(expression, environment, errors);
-    if (errors.isEmpty) checkLiterals(expression, errors);
+    if (errors.isEmpty) {
+      checkLiterals(expression, errors);
+      checkAggregates(expression, errors);
+    }
   }
-  if (expression === undefined || !errors.isEmpty) return { errors: errors.errors, message: errors.print() };
+  if (expression === undefined || !errors.isEmpty) {
+    return { errors: errors.errors, message: errors.print(), stage: 'compilation' };
+  }
+  const broken = brokenPattern(expression);
+  if (broken !== undefined) {
+    return { errors: [{ message: broken, line: -1, column: 0 }], message: broken, stage: 'program instantiation' };
+  }
   return { program: new Program(source, expression, environment) };
+}
+
+function functionsFor(options: CompileOptions): FunctionTable {
+  if (options.isStored === true) return storedFunctions;
+  return options.structs === undefined ? newFunctions : patchFunctions;
 }
 
 /** JSON for a declared variable, or a value of ours, such as an authorizer or one that another program computed. */

@@ -222,12 +222,10 @@ class Checker {
     this.#errors.add(`expected type '${types.printType(expected)}' but found '${types.printType(found)}'`, position);
   }
 
-  /** The type that all elements share; a list or map literal must have one. */
-  #join(previous: Type | undefined, expression: Expression, current: Type): Type {
+  /** The type that all elements share, or dyn; where mixed literals are refused is for a later check to say. */
+  #join(previous: Type | undefined, current: Type): Type {
     if (previous === undefined) return current;
-    if (this.#assign(previous, current)) return mostGeneral(previous, current);
-    this.#mismatch(previous, current, expression.position);
-    return types.ERROR;
+    return this.#assign(previous, current) ? mostGeneral(previous, current) : types.DYN;
   }
 
   /** The type inside `?x`, which must be an optional. */
@@ -242,7 +240,7 @@ class Checker {
   #list(expression: ListLiteral): Type {
     let element: Type | undefined;
     for (const [index, item] of expression.elements.entries()) {
-      element = this.#join(element, item, this.#optionalPart(item, expression.optional.has(index)));
+      element = this.#join(element, this.#optionalPart(item, expression.optional.has(index)));
     }
     return types.listOf(element ?? this.#newVariable());
   }
@@ -251,8 +249,8 @@ class Checker {
     let key: Type | undefined;
     let value: Type | undefined;
     for (const entry of expression.entries) {
-      key = this.#join(key, entry.key, this.check(entry.key));
-      value = this.#join(value, entry.value, this.#optionalPart(entry.value, entry.optional));
+      key = this.#join(key, this.check(entry.key));
+      value = this.#join(value, this.#optionalPart(entry.value, entry.optional));
     }
     return types.mapOf(key ?? this.#newVariable(), value ?? this.#newVariable());
   }

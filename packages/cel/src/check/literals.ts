@@ -3,11 +3,12 @@ import { FormatError, readClause } from '../library/format.ts';
 import { compileRegex } from '../library/regex.ts';
 import type { Call, Expression } from '../syntax/ast.ts';
 import { children } from '../syntax/children.ts';
+import type { Type } from '../types/type.ts';
 import { parseDuration } from '../value/duration.ts';
 import { parseTimestamp } from '../value/timestamp.ts';
 import { CelError } from '../value/value.ts';
 
-/** Reports literal arguments that can only fail: durations, times, patterns and format strings. */
+/** Reports literal arguments that can only fail: durations, times, patterns of the method `matches`, and format strings. */
 export function checkLiterals(root: Expression, errors: ErrorList): void {
   const seen = new Set<Expression>();
   const visit = (expression: Expression): void => {
@@ -26,20 +27,24 @@ const readers = new Map<string, (text: string) => unknown>([
 ]);
 
 function checkCall(call: Call, errors: ErrorList): void {
-  const read = readers.get(call.name);
-  // The pattern of `matches` is its last argument, whether it is called as a function or as a method.
+  const read = call.name === 'matches' && call.target === undefined ? undefined : readers.get(call.name);
   const argument = call.args.at(-1);
   if (read !== undefined && argument?.kind === 'literal' && typeof argument.value === 'string') {
     if (read(argument.value) === undefined) errors.add(`invalid ${call.name} argument`, argument.position);
   }
   if (call.name === 'format' && call.target?.kind === 'literal' && argument?.kind === 'list') {
-    checkFormat(call.target, argument.elements, errors);
+    const text = call.target.value;
+    if (typeof text === 'string') checkFormat({ text, args: argument.elements, position: call.position }, errors);
   }
 }
 
-function checkFormat(template: Expression & { kind: 'literal' }, args: readonly Expression[], errors: ErrorList): void {
-  const text = template.value;
-  if (typeof text !== 'string') return;
+interface FormatCall {
+  readonly text: string;
+  readonly args: readonly Expression[];
+  readonly position: number;
+}
+
+function checkFormat({ text, args, position }: FormatCall, errors: ErrorList): void {
   let next = 0;
   for (let index = 0; index < text.length; index++) {
     if (text[index] !== '%') continue;
@@ -51,18 +56,23 @@ function checkFormat(template: Expression & { kind: 'literal' }, args: readonly 
       const clause = readClause(text, index + 1);
       const argument = args[next];
       if (argument === undefined) throw new FormatError(`index ${next} out of range`);
-      checkArgument(clause.verb, argument, errors);
+      if (!checkArgument(clause.verb, argument, errors)) return;
       next++;
       index += clause.length;
     } catch (error) {
       if (!(error instanceof FormatError)) throw error;
-      errors.add(error.message, template.position);
+      errors.add(error.message, position);
       return;
     }
   }
+  if (args.length > next) errors.add(`too many arguments supplied to string.format (expected ${next}, got ${args.length})`, position);
 }
 
+const printable = ['string', 'bool', 'bytes', 'int', 'uint', 'double', 'map', 'list', 'type', 'duration', 'timestamp', 'null'];
+const STRING_RULE = 'string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps';
+
 const fitting = new Map<string, { readonly kinds: readonly string[]; readonly rule: string }>([
+  ['s', { kinds: printable, rule: STRING_RULE }],
   ['d', { kinds: ['int', 'uint'], rule: 'decimal clause can only be used on integers' }],
   ['f', { kinds: ['double', 'string'], rule: 'fixed-point clause can only be used on doubles' }],
   ['e', { kinds: ['double', 'string'], rule: 'scientific clause can only be used on doubles' }],
@@ -72,9 +82,41 @@ const fitting = new Map<string, { readonly kinds: readonly string[]; readonly ru
   ['o', { kinds: ['int', 'uint'], rule: 'octal clause can only be used on integers' }],
 ]);
 
-function checkArgument(verb: string, argument: Expression, errors: ErrorList): void {
+function checkArgument(verb: string, argument: Expression, errors: ErrorList): boolean {
   const rule = fitting.get(verb);
   const kind = argument.type?.kind ?? 'dyn';
-  if (rule === undefined || kind === 'dyn' || kind === 'error' || rule.kinds.includes(kind)) return;
-  errors.add(`error during formatting: ${rule.rule}, was given ${kind}`, argument.position);
+  if (rule === undefined || kind === 'dyn' || kind === 'error' || rule.kinds.includes(kind)) return true;
+  errors.add(`error during formatting: ${rule.rule}, was given ${typeName(argument.type!)}`, argument.position);
+  return false;
+}
+
+/** The type without its parameters, as values of it call themselves. */
+function typeName(type: Type): string {
+  if (type.kind === 'timestamp') return 'google.protobuf.Timestamp';
+  if (type.kind === 'duration') return 'google.protobuf.Duration';
+  return 'name' in type ? type.name : type.kind;
+}
+
+/** The first literal pattern that cannot be compiled and that no check of types looks at; Kubernetes finds it when it makes a program. */
+export function brokenPattern(root: Expression): string | undefined {
+  const seen = new Set<Expression>();
+  const visit = (expression: Expression): string | undefined => {
+    if (seen.has(expression)) return undefined;
+    seen.add(expression);
+    const pattern = expression.kind === 'call' ? patternOf(expression) : undefined;
+    const compiled = pattern === undefined ? undefined : compileRegex(pattern);
+    if (compiled instanceof CelError) return compiled.message;
+    for (const child of children(expression)) {
+      const broken = visit(child);
+      if (broken !== undefined) return broken;
+    }
+    return undefined;
+  };
+  return visit(root);
+}
+
+function patternOf({ name, target, args }: Call): string | undefined {
+  if (!['matches', 'find', 'findAll'].includes(name)) return undefined;
+  const pattern = target === undefined ? args[1] : args[0];
+  return pattern?.kind === 'literal' && typeof pattern.value === 'string' ? pattern.value : undefined;
 }

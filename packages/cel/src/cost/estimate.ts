@@ -161,8 +161,12 @@ class Estimator {
     };
   }
 
+  /**
+   * The size that a schema declares for a path. Kubernetes takes whatever a path starts with for `self`, also elements of lists that the
+   * expression made and names of types, so that their sizes come out as those of parts of `self`; estimates have to agree with it.
+   */
   #declaredSize(path: Path): Range | undefined {
-    let current = path.length === 0 ? undefined : this.#variables.get(path[0]!);
+    let current = path.length === 0 ? undefined : (this.#variables.get(path[0]!) ?? this.#variables.get('self'));
     for (const name of path.slice(1)) {
       if (current === undefined) return undefined;
       if (name === '@items' || name === '@values') current = current.element;

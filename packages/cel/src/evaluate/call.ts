@@ -1,9 +1,11 @@
 import { callCost } from '../cost/runtime.ts';
 import { accepts, type Overload } from '../library/function.ts';
+import { elementAt, entryAt } from '../library/operators.ts';
+import { optionalElement } from '../library/optional.ts';
 import type { Call, Expression } from '../syntax/ast.ts';
 import { compareValues } from '../value/compare.ts';
 import { equalValues } from '../value/equality.ts';
-import { CelError, isError, noSuchOverload, type Value } from '../value/value.ts';
+import { CelError, isError, ListValue, MapValue, noSuchOverload, Optional, type Value } from '../value/value.ts';
 import { isAttribute } from './attribute.ts';
 import type { Compiler } from './compile.ts';
 import type { Run, Step } from './run.ts';
@@ -17,7 +19,7 @@ export function compileCall(compiler: Compiler, expression: Call): Step {
   const choose = chooser(expression.overloads ?? [], written);
   const quick = args.length === 2 ? quickComparison(name, args as [Step, Step]) : undefined;
   if (quick !== undefined) return quick;
-  if (name === '_[_]' || name === '_[?_]') return compileIndex(args as [Step, Step], choose, written);
+  if (name === '_[_]' || name === '_[?_]') return compileIndex(args as [Step, Step], written, name === '_[?_]');
   const cost = callCost(name);
   switch (args.length) {
     case 1:
@@ -131,7 +133,7 @@ function quickComparison(name: string, [left, right]: [Step, Step]): Step | unde
 }
 
 /** An index costs one; a plain name inside the brackets costs nothing more. */
-function compileIndex([container, index]: [Step, Step], choose: Chooser, written: readonly Expression[]): Step {
+function compileIndex([container, index]: [Step, Step], written: readonly Expression[], isOptional: boolean): Step {
   const cost = (isAttribute(written[0]!) ? 1 : 2) - (isAttribute(written[1]!) ? 1 : 0);
   return (run) => {
     const one = container(run);
@@ -139,8 +141,11 @@ function compileIndex([container, index]: [Step, Step], choose: Chooser, written
     const other = index(run);
     if (isError(other)) return other;
     run.charge(cost);
-    const values = [one, other];
-    const chosen = choose(values);
-    return chosen === undefined ? noSuchOverload : chosen.call(one, other);
+    return isOptional || one instanceof Optional ? optionalElement(one, other) : indexed(one, other);
   };
+}
+
+function indexed(container: Value, key: Value): Value {
+  if (container instanceof ListValue) return elementAt(container, key);
+  return container instanceof MapValue ? entryAt(container, key) : noSuchOverload;
 }

@@ -116,8 +116,9 @@ export class Compiler {
     return (run) => {
       const container = operand(run);
       run.charge(cost);
-      if (declared !== undefined && container instanceof JsonStruct) return container.read(declared) ?? missing;
-      return selectField(container, field, missing);
+      if (declared === undefined || !(container instanceof JsonStruct)) return selectField(container, field, missing);
+      const value = container.read(declared);
+      return value === undefined ? missing : value;
     };
   }
 
@@ -250,11 +251,10 @@ function unwrapped(value: Value, isOptional: boolean, key: Value): Value | undef
 }
 
 function selectField(container: Value, field: string, missing: CelError): Value {
-  if (container instanceof MapValue) return container.find(field) ?? missing;
-  if (container instanceof Optional) {
-    if (container.value === undefined) return container;
-    const found = container.value instanceof MapValue ? container.value.find(field) : undefined;
-    return found === undefined ? Optional.none : isError(found) ? found : new Optional(found);
+  if (container instanceof MapValue) {
+    const found = container.find(field);
+    return found === undefined ? missing : found;
   }
+  if (container instanceof Optional) return optionalElement(container, field);
   return isError(container) ? container : noSuchOverload;
 }

@@ -6,6 +6,8 @@ import { typeNameOf } from '../value/typeName.ts';
 import { CelError, Double, Duration, ListValue, MapValue, Timestamp, TypeValue, Uint, type Value } from '../value/value.ts';
 
 const DEFAULT_PRECISION = 6;
+/** As many as JavaScript gives. */
+const MOST_DIGITS = 100;
 
 /** A clause that cannot be read or does not fit its argument; becomes an error value. */
 export class FormatError extends Error {}
@@ -28,8 +30,12 @@ export interface Clause {
 
 /** The clause that starts after a `%`. */
 export function readClause(template: string, start: number): Clause {
-  if (start >= template.length) throw new FormatError('could not parse formatting clause: unexpected end of string');
+  if (start >= template.length) throw new FormatError('unexpected end of string');
   const match = /^(?:\.(\d*))?/.exec(template.slice(start, start + 20))!;
+  if (match[1] === '') {
+    const reason = 'error while converting precision to integer: strconv.Atoi: parsing "": invalid syntax';
+    throw new FormatError(`could not parse formatting clause: error while parsing precision: ${reason}`);
+  }
   const precision = match[1] === undefined ? undefined : Number(match[1]);
   const verb = template[start + match[0].length];
   if (verb === undefined)
@@ -112,13 +118,26 @@ function doubleOf(value: Value, rule: string): number {
 function formatFixed(value: Value, precision: number): string {
   const number = doubleOf(value, 'fixed-point clause can only be used on doubles');
   if (!Number.isFinite(number)) return infinite(number);
-  return Math.abs(number) < 1e21 ? number.toFixed(Math.min(precision, 100)) : `${BigInt(number)}.${'0'.repeat(Math.min(precision, 100))}`;
+  const digits = Math.min(precision, MOST_DIGITS);
+  return Math.abs(number) < 1e21 ? roundHalfEven(number, digits) : `${BigInt(number)}${digits === 0 ? '' : `.${'0'.repeat(digits)}`}`;
+}
+
+/** JavaScript rounds what lies exactly between two numbers up, Go to the even one. */
+function roundHalfEven(number: number, digits: number): string {
+  const exact = Math.abs(number).toFixed(MOST_DIGITS);
+  const cut = exact.length - MOST_DIGITS + digits;
+  const isTie = /^\.?50*$/.test(exact.slice(digits === 0 ? cut - 1 : cut));
+  if (!isTie) return number.toFixed(digits);
+  const kept = exact.slice(0, digits === 0 ? cut - 1 : cut);
+  const isEven = Number(kept.at(-1)) % 2 === 0;
+  const rounded = isEven ? kept : Math.abs(number).toFixed(digits);
+  return number < 0 ? `-${rounded}` : rounded;
 }
 
 function formatScientific(value: Value, precision: number): string {
   const number = doubleOf(value, 'scientific clause can only be used on doubles');
   if (!Number.isFinite(number)) return infinite(number);
-  const [digits, exponent = ''] = number.toExponential(Math.min(precision, 100)).split('e');
+  const [digits, exponent = ''] = number.toExponential(Math.min(precision, MOST_DIGITS)).split('e');
   return `${digits}e${exponent[0]}${exponent.slice(1).padStart(2, '0')}`;
 }
 

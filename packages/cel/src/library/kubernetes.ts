@@ -1,9 +1,9 @@
 import { standardTypeNames } from '../check/environment.ts';
-import { objectOf, opaqueOf, type Type } from '../types/type.ts';
+import { opaqueOf, type Type } from '../types/type.ts';
 import { authorization } from './authorizer.ts';
 import { conversions } from './conversions.ts';
 import { functionTable } from './function.ts';
-import { lists } from './lists.ts';
+import { lists, newestLists } from './lists.ts';
 import { namedFormat } from './namedFormat.ts';
 import { network } from './network.ts';
 import { operators } from './operators.ts';
@@ -13,10 +13,9 @@ import { regex } from './regex.ts';
 import { semver } from './semver.ts';
 import { strings } from './strings.ts';
 import { time } from './time.ts';
-import { url } from './url.ts';
+import { jsonPatch, url } from './url.ts';
 
-/** All functions that Kubernetes 1.34 gives to expressions. */
-export const kubernetesFunctions = functionTable([
+const libraries = [
   operators,
   conversions,
   time,
@@ -30,23 +29,19 @@ export const kubernetesFunctions = functionTable([
   namedFormat,
   semver,
   authorization,
-]);
-
-const objectNames = [
-  'kubernetes.URL',
-  'kubernetes.Quantity',
-  'kubernetes.Semver',
-  'kubernetes.NamedFormat',
-  'kubernetes.authorization.Authorizer',
-  'kubernetes.authorization.PathCheck',
-  'kubernetes.authorization.GroupCheck',
-  'kubernetes.authorization.ResourceCheck',
-  'kubernetes.authorization.Decision',
 ];
+
+/** What a new expression may use. */
+export const newFunctions = functionTable(libraries);
+
+/** What an expression that makes JSON patches may use. */
+export const patchFunctions = functionTable([...libraries, jsonPatch]);
+
+/** What an expression that is stored already may use: also what came with Kubernetes 1.34. */
+export const storedFunctions = functionTable([...libraries, newestLists]);
 
 export const kubernetesTypeNames: ReadonlyMap<string, Type> = new Map<string, Type>([
   ...standardTypeNames,
-  ...objectNames.map((name): [string, Type] => [name, objectOf(name)]),
   ['net.IP', opaqueOf('net.IP')],
   ['net.CIDR', opaqueOf('net.CIDR')],
 ]);

@@ -167,24 +167,6 @@ export const lists: readonly FunctionEntry[] = [
   ['min', forComparable((name, type) => member(`list_${name}_min_${name}`, [listOf(type)], type, extreme('min')))],
   ['indexOf', [member('list_a_index_of_int', [listT, T], INT, indexOf)]],
   ['lastIndexOf', [member('list_a_last_index_of_int', [listT, T], INT, lastIndexOf)]],
-  ['slice', [member('list_slice', [listT, INT, INT], listT, slice)]],
-  [
-    'flatten',
-    [member('list_flatten', [listOf(listT)], listT, flatten), member('list_flatten_int', [listOf(DYN), INT], listOf(DYN), flatten)],
-  ],
-  [
-    'sort',
-    forComparable((name, type) =>
-      member(`list_${idOf(name)}_sort`, [listOf(type)], listOf(type), (list: ListValue) => sortByKeys(list, list)),
-    ),
-  ],
-  [
-    '@sortByAssociatedKeys',
-    forComparable((name, type) => member(`list_${idOf(name)}_sortByAssociatedKeys`, [listT, listOf(type)], listT, sortByKeys)),
-  ],
-  ['lists.range', [overload('lists_range', [INT], listOf(INT), range)]],
-  ['reverse', [member('list_reverse', [listT], listT, (list: ListValue) => new ArrayList(elementsOf(list).toReversed()))]],
-  ['distinct', [member('list_distinct', [listT], listT, distinct)]],
   ['sets.contains', [overload('list_sets_contains_list', [listT, listT], BOOL, containsAll)]],
   [
     'sets.equivalent',
@@ -205,4 +187,26 @@ export const lists: readonly FunctionEntry[] = [
       overload('@mapInsert_map_map', [mapOf(K, V), mapOf(K, V)], mapOf(K, V), insertEntries),
     ],
   ],
+];
+
+/** cel-go's own list functions, new in Kubernetes 1.34. */
+export const newestLists: readonly FunctionEntry[] = [
+  ['slice', [member('list_slice', [listT, INT, INT], listT, slice)]],
+  [
+    'flatten',
+    [member('list_flatten', [listOf(listT)], listT, flatten), member('list_flatten_int', [listOf(DYN), INT], listOf(DYN), flatten)],
+  ],
+  [
+    'sort',
+    forComparable((name, type) =>
+      member(`list_${idOf(name)}_sort`, [listOf(type)], listOf(type), (list: ListValue) => sortByKeys(list, list)),
+    ),
+  ],
+  [
+    '@sortByAssociatedKeys',
+    forComparable((name, type) => member(`list_${idOf(name)}_sortByAssociatedKeys`, [listT, listOf(type)], listT, sortByKeys)),
+  ],
+  ['lists.range', [overload('lists_range', [INT], listOf(INT), range)]],
+  ['reverse', [member('list_reverse', [listT], listT, (list: ListValue) => new ArrayList(elementsOf(list).toReversed()))]],
+  ['distinct', [member('list_distinct', [listT], listT, distinct)]],
 ];

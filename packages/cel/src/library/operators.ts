@@ -183,7 +183,8 @@ function wholeNumber(value: Value): number | undefined {
 
 /** `map[key]` and `map.key`. */
 export function entryAt(map: MapValue, key: Value): Value {
-  return map.find(key) ?? new CelError(`no such key: ${printValue(key)}`);
+  const found = map.find(key);
+  return found === undefined ? new CelError(`no such key: ${printValue(key)}`) : found;
 }
 
 const access: readonly FunctionEntry[] = [

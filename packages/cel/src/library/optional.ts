@@ -2,7 +2,7 @@ import { BOOL, INT, listOf, mapOf, optionalOf, parameter } from '../types/type.t
 import { ArrayList, elementsOf } from '../value/collections.ts';
 import { CelError, Double, Duration, isError, ListValue, MapValue, Optional, Uint, type Value } from '../value/value.ts';
 import { type FunctionEntry, member, overload } from './function.ts';
-import { elementAt, entryAt } from './operators.ts';
+import { elementAt } from './operators.ts';
 
 const V = parameter('V');
 const K = parameter('K');
@@ -55,12 +55,6 @@ function wrapFound(value: Value | undefined): Value {
   return value === undefined ? Optional.none : wrap(value);
 }
 
-/** An operator on the value inside an optional; what is missing stays missing. */
-function inside(operation: (container: never, key: Value) => Value) {
-  return (optional: Optional, key: Value): Value =>
-    optional.value === undefined ? Optional.none : wrap(operation(optional.value as never, key));
-}
-
 export const optional: readonly FunctionEntry[] = [
   ['optional.of', [overload('optional_of', [V], optionalV, (value: Value) => new Optional(value))]],
   [
@@ -84,8 +78,8 @@ export const optional: readonly FunctionEntry[] = [
   [
     '_[_]',
     [
-      overload('optional_list_index_int', [optionalOf(listOf(V)), INT], optionalV, inside(elementAt)),
-      overload('optional_map_index_value', [optionalOf(mapOf(K, V)), K], optionalV, inside(entryAt)),
+      overload('optional_list_index_int', [optionalOf(listOf(V)), INT], optionalV, optionalElement),
+      overload('optional_map_index_value', [optionalOf(mapOf(K, V)), K], optionalV, optionalElement),
     ],
   ],
   ['first', [member('list_first', [listOf(V)], optionalV, (list: ListValue) => present(list.size === 0 ? undefined : list.at(0)))]],

@@ -75,6 +75,10 @@ export const url: readonly FunctionEntry[] = [
   ['getPort', [member('url_get_port', [URL_TYPE], STRING, port)]],
   ['getEscapedPath', [member('url_get_escaped_path', [URL_TYPE], STRING, (value: UrlValue) => value.parts.path)]],
   ['getQuery', [member('url_get_query', [URL_TYPE], mapOf(STRING, listOf(STRING)), query)]],
+];
+
+/** For expressions that make JSON patches. */
+export const jsonPatch: readonly FunctionEntry[] = [
   [
     'jsonpatch.escapeKey',
     [overload('string_jsonpatch_escapeKey_string', [STRING], STRING, (key: string) => key.replaceAll('~', '~0').replaceAll('/', '~1'))],

@@ -12,6 +12,7 @@ const skipped = /(?:[\t \r\n\f]+|\/\/[^\n]*)+/y;
 const number = /0x[0-9a-fA-F]+[uU]?|\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\.\d+(?:[eE][+-]?\d+)?|\d+[uU]?/y;
 const word = /[A-Za-z_][A-Za-z0-9_]*/y;
 const escapedWord = /`[A-Za-z0-9_./ -]+`/y;
+const escapedBeginning = /`[A-Za-z0-9_./ -]*/y;
 const symbol = /==|!=|<=|>=|&&|\|\||[[\]{}().,\-!?:+*/%<>]/y;
 const keywords = new Set(['in', 'true', 'false', 'null']);
 
@@ -87,6 +88,9 @@ function readQuoted(text: string, position: number): Quoted {
 
 const escapeSequence = /\\(?:[abfnrtv"'\\?`]|[0-3][0-7][0-7]|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})/y;
 
+/** As much of an escape as could still become one. */
+const escapeBeginning = /\\(?:[xX][0-9a-fA-F]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7}|[0-3][0-7]?)?/y;
+
 function readUntil(
   text: string,
   start: number,
@@ -99,7 +103,7 @@ function readUntil(
     if (!rules.isMultiline && (character === '\n' || character === '\r')) return { brokenAt: index };
     if (character === '\\' && !rules.isRaw) {
       const sequence = matchAt(escapeSequence, text, index);
-      if (sequence === '') return { brokenAt: Math.min(index + 1, text.length) };
+      if (sequence === '') return { brokenAt: Math.min(index + matchAt(escapeBeginning, text, index).length, text.length) };
       index += sequence.length;
     } else index++;
   }
@@ -111,6 +115,7 @@ function unreadableLength(text: string, position: number): number {
   const quoted = readQuoted(text, position);
   if (quoted.brokenAt !== undefined) return Math.min(quoted.brokenAt + 1, text.length) - position;
   const first = text[position]!;
+  if (first === '`') return Math.min(matchAt(escapedBeginning, text, position).length + 1, text.length - position);
   // A lone `=`, `&` or `|` is the beginning of a longer operator, so the character after it is what was wrong.
   const next = first === '=' || first === '&' || first === '|' ? 1 : 0;
   const end = Math.min(position + 1 + next, text.length);

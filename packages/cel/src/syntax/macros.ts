@@ -21,9 +21,10 @@ type Expander = (builder: Builder, target: Expression, args: readonly Expression
 const ACCUMULATOR = '@result';
 
 /** The expansion of a macro, what is wrong with its arguments, or undefined for an ordinary call. */
-export function expandMacro(written: WrittenCall): Expression | MacroError | undefined {
+export function expandMacro(written: WrittenCall, hasNewest: boolean): Expression | MacroError | undefined {
   const { name, target, args, position } = written;
   if (target === undefined) return name === 'has' && args.length === 1 ? expandHas(args[0]!, position) : undefined;
+  if (!hasNewest && name === 'sortBy') return undefined;
   const expander = receiverMacros.get(`${name}/${args.length}`);
   return expander?.(new Builder(position), target, args);
 }

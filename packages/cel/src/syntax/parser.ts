@@ -1,12 +1,12 @@
 import type { ErrorList } from '../errors.ts';
-import { intValue, isInt64, isUint64 } from '../value/integer.ts';
-import { Double, Uint } from '../value/value.ts';
+import { CelError } from '../value/value.ts';
 import type { Expression, MapEntry, StructField } from './ast.ts';
 import { DepthGuard, RecursionLimit } from './depth.ts';
-import { type Token, type TokenKind, tokenize } from './lexer.ts';
+import type { Token } from './lexer.ts';
+import { readLiteral } from './literal.ts';
 import { expandMacro } from './macros.ts';
 import { countCharacters } from './source.ts';
-import { EscapeError, unescapeBytes, unescapeString } from './unescape.ts';
+import { SyntaxStop, TokenStream } from './tokenStream.ts';
 
 const MAXIMUM_CHARACTERS = 100_000;
 
@@ -14,21 +14,27 @@ const reserved = new Set(
   'as break const continue else false for function if import in let loop package namespace null return true var void while'.split(' '),
 );
 const relations = new Set(['<', '<=', '>=', '>', '==', '!=', 'in']);
-const EXPRESSION_START = "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
-const MEMBER_START = "{'[', '{', '(', '.', '-', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
+const LITERAL_START = "'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
+const EXPRESSION_START = `{'[', '{', '(', '.', '-', '!', ${LITERAL_START}`;
+/** What may follow `[` after an operand, and `(` after the name of a function. */
+const INDEX_START = `{'[', '{', '(', '.', '-', '!', '?', ${LITERAL_START}`;
+const ARGUMENT_START = `{'[', '{', '(', ')', '.', '-', '!', ${LITERAL_START}`;
+const FIELD_START = "{'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}";
 
-/** Thrown at the first token that fits no rule; the error is already in the list. */
-class SyntaxStop extends Error {}
+export interface ParseOptions {
+  /** Whether macros that came with the newest version are there. */
+  readonly hasNewestMacros: boolean;
+}
 
 /** Parses an expression and expands its macros; undefined when there are errors. */
-export function parse(errors: ErrorList): Expression | undefined {
+export function parse(errors: ErrorList, options: ParseOptions): Expression | undefined {
   const size = countCharacters(errors.source.text);
   if (size > MAXIMUM_CHARACTERS) {
     errors.add(`expression code point size exceeds limit: size: ${size}, limit ${MAXIMUM_CHARACTERS}`);
     return undefined;
   }
   try {
-    const expression = new Parser(errors).parseAll();
+    const expression = new Parser(errors, options).parseAll();
     return errors.isEmpty ? expression : undefined;
   } catch (error) {
     if (error instanceof RecursionLimit) errors.add(error.message);
@@ -39,54 +45,27 @@ export function parse(errors: ErrorList): Expression | undefined {
 
 class Parser {
   readonly #errors: ErrorList;
-  readonly #tokens: readonly Token[];
+  readonly #tokens: TokenStream;
   readonly #depth = new DepthGuard();
-  #index = 0;
+  readonly #options: ParseOptions;
 
-  constructor(errors: ErrorList) {
+  constructor(errors: ErrorList, options: ParseOptions) {
     this.#errors = errors;
-    this.#tokens = tokenize(errors.source.text, errors);
+    this.#options = options;
+    this.#tokens = new TokenStream(errors);
   }
 
   parseAll(): Expression {
     const expression = this.#expression();
-    const token = this.#peek();
+    const token = this.#tokens.peek();
     if (token.kind !== 'end') {
-      const isLast = this.#tokens[this.#index + 1]?.kind === 'end';
-      this.#fail(isLast ? `extraneous input '${token.text}' expecting <EOF>` : `mismatched input '${token.text}' expecting <EOF>`, token);
+      const isLast = this.#tokens.ahead(1).kind === 'end';
+      this.#tokens.fail(
+        isLast ? `extraneous input '${token.text}' expecting <EOF>` : `mismatched input '${token.text}' expecting <EOF>`,
+        token,
+      );
     }
     return expression;
-  }
-
-  #peek(): Token {
-    return this.#tokens[this.#index]!;
-  }
-
-  #next(): Token {
-    const token = this.#tokens[this.#index]!;
-    if (token.kind !== 'end') this.#index++;
-    return token;
-  }
-
-  #at(text: string): boolean {
-    const token = this.#peek();
-    return token.text === text && (token.kind === 'symbol' || token.kind === 'keyword');
-  }
-
-  #take(text: string): Token | undefined {
-    return this.#at(text) ? this.#next() : undefined;
-  }
-
-  #expect(text: string, expected = `'${text}'`): Token {
-    const token = this.#peek();
-    if (this.#at(text)) return this.#next();
-    const isMissing = token.kind === 'end' && expected === `'${text}'` && text !== ':';
-    return this.#fail(isMissing ? `missing '${text}' at '<EOF>'` : `mismatched input '${token.text}' expecting ${expected}`, token);
-  }
-
-  #fail(message: string, token: Token): never {
-    this.#errors.add(`Syntax error: ${message}`, token.position);
-    throw new SyntaxStop();
   }
 
   /** Reports an error that does not stop the parser, and puts a harmless node in place of what was wrong. */
@@ -95,14 +74,15 @@ class Parser {
     return { kind: 'literal', position, value: null };
   }
 
-  #expression(): Expression {
+  #expression(expected = EXPRESSION_START): Expression {
     this.#depth.enter('expression');
+    this.#skipExtraneous(expected);
     const condition = this.#logical('||');
-    const question = this.#take('?');
+    const question = this.#tokens.take('?');
     let result = condition;
     if (question !== undefined) {
       const whenTrue = this.#logical('||');
-      this.#expect(':');
+      this.#tokens.expect(':');
       const whenFalse = this.#expression();
       result = call('_?_:_', question.position, [condition, whenTrue, whenFalse]);
     }
@@ -110,23 +90,32 @@ class Parser {
     return result;
   }
 
+  /** Passes over one token that cannot start an expression, where the next one can. */
+  #skipExtraneous(expected: string): void {
+    const token = this.#tokens.peek();
+    if (this.#tokens.startsExpression()) return;
+    if (!this.#tokens.startsExpression(1)) this.#tokens.fail(`mismatched input '${token.text}' expecting ${expected}`, token);
+    this.#tokens.report(`extraneous input '${token.text}' expecting ${expected}`, token);
+    this.#tokens.next();
+  }
+
   #logical(operator: '||' | '&&'): Expression {
     const parseTerm = (): Expression => (operator === '||' ? this.#logical('&&') : this.#relation());
     const first = parseTerm();
-    if (!this.#at(operator)) return first;
+    if (!this.#tokens.at(operator)) return first;
     const terms = [first];
-    const position = this.#peek().position;
-    while (this.#take(operator) !== undefined) terms.push(parseTerm());
+    const position = this.#tokens.peek().position;
+    while (this.#tokens.take(operator) !== undefined) terms.push(parseTerm());
     return call(`_${operator}_`, position, terms);
   }
 
   #relation(): Expression {
     let left = this.#sum();
     let chained = 0;
-    while (relations.has(this.#peek().text) && this.#isOperator()) {
+    while (relations.has(this.#tokens.peek().text) && this.#isOperator()) {
       this.#depth.enter('relation');
       chained++;
-      const operator = this.#next();
+      const operator = this.#tokens.next();
       const right = this.#sum();
       left = call(operator.text === 'in' ? '@in' : `_${operator.text}_`, operator.position, [left, right]);
     }
@@ -135,7 +124,7 @@ class Parser {
   }
 
   #isOperator(): boolean {
-    const kind = this.#peek().kind;
+    const kind = this.#tokens.peek().kind;
     return kind === 'symbol' || kind === 'keyword';
   }
 
@@ -146,10 +135,10 @@ class Parser {
   #chain(operators: readonly string[], parseTerm: () => Expression): Expression {
     let left = parseTerm();
     let chained = 0;
-    while (this.#peek().kind === 'symbol' && operators.includes(this.#peek().text)) {
+    while (this.#tokens.peek().kind === 'symbol' && operators.includes(this.#tokens.peek().text)) {
       this.#depth.enter('sum');
       chained++;
-      const operator = this.#next();
+      const operator = this.#tokens.next();
       left = call(`_${operator.text}_`, operator.position, [left, parseTerm()]);
     }
     this.#depth.leave('sum', chained);
@@ -157,31 +146,36 @@ class Parser {
   }
 
   #unary(): Expression {
-    const first = this.#peek();
-    if (!this.#at('!') && !this.#at('-')) return this.#member(EXPRESSION_START);
+    const first = this.#tokens.peek();
+    if (!this.#tokens.at('!') && !this.#tokens.at('-')) {
+      this.#skipExtraneous(EXPRESSION_START);
+      return this.#member();
+    }
     const isNegation = first.text === '-';
-    if (isNegation && this.#isNumber(this.#index + 1)) return this.#member(MEMBER_START);
+    if (isNegation && this.#isSignedNumber()) return this.#member();
     let count = 0;
-    while (this.#at(first.text)) {
-      this.#next();
+    while (this.#tokens.at(first.text)) {
+      this.#tokens.next();
       count++;
     }
-    const operand = this.#member(MEMBER_START);
+    if (!isNegation && this.#tokens.peek().kind === 'end')
+      this.#tokens.fail(`extraneous input '<EOF>' expecting ${EXPRESSION_START}`, this.#tokens.peek());
+    const operand = this.#member();
     if (count % 2 === 0) return operand;
     return call(isNegation ? '-_' : '!_', first.position, [operand]);
   }
 
-  #isNumber(index: number): boolean {
-    const kind = this.#tokens[index]?.kind;
+  #isSignedNumber(): boolean {
+    const { kind } = this.#tokens.ahead(1);
     return kind === 'int' || kind === 'double';
   }
 
-  #member(expected: string): Expression {
-    let operand = this.#primary(expected);
+  #member(): Expression {
+    let operand = this.#primary();
     let chained = 0;
     for (;;) {
-      if (this.#at('.')) operand = this.#selectOrMethod(operand);
-      else if (this.#at('[')) operand = this.#subscript(operand);
+      if (this.#tokens.at('.')) operand = this.#selectOrMethod(operand);
+      else if (this.#tokens.at('[')) operand = this.#subscript(operand);
       else break;
       this.#depth.enter('member');
       chained++;
@@ -191,89 +185,89 @@ class Parser {
   }
 
   #selectOrMethod(operand: Expression): Expression {
-    const dot = this.#next();
-    const isOptional = this.#take('?') !== undefined;
-    const name = this.#peek();
+    const dot = this.#tokens.next();
+    const isOptional = this.#tokens.take('?') !== undefined;
+    const name = this.#tokens.peek();
     if (name.kind === 'escapedIdentifier') {
-      this.#next();
+      this.#tokens.next();
       return this.#reject("unsupported syntax: '`'", name.position);
     }
     if (name.kind !== 'identifier') {
-      if (isOptional) this.#fail(`mismatched input '${name.text}' expecting {IDENTIFIER, ESC_IDENTIFIER}`, name);
-      if (name.kind === 'keyword' && name.text !== 'in') this.#fail(`mismatched input '${name.text}' expecting IDENTIFIER`, name);
-      this.#fail(`no viable alternative at input '.${name.text}'`, name);
+      if (isOptional) this.#tokens.fail(`mismatched input '${name.text}' expecting {IDENTIFIER, ESC_IDENTIFIER}`, name);
+      if (name.kind === 'keyword' && name.text !== 'in') this.#tokens.fail(`mismatched input '${name.text}' expecting IDENTIFIER`, name);
+      this.#tokens.fail(`no viable alternative at input '.${name.kind === 'end' ? '' : name.text}'`, name);
     }
-    this.#next();
+    this.#tokens.next();
     if (isOptional) {
       const field: Expression = { kind: 'literal', position: name.position, value: name.text };
       return call('_?._', dot.position, [operand, field]);
     }
-    const open = this.#take('(');
+    const open = this.#tokens.take('(');
     if (open === undefined) return { kind: 'select', position: dot.position, operand, field: name.text, test: false };
-    const args = this.#list(')', () => this.#expression());
+    const args = this.#arguments();
     return this.#expand({ name: name.text, target: operand, args, position: open.position });
   }
 
   #subscript(operand: Expression): Expression {
-    const open = this.#next();
-    const isOptional = this.#take('?') !== undefined;
-    const index = this.#expression();
-    this.#expect(']');
+    const open = this.#tokens.next();
+    const isOptional = this.#tokens.take('?') !== undefined;
+    const index = this.#expression(isOptional ? EXPRESSION_START : INDEX_START);
+    this.#tokens.expect(']');
     return call(isOptional ? '_[?_]' : '_[_]', open.position, [operand, index]);
   }
 
   #expand(written: { name: string; target: Expression | undefined; args: Expression[]; position: number }): Expression {
-    const expansion = expandMacro(written);
+    const expansion = expandMacro(written, this.#options.hasNewestMacros);
     if (expansion === undefined) return { kind: 'call', ...written };
     if ('error' in expansion) return this.#reject(expansion.error, expansion.position);
     return expansion;
   }
 
-  #primary(expected: string): Expression {
-    const token = this.#peek();
+  #primary(): Expression {
+    const token = this.#tokens.peek();
     switch (token.kind) {
       case 'identifier':
         return this.#name(undefined);
       case 'keyword':
         if (token.text === 'in') break;
-        this.#next();
+        this.#tokens.next();
         return { kind: 'literal', position: token.position, value: token.text === 'null' ? null : token.text === 'true' };
       case 'int':
       case 'uint':
       case 'double':
       case 'string':
       case 'bytes':
-        return this.#literal(this.#next(), undefined);
+        return this.#literal(this.#tokens.next(), undefined);
       case 'symbol':
         if (token.text === '(') return this.#parenthesized();
         if (token.text === '[') return this.#listLiteral();
         if (token.text === '{') return this.#mapLiteral();
-        if (token.text === '.') return this.#name(this.#next());
-        if (token.text === '-' && this.#isNumber(this.#index + 1)) {
-          const sign = this.#next();
-          return this.#literal(this.#next(), sign);
+        if (token.text === '.') return this.#name(this.#tokens.next());
+        if (token.text === '-' && this.#isSignedNumber()) {
+          const sign = this.#tokens.next();
+          return this.#literal(this.#tokens.next(), sign);
         }
         break;
     }
-    return this.#fail(`mismatched input '${token.text}' expecting ${expected}`, token);
+    return this.#tokens.fail(`mismatched input '${token.text}' expecting ${EXPRESSION_START}`, token);
   }
 
   #parenthesized(): Expression {
-    this.#next();
+    this.#tokens.next();
     const inner = this.#expression();
-    this.#expect(')');
+    this.#tokens.expect(')');
     return inner;
   }
 
   /** An identifier, a call of a global function, or a message literal. */
   #name(leadingDot: Token | undefined): Expression {
-    const token = this.#peek();
-    if (token.kind !== 'identifier') this.#fail(`mismatched input '${token.text}' expecting IDENTIFIER`, token);
+    const token = this.#tokens.peek();
+    if (token.kind !== 'identifier') this.#tokens.fail(`mismatched input '${token.text}' expecting IDENTIFIER`, token);
     const struct = this.#structLiteral(leadingDot);
     if (struct !== undefined) return struct;
-    this.#next();
-    const open = this.#take('(');
-    const args = open === undefined ? [] : this.#list(')', () => this.#expression());
+    this.#tokens.next();
+    const open = this.#tokens.take('(');
+    const args = open === undefined ? [] : this.#arguments();
     const start = leadingDot ?? token;
     if (reserved.has(token.text)) return this.#reject(`reserved identifier: ${token.text}`, start.position);
     const name = leadingDot === undefined ? token.text : `.${token.text}`;
@@ -283,37 +277,35 @@ class Parser {
 
   /** `a.b.C{field: value}`: looks ahead past the dotted name for the brace. */
   #structLiteral(leadingDot: Token | undefined): Expression | undefined {
-    let index = this.#index;
     const names: string[] = [];
-    for (;;) {
-      if (this.#tokens[index]!.kind !== 'identifier') return undefined;
-      names.push(this.#tokens[index]!.text);
-      const separator = this.#tokens[index + 1]!;
+    for (let ahead = 0; ; ahead += 2) {
+      if (this.#tokens.ahead(ahead).kind !== 'identifier') return undefined;
+      names.push(this.#tokens.ahead(ahead).text);
+      const separator = this.#tokens.ahead(ahead + 1);
       if (separator.kind === 'symbol' && separator.text === '{') break;
       if (separator.kind !== 'symbol' || separator.text !== '.') return undefined;
-      index += 2;
     }
-    const open = this.#tokens[index + 1]!;
-    this.#index = index + 2;
+    for (let skipped = 1; skipped < names.length * 2; skipped++) this.#tokens.next();
+    const open = this.#tokens.next();
     const fields = this.#list('}', () => this.#structField(), "{'}', ','}");
     return { kind: 'struct', position: open.position, name: (leadingDot === undefined ? '' : '.') + names.join('.'), fields };
   }
 
   #structField(): StructField {
-    const optional = this.#take('?') !== undefined;
-    const name = this.#peek();
-    if (name.kind !== 'identifier') this.#fail(`mismatched input '${name.text}' expecting {IDENTIFIER, ESC_IDENTIFIER}`, name);
-    this.#next();
-    const colon = this.#expect(':');
+    const optional = this.#tokens.take('?') !== undefined;
+    const name = this.#tokens.peek();
+    if (name.kind !== 'identifier') this.#tokens.fail(`mismatched input '${name.text}' expecting ${FIELD_START}`, name);
+    this.#tokens.next();
+    const colon = this.#tokens.expect(':');
     return { position: colon.position, name: name.text, value: this.#expression(), optional };
   }
 
   #listLiteral(): Expression {
-    const open = this.#next();
+    const open = this.#tokens.next();
     const optional = new Set<number>();
     let count = 0;
     const parseElement = (): Expression => {
-      if (this.#take('?') !== undefined) optional.add(count);
+      if (this.#tokens.take('?') !== undefined) optional.add(count);
       count++;
       return this.#expression();
     };
@@ -322,66 +314,51 @@ class Parser {
   }
 
   #mapLiteral(): Expression {
-    const open = this.#next();
+    const open = this.#tokens.next();
     const parseEntry = (): MapEntry => {
-      const optional = this.#take('?') !== undefined;
+      const optional = this.#tokens.take('?') !== undefined;
       const key = this.#expression();
-      const colon = this.#expect(':');
+      const colon = this.#tokens.expect(':');
       return { position: colon.position, key, value: this.#expression(), optional };
     };
     const entries = this.#list('}', parseEntry, "{'}', ','}");
     return { kind: 'map', position: open.position, entries };
   }
 
+  #arguments(): Expression[] {
+    let isFirst = true;
+    return this.#list(')', () => {
+      const expected = isFirst ? ARGUMENT_START : EXPRESSION_START;
+      isFirst = false;
+      return this.#expression(expected);
+    });
+  }
+
   /** Items between commas up to a closing bracket; all but call arguments may end in a comma. */
   #list<T>(close: string, parseItem: () => T, expected?: string): T[] {
     const items: T[] = [];
-    if (this.#take(close) !== undefined) return items;
+    if (this.#tokens.take(close) !== undefined) return items;
     for (;;) {
-      if (expected !== undefined && items.length === 0 && this.#take(',') !== undefined) {
-        this.#expect(close);
+      if (expected !== undefined && items.length === 0 && this.#tokens.take(',') !== undefined) {
+        this.#tokens.expect(close);
         return items;
       }
       items.push(parseItem());
-      if (this.#take(',') === undefined) {
-        this.#expect(close, expected ?? (close === ')' ? "{')', ','}" : undefined));
+      if (this.#tokens.take(',') === undefined) {
+        this.#tokens.expect(close, expected ?? (close === ')' ? "{')', ','}" : undefined));
         return items;
       }
-      if (expected !== undefined && this.#take(close) !== undefined) return items;
+      if (expected === undefined) continue;
+      if (this.#tokens.take(close) !== undefined) return items;
+      // After a comma, what starts no item can only be the end.
+      if (this.#tokens.at(',')) this.#tokens.expect(close);
     }
   }
 
   #literal(token: Token, sign: Token | undefined): Expression {
-    const position = (sign ?? token).position;
-    const text = (sign?.text ?? '') + token.text;
-    switch (token.kind as Exclude<TokenKind, 'symbol'>) {
-      case 'int': {
-        const value = sign === undefined ? BigInt(token.text) : -BigInt(token.text);
-        if (!isInt64(value)) return this.#reject('invalid int literal', position);
-        return { kind: 'literal', position, value: intValue(value) };
-      }
-      case 'uint': {
-        const value = BigInt(token.text.slice(0, -1));
-        if (!isUint64(value)) return this.#reject('invalid uint literal', position);
-        return { kind: 'literal', position, value: new Uint(value) };
-      }
-      case 'double': {
-        const value = Number(text);
-        if (!Number.isFinite(value)) return this.#reject('invalid double literal', position);
-        return { kind: 'literal', position, value: new Double(value) };
-      }
-      default:
-        return this.#quoted(token);
-    }
-  }
-
-  #quoted({ kind, text, position }: Token): Expression {
-    try {
-      return { kind: 'literal', position, value: kind === 'bytes' ? unescapeBytes(text.slice(1)) : unescapeString(text) };
-    } catch (error) {
-      if (error instanceof EscapeError) return this.#reject(error.message, position);
-      throw error;
-    }
+    const { position } = sign ?? token;
+    const value = readLiteral(token, sign !== undefined);
+    return value instanceof CelError ? this.#reject(value.message, position) : { kind: 'literal', position, value };
   }
 }
 

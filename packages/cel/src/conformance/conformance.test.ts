@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { compile } from '../program.ts';
+import { equalValues } from '../value/equality.ts';
+import { printValue } from '../value/print.ts';
+import { typeNameOf } from '../value/typeName.ts';
+import { Double } from '../value/value.ts';
+import { readCases } from './cases.ts';
+
+const cases = readCases();
+
+test('most of the suite applies', () => {
+  expect(cases.length).toBeGreaterThan(1000);
+});
+
+test.each(cases)('$name: $source', ({ source, variables, bindings, expected }) => {
+  const compilation = compile(source, { variables });
+  if (compilation.program === undefined) {
+    expect(expected, compilation.message).toBeUndefined();
+    return;
+  }
+  const { value, error } = compilation.program.evaluate(bindings);
+  if (expected === undefined) {
+    expect(error).toBeDefined();
+    return;
+  }
+  expect(error).toBeUndefined();
+  expect(typeNameOf(value!)).toBe(typeNameOf(expected));
+  const isBothNotANumber = expected instanceof Double && Number.isNaN(expected.value) && Number.isNaN((value as Double).value);
+  expect(isBothNotANumber || equalValues(value!, expected), `${printValue(value!)} is not ${printValue(expected)}`).toBe(true);
+});
