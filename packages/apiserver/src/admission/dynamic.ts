@@ -1,10 +1,31 @@
+import { status } from '@capstan/machinery';
+import type { Authorizer } from '../authz/index.ts';
 import type { AdmissionPlugin } from './admission.ts';
+import { bindingsOf } from './expressions/bindings.ts';
+import { meets } from './expressions/conditions.ts';
+import { costOfConditions, Evaluation } from './expressions/evaluation.ts';
+import { validatingPolicies } from './policies/plugin.ts';
+import type { Hook } from './webhooks/hook.ts';
 import { mutatingWebhooks } from './webhooks/mutating.ts';
 import type { WebhookOptions } from './webhooks/options.ts';
+import type { View } from './webhooks/review.ts';
 import { validatingWebhooks } from './webhooks/validating.ts';
 
+export interface DynamicOptions extends Omit<WebhookOptions, 'meetsConditions'> {
+  readonly authorizer: Authorizer;
+}
+
 /** What users add to admission themselves: webhooks and policies. */
-export function dynamicAdmission(options: Omit<WebhookOptions, 'meetsConditions'>): readonly AdmissionPlugin[] {
-  const webhooks = { ...options, meetsConditions: () => true };
-  return [mutatingWebhooks(webhooks), validatingWebhooks(webhooks)];
+export function dynamicAdmission(options: DynamicOptions): readonly AdmissionPlugin[] {
+  const webhooks = { ...options, meetsConditions: (hook: Hook, view: View) => meetsConditions(hook, view, options.authorizer) };
+  return [mutatingWebhooks(webhooks), validatingPolicies(options), validatingWebhooks(webhooks)];
+}
+
+const noVariables = new Map<string, never>();
+
+function meetsConditions({ conditions, failurePolicy }: Hook, view: View, authorizer: Authorizer): boolean {
+  const result = meets(conditions, new Evaluation(bindingsOf(view, authorizer), noVariables, costOfConditions));
+  if (result.error === undefined) return result.met;
+  if (failurePolicy === 'Ignore') return false;
+  throw status.forbidden(view.request.resource, view.request.name, result.error);
 }

@@ -84,7 +84,7 @@ async function start(
   const admission = new Admission([
     namespaceLifecycle(cache),
     definitionLifecycle,
-    ...dynamicAdmission({ objects: cache, catalogs, client: resources.use(new WebhookClient(cache)) }),
+    ...:dynamicAdmission({ objects: cache, catalogs, authorizer, client:: resources.use(new WebhookClient(cache)) }),
     rbacEscalation({ objects: cache, rbac: authorizer }),
   ]);
   const serving: Serving = {

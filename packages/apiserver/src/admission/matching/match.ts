@@ -1,19 +1,40 @@
-import { everything, type KubeObject, type LabelSelector, status } from '@capstan/machinery';
+import { everything, type KubeObject, type LabelSelector, type LabelSelectorObject, selectorOfObject, status } from '@capstan/machinery';
+import { type Fields, maybeFields } from '../../kinds/workloads/reading.ts';
 import type { Catalogs } from '../../registry/catalogs.ts';
 import type { Resource } from '../../registry/resource.ts';
 import type { AdmissionRequest } from '../admission.ts';
-import { type Asked, type Rule, ruleMatches } from './rules.ts';
+import { type Asked, type Rule, ruleMatches, rulesOf } from './rules.ts';
 import { equivalentsOf } from './versions.ts';
 
 /** Which requests a webhook, policy or binding is about. */
 export interface Criteria {
-  readonly rules: readonly Rule[];
+  /** `all`: whatever the rules of another leave over. */
+  readonly rules: readonly Rule[] | 'all';
   /** Requests that these match are left out. */
   readonly excluded: readonly Rule[];
   /** Whether a rule for one version of a resource is meant for all of them. */
   readonly matchPolicy: 'Exact' | 'Equivalent';
   readonly namespaceSelector: LabelSelector;
   readonly objectSelector: LabelSelector;
+}
+
+/** The `matchConstraints` of a policy or the `matchResources` of a binding, read once. */
+export function criteriaOf(match: Readonly<Fields>): Criteria {
+  const rules = rulesOf(match['resourceRules']);
+  return {
+    rules: rules.length === 0 ? 'all' : rules,
+    excluded: rulesOf(match['excludeResourceRules']),
+    ...choicesOf(match),
+  };
+}
+
+/** What webhooks and policies have in common. */
+export function choicesOf(match: Readonly<Fields>): Pick<Criteria, 'matchPolicy' | 'namespaceSelector' | 'objectSelector'> {
+  return {
+    matchPolicy: match['matchPolicy'] === 'Exact' ? 'Exact' : 'Equivalent',
+    namespaceSelector: selectorOfObject((maybeFields(match['namespaceSelector']) ?? {}) as LabelSelectorObject),
+    objectSelector: selectorOfObject((maybeFields(match['objectSelector']) ?? {}) as LabelSelectorObject),
+  };
 }
 
 const namespaces = { group: '', resource: 'namespaces' };
@@ -46,7 +67,7 @@ export function matchingResource(criteria: Criteria, request: AdmissionRequest, 
   if (inNamespace === false || !objectMatches(criteria.objectSelector, request)) return undefined;
   if (criteria.excluded.length > 0 && matchedByRules(criteria.excluded, criteria.matchPolicy, { request, catalogs }) !== undefined)
     return undefined;
-  const found = matchedByRules(criteria.rules, criteria.matchPolicy, { request, catalogs });
+  const found = criteria.rules === 'all' ? request.resource : matchedByRules(criteria.rules, criteria.matchPolicy, { request, catalogs });
   if (found !== undefined && inNamespace === 'unknown') throw status.notFound(namespaces, namespaceOf(request));
   return found;
 }

@@ -32,8 +32,11 @@ function byStorage(catalog: Catalog): Map<string, Resource[]> {
 /** The object in another of its versions; itself where it is in that version already. */
 export async function converted(object: KubeObject, from: Resource, to: Resource): Promise<KubeObject> {
   if (from === to || from.groupVersion === to.groupVersion) return object;
-  const stored = (await from.storage.convert?.toStorage(structuredClone(object))) ?? object;
-  const { convert } = to.storage;
+  return served((await from.storage.convert?.toStorage(structuredClone(object))) ?? object, to);
+}
+
+/** A stored object in a version in which it is served. It is not changed, and what is answered may be changed. */
+export async function served(stored: KubeObject, { storage: { convert } }: Resource): Promise<KubeObject> {
   const entry = new CacheEntry('', JSON.stringify(stored), 0);
   if (convert === undefined || convert.applies?.(entry) === false) return entry.parse();
   await convert.ahead?.([entry]);

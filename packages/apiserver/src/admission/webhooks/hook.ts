@@ -1,6 +1,8 @@
-import { type KubeObject, type LabelSelectorObject, selectorOfObject } from '@capstan/machinery';
+import type { KubeObject } from '@capstan/machinery';
 import { type Fields, fieldsOf, itemsOf, maybeFields, numberOf, textOf, textsOf } from '../../kinds/workloads/reading.ts';
-import type { Criteria } from '../matching/match.ts';
+import { conditionsOf } from '../expressions/conditions.ts';
+import type { CompiledExpression } from '../expressions/expression.ts';
+import { type Criteria, choicesOf } from '../matching/match.ts';
 import { rulesOf } from '../matching/rules.ts';
 
 /** Where a webhook is reached. */
@@ -15,11 +17,6 @@ export type Endpoint =
       readonly authorities: string | undefined;
     };
 
-export interface Condition {
-  readonly name: string;
-  readonly expression: string;
-}
-
 /** One webhook of a configuration, read once. */
 export interface Hook {
   /** Tells webhooks apart that have the same name in different configurations. */
@@ -28,7 +25,7 @@ export interface Hook {
   readonly name: string;
   readonly endpoint: Endpoint;
   readonly criteria: Criteria;
-  readonly conditions: readonly Condition[];
+  readonly conditions: readonly CompiledExpression[];
   readonly failurePolicy: 'Fail' | 'Ignore';
   readonly timeoutSeconds: number;
   readonly hasSideEffects: boolean;
@@ -49,24 +46,14 @@ function hookOf(hook: Fields, configuration: string): Hook {
     configuration,
     name,
     endpoint: endpointOf(fieldsOf(hook['clientConfig'])),
-    criteria: {
-      rules: rulesOf(hook['rules']),
-      excluded: [],
-      matchPolicy: hook['matchPolicy'] === 'Exact' ? 'Exact' : 'Equivalent',
-      namespaceSelector: selectorOfObject((maybeFields(hook['namespaceSelector']) ?? {}) as LabelSelectorObject),
-      objectSelector: selectorOfObject((maybeFields(hook['objectSelector']) ?? {}) as LabelSelectorObject),
-    },
-    conditions: conditionsOf(hook['matchConditions']),
+    criteria: { rules: rulesOf(hook['rules']), excluded: [], ...choicesOf(hook) },
+    conditions: conditionsOf(hook['matchConditions'], { params: false, authorizer: true }),
     failurePolicy: hook['failurePolicy'] === 'Ignore' ? 'Ignore' : 'Fail',
     timeoutSeconds: numberOf(hook['timeoutSeconds']) || 10,
     hasSideEffects: hook['sideEffects'] !== 'None' && hook['sideEffects'] !== 'NoneOnDryRun',
     reviewVersions: textsOf(hook['admissionReviewVersions']),
     isReinvocable: hook['reinvocationPolicy'] === 'IfNeeded',
   };
-}
-
-export function conditionsOf(value: unknown): readonly Condition[] {
-  return itemsOf(value).map((condition) => ({ name: textOf(condition['name']), expression: textOf(condition['expression']) }));
 }
 
 function endpointOf(config: Readonly<Fields>): Endpoint {

@@ -37,7 +37,7 @@ export function mutatingWebhooks(options: WebhookOptions): AdmissionPlugin {
 
 /** Most webhooks are about other operations: found out before anything is made for them. */
 function mayMatch(rules: Hook['criteria']['rules'], { operation }: AdmissionRequest): boolean {
-  return rules.some(({ operations }) => operations.has(operation) || operations.has('*'));
+  return rules === 'all' || rules.some(({ operations }) => operations.has(operation) || operations.has('*'));
 }
 
 class MutatingRound {

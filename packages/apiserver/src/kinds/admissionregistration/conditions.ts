@@ -1,17 +1,27 @@
 import { type FieldError, type FieldPath, fieldError, names } from '@capstan/machinery';
+import { declarationsFor } from '../../admission/expressions/declarations.ts';
+import { expressionErrors } from '../../admission/expressions/errors.ts';
+import { compileExpression, condition } from '../../admission/expressions/expression.ts';
 import { itemsOf, textOf } from '../workloads/reading.ts';
 
 const limit = 64;
 
-/** Conditions that a request must meet before a webhook or policy is asked. What their expressions say is checked where they are compiled. */
-export function matchConditionErrors(value: unknown, path: FieldPath): FieldError[] {
+function conditionErrors(expression: string, path: FieldPath, hasParams: boolean): FieldError[] {
+  const declarations = declarationsFor({ params: hasParams, authorizer: true });
+  return expressionErrors(compileExpression(expression, declarations, condition), path);
+}
+
+/** Conditions that a request must meet before a webhook or policy is asked. Only those of a policy may know parameters. */
+export function matchConditionErrors(value: unknown, path: FieldPath, hasParams = false): FieldError[] {
   const conditions = itemsOf(value);
   const errors: FieldError[] = conditions.length > limit ? [fieldError.tooMany(path, conditions.length, limit)] : [];
   const seen = new Set<string>();
-  conditions.forEach((condition, index) => {
+  conditions.forEach((item, index) => {
     const at = path.index(index);
-    const name = textOf(condition['name']);
-    if (textOf(condition['expression']).trim() === '') errors.push(fieldError.required(at.child('expression')));
+    const name = textOf(item['name']);
+    const expression = textOf(item['expression']).trim();
+    if (expression === '') errors.push(fieldError.required(at.child('expression')));
+    else errors.push(...conditionErrors(expression, at.child('expression'), hasParams));
     if (name === '') errors.push(fieldError.required(at.child('name')));
     else for (const message of names.qualifiedName(name)) errors.push(fieldError.invalid(at.child('name'), name, message));
     if (name !== '' && seen.has(name)) errors.push(fieldError.duplicate(at.child('name'), name));

@@ -7,6 +7,15 @@ import {
   validateConditions,
   validateLabelSelector,
 } from '@capstan/machinery';
+import type { Known } from '../../admission/expressions/declarations.ts';
+import { expressionErrors } from '../../admission/expressions/errors.ts';
+import {
+  annotation as annotationResult,
+  compileExpression,
+  condition,
+  message as messageResult,
+} from '../../admission/expressions/expression.ts';
+import { Variables } from '../../admission/expressions/variables.ts';
 import { keepPart } from '../parts.ts';
 import type { Strategy } from '../strategy.ts';
 import { applyDefaults, type Defaults, made } from '../workloads/defaulting.ts';
@@ -78,25 +87,35 @@ const reserved = new Set(
   'true false null in as break const continue else for function if import let loop package namespace return var void while'.split(' '),
 );
 
-function variableErrors(variable: Fields, path: FieldPath): FieldError[] {
+function variableErrors(variable: Fields, path: FieldPath, variables: Variables): FieldError[] {
   const name = textOf(variable['name']);
   const errors: FieldError[] = [];
   if (name.trim() === '') errors.push(fieldError.required(path.child('name'), 'name is not specified'));
   else if (!identifier.test(name) || reserved.has(name))
     errors.push(fieldError.invalid(path.child('name'), name, 'must be a valid CEL identifier'));
-  if (textOf(variable['expression']).trim() === '')
-    errors.push(fieldError.required(path.child('expression'), 'expression is not specified'));
+  const expression = textOf(variable['expression']);
+  if (expression.trim() === '') errors.push(fieldError.required(path.child('expression'), 'expression is not specified'));
+  else errors.push(...expressionErrors(variables.add(name, expression), path.child('expression')));
   return errors;
 }
 
-function validationErrors(validation: Fields, path: FieldPath): FieldError[] {
+interface Expressions {
+  readonly variables: Variables;
+  readonly known: Known;
+}
+
+function validationErrors(validation: Fields, path: FieldPath, { variables, known }: Expressions): FieldError[] {
   const errors: FieldError[] = [];
   const message = textOf(validation['message']);
-  const expression = textOf(validation['messageExpression']);
-  if (textOf(validation['expression']).trim() === '')
-    errors.push(fieldError.required(path.child('expression'), 'expression is not specified'));
-  if (expression !== '' && expression.trim() === '') {
-    errors.push(fieldError.invalid(path.child('messageExpression'), expression, 'must be non-empty if specified'));
+  const expression = textOf(validation['expression']);
+  const messageText = textOf(validation['messageExpression']);
+  if (expression.trim() === '') errors.push(fieldError.required(path.child('expression'), 'expression is not specified'));
+  else errors.push(...expressionErrors(compileExpression(expression, variables.declarations(), condition), path.child('expression')));
+  if (messageText !== '' && messageText.trim() === '') {
+    errors.push(fieldError.invalid(path.child('messageExpression'), messageText, 'must be non-empty if specified'));
+  } else if (messageText !== '') {
+    const declarations = variables.declarations({ ...known, authorizer: false });
+    errors.push(...expressionErrors(compileExpression(messageText, declarations, messageResult), path.child('messageExpression')));
   }
   if (message !== '' && message.trim() === '')
     errors.push(fieldError.invalid(path.child('message'), message, 'must be non-empty if specified'));
@@ -105,7 +124,11 @@ function validationErrors(validation: Fields, path: FieldPath): FieldError[] {
   return errors;
 }
 
-function annotationErrors(annotation: Fields, policy: string, path: FieldPath): FieldError[] {
+function annotationErrors(
+  annotation: Fields,
+  path: FieldPath,
+  { policy, variables }: { policy: string; variables: Variables },
+): FieldError[] {
   const key = textOf(annotation['key']);
   const expression = textOf(annotation['valueExpression']).trim();
   const at = path.child('valueExpression');
@@ -117,11 +140,14 @@ function annotationErrors(annotation: Fields, policy: string, path: FieldPath): 
   if (expression === '') errors.push(fieldError.required(at, 'valueExpression is not specified'));
   else if (Buffer.byteLength(expression) > annotationExpressionLimit) {
     errors.push(fieldError.required(at, `must not exceed ${annotationExpressionLimit} bytes in length`));
+  } else {
+    const compiled = compileExpression(expression, variables.declarations(), annotationResult);
+    errors.push(...expressionErrors(compiled, at, textOf(annotation['valueExpression'])));
   }
   return errors;
 }
 
-function annotationListErrors(annotations: readonly Fields[], policy: string): FieldError[] {
+function annotationListErrors(annotations: readonly Fields[], policy: string, variables: Variables): FieldError[] {
   const path = spec.child('auditAnnotations');
   const errors: FieldError[] = [];
   if (annotations.length > annotationLimit) {
@@ -130,7 +156,7 @@ function annotationListErrors(annotations: readonly Fields[], policy: string): F
   const seen = new Set<string>();
   annotations.forEach((annotation, index) => {
     const key = textOf(annotation['key']);
-    errors.push(...annotationErrors(annotation, policy, path.index(index)));
+    errors.push(...annotationErrors(annotation, path.index(index), { policy, variables }));
     if (seen.has(key)) errors.push(fieldError.duplicate(path.index(index).child('key'), key));
     seen.add(key);
   });
@@ -150,18 +176,20 @@ function policyErrors(object: KubeObject): FieldError[] {
     errors.push(...matchResourceErrors(match, spec.child('matchConstraints')));
     if (itemsOf(match['resourceRules']).length === 0) errors.push(fieldError.required(spec.child('matchConstraints', 'resourceRules')));
   }
-  errors.push(...matchConditionErrors(policy['matchConditions'], spec.child('matchConditions')));
+  errors.push(...matchConditionErrors(policy['matchConditions'], spec.child('matchConditions'), paramKind !== undefined));
+  const known: Known = { params: paramKind !== undefined, authorizer: true };
+  const variables = new Variables(known);
   itemsOf(policy['variables']).forEach((variable, index) => {
-    errors.push(...variableErrors(variable, spec.child('variables').index(index)));
+    errors.push(...variableErrors(variable, spec.child('variables').index(index), variables));
   });
   if (validations.length === 0 && annotations.length === 0) {
     const detail = 'validations or auditAnnotations must contain at least one item';
     errors.push(fieldError.required(spec.child('validations'), detail), fieldError.required(spec.child('auditAnnotations'), detail));
   }
   validations.forEach((validation, index) => {
-    errors.push(...validationErrors(validation, spec.child('validations').index(index)));
+    errors.push(...validationErrors(validation, spec.child('validations').index(index), { variables, known }));
   });
-  return [...errors, ...annotationListErrors(annotations, object.metadata.name ?? '')];
+  return [...errors, ...annotationListErrors(annotations, object.metadata.name ?? '', variables)];
 }
 
 function statusErrors(object: KubeObject): FieldError[] {

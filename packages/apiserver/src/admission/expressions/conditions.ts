@@ -1,0 +1,32 @@
+import { status } from '@capstan/machinery';
+import { itemsOf, textOf } from '../../kinds/workloads/reading.ts';
+import type { Known } from './declarations.ts';
+import { type Evaluation, OutOfBudget } from './evaluation.ts';
+import { type CompiledExpression, compileExpression, condition } from './expression.ts';
+import { Variables } from './variables.ts';
+
+/** The `matchConditions` of a webhook or policy, compiled. */
+export function conditionsOf(value: unknown, known: Known | Variables): readonly CompiledExpression[] {
+  const items = itemsOf(value);
+  if (items.length === 0) return [];
+  const declarations = (known instanceof Variables ? known : new Variables(known)).declarations();
+  return items.map((item) => compileExpression(textOf(item['expression']), declarations, condition));
+}
+
+export type Met = { readonly met: boolean; readonly error?: undefined } | { readonly error: string };
+
+/** Whether all conditions hold. One that does not decides, whatever the others say; only then does a mistake in one of them count. */
+export function meets(conditions: readonly CompiledExpression[], evaluation: Evaluation): Met {
+  const errors: string[] = [];
+  try {
+    for (const condition of conditions) {
+      const result = evaluation.evaluate(condition);
+      if (result.error !== undefined) errors.push(result.error);
+      else if (result.value === false) return { met: false };
+    }
+  } catch (error) {
+    if (error instanceof OutOfBudget) return { error: error.message };
+    throw error;
+  }
+  return errors.length === 0 ? { met: true } : { error: status.aggregate(errors) };
+}

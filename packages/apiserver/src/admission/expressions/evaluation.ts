@@ -1,0 +1,61 @@
+import { type Binding, CelError, COST_PER_CALL, type Value } from '@capstan/cel';
+import type { JsonObject } from '@capstan/machinery';
+import type { CompiledExpression } from './expression.ts';
+import { Held } from './variables.ts';
+
+/** All that the validations of one policy may cost for one request, and the conditions before them. */
+export const costOfValidations = 10_000_000;
+export const costOfConditions = 2_500_000;
+
+export type Evaluated = { readonly value: Value; readonly error?: undefined } | { readonly value?: undefined; readonly error: string };
+
+/** The expressions together have cost more than they may: none of them counts. */
+export class OutOfBudget extends Error {
+  override readonly name = 'OutOfBudget';
+
+  constructor() {
+    super('validation failed due to running out of cost budget, no further validation rules will be run');
+  }
+}
+
+export type Bindings = Readonly<Record<string, Binding>>;
+
+/** One request, seen by the expressions of one policy. */
+export class Evaluation {
+  readonly #bindings: Bindings;
+  #left: number;
+
+  constructor(bindings: Bindings, variables: ReadonlyMap<string, CompiledExpression>, budget: number) {
+    this.#left = budget;
+    this.#bindings = variables.size === 0 ? bindings : { ...bindings, variables: this.#lazily(variables) };
+  }
+
+  evaluate(expression: CompiledExpression): Evaluated {
+    if (expression.program === undefined) return { error: `compilation error: ${expression.error}` };
+    const outcome = expression.program.evaluate(this.#bindings, { costLimit: COST_PER_CALL });
+    this.#spend(outcome.cost);
+    if (outcome.error === undefined) return { value: outcome.value };
+    return { error: `expression '${expression.source}' resulted in error: ${outcome.error}` };
+  }
+
+  #spend(cost: number): void {
+    this.#left -= cost;
+    if (this.#left < 0) throw new OutOfBudget();
+  }
+
+  #lazily(variables: ReadonlyMap<string, CompiledExpression>): JsonObject {
+    const holder = {};
+    for (const [name, expression] of variables) {
+      let held: Held | undefined;
+      Object.defineProperty(holder, name, { enumerable: true, get: () => (held ??= new Held(this.#valueOf(name, expression))) });
+    }
+    return holder;
+  }
+
+  #valueOf(name: string, { program, error }: CompiledExpression): Value {
+    if (program === undefined) return new CelError(`composited variable "${name}" fails to compile: ${error}`);
+    const outcome = program.evaluate(this.#bindings, { costLimit: COST_PER_CALL });
+    this.#spend(outcome.cost);
+    return outcome.error === undefined ? outcome.value : new CelError(`composited variable "${name}" fails to evaluate: ${outcome.error}`);
+  }
+}

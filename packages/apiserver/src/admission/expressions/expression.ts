@@ -1,0 +1,28 @@
+import { compile, type Declaration, type Program } from '@capstan/cel';
+
+/** An expression that was compiled, or why it could not be. */
+export type CompiledExpression =
+  | { readonly source: string; readonly program: Program; readonly error?: undefined }
+  | { readonly source: string; readonly program?: undefined; readonly error: string };
+
+/** What an expression must give, by the names of cel-go's types. Empty: anything. */
+export type Results = readonly ('bool' | 'string' | 'null_type')[];
+
+export const condition: Results = ['bool'];
+export const message: Results = ['string'];
+export const annotation: Results = ['string', 'null_type'];
+export const anything: Results = [];
+
+export function compileExpression(source: string, variables: ReadonlyMap<string, Declaration>, results: Results): CompiledExpression {
+  const { program, message: why } = compiled(source, variables);
+  if (program === undefined) return { source, error: `compilation failed: ${why}` };
+  const type = program.typeName === 'null' ? 'null_type' : program.typeName;
+  if (results.length === 0 || (results as readonly string[]).includes(type)) return { source, program };
+  const expected = results.length === 1 ? results[0] : `one of [${results.join(' ')}]`;
+  return { source, error: `must evaluate to ${expected} but got ${type}` };
+}
+
+function compiled(source: string, variables: ReadonlyMap<string, Declaration>): { program?: Program; message?: string } {
+  const result = compile(source, { variables });
+  return result.program === undefined ? { message: result.message } : { program: result.program };
+}

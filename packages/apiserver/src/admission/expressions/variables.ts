@@ -1,0 +1,47 @@
+import { type Declaration, declare, type Value } from '@capstan/cel';
+import { type Fields, textOf } from '../../kinds/workloads/reading.ts';
+import { declarationsFor, type Known } from './declarations.ts';
+import { anything, type CompiledExpression, compileExpression } from './expression.ts';
+
+/** A variable's value on its way into an expression: values are not JSON, and null is one. */
+export class Held {
+  readonly value: Value;
+  constructor(value: Value) {
+    this.value = value;
+  }
+}
+
+/** The variables of a policy: each may use those before it, and is computed when it is first used. */
+export class Variables {
+  readonly compiled = new Map<string, CompiledExpression>();
+  readonly #known: Known;
+  readonly #declarations = Object.create(null) as Record<string, Declaration>;
+
+  constructor(known: Known) {
+    this.#known = known;
+  }
+
+  static of(variables: readonly Fields[], known: Known): Variables {
+    const result = new Variables(known);
+    for (const variable of variables) result.add(textOf(variable['name']), textOf(variable['expression']));
+    return result;
+  }
+
+  add(name: string, expression: string): CompiledExpression {
+    const compiled = compileExpression(expression, this.#allOf(this.#known), anything);
+    this.compiled.set(name, compiled);
+    const type = compiled.program?.type ?? declare.dyn.type;
+    const read = (held: unknown): Value => (held as Held).value;
+    this.#declarations[name] = { type, read, maximumSize: Number.MAX_SAFE_INTEGER, minimumBytes: 1 };
+    return compiled;
+  }
+
+  /** What an expression knows that comes after these variables. */
+  declarations(known: Known = this.#known): ReadonlyMap<string, Declaration> {
+    return this.compiled.size === 0 ? declarationsFor(known) : this.#allOf(known);
+  }
+
+  #allOf(known: Known): ReadonlyMap<string, Declaration> {
+    return declarationsFor({ ...known, variables: declare.object('kubernetes.variables', this.#declarations) });
+  }
+}

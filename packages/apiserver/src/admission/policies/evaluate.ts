@@ -1,0 +1,80 @@
+import { meets } from '../expressions/conditions.ts';
+import { type Bindings, costOfConditions, costOfValidations, Evaluation, OutOfBudget } from '../expressions/evaluation.ts';
+import type { Policy, Validation } from './policy.ts';
+
+/** What a policy finds wrong. */
+export interface Finding {
+  readonly message: string;
+  readonly reason: string;
+  /** Which validation found it. */
+  readonly index: number;
+}
+
+export interface Findings {
+  readonly failures: readonly Finding[];
+  readonly annotations: readonly { readonly key: string; readonly value: string }[];
+  /** Annotations that could not be computed. */
+  readonly annotationErrors: readonly string[];
+}
+
+const nothing: Findings = { failures: [], annotations: [], annotationErrors: [] };
+const longestMessage = 5 * 1024;
+
+/** Evaluates a policy for one request and one set of parameters. A mistake in an expression counts as the failure policy says. */
+export function evaluatePolicy(policy: Policy, bindings: Bindings): Findings {
+  if (policy.conditions.length > 0) {
+    const result = meets(policy.conditions, new Evaluation(bindings, policy.variables, costOfConditions));
+    if (result.error !== undefined) return mistake(policy, result.error);
+    if (!result.met) return nothing;
+  }
+  try {
+    const evaluation = new Evaluation(bindings, policy.variables, costOfValidations);
+    const failures = policy.validations.flatMap((validation, index) => {
+      const finding = check(policy, validation, { evaluation, index });
+      return finding === undefined ? [] : [finding];
+    });
+    return { failures, ...annotate(policy, bindings) };
+  } catch (error) {
+    if (error instanceof OutOfBudget) return mistake(policy, error.message);
+    throw error;
+  }
+}
+
+/** Without a reason of its own, what goes wrong in an expression makes the request invalid. */
+function mistake({ failurePolicy }: Policy, message: string): Findings {
+  return failurePolicy === 'Ignore' ? nothing : { ...nothing, failures: [{ message, reason: 'Invalid', index: 0 }] };
+}
+
+function check(
+  { failurePolicy }: Policy,
+  validation: Validation,
+  { evaluation, index }: { evaluation: Evaluation; index: number },
+): Finding | undefined {
+  const result = evaluation.evaluate(validation.check);
+  if (result.error !== undefined) return failurePolicy === 'Ignore' ? undefined : { message: result.error, reason: 'Invalid', index };
+  if (result.value === true) return undefined;
+  return { message: messageOf(validation, evaluation), reason: validation.reason, index };
+}
+
+function messageOf({ message, messageExpression, check: { source } }: Validation, evaluation: Evaluation): string {
+  const computed = messageExpression === undefined ? undefined : evaluation.evaluate(messageExpression).value;
+  const text = typeof computed === 'string' ? computed.trim() : '';
+  if (text !== '' && !text.includes('\n') && Buffer.byteLength(text) <= longestMessage) return text;
+  return message || `failed expression: ${source.trim()}`;
+}
+
+function annotate(policy: Policy, bindings: Bindings): Pick<Findings, 'annotations' | 'annotationErrors'> {
+  const annotations: { key: string; value: string }[] = [];
+  const annotationErrors: string[] = [];
+  if (policy.auditAnnotations.length === 0) return { annotations, annotationErrors };
+  const evaluation = new Evaluation(bindings, policy.variables, costOfValidations);
+  for (const { key, value } of policy.auditAnnotations) {
+    const result = evaluation.evaluate(value);
+    if (result.error !== undefined) {
+      if (policy.failurePolicy === 'Fail') annotationErrors.push(result.error);
+    } else if (typeof result.value === 'string' && result.value.trim() !== '') {
+      annotations.push({ key, value: result.value.trim() });
+    }
+  }
+  return { annotations, annotationErrors };
+}

@@ -1,0 +1,65 @@
+import { type KubeObject, type LabelSelectorObject, selectorOfObject } from '@capstan/machinery';
+import { type Fields, maybeFields, textOf } from '../../kinds/workloads/reading.ts';
+import type { Catalog } from '../../registry/catalog.ts';
+import type { Resource } from '../../registry/resource.ts';
+import type { AdmissionRequest } from '../admission.ts';
+import { namespaceOf } from '../matching/match.ts';
+import { served } from '../matching/versions.ts';
+import type { Policy, PolicyBinding } from './policy.ts';
+
+/** A policy or binding that cannot be used as it is. Its failure policy says what that means. */
+export class Misconfigured extends Error {
+  override readonly name = 'Misconfigured';
+}
+
+const noParams: readonly (KubeObject | null)[] = [null];
+
+/** The objects that a policy is to be evaluated with, once for each. None: it is not to be evaluated. */
+export async function paramsOf(
+  { paramKind }: Policy,
+  { paramRef }: PolicyBinding,
+  { request, resource }: { request: AdmissionRequest; resource: Resource | undefined },
+): Promise<readonly (KubeObject | null)[]> {
+  if (paramKind === undefined || paramRef === undefined || resource === undefined) return noParams;
+  const found = await Promise.all(stored(request, resource, paramRef).map((object) => served(object, resource)));
+  if (found.length === 0 && paramRef['parameterNotFoundAction'] === 'Deny') {
+    throw new Misconfigured('no params found for policy binding with `Deny` parameterNotFoundAction');
+  }
+  return found;
+}
+
+function stored(request: AdmissionRequest, resource: Resource, paramRef: Readonly<Fields>): readonly KubeObject[] {
+  const { objects, cluster } = request.context;
+  const namespace = paramNamespace(request, resource, textOf(paramRef['namespace']));
+  const name = textOf(paramRef['name']);
+  const { storage } = resource;
+  if (name !== '') {
+    const found = objects.get({ group: storage.group, resource: storage.resource, cluster, namespace, name });
+    return found === undefined ? [] : [found];
+  }
+  const selector = selectorOfObject((maybeFields(paramRef['selector']) ?? {}) as LabelSelectorObject);
+  return objects.list(storage, cluster, namespace).filter(({ metadata }) => selector.matches(metadata.labels));
+}
+
+function paramNamespace(request: AdmissionRequest, { namespaced }: Resource, given: string): string {
+  if (!namespaced) {
+    if (given !== '') throw new Misconfigured('paramRef.namespace must not be provided for a cluster-scoped `paramKind`');
+    return '';
+  }
+  const namespace = given || namespaceOf(request);
+  if (namespace === '') {
+    throw new Misconfigured('cannot use namespaced paramRef in policy binding that matches cluster-scoped resources');
+  }
+  return namespace;
+}
+
+/** The resource of a policy's parameters. */
+export function paramResource({ paramKind }: Policy, catalog: Catalog): Resource | undefined {
+  if (paramKind === undefined) return undefined;
+  const { apiVersion, kind } = paramKind;
+  const slash = apiVersion.indexOf('/');
+  const group = slash < 0 ? '' : apiVersion.slice(0, slash);
+  const version = apiVersion.slice(slash + 1);
+  for (const resource of catalog.version(group, version)?.resources.values() ?? []) if (resource.kind === kind) return resource;
+  throw new Misconfigured(`failed to find resource referenced by paramKind: '${group}/${version}, Kind=${kind}'`);
+}

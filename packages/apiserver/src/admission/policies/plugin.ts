@@ -1,0 +1,123 @@
+import type { KubeObject } from '@capstan/machinery';
+import type { Authorizer } from '../../authz/index.ts';
+import type { ObjectReader } from '../../cache/reader.ts';
+import type { Catalogs } from '../../registry/catalogs.ts';
+import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
+import { bindingsOf } from '../expressions/bindings.ts';
+import { refusedFor } from '../forbidden.ts';
+import { isExempt, matchingResource } from '../matching/match.ts';
+import { type View, viewOf } from '../webhooks/review.ts';
+import { evaluatePolicy, type Finding, type Findings } from './evaluate.ts';
+import { Misconfigured, paramResource, paramsOf } from './params.ts';
+import { type BoundPolicy, Policies } from './policies.ts';
+import type { Policy, PolicyBinding } from './policy.ts';
+
+export interface PolicyOptions {
+  readonly objects: ObjectReader;
+  readonly catalogs: Catalogs;
+  readonly authorizer: Authorizer;
+}
+
+const longestAnnotation = 10 * 1024;
+/** Refusing these could lock everybody out. */
+const reviews = new Set(['authentication.k8s.io', 'authorization.k8s.io']);
+
+/** Rules that users wrote as expressions. */
+export function validatingPolicies(options: PolicyOptions): AdmissionPlugin {
+  const policies = new Policies(options.objects);
+  return {
+    name: 'ValidatingAdmissionPolicy',
+    validate(request) {
+      const bound = policies.of(request.context.cluster);
+      if (bound.length === 0 || isExempt(request.resource)) return;
+      if (request.resource.virtual && reviews.has(request.resource.group)) return;
+      return new PolicyRun(options, request).run(bound);
+    },
+  };
+}
+
+interface Denial {
+  readonly policy: Policy;
+  readonly binding: PolicyBinding | undefined;
+  readonly message: string;
+  readonly reason: string;
+}
+
+/** One request, before all policies. */
+class PolicyRun {
+  readonly #options: PolicyOptions;
+  readonly #request: AdmissionRequest;
+  readonly #denials: Denial[] = [];
+
+  constructor(options: PolicyOptions, request: AdmissionRequest) {
+    this.#options = options;
+    this.#request = request;
+  }
+
+  async run(policies: readonly BoundPolicy[]): Promise<void> {
+    for (const bound of policies) await this.#policy(bound);
+    const [first] = this.#denials;
+    if (first === undefined) return;
+    const { policy, binding, message, reason } = first;
+    const by = binding === undefined ? `'${policy.name}'` : `'${policy.name}' with binding '${binding.name}'`;
+    throw refusedFor(this.#request, `ValidatingAdmissionPolicy ${by} denied request: ${message}`, reason);
+  }
+
+  async #policy({ policy, bindings }: BoundPolicy): Promise<void> {
+    const { catalogs } = this.#options;
+    const resource = matchingResource(policy.criteria, this.#request, catalogs);
+    if (resource === undefined) return;
+    const annotations = new Map<string, Set<string>>();
+    let view: View | undefined;
+    let binding: PolicyBinding | undefined;
+    try {
+      const params = paramResource(policy, catalogs.of(this.#request.context.cluster));
+      for (binding of bindings) {
+        if (binding.criteria !== undefined && matchingResource(binding.criteria, this.#request, catalogs) === undefined) continue;
+        view ??= await viewOf(this.#request, resource);
+        for (const param of await paramsOf(policy, binding, { request: this.#request, resource: params })) {
+          this.#take(this.#evaluate(policy, view, param), { policy, binding, annotations });
+        }
+      }
+    } catch (error) {
+      if (!(error instanceof Misconfigured)) throw error;
+      this.#misconfigured(policy, binding, error);
+    }
+    for (const [key, values] of annotations) this.#request.context.annotate(`${policy.name}/${key}`, [...values].join(', '));
+  }
+
+  #evaluate(policy: Policy, view: View, param: KubeObject | null): Findings {
+    return evaluatePolicy(policy, bindingsOf(view, this.#options.authorizer, param));
+  }
+
+  #misconfigured(policy: Policy, binding: PolicyBinding | undefined, { message }: Misconfigured): void {
+    if (policy.failurePolicy === 'Ignore') return;
+    const what = `failed to configure ${binding === undefined ? 'policy' : 'binding'}: ${message}`;
+    this.#denials.push({ policy, binding, message: what, reason: 'Invalid' });
+  }
+
+  #take(
+    findings: Findings,
+    { policy, binding, annotations }: { policy: Policy; binding: PolicyBinding; annotations: Map<string, Set<string>> },
+  ): void {
+    for (const failure of findings.failures) this.#act(failure, policy, binding);
+    for (const { key, value } of findings.annotations) {
+      const values = annotations.get(key) ?? new Set();
+      annotations.set(key, values.add(value.slice(0, longestAnnotation)));
+    }
+    for (const message of findings.annotationErrors) this.#denials.push({ policy, binding, message, reason: 'Invalid' });
+  }
+
+  #act({ message, reason, index }: Finding, policy: Policy, binding: PolicyBinding): void {
+    const { context } = this.#request;
+    for (const action of binding.actions) {
+      if (action === 'Deny') this.#denials.push({ policy, binding, message, reason });
+      else if (action === 'Warn') {
+        context.warn(`Validation failed for ValidatingAdmissionPolicy '${policy.name}' with binding '${binding.name}': ${message}`);
+      } else if (action === 'Audit') {
+        const failure = { message, policy: policy.name, binding: binding.name, expressionIndex: index, validationActions: binding.actions };
+        context.annotate('validation.policy.admission.k8s.io/validation_failure', JSON.stringify([failure]));
+      }
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import type { KubeObject } from '@capstan/machinery';
+import { type Fields, fieldsOf, itemsOf, maybeFields, textOf, textsOf } from '../../kinds/workloads/reading.ts';
+import { conditionsOf } from '../expressions/conditions.ts';
+import type { Known } from '../expressions/declarations.ts';
+import { annotation, type CompiledExpression, compileExpression, condition, message } from '../expressions/expression.ts';
+import { Variables } from '../expressions/variables.ts';
+import { type Criteria, criteriaOf } from '../matching/match.ts';
+
+export interface Validation {
+  readonly check: CompiledExpression;
+  readonly message: string;
+  readonly messageExpression: CompiledExpression | undefined;
+  readonly reason: string;
+}
+
+/** A ValidatingAdmissionPolicy, compiled once. */
+export interface Policy {
+  readonly name: string;
+  readonly failurePolicy: 'Fail' | 'Ignore';
+  readonly criteria: Criteria;
+  readonly paramKind: { readonly apiVersion: string; readonly kind: string } | undefined;
+  readonly variables: ReadonlyMap<string, CompiledExpression>;
+  readonly conditions: readonly CompiledExpression[];
+  readonly validations: readonly Validation[];
+  readonly auditAnnotations: readonly { readonly key: string; readonly value: CompiledExpression }[];
+}
+
+export function policyOf(object: KubeObject): Policy {
+  const spec = fieldsOf(object['spec']);
+  const paramKind = maybeFields(spec['paramKind']);
+  const known: Known = { params: paramKind !== undefined, authorizer: true };
+  const variables = Variables.of(itemsOf(spec['variables']), known);
+  const declarations = variables.declarations();
+  const withoutAuthorizer = variables.declarations({ ...known, authorizer: false });
+  return {
+    name: object.metadata.name ?? '',
+    failurePolicy: spec['failurePolicy'] === 'Ignore' ? 'Ignore' : 'Fail',
+    criteria: criteriaOf(fieldsOf(spec['matchConstraints'])),
+    paramKind: paramKind && { apiVersion: textOf(paramKind['apiVersion']), kind: textOf(paramKind['kind']) },
+    variables: variables.compiled,
+    conditions: conditionsOf(spec['matchConditions'], variables),
+    validations: itemsOf(spec['validations']).map((validation) => ({
+      check: compileExpression(textOf(validation['expression']), declarations, condition),
+      message: textOf(validation['message']).trim(),
+      messageExpression: messageOf(validation, withoutAuthorizer),
+      reason: textOf(validation['reason']) || 'Invalid',
+    })),
+    auditAnnotations: itemsOf(spec['auditAnnotations']).map((item) => ({
+      key: textOf(item['key']),
+      value: compileExpression(textOf(item['valueExpression']), declarations, annotation),
+    })),
+  };
+}
+
+function messageOf(validation: Fields, declarations: ReturnType<Variables['declarations']>): CompiledExpression | undefined {
+  const text = textOf(validation['messageExpression']);
+  return text === '' ? undefined : compileExpression(text, declarations, message);
+}
+
+/** A ValidatingAdmissionPolicyBinding, read once. */
+export interface PolicyBinding {
+  readonly name: string;
+  readonly policyName: string;
+  /** Undefined when it holds wherever the policy does. */
+  readonly criteria: Criteria | undefined;
+  readonly paramRef: Readonly<Fields> | undefined;
+  readonly actions: readonly string[];
+}
+
+export function bindingOf(object: KubeObject): PolicyBinding {
+  const spec = fieldsOf(object['spec']);
+  const match = maybeFields(spec['matchResources']);
+  return {
+    name: object.metadata.name ?? '',
+    policyName: textOf(spec['policyName']),
+    criteria: match && criteriaOf(match),
+    paramRef: maybeFields(spec['paramRef']),
+    actions: textsOf(spec['validationActions']),
+  };
+}
