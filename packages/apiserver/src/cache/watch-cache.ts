@@ -53,6 +53,8 @@ export interface WatchCacheOptions {
  */
 export class WatchCache implements ObjectReader, Disposable {
   readonly store: Store;
+  /** States before this revision are forgotten, even where the cache could still show them: clients rely on it that old pages end. */
+  oldest = 0;
   readonly #options: WatchCacheOptions;
   readonly #resources = new Map<string, ResourceCache>();
   #loadedAt = 0;
@@ -216,7 +218,8 @@ export class WatchCache implements ObjectReader, Disposable {
 }
 
 function applyEvent(resource: ResourceCache, key: string, event: StoreEvent): CacheEvent | undefined {
-  if (resource.ahead.size > 0 && (resource.ahead.get(key)?.revision ?? Number.POSITIVE_INFINITY) <= event.revision) resource.ahead.delete(key);
+  if (resource.ahead.size > 0 && (resource.ahead.get(key)?.revision ?? Number.POSITIVE_INFINITY) <= event.revision)
+    resource.ahead.delete(key);
   if (event.type === 'delete') {
     const previous = resource.entries.delete(key);
     if (previous === undefined) return undefined;

@@ -71,3 +71,20 @@ describe('a list', () => {
     expect(reply.json()['details']).toMatchObject({ causes: [{ reason: 'ResourceVersionTooLarge' }], retryAfterSeconds: 1 });
   });
 });
+
+test('a list in pages ends when its history is forgotten, and says how to go on', async () => {
+  await using forgetful = await startTestServer({ compactionInterval: 50 });
+  await forgetful.call('/api/v1/namespaces', { method: 'POST', body: { metadata: { name: 'lists' } } });
+  const write = (name: string): Promise<unknown> => forgetful.call(path, { method: 'POST', body: { metadata: { name } } });
+  for (const name of ['a', 'b', 'c']) await write(name);
+  const first = await forgetful.call(`${path}?limit=2`);
+  const next = `${path}?limit=2&continue=${(first.json().metadata as Record<string, string>)['continue']}`;
+  let reply = await forgetful.call(next);
+  for (let more = 0; reply.code === 200; more++) {
+    await write(`d${more}`);
+    reply = await forgetful.call(next);
+  }
+  expect([reply.code, reply.json().reason]).toEqual([410, 'Expired']);
+  const token = (reply.json().metadata as Record<string, string>)['continue'];
+  expect(names(await forgetful.call(`${path}?limit=2&continue=${token}`))).toEqual(['c', 'd0']);
+});

@@ -43,6 +43,7 @@ export function pageNow(cache: WatchCache, { resource, filter, after, limit }: P
 
 /** A page as things were at an earlier revision: from the ring of events when it reaches back that far, else from the store. */
 export async function pageAt(cache: WatchCache, revision: number, request: PageRequest): Promise<ListPage> {
+  if (revision < cache.oldest) throw expiredPage(request.after);
   const held = cache.resource(request.resource.storage);
   const entries = held.ring.after <= revision ? undo(held, revision, request) : await fromStore(cache.store, revision, request);
   const selected = request.filter.selects === undefined ? entries : entries.filter(request.filter.selects);

@@ -184,7 +184,7 @@ async function start(
     },
     onError: (error) => options.log(`certificates could not be renewed: ${String(error)}`),
   });
-  keepCompacted(store, {
+  keepCompacted(cache, {
     signal: stop.signal,
     onError: (error) => options.log(`history could not be compacted: ${String(error)}`),
     ...(options.compactionInterval !== undefined && { every: options.compactionInterval }),
