@@ -4,7 +4,7 @@ import { fieldsOf, itemsOf, maybeFields } from '../kinds/workloads/reading.ts';
 import type { Conversion, Resource } from '../registry/resource.ts';
 import { type ConversionParts, plainConversion } from './conversion.ts';
 import { customResource } from './kind.ts';
-import type { RuleChecker, RuleCompiler } from './rules.ts';
+import type { RuleChecker, RuleCompiler } from './rules/rules.ts';
 import { type ConversionRule, type Summary, summarize } from './summary.ts';
 
 /** Converts through a webhook. */

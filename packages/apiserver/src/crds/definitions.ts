@@ -4,7 +4,7 @@ import type { SortedMap } from '../cache/sorted-map.ts';
 import type { ResourceCache, WatchCache } from '../cache/watch-cache.ts';
 import { clusterOf, Definition, nameOf, type WebhookConversion } from './definition.ts';
 import { WorkspaceKinds } from './kinds.ts';
-import type { RuleCompiler } from './rules.ts';
+import type { RuleCompiler } from './rules/rules.ts';
 
 export const definitionResource = { group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions' };
 

@@ -3,7 +3,7 @@ import { builtinTypes, CodecError, type CompiledSchema, type JsonObject, Malform
 import { apiVersionOf } from '../registry/catalog.ts';
 import type { Conversion, CustomKind, Resource, Subresource } from '../registry/resource.ts';
 import { customPrinter } from './columns.ts';
-import type { RuleChecker } from './rules.ts';
+import type { RuleChecker } from './rules/rules.ts';
 import { scaleMapping } from './scale.ts';
 import { customStrategy } from './strategy.ts';
 import type { Summary, Version } from './summary.ts';

@@ -1,7 +1,7 @@
 import { asJson, type CompiledSchema, type FieldError, FieldPath, fieldError, type KubeObject, names } from '@capstan/machinery';
 import type { Strategy, StrategyContext } from '../kinds/strategy.ts';
 import { deepEqual } from '../registry/metadata.ts';
-import type { RuleChecker } from './rules.ts';
+import type { RuleChecker } from './rules/rules.ts';
 import { replicaErrors } from './scale.ts';
 import { selectableFields } from './selectable.ts';
 import type { Version } from './summary.ts';
@@ -30,16 +30,21 @@ export function customStrategy({ version, schema, rules }: Parts): Strategy {
       if (contentChanged(object, old)) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
       warnOfFinalizers(object, old, context);
     },
-    validateCreate: (object) =>
-      withRules([...schema().validate(asJson(object)), ...replicaErrors(object, scale, 'all')], rules(), { object }),
-    validateUpdate: (object, old) =>
-      withRules([...schema().validate(asJson(object), asJson(old)), ...replicaErrors(object, scale, 'all')], rules(), { object, old }),
+    validateCreate: (object, { warn }) =>
+      withRules([...schema().validate(asJson(object)), ...replicaErrors(object, scale, 'all')], rules(), { object, warn }),
+    validateUpdate: (object, old, { warn }) =>
+      withRules([...schema().validate(asJson(object), asJson(old)), ...replicaErrors(object, scale, 'all')], rules(), {
+        object,
+        old,
+        warn,
+      }),
     status: {
       prepareForUpdate: onlyStatus,
-      validateUpdate: (object, old) =>
+      validateUpdate: (object, old, { warn }) =>
         withRules([...schema().validateStatus(asJson(object), asJson(old)), ...replicaErrors(object, scale, 'status')], rules(), {
           object,
           old,
+          warn,
         }),
     },
     ...selectableFields(version.selectableFields),
@@ -83,10 +88,10 @@ const blocking: ReadonlySet<string> = new Set([
 function withRules(
   errors: FieldError[],
   rules: RuleChecker | undefined,
-  { object, old }: { object: KubeObject; old?: KubeObject },
+  { object, old, warn }: { object: KubeObject; old?: KubeObject; warn: (message: string) => void },
 ): FieldError[] {
   if (rules === undefined) return errors;
-  if (!errors.some(({ type }) => blocking.has(type))) return [...errors, ...rules.check(asJson(object), old && asJson(old))];
+  if (!errors.some(({ type }) => blocking.has(type))) return [...errors, ...rules.check(asJson(object), { old: old && asJson(old), warn })];
   const why = 'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation';
   return [...errors, fieldError.invalid(FieldPath.of('<nil>'), null, why)];
 }

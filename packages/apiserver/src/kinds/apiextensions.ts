@@ -1,4 +1,5 @@
 import { type FieldError, FieldPath, fieldError, formatTime, type KubeObject } from '@capstan/machinery';
+import { ruleErrors } from '../crds/rules/errors.ts';
 import { unknownFormats } from './apiextensions/schema.ts';
 import { definitionErrors, type RuleErrors, statusErrors } from './apiextensions/validation.ts';
 import { keepPart } from './parts.ts';
@@ -45,8 +46,12 @@ function fullNameErrors({ metadata, spec }: KubeObject): FieldError[] {
   return [fieldError.invalid(FieldPath.of('metadata', 'name'), metadata.name, 'must be spec.names.plural+"."+spec.group')];
 }
 
-/** Rules in the expression language are checked by who compiles them. */
-const noRuleErrors: RuleErrors = () => [];
+/** Checks rules. Those of a schema that did not change were taken before, and so was every expression that stood anywhere in the old definition. */
+function rulesBeside(old: KubeObject | undefined): RuleErrors {
+  if (old === undefined) return (json, at) => ruleErrors(json, at, () => false);
+  const text = JSON.stringify(old['spec']);
+  return (json, at) => (text.includes(JSON.stringify(json)) ? [] : ruleErrors(json, at, (rule) => text.includes(JSON.stringify(rule))));
+}
 
 function warnOfFormats(object: KubeObject, old: KubeObject | undefined, { warn }: StrategyContext): void {
   const known = new Set(old && unknownFormats(old));
@@ -88,8 +93,8 @@ const customresourcedefinitions: Strategy = {
     rememberStorageVersion(object);
     warnOfFormats(object, old, context);
   },
-  validateCreate: (object) => [...fullNameErrors(object), ...definitionErrors(object, undefined, noRuleErrors)],
-  validateUpdate: (object, old) => definitionErrors(object, old, noRuleErrors),
+  validateCreate: (object) => [...fullNameErrors(object), ...definitionErrors(object, undefined, rulesBeside(undefined))],
+  validateUpdate: (object, old) => definitionErrors(object, old, rulesBeside(old)),
   beforeDeletion: beginDeletion,
   returnDeletedObject: true,
   status: {

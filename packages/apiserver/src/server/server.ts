@@ -15,6 +15,7 @@ import { WatchCache } from '../cache/watch-cache.ts';
 import { definitionLifecycle } from '../crds/admission.ts';
 import { Definitions } from '../crds/definitions.ts';
 import { DefinitionKeeper } from '../crds/keeper.ts';
+import { rulesOf } from '../crds/rules/checker.ts';
 import { webhookConversion } from '../crds/webhook.ts';
 import { type Page, Pages } from '../handlers/nonresource.ts';
 import type { Serving } from '../handlers/serving.ts';
@@ -72,7 +73,7 @@ async function start(
   resources.use(cache);
   hub = resources.use(new WatchHub(cache));
   const catalog = builtinCatalog();
-  const definitions = new Definitions({ cache, rules: () => undefined, webhook: webhookConversion(cache) });
+  const definitions = new Definitions({ cache, rules: rulesOf, webhook: webhookConversion(cache) });
   const authorizer = rbacAuthorizer(cache);
   const identities = authentication(pki, {
     objects: cache,
@@ -84,7 +85,7 @@ async function start(
   const admission = new Admission([
     namespaceLifecycle(cache),
     definitionLifecycle,
-    ...:dynamicAdmission({ objects: cache, catalogs, authorizer, client:: resources.use(new WebhookClient(cache)) }),
+    ...dynamicAdmission({ objects: cache, catalogs, authorizer, client: resources.use(new WebhookClient(cache)) }),
     rbacEscalation({ objects: cache, rbac: authorizer }),
   ]);
   const serving: Serving = {

@@ -1,0 +1,109 @@
+import { type Declaration, declarationOfSchema, escapeProperty, type StructuralSchema } from '@capstan/cel';
+import { type CompiledSchema, type FieldError, FieldPath, isObject, type Json, oldItems, type Schema } from '@capstan/machinery';
+import { type CompiledRule, compileRules } from './compile.ts';
+import { Correlation } from './correlation.ts';
+import { Evaluation, type Subject } from './evaluate.ts';
+import type { RuleChecker, RuleOptions } from './rules.ts';
+
+const checkers = new WeakMap<CompiledSchema, { readonly checker: RuleChecker | undefined }>();
+
+/** The rules of a schema, compiled once for all that share the schema. */
+export function rulesOf(compiled: CompiledSchema): RuleChecker | undefined {
+  let known = checkers.get(compiled);
+  if (known === undefined) checkers.set(compiled, (known = { checker: RuleTree.of(compiled.schema, { isResource: true }) }));
+  return known.checker;
+}
+
+/** The rules of a schema and of all that is inside of it. */
+export class RuleTree implements RuleChecker {
+  readonly #root: Node;
+
+  private constructor(root: Node) {
+    this.#root = root;
+  }
+
+  static of(schema: Schema, { isResource }: { isResource: boolean }): RuleTree | undefined {
+    const declaration = declarationOfSchema(schema.json as StructuralSchema, { isResourceRoot: isResource });
+    const root = makeNode(schema, declaration);
+    return root && new RuleTree(root);
+  }
+
+  check(object: Json, { old, warn }: { old: Json | undefined; warn: RuleOptions['warn'] }, at: FieldPath = FieldPath.of()): FieldError[] {
+    const evaluation = new Evaluation(warn);
+    const { schema } = this.#root;
+    const correlation = old === undefined ? Correlation.none : Correlation.of(object, old, schema);
+    visit(this.#root, { value: object, old, schema, correlation }, { at, evaluation });
+    return evaluation.errors;
+  }
+}
+
+/** A schema that has rules, or one inside that has. */
+interface Node {
+  readonly schema: Schema;
+  readonly rules: readonly CompiledRule[];
+  readonly properties: ReadonlyMap<string, Node>;
+  readonly additional: Node | undefined;
+  readonly items: Node | undefined;
+}
+
+const stored = (): boolean => true;
+
+function makeNode(schema: Schema, declaration: Declaration | undefined): Node | undefined {
+  const rules = declaration === undefined ? [] : compileRules(schema, declaration, stored);
+  const properties = new Map<string, Node>();
+  for (const [name, property] of schema.properties) {
+    const node = makeNode(property, declarationOf(name, property, declaration));
+    if (node !== undefined) properties.set(name, node);
+  }
+  const additional = schema.additional?.schema && makeNode(schema.additional.schema, declaration?.element);
+  const items = schema.items && makeNode(schema.items, declaration?.element);
+  if (rules.length === 0 && properties.size === 0 && additional === undefined && items === undefined) return undefined;
+  return { schema, rules, properties, additional, items };
+}
+
+/** Fields whose name no expression could write are declared for themselves. */
+export function declarationOf(name: string, schema: Schema, parent: Declaration | undefined): Declaration | undefined {
+  const escaped = escapeProperty(name);
+  if (escaped !== undefined) return parent?.fields?.get(escaped)?.declaration;
+  return declarationOfSchema(schema.json as StructuralSchema, { isResourceRoot: schema.embeddedResource });
+}
+
+interface Visit {
+  readonly at: FieldPath;
+  readonly evaluation: Evaluation;
+}
+
+function visit(node: Node, subject: Subject, { at, evaluation }: Visit): void {
+  const { value, old, correlation } = subject;
+  if (value === null || evaluation.isOver) return;
+  if (node.rules.length > 0) evaluation.run(node.rules, at, { ...subject, old: old ?? undefined });
+  if (Array.isArray(value)) {
+    if (node.items !== undefined) visitItems(node, subject, { at, evaluation });
+    return;
+  }
+  if (!isObject(value)) return;
+  const before = isObject(old) ? old : undefined;
+  for (const key of Object.keys(value)) {
+    const property = node.properties.get(key);
+    const inner = property ?? node.additional;
+    if (inner === undefined || evaluation.isOver) continue;
+    const was = before !== undefined && Object.hasOwn(before, key) ? before[key] : undefined;
+    visit(
+      inner,
+      { value: value[key]!, old: was, schema: inner.schema, correlation: correlation.key(key) },
+      { at: property === undefined ? at.key(key) : at.child(key), evaluation },
+    );
+  }
+}
+
+function visitItems({ items, schema }: Node, { value, old, correlation }: Subject, { at, evaluation }: Visit): void {
+  const before = oldItems(old, schema);
+  for (const [index, item] of (value as Json[]).entries()) {
+    if (evaluation.isOver) return;
+    visit(
+      items!,
+      { value: item, old: before(item), schema: items!.schema, correlation: correlation.item(item) },
+      { at: at.index(index), evaluation },
+    );
+  }
+}

@@ -1,0 +1,64 @@
+import { compile, type Declaration, declare, type Program } from '@capstan/cel';
+import { BadFieldReference, resolveFieldReference, type Schema, type ValidationRule } from '@capstan/machinery';
+
+/** A rule that can be run, or why it cannot. */
+export interface CompiledRule {
+  readonly rule: ValidationRule;
+  readonly program: Program | undefined;
+  readonly error: string | undefined;
+  readonly message: Program | undefined;
+  readonly messageError: string | undefined;
+  /** It compares with what was there before. */
+  readonly usesOldSelf: boolean;
+  /** What a refusal points at, below the value that has the rule. */
+  readonly fieldPath: string;
+}
+
+/** Compiles the rules of a schema. `isStored` tells which expressions were taken before: those may use what new ones may not yet. */
+export function compileRules(schema: Schema, self: Declaration, isStored: (expression: string) => boolean): CompiledRule[] {
+  return schema.rules.map((rule) => compileRule(rule, schema, { self, isStored }));
+}
+
+interface Scope {
+  readonly self: Declaration;
+  readonly isStored: (expression: string) => boolean;
+}
+
+function compileRule(rule: ValidationRule, schema: Schema, { self, isStored }: Scope): CompiledRule {
+  const variables = new Map([
+    ['self', self],
+    ['oldSelf', rule.optionalOldSelf === true ? declare.optional(self) : self],
+  ]);
+  const made = (source: string, type: string, wrong: { failed: string; otherType: string }): { program?: Program; error?: string } => {
+    const { program, message } = { message: '', ...compile(source, { variables, isStored: isStored(source) }) };
+    if (program === undefined) return { error: `${wrong.failed}: ${message}` };
+    return program.typeName === type ? { program } : { error: wrong.otherType };
+  };
+  const main = made(rule.rule, 'bool', { failed: 'compilation failed', otherType: 'cel expression must evaluate to a bool' });
+  const wording =
+    rule.messageExpression === '' || main.program === undefined
+      ? {}
+      : made(rule.messageExpression, 'string', {
+          failed: 'messageExpression compilation failed',
+          otherType: 'messageExpression must evaluate to a string',
+        });
+  return {
+    rule,
+    program: main.program,
+    error: main.error,
+    message: wording.program,
+    messageError: wording.error,
+    usesOldSelf: main.program?.uses('oldSelf') === true,
+    fieldPath: fieldPathOf(rule, schema),
+  };
+}
+
+function fieldPathOf({ fieldPath }: ValidationRule, schema: Schema): string {
+  if (fieldPath === '') return '';
+  try {
+    return resolveFieldReference(fieldPath, schema, { brackets: true }).path.toString();
+  } catch (error) {
+    if (error instanceof BadFieldReference) return '';
+    throw error;
+  }
+}

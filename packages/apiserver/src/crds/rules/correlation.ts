@@ -1,0 +1,54 @@
+import { isObject, isUnchanged, type Json, oldItems, type Schema } from '@capstan/machinery';
+
+/** A value, what it takes the place of, and their schema. */
+interface Pair {
+  readonly value: Json;
+  readonly old: Json;
+  readonly schema: Schema;
+}
+
+/**
+ * Follows a value and its old form down an object. Where the way is lost, such as in a list without keys, the nearest value above that still has an old
+ * form stands for all below it.
+ */
+export class Correlation {
+  /** Nothing is known of an old form. */
+  static readonly none = new Correlation(undefined, undefined);
+  readonly #current: Pair | undefined;
+  readonly #above: Pair | undefined;
+
+  private constructor(current: Pair | undefined, above: Pair | undefined) {
+    this.#current = current;
+    this.#above = above;
+  }
+
+  static of(value: Json, old: Json, schema: Schema): Correlation {
+    return new Correlation({ value, old, schema }, undefined);
+  }
+
+  /** What is wrong here was so before. */
+  get isUnchanged(): boolean {
+    const pair = this.#current ?? this.#above;
+    return pair !== undefined && isUnchanged(pair.value, pair.old, pair.schema);
+  }
+
+  key(name: string): Correlation {
+    const current = this.#current;
+    if (current === undefined) return this;
+    // The version of a resource is the same before and after: it was converted.
+    if (this.#above === undefined && (name === 'apiVersion' || name === 'kind')) return Correlation.none;
+    const { value, old, schema } = current;
+    const property = schema.properties.get(name) ?? schema.additional?.schema;
+    if (!isObject(value) || !isObject(old) || !Object.hasOwn(old, name) || property === undefined)
+      return new Correlation(undefined, current);
+    return new Correlation({ value: value[name]!, old: old[name]!, schema: property }, current);
+  }
+
+  item(value: Json): Correlation {
+    const current = this.#current;
+    if (current === undefined) return this;
+    const before = oldItems(current.old, current.schema)(value);
+    const { items } = current.schema;
+    return new Correlation(before === undefined || items === undefined ? undefined : { value, old: before, schema: items }, current);
+  }
+}

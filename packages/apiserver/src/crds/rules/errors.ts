@@ -1,0 +1,137 @@
+import { type Declaration, declarationOfSchema, type StructuralSchema } from '@capstan/cel';
+import {
+  type FieldError,
+  type FieldPath,
+  fieldError,
+  type JsonObject,
+  readSchema,
+  type Schema,
+  type ValidationRule,
+} from '@capstan/machinery';
+import { declarationOf, RuleTree } from './checker.ts';
+import { type CompiledRule, compileRules } from './compile.ts';
+
+const costPerRule = 10_000_000;
+const costPerSchema = 100_000_000;
+const requestBytes = 3 * 1024 * 1024;
+
+/** What is wrong with the rules of a schema: they do not compile, or could cost too much. The schema has no other errors. */
+export function ruleErrors(json: JsonObject, at: FieldPath, isStored: (expression: string) => boolean): FieldError[] {
+  const schema = readSchema(json);
+  const walk = new Walk(isStored);
+  const declaration = declarationOfSchema(json as StructuralSchema, { isResourceRoot: true });
+  walk.visit(schema, declaration, { at, cardinality: 1, uncorrelated: undefined });
+  return [...walk.errors, ...walk.totalErrors(at), ...(walk.errors.length === 0 ? defaultErrors(schema, at) : [])];
+}
+
+interface Place {
+  readonly at: FieldPath;
+  /** How often the value may be there; undefined when nothing limits it. */
+  readonly cardinality: number | undefined;
+  /** Where the values above stop being the same before and after. */
+  readonly uncorrelated: FieldPath | undefined;
+}
+
+class Walk {
+  readonly errors: FieldError[] = [];
+  readonly #isStored: (expression: string) => boolean;
+  #total = 0;
+  #expensive: { readonly at: FieldPath; readonly cost: number }[] = [];
+
+  constructor(isStored: (expression: string) => boolean) {
+    this.#isStored = isStored;
+  }
+
+  visit(schema: Schema, declaration: Declaration | undefined, place: Place): void {
+    const { at } = place;
+    const cardinality = inside(schema, place.cardinality);
+    if (schema.additional?.schema !== undefined)
+      this.visit(schema.additional.schema, declaration?.element, { ...place, at: at.child('additionalProperties'), cardinality });
+    for (const [name, property] of schema.properties)
+      this.visit(property, declarationOf(name, property, declaration), { ...place, at: at.child('properties').key(name), cardinality });
+    if (schema.items !== undefined) {
+      const uncorrelated = place.uncorrelated ?? (schema.listType === 'map' ? undefined : at);
+      this.visit(schema.items, declaration?.element, { at: at.child('items'), cardinality, uncorrelated });
+    }
+    if (schema.rules.length > 0 && declaration !== undefined) this.#checkRules(schema, declaration, place);
+  }
+
+  #checkRules(schema: Schema, declaration: Declaration, place: Place): void {
+    const times = place.cardinality ?? Math.trunc(requestBytes / (declaration.minimumBytes + 1));
+    for (const [index, compiled] of compileRules(schema, declaration, this.#isStored).entries()) {
+      this.#checkRule(compiled, place.at.child('x-kubernetes-validations').index(index), { times, uncorrelated: place.uncorrelated });
+    }
+  }
+
+  #checkRule(compiled: CompiledRule, at: FieldPath, { times, uncorrelated }: { times: number; uncorrelated: FieldPath | undefined }): void {
+    const { rule, program, message } = compiled;
+    if (program !== undefined) this.#checkCost(program.estimateCost().max * times, 'estimated rule cost', at.child('rule'));
+    if (compiled.error !== undefined) this.errors.push(fieldError.invalid(at.child('rule'), goRule(rule), compiled.error));
+    if (compiled.messageError !== undefined)
+      this.errors.push(fieldError.invalid(at.child('messageExpression'), goRule(rule), compiled.messageError));
+    else if (message !== undefined)
+      this.#checkCost(message.estimateCost().max, 'estimated messageExpression cost', at.child('messageExpression'));
+    if (compiled.usesOldSelf && uncorrelated !== undefined) {
+      const why = `oldSelf cannot be used on the uncorrelatable portion of the schema within ${uncorrelated.toString()}`;
+      this.errors.push(fieldError.invalid(at.child('rule'), rule.rule, why));
+    } else if (!compiled.usesOldSelf && rule.optionalOldSelf !== undefined) {
+      this.errors.push(
+        fieldError.invalid(at.child('optionalOldSelf'), rule.optionalOldSelf, 'may not be set if oldSelf is not used in rule'),
+      );
+    }
+  }
+
+  #checkCost(cost: number, what: string, at: FieldPath): void {
+    if (cost > costPerRule) this.errors.push(fieldError.forbidden(at, tooCostly(what, cost / costPerRule)));
+    this.#total += cost;
+    if (cost < costPerSchema / 100) return;
+    this.#expensive.push({ at, cost });
+    this.#expensive = this.#expensive.sort((a, b) => b.cost - a.cost).slice(0, 4);
+  }
+
+  totalErrors(at: FieldPath): FieldError[] {
+    if (this.#total <= costPerSchema) return [];
+    const part = 'contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema';
+    const all = tooCostly('x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema', this.#total / costPerSchema);
+    return [...this.#expensive.map(({ at: place }) => fieldError.forbidden(place, part)), fieldError.forbidden(at, all)];
+  }
+}
+
+function inside(schema: Schema, cardinality: number | undefined): number | undefined {
+  const most =
+    schema.type === 'array' ? schema.maxItems : schema.type === 'object' && schema.additional !== undefined ? schema.maxProperties : 1;
+  return cardinality === undefined || most === undefined ? undefined : cardinality * Math.max(0, most);
+}
+
+function tooCostly(what: string, factor: number): string {
+  const shown = factor > 100 ? 'more than 100x' : `${factor.toFixed(factor < 1.5 ? 6 : 1)}x`;
+  return `${what} exceeds budget by factor of ${shown} (try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)`;
+}
+
+/** A rule as Go prints it. */
+function goRule({ rule, message, messageExpression, reason, fieldPath, optionalOldSelf }: ValidationRule): object {
+  return {
+    Rule: rule,
+    Message: message,
+    MessageExpression: messageExpression,
+    Reason: reason ?? null,
+    FieldPath: fieldPath,
+    OptionalOldSelf: optionalOldSelf ?? null,
+  };
+}
+
+/** Defaults must hold to the rules too, both as something new and as something that stays. */
+function defaultErrors(schema: Schema, at: FieldPath): FieldError[] {
+  const errors: FieldError[] = [];
+  const ignore = (): void => {};
+  const value = schema.default;
+  if (value !== undefined) {
+    const tree = RuleTree.of(schema, { isResource: schema.embeddedResource });
+    const place = at.child('default');
+    const kept = tree?.check(value, { old: value, warn: ignore }, place) ?? [];
+    errors.push(...(kept.length > 0 ? kept : (tree?.check(value, { old: undefined, warn: ignore }, place) ?? [])));
+  }
+  if (schema.items !== undefined) errors.push(...defaultErrors(schema.items, at.child('items')));
+  for (const [name, property] of schema.properties) errors.push(...defaultErrors(property, at.child('properties').key(name)));
+  return errors;
+}

@@ -1,0 +1,124 @@
+import { COST_PER_CALL } from '@capstan/cel';
+import { type FieldError, FieldPath, fieldError, type Json, type Schema, type ValidationRule } from '@capstan/machinery';
+import type { CompiledRule } from './compile.ts';
+import type { Correlation } from './correlation.ts';
+
+/** What all rules of one object may cost together. */
+const costPerObject = 10_000_000;
+const longestMessage = 5 * 1024;
+
+/** One check of one object. */
+export class Evaluation {
+  readonly errors: FieldError[] = [];
+  readonly #warn: (message: string) => void;
+  #budget = costPerObject;
+
+  constructor(warn: (message: string) => void) {
+    this.#warn = warn;
+  }
+
+  /** The budget is used up: nothing more is looked at. */
+  get isOver(): boolean {
+    return this.#budget < 0;
+  }
+
+  /** Runs the rules of one value. */
+  run(rules: readonly CompiledRule[], at: FieldPath, subject: Subject): void {
+    const place = at.toString() === '' ? FieldPath.of('<nil>') : at;
+    const { type } = subject.schema;
+    if (this.#budget <= 0) return this.#stop(fieldError.invalid(place, type, exhausted));
+    for (const compiled of rules) {
+      if (this.isOver) return;
+      if (compiled.error !== undefined) this.errors.push(fieldError.invalid(place, type, `rule compile error: ${compiled.error}`));
+      else this.#runRule(compiled, { at, place }, subject);
+    }
+  }
+
+  #runRule(compiled: CompiledRule, { at, place }: { at: FieldPath; place: FieldPath }, subject: Subject): void {
+    const { rule, program, usesOldSelf } = compiled;
+    const { value, old, schema } = subject;
+    if (usesOldSelf && old === undefined && rule.optionalOldSelf !== true) return;
+    const bindings = { self: value, oldSelf: old ?? (rule.optionalOldSelf === true ? null : undefined) };
+    const outcome = program!.evaluate(bindings, { costLimit: COST_PER_CALL });
+    if (outcome.cost > this.#budget) return this.#stop(fieldError.invalid(place, schema.type, exhausted));
+    this.#budget -= outcome.cost;
+    if (outcome.error !== undefined) return this.#failed(outcome, rule, { place, type: schema.type });
+    if (outcome.value === true) return;
+    const target = compiled.fieldPath === '' ? place : at.child(compiled.fieldPath.replace(/^\./, ''));
+    const why = this.#messageOf(compiled, bindings, { place: target, type: schema.type });
+    if (why === undefined) return;
+    const error = refusal(target, schema.type, { rule, why });
+    if (!usesOldSelf && subject.correlation.isUnchanged) this.#warn(`${error.field}: ${error.body}`);
+    else this.errors.push(error);
+  }
+
+  #failed(
+    outcome: { error: string; isCostExceeded: boolean },
+    rule: ValidationRule,
+    { place, type }: { place: FieldPath; type: string },
+  ): void {
+    const { error } = outcome;
+    if (outcome.isCostExceeded) {
+      const why = `'${error}': no further validation rules will be run due to call cost exceeds limit for rule: ${shown(rule)}`;
+      return this.#stop(fieldError.invalid(place, type, why));
+    }
+    const why = error.startsWith('no such overload')
+      ? `'${error}': call arguments did not match a supported operator, function or macro signature for rule: ${shown(rule)}`
+      : `${error} evaluating rule: ${shown(rule)}`;
+    this.errors.push(fieldError.invalid(place, type, why));
+  }
+
+  /** What the author says about it; undefined when saying it used up the budget. A message that cannot be made is replaced by a fixed one. */
+  #messageOf(
+    { rule, message }: CompiledRule,
+    bindings: { self: Json; oldSelf: Json | undefined },
+    { place, type }: { place: FieldPath; type: string },
+  ): string | undefined {
+    const fixed = rule.message === '' ? `failed rule: ${shown(rule)}` : rule.message.trim();
+    if (message === undefined) return fixed;
+    const outcome = message.evaluate(bindings, { costLimit: COST_PER_CALL });
+    if (outcome.cost > this.#budget || (outcome.error !== undefined && outcome.isCostExceeded)) {
+      const why =
+        outcome.cost > this.#budget
+          ? 'messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run'
+          : `no further validation rules will be run due to call cost exceeds limit for messageExpression: ${fieldError.quote(rule.messageExpression)}`;
+      this.#stop(fieldError.invalid(place, type, why));
+      return undefined;
+    }
+    this.#budget -= outcome.cost;
+    const text = typeof outcome.value === 'string' ? outcome.value.trim() : '';
+    return text === '' || text.includes('\n') || Buffer.byteLength(text) > longestMessage ? fixed : text;
+  }
+
+  #stop(error: FieldError): void {
+    this.errors.push(error);
+    this.#budget = -1;
+  }
+}
+
+const exhausted = 'validation failed due to running out of cost budget, no further validation rules will be run';
+
+export interface Subject {
+  readonly value: Json;
+  /** Undefined when there is none, or none that surely is the same thing. */
+  readonly old: Json | undefined;
+  readonly schema: Schema;
+  readonly correlation: Correlation;
+}
+
+function shown({ message, rule }: ValidationRule): string {
+  return (message === '' ? rule : message).trim();
+}
+
+function refusal(at: FieldPath, type: string, { rule, why }: { rule: ValidationRule; why: string }): FieldError {
+  switch (rule.reason) {
+    case 'FieldValueForbidden':
+      return fieldError.forbidden(at, why);
+    case 'FieldValueRequired':
+      return fieldError.required(at, why);
+    case 'FieldValueDuplicate':
+      return fieldError.duplicate(at, type);
+    default:
+      return fieldError.invalid(at, type, why);
+  }
+}
