@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { requireTool, type StoreDriver, startCapstan, temporaryDirectory } from '@capstan/testbed';
+import { requireTool, run, type StoreDriver, startCapstan, temporaryDirectory } from '@capstan/testbed';
 import { runAll } from './run-all.ts';
 import { focused, parseSpecs } from './specs.ts';
 import { type Column, conformancePage, count } from './table.ts';
@@ -53,10 +53,10 @@ async function main(): Promise<number> {
       ...{ testProgram, kubectl, kubeconfig, controllers: values.controllers },
       parallel: wholeNumber('parallel', values.parallel),
       timeout: wholeNumber('timeout', values.timeout),
-      onDone: (run, done) => {
-        const reason = run.outcome.state === 'passed' ? '' : `: ${run.outcome.reason}`;
-        process.stderr.write(`${done}/${specs.length} ${run.outcome.state} (${Math.round(run.seconds)} s) ${run.spec.name}${reason}\n`);
-        if (values.logs !== undefined) keepLog(join(values.logs, title), run.spec.name, run.output);
+      onDone: ({ spec, outcome, seconds, output }, done) => {
+        const reason = outcome.state === 'passed' ? '' : `: ${outcome.reason}`;
+        process.stderr.write(`${done}/${specs.length} ${outcome.state} (${Math.round(seconds)} s) ${spec.name}${reason}\n`);
+        if (values.logs !== undefined) keepLog(join(values.logs, title), spec.name, output);
       },
     });
     columns.push({ title, rows: runs.map(({ spec, outcome }) => ({ name: spec.name, outcome })) });
@@ -72,7 +72,19 @@ async function onCapstan(store: StoreDriver, test: (kubeconfig: string) => Promi
   const config = directory.join('apiserver.yaml');
   writeFileSync(config, `history:\n  compactionSeconds: ${compactionSeconds}\n`);
   await using server = await startCapstan({ store, args: ['--config', config] });
+  const kubectl = await requireTool('kubectl');
+  using _beating = heartbeat(kubectl, server.kubeconfig);
   await test(server.kubeconfig);
+}
+
+/** Nodes and leaders write all the time where there are some. History ages only by writes, and a spec on continue tokens waits for that. */
+function heartbeat(kubectl: string, kubeconfig: string): Disposable {
+  const beat = (): void => {
+    const annotation = `conformance.capstan.dev/heartbeat=${Date.now()}`;
+    void run(kubectl, ['--kubeconfig', kubeconfig, 'annotate', 'namespace', 'kube-node-lease', '--overwrite', annotation]);
+  };
+  const timer = setInterval(beat, 10_000);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
 function stores(): StoreDriver[] {
