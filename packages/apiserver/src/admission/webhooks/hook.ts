@@ -56,7 +56,7 @@ function hookOf(hook: Fields, configuration: string): Hook {
   };
 }
 
-function endpointOf(config: Readonly<Fields>): Endpoint {
+export function endpointOf(config: Readonly<Fields>): Endpoint {
   const bundle = textOf(config['caBundle']);
   const authorities = bundle === '' ? undefined : Buffer.from(bundle, 'base64').toString();
   const service = maybeFields(config['service']);

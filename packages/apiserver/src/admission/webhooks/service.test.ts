@@ -1,0 +1,49 @@
+import type { KubeObject } from '@capstan/machinery';
+import { describe, expect, it } from 'vitest';
+import type { ObjectReader } from '../../cache/reader.ts';
+import { addressOf } from './service.ts';
+
+function reader(objects: Readonly<Record<string, readonly object[]>>): ObjectReader {
+  const of = (resource: string): KubeObject[] => (objects[resource] ?? []) as KubeObject[];
+  return {
+    get: ({ resource, name }) => of(resource).find(({ metadata }) => metadata.name === name),
+    list: ({ resource }) => of(resource),
+    generation: () => 0,
+  };
+}
+
+const service = { metadata: { name: 'hook' }, spec: { type: 'ClusterIP', ports: [{ name: 'https', port: 443 }] } };
+const slice = {
+  metadata: { name: 'hook-x', labels: { 'kubernetes.io/service-name': 'hook' } },
+  ports: [{ name: 'https', port: 8443 }],
+  endpoints: [{ addresses: ['10.0.0.1'], conditions: { ready: false } }, { addresses: ['10.0.0.2'] }],
+};
+const endpoint = { by: 'service', namespace: 'n', name: 'hook', port: 443, path: '', authorities: undefined } as const;
+
+describe('the address of a service', () => {
+  it('is that of a ready endpoint, at the port that goes by the same name', () => {
+    expect(addressOf(reader({ services: [service], endpointslices: [slice] }), 'root', endpoint)).toEqual({ host: '10.0.0.2', port: 8443 });
+  });
+
+  it('is found in the older kind of endpoints too', () => {
+    const endpoints = {
+      metadata: { name: 'hook' },
+      subsets: [{ addresses: [{ ip: '10.0.0.3' }], ports: [{ name: 'https', port: 9443 }] }],
+    };
+    expect(addressOf(reader({ services: [service], endpoints: [endpoints] }), 'root', endpoint)).toEqual({ host: '10.0.0.3', port: 9443 });
+  });
+
+  it.each([
+    ['there is no such service', {}, 443, 'service "hook" not found'],
+    ['the service has no such port', { services: [service] }, 444, 'no service port 444 found for service "hook"'],
+    ['nobody is behind it', { services: [service] }, 443, 'no endpoints available for service "hook"'],
+    [
+      'nobody behind it is ready',
+      { services: [service], endpointslices: [{ ...slice, endpoints: slice.endpoints.slice(0, 1) }] },
+      443,
+      'no endpoints available for service "hook"',
+    ],
+  ])('is not known when %s', (_, objects, port, message) => {
+    expect(() => addressOf(reader(objects), 'root', { ...endpoint, port })).toThrow(message);
+  });
+});

@@ -1,0 +1,132 @@
+import { generateKeyPairSync, X509Certificate } from 'node:crypto';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { JsonObject, KubeObject } from '@capstan/machinery';
+import { issueCertificate } from '../../pki/index.ts';
+import type { TestServer } from '../../testing/harness.ts';
+
+/** What a webhook was asked. */
+export interface Question {
+  readonly path: string;
+  readonly apiVersion: string;
+  readonly request: JsonObject & {
+    readonly uid: string;
+    readonly operation: string;
+    readonly object: KubeObject;
+    readonly oldObject: KubeObject;
+    readonly name?: string;
+    readonly kind: JsonObject;
+    readonly resource: JsonObject;
+    readonly options: JsonObject;
+  };
+}
+
+/** An answer: its `response` without the uid, a whole body, or a body that is sent bit by bit. Undefined hangs up. */
+export type Answer =
+  | { readonly response: JsonObject }
+  | { readonly body: string; readonly code?: number }
+  | { readonly wait: Promise<unknown> }
+  | undefined;
+
+/** A webhook for a test: it answers what it is told to and remembers what it was asked. */
+export class TestWebhook implements AsyncDisposable {
+  readonly questions: Question[] = [];
+  readonly authority: string;
+  readonly #server: Server;
+  readonly #answer: (question: Question) => Answer;
+
+  private constructor(answer: (question: Question) => Answer) {
+    this.#answer = answer;
+    const { certificate, key, authority } = certificates();
+    this.authority = authority;
+    this.#server = createServer({ cert: certificate, key }, (request, response) => {
+      let text = '';
+      request.setEncoding('utf8');
+      request.on('data', (chunk: string) => {
+        text += chunk;
+      });
+      request.on('end', () => {
+        const question = { ...(JSON.parse(text) as Question), path: new URL(request.url ?? '', 'https://webhook').pathname };
+        this.questions.push(question);
+        const chosen = this.#answer(question);
+        if (chosen === undefined) return request.socket.destroy();
+        if ('wait' in chosen) return void chosen.wait.finally(() => response.destroy());
+        response.writeHead('code' in chosen ? (chosen.code ?? 200) : 200, { 'content-type': 'application/json' });
+        response.end('body' in chosen ? chosen.body : review(question, chosen.response));
+      });
+    });
+  }
+
+  static async start(answer: (question: Question) => Answer): Promise<TestWebhook> {
+    const webhook = new TestWebhook(answer);
+    await new Promise<void>((resolve) => webhook.#server.listen(0, '127.0.0.1', resolve));
+    return webhook;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Where it is called, for a configuration. */
+  at(path = ''): JsonObject {
+    return { url: `https://127.0.0.1:${this.port}/${path}`, caBundle: Buffer.from(this.authority).toString('base64') };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
+
+export function review({ apiVersion, request }: Question, response: JsonObject): string {
+  return JSON.stringify({ apiVersion, kind: 'AdmissionReview', response: { uid: request.uid, ...response } });
+}
+
+export function patch(operations: unknown): JsonObject {
+  const text = typeof operations === 'string' ? operations : JSON.stringify(operations);
+  return { allowed: true, patchType: 'JSONPatch', patch: Buffer.from(text).toString('base64') };
+}
+
+function certificates(): { certificate: string; key: string; authority: string } {
+  const pair = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const life = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) };
+  const root = pair();
+  const own = pair();
+  const authority = issueCertificate(
+    { commonName: 'webhooks', publicKey: root.publicKey, usage: 'authority', ...life },
+    { key: root.privateKey },
+  );
+  const certificate = issueCertificate(
+    { commonName: 'webhook', publicKey: own.publicKey, usage: 'server', hosts: ['127.0.0.1', 'hook.test.svc'], ...life },
+    { key: root.privateKey, certificate: new X509Certificate(authority) },
+  );
+  return { certificate, key: own.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string, authority };
+}
+
+const registration = '/apis/admissionregistration.k8s.io/v1';
+
+export type HookSettings = JsonObject & { name: string; clientConfig: JsonObject };
+
+/** Registers webhooks for everything that is done to ConfigMaps in the namespace `test`, except as they say themselves. */
+export async function register(
+  server: TestServer,
+  kind: 'mutating' | 'validating',
+  name: string,
+  hooks: readonly HookSettings[],
+): Promise<void> {
+  const path = `${registration}/${kind}webhookconfigurations`;
+  const webhooks = hooks.map((hook) => ({
+    rules: [{ operations: ['*'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'] }],
+    namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'test' } },
+    sideEffects: 'None',
+    admissionReviewVersions: ['v1'],
+    timeoutSeconds: 1,
+    ...hook,
+  }));
+  const reply = await server.call(path, { method: 'POST', body: { metadata: { name }, webhooks } });
+  if (reply.code !== 201) throw new Error(`the webhook configuration was refused: ${reply.text}`);
+}
+
+export async function unregisterAll(server: TestServer): Promise<void> {
+  for (const kind of ['mutating', 'validating']) await server.call(`${registration}/${kind}webhookconfigurations`, { method: 'DELETE' });
+}
