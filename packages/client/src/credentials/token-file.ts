@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs';
+import type { Credential, Credentials } from './credentials.ts';
+
+/** Kubelets replace mounted tokens well before they expire; a minute is what other clients wait between two looks. */
+const rereadAfter = 60_000;
+
+export interface TokenFileOptions {
+  readonly path: string;
+  /** In milliseconds. */
+  readonly now?: () => number;
+}
+
+/** A token in a file that somebody replaces from time to time. A file that cannot be read for a moment does not lose the token at hand. */
+export function tokenFileCredentials({ path, now = Date.now }: TokenFileOptions): Credentials {
+  let held: { readonly credential: Credential; readonly readAt: number } | undefined;
+  return {
+    current() {
+      const at = now();
+      if (held !== undefined && at - held.readAt < rereadAfter && at >= held.readAt) return held.credential;
+      try {
+        const token = readFileSync(path, 'utf8').trim();
+        if (token === '') throw new Error(`expected a token in ${path}, but the file is empty`);
+        held = { credential: { authorization: `Bearer ${token}` }, readAt: at };
+      } catch (error) {
+        if (held === undefined)
+          throw new Error(`cannot read the token file ${path}; check that it exists and may be read`, { cause: error });
+        held = { credential: held.credential, readAt: at };
+      }
+      return held.credential;
+    },
+    refused(credential) {
+      if (held?.credential === credential) held = { credential, readAt: Number.NEGATIVE_INFINITY };
+    },
+  };
+}

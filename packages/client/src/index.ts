@@ -1,0 +1,38 @@
+export { type Credential, type Credentials, combinedCredentials, fixedCredentials } from './credentials/credentials.ts';
+export { type ExecConfig, type ExecOptions, execCredentials } from './credentials/exec.ts';
+export { type OidcConfig, type OidcOptions, oidcCredentials } from './credentials/oidc.ts';
+export { type TokenFileOptions, tokenFileCredentials } from './credentials/token-file.ts';
+export { Backoff } from './informer/backoff.ts';
+export type { Change, IndexFunction } from './informer/cache.ts';
+export { dropManagedFields, type FactoryOptions, InformerFactory, type InformerSelection } from './informer/factory.ts';
+export { type ChangeHandler, Informer, type InformerOptions } from './informer/informer.ts';
+export { clusterOf, formatKey, keyText, type ObjectKey, objectKey, parseKey } from './informer/key.ts';
+export { type Connection, connectionOf, type Impersonation } from './kubeconfig/connection.ts';
+export { defaultConnection, type InClusterOptions, inClusterConnection } from './kubeconfig/in-cluster.ts';
+export {
+  type Kubeconfig,
+  KubeconfigError,
+  kubeconfigPaths,
+  type LoadOptions,
+  loadKubeconfig,
+  mergeKubeconfigs,
+  parseKubeconfig,
+} from './kubeconfig/kubeconfig.ts';
+export { type Answer, type Call, Client, type ClientOptions } from './rest/client.ts';
+export { type DiscoveredResource, discover, resourceForKind } from './rest/discovery.ts';
+export {
+  ApiError,
+  ConnectionError,
+  type ConnectionFault,
+  isAlreadyExists,
+  isConflict,
+  isExpired,
+  isForbidden,
+  isInvalid,
+  isNotFound,
+  isTooLargeResourceVersion,
+} from './rest/error.ts';
+export type * from './rest/options.ts';
+export { type Patch, Resource, type ResourceType, type Target } from './rest/resource.ts';
+export type { Repeatable, RetryOptions } from './rest/retry.ts';
+export { HttpTransport, type Outgoing, type Timeouts, type Transport } from './rest/transport.ts';

@@ -1,0 +1,80 @@
+import type { KubeObject } from '@capstan/machinery';
+import type { Client } from '../rest/client.ts';
+import type { ResourceType } from '../rest/resource.ts';
+import { Informer } from './informer.ts';
+
+export interface InformerSelection {
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
+  /** Keep only metadata: for types whose objects are many and whose content does not matter. */
+  readonly metadataOnly?: boolean | undefined;
+}
+
+export interface FactoryOptions {
+  readonly client: Client;
+  /** Applied to each object before it is kept; see `dropManagedFields`. */
+  readonly transform?: <T extends KubeObject>(object: T) => T;
+  readonly idleTimeout?: number;
+  readonly pageSize?: number;
+  readonly onError?: (error: unknown, type: ResourceType) => void;
+}
+
+/** One informer per resource and selection, however many ask for it. */
+export class InformerFactory implements AsyncDisposable {
+  readonly #options: FactoryOptions;
+  readonly #informers = new Map<string, Informer>();
+  readonly #stop = new AbortController();
+  #started = false;
+
+  constructor(options: FactoryOptions) {
+    this.#options = options;
+  }
+
+  /** The shared one. It runs as soon as the factory does. */
+  informer<T extends KubeObject = KubeObject>(type: ResourceType, selection: InformerSelection = {}): Informer<T> {
+    const { namespace, labelSelector, fieldSelector, metadataOnly } = selection;
+    const key = JSON.stringify([type.group, type.version, type.resource, namespace, labelSelector, fieldSelector, metadataOnly === true]);
+    const known = this.#informers.get(key);
+    if (known !== undefined) return known as unknown as Informer<T>;
+    const { client, transform, idleTimeout, pageSize, onError } = this.#options;
+    const handle = client.resource<T>(type).in(namespace);
+    const made = new Informer<T>({
+      resource: metadataOnly === true ? (handle.metadata() as unknown as typeof handle) : handle,
+      labelSelector,
+      fieldSelector,
+      transform,
+      idleTimeout,
+      pageSize,
+      ...(onError && { onError: (error) => onError(error, type) }),
+    });
+    this.#informers.set(key, made as unknown as Informer);
+    if (this.#started) void made.start(this.#stop.signal);
+    return made;
+  }
+
+  start(): void {
+    this.#started = true;
+    for (const informer of this.#informers.values()) void informer.start(this.#stop.signal);
+  }
+
+  get hasSynced(): boolean {
+    for (const informer of this.#informers.values()) if (!informer.hasSynced) return false;
+    return true;
+  }
+
+  async synced(signal?: AbortSignal): Promise<void> {
+    await Promise.all([...this.#informers.values()].map((informer) => informer.synced(signal)));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    if (this.#started) await Promise.all([...this.#informers.values()].map((informer) => informer.start(this.#stop.signal)));
+  }
+}
+
+/** Managed fields are often half of an object, and few who read it want them. */
+export function dropManagedFields<T extends KubeObject>(object: T): T {
+  delete object.metadata.managedFields;
+  return object;
+}

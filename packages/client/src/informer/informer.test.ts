@@ -1,0 +1,144 @@
+import { startTestServer, type TestServer } from '@capstan/apiserver/testing';
+import { type KubeObject, parseLabelSelector } from '@capstan/machinery';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { connectionOf } from '../kubeconfig/connection.ts';
+import { loadKubeconfig } from '../kubeconfig/kubeconfig.ts';
+import { Client } from '../rest/client.ts';
+import { freePort, tcpProxy } from '../testing/scripted-server.ts';
+import { dropManagedFields, InformerFactory } from './factory.ts';
+
+const configMaps = { group: '', version: 'v1', resource: 'configmaps', namespaced: true };
+
+let server: TestServer;
+let client: Client;
+
+beforeAll(async () => {
+  server = await startTestServer({ port: await freePort() });
+  client = new Client(connectionOf(loadKubeconfig({ path: server.kubeconfigPath })));
+});
+
+afterAll(async () => {
+  client[Symbol.dispose]();
+  await server[Symbol.asyncDispose]();
+});
+
+async function inNamespace(name: string) {
+  const all = client.resource({ group: '', version: 'v1', resource: 'namespaces', namespaced: false });
+  await all.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+  const maps = client.resource(configMaps).in(name);
+  return {
+    maps,
+    make: (object: string, labels: Record<string, string> = {}): Promise<KubeObject> =>
+      maps.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: object, namespace: name, labels }, data: { content: object } }),
+  };
+}
+
+test('the copy follows what happens', async () => {
+  const { maps, make } = await inNamespace('follows');
+  await make('old');
+  await using factory = new InformerFactory({ client });
+  const informer = factory.informer(configMaps, { namespace: 'follows' });
+  const seen: string[] = [];
+  informer.onChange((change) => void seen.push(`${change.type} ${change.object.metadata.name}`));
+  factory.start();
+  await factory.synced(AbortSignal.timeout(10_000));
+  expect(seen).toEqual(['added old']);
+  expect(informer.get({ namespace: 'follows', name: 'old' })).toMatchObject({ kind: 'ConfigMap', data: { content: 'old' } });
+  await make('new');
+  await maps.patch('new', { type: 'merge', patch: { data: { content: 'changed' } } });
+  await maps.delete('old');
+  await vi.waitFor(() => expect(seen).toEqual(['added old', 'added new', 'updated new', 'deleted old']), 10_000);
+  expect(informer.list().map(({ metadata }) => metadata.name)).toEqual(['new']);
+});
+
+test('one informer serves all who ask for the same', async () => {
+  await using factory = new InformerFactory({ client });
+  const one = factory.informer(configMaps, { labelSelector: 'a=b' });
+  expect(factory.informer(configMaps, { labelSelector: 'a=b' })).toBe(one);
+  expect(factory.informer(configMaps)).not.toBe(one);
+  expect(factory.informer(configMaps, { labelSelector: 'a=b', metadataOnly: true })).not.toBe(one);
+});
+
+test('who comes late is told what is there', async () => {
+  const { make } = await inNamespace('late');
+  await make('a');
+  await using factory = new InformerFactory({ client });
+  factory.start();
+  const informer = factory.informer(configMaps, { namespace: 'late' });
+  await informer.synced();
+  const seen: unknown[] = [];
+  informer.onChange((change) => void seen.push(change));
+  expect(seen).toEqual([{ type: 'added', initial: true, object: expect.objectContaining({ data: { content: 'a' } }) }]);
+});
+
+test('a handler that throws harms no other', async () => {
+  const { make } = await inNamespace('throws');
+  await make('a');
+  const errors: unknown[] = [];
+  await using factory = new InformerFactory({ client, onError: (error) => void errors.push(error) });
+  const informer = factory.informer(configMaps, { namespace: 'throws' });
+  informer.onChange(() => {
+    throw new Error('mine');
+  });
+  let told = 0;
+  informer.onChange(() => void told++);
+  factory.start();
+  await factory.synced();
+  expect(told).toBe(1);
+  expect(errors).toEqual([new Error('mine')]);
+});
+
+test('selectors, indexes and transforms narrow what is kept', async () => {
+  const { maps, make } = await inNamespace('narrow');
+  await make('a', { team: 'x', tier: '1' });
+  await make('b', { team: 'x', tier: '2' });
+  await make('c', { team: 'y', tier: '1' });
+  await make('d');
+  await using factory = new InformerFactory({ client, transform: dropManagedFields });
+  const informer = factory.informer(configMaps, { namespace: 'narrow', labelSelector: 'team', metadataOnly: true });
+  informer.addIndex('team', ({ metadata }) => [metadata.labels?.team ?? '']);
+  factory.start();
+  await factory.synced();
+  const names = (objects: readonly KubeObject[]) =>
+    objects.map(({ metadata }) => metadata.name ?? '').sort((one, other) => one.localeCompare(other));
+  expect(names(informer.list())).toEqual(['a', 'b', 'c']);
+  expect(names(informer.byIndex('team', 'x'))).toEqual(['a', 'b']);
+  expect(names(informer.list({ labels: parseLabelSelector('tier=1') }))).toEqual(['a', 'c']);
+  expect(informer.list().every(({ metadata, data }) => metadata.managedFields === undefined && data === undefined)).toBe(true);
+  await maps.patch('b', { type: 'merge', patch: { metadata: { labels: { team: 'y' } } } });
+  await vi.waitFor(() => expect(names(informer.byIndex('team', 'y'))).toEqual(['b', 'c']), 10_000);
+  expect(names(informer.byIndex('team', 'x'))).toEqual(['a']);
+  await maps.patch('b', { type: 'merge', patch: { metadata: { labels: { team: null } } } });
+  await vi.waitFor(() => expect(names(informer.byIndex('team', 'y'))).toEqual(['c']), 10_000);
+});
+
+test('a restart of the server is survived without seeing anything twice', async () => {
+  const { make } = await inNamespace('restart');
+  await make('a');
+  await using factory = new InformerFactory({ client });
+  const informer = factory.informer(configMaps, { namespace: 'restart' });
+  const seen: string[] = [];
+  informer.onChange((change) => void seen.push(`${change.type} ${change.object.metadata.name}`));
+  factory.start();
+  await factory.synced();
+  await server.restart();
+  await make('b');
+  await vi.waitFor(() => expect(seen).toEqual(['added a', 'added b']), 20_000);
+});
+
+test('a connection that died in silence is noticed and replaced', async () => {
+  const { make } = await inNamespace('half-open');
+  await using proxy = await tcpProxy(Number(new URL(server.url).port));
+  using behind = new Client(
+    { ...client.connection, server: `https://127.0.0.1:${proxy.port}` },
+    { timeouts: { connect: 200, response: 200 } },
+  );
+  await using factory = new InformerFactory({ client: behind, idleTimeout: 200 });
+  const informer = factory.informer(configMaps, { namespace: 'half-open' });
+  factory.start();
+  await factory.synced();
+  proxy.stall();
+  await make('unseen');
+  proxy.heal();
+  await vi.waitFor(() => expect(informer.get({ namespace: 'half-open', name: 'unseen' })).toBeDefined(), 20_000);
+});

@@ -1,0 +1,118 @@
+import type { KubeObject, LabelSelector } from '@capstan/machinery';
+import { type Change, type IndexFunction, ObjectCache } from './cache.ts';
+import { formatKey, type ObjectKey } from './key.ts';
+import { Reflector, type ReflectorOptions } from './reflector.ts';
+
+/** Called for each change, in order, while no other code runs: it must only take note. */
+export type ChangeHandler<T> = (change: Change<T>) => void;
+
+export type InformerOptions<T extends KubeObject> = Omit<ReflectorOptions<T>, 'sink'>;
+
+/** A local copy of objects, kept current, and those who follow its changes. */
+export class Informer<T extends KubeObject = KubeObject> {
+  readonly #cache = new ObjectCache<T>();
+  readonly #handlers = new Set<ChangeHandler<T>>();
+  readonly #reflector: Reflector<T>;
+  readonly #options: InformerOptions<T>;
+  readonly #synced = Promise.withResolvers<void>();
+  #hasSynced = false;
+  #running: Promise<void> | undefined;
+
+  constructor(options: InformerOptions<T>) {
+    this.#options = options;
+    this.#reflector = new Reflector<T>({
+      ...options,
+      sink: {
+        replace: (objects) => this.#replace(objects),
+        put: (object) => this.#tell(this.#cache.put(object)),
+        remove: (object) => this.#tell(this.#cache.remove(object)),
+      },
+    });
+  }
+
+  /** Whether the first whole state is there, and every handler has been told of it. */
+  get hasSynced(): boolean {
+    return this.#hasSynced;
+  }
+
+  /** The resource version up to which the copy is complete. */
+  get revision(): string | undefined {
+    return this.#reflector.revision;
+  }
+
+  get size(): number {
+    return this.#cache.size;
+  }
+
+  /** Starts once, however often it is called; ends with the first signal. */
+  start(signal: AbortSignal): Promise<void> {
+    this.#running ??= this.#reflector.run(signal);
+    return this.#running;
+  }
+
+  /** Resolves after the first whole state; rejects when the signal comes first. */
+  async synced(signal?: AbortSignal): Promise<void> {
+    if (this.#hasSynced) return;
+    if (signal === undefined) return this.#synced.promise;
+    signal.throwIfAborted();
+    const aborted = Promise.withResolvers<never>();
+    const onAbort = (): void => aborted.reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      await Promise.race([this.#synced.promise, aborted.promise]);
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  /** Follows changes, first told of all that is there. Disposing ends it. */
+  onChange(handler: ChangeHandler<T>): Disposable {
+    for (const object of this.#cache.values()) this.#call(handler, { type: 'added', object, initial: true });
+    this.#handlers.add(handler);
+    return { [Symbol.dispose]: () => void this.#handlers.delete(handler) };
+  }
+
+  get(key: ObjectKey): T | undefined {
+    return this.#cache.get(formatKey(key));
+  }
+
+  /** What is returned is shared and must not be changed. */
+  list(select: { readonly namespace?: string; readonly labels?: LabelSelector } = {}): T[] {
+    const { namespace, labels } = select;
+    const found: T[] = [];
+    for (const object of this.#cache.values()) {
+      if (namespace !== undefined && object.metadata.namespace !== namespace) continue;
+      if (labels !== undefined && !labels.matches(object.metadata.labels)) continue;
+      found.push(object);
+    }
+    return found;
+  }
+
+  addIndex(name: string, valuesOf: IndexFunction<T>): void {
+    this.#cache.addIndex(name, valuesOf);
+  }
+
+  byIndex(name: string, value: string): T[] {
+    return [...this.#cache.byIndex(name, value)];
+  }
+
+  #replace(objects: ReadonlyMap<string, T>): void {
+    this.#cache.replace(objects, !this.#hasSynced, (change) => this.#tell(change));
+    this.#hasSynced = true;
+    this.#synced.resolve();
+  }
+
+  #tell(change: Change<T> | undefined): void {
+    if (change === undefined) return;
+    for (const handler of this.#handlers) this.#call(handler, change);
+  }
+
+  /** One handler's mistake is not the others' trouble. */
+  #call(handler: ChangeHandler<T>, change: Change<T>): void {
+    try {
+      handler(change);
+    } catch (error) {
+      this.#options.onError?.(error);
+    }
+  }
+}

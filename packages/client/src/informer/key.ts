@@ -1,0 +1,50 @@
+import type { KubeObject } from '@capstan/machinery';
+
+/** The workspace of an object that came through an endpoint over many of them. */
+const clusterAnnotation = 'kcp.io/cluster';
+
+/** Which object, wherever it lives. */
+export interface ObjectKey {
+  /** Only of objects from an endpoint over many workspaces. */
+  readonly cluster?: string | undefined;
+  readonly namespace?: string | undefined;
+  readonly name: string;
+}
+
+export function clusterOf(object: KubeObject): string | undefined {
+  return object.metadata.annotations?.[clusterAnnotation];
+}
+
+export function objectKey({ metadata }: KubeObject): ObjectKey {
+  const cluster = metadata.annotations?.[clusterAnnotation];
+  return {
+    ...(cluster !== undefined && { cluster }),
+    ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
+    name: metadata.name ?? '',
+  };
+}
+
+/** `name`, `namespace/name` or `cluster|namespace/name`. */
+export function formatKey({ cluster, namespace, name }: ObjectKey): string {
+  const local = namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
+  return cluster === undefined || cluster === '' ? local : `${cluster}|${local}`;
+}
+
+/** As formatKey of objectKey, without the object in between. */
+export function keyText({ metadata }: KubeObject): string {
+  const { namespace, name = '' } = metadata;
+  const cluster = metadata.annotations?.[clusterAnnotation];
+  const local = namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
+  return cluster === undefined ? local : `${cluster}|${local}`;
+}
+
+export function parseKey(text: string): ObjectKey {
+  const bar = text.indexOf('|');
+  const local = text.slice(bar + 1);
+  const slash = local.indexOf('/');
+  return {
+    ...(bar !== -1 && { cluster: text.slice(0, bar) }),
+    ...(slash !== -1 && { namespace: local.slice(0, slash) }),
+    name: local.slice(slash + 1),
+  };
+}

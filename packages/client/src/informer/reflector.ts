@@ -1,0 +1,179 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KubeObject } from '@capstan/machinery';
+import { ApiError, ConnectionError, isExpired, isTooLargeResourceVersion } from '../rest/error.ts';
+import type { WatchEvent } from '../rest/options.ts';
+import type { Resource } from '../rest/resource.ts';
+import { defaultIdleTimeout } from '../rest/watch.ts';
+import { Backoff } from './backoff.ts';
+import { keyText } from './key.ts';
+
+const initialEventsEnd = 'k8s.io/initial-events-end';
+
+/** Where the state goes. Calls come one after the other. */
+export interface Sink<T extends KubeObject> {
+  /** The whole state, at first and whenever history was lost. */
+  replace(objects: ReadonlyMap<string, T>): void;
+  put(object: T): void;
+  remove(object: T): void;
+}
+
+export interface ReflectorOptions<T extends KubeObject> {
+  readonly resource: Resource<T>;
+  readonly sink: Sink<T>;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
+  /** Applied to each object before it is kept. */
+  readonly transform?: ((object: T) => T) | undefined;
+  /** In milliseconds: a silent connection is given up after this. */
+  readonly idleTimeout?: number | undefined;
+  /** In milliseconds: a server that takes a streamed list but falls silent before its end is asked for pages instead. */
+  readonly initialTimeout?: number | undefined;
+  readonly pageSize?: number | undefined;
+  /** Told of every failure that is retried. */
+  readonly onError?: ((error: unknown) => void) | undefined;
+  readonly random?: (() => number) | undefined;
+}
+
+/** Keeps a sink equal to what the server has, for as long as it runs: through restarts, outages and lost history. */
+export class Reflector<T extends KubeObject> {
+  readonly #options: ReflectorOptions<T>;
+  readonly #random: () => number;
+  readonly #backoff: Backoff;
+  /** How far the sink is; undefined before the first state and after history was lost. */
+  #revision: string | undefined;
+  #streams = true;
+
+  constructor(options: ReflectorOptions<T>) {
+    this.#options = options;
+    this.#random = options.random ?? Math.random;
+    this.#backoff = new Backoff({ base: 200, max: 30_000, random: this.#random });
+  }
+
+  /** The version up to which the sink is complete. */
+  get revision(): string | undefined {
+    return this.#revision;
+  }
+
+  /** Until aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        if (this.#revision !== undefined) await this.#watch(signal);
+        else if (this.#streams) await this.#stream(signal);
+        else await this.#list(signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        await this.#recover(error, signal);
+      }
+    }
+  }
+
+  async #recover(error: unknown, signal: AbortSignal): Promise<void> {
+    // A watch that was silent for long is dead or has nothing to say: in both cases the next one resumes where it was.
+    const harmless = error instanceof ConnectionError && error.fault === 'idle-timeout';
+    if (!harmless) this.#options.onError?.(error);
+    if (isExpired(error) || (error instanceof ApiError && error.code === 410) || isTooLargeResourceVersion(error))
+      this.#revision = undefined;
+    const asked = error instanceof ApiError && error.retryAfter !== undefined ? error.retryAfter * 1000 : 0;
+    await sleep(Math.max(asked, this.#backoff.next()), undefined, { signal }).catch(() => {});
+  }
+
+  /** One request that sends the state as events, then a bookmark, then changes. */
+  async #stream(signal: AbortSignal): Promise<void> {
+    const { initialTimeout = 10_000 } = this.#options;
+    const stop = new AbortController();
+    let state: Map<string, T> | undefined = new Map();
+    let silent = false;
+    const timer = setTimeout(() => {
+      silent = true;
+      stop.abort();
+    }, initialTimeout);
+    try {
+      await this.#options.resource.follow(
+        { ...this.#watchOptions(AbortSignal.any([signal, stop.signal])), sendInitialEvents: true, onOpen: () => timer.refresh() },
+        (event) => {
+          if (state === undefined) return this.#take(event);
+          timer.refresh();
+          if (event.type === 'BOOKMARK') {
+            if (event.object.metadata.annotations?.[initialEventsEnd] !== 'true') return;
+            clearTimeout(timer);
+            const complete = state;
+            state = undefined;
+            this.#complete(complete, event.object.metadata.resourceVersion ?? '');
+          } else if (event.type === 'DELETED') state.delete(keyText(event.object));
+          else this.#collect(state, event.object);
+        },
+      );
+      if (state !== undefined) throw new ConnectionError('failed', 'the server ended the watch before it had sent its state');
+    } catch (error) {
+      if (!signal.aborted && state !== undefined && (silent || refusesStreams(error))) {
+        this.#streams = false;
+        return;
+      }
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #list(signal: AbortSignal): Promise<void> {
+    const { resource, labelSelector, fieldSelector, pageSize = 500 } = this.#options;
+    const state = new Map<string, T>();
+    let revision = '';
+    for await (const page of resource.pages({ labelSelector, fieldSelector, limit: pageSize, signal })) {
+      const type = itemType(page as unknown as KubeObject);
+      for (const item of page.items) this.#collect(state, type === undefined ? item : { ...type, ...item });
+      revision = page.metadata.resourceVersion;
+    }
+    this.#complete(state, revision);
+  }
+
+  async #watch(signal: AbortSignal): Promise<void> {
+    let events = 0;
+    const before = performance.now();
+    await this.#options.resource.follow({ ...this.#watchOptions(signal), resourceVersion: this.#revision! }, (event) => {
+      events++;
+      this.#take(event);
+    });
+    // A server that ends watches at once, again and again, must not be asked in a tight loop.
+    if (events === 0 && performance.now() - before < 1000) throw new ConnectionError('failed', 'the server ended a watch at once');
+  }
+
+  #watchOptions(signal: AbortSignal) {
+    const { labelSelector, fieldSelector, idleTimeout = defaultIdleTimeout } = this.#options;
+    // Different for each, so that a thousand clients do not come back at the same moment.
+    const timeoutSeconds = 300 + Math.floor(300 * this.#random());
+    return { labelSelector, fieldSelector, idleTimeout, signal, timeoutSeconds, allowWatchBookmarks: true };
+  }
+
+  #take(event: WatchEvent<T>): void {
+    const { sink, transform } = this.#options;
+    if (event.type === 'DELETED') sink.remove(event.object);
+    else if (event.type !== 'BOOKMARK') sink.put(transform === undefined ? event.object : transform(event.object));
+    const version = event.object.metadata.resourceVersion;
+    if (version !== undefined && version !== '') this.#revision = version;
+    this.#backoff.reset();
+  }
+
+  #collect(state: Map<string, T>, object: T): void {
+    const { transform } = this.#options;
+    state.set(keyText(object), transform === undefined ? object : transform(object));
+  }
+
+  #complete(state: ReadonlyMap<string, T>, revision: string): void {
+    this.#options.sink.replace(state);
+    this.#revision = revision;
+    this.#backoff.reset();
+  }
+}
+
+/** Servers before 1.27, those with the feature turned off, and those that refuse options they do not know. */
+function refusesStreams(error: unknown): boolean {
+  return error instanceof ApiError && (error.code === 400 || error.code === 422 || error.code === 405);
+}
+
+/** Items of a list carry no type; the list tells it. */
+function itemType(list: KubeObject): { apiVersion: string; kind: string } | undefined {
+  const { kind, apiVersion } = list;
+  return typeof kind === 'string' && kind.endsWith('List') ? { apiVersion, kind: kind.slice(0, -'List'.length) } : undefined;
+}

@@ -1,0 +1,107 @@
+import type { IncomingMessage } from 'node:http';
+import type { KubeObject } from '@capstan/machinery';
+import type { Connection } from '../kubeconfig/connection.ts';
+import { readText } from './body.ts';
+import { ApiError } from './error.ts';
+import { Resource, type ResourceType } from './resource.ts';
+import { defaultRetry, type Repeatable, type RetryOptions, withRetries } from './retry.ts';
+import { defaultTimeouts, HttpTransport, type Outgoing, type Timeouts, type Transport } from './transport.ts';
+
+export interface ClientOptions {
+  readonly timeouts?: Partial<Timeouts>;
+  readonly retry?: Partial<RetryOptions>;
+  /** Shown in the server's audit log. */
+  readonly userAgent?: string;
+  /** Called for each `Warning` header of an answer. */
+  readonly onWarning?: (warning: string) => void;
+}
+
+export interface Call extends Outgoing {
+  readonly repeatable?: Repeatable;
+}
+
+export interface Answer {
+  readonly code: number;
+  readonly text: string;
+}
+
+/** Speaks to one server, as one user. */
+export class Client implements Transport {
+  readonly connection: Connection;
+  readonly #transport: Transport;
+  /** The path in the server's address: it stands before every path. */
+  readonly #prefix: string;
+  readonly #options: ClientOptions;
+  readonly #retry: RetryOptions;
+  readonly #idle: number;
+  #guard: (() => void) | undefined;
+
+  constructor(connection: Connection, options: ClientOptions & { readonly transport?: Transport } = {}) {
+    this.connection = connection;
+    this.#options = options;
+    this.#retry = { ...defaultRetry, ...options.retry };
+    this.#idle = { ...defaultTimeouts, ...options.timeouts }.idle;
+    this.#prefix = new URL(connection.server).pathname.replace(/\/+$/, '');
+    this.#transport = options.transport ?? new HttpTransport(connection, { timeouts: options.timeouts, userAgent: options.userAgent });
+  }
+
+  /** A handle on all objects of a type. No code is generated: the type is described, its shape is `T`. */
+  resource<T extends KubeObject = KubeObject>(type: ResourceType): Resource<T> {
+    return new Resource<T>(this, type, {});
+  }
+
+  /** The same user at another workspace of the same server: `/clusters/<path>` in place of the one in the server's address. */
+  cluster(path: string): Client {
+    const server = `${this.connection.server.replace(/(\/clusters\/[^/]+)?\/*$/, '')}/clusters/${path}`;
+    return this.#sibling({ ...this.connection, server }, this.#guard);
+  }
+
+  /** Has `check` called before every attempt to write; what it throws is thrown instead of writing. */
+  guarded(check: () => void): Client {
+    return this.#sibling(this.connection, check);
+  }
+
+  /** Shares the connections. */
+  #sibling(connection: Connection, guard: (() => void) | undefined): Client {
+    const sibling = new Client(connection, { ...this.#options, transport: this.#transport });
+    sibling.#guard = guard;
+    return sibling;
+  }
+
+  /** One attempt, answered as it is, with the body still to be read. */
+  send(outgoing: Outgoing): Promise<IncomingMessage> {
+    return this.#transport.send(this.#prefix === '' ? outgoing : { ...outgoing, path: this.#prefix + outgoing.path });
+  }
+
+  /** Any call, answered as text. Refusals are thrown as `ApiError`. */
+  async raw(call: Call): Promise<Answer> {
+    const repeatable = call.repeatable ?? (call.method === 'GET' ? 'read' : 'once');
+    return withRetries(() => this.#attempt(call), { repeatable, signal: call.signal, retry: this.#retry });
+  }
+
+  /** Any call, answered as JSON. */
+  async json<T>(call: Call): Promise<T> {
+    const { text } = await this.raw(call);
+    return JSON.parse(text) as T;
+  }
+
+  async #attempt(call: Call): Promise<Answer> {
+    if (call.method !== 'GET') this.#guard?.();
+    const answer = await this.send(call);
+    const text = await readText(answer, call.timeouts?.idle ?? this.#idle);
+    const code = answer.statusCode ?? 0;
+    if (this.#options.onWarning !== undefined) this.#warn(answer.headers['warning'] as string | string[] | undefined);
+    if (code < 200 || code > 299) throw ApiError.of(code, text, answer.headers['retry-after']);
+    return { code, text };
+  }
+
+  /** `299 - "text"`, several of them in one header or in many. */
+  #warn(header: string | string[] | undefined): void {
+    const all = Array.isArray(header) ? header.join(', ') : (header ?? '');
+    for (const [, quoted] of all.matchAll(/299 \S+ "((?:[^"\\]|\\.)*)"/g)) this.#options.onWarning?.(quoted!.replace(/\\(.)/g, '$1'));
+  }
+
+  [Symbol.dispose](): void {
+    this.#transport[Symbol.dispose]();
+  }
+}

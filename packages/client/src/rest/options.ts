@@ -1,0 +1,89 @@
+import type { KubeObject } from '@capstan/machinery';
+
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface GetOptions extends CallOptions {
+  readonly resourceVersion?: string;
+}
+
+export interface SelectOptions extends CallOptions {
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
+}
+
+export interface ListOptions extends SelectOptions {
+  readonly limit?: number;
+  readonly continue?: string;
+  readonly resourceVersion?: string;
+  readonly resourceVersionMatch?: 'Exact' | 'NotOlderThan';
+}
+
+export interface WatchOptions extends SelectOptions {
+  readonly resourceVersion?: string;
+  readonly allowWatchBookmarks?: boolean;
+  /** First send what is there as if it were added just now, then a bookmark that says so. */
+  readonly sendInitialEvents?: boolean;
+  readonly timeoutSeconds?: number;
+  /** In milliseconds: a watch that is silent for so long is given up. Bookmarks come about every minute. */
+  readonly idleTimeout?: number;
+}
+
+export interface WriteOptions extends CallOptions {
+  readonly fieldManager?: string;
+  readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
+  readonly dryRun?: boolean;
+}
+
+export interface ApplyOptions extends WriteOptions {
+  readonly fieldManager: string;
+  /** Take fields that others own. */
+  readonly force?: boolean;
+}
+
+export interface DeleteOptions extends CallOptions {
+  readonly gracePeriodSeconds?: number;
+  readonly propagationPolicy?: 'Foreground' | 'Background' | 'Orphan';
+  /** Refuse when the object is not this one any more. */
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+  readonly dryRun?: boolean;
+}
+
+export interface List<T> {
+  readonly items: T[];
+  readonly metadata: { readonly resourceVersion: string; readonly continue?: string; readonly remainingItemCount?: number };
+}
+
+/** A change as a watch tells it. */
+export type WatchEvent<T extends KubeObject = KubeObject> =
+  | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T }
+  | { readonly type: 'BOOKMARK'; readonly object: KubeObject };
+
+const names = [
+  'labelSelector',
+  'fieldSelector',
+  'limit',
+  'continue',
+  'resourceVersion',
+  'resourceVersionMatch',
+  'allowWatchBookmarks',
+  'sendInitialEvents',
+  'timeoutSeconds',
+  'fieldManager',
+  'fieldValidation',
+  'force',
+] as const;
+
+type Queried = Partial<Record<(typeof names)[number], string | number | boolean | undefined>> & { readonly dryRun?: boolean | undefined };
+
+/** `?a=b&c=d`, or nothing. */
+export function queryOf(options: Queried, fixed: readonly string[] = []): string {
+  const parts = [...fixed];
+  for (const name of names) {
+    const value = options[name];
+    if (value !== undefined && value !== '') parts.push(`${name}=${encodeURIComponent(value)}`);
+  }
+  if (options.dryRun) parts.push('dryRun=All');
+  return parts.length === 0 ? '' : `?${parts.join('&')}`;
+}

@@ -1,0 +1,53 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ApiError, ConnectionError } from './error.ts';
+
+/** How often a call may be tried. */
+export type Repeatable =
+  /** Reading twice harms nobody: also tried again when no answer came. */
+  | 'read'
+  /** The outcome is the same however often it is done, but the answer may differ: tried again only when the server says that it did nothing. */
+  | 'idempotent'
+  /** Tried again only when the server refused before it began. */
+  | 'once';
+
+export interface RetryOptions {
+  readonly attempts: number;
+  /** In milliseconds: a server that asks for more patience than this gets its error passed on. */
+  readonly longestWait: number;
+  readonly random?: () => number;
+}
+
+export const defaultRetry: RetryOptions = { attempts: 5, longestWait: 30_000 };
+
+/** Calls until it works or must not be tried again, as long as the server asks for. */
+export async function withRetries<T>(
+  call: () => Promise<T>,
+  {
+    repeatable,
+    signal,
+    retry,
+  }: { readonly repeatable: Repeatable; readonly signal: AbortSignal | undefined; readonly retry: RetryOptions },
+): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await call();
+    } catch (error) {
+      const wait = attempt < retry.attempts ? waitAfter(error, repeatable, { attempt, random: retry.random ?? Math.random }) : undefined;
+      if (wait === undefined || wait > retry.longestWait) throw error;
+      await sleep(wait, undefined, signal && { signal });
+    }
+  }
+}
+
+function waitAfter(
+  error: unknown,
+  repeatable: Repeatable,
+  { attempt, random }: { readonly attempt: number; readonly random: () => number },
+): number | undefined {
+  const backoff = 50 * 2 ** attempt * (0.5 + random());
+  if (error instanceof ConnectionError) return repeatable === 'read' && error.fault === 'failed' ? backoff : undefined;
+  if (!(error instanceof ApiError) || error.retryAfter === undefined) return undefined;
+  const asked = error.retryAfter * 1000 + (error.retryAfter === 0 ? backoff : 100 * random());
+  if (error.code === 429) return asked;
+  return error.code === 503 && repeatable !== 'once' ? asked : undefined;
+}

@@ -1,0 +1,139 @@
+import { expect, test } from 'vitest';
+import { scriptedServer } from '../testing/scripted-server.ts';
+import { Client } from './client.ts';
+import { ConnectionError } from './error.ts';
+
+const configMaps = { group: '', version: 'v1', resource: 'configmaps', namespaced: true };
+const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', namespace: 'default' } };
+const retry = { attempts: 3, longestWait: 5000 };
+
+const refusing = (code: number, times: number, retryAfter?: string) =>
+  scriptedServer((_request, response, count) => {
+    const refused = count <= times;
+    response.writeHead(refused ? code : 200, retryAfter !== undefined && refused ? { 'retry-after': retryAfter } : {});
+    response.end(JSON.stringify(refused ? { kind: 'Status', reason: 'Refused', code } : object));
+  });
+
+test.each([
+  ['a read refused with 429', 429, 'GET', 2],
+  ['a create refused with 429, which did nothing', 429, 'POST', 2],
+  ['a read refused with 503', 503, 'GET', 2],
+  ['a create refused with 503, which may have been begun', 503, 'POST', 1],
+] as const)('%s', async (_what, code, method, expected) => {
+  await using server = await refusing(code, 1, '0');
+  using client = new Client(server.connection, { retry });
+  const maps = client.resource(configMaps).in('default');
+  await (method === 'GET' ? maps.get('a') : maps.create(object)).catch(() => {});
+  expect(server.requests).toHaveLength(expected);
+});
+
+test('a server that does not ask to come back is not asked again', async () => {
+  await using server = await refusing(503, 9);
+  using client = new Client(server.connection, { retry });
+  await expect(client.resource(configMaps).in('default').get('a')).rejects.toMatchObject({ code: 503 });
+  expect(server.requests).toHaveLength(1);
+});
+
+test('a server that stays busy is given up on', async () => {
+  await using server = await refusing(429, 9, '0');
+  using client = new Client(server.connection, { retry });
+  await expect(client.resource(configMaps).in('default').get('a')).rejects.toMatchObject({ code: 429, reason: 'Refused' });
+  expect(server.requests).toHaveLength(3);
+});
+
+test('the path of the server stays before every path', async () => {
+  await using server = await scriptedServer((_request, response) => response.end(JSON.stringify(object)));
+  using client = new Client({ ...server.connection, server: `${server.connection.server}/clusters/root:org/` });
+  await client.resource(configMaps).in('default').get('a');
+  await client.cluster('root:other').resource(configMaps).in('default').get('a');
+  expect(server.requests).toEqual([
+    'GET /clusters/root:org/api/v1/namespaces/default/configmaps/a',
+    'GET /clusters/root:other/api/v1/namespaces/default/configmaps/a',
+  ]);
+});
+
+test('who is impersonated stands in headers', async () => {
+  await using server = await scriptedServer((_request, response) => response.end(JSON.stringify(object)));
+  using client = new Client({
+    ...server.connection,
+    impersonate: { user: 'jane', uid: '7', groups: ['a', 'b'], extra: { 'example.com/team': ['x'] } },
+  });
+  await client.resource(configMaps).in('default').get('a');
+  expect(server.headers[0]).toMatchObject({
+    'impersonate-user': 'jane',
+    'impersonate-uid': '7',
+    'impersonate-group': 'a, b',
+    'impersonate-extra-example.com%2fteam': 'x',
+  });
+});
+
+test('an answer that does not come is an error', async () => {
+  await using server = await scriptedServer(() => {});
+  using client = new Client(server.connection, { timeouts: { response: 50 } });
+  await expect(client.resource(configMaps).in('default').get('a')).rejects.toMatchObject({ fault: 'response-timeout' });
+});
+
+test('an answer that falls silent is an error', async () => {
+  await using server = await scriptedServer((_request, response) => {
+    response.writeHead(200, { 'content-length': '100' });
+    response.write('{');
+  });
+  using client = new Client(server.connection, { timeouts: { idle: 50 } });
+  await expect(client.resource(configMaps).in('default').get('a')).rejects.toMatchObject({ fault: 'idle-timeout' });
+});
+
+test('a watch that falls silent is an error', async () => {
+  await using server = await scriptedServer((_request, response) => {
+    response.writeHead(200);
+    response.write(`${JSON.stringify({ type: 'ADDED', object })}\n`);
+  });
+  using client = new Client(server.connection);
+  const seen: string[] = [];
+  const watching = client.resource(configMaps).follow({ idleTimeout: 50 }, ({ type }) => void seen.push(type));
+  await expect(watching).rejects.toMatchObject({ fault: 'idle-timeout' });
+  expect(seen).toEqual(['ADDED']);
+});
+
+test('an error event ends a watch with that error', async () => {
+  const told = { kind: 'Status', code: 410, reason: 'Expired', message: 'too old resource version: 1 (2)' };
+  await using server = await scriptedServer((_request, response) => response.end(`${JSON.stringify({ type: 'ERROR', object: told })}\n`));
+  using client = new Client(server.connection);
+  const watching = client.resource(configMaps).follow({}, () => {});
+  await expect(watching).rejects.toMatchObject({ code: 410, reason: 'Expired' });
+});
+
+test('a server that cannot be reached is an error', async () => {
+  const server = await scriptedServer(() => {});
+  await server[Symbol.asyncDispose]();
+  using client = new Client(server.connection, { retry: { attempts: 1 } });
+  await expect(client.resource(configMaps).list()).rejects.toBeInstanceOf(ConnectionError);
+});
+
+test('an answer of a proxy that is no Status is passed on as text', async () => {
+  await using server = await scriptedServer((_request, response) => response.writeHead(502).end('<h1>bad gateway</h1>'));
+  using client = new Client(server.connection);
+  await expect(client.resource(configMaps).list()).rejects.toMatchObject({
+    code: 502,
+    message: 'the server answered 502: <h1>bad gateway</h1>',
+  });
+});
+
+test('an aborted call ends', async () => {
+  await using server = await scriptedServer(() => {});
+  using client = new Client(server.connection);
+  const stop = new AbortController();
+  const listing = client.resource(configMaps).list({ signal: stop.signal });
+  stop.abort();
+  await expect(listing).rejects.toMatchObject({ name: 'AbortError' });
+});
+
+test('warnings of the server are passed on', async () => {
+  await using server = await scriptedServer((_request, response) => {
+    response.writeHead(200, { warning: '299 - "v1 is \\"old\\"", 299 - "use v2"' });
+    response.end(JSON.stringify(object));
+  });
+  const warnings: string[] = [];
+  using client = new Client(server.connection, { onWarning: (warning) => void warnings.push(warning) });
+  await client.resource(configMaps).in('default').get('a');
+  expect(warnings).toEqual(['v1 is "old"', 'use v2']);
+});
