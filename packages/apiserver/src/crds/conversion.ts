@@ -5,6 +5,7 @@ import type { Summary, Version } from './summary.ts';
 export interface ConversionParts {
   readonly summary: Summary;
   readonly version: Version;
+  readonly cluster: string;
   /** Objects written after this revision are in the form that the definition has now. */
   readonly since: number;
   readonly schemaOf: (version: string) => CompiledSchema;

@@ -78,6 +78,7 @@ export class Definition {
     const parts: ConversionParts = {
       summary,
       version,
+      cluster: clusterOf(this.entry),
       // A definition that was never changed has never been anything else.
       since: summary.generation === 1 ? 0 : this.since,
       schemaOf: (other) => this.schema(other),

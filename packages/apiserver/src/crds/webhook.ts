@@ -1,8 +1,111 @@
-import type { ObjectReader } from '../cache/reader.ts';
-import { plainConversion } from './conversion.ts';
+import { asJson, type KubeObject, StatusError } from '@capstan/machinery';
+import type { WebhookClient } from '../admission/webhooks/client.ts';
+import { CallFailure } from '../admission/webhooks/failure.ts';
+import { endpointOf } from '../admission/webhooks/hook.ts';
+import type { CacheEntry } from '../cache/entry.ts';
+import { fieldsOf } from '../kinds/workloads/reading.ts';
+import { type Conversion, originOf } from '../registry/resource.ts';
+import { type ConversionParts, renew, typePrefix } from './conversion.ts';
 import type { WebhookConversion } from './definition.ts';
+import { BadConversion, convertedObjects, makeReview, takeOver } from './review.ts';
 
-/** Conversion by a webhook of the kind's author. */
-export function webhookConversion(_objects: ObjectReader): WebhookConversion {
-  return (parts) => plainConversion(parts);
+const timeoutSeconds = 30;
+/** Lists are converted in parts, so that no call becomes too large. */
+const mostAtOnce = 500;
+
+/** Conversion by a webhook of the kind's author. What it made of an object is kept for as long as the object is. */
+export function webhookConversion(client: WebhookClient): WebhookConversion {
+  return (parts, rule) => {
+    const { summary, version, since, schemaOf, cluster } = parts;
+    const endpoint = endpointOf(fieldsOf(rule.clientConfig));
+    const convert = async (objects: readonly KubeObject[], name: string): Promise<KubeObject[]> => {
+      const apiVersion = `${summary.group}/${name}`;
+      const from = `${objects[0]!.apiVersion}, Kind=${objects[0]!.kind}`;
+      const review = makeReview(objects, apiVersion, rule.reviewVersions);
+      const answer = await client.post({ cluster, endpoint, body: review.text, timeoutSeconds }).catch((error: unknown) => {
+        throw error instanceof CallFailure ? failed(from, error.message.replace('failed to call webhook: ', '')) : error;
+      });
+      if (answer.code >= 400) throw failed(from, `the server answered with ${answer.code}`);
+      const converted = readAnswer(answer.text, review, from);
+      if (converted.length !== objects.length)
+        throw refused(`conversion webhook for ${from} returned ${converted.length} objects, expected ${objects.length}`);
+      return objects.map((object, index) => take(object, converted[index], { apiVersion, from, index }));
+    };
+    return webhookMethods({
+      parts,
+      convert,
+      prefix: typePrefix(summary, version.name),
+      since,
+      renewed: (object) => renew(object, schemaOf),
+    });
+  };
+}
+
+interface Methods {
+  readonly parts: ConversionParts;
+  readonly convert: (objects: readonly KubeObject[], version: string) => Promise<KubeObject[]>;
+  readonly prefix: string;
+  readonly since: number;
+  readonly renewed: (object: KubeObject) => KubeObject;
+}
+
+function webhookMethods({ parts, convert, prefix, since, renewed }: Methods): Conversion {
+  const { summary, version, schemaOf } = parts;
+  const made = new WeakMap<CacheEntry, string>();
+  const isOther = (entry: CacheEntry): boolean => !entry.text.startsWith(prefix);
+  const convertAhead = async (entries: readonly CacheEntry[]): Promise<void> => {
+    for (let start = 0; start < entries.length; start += mostAtOnce) {
+      const part = entries.slice(start, start + mostAtOnce);
+      const objects = await convert(
+        part.map((entry) => renewed(entry.parse())),
+        version.name,
+      );
+      for (const [index, entry] of part.entries()) made.set(entry, JSON.stringify(renewed(objects[index]!)));
+    }
+  };
+  return {
+    applies: (entry) => entry.revision <= since || isOther(entry),
+    toStorage: (object) => {
+      if (version.name === summary.storageVersion) return object;
+      return convert([structuredClone(object)], summary.storageVersion).then(([stored]) => renewed(stored!));
+    },
+    fromStorage: (object, entry) => {
+      if (!isOther(entry)) return renewed(object);
+      const text = made.get(entry) ?? made.get(originOf(entry));
+      if (text === undefined) throw refused(`conversion webhook for ${object.apiVersion}, Kind=${object.kind} was not asked in time`);
+      const converted = JSON.parse(text) as KubeObject;
+      converted.metadata.resourceVersion = String(entry.revision);
+      schemaOf(version.name).applyDefaults(asJson(converted));
+      return converted;
+    },
+    ahead: (entries) => {
+      const missing = entries.filter((entry) => isOther(entry) && !made.has(entry));
+      return missing.length === 0 ? undefined : convertAhead(missing);
+    },
+  };
+}
+
+function readAnswer(text: string, review: ReturnType<typeof makeReview>, from: string): unknown[] {
+  try {
+    return convertedObjects(text, review);
+  } catch (error) {
+    throw error instanceof BadConversion ? failed(from, error.message) : error;
+  }
+}
+
+function take(object: KubeObject, converted: unknown, at: { apiVersion: string; from: string; index: number }): KubeObject {
+  try {
+    return takeOver(object, converted, at.apiVersion);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw refused(`conversion webhook for ${at.from} returned invalid converted object at index ${at.index}: ${why}`);
+  }
+}
+
+function failed(from: string, why: string): StatusError {
+  return refused(`conversion webhook for ${from} failed: ${why}`);
+}
+
+function refused(message: string): StatusError {
+  return new StatusError({ code: 500, message });
 }

@@ -15,7 +15,8 @@ import type { Catalog } from '../registry/catalog.ts';
 import type { Catalogs } from '../registry/catalogs.ts';
 import type { Resource, Subresource } from '../registry/resource.ts';
 
-const protobufV2 = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
+/** Clients ask for it under either name; only the second is a media type that everybody can read. */
+const protobufV2 = ['application/com.github.proto-openapi.spec.v2@v1.0+protobuf', 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf'] as const;
 
 /** What a document is made of, and a key that is the same for the same resources. */
 interface Source {
@@ -74,8 +75,8 @@ export function openApiPages(catalogs: Catalogs): Map<string, Page> {
         const { key, resources } = sourcesOf(info.cluster).all;
         exchange.header('Vary', 'Accept');
         if (tagged(exchange, documents.hash(key))) return;
-        if ((exchange.headers.accept ?? '').includes(protobufV2)) {
-          return exchange.send({ code: 200, type: protobufV2, body: documents.v2Protobuf(key, resources) });
+        if (protobufV2.some((type) => (exchange.headers.accept ?? '').includes(type))) {
+          return exchange.send({ code: 200, type: protobufV2[1], body: documents.v2Protobuf(key, resources) });
         }
         compressed(exchange, { code: 200, type: 'application/json', body: documents.v2(key, resources).text });
       },

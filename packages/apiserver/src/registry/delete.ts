@@ -148,8 +148,11 @@ function mark(
   if (meta.deletionTimestamp !== undefined && sameFinalizers && !shorter) return false;
   if (meta.deletionTimestamp === undefined || shorter) {
     meta.deletionTimestamp = formatTime(new Date(now.getTime() + grace * 1000));
-    meta.deletionGracePeriodSeconds = grace;
-    if (meta.generation !== undefined) meta.generation += 1;
+    // What marks itself says nothing about time, and stays what it was.
+    if (resource.strategy.beforeDeletion === undefined) {
+      meta.deletionGracePeriodSeconds = grace;
+      if (meta.generation !== undefined) meta.generation += 1;
+    }
   }
   if (finalizers.length > 0) meta.finalizers = finalizers;
   else delete meta.finalizers;

@@ -1,5 +1,5 @@
 import type { GroupResource, JsonObject, KubeObject, ObjectType } from '@capstan/machinery';
-import type { CacheEntry } from '../cache/entry.ts';
+import { atRevision, CacheEntry } from '../cache/entry.ts';
 import type { Strategy, TablePrinter } from '../kinds/strategy.ts';
 import type { ScaleMapping } from '../kinds/workloads/scale.ts';
 
@@ -78,6 +78,20 @@ const converted = new WeakMap<CacheEntry, Map<Storage, string>>();
 
 function conversionOf({ storage: { convert } }: Resource, entry: CacheEntry): Conversion | undefined {
   return convert?.applies === undefined || convert.applies(entry) ? convert : undefined;
+}
+
+const origins = new WeakMap<CacheEntry, CacheEntry>();
+
+/** The same object at a later revision: what a deletion shows. */
+export function laterEntry(entry: CacheEntry, revision: number): CacheEntry {
+  const later = new CacheEntry(entry.key, atRevision(entry.text, revision), revision);
+  origins.set(later, entry);
+  return later;
+}
+
+/** The entry that another was made from by `laterEntry`; itself when it was not. */
+export function originOf(entry: CacheEntry): CacheEntry {
+  return origins.get(entry) ?? entry;
 }
 
 /** Resolves when the entries can be read in the served version; undefined when they can be at once. */

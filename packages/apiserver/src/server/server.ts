@@ -73,7 +73,8 @@ async function start(
   resources.use(cache);
   hub = resources.use(new WatchHub(cache));
   const catalog = builtinCatalog();
-  const definitions = new Definitions({ cache, rules: rulesOf, webhook: webhookConversion(cache) });
+  const webhooks = resources.use(new WebhookClient(cache));
+  const definitions = new Definitions({ cache, rules: rulesOf, webhook: webhookConversion(webhooks) });
   const authorizer = rbacAuthorizer(cache);
   const identities = authentication(pki, {
     objects: cache,
@@ -85,7 +86,7 @@ async function start(
   const admission = new Admission([
     namespaceLifecycle(cache),
     definitionLifecycle,
-    ...dynamicAdmission({ objects: cache, catalogs, authorizer, client: resources.use(new WebhookClient(cache)) }),
+    ...dynamicAdmission({ objects: cache, catalogs, authorizer, client: webhooks }),
     rbacEscalation({ objects: cache, rbac: authorizer }),
   ]);
   const serving: Serving = {

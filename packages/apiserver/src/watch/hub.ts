@@ -6,7 +6,7 @@ import { parseStoreKey, type ResourceCache, type WatchCache } from '../cache/wat
 import type { Exchange } from '../http/exchange.ts';
 import { filterOf } from '../registry/filter.ts';
 import { fresh, parseRevision } from '../registry/list.ts';
-import type { Resource } from '../registry/resource.ts';
+import { type Resource, readable } from '../registry/resource.ts';
 import type { Shaper } from '../registry/shape.ts';
 import { pageNow, storeRange } from '../registry/snapshot.ts';
 import type { RequestInfo } from '../request/info.ts';
@@ -51,6 +51,10 @@ export class WatchHub implements Disposable {
     const sendInitial = options.sendInitialEvents === true || (options.sendInitialEvents === undefined && !revision);
     if (revision === undefined || (options.sendInitialEvents === true && revision === 0)) await fresh(this.#cache);
     else if (revision > 0 && options.sendInitialEvents === true) await this.#cache.atLeast(revision);
+    const initial = sendInitial ? pageNow(this.#cache, { resource, filter, after: '', limit: 0 }).entries : [];
+    const after = sendInitial ? this.#cache.revision : (revision ?? this.#cache.revision);
+    const converting = readable(resource, initial);
+    if (converting !== undefined) await converting;
     const held = this.#cache.resource(resource.storage);
     const group = this.#group(held, resource, { key: `${resource.groupVersion}\n${shaper.key}\n${filter.key}`, shaper, filter });
     const stream = exchange.stream(200, 'application/json');
@@ -61,8 +65,6 @@ export class WatchHub implements Disposable {
       group.streams.delete(member);
       if (group.streams.size === 0) this.#groups.get(held)?.delete(group.view.key);
     };
-    const initial = sendInitial ? pageNow(this.#cache, { resource, filter, after: '', limit: 0 }).entries : [];
-    const after = sendInitial ? this.#cache.revision : (revision ?? this.#cache.revision);
     const member = new WatchStream({
       stream,
       view: group.view,

@@ -1,8 +1,14 @@
+import { StatusError } from '@capstan/machinery';
 import type { CacheEntry } from '../cache/entry.ts';
 import type { CacheEvent } from '../cache/event-ring.ts';
 import type { ResourceCache } from '../cache/watch-cache.ts';
 import type { AnswerStream } from '../http/exchange.ts';
 import type { View } from './view.ts';
+
+function failureText(error: unknown): string {
+  const answer = error instanceof StatusError ? error : new StatusError({ code: 500, message: String(error) });
+  return JSON.stringify(answer.status);
+}
 
 /** Above this the client is behind: it leaves the live group and catches up from the ring when it has read what it was sent. */
 const highWater = 4 << 20;
@@ -66,13 +72,18 @@ export class WatchStream {
   catchUp = (): void => {
     while (!this.#done) {
       if (this.#revision < this.#source.cache.ring.after) {
-        void this.#catchUpFromHistory();
+        this.#catchUpFromHistory().catch((error: unknown) => this.fail(failureText(error)));
         return;
       }
       const events = this.#source.cache.ring.since(this.#revision);
       if (events.length === 0) {
         this.#revision = Math.max(this.#revision, this.#source.revision());
         this.#view.join(this);
+        return;
+      }
+      const converting = this.#view.ready(events);
+      if (converting !== undefined) {
+        converting.then(this.catchUp, (error: unknown) => this.fail(failureText(error)));
         return;
       }
       if (!this.#send(events)) return;
@@ -142,6 +153,8 @@ export class WatchStream {
       return;
     }
     const reached = this.#source.cache.ring.after;
+    const converting = this.#view.ready(events);
+    if (converting !== undefined) await converting;
     if (events.length > 0 && !this.#send(events.filter((event) => event.revision <= reached))) return;
     this.#revision = Math.max(this.#revision, reached);
     this.catchUp();

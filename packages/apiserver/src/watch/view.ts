@@ -1,8 +1,8 @@
 import { type StatusError, status } from '@capstan/machinery';
-import { atRevision, CacheEntry } from '../cache/entry.ts';
+import type { CacheEntry } from '../cache/entry.ts';
 import type { CacheEvent } from '../cache/event-ring.ts';
 import type { Filter } from '../registry/filter.ts';
-import type { Resource } from '../registry/resource.ts';
+import { laterEntry, type Resource, readable } from '../registry/resource.ts';
 import type { Shaper } from '../registry/shape.ts';
 import type { WatchStream } from './stream.ts';
 
@@ -46,6 +46,14 @@ export class View {
   /** Sends what of these events the view shows to every member that is up to date. */
   publish(events: readonly CacheEvent[]): void {
     if (this.#members.size === 0) return;
+    if (this.resource.storage.convert?.ahead !== undefined) {
+      // Each member fetches the events itself, once they are converted.
+      for (const member of [...this.#members]) {
+        this.leave(member);
+        member.catchUp();
+      }
+      return;
+    }
     const last = events.at(-1)!.revision;
     if (this.shaper.key.startsWith('table')) {
       for (const member of this.#members) member.deliverEvents(events);
@@ -75,7 +83,16 @@ export class View {
     if (after) return { type: before ? 'MODIFIED' : 'ADDED', entry: event.entry };
     if (!before) return undefined;
     const previous = event.previous!;
-    return { type: 'DELETED', entry: new CacheEntry(previous.key, atRevision(previous.text, event.revision), event.revision) };
+    return { type: 'DELETED', entry: laterEntry(previous, event.revision) };
+  }
+
+  /** Resolves when the events can be shown; undefined when they can be at once. */
+  ready(events: readonly CacheEvent[]): Promise<void> | undefined {
+    if (this.resource.storage.convert?.ahead === undefined) return undefined;
+    return readable(
+      this.resource,
+      events.flatMap(({ entry, previous }) => (previous === undefined ? [entry] : [entry, previous])),
+    );
   }
 
   bookmark(revision: number): string {

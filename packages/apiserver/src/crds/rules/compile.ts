@@ -29,17 +29,17 @@ function compileRule(rule: ValidationRule, schema: Schema, { self, isStored }: S
     ['self', self],
     ['oldSelf', rule.optionalOldSelf === true ? declare.optional(self) : self],
   ]);
-  const made = (source: string, type: string, wrong: { failed: string; otherType: string }): { program?: Program; error?: string } => {
-    const { program, message } = { message: '', ...compile(source, { variables, isStored: isStored(source) }) };
-    if (program === undefined) return { error: `${wrong.failed}: ${message}` };
-    return program.typeName === type ? { program } : { error: wrong.otherType };
+  const made = (source: string, type: string, wrong: { prefix: string; otherType: string }): { program?: Program; error?: string } => {
+    const compiled = compile(source, { variables, isStored: isStored(source) });
+    if (compiled.program === undefined) return { error: `${wrong.prefix}${compiled.stage} failed: ${compiled.message}` };
+    return compiled.program.typeName === type ? { program: compiled.program } : { error: wrong.otherType };
   };
-  const main = made(rule.rule, 'bool', { failed: 'compilation failed', otherType: 'cel expression must evaluate to a bool' });
+  const main = made(rule.rule, 'bool', { prefix: '', otherType: 'cel expression must evaluate to a bool' });
   const wording =
     rule.messageExpression === '' || main.program === undefined
       ? {}
       : made(rule.messageExpression, 'string', {
-          failed: 'messageExpression compilation failed',
+          prefix: 'messageExpression ',
           otherType: 'messageExpression must evaluate to a string',
         });
   return {
