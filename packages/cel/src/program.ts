@@ -2,11 +2,12 @@ import type { Json } from '@capstan/machinery';
 import { checkAggregates } from './check/aggregates.ts';
 import { check } from './check/checker.ts';
 import type { Environment } from './check/environment.ts';
-import { brokenPattern, checkLiterals } from './check/literals.ts';
+import { checkLiterals } from './check/literals.ts';
 import { estimateCost } from './cost/estimate.ts';
 import type { Range } from './cost/range.ts';
 import { type CompileError, ErrorList } from './errors.ts';
 import { Compiler } from './evaluate/compile.ts';
+import { instantiationError } from './evaluate/constant.ts';
 import { CostLimitExceeded, Run, type Step } from './evaluate/run.ts';
 import type { FunctionTable } from './library/function.ts';
 import { kubernetesTypeNames, newFunctions, patchFunctions, storedFunctions } from './library/kubernetes.ts';
@@ -33,7 +34,7 @@ export interface CompileOptions {
 }
 
 export type Compilation =
-  | { readonly program: Program; readonly errors?: undefined }
+  | { readonly program: Program; readonly errors?: undefined; readonly message?: undefined; readonly stage?: undefined }
   /** What is wrong; Kubernetes says `${stage} failed: ${message}`. */
   | {
       readonly program?: undefined;
@@ -62,7 +63,7 @@ export function compile(source: string, options: CompileOptions): Compilation {
   if (expression === undefined || !errors.isEmpty) {
     return { errors: errors.errors, message: errors.print(), stage: 'compilation' };
   }
-  const broken = brokenPattern(expression);
+  const broken = instantiationError(expression);
   if (broken !== undefined) {
     return { errors: [{ message: broken, line: -1, column: 0 }], message: broken, stage: 'program instantiation' };
   }

@@ -96,27 +96,3 @@ function typeName(type: Type): string {
   if (type.kind === 'duration') return 'google.protobuf.Duration';
   return 'name' in type ? type.name : type.kind;
 }
-
-/** The first literal pattern that cannot be compiled and that no check of types looks at; Kubernetes finds it when it makes a program. */
-export function brokenPattern(root: Expression): string | undefined {
-  const seen = new Set<Expression>();
-  const visit = (expression: Expression): string | undefined => {
-    if (seen.has(expression)) return undefined;
-    seen.add(expression);
-    const pattern = expression.kind === 'call' ? patternOf(expression) : undefined;
-    const compiled = pattern === undefined ? undefined : compileRegex(pattern);
-    if (compiled instanceof CelError) return compiled.message;
-    for (const child of children(expression)) {
-      const broken = visit(child);
-      if (broken !== undefined) return broken;
-    }
-    return undefined;
-  };
-  return visit(root);
-}
-
-function patternOf({ name, target, args }: Call): string | undefined {
-  if (!['matches', 'find', 'findAll'].includes(name)) return undefined;
-  const pattern = target === undefined ? args[1] : args[0];
-  return pattern?.kind === 'literal' && typeof pattern.value === 'string' ? pattern.value : undefined;
-}

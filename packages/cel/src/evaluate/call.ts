@@ -5,6 +5,7 @@ import { optionalElement } from '../library/optional.ts';
 import type { Call, Expression } from '../syntax/ast.ts';
 import { compareValues } from '../value/compare.ts';
 import { equalValues } from '../value/equality.ts';
+import { printValue } from '../value/print.ts';
 import { CelError, isError, ListValue, MapValue, noSuchOverload, Optional, type Value } from '../value/value.ts';
 import { isAttribute } from './attribute.ts';
 import type { Compiler } from './compile.ts';
@@ -147,5 +148,5 @@ function compileIndex([container, index]: [Step, Step], written: readonly Expres
 
 function indexed(container: Value, key: Value): Value {
   if (container instanceof ListValue) return elementAt(container, key);
-  return container instanceof MapValue ? entryAt(container, key) : noSuchOverload;
+  return container instanceof MapValue ? entryAt(container, key) : new CelError(`no such key: ${printValue(key)}`);
 }

@@ -10,6 +10,7 @@ import { CelError, isError, MapValue, noSuchOverload, Optional, TypeValue, type 
 import { isAttribute } from './attribute.ts';
 import { compileCall } from './call.ts';
 import { compileComprehension } from './comprehension.ts';
+import { constantConversion } from './constant.ts';
 import { compileConditional, compileLogic } from './logic.ts';
 import type { Step } from './run.ts';
 import { runtimeTypeName } from './runtimeTypeName.ts';
@@ -154,8 +155,10 @@ export class Compiler {
       case 'or':
       case 'orValue':
         return expression.target === undefined ? compileCall(this, expression) : this.#alternative(expression);
-      default:
-        return compileCall(this, expression);
+      default: {
+        const constant = constantConversion(expression);
+        return constant === undefined ? compileCall(this, expression) : () => constant;
+      }
     }
   }
 
@@ -220,7 +223,7 @@ export class Compiler {
         if (value === undefined) continue;
         if (isError(value)) return value;
         if (keyOf(key) === undefined) return new CelError(`unsupported key type: ${typeNameOf(key)}`);
-        if (!map.insert(key, value)) return new CelError(`Failed with repeated key: ${printValue(key)}`);
+        map.set(key, value);
       }
       run.charge(MAP_COST);
       return map;
@@ -256,5 +259,5 @@ function selectField(container: Value, field: string, missing: CelError): Value 
     return found === undefined ? missing : found;
   }
   if (container instanceof Optional) return optionalElement(container, field);
-  return isError(container) ? container : noSuchOverload;
+  return isError(container) ? container : missing;
 }

@@ -2,7 +2,8 @@ import { LIST_COST, MAP_COST } from '../cost/constants.ts';
 import { insertEntries, insertEntry } from '../library/mapInsert.ts';
 import type { Comprehension } from '../syntax/ast.ts';
 import { ArrayList, EntryMap } from '../value/collections.ts';
-import { type CelError, isError, ListValue, MapValue, noSuchOverload, type Value } from '../value/value.ts';
+import { typeNameOf } from '../value/typeName.ts';
+import { CelError, isError, ListValue, MapValue, noSuchOverload, type Value } from '../value/value.ts';
 import type { Compiler } from './compile.ts';
 import type { Run, Step } from './run.ts';
 
@@ -60,7 +61,13 @@ function walk(run: Run, loop: Loop, body: Body): Value | undefined {
   const range = loop.range(run);
   if (range instanceof ListValue) return walkList(run, loop, { range, body });
   if (range instanceof MapValue) return walkMap(run, loop, { range, body });
-  return isError(range) ? range : noSuchOverload;
+  return isError(range) ? range : new CelError(`got '${implementationName(range)}', expected iterable type`);
+}
+
+/** What cel-go calls the type inside, which it lets out here. */
+function implementationName(value: Value): string {
+  const name = typeNameOf(value).replace(/^google\.protobuf\.|_type$/, '');
+  return `types.${name[0]!.toUpperCase()}${name.slice(1)}`;
 }
 
 function walkList(run: Run, loop: Loop, { range, body }: { range: ListValue; body: Body }): Value | undefined {

@@ -1,20 +1,26 @@
 /** An IP address: 4 or 16 bytes. */
 export type Address = Uint8Array;
 
-/** Reads an address as Go's netip does, without zones; undefined for anything else. */
-export function parseAddress(text: string): Address | undefined {
-  return text.includes(':') ? parseVersion6(text) : parseVersion4(text);
+/** Reads an address as Go's netip does, without zones; what is wrong with it otherwise. */
+export function parseAddress(text: string): Address | string {
+  const separator = /[.:]/.exec(text)?.[0];
+  if (separator === undefined) return 'unable to parse IP';
+  return separator === '.' ? parseVersion4(text) : (parseVersion6(text) ?? 'unable to parse IP');
 }
 
-function parseVersion4(text: string): Address | undefined {
+function parseVersion4(text: string): Address | string {
   const parts = text.split('.');
-  if (parts.length !== 4) return undefined;
   const bytes = new Uint8Array(4);
   for (const [index, part] of parts.entries()) {
-    if (!/^(0|[1-9]\d{0,2})$/.test(part) || Number(part) > 255) return undefined;
+    const unexpected = /\D/.exec(part);
+    if (unexpected !== null) return `unexpected character (at ${JSON.stringify(text.slice(text.indexOf(unexpected[0])))})`;
+    if (part === '') return `IPv4 field must have at least one digit (at ${JSON.stringify(parts.slice(index).join('.'))})`;
+    if (part.length > 1 && part.startsWith('0')) return 'IPv4 field has octet with leading zero';
+    if (Number(part) > 255) return 'IPv4 field has value >255';
+    if (index > 3) return 'IPv4 address too long';
     bytes[index] = Number(part);
   }
-  return bytes;
+  return parts.length < 4 ? 'IPv4 address too short' : bytes;
 }
 
 function parseVersion6(text: string): Address | undefined {
@@ -35,8 +41,8 @@ function readGroups(text: string, mayEndInVersion4: boolean): number[] | undefin
   const bytes: number[] = [];
   for (const [index, group] of groups.entries()) {
     if (group.includes('.')) {
-      const embedded = mayEndInVersion4 && index === groups.length - 1 ? parseVersion4(group) : undefined;
-      if (embedded === undefined) return undefined;
+      const embedded = mayEndInVersion4 && index === groups.length - 1 ? parseVersion4(group) : '';
+      if (typeof embedded === 'string') return undefined;
       bytes.push(...embedded);
     } else {
       if (!/^[0-9a-fA-F]{1,4}$/.test(group)) return undefined;

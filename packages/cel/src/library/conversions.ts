@@ -102,7 +102,7 @@ function uintOfDouble({ value }: Double): Value {
 }
 
 function timestampOfString(text: string): Value {
-  return parseTimestamp(text) ?? new CelError(`parsing time ${JSON.stringify(text)} as "2006-01-02T15:04:05Z07:00": cannot parse it`);
+  return parseTimestamp(text) ?? cannotConvert('string', 'google.protobuf.Timestamp');
 }
 
 function durationOfString(text: string): Value {

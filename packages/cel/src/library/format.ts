@@ -118,8 +118,19 @@ function doubleOf(value: Value, rule: string): number {
 function formatFixed(value: Value, precision: number): string {
   const number = doubleOf(value, 'fixed-point clause can only be used on doubles');
   if (!Number.isFinite(number)) return infinite(number);
+  const [whole = '', fraction] = plainFixed(number, precision).split('.');
+  return fraction === undefined ? grouped(whole) : `${grouped(whole)}.${fraction}`;
+}
+
+function plainFixed(number: number, precision: number): string {
   const digits = Math.min(precision, MOST_DIGITS);
-  return Math.abs(number) < 1e21 ? roundHalfEven(number, digits) : `${BigInt(number)}${digits === 0 ? '' : `.${'0'.repeat(digits)}`}`;
+  if (Math.abs(number) < 1e21) return roundHalfEven(number, digits);
+  return `${BigInt(number)}${digits === 0 ? '' : `.${'0'.repeat(digits)}`}`;
+}
+
+/** Kubernetes prints numbers as American English does: `12,345`. */
+function grouped(whole: string): string {
+  return whole.replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
 /** JavaScript rounds what lies exactly between two numbers up, Go to the even one. */
@@ -134,12 +145,16 @@ function roundHalfEven(number: number, digits: number): string {
   return number < 0 ? `-${rounded}` : rounded;
 }
 
-function formatScientific(value: Value, precision: number): string {
+/** Always six digits: what is written as precision is a width, in the version of this function that Kubernetes has. */
+function formatScientific(value: Value, width: number): string {
   const number = doubleOf(value, 'scientific clause can only be used on doubles');
   if (!Number.isFinite(number)) return infinite(number);
-  const [digits, exponent = ''] = number.toExponential(Math.min(precision, MOST_DIGITS)).split('e');
-  return `${digits}e${exponent[0]}${exponent.slice(1).padStart(2, '0')}`;
+  const [digits, exponent = ''] = number.toExponential(DEFAULT_PRECISION).split('e');
+  const power = `${exponent.startsWith('-') ? '-' : ''}${exponent.slice(1).padStart(2, '0')}`;
+  return `${digits}×10${Array.from(power, (digit) => superscripts.get(digit)!).join('')}`.padStart(Math.min(width, MOST_DIGITS));
 }
+
+const superscripts = new Map(Array.from('0123456789-', (digit, index): [string, string] => [digit, '⁰¹²³⁴⁵⁶⁷⁸⁹⁻'[index]!]));
 
 function infinite(number: number): string {
   return Number.isNaN(number) ? 'NaN' : number > 0 ? '∞' : '-∞';
@@ -183,7 +198,7 @@ function formatElement(value: Value): string {
   if (value instanceof Timestamp) return `timestamp("${printTimestamp(value)}")`;
   if (value instanceof Duration) return `duration("${printDuration(value)}")`;
   if (value instanceof Double) {
-    return Number.isFinite(value.value) ? formatFixed(value, DEFAULT_PRECISION) : JSON.stringify(printDouble(value.value));
+    return Number.isFinite(value.value) ? plainFixed(value.value, DEFAULT_PRECISION) : JSON.stringify(printDouble(value.value));
   }
   if (value instanceof CelError) throw new FormatError(value.message);
   return formatString(value);

@@ -1,5 +1,5 @@
 import { BOOL, INT, opaqueOf, STRING } from '../types/type.ts';
-import { CelError, OpaqueValue, type Value } from '../value/value.ts';
+import { CelError, noSuchOverload, OpaqueValue, type Value } from '../value/value.ts';
 import { type Address, isMapped, maskAddress, parseAddress, printAddress, sharePrefix } from './address.ts';
 import { type FunctionEntry, member, overload } from './function.ts';
 
@@ -49,28 +49,38 @@ function readIp(text: string): IpValue | CelError {
   const zone = text.indexOf('%');
   const address = parseAddress(zone < 0 ? text : text.slice(0, zone));
   const shown = JSON.stringify(text);
-  if (address === undefined || zone === text.length - 1 || (zone >= 0 && address.length === 4)) {
-    return new CelError(`IP Address ${shown} parse error during conversion from string: ParseAddr(${shown}): unable to parse IP`);
+  const problem = typeof address === 'string' ? address : zoneProblem(text, zone, address);
+  if (typeof address === 'string' || problem !== undefined) {
+    return new CelError(`IP Address ${shown} parse error during conversion from string: ParseAddr(${shown}): ${problem}`);
   }
   if (zone >= 0) return new CelError(`IP address ${shown} with zone value is not allowed`);
   if (isMapped(address)) return new CelError(`IPv4-mapped IPv6 address ${shown} is not allowed`);
   return new IpValue(address);
 }
 
+function zoneProblem(text: string, zone: number, address: Address): string | undefined {
+  if (zone === text.length - 1) return 'zone must be a non-empty string';
+  return zone >= 0 && address.length === 4 ? 'zones cannot be used with IPv4 addresses' : undefined;
+}
+
 function readCidr(text: string): CidrValue | CelError {
   const shown = JSON.stringify(text);
   const prefix = 'network address parse error during conversion from string: ';
-  const match = /^([^/%]+)\/(0|[1-9]\d{0,2})$/.exec(text);
-  const address = match === null ? undefined : parseAddress(match[1]!);
-  if (match === null || address === undefined || Number(match[2]) > address.length * 8) {
-    return new CelError(`${prefix}${prefix}netip.ParsePrefix(${shown}): unable to parse the prefix`);
-  }
+  const refuse = (problem: string): CelError => new CelError(`${prefix}${prefix}netip.ParsePrefix(${shown}): ${problem}`);
+  const slash = text.lastIndexOf('/');
+  if (slash < 0) return refuse("no '/'");
+  const host = text.slice(0, slash);
+  const address = parseAddress(host);
+  if (typeof address === 'string') return refuse(`ParseAddr(${JSON.stringify(host)}): ${address}`);
+  const bits = text.slice(slash + 1);
+  if (!/^(0|[1-9]\d*)$/.test(bits)) return refuse(`bad bits after slash: ${JSON.stringify(bits)}`);
+  if (Number(bits) > address.length * 8) return refuse('prefix length out of range');
   if (isMapped(address)) return new CelError(`${prefix}IPv4-mapped IPv6 address ${shown} is not allowed`);
-  return new CidrValue(address, Number(match[2]));
+  return new CidrValue(address, Number(bits));
 }
 
 function containsIp(cidr: CidrValue, ip: IpValue | CelError): Value {
-  return ip instanceof CelError ? ip : sharePrefix(cidr.address, ip.address, cidr.bits);
+  return ip instanceof CelError ? noSuchOverload : sharePrefix(cidr.address, ip.address, cidr.bits);
 }
 
 function containsCidr(cidr: CidrValue, other: CidrValue | CelError): Value {

@@ -58,7 +58,13 @@ function substring(text: string, start: Int, end?: Int): Value {
   return join(characters.slice(Number(start), end === undefined ? undefined : Number(end)));
 }
 
+/** Longer than any request; a text that grows beyond is stopped here, as its cost is counted by what it was made from. */
+const LONGEST_TEXT = 16 * 1024 * 1024;
+
 function replace(text: string, from: string, to: string, limit: Int = -1): Value {
+  const found = from === '' ? text.length + 1 : text.split(from).length - 1;
+  const count = limit < 0 ? found : Math.min(found, Number(limit));
+  if (text.length + count * to.length > LONGEST_TEXT) return new CelError('operation cancelled: actual cost limit exceeded');
   if (limit < 0) return from === '' ? replaceEmpty(text, to, Number.POSITIVE_INFINITY) : text.replaceAll(from, () => to);
   if (from === '') return replaceEmpty(text, to, Number(limit));
   const parts = text.split(from);

@@ -68,7 +68,7 @@ export class EntryMap extends MapValue {
   constructor(entries: Iterable<readonly [Value, Value]> = []) {
     super();
     this.#entries = new Map();
-    for (const [key, value] of entries) this.#entries.set(keyOf(key), { key, value });
+    for (const [key, value] of entries) this.set(key, value);
   }
 
   get size(): number {
@@ -85,6 +85,11 @@ export class EntryMap extends MapValue {
 
   equals(other: MapValue): boolean | CelError {
     return equalMaps(this, other);
+  }
+
+  /** Adds or replaces an entry while the map is being made. */
+  set(key: Value, value: Value): void {
+    this.#entries.set(keyOf(key), { key, value });
   }
 
   /** Adds an entry while the map is being made; false when the key is there already. */
