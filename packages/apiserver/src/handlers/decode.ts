@@ -95,7 +95,7 @@ function refuseOther({ kind, apiVersion, metadata }: JsonObject, expected: Expec
     errors.push(fieldError.invalid(FieldPath.of('apiVersion'), apiVersion, `must be ${expected.groupVersion}`));
   if (errors.length === 0) return;
   const name = isObject(metadata) && typeof metadata['name'] === 'string' ? metadata['name'] : '';
-  throw status.invalidObject({ group: groupOf(String(apiVersion)), kind: String(kind) }, name, errors);
+  throw status.invalidObject({ group: groupOf(asText(apiVersion)), kind: asText(kind) }, name, errors);
 }
 
 function parseBody(
@@ -160,11 +160,16 @@ function fromProtobuf(bytes: Buffer, expected: Expected, catalog: Catalog): Json
   });
 }
 
+/** Kind and version as messages show them, whatever was sent in their place. */
+export function asText(value: Json | undefined): string {
+  return typeof value === 'string' ? value : JSON.stringify(value ?? '');
+}
+
 /** Refuses other kinds and versions than the expected. A body may leave both out. */
 function ofKind(value: JsonObject, expected: Expected, catalog: Catalog): JsonObject {
   if (expected.custom !== undefined) return ofCustomKind(value, expected);
-  const kind = value['kind'] === undefined || value['kind'] === '' ? expected.kind : String(value['kind']);
-  const apiVersion = value['apiVersion'] === undefined || value['apiVersion'] === '' ? expected.groupVersion : String(value['apiVersion']);
+  const kind = value['kind'] === undefined || value['kind'] === '' ? expected.kind : asText(value['kind']);
+  const apiVersion = value['apiVersion'] === undefined || value['apiVersion'] === '' ? expected.groupVersion : asText(value['apiVersion']);
   if (kind === expected.kind && apiVersion === expected.groupVersion) return value;
   const actual = { kind, version: apiVersion.slice(apiVersion.indexOf('/') + 1) };
   if (!catalog.hasKind(apiVersion, kind)) {
@@ -195,7 +200,7 @@ function ofCustomKind(value: JsonObject, { kind, groupVersion }: Expected): Json
   }
   const given = value['apiVersion'] ?? '';
   if (given === groupVersion) return value;
-  throw status.badRequest(`the API version in the data (${String(given)}) does not match the expected API version (${groupVersion})`);
+  throw status.badRequest(`the API version in the data (${asText(given)}) does not match the expected API version (${groupVersion})`);
 }
 
 function groupOf(apiVersion: string): string {

@@ -19,7 +19,7 @@ import type { RequestContext } from '../registry/context.ts';
 import { resetFieldsOf } from '../registry/reset-fields.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { Changed } from '../registry/update.ts';
-import { checked } from './decode.ts';
+import { asText, checked } from './decode.ts';
 import type { WriteSettings } from './write.ts';
 
 export type PatchKind = 'json' | 'merge' | 'strategic' | 'apply';
@@ -75,7 +75,7 @@ function read(result: JsonObject, { resource, settings }: Patch, context: Reques
     const scheme = 'in scheme "pkg/api/legacyscheme/scheme.go:30"';
     throw invalidPatch(
       sortedText(result),
-      `no kind "${String(result['kind'])}" is registered for version "${String(result['apiVersion'])}" ${scheme}`,
+      `no kind "${asText(result['kind'])}" is registered for version "${asText(result['apiVersion'])}" ${scheme}`,
     );
   }
   try {

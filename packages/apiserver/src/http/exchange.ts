@@ -238,7 +238,7 @@ export class Http2Exchange extends BaseExchange implements Exchange {
         return stream.writableLength;
       },
       end: () => void stream.end(),
-      abort: () => void stream.close(constants.NGHTTP2_CANCEL),
+      abort: () => stream.close(constants.NGHTTP2_CANCEL),
       onDrain: (listener) => void stream.once('drain', listener),
     };
   }
