@@ -1,0 +1,139 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { FieldPath } from '../field/path.ts';
+import type { Json, JsonObject } from '../json.ts';
+import { compileSchema } from './compiled.ts';
+import { copyJson } from './own.ts';
+import { schemaErrors } from './schema-rules.ts';
+import { structuralErrors } from './structural-rules.ts';
+
+const names = fc.constantFrom('a', 'b', 'c', '__proto__', 'constructor', 'metadata', 'kind', 'toString');
+
+/** Keeps keys such as __proto__ as own properties. */
+function objectOf(entries: [string, Json][]): JsonObject {
+  return Object.fromEntries(entries) as JsonObject;
+}
+
+const { schema: schemas } = fc.letrec<{ schema: JsonObject }>((tie) => ({
+  schema: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    fc.record(
+      {
+        type: fc.constant('string'),
+        maxLength: fc.nat(3),
+        pattern: fc.constantFrom('^a', 'b+'),
+        enum: fc.constant(['a', 'b']),
+        nullable: fc.boolean(),
+        default: fc.constant('a'),
+      },
+      { requiredKeys: ['type'] },
+    ) as fc.Arbitrary<JsonObject>,
+    fc.record(
+      { type: fc.constantFrom('integer', 'number'), minimum: fc.integer(), multipleOf: fc.nat(5), default: fc.nat() },
+      { requiredKeys: ['type'] },
+    ) as fc.Arbitrary<JsonObject>,
+    fc.record({ 'x-kubernetes-int-or-string': fc.constant(true) }) as fc.Arbitrary<JsonObject>,
+    fc.record({ type: fc.constant('object'), 'x-kubernetes-preserve-unknown-fields': fc.constant(true) }) as fc.Arbitrary<JsonObject>,
+    fc.record(
+      { type: fc.constant('array'), items: tie('schema'), maxItems: fc.nat(3), 'x-kubernetes-list-type': fc.constantFrom('atomic', 'set') },
+      { requiredKeys: ['type', 'items'] },
+    ) as fc.Arbitrary<JsonObject>,
+    fc.record(
+      { type: fc.constant('object'), additionalProperties: fc.oneof(tie('schema'), fc.constant(true)), maxProperties: fc.nat(3) },
+      { requiredKeys: ['type'] },
+    ) as fc.Arbitrary<JsonObject>,
+    fc.record(
+      {
+        type: fc.constant('object'),
+        properties: fc.array(fc.tuple(names, tie('schema')), { maxLength: 4 }).map(objectOf),
+        required: fc.array(names, { maxLength: 2 }),
+        default: fc.constant({}),
+        anyOf: fc.constant([{ required: ['a'] }, { required: ['b'] }]),
+      },
+      { requiredKeys: ['type', 'properties'] },
+    ) as fc.Arbitrary<JsonObject>,
+  ),
+}));
+
+const roots = fc
+  .array(fc.tuple(names, schemas), { maxLength: 5 })
+  .map((entries) => ({ type: 'object', properties: objectOf(entries) }) as JsonObject);
+
+const { value: values } = fc.letrec<{ value: Json }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    fc.constantFrom<Json>(null, true, 'a', 'b', '', 'ab', 0, 1, -1, 1.5, 1e300),
+    fc.array(tie('value'), { maxLength: 4 }) as fc.Arbitrary<Json>,
+    fc.array(fc.tuple(names, tie('value')), { maxLength: 4 }).map(objectOf),
+  ),
+}));
+
+const objects = fc.array(fc.tuple(names, values), { maxLength: 5 }).map(objectOf);
+
+const copy = (object: JsonObject): JsonObject => copyJson(object) as JsonObject;
+
+describe('for every schema and object', () => {
+  it('pruning twice is pruning once', () => {
+    fc.assert(
+      fc.property(roots, objects, (json, object) => {
+        const schema = compileSchema(json);
+        schema.prune(object);
+        const once = copy(object);
+        expect(schema.prune(object)).toEqual([]);
+        expect(JSON.stringify(object)).toBe(JSON.stringify(once));
+      }),
+    );
+  });
+
+  it('defaulting twice is defaulting once, and takes nothing away', () => {
+    fc.assert(
+      fc.property(roots, objects, (json, object) => {
+        const schema = compileSchema(json);
+        const before = Object.keys(object);
+        schema.applyDefaults(object);
+        const once = copy(object);
+        schema.applyDefaults(object);
+        expect(JSON.stringify(object)).toBe(JSON.stringify(once));
+        expect(Object.keys(object)).toEqual(expect.arrayContaining(before));
+      }),
+    );
+  });
+
+  it('validation neither throws nor changes anything, and an object that did not change in a known field stays valid', () => {
+    fc.assert(
+      fc.property(roots, objects, (json, object) => {
+        const schema = compileSchema(json);
+        const before = JSON.stringify(object);
+        const asNew = schema.validate(object);
+        const asChange = schema.validate(object, copy(object));
+        expect(JSON.stringify(object)).toBe(before);
+        expect(asChange.length).toBeLessThanOrEqual(asNew.length);
+      }),
+    );
+  });
+
+  it('nothing reaches the prototype of all objects', () => {
+    fc.assert(
+      fc.property(roots, objects, (json, object) => {
+        const schema = compileSchema(json);
+        schema.prune(object);
+        schema.applyDefaults(object);
+        schema.validate(object);
+        expect(({} as JsonObject)['a']).toBeUndefined();
+        expect(Object.keys(Object.prototype)).toEqual([]);
+      }),
+    );
+  });
+});
+
+describe('for every text that is a schema at all', () => {
+  it('the checks answer without throwing', () => {
+    fc.assert(
+      fc.property(objects, (json) => {
+        const compiled = compileSchema(json);
+        structuralErrors(compiled.schema, FieldPath.of('s'));
+        schemaErrors(compiled.schema, FieldPath.of('s'));
+      }),
+    );
+  });
+});
