@@ -9,9 +9,10 @@ import { type Column, conformancePage, count } from './table.ts';
 const usage = `Runs specs of Kubernetes' own end-to-end tests, each in a process of its own.
 
   npm run conformance [-- --store sqlite|etcd]... [--focus WORDS] [--parallel N] [--timeout SECONDS]
-                      [--kubeconfig FILE] [--controllers] [--output FILE] [--logs DIRECTORY]
+                      [--specs FILE] [--kubeconfig FILE] [--controllers] [--output FILE] [--logs DIRECTORY]
 
 --store        start Capstan on this store; may be given twice; both unless told
+--specs        run the specs that this file names instead of those in tests/conformance/specs.txt
 --focus        only the specs whose names have all of these words; prints the table unless --output is given
 --kubeconfig   run against this server instead
 --controllers  a controller manager runs beside that server: run the specs that need one as well
@@ -22,10 +23,12 @@ const usage = `Runs specs of Kubernetes' own end-to-end tests, each in a process
 /** History must be compacted twice before a spec on continue tokens can end. */
 const compactionSeconds = 20;
 const root = resolve(import.meta.dirname, '../..');
+const conformanceSpecs = join(import.meta.dirname, 'specs.txt');
 
 const { values } = parseArgs({
   options: {
     store: { type: 'string', multiple: true, default: [] },
+    specs: { type: 'string', default: conformanceSpecs },
     focus: { type: 'string', default: '' },
     parallel: { type: 'string', default: '4' },
     timeout: { type: 'string', default: '300' },
@@ -41,9 +44,9 @@ if (values.help) process.stdout.write(usage);
 else process.exitCode = await main();
 
 async function main(): Promise<number> {
-  const all = parseSpecs(readFileSync(join(import.meta.dirname, 'specs.txt'), 'utf8'));
+  const all = parseSpecs(readFileSync(values.specs, 'utf8'));
   const specs = focused(all, values.focus);
-  if (specs.length === 0) throw new Error(`--focus: expected words of a name in specs.txt, found ${JSON.stringify(values.focus)}`);
+  if (specs.length === 0) throw new Error(`--focus: expected words of a name in ${values.specs}, found ${JSON.stringify(values.focus)}`);
   const testProgram = await requireTool('e2e.test');
   const kubectl = await requireTool('kubectl');
   const columns: Column[] = [];
@@ -97,7 +100,7 @@ function stores(): StoreDriver[] {
 
 /** Part of a run never replaces the page of a whole one. */
 function writePage(page: string): void {
-  const whole = values.focus === '' && values.kubeconfig === undefined && values.store.length === 0;
+  const whole = values.specs === conformanceSpecs && values.focus === '' && values.kubeconfig === undefined && values.store.length === 0;
   const file = values.output ?? (whole ? join(root, 'docs', 'conformance.md') : undefined);
   if (file === undefined) process.stdout.write(page);
   else writeFileSync(file, page);
