@@ -43,6 +43,21 @@ await describeWith(['kubectl', 'etcd'], 'capstan snapshot', ({ kubectl }) => {
     }
   });
 
+  test('is taken from a server that runs', async () => {
+    using directory = temporaryDirectory('snapshot');
+    const file = directory.join('backup.jsonl');
+    await serving(directory.join('live'), [], async (call) => {
+      await call('create', 'configmap', 'kept', '--from-literal=color=green');
+      const saved = await capstan('snapshot', 'save', file, '--data-dir', directory.join('live'));
+      expect([saved.code, saved.stdout]).toEqual([0, expect.stringContaining('saved what the running server holds')]);
+      await call('delete', 'configmap', 'kept');
+    });
+    await capstan('snapshot', 'restore', file, '--data-dir', directory.join('copy'));
+    await serving(directory.join('copy'), [], async (call) => {
+      expect(await call('get', 'configmap', 'kept', '-o', 'jsonpath={.data.color}')).toBe('green');
+    });
+  });
+
   test('refuses a store that holds something, a file that is cut off, and one that is not there', async () => {
     using directory = temporaryDirectory('snapshot');
     await serving(directory.join('full'), [], async () => {});

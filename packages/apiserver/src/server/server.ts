@@ -36,6 +36,7 @@ import { Metrics, processGauges } from './metrics.ts';
 import type { RunningServer, ServerOptions } from './options.ts';
 import { Pipeline } from './pipeline.ts';
 import { reviewKinds } from './reviews.ts';
+import { snapshotPage, snapshotPath } from './snapshot.ts';
 import { versionInfo } from './version.ts';
 
 /** Starts an API server and resolves when it is ready. */
@@ -139,6 +140,7 @@ async function start(
   health.add({ name: 'store', problem: () => store.failure?.message, readyOnly: true });
   const more = new Map<string, Page>([
     ['/metrics', (exchange) => exchange.send({ code: 200, type: 'text/plain; version=0.0.4; charset=utf-8', body: metrics.text() })],
+    [snapshotPath, snapshotPage(store, options.dataDirectory)],
     ...identities.pages,
     ...openApiPages(serving.catalogs),
   ]);
