@@ -5,6 +5,7 @@ import { openEtcdStore, openSqliteStore, type Store } from '@capstan/store';
 import { Admission } from '../admission/admission.ts';
 import { dynamicAdmission } from '../admission/dynamic.ts';
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts';
+import { workloadPlugins } from '../admission/plugins/index.ts';
 import { rbacEscalation } from '../admission/rbac-escalation.ts';
 import { WebhookClient } from '../admission/webhooks/client.ts';
 import { auditLog } from '../audit/index.ts';
@@ -87,6 +88,7 @@ async function start(
   const admission = new Admission([
     namespaceLifecycle(cache),
     definitionLifecycle,
+    ...workloadPlugins,
     ...dynamicAdmission({ objects: cache, catalogs, authorizer, client: webhooks }),
     rbacEscalation({ objects: cache, rbac: authorizer }),
   ]);

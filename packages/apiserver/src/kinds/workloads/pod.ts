@@ -43,12 +43,21 @@ function priorityClassOf(name: string, context: StrategyContext): KubeObject | u
 function setPriority(pod: KubeObject, spec: Fields, context: StrategyContext): void {
   const name = textOf(spec['priorityClassName']);
   const found = priorityClassOf(name, context);
-  if (found === undefined && name !== '' && !systemPriorities.has(name)) {
-    throw status.forbidden({ group: '', resource: 'pods' }, pod.metadata.name ?? '', `no PriorityClass with name ${name} was found`);
-  }
+  const refuse = (why: string) => status.forbidden({ group: '', resource: 'pods' }, pod.metadata.name ?? '', why);
+  if (found === undefined && name !== '' && !systemPriorities.has(name)) throw refuse(`no PriorityClass with name ${name} was found`);
   if (found !== undefined) spec['priorityClassName'] = found.metadata.name;
-  spec['priority'] = numberOf(found?.['value'] ?? systemPriorities.get(name));
-  spec['preemptionPolicy'] = textOf(found?.['preemptionPolicy']) || 'PreemptLowerPriority';
+  const priority = numberOf(found?.['value'] ?? systemPriorities.get(name));
+  const preemption = textOf(found?.['preemptionPolicy']) || 'PreemptLowerPriority';
+  const computed = 'must not be provided in pod spec; priority admission controller computed';
+  const by = 'from the given PriorityClass name';
+  if (!isAbsent(spec['priority']) && spec['priority'] !== priority) {
+    throw refuse(`the integer value of priority (${numberOf(spec['priority'])}) ${computed} ${priority} ${by}`);
+  }
+  if (!isAbsent(spec['preemptionPolicy']) && spec['preemptionPolicy'] !== preemption) {
+    throw refuse(`the string value of PreemptionPolicy (${textOf(spec['preemptionPolicy'])}) ${computed} ${preemption} ${by}`);
+  }
+  spec['priority'] = priority;
+  spec['preemptionPolicy'] = preemption;
 }
 
 function gateCondition(context: StrategyContext): Fields {

@@ -1,0 +1,61 @@
+import type { GroupResource, KubeObject } from '@capstan/machinery';
+import { made } from '../../kinds/workloads/defaulting.ts';
+import { isAbsent } from '../../kinds/workloads/reading.ts';
+import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
+
+/** Claims without a storage class get the default one. */
+export const defaultStorageClass: AdmissionPlugin = defaultClass({
+  name: 'DefaultStorageClass',
+  of: { group: '', resource: 'persistentvolumeclaims' },
+  field: 'storageClassName',
+  oldAnnotation: 'volume.beta.kubernetes.io/storage-class',
+  classes: { group: 'storage.k8s.io', resource: 'storageclasses' },
+  marks: ['storageclass.kubernetes.io/is-default-class', 'storageclass.beta.kubernetes.io/is-default-class'],
+});
+
+/** Ingresses without a class get the default one. */
+export const defaultIngressClass: AdmissionPlugin = defaultClass({
+  name: 'DefaultIngressClass',
+  of: { group: 'networking.k8s.io', resource: 'ingresses' },
+  field: 'ingressClassName',
+  oldAnnotation: 'kubernetes.io/ingress.class',
+  classes: { group: 'networking.k8s.io', resource: 'ingressclasses' },
+  marks: ['ingressclass.kubernetes.io/is-default-class'],
+});
+
+interface ClassRule {
+  readonly name: string;
+  readonly of: GroupResource;
+  readonly field: string;
+  readonly oldAnnotation: string;
+  readonly classes: GroupResource;
+  /** Annotations that say `true` on the default. */
+  readonly marks: readonly string[];
+}
+
+function defaultClass({ name, of, field, oldAnnotation, classes, marks }: ClassRule): AdmissionPlugin {
+  return {
+    name,
+    mutate(request) {
+      const { resource, operation, subresource, object } = request;
+      if (operation !== 'CREATE' || resource.resource !== of.resource || resource.group !== of.group || subresource !== '') return;
+      if (object === undefined || object.metadata.annotations?.[oldAnnotation] !== undefined) return;
+      const spec = made(object, 'spec');
+      if (!isAbsent(spec[field])) return;
+      const chosen = newest(request, classes, marks);
+      if (chosen !== undefined) spec[field] = chosen.metadata.name;
+    },
+  };
+}
+
+/** The newest counts when several call themselves the default; of those, the first by name. */
+function newest({ context }: AdmissionRequest, classes: GroupResource, marks: readonly string[]): KubeObject | undefined {
+  let chosen: KubeObject | undefined;
+  for (const candidate of context.objects.list(classes, context.cluster)) {
+    const { annotations } = candidate.metadata;
+    if (annotations === undefined || !marks.some((mark) => annotations[mark] === 'true')) continue;
+    if (chosen === undefined || (candidate.metadata.creationTimestamp ?? '') > (chosen.metadata.creationTimestamp ?? ''))
+      chosen = candidate;
+  }
+  return chosen;
+}

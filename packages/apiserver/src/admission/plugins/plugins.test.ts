@@ -1,0 +1,153 @@
+import type { JsonObject } from '@capstan/machinery';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Reply, startTestServer, type TestServer } from '../../testing/harness.ts';
+
+let server: TestServer;
+let namespace = '';
+let namespaces = 0;
+
+const post = (path: string, body: unknown): Promise<Reply> => server.call(path, { method: 'POST', body });
+const inNamespace = (resource: string, body: unknown): Promise<Reply> => post(`/api/v1/namespaces/${namespace}/${resource}`, body);
+
+beforeAll(async () => {
+  server = await startTestServer();
+});
+
+afterAll(() => server[Symbol.asyncDispose]());
+
+beforeEach(async () => {
+  namespace = `test-${++namespaces}`;
+  await post('/api/v1/namespaces', { metadata: { name: namespace } });
+});
+
+const container = (name: string, resources: JsonObject = {}): JsonObject => ({ name, image: 'i', resources });
+
+const pod = (containers: JsonObject[], more: JsonObject = {}): Promise<Reply> =>
+  inNamespace('pods?dryRun=All', { metadata: { name: 'p' }, spec: { containers, ...more } });
+
+const claim = (storage: string): Promise<Reply> =>
+  inNamespace('persistentvolumeclaims?dryRun=All', {
+    metadata: { name: 'c' },
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage } } },
+  });
+
+interface PodSpec {
+  readonly containers: { readonly resources: unknown; readonly volumeMounts?: unknown[] }[];
+  readonly serviceAccountName?: string;
+  readonly imagePullSecrets?: unknown;
+  readonly volumes?: { readonly name: string; readonly projected: { readonly sources: unknown[] } }[];
+}
+const specOf = (reply: Reply): PodSpec => reply.json()['spec'] as unknown as PodSpec;
+
+describe('limit ranges', () => {
+  const limit = (...limits: JsonObject[]): Promise<Reply> => inNamespace('limitranges', { metadata: { name: 'l' }, spec: { limits } });
+
+  it('give containers what they do not ask for themselves, and say so', async () => {
+    await limit({ type: 'Container', default: { cpu: '500m', memory: '64Mi' }, defaultRequest: { cpu: '100m' } });
+    const reply = await pod([container('a'), container('b', { limits: { cpu: '1' } })]);
+    expect(specOf(reply).containers.map(({ resources }) => resources)).toEqual([
+      { limits: { cpu: '500m', memory: '64Mi' }, requests: { cpu: '100m', memory: '64Mi' } },
+      { limits: { cpu: '1', memory: '64Mi' }, requests: { cpu: '1', memory: '64Mi' } },
+    ]);
+    expect(reply.json().metadata.annotations).toEqual({
+      'kubernetes.io/limit-ranger':
+        'LimitRanger plugin set: cpu, memory request for container a; cpu, memory limit for container a; memory request for container b; memory limit for container b',
+    });
+  });
+
+  it.each<[string, JsonObject, JsonObject[], string]>([
+    [
+      'too much',
+      { type: 'Container', max: { cpu: '1' } },
+      [container('a', { limits: { cpu: '2' } })],
+      'maximum cpu usage per Container is 1, but limit is 2',
+    ],
+    [
+      'too little',
+      { type: 'Container', min: { cpu: '50m' } },
+      [container('a', { requests: { cpu: '10m' } })],
+      'minimum cpu usage per Container is 50m, but request is 10m',
+    ],
+    [
+      'too much together',
+      { type: 'Pod', max: { cpu: '1500m' } },
+      [container('a', { limits: { cpu: '1' } }), container('b', { limits: { cpu: '1' } })],
+      'maximum cpu usage per Pod is 1500m, but limit is 2',
+    ],
+    [
+      'limits too far from requests',
+      { type: 'Container', maxLimitRequestRatio: { memory: '2' } },
+      [container('a', { requests: { memory: '16Mi' }, limits: { memory: '64Mi' } })],
+      'memory max limit to request ratio per Container is 2, but provided ratio is 4.000000',
+    ],
+  ])('refuse pods with %s', async (_, range, containers, why) => {
+    await limit(range);
+    const reply = await pod(containers);
+    expect([reply.code, reply.json().message]).toEqual([403, `pods "p" is forbidden: ${why}`]);
+  });
+
+  it.each([
+    ['500Mi', 'persistentvolumeclaims "c" is forbidden: minimum storage usage per PersistentVolumeClaim is 1Gi, but request is 500Mi'],
+    ['6Gi', 'persistentvolumeclaims "c" is forbidden: maximum storage usage per PersistentVolumeClaim is 5Gi, but request is 6Gi'],
+  ])('refuse claims for %s', async (storage, message) => {
+    await limit({ type: 'PersistentVolumeClaim', min: { storage: '1Gi' }, max: { storage: '5Gi' } });
+    expect((await claim(storage)).json().message).toBe(message);
+    expect((await claim('2Gi')).code).toBe(201);
+  });
+});
+
+describe('service accounts', () => {
+  it('are given to pods, with a token and what they pull images with', async () => {
+    await inNamespace('serviceaccounts', { metadata: { name: 'default' }, imagePullSecrets: [{ name: 'registry' }] });
+    const spec = specOf(await pod([container('a')]));
+    const [volume] = spec.volumes ?? [];
+    expect(spec).toMatchObject({ serviceAccountName: 'default', imagePullSecrets: [{ name: 'registry' }] });
+    expect(volume?.name).toMatch(/^kube-api-access-.{5}$/);
+    expect(volume?.projected.sources).toHaveLength(3);
+    expect(spec.containers[0]?.volumeMounts).toEqual([
+      { name: volume?.name, readOnly: true, mountPath: '/var/run/secrets/kubernetes.io/serviceaccount' },
+    ]);
+  });
+
+  it('come without a token for those who want none', async () => {
+    await inNamespace('serviceaccounts', { metadata: { name: 'default' } });
+    expect(specOf(await pod([container('a')], { automountServiceAccountToken: false }))).not.toHaveProperty('volumes');
+  });
+
+  it('must be there when a pod names one', async () => {
+    expect((await pod([container('a')], { serviceAccountName: 'nope' })).json().message).toBe(
+      `pods "p" is forbidden: error looking up service account ${namespace}/nope: serviceaccount "nope" not found`,
+    );
+  });
+
+  it('are left out where nobody made a default one', async () => {
+    expect(specOf(await pod([container('a')]))).not.toHaveProperty('serviceAccountName');
+  });
+});
+
+describe('classes', () => {
+  it('are given to claims and ingresses that name none', async () => {
+    const isDefault = (prefix: string) => ({ [`${prefix}.kubernetes.io/is-default-class`]: 'true' });
+    const storage = { metadata: { name: 'fast', annotations: isDefault('storageclass') }, provisioner: 'example.com/fast' };
+    const ingress = { metadata: { name: 'front', annotations: isDefault('ingressclass') }, spec: { controller: 'example.com/front' } };
+    await post('/apis/storage.k8s.io/v1/storageclasses', storage);
+    await post('/apis/networking.k8s.io/v1/ingressclasses', ingress);
+    const spec = { defaultBackend: { service: { name: 'x', port: { number: 80 } } } };
+    const made = await post(`/apis/networking.k8s.io/v1/namespaces/${namespace}/ingresses`, { metadata: { name: 'i' }, spec });
+    expect([(await claim('1Gi')).json()['spec'], made.json()['spec']]).toMatchObject([
+      { storageClassName: 'fast' },
+      { ingressClassName: 'front' },
+    ]);
+  });
+
+  it('of priority have one default at most', async () => {
+    const classes = '/apis/scheduling.k8s.io/v1/priorityclasses';
+    await post(classes, { metadata: { name: 'usual' }, value: 10, globalDefault: true });
+    expect((await post(classes, { metadata: { name: 'other' }, value: 20, globalDefault: true })).json().message).toBe(
+      'priorityclasses.scheduling.k8s.io "other" is forbidden: PriorityClass usual is already marked as default. Only one default can exist',
+    );
+    expect((await pod([container('a')], { priority: 7 })).json().message).toBe(
+      'pods "p" is forbidden: the integer value of priority (7) must not be provided in pod spec; priority admission controller computed 10 from the given PriorityClass name',
+    );
+  });
+});
