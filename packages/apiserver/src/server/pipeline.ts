@@ -16,6 +16,7 @@ import type { Flow, InFlight, OpenCount, RequestClass } from '../limits/index.ts
 import { RequestContext } from '../registry/context.ts';
 import { toStatus } from '../registry/store-errors.ts';
 import { MalformedUrl, parseRequest, type RequestInfo } from '../request/info.ts';
+import { checkTimeout } from '../request/timeout.ts';
 import { Audited } from './audited.ts';
 import type { Metrics } from './metrics.ts';
 
@@ -54,6 +55,7 @@ export class Pipeline {
     let info: RequestInfo | undefined;
     try {
       info = parseRequest(exchange.method, exchange.url);
+      if (!info.query.isEmpty && info.verb !== 'watch') checkTimeout(info.query.get('timeout') ?? '');
       const authenticated = this.#options.authenticator.authenticate(credentialsOf(exchange));
       const sender = (authenticated instanceof Promise ? await authenticated : authenticated) ?? anonymous;
       const user = this.#impersonated(exchange, info, sender);
