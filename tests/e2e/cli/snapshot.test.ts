@@ -1,7 +1,9 @@
 import { existsSync, writeFileSync } from 'node:fs';
-import { Child, capstanProgram, freePort, output, run, startEtcd, temporaryDirectory } from '@capstan/testbed';
+import { buildCapstan, Child, capstanProgram, freePort, output, run, startEtcd, temporaryDirectory } from '@capstan/testbed';
 import { describeWith } from '@capstan/testbed/vitest';
 import { expect, test } from 'vitest';
+
+await buildCapstan();
 
 const capstan = (...args: string[]) => run(process.execPath, [capstanProgram, ...args], { timeout: 30_000 });
 

@@ -1,8 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { resolve } from 'node:path';
-import { answersReady, Child, capstanProgram, freePort, readConnection, run, temporaryDirectory } from '@capstan/testbed';
+import { answersReady, buildCapstan, Child, capstanProgram, freePort, readConnection, run, temporaryDirectory } from '@capstan/testbed';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+await buildCapstan();
 
 const launcher = resolve(import.meta.dirname, '../../../apps/cli/bin/capstan');
 const capstan = (...args: string[]) => run(process.execPath, [capstanProgram, ...args], { timeout: 30_000 });
