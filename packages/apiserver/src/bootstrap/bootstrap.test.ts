@@ -34,6 +34,7 @@ describe('bootstrapObjects', () => {
       FlowSchema: 11,
       PriorityLevelConfiguration: 8,
       PriorityClass: 2,
+      ServiceCIDR: 1,
     });
   });
 

@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net';
 import type { KubeObject } from '@capstan/machinery';
+import { addressRange } from '../kinds/workloads/service-allocation.ts';
 
 export const systemNamespaces = ['default', 'kube-system', 'kube-public', 'kube-node-lease'] as const;
 
@@ -23,6 +24,16 @@ export function priorityClassObjects(): KubeObject[] {
     value,
     preemptionPolicy: 'PreemptLowerPriority',
   }));
+}
+
+/** Where the addresses of services come from. */
+export function serviceRangeObject(): KubeObject {
+  return {
+    kind: 'ServiceCIDR',
+    apiVersion: 'networking.k8s.io/v1',
+    metadata: { name: 'kubernetes' },
+    spec: { cidrs: [addressRange] },
+  };
 }
 
 /** What every namespace gets as soon as it is there: clients and pods wait for both. */

@@ -20,6 +20,7 @@ const resources: Readonly<Record<string, GroupResource>> = {
   RoleBinding: rbacResources.roleBindings,
   FlowSchema: { group: 'flowcontrol.apiserver.k8s.io', resource: 'flowschemas' },
   PriorityLevelConfiguration: { group: 'flowcontrol.apiserver.k8s.io', resource: 'prioritylevelconfigurations' },
+  ServiceCIDR: { group: 'networking.k8s.io', resource: 'servicecidrs' },
   PriorityClass: { group: 'scheduling.k8s.io', resource: 'priorityclasses' },
 };
 
