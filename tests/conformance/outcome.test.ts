@@ -20,10 +20,15 @@ test('a failure is told with its message and place', () => {
 test('a spec that excuses itself has not passed', () => {
   const output = ended(0, 0, '  [SKIPPED] in [It] - watch.go:12\n  [SKIPPED] only for a cloud\n');
   expect(readOutcome({ code: 0, output })).toEqual({ state: 'not applicable', reason: 'only for a cloud' });
+  const silent = ended(0, 0, 'Will run 1 of 7000 specs\n');
+  expect(readOutcome({ code: 0, output: silent })).toEqual({ state: 'not applicable', reason: 'the spec skips itself' });
 });
 
 test('a name that selects nothing is a failure', () => {
-  expect(readOutcome({ code: 0, output: ended(0, 0) }).state).toBe('failed');
+  expect(readOutcome({ code: 0, output: ended(0, 0, 'Will run 0 of 7000 specs\n') })).toEqual({
+    state: 'failed',
+    reason: 'the test program has no spec of this name',
+  });
 });
 
 test('a program that breaks off is a failure', () => {

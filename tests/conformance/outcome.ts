@@ -11,9 +11,9 @@ export function readOutcome(ended: { readonly code: number; readonly output: str
   if (tally === null) return { state: 'failed', reason: `the test program ended with ${code}: ${lastLine(output)}` };
   if (tally[2] !== '0' || code !== 0) return { state: 'failed', reason: firstFailure(output) ?? lastLine(output) };
   if (tally[1] !== '0') return { state: 'passed' };
+  if (/Will run 0 of/.test(output)) return { state: 'failed', reason: 'the test program has no spec of this name' };
   const excuse = /^\s*\[SKIPPED\] (?!in )(.+)/m.exec(output)?.[1];
-  if (excuse !== undefined) return { state: 'not applicable', reason: excuse.trim() };
-  return { state: 'failed', reason: 'the test program has no spec of this name' };
+  return { state: 'not applicable', reason: excuse?.trim() ?? 'the spec skips itself' };
 }
 
 /** The message of the first failure, on one line, without the place where it was found. */
