@@ -1,11 +1,8 @@
 import { cpus, totalmem } from 'node:os';
 import { buildCapstan, type RunningApiServer, readConnection, type StoreDriver, startCapstan, startKubeApiserver } from '@capstan/testbed';
 import { type Column, comparisonTable } from './measure/table.ts';
-import { churn } from './profiles/churn.ts';
 import { create } from './profiles/create.ts';
-import { get } from './profiles/get.ts';
-import { list } from './profiles/list.ts';
-import { memory, rest } from './profiles/memory.ts';
+import { profileNamed } from './profiles/named.ts';
 import type { Amounts, Measurement, Profile, Subject } from './profiles/profile.ts';
 
 const warmUp = 1_000;
@@ -15,27 +12,48 @@ interface Contender {
   start(): Promise<RunningApiServer>;
 }
 
+export interface ComparisonOptions {
+  readonly store: StoreDriver;
+  readonly amounts: Amounts;
+  /** Names of profiles; all when empty. */
+  readonly only: readonly string[];
+}
+
+/** What is measured on the same two servers. Whatever fills a server gets new ones. */
+const groups: readonly (readonly string[])[] = [['rest', 'create', 'get', 'list', 'churn'], ['memory'], ['crd'], ['crds']];
+
 /** Measures a kube-apiserver with etcd and Capstan side by side, each step first on one and then on the other. Gives markdown. */
-export async function compare(store: StoreDriver, amounts: Amounts): Promise<string> {
+export async function compare({ store, amounts, only }: ComparisonOptions): Promise<string> {
+  for (const name of only) profileNamed(name);
   await buildCapstan();
   const contenders: Contender[] = [
     { name: 'kube-apiserver + etcd', start: () => startKubeApiserver() },
     { name: `capstan on ${store}`, start: () => startCapstan({ store }) },
   ];
   const columns = contenders.map(({ name }) => ({ name, measurements: [] as Measurement[] }));
-  await runSteps(contenders, columns, [rest, warm, create, { ...amounts, clients: 1000 }, get, list, churn], amounts);
-  await runSteps(contenders, columns, [memory], amounts);
+  for (const group of groups) {
+    const steps = group.filter((name) => only.length === 0 || only.includes(name)).flatMap((name) => stepsOf(name, amounts));
+    if (steps.length > 0) await runSteps(contenders, columns, steps);
+  }
   return `${machine()}\n\n${comparisonTable(columns)}\n`;
 }
 
-type Step = Profile | Amounts;
+interface Step {
+  readonly name: string;
+  readonly profile: Profile;
+  readonly amounts: Amounts;
+}
 
-/** A step that is only amounts repeats the profile before it with them. */
+function stepsOf(name: string, amounts: Amounts): Step[] {
+  const step: Step = { name, profile: profileNamed(name), amounts };
+  if (name !== 'create') return [step];
+  return [{ name: 'warm', profile: warm, amounts }, step, { ...step, amounts: { ...amounts, clients: 1000 } }];
+}
+
 async function runSteps(
   contenders: readonly Contender[],
   columns: readonly (Column & { measurements: Measurement[] })[],
   steps: readonly Step[],
-  amounts: Amounts,
 ): Promise<void> {
   await using servers = new AsyncDisposableStack();
   const subjects: Subject[] = [];
@@ -45,15 +63,12 @@ async function runSteps(
     const seconds = (performance.now() - began) / 1000;
     if (columns[index]!.measurements.length === 0)
       columns[index]!.measurements.push({ what: 'start to ready, with the store', value: seconds, unit: 's', better: 'lower' });
-    subjects.push({ name: contender.name, address: readConnection(server.kubeconfig), pids: server.pids });
+    subjects.push({ name: contender.name, address: readConnection(server.kubeconfig), pids: server.pids, restartable: server });
   }
-  let profile: Profile = rest;
-  for (const step of steps) {
-    if (typeof step === 'function') profile = step;
+  for (const { name, profile, amounts } of steps) {
     for (const [index, subject] of subjects.entries()) {
-      process.stderr.write(`${profile.name} on ${subject.name}\n`);
-      const measured = await profile(subject, typeof step === 'function' ? amounts : step);
-      columns[index]!.measurements.push(...measured);
+      process.stderr.write(`${name} on ${subject.name}\n`);
+      columns[index]!.measurements.push(...(await profile(subject, amounts)));
     }
   }
 }

@@ -3,23 +3,19 @@ import { readConnection } from '@capstan/testbed';
 import { compare } from './compare.ts';
 import { listeningProcess } from './measure/memory.ts';
 import { comparisonTable } from './measure/table.ts';
-import { churn } from './profiles/churn.ts';
-import { create } from './profiles/create.ts';
-import { get } from './profiles/get.ts';
-import { list } from './profiles/list.ts';
-import { memory, rest } from './profiles/memory.ts';
-import type { Amounts, Measurement, Profile, Subject } from './profiles/profile.ts';
-import { start } from './profiles/start.ts';
-
-const profiles: ReadonlyMap<string, Profile> = new Map(Object.entries({ create, get, list, churn, memory, rest }));
+import { profileNamed } from './profiles/named.ts';
+import type { Amounts, Measurement, Subject } from './profiles/profile.ts';
+import { start, startWithMany } from './profiles/start.ts';
 
 const usage = `Measures API servers with the same work, one after the other.
 
-  npm run load -- --kubeconfig A [--kubeconfig B] --profile create|get|list|churn|memory|rest
+  npm run load -- --kubeconfig A [--kubeconfig B] --profile create|get|list|churn|memory|rest|crd
                   [--clients N] [--count N] [--seconds N] [--rounds N] [--pids 1,2] [--json]
   npm run load -- --profile start --command "capstan apiserver --data-dir d" --kubeconfig d/admin.kubeconfig
-  npm run load -- --compare [--store sqlite|etcd]
+  npm run load -- --profile crds [--crds N] [--count N] --command "capstan apiserver --data-dir d" --kubeconfig d/admin.kubeconfig
+  npm run load -- --compare [--store sqlite|etcd] [--only crd,crds]
 
+--only  profiles to compare; all without it. --clients, --count and --crds change their amounts
 --pids  processes whose memory counts beside the one that listens, such as etcd, for each kubeconfig in turn
 `;
 
@@ -34,6 +30,8 @@ const { values } = parseArgs({
     pids: { type: 'string', multiple: true, default: [] },
     command: { type: 'string' },
     compare: { type: 'boolean', default: false },
+    only: { type: 'string', default: '' },
+    crds: { type: 'string' },
     store: { type: 'string', default: 'sqlite' },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -43,23 +41,24 @@ const { values } = parseArgs({
 const amounts: Amounts = {
   clients: values.clients === undefined ? undefined : wholeNumber('clients', values.clients),
   count: values.count === undefined ? undefined : wholeNumber('count', values.count),
+  definitions: values.crds === undefined ? undefined : wholeNumber('crds', values.crds),
   seconds: wholeNumber('seconds', values.seconds),
 };
 
 if (values.help) process.stdout.write(usage);
 else if (values.compare) {
   if (values.store !== 'sqlite' && values.store !== 'etcd') throw new Error(`--store: expected sqlite or etcd, found ${values.store}`);
-  process.stdout.write(await compare(values.store, amounts));
-} else if (values.profile === 'start') await measureStart();
+  process.stdout.write(await compare({ store: values.store, amounts, only: values.only.split(',').filter(Boolean) }));
+} else if (values.profile === 'start' || values.profile === 'crds') await measureStarted(values.profile);
 else await measure();
 
 async function measure(): Promise<void> {
-  const profile = profiles.get(values.profile ?? '');
-  if (profile === undefined || values.kubeconfig.length === 0) {
+  if (values.profile === undefined || values.kubeconfig.length === 0) {
     process.stderr.write(usage);
     process.exitCode = 2;
     return;
   }
+  const profile = profileNamed(values.profile);
   const subjects = values.kubeconfig.map(subjectOf);
   const rounds = subjects.map((): Measurement[][] => []);
   for (let round = 0; round < wholeNumber('rounds', values.rounds); round++) {
@@ -68,11 +67,12 @@ async function measure(): Promise<void> {
   print(subjects.map(({ name }, index) => ({ name, measurements: medians(rounds[index]!) })));
 }
 
-async function measureStart(): Promise<void> {
+async function measureStarted(profile: 'start' | 'crds'): Promise<void> {
   const [kubeconfig] = values.kubeconfig;
   if (values.command === undefined || kubeconfig === undefined)
-    throw new Error('--profile start needs --command and the --kubeconfig that the command makes');
-  const measurements = await start(values.command, kubeconfig);
+    throw new Error(`--profile ${profile} needs --command and the --kubeconfig that the command makes`);
+  const measurements =
+    profile === 'start' ? await start(values.command, kubeconfig) : await startWithMany({ command: values.command, kubeconfig, amounts });
   print([{ name: values.command, measurements }]);
 }
 

@@ -26,7 +26,7 @@ export class RunningCapstan implements RunningApiServer {
   readonly url: string;
   readonly #command: readonly string[];
   readonly #options: CapstanOptions;
-  readonly #storePids: () => readonly number[];
+  readonly #etcd: EtcdCluster | undefined;
   readonly #owned: AsyncDisposableStack;
   #child: Child;
 
@@ -35,7 +35,7 @@ export class RunningCapstan implements RunningApiServer {
     url: string;
     command: readonly string[];
     options: CapstanOptions;
-    storePids: () => readonly number[];
+    etcd: EtcdCluster | undefined;
     owned: AsyncDisposableStack;
   }) {
     this.dataDirectory = parts.dataDirectory;
@@ -43,7 +43,7 @@ export class RunningCapstan implements RunningApiServer {
     this.url = parts.url;
     this.#command = parts.command;
     this.#options = parts.options;
-    this.#storePids = parts.storePids;
+    this.#etcd = parts.etcd;
     this.#owned = parts.owned;
     this.#child = this.#spawn();
   }
@@ -55,19 +55,15 @@ export class RunningCapstan implements RunningApiServer {
     const port = await freePort();
     const dataDirectory = directory.join('data');
     const command = [process.execPath, capstanProgram, 'apiserver', '--data-dir', dataDirectory, '--port', String(port)];
-    let storePids: () => readonly number[] = () => [];
-    if (options.store === 'etcd') {
-      const etcd = options.etcd ?? stack.use(await startEtcd());
-      command.push('--etcd-endpoints', etcd.endpoints.join(','));
-      storePids = () => etcd.pids;
-    }
+    const etcd = options.store === 'etcd' ? (options.etcd ?? stack.use(await startEtcd())) : undefined;
+    if (etcd !== undefined) command.push('--etcd-endpoints', etcd.endpoints.join(','));
     command.push(...(options.args ?? []));
     const running = new RunningCapstan({
       dataDirectory,
       url: `https://127.0.0.1:${port}`,
       command,
       options,
-      storePids,
+      etcd,
       owned: stack.move(),
     });
     try {
@@ -80,7 +76,7 @@ export class RunningCapstan implements RunningApiServer {
   }
 
   get pids(): readonly number[] {
-    return [this.#child.pid, ...this.#storePids()];
+    return [this.#child.pid, ...(this.#etcd?.pids ?? [])];
   }
 
   get child(): Child {
@@ -92,7 +88,18 @@ export class RunningCapstan implements RunningApiServer {
     return this.#child.kill();
   }
 
-  /** Starts again on the same data and the same port; resolves when ready. */
+  async stop(): Promise<void> {
+    await this.#child.stop();
+    if (this.#options.etcd === undefined) await this.#etcd?.stop();
+  }
+
+  async start(): Promise<void> {
+    if (this.#options.etcd === undefined) await this.#etcd?.restart(0);
+    this.#child = this.#spawn();
+    await this.ready();
+  }
+
+  /** Only the server, not its store. Starts again on the same data and the same port; resolves when ready. */
   async restart(): Promise<void> {
     await this.#child.stop();
     this.#child = this.#spawn();

@@ -13,6 +13,10 @@ export interface RunningApiServer extends AsyncDisposable {
   readonly url: string;
   /** The processes whose memory counts: the server and its store. */
   readonly pids: readonly number[];
+  /** Ends the server and the store that came with it. The data stays. */
+  stop(): Promise<void>;
+  /** Starts both again on the same data and the same port; resolves when ready. */
+  start(): Promise<void>;
 }
 
 export interface KubeApiserverOptions {
@@ -39,27 +43,39 @@ export async function startKubeApiserver(options: KubeApiserverOptions = {}): Pr
     kubeconfig: kubeconfigText({ server: url, authority: authority.certificate, ...admin }),
   };
   for (const [name, text] of Object.entries(files)) writeFileSync(directory.join(name), text, { mode: 0o600 });
-  const child = stack.use(
-    new Child('kube-apiserver', [
-      ...[program, `--etcd-servers=${etcd.endpoints.join(',')}`, `--secure-port=${port}`, '--bind-address=127.0.0.1'],
-      ...[`--client-ca-file=${directory.join('ca.crt')}`, `--tls-cert-file=${directory.join('server.crt')}`],
-      ...[`--tls-private-key-file=${directory.join('server.key')}`, '--service-account-issuer=https://kubernetes.default.svc'],
-      ...[
-        `--service-account-key-file=${directory.join('accounts.key')}`,
-        `--service-account-signing-key-file=${directory.join('accounts.key')}`,
-      ],
-      ...['--authorization-mode=RBAC', '--service-cluster-ip-range=10.96.0.0/16', '--allow-privileged=true'],
-      ...['--disable-admission-plugins=ServiceAccount', ...(options.args ?? [])],
-    ]),
-  );
+  const command = [
+    ...[program, `--etcd-servers=${etcd.endpoints.join(',')}`, `--secure-port=${port}`, '--bind-address=127.0.0.1'],
+    ...[`--client-ca-file=${directory.join('ca.crt')}`, `--tls-cert-file=${directory.join('server.crt')}`],
+    ...[`--tls-private-key-file=${directory.join('server.key')}`, '--service-account-issuer=https://kubernetes.default.svc'],
+    ...[
+      `--service-account-key-file=${directory.join('accounts.key')}`,
+      `--service-account-signing-key-file=${directory.join('accounts.key')}`,
+    ],
+    ...['--authorization-mode=RBAC', '--service-cluster-ip-range=10.96.0.0/16', '--allow-privileged=true'],
+    ...['--disable-admission-plugins=ServiceAccount', ...(options.args ?? [])],
+  ];
   const kubeconfig = directory.join('kubeconfig');
   const connection = readConnection(kubeconfig);
-  await child.waitUntil('ready', () => answersReady(connection));
+  let child = new Child('kube-apiserver', command);
+  stack.defer(() => child.stop());
+  const ready = (): Promise<void> => child.waitUntil('ready', () => answersReady(connection));
+  await ready();
   const owned = stack.move();
   return {
     kubeconfig,
     url,
-    pids: [child.pid, ...etcd.pids],
+    get pids() {
+      return [child.pid, ...etcd.pids];
+    },
+    stop: async () => {
+      await child.stop();
+      if (options.etcd === undefined) await etcd.stop();
+    },
+    start: async () => {
+      if (options.etcd === undefined) await etcd.restart(0);
+      child = new Child('kube-apiserver', command);
+      await ready();
+    },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

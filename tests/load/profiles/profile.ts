@@ -6,11 +6,23 @@ export interface Subject {
   readonly address: Connection;
   /** The server and its store. */
   readonly pids: readonly number[];
+  /** Absent when it is not ours to stop. */
+  readonly restartable?: Restartable;
+}
+
+export interface Restartable {
+  stop(): Promise<void>;
+  /** Resolves when ready. */
+  start(): Promise<void>;
+  /** Those of the last start. */
+  readonly pids: readonly number[];
 }
 
 export interface Amounts {
   readonly clients: number | undefined;
   readonly count: number | undefined;
+  /** How many CustomResourceDefinitions, where a profile makes many. */
+  readonly definitions: number | undefined;
   readonly seconds: number;
 }
 

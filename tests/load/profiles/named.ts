@@ -1,0 +1,17 @@
+import { churn } from './churn.ts';
+import { crd } from './crd.ts';
+import { crds } from './crds.ts';
+import { create } from './create.ts';
+import { get } from './get.ts';
+import { list } from './list.ts';
+import { memory, rest } from './memory.ts';
+import type { Profile } from './profile.ts';
+
+/** By the name that the command line gives, in the order of a comparison. */
+export const profiles: ReadonlyMap<string, Profile> = new Map(Object.entries({ rest, create, get, list, churn, memory, crd, crds }));
+
+export function profileNamed(name: string): Profile {
+  const profile = profiles.get(name);
+  if (profile === undefined) throw new Error(`expected a profile out of ${[...profiles.keys()].join(', ')}; found ${name}`);
+  return profile;
+}
