@@ -63,12 +63,13 @@ export function namespaceOf({ resource, namespace, name, object }: AdmissionRequ
 
 /** The resource in the version that the rules ask for; undefined when they are not about this request. */
 export function matchingResource(criteria: Criteria, request: AdmissionRequest, catalogs: Catalogs): Resource | undefined {
+  const { rules, excluded, matchPolicy } = criteria;
+  const found = rules === 'all' ? request.resource : matchedByRules(rules, matchPolicy, { request, catalogs });
+  if (found === undefined || !objectMatches(criteria.objectSelector, request)) return undefined;
   const inNamespace = namespaceMatches(criteria.namespaceSelector, request);
-  if (inNamespace === false || !objectMatches(criteria.objectSelector, request)) return undefined;
-  if (criteria.excluded.length > 0 && matchedByRules(criteria.excluded, criteria.matchPolicy, { request, catalogs }) !== undefined)
-    return undefined;
-  const found = criteria.rules === 'all' ? request.resource : matchedByRules(criteria.rules, criteria.matchPolicy, { request, catalogs });
-  if (found !== undefined && inNamespace === 'unknown') throw status.notFound(namespaces, namespaceOf(request));
+  if (inNamespace === false) return undefined;
+  if (excluded.length > 0 && matchedByRules(excluded, matchPolicy, { request, catalogs }) !== undefined) return undefined;
+  if (inNamespace === 'unknown') throw status.notFound(namespaces, namespaceOf(request));
   return found;
 }
 

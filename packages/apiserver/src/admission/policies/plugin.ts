@@ -2,6 +2,7 @@ import type { KubeObject } from '@capstan/machinery';
 import type { Authorizer } from '../../authz/index.ts';
 import type { ObjectReader } from '../../cache/reader.ts';
 import type { Catalogs } from '../../registry/catalogs.ts';
+import type { Resource } from '../../registry/resource.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
 import { bindingsOf } from '../expressions/bindings.ts';
 import { refusedFor } from '../forbidden.ts';
@@ -31,9 +32,19 @@ export function validatingPolicies(options: PolicyOptions): AdmissionPlugin {
       const bound = policies.of(request.context.cluster);
       if (bound.length === 0 || isExempt(request.resource)) return;
       if (request.resource.virtual && reviews.has(request.resource.group)) return;
-      return new PolicyRun(options, request).run(bound);
+      const concerned: Concerned[] = [];
+      for (const { policy, bindings } of bound) {
+        const resource = matchingResource(policy.criteria, request, options.catalogs);
+        if (resource !== undefined) concerned.push({ policy, bindings, resource });
+      }
+      if (concerned.length > 0) return new PolicyRun(options, request).run(concerned);
     },
   };
+}
+
+interface Concerned extends BoundPolicy {
+  /** In the version that the policy asks for. */
+  readonly resource: Resource;
 }
 
 interface Denial {
@@ -54,8 +65,8 @@ class PolicyRun {
     this.#request = request;
   }
 
-  async run(policies: readonly BoundPolicy[]): Promise<void> {
-    for (const bound of policies) await this.#policy(bound);
+  async run(policies: readonly Concerned[]): Promise<void> {
+    for (const concerned of policies) await this.#policy(concerned);
     const [first] = this.#denials;
     if (first === undefined) return;
     const { policy, binding, message, reason } = first;
@@ -63,10 +74,8 @@ class PolicyRun {
     throw refusedFor(this.#request, `ValidatingAdmissionPolicy ${by} denied request: ${message}`, reason);
   }
 
-  async #policy({ policy, bindings }: BoundPolicy): Promise<void> {
+  async #policy({ policy, bindings, resource }: Concerned): Promise<void> {
     const { catalogs } = this.#options;
-    const resource = matchingResource(policy.criteria, this.#request, catalogs);
-    if (resource === undefined) return;
     const annotations = new Map<string, Set<string>>();
     let view: View | undefined;
     let binding: PolicyBinding | undefined;

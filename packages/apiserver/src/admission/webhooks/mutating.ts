@@ -29,15 +29,11 @@ export function mutatingWebhooks(options: WebhookOptions): AdmissionPlugin {
     mutate(request) {
       const hooks = configurations.of(request.context.cluster);
       if (hooks.length === 0 || isExempt(request.resource)) return;
-      const relevant = hooks.some(({ criteria }) => mayMatch(criteria.rules, request));
-      if (relevant) return new MutatingRound(options, request).run(hooks);
+      // Only those who are asked change the object: when nobody is concerned by it as it is, nobody will be.
+      const isAsked = hooks.some(({ criteria }) => matchingResource(criteria, request, options.catalogs) !== undefined);
+      if (isAsked) return new MutatingRound(options, request).run(hooks);
     },
   };
-}
-
-/** Most webhooks are about other operations: found out before anything is made for them. */
-function mayMatch(rules: Hook['criteria']['rules'], { operation }: AdmissionRequest): boolean {
-  return rules === 'all' || rules.some(({ operations }) => operations.has(operation) || operations.has('*'));
 }
 
 class MutatingRound {
@@ -69,7 +65,7 @@ class MutatingRound {
     }
     if (object === undefined) return;
     if (object.metadata.managedFields !== managedBefore) repairManagedFields(object, managedBefore, context.warn);
-    rounds.seen = structuredClone(object);
+    if (rounds.wanted && rounds.asked.size + rounds.again.size > 0) rounds.seen = structuredClone(object);
   }
 
   async #call(hook: Hook, view: View, index: number): Promise<void> {

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { JsonObject, KubeObject } from '@capstan/machinery';
 import { issueCertificate } from '../../pki/index.ts';
-import type { TestServer } from '../../testing/harness.ts';
+import { type Reply, startTestServer, type TestServer } from '../../testing/harness.ts';
 
 /** What a webhook was asked. */
 export interface Question {
@@ -127,6 +127,60 @@ export async function register(
   if (reply.code !== 201) throw new Error(`the webhook configuration was refused: ${reply.text}`);
 }
 
-export async function unregisterAll(server: TestServer): Promise<void> {
-  for (const kind of ['mutating', 'validating']) await server.call(`${registration}/${kind}webhookconfigurations`, { method: 'DELETE' });
+export const allowed: Answer = { response: { allowed: true } };
+
+export const addData = (key: string, value = 'yes'): Answer => ({ response: patch([{ op: 'add', path: `/data/${key}`, value }]) });
+
+/** A server with a namespace `test`, and a webhook whose answers each test chooses. */
+export class Bench implements AsyncDisposable {
+  readonly server: TestServer;
+  readonly webhook: TestWebhook;
+  answer: (question: Question) => Answer = () => allowed;
+  #made = 0;
+
+  private constructor(server: TestServer, webhook: TestWebhook) {
+    this.server = server;
+    this.webhook = webhook;
+  }
+
+  static async start(): Promise<Bench> {
+    const server = await startTestServer();
+    let bench: Bench | undefined;
+    const webhook = await TestWebhook.start((question) => bench!.answer(question));
+    bench = new Bench(server, webhook);
+    await server.call('/api/v1/namespaces', { method: 'POST', body: { metadata: { name: 'test' } } });
+    return bench;
+  }
+
+  create(object: Partial<KubeObject> = {}, query = ''): Promise<Reply> {
+    const metadata = { name: `made-${++this.#made}`, ...object.metadata };
+    const body = { data: { a: '1' }, ...object, metadata };
+    return this.server.call(`/api/v1/namespaces/test/configmaps${query}`, { method: 'POST', body });
+  }
+
+  /** One webhook for each path. */
+  mutating(...paths: string[]): Promise<void> {
+    return register(this.server, 'mutating', 'hooks', this.#hooks(paths));
+  }
+
+  validating(...paths: string[]): Promise<void> {
+    return register(this.server, 'validating', 'hooks', this.#hooks(paths));
+  }
+
+  async reset(): Promise<void> {
+    for (const kind of ['mutating', 'validating']) {
+      await this.server.call(`${registration}/${kind}webhookconfigurations`, { method: 'DELETE' });
+    }
+    this.answer = () => allowed;
+    this.webhook.questions.length = 0;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.webhook[Symbol.asyncDispose]();
+    await this.server[Symbol.asyncDispose]();
+  }
+
+  #hooks(paths: readonly string[]): HookSettings[] {
+    return paths.map((path) => ({ name: `${path}.test.io`, clientConfig: this.webhook.at(path) }));
+  }
 }

@@ -1,3 +1,4 @@
+import type { Resource } from '../../registry/resource.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
 import { isExempt, matchingResource } from '../matching/match.ts';
 import { ask } from './call.ts';
@@ -15,17 +16,26 @@ export function validatingWebhooks(options: WebhookOptions): AdmissionPlugin {
     validate(request) {
       const hooks = configurations.of(request.context.cluster);
       if (hooks.length === 0 || isExempt(request.resource)) return;
-      return validate(hooks, request, options);
+      const concerned: Concerned[] = [];
+      for (const hook of hooks) {
+        const resource = matchingResource(hook.criteria, request, options.catalogs);
+        if (resource !== undefined) concerned.push({ hook, resource });
+      }
+      if (concerned.length > 0) return validate(concerned, request, options);
     },
   };
 }
 
-async function validate(hooks: readonly Hook[], request: AdmissionRequest, options: WebhookOptions): Promise<void> {
+interface Concerned {
+  readonly hook: Hook;
+  /** In the version that the webhook asks for. */
+  readonly resource: Resource;
+}
+
+async function validate(concerned: readonly Concerned[], request: AdmissionRequest, options: WebhookOptions): Promise<void> {
   const views = new Map<string, View>();
   const calls: { hook: Hook; view: View }[] = [];
-  for (const hook of hooks) {
-    const resource = matchingResource(hook.criteria, request, options.catalogs);
-    if (resource === undefined) continue;
+  for (const { hook, resource } of concerned) {
     let view = views.get(resource.groupVersion);
     if (view === undefined) views.set(resource.groupVersion, (view = await viewOf(request, resource)));
     if (hook.conditions.length > 0 && !options.meetsConditions(hook, view)) continue;

@@ -1,0 +1,133 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type Answer, addData, Bench, patch, type Question, register, review } from './testing.ts';
+
+let bench: Bench;
+
+beforeAll(async () => {
+  bench = await Bench.start();
+});
+
+afterAll(() => bench[Symbol.asyncDispose]());
+
+afterEach(() => bench.reset());
+
+describe('a webhook that says no', () => {
+  it.each([
+    [{}, 400, 'admission webhook "v.test.io" denied the request without explanation'],
+    [{ status: { message: 'no way', code: 403, reason: 'Forbidden' } }, 403, 'admission webhook "v.test.io" denied the request: no way'],
+    [{ status: { reason: 'Because' } }, 400, 'admission webhook "v.test.io" denied the request: Because'],
+    [{ status: { message: 'odd', code: 200, status: 'Success' } }, 400, 'admission webhook "v.test.io" denied the request: odd'],
+  ])('%j', async (response, code, message) => {
+    bench.answer = () => ({ response: { allowed: false, ...response } });
+    await bench.validating('v');
+    const reply = await bench.create();
+    expect([reply.code, reply.json().message, reply.json()['status']]).toEqual([code, message, 'Failure']);
+  });
+
+  it('decides, though others have nothing against it', async () => {
+    bench.answer = ({ path }) => ({ response: { allowed: path !== '/no', warnings: [`from ${path}`] } });
+    await bench.validating('yes', 'no', 'too');
+    const reply = await bench.create();
+    expect(reply.json().message).toBe('admission webhook "no.test.io" denied the request without explanation');
+    expect(reply.headers['warning']).toContain('from /too');
+  });
+});
+
+describe('a webhook that cannot be asked', () => {
+  const never = new Promise<never>(() => {});
+  const failures: [string, (question: Question) => Answer, string | RegExp][] = [
+    ['hangs up', () => undefined, /failed to call webhook: Post "https:.*": EOF$/],
+    ['does not answer', () => ({ wait: never }), /failed to call webhook: Post "https:.*\?timeout=1s": context deadline exceeded$/],
+    ['answers with an error', () => ({ body: 'boom', code: 500 }), /an error on the server \("boom"\) has prevented the request/],
+    ['is not there', () => ({ body: '', code: 404 }), /the server could not find the requested resource$/],
+    ['answers nothing', () => ({ body: '' }), /0-length response with status code: 200/],
+    ['answers no JSON', () => ({ body: 'hello' }), /couldn't get version\/kind; json parse error/],
+    ['answers another kind', () => ({ body: '{"kind":"Pod","apiVersion":"v1"}' }), /no kind "Pod" is registered for version "v1"/],
+    ['answers without a response', () => ({ body: '{}' }), /received invalid webhook response: webhook response was absent$/],
+    [
+      'answers somebody else',
+      (question) => ({ body: review(question, { uid: 'other', allowed: true }) }),
+      /expected response.uid="[-0-9a-f]{36}", got "other"$/,
+    ],
+    ['answers without end', () => ({ body: 'x'.repeat(17 << 20) }), /the answer is larger than 16777216 bytes$/],
+    ['answers in wrong types', (question) => ({ body: review(question, { allowed: 'yes' }) }), /cannot unmarshal string .* of type bool$/],
+    ['patches, though it only validates', () => addData('x'), /validating webhook may not return response.patch$/],
+  ];
+
+  it.each(failures)('refuses the request when it %s', async (_, failing, message) => {
+    bench.answer = failing;
+    await bench.validating('v');
+    const reply = await bench.create();
+    expect([reply.code, reply.json().reason]).toEqual([500, 'InternalError']);
+    expect(reply.json().message).toMatch(/^Internal error occurred: failed calling webhook "v\.test\.io": /);
+    expect(reply.json().message).toMatch(message);
+  });
+
+  it.each(failures)('is passed over, if it may be, when it %s', async (_, failing) => {
+    bench.answer = failing;
+    await register(bench.server, 'validating', 'hooks', [
+      { name: 'v.test.io', clientConfig: bench.webhook.at('v'), failurePolicy: 'Ignore' },
+    ]);
+    expect((await bench.create()).code).toBe(201);
+  });
+
+  it('says which certificate it does not trust', async () => {
+    const { url } = bench.webhook.at('v');
+    await register(bench.server, 'validating', 'hooks', [{ name: 'v.test.io', clientConfig: { url: url! } }]);
+    expect((await bench.create()).json().message).toMatch(/x509: certificate signed by unknown authority$/);
+  });
+
+  it('holds up nobody else', async () => {
+    const asked = Promise.withResolvers<void>();
+    const release = Promise.withResolvers<void>();
+    bench.answer = () => {
+      asked.resolve();
+      return { wait: release.promise };
+    };
+    await register(bench.server, 'validating', 'hooks', [
+      { name: 'v.test.io', clientConfig: bench.webhook.at('v'), failurePolicy: 'Ignore', timeoutSeconds: 30 },
+    ]);
+    const slow = bench.create();
+    await asked.promise;
+    const other = await bench.server.call('/api/v1/namespaces/default/configmaps', {
+      method: 'POST',
+      body: { metadata: { name: 'quick' } },
+    });
+    release.resolve();
+    expect([other.code, (await slow).code]).toEqual([201, 201]);
+  });
+});
+
+describe('a patch that does not fit', () => {
+  it.each([
+    ['no JSON', 'nope', /received undecodable patch in webhook response: invalid character/],
+    ['no list', '{}', /json: cannot unmarshal object into Go value of type jsonpatch\.Patch$/],
+    ['a place that is not there', [{ op: 'replace', path: '/nope/x', value: 1 }], /doc is missing path: \/nope\/x: missing value$/],
+    ['a test that fails', [{ op: 'test', path: '/kind', value: 'x' }], /testing value \/kind failed: test failed$/],
+    ['an unknown operation', [{ op: 'zap', path: '/x' }], /Unexpected kind: zap$/],
+    ['a wrong type', [{ op: 'add', path: '/data', value: [1] }], /cannot unmarshal array into Go struct field ConfigMap\.data/],
+    ['another kind', [{ op: 'replace', path: '/kind', value: 'Other' }], /no kind "Other" is registered for version "v1"/],
+    ['nothing but a value', [{ op: 'replace', path: '', value: [] }], /./],
+  ])('is the fault of the webhook: %s', async (_, operations, message) => {
+    bench.answer = () => ({ response: patch(operations) });
+    await bench.mutating('m');
+    const reply = await bench.create();
+    expect(reply.code).toBe(500);
+    expect(reply.json().message).toMatch(message);
+  });
+
+  it('leaves out what the kind does not know', async () => {
+    bench.answer = () => ({ response: patch([{ op: 'add', path: '/bogus', value: 1 }]) });
+    await bench.mutating('m');
+    const reply = await bench.create();
+    expect(reply.code).toBe(201);
+    expect(reply.json()).not.toHaveProperty('bogus');
+  });
+
+  it('may bring keys that JavaScript takes for its own', async () => {
+    bench.answer = () => ({ response: patch('[{"op":"add","path":"/data/__proto__","value":"x"}]') });
+    await bench.mutating('m');
+    const reply = await bench.create();
+    expect(reply.text).toContain('"__proto__":"x"');
+  });
+});
