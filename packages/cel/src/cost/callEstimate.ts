@@ -255,7 +255,8 @@ const standard = new Map<string, Estimate>([
   ['string_format', ({ target }) => ({ cost: scale(sizeOf(target), TRAVERSAL) })],
   ['string_to_bytes', (call) => conversion(call, (size) => ({ min: size.min, max: Math.min(UNLIMITED, size.max * 4) }))],
   ['bytes_to_string', (call) => conversion(call, (size) => ({ min: Math.trunc(size.min / 4), max: size.max }))],
-  ['strings_quote', (call) => conversion(call, (size) => ({ min: size.min + 2, max: Math.min(UNLIMITED, size.max * 2 + 2) }))],
+  // In 64 bits, the double of an unknown size and two more is nothing.
+  ['strings_quote', (call) => conversion(call, (size) => ({ min: size.min + 2, max: size.max === UNLIMITED ? 0 : size.max * 2 + 2 }))],
   ['starts_with_string', ({ args }) => ({ cost: scale(sizeOf(args[0]), TRAVERSAL) })],
   ['ends_with_string', ({ args }) => ({ cost: scale(sizeOf(args[0]), TRAVERSAL) })],
   ['in_list', ({ args }) => ({ cost: sizeOf(args[1]) })],

@@ -53,7 +53,10 @@ describe('the cost of an evaluation', () => {
     ['self.i == 1', 3],
     ['has(self.s)', 1],
     ["self.l.all(x, x.startsWith('a'))", 2 + 2 * (3 + 2) + 1],
-    ['self.l.map(x, x).size() == 2', 10 + 2 + 2 * 13 + 1 + 1 + 1],
+    ['self.l.map(x, x).size() == 2', 2 + 2 * 13 + 1 + 1 + 1],
+    ['self.l.exists(x, x == "a")', 2 + (4 + 2) + 3 + 1],
+    ['self.i in [1, 2, 3]', 2],
+    ['self.l[?9].hasValue()', 3],
   ])('of %s is %d', (source, cost) => {
     expect(programOf(source).evaluate({ self }).cost).toBe(cost);
   });

@@ -8,3 +8,8 @@ export function isAttribute(expression: Expression): boolean {
   if (expression.kind === 'select') return !expression.test;
   return expression.kind === 'call' && operators.has(expression.name);
 }
+
+/** Whether a part that is an attribute costs one less where it is a branch of `?:` or stands between brackets: a choice has no cost itself. */
+export function isDiscounted(expression: Expression): boolean {
+  return isAttribute(expression) && !(expression.kind === 'call' && expression.name === '_?_:_');
+}

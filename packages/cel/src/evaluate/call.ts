@@ -7,7 +7,7 @@ import { compareValues } from '../value/compare.ts';
 import { equalValues } from '../value/equality.ts';
 import { printValue } from '../value/print.ts';
 import { CelError, isError, ListValue, MapValue, noSuchOverload, Optional, type Value } from '../value/value.ts';
-import { isAttribute } from './attribute.ts';
+import { isAttribute, isDiscounted } from './attribute.ts';
 import type { Compiler } from './compile.ts';
 import type { Run, Step } from './run.ts';
 
@@ -21,15 +21,7 @@ export function compileCall(compiler: Compiler, expression: Call): Step {
   const quick = args.length === 2 ? quickComparison(name, args as [Step, Step]) : undefined;
   if (quick !== undefined) return quick;
   if (name === '_[_]' || name === '_[?_]') return compileIndex(args as [Step, Step], written, name === '_[?_]');
-  const cost = callCost(name);
-  switch (args.length) {
-    case 1:
-      return compileUnary(args[0]!, choose, cost);
-    case 2:
-      return compileBinary(args as [Step, Step], choose, cost);
-    default:
-      return compileAny(args, choose, cost);
-  }
+  return compileArguments(args, choose, { cost: callCost(name), id: expression.overloads?.[0]?.id ?? '' });
 }
 
 function argumentsOf(expression: Call): readonly Expression[] {
@@ -61,35 +53,19 @@ function finish(run: Run, chosen: Overload | undefined, values: Value[], cost: C
   return result;
 }
 
-function compileUnary(argument: Step, choose: Chooser, cost: Cost): Step {
-  return (run) => {
-    const value = argument(run);
-    if (isError(value)) return value;
-    const values = [value];
-    return finish(run, choose(values), values, cost);
-  };
-}
-
-function compileBinary([left, right]: [Step, Step], choose: Chooser, cost: Cost): Step {
-  return (run) => {
-    const one = left(run);
-    if (isError(one)) return one;
-    const other = right(run);
-    if (isError(other)) return other;
-    const values = [one, other];
-    return finish(run, choose(values), values, cost);
-  };
-}
-
-function compileAny(args: readonly Step[], choose: Chooser, cost: Cost): Step {
+/** Evaluates all arguments, also after one that failed; a call that cannot be made is charged all the same. */
+function compileArguments(args: readonly Step[], choose: Chooser, { cost, id }: { cost: Cost; id: string }): Step {
   return (run) => {
     const values: Value[] = [];
+    let failed: CelError | undefined;
     for (const argument of args) {
       const value = argument(run);
-      if (isError(value)) return value;
+      if (isError(value)) failed ??= value;
       values.push(value);
     }
-    return finish(run, choose(values), values, cost);
+    if (failed === undefined) return finish(run, choose(values), values, cost);
+    run.charge(cost === undefined ? 1 : cost(values, id, failed));
+    return failed;
   };
 }
 
@@ -98,9 +74,7 @@ function compileEquality([left, right]: [Step, Step], isEqual: boolean): Step {
   const id = isEqual ? 'equals' : 'not_equals';
   return (run) => {
     const one = left(run);
-    if (isError(one)) return one;
     const other = right(run);
-    if (isError(other)) return other;
     const equal = equalValues(one, other);
     run.charge(typeof one === 'number' && typeof other === 'number' ? 1 : cost([one, other], id, equal));
     return typeof equal === 'boolean' ? equal === isEqual : equal;
@@ -127,22 +101,22 @@ function quickComparison(name: string, [left, right]: [Step, Step]): Step | unde
       return test(one - other);
     }
     const order = compareValues(one, other);
-    if (order instanceof CelError) return order;
     run.charge(cost([one, other], name, true));
-    return test(order);
+    return order instanceof CelError ? order : test(order);
   };
 }
 
 /** An index costs one; a plain name inside the brackets costs nothing more. */
 function compileIndex([container, index]: [Step, Step], written: readonly Expression[], isOptional: boolean): Step {
-  const cost = (isAttribute(written[0]!) ? 1 : 2) - (isAttribute(written[1]!) ? 1 : 0);
+  const cost = (isAttribute(written[0]!) ? 1 : 2) - (isDiscounted(written[1]!) ? 1 : 0);
   return (run) => {
     const one = container(run);
     if (isError(one)) return one;
     const other = index(run);
     if (isError(other)) return other;
-    run.charge(cost);
-    return isOptional || one instanceof Optional ? optionalElement(one, other) : indexed(one, other);
+    const element = isOptional || one instanceof Optional ? optionalElement(one, other) : indexed(one, other);
+    run.charge(element === Optional.none ? cost - 1 : cost);
+    return element;
   };
 }
 

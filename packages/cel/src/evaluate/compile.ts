@@ -10,8 +10,9 @@ import { CelError, isError, MapValue, noSuchOverload, Optional, TypeValue, type 
 import { isAttribute } from './attribute.ts';
 import { compileCall } from './call.ts';
 import { compileComprehension } from './comprehension.ts';
-import { constantConversion } from './constant.ts';
+import { constantConversion, constantList, constantMap } from './constant.ts';
 import { compileConditional, compileLogic } from './logic.ts';
+import { compileMembership } from './membership.ts';
 import type { Step } from './run.ts';
 import { runtimeTypeName } from './runtimeTypeName.ts';
 
@@ -155,6 +156,8 @@ export class Compiler {
       case 'or':
       case 'orValue':
         return expression.target === undefined ? compileCall(this, expression) : this.#alternative(expression);
+      case '@in':
+        return compileMembership(this, expression) ?? compileCall(this, expression);
       default: {
         const constant = constantConversion(expression);
         return constant === undefined ? compileCall(this, expression) : () => constant;
@@ -169,8 +172,11 @@ export class Compiler {
     const cost = isAttribute(operandExpression) ? 1 : 2;
     return (run) => {
       const container = operand(run);
-      run.charge(cost);
-      return isError(container) ? container : optionalElement(container, field(run));
+      if (isError(container)) return container;
+      const element = optionalElement(container, field(run));
+      // What is not there was not qualified either, and costs nothing.
+      run.charge(element === Optional.none ? cost - 1 : cost);
+      return element;
     };
   }
 
@@ -189,6 +195,8 @@ export class Compiler {
   }
 
   #list(expression: ListLiteral): Step {
+    const constant = constantList(expression);
+    if (constant !== undefined) return () => constant;
     const elements = expression.elements.map((element) => this.compile(element));
     const { optional } = expression;
     return (run) => {
@@ -209,6 +217,8 @@ export class Compiler {
   }
 
   #map(expression: MapLiteral): Step {
+    const constant = constantMap(expression);
+    if (constant !== undefined) return () => constant;
     const entries = expression.entries.map(({ key, value, optional }) => ({
       key: this.compile(key),
       value: this.compile(value),

@@ -1,14 +1,15 @@
-import { LIST_COST, MAP_COST } from '../cost/constants.ts';
+import { LIST_COST } from '../cost/constants.ts';
 import { insertEntries, insertEntry } from '../library/mapInsert.ts';
 import type { Comprehension } from '../syntax/ast.ts';
 import { ArrayList, EntryMap } from '../value/collections.ts';
 import { typeNameOf } from '../value/typeName.ts';
 import { CelError, isError, ListValue, MapValue, noSuchOverload, type Value } from '../value/value.ts';
 import type { Compiler } from './compile.ts';
+import { constantOf } from './constant.ts';
 import type { Run, Step } from './run.ts';
 
 /** What a loop does with one element; anything but undefined ends the loop with that outcome. */
-type Body = (run: Run) => Value | undefined;
+type Body = (run: Run, isLast: boolean) => Value | undefined;
 
 interface Loop {
   readonly range: Step;
@@ -39,7 +40,10 @@ export function compileComprehension(compiler: Compiler, expression: Comprehensi
       default: {
         const filter = fold.filter === undefined ? undefined : compiler.compile(fold.filter);
         const transform = compiler.compile(fold.transform);
-        return fold.kind === 'list' ? compileList(loop, filter, transform) : compileMap(loop, { filter, transform, kind: fold.kind });
+        if (fold.kind !== 'list') return compileMap(loop, { filter, transform, kind: fold.kind });
+        // Each element comes in a list of its own, which costs nothing where it is made once.
+        const cost = constantOf(fold.transform) === undefined ? LIST_COST + 2 : 2;
+        return compileList(loop, { filter, transform, cost });
       }
     }
   });
@@ -50,7 +54,6 @@ function compileBinding(compiler: Compiler, expression: Comprehension): Step {
   const value = compiler.compile(expression.initial);
   const body = compiler.inScope(new Map([[expression.accumulator, slot]]), () => compiler.compile(expression.result));
   return (run) => {
-    run.charge(LIST_COST);
     run.slots[slot] = value(run);
     return body(run);
   };
@@ -76,17 +79,18 @@ function walkList(run: Run, loop: Loop, { range, body }: { range: ListValue; bod
       run.slots[loop.keySlot] = index;
       run.slots[loop.valueSlot] = range.at(index);
     } else run.slots[loop.keySlot] = range.at(index);
-    const outcome = body(run);
+    const outcome = body(run, index === range.size - 1);
     if (outcome !== undefined) return outcome;
   }
   return undefined;
 }
 
 function walkMap(run: Run, loop: Loop, { range, body }: { range: MapValue; body: Body }): Value | undefined {
-  for (const key of range.keys()) {
+  const keys = range.keys();
+  for (const [index, key] of keys.entries()) {
     run.slots[loop.keySlot] = key;
     if (loop.hasTwoVariables) run.slots[loop.valueSlot] = range.find(key)!;
-    const outcome = body(run);
+    const outcome = body(run, index === keys.length - 1);
     if (outcome !== undefined) return outcome;
   }
   return undefined;
@@ -94,14 +98,17 @@ function walkMap(run: Run, loop: Loop, { range, body }: { range: MapValue; body:
 
 /** `all` stops at the first false, `exists` at the first true; errors count only when nothing decides. */
 function compileQuantifier(loop: Loop, predicate: Step, decisive: boolean): Step {
-  // What the accumulator, the condition and the operator of the expanded loop cost for each element.
-  const cost = decisive ? 4 : 3;
+  // What the condition of the expanded loop costs, which is asked once more after an element that decides; the accumulator costs one.
+  const condition = decisive ? 3 : 2;
   return (run) => {
     let failed: Value | undefined;
-    const outcome = walk(run, loop, (current) => {
-      current.charge(cost);
+    const outcome = walk(run, loop, (current, isLast) => {
+      current.charge(condition + 1);
       const value = predicate(current);
-      if (value === decisive) return decisive;
+      if (value === decisive) {
+        if (!isLast) current.charge(condition);
+        return decisive;
+      }
       if (value !== !decisive) failed ??= isError(value) ? value : noSuchOverload;
       return undefined;
     });
@@ -118,8 +125,7 @@ function compileExistsOne(loop: Loop, predicate: Step): Step {
       if (value === true) {
         count++;
         current.charge(2);
-      } else if (value === false) current.charge(1);
-      else return isError(value) ? value : noSuchOverload;
+      } else if (value !== false) return isError(value) ? value : noSuchOverload;
       return undefined;
     });
     run.charge(2);
@@ -132,21 +138,23 @@ function filtered(run: Run, filter: Step | undefined): CelError | null | undefin
   if (filter === undefined) return undefined;
   const keeps = filter(run);
   if (keeps === true) return undefined;
-  if (keeps === false) {
-    run.charge(1);
-    return null;
-  }
+  if (keeps === false) return null;
   return isError(keeps) ? keeps : noSuchOverload;
 }
 
-function compileList(loop: Loop, filter: Step | undefined, transform: Step): Step {
+interface ListFold {
+  readonly filter: Step | undefined;
+  readonly transform: Step;
+  readonly cost: number;
+}
+
+function compileList(loop: Loop, { filter, transform, cost }: ListFold): Step {
   return (run) => {
-    run.charge(LIST_COST);
     const elements: Value[] = [];
     const outcome = walk(run, loop, (current) => {
       const refused = filtered(current, filter);
       if (refused !== undefined) return refused ?? undefined;
-      current.charge(LIST_COST + 2);
+      current.charge(cost);
       const value = transform(current);
       if (isError(value)) return value;
       elements.push(value);
@@ -165,7 +173,6 @@ interface MapFold {
 
 function compileMap(loop: Loop, { filter, transform, kind }: MapFold): Step {
   return (run) => {
-    run.charge(MAP_COST);
     const map = new EntryMap();
     const outcome = walk(run, loop, (current) => {
       const refused = filtered(current, filter);

@@ -1,15 +1,43 @@
 import { compileRegex } from '../library/regex.ts';
-import type { Call, Expression } from '../syntax/ast.ts';
+import type { Call, Expression, ListLiteral, MapLiteral } from '../syntax/ast.ts';
 import { children } from '../syntax/children.ts';
-import { CelError, type Value } from '../value/value.ts';
+import { ArrayList, EntryMap, keyOf } from '../value/collections.ts';
+import { CelError, type ListValue, type MapValue, type Value } from '../value/value.ts';
 
-const conversions = new Set(['bool', 'bytes', 'double', 'duration', 'int', 'string', 'timestamp', 'uint']);
+const conversions = new Set(['bool', 'bytes', 'double', 'duration', 'int', 'string', 'timestamp', 'type', 'uint']);
 
 /** The value of a conversion of a literal, such as `duration('1h')`; undefined for all else. */
 export function constantConversion({ name, target, args, overloads }: Call): Value | undefined {
   const [argument] = args;
-  if (target !== undefined || args.length !== 1 || argument?.kind !== 'literal' || !conversions.has(name)) return undefined;
-  return overloads?.length === 1 ? overloads[0]!.call(argument.value) : undefined;
+  if (target !== undefined || argument === undefined || args.length !== 1 || !conversions.has(name) || overloads?.length !== 1)
+    return undefined;
+  const value = constantOf(argument);
+  return value === undefined ? undefined : overloads[0]!.call(value);
+}
+
+/** The value of a list of literals, which is made once and costs nothing; undefined for other lists. */
+export function constantList({ elements, optional }: ListLiteral): ListValue | undefined {
+  if (optional.size > 0) return undefined;
+  const values = elements.map(constantOf);
+  return values.includes(undefined) ? undefined : new ArrayList(values as Value[]);
+}
+
+export function constantMap({ entries }: MapLiteral): MapValue | undefined {
+  const values: [Value, Value][] = [];
+  for (const { key, value, optional } of entries) {
+    const [constantKey, constantValue] = [constantOf(key), constantOf(value)];
+    if (optional || constantKey === undefined || constantValue === undefined || keyOf(constantKey) === undefined) return undefined;
+    values.push([constantKey, constantValue]);
+  }
+  return new EntryMap(values);
+}
+
+export function constantOf(expression: Expression): Value | undefined {
+  if (expression.kind === 'literal') return expression.value;
+  if (expression.kind === 'list') return constantList(expression);
+  if (expression.kind === 'map') return constantMap(expression);
+  const converted = expression.kind === 'call' ? constantConversion(expression) : undefined;
+  return converted instanceof CelError ? undefined : converted;
 }
 
 /** Why no program can be made of an expression that has passed all checks: a conversion or a pattern that can only fail. */

@@ -1,6 +1,6 @@
 import type { Call } from '../syntax/ast.ts';
 import { isError, noSuchOverload, type Value } from '../value/value.ts';
-import { isAttribute } from './attribute.ts';
+import { isDiscounted } from './attribute.ts';
 import type { Compiler } from './compile.ts';
 import type { Step } from './run.ts';
 
@@ -40,8 +40,8 @@ export function compileConditional(compiler: Compiler, expression: Call): Step {
   const condition = compiler.compile(conditionExpression);
   const whenTrue = compiler.compile(trueExpression);
   const whenFalse = compiler.compile(falseExpression);
-  const trueDiscount = isAttribute(trueExpression) ? -1 : 0;
-  const falseDiscount = isAttribute(falseExpression) ? -1 : 0;
+  const trueDiscount = isDiscounted(trueExpression) ? -1 : 0;
+  const falseDiscount = isDiscounted(falseExpression) ? -1 : 0;
   return (run) => {
     const decided = condition(run);
     if (decided === true) {

@@ -49,11 +49,11 @@ const formats = new Map<string, FormatValue>([
   ['dns1123SubdomainPrefix', new FormatValue('DNS1123SubdomainPrefix', 60, (text) => names.dns1123Subdomain(text, true))],
   ['dns1035LabelPrefix', new FormatValue('DNS1035LabelPrefix', 30, (text) => names.dns1035Label(text, true))],
   ['labelValue', new FormatValue('LabelValue', 40, (text) => names.labelValue(text))],
-  ['uri', new FormatValue('URI', 1000, uriProblems)],
-  ['uuid', new FormatValue('uuid', 83, (text) => problemIf(!uuid.test(text), 'does not match the UUID format'))],
+  ['uri', new FormatValue('URI', 1103, uriProblems)],
+  ['uuid', new FormatValue('uuid', 70, (text) => problemIf(!uuid.test(text), 'does not match the UUID format'))],
   ['byte', new FormatValue('byte', 84, (text) => problemIf(!base64.test(text), 'invalid base64'))],
-  ['date', new FormatValue('date', 60, (text) => problemIf(parseDate(text) === undefined, 'invalid date'))],
-  ['datetime', new FormatValue('datetime', 60, (text) => problemIf(parseDateTime(text) === undefined, 'invalid datetime'))],
+  ['date', new FormatValue('date', 71, (text) => problemIf(parseDate(text) === undefined, 'invalid date'))],
+  ['datetime', new FormatValue('datetime', 71, (text) => problemIf(parseDateTime(text) === undefined, 'invalid datetime'))],
 ]);
 
 function find(name: string): Value {

@@ -3,8 +3,8 @@ import { CelError, Duration, ListValue, MapValue, OpaqueValue, Optional, Timesta
 
 /** Equality of any two values: numbers by amount, other values of different types are never equal. */
 export function equalValues(one: Value, other: Value): boolean | CelError {
-  if (one === other) return true;
   if (one instanceof CelError) return one;
+  if (one === other) return true;
   if (other instanceof CelError) return other;
   if (typeof one === 'string' || typeof one === 'boolean' || one === null) return false;
   if (isNumeric(one)) return isNumeric(other) && compareNumbers(one, other) === 0;

@@ -1,0 +1,22 @@
+import type { Call, Expression } from '../syntax/ast.ts';
+import { keyOf } from '../value/collections.ts';
+import { isError } from '../value/value.ts';
+import type { Compiler } from './compile.ts';
+import type { Step } from './run.ts';
+
+/** `x in ['a', 'b']`: looks up a set instead of going through the list, and costs nothing; undefined for all but lists of plain literals. */
+export function compileMembership(compiler: Compiler, expression: Call): Step | undefined {
+  const [member, list] = expression.args as [Expression, Expression];
+  if (list.kind !== 'list' || list.elements.length === 0 || list.optional.size > 0) return undefined;
+  const keys = new Set<unknown>();
+  for (const element of list.elements) {
+    const key = element.kind === 'literal' ? keyOf(element.value) : undefined;
+    if (key === undefined) return undefined;
+    keys.add(key);
+  }
+  const value = compiler.compile(member);
+  return (run) => {
+    const found = value(run);
+    return isError(found) ? found : keys.has(keyOf(found));
+  };
+}
