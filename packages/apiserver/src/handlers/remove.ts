@@ -16,7 +16,7 @@ import type { RequestContext } from '../registry/context.ts';
 import { type DeleteRequest, deleteObject } from '../registry/delete.ts';
 import { filterOf } from '../registry/filter.ts';
 import { fresh } from '../registry/list.ts';
-import type { Resource } from '../registry/resource.ts';
+import { type Resource, readable } from '../registry/resource.ts';
 import { pageNow } from '../registry/snapshot.ts';
 import { decodeObject } from './decode.ts';
 import { send, shaperFor } from './read.ts';
@@ -31,6 +31,8 @@ export async function handleDelete(serving: Serving, exchange: Exchange, context
   const deleted = await deleteObject(serving, context, request);
   const accepted = !deleted.gone && options.orphanDependents === false;
   if (!deleted.gone || resource.strategy.returnDeletedObject === true) {
+    const converting = readable(resource, [deleted.entry]);
+    if (converting !== undefined) await converting;
     return send(exchange, context, { code: accepted ? 202 : 200, body: shaperFor(resource, wanted, context).one(deleted.entry), wanted });
   }
   const details: StatusDetails = {
@@ -70,6 +72,8 @@ export async function handleDeleteCollection(
       if (!(error instanceof StatusError) || error.reason !== 'NotFound') throw error;
     }
   }
+  const converting = readable(resource, deleted);
+  if (converting !== undefined) await converting;
   send(exchange, context, {
     code: 200,
     body: shaperFor(resource, wanted, context).list(deleted, `{"resourceVersion":"${found.revision}"}`),

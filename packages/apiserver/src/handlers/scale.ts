@@ -76,6 +76,8 @@ export async function handleScale(serving: Serving, exchange: Exchange, context:
       return { object: old, applied: true };
     },
   });
+  const converting = readable(resource, [written.entry]);
+  if (converting !== undefined) await converting;
   send(exchange, context, { code: 200, body: scaleText(resource, written.entry, mapping), wanted });
 }
 

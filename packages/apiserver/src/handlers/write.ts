@@ -12,7 +12,7 @@ import { negotiate } from '../http/negotiate.ts';
 import type { RequestContext } from '../registry/context.ts';
 import { create } from '../registry/create.ts';
 import { cachedEntry, storedEntry, type Written } from '../registry/objects.ts';
-import type { Resource } from '../registry/resource.ts';
+import { type Resource, readable } from '../registry/resource.ts';
 import { update } from '../registry/update.ts';
 import { decodeObject, type Expected, type FieldValidation } from './decode.ts';
 import { patched, patchKindOf } from './patch.ts';
@@ -59,7 +59,7 @@ export async function handleCreate(serving: Serving, exchange: Exchange, context
     manager: settings.manager,
     dryRun: settings.dryRun,
   });
-  answer(exchange, context, { written, resource, wanted });
+  return answer(exchange, context, { written, resource, wanted });
 }
 
 export async function handleUpdate(serving: Serving, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
@@ -89,7 +89,7 @@ export async function handleUpdate(serving: Serving, exchange: Exchange, context
       return { object: next };
     },
   });
-  answer(exchange, context, { written, resource, wanted });
+  return answer(exchange, context, { written, resource, wanted });
 }
 
 export async function handlePatch(serving: Serving, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
@@ -133,7 +133,7 @@ export async function handlePatch(serving: Serving, exchange: Exchange, context:
       return changed;
     },
   });
-  answer(exchange, context, { written, resource, wanted });
+  return answer(exchange, context, { written, resource, wanted });
 }
 
 /** Reads the request's body as the kind that is expected. */
@@ -154,8 +154,10 @@ function answer(
   exchange: Exchange,
   context: RequestContext,
   { written, resource, wanted }: { written: Written; resource: Resource; wanted: ReturnType<typeof negotiate> },
-): void {
-  send(exchange, context, { code: written.created ? 201 : 200, body: shaperFor(resource, wanted, context).one(written.entry), wanted });
+): void | Promise<void> {
+  const reply = (): void =>
+    send(exchange, context, { code: written.created ? 201 : 200, body: shaperFor(resource, wanted, context).one(written.entry), wanted });
+  return readable(resource, [written.entry])?.then(reply) ?? reply();
 }
 
 /** The namespace stands in the path; a body may leave it out but not name another. */

@@ -36,6 +36,8 @@ export interface TestServer extends AsyncDisposable {
   call(path: string, call?: Call): Promise<Reply>;
   /** Collects events until there are `count` of them or the watch ends. */
   watch(path: string, count: number): Promise<WatchEvent[]>;
+  /** Watches until an event is the one that was waited for, or the watch ends; answers with all events. */
+  watchUntil(path: string, isLast: (event: WatchEvent) => boolean): Promise<WatchEvent[]>;
   /** Stops and starts it again on the same folder. */
   restart(): Promise<void>;
 }
@@ -107,6 +109,20 @@ export async function startTestServer(options: Partial<ServerOptions> = {}): Pro
       const lines = (text: string): string[] => text.split('\n').filter((line) => line !== '');
       const reply = await send(path, {}, (text) => text.endsWith('\n') && lines(text).length >= count);
       return lines(reply.text).map((line) => JSON.parse(line) as WatchEvent);
+    },
+    async watchUntil(path, isLast) {
+      const events: WatchEvent[] = [];
+      let read = 0;
+      await send(path, {}, (text) => {
+        for (let end = text.indexOf('\n', read); end >= 0; end = text.indexOf('\n', read)) {
+          const event = JSON.parse(text.slice(read, end)) as WatchEvent;
+          read = end + 1;
+          events.push(event);
+          if (isLast(event)) return true;
+        }
+        return false;
+      });
+      return events;
     },
     async restart() {
       await stop();

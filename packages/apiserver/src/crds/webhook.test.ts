@@ -1,0 +1,118 @@
+import type { JsonObject, KubeObject } from '@capstan/machinery';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Answer, type Question, TestWebhook } from '../admission/webhooks/testing.ts';
+import { startTestServer, type TestServer } from '../testing/harness.ts';
+import { Things, version } from './testing/definitions.ts';
+
+let server: TestServer;
+let webhook: TestWebhook;
+let answer: (objects: KubeObject[], wanted: string) => JsonObject;
+let count = 0;
+
+/** Version 1 has a host and a port; version 2 has them in one text. */
+function convert(object: KubeObject, apiVersion: string): KubeObject {
+  const spec = object['spec'] as { host?: string; port?: string; address?: string };
+  const [host = '', port = ''] = (spec.address ?? '').split(':');
+  const converted = apiVersion.endsWith('/v2') ? { address: `${spec.host}:${spec.port}` } : { host, port };
+  return { ...object, apiVersion, spec: converted };
+}
+
+const success = (objects: KubeObject[], wanted: string): JsonObject => ({
+  result: { status: 'Success' },
+  convertedObjects: objects.map((object) => convert(object, wanted)) as unknown as JsonObject[],
+});
+
+beforeAll(async () => {
+  server = await startTestServer();
+  webhook = await TestWebhook.start((question: Question): Answer => {
+    const { uid, objects, desiredAPIVersion } = question.request as unknown as {
+      uid: string;
+      objects: KubeObject[];
+      desiredAPIVersion: string;
+    };
+    const response = { uid, ...answer(objects, desiredAPIVersion) };
+    return { body: JSON.stringify({ kind: 'ConversionReview', apiVersion: question.apiVersion, response }) };
+  });
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  await webhook[Symbol.asyncDispose]();
+});
+
+async function defined(): Promise<Things> {
+  answer = success;
+  const things = new Things(server, `hook${++count}.example.com`);
+  const text = { type: 'string' };
+  const clientConfig = { url: `https://127.0.0.1:${webhook.port}/convert`, caBundle: Buffer.from(webhook.authority).toString('base64') };
+  await things.define({
+    versions: [version('v1', { host: text, port: text }), version('v2', { address: text })],
+    spec: { conversion: { strategy: 'Webhook', webhook: { conversionReviewVersions: ['v1'], clientConfig } } },
+  });
+  return things;
+}
+
+describe('conversion by a webhook', () => {
+  test('serves what is stored in every version', async () => {
+    const things = await defined();
+    expect((await things.create('a', { host: 'h', port: '1' })).json()['spec']).toEqual({ host: 'h', port: '1' });
+    expect((await things.get('a', 'v2')).json()).toMatchObject({ apiVersion: `${things.group}/v2`, spec: { address: 'h:1' } });
+    expect((await server.call(things.path('v2'))).json().items?.[0]?.['spec']).toEqual({ address: 'h:1' });
+  });
+
+  test('stores what comes in another version, and asks no more than once for the same', async () => {
+    const things = await defined();
+    await things.create('a', { address: 'h:2' }, 'v2');
+    expect((await things.get('a')).json()['spec']).toEqual({ host: 'h', port: '2' });
+    expect((await things.patch('a', { spec: { address: 'h:3' } }, 'v2')).json()['spec']).toEqual({ address: 'h:3' });
+    await things.get('a', 'v2');
+    const asked = webhook.questions.length;
+    await things.get('a', 'v2');
+    await things.get('a');
+    expect(webhook.questions.length).toBe(asked);
+  });
+
+  test('shows watchers their version, in order', async () => {
+    const things = await defined();
+    await things.create('a', { host: 'h', port: '0' });
+    const watched = server.watchUntil(`${things.path('v2')}?watch=true&timeoutSeconds=20`, ({ type }) => type === 'DELETED');
+    for (const port of ['1', '2', '3']) await things.patch('a', { spec: { port } });
+    await server.call(`${things.path()}/a`, { method: 'DELETE' });
+    const events = await watched;
+    expect(events.map(({ object }) => object.apiVersion)).toEqual(events.map(() => `${things.group}/v2`));
+    expect(events.at(-1)).toMatchObject({ type: 'DELETED', object: { spec: { address: 'h:3' } } });
+    const revisions = events.map(({ object }) => Number(object.metadata.resourceVersion));
+    expect(revisions).toEqual([...new Set(revisions)].sort((a, b) => a - b));
+  });
+
+  test.each<[string, (objects: KubeObject[], wanted: string) => JsonObject, string]>([
+    ['that says no', () => ({ result: { status: 'Failure', message: 'not today' } }), 'failed: not today'],
+    ['that says nothing', () => ({}), "failed: response.result.status was '', not 'Success'"],
+    ['that loses an object', () => ({ result: { status: 'Success' }, convertedObjects: [] }), 'returned 0 objects, expected 1'],
+    [
+      'that does not convert',
+      (objects) => ({ result: { status: 'Success' }, convertedObjects: objects as unknown as JsonObject[] }),
+      'returned invalid converted object at index 0: invalid groupVersion',
+    ],
+    [
+      'that renames',
+      (objects, wanted) => ({
+        result: { status: 'Success' },
+        convertedObjects: objects.map((object) => ({
+          ...convert(object, wanted),
+          metadata: { ...object.metadata, name: 'b' },
+        })) as unknown as JsonObject[],
+      }),
+      'must have the same name: a != b',
+    ],
+    ['that answers for another', () => ({ uid: 'x', result: { status: 'Success' } }), 'failed: expected response.uid='],
+  ])('%s is an error of the server that says so', async (_, wrong, message) => {
+    const things = await defined();
+    await things.create('a', { host: 'h', port: '1' });
+    answer = wrong;
+    const reply = await things.get('a', 'v2');
+    expect(reply.code).toBe(500);
+    expect(reply.json().message).toContain(`conversion webhook for ${things.group}/v1, Kind=Thing`);
+    expect(reply.json().message).toContain(message);
+    expect((await things.get('a')).code).toBe(200);
+  });
+});
