@@ -3,6 +3,7 @@ import type { Serving } from '../handlers/serving.ts';
 import { update } from '../registry/update.ts';
 import { defaultCluster } from '../request/info.ts';
 import { systemContext } from './bootstrap.ts';
+import { coalesced } from './coalesced.ts';
 
 /** Keeps the rules of aggregated ClusterRoles what their selectors say, now and whenever a ClusterRole changes. */
 export async function keepAggregated(serving: Serving, now: () => Date, onError: (error: unknown) => void): Promise<void> {
@@ -27,21 +28,7 @@ export async function keepAggregated(serving: Serving, now: () => Date, onError:
       );
     }
   };
-  let again = false;
-  let running = false;
-  const run = async (): Promise<void> => {
-    again = true;
-    if (running) return;
-    running = true;
-    try {
-      while (again) {
-        again = false;
-        await aggregate();
-      }
-    } finally {
-      running = false;
-    }
-  };
+  const run = coalesced(aggregate);
   await run();
   serving.cache.resource(resource).listeners.add({ changed: () => void run().catch(onError) });
 }

@@ -6,6 +6,7 @@ import { Admission } from '../admission/admission.ts';
 import { dynamicAdmission } from '../admission/dynamic.ts';
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts';
 import { workloadPlugins } from '../admission/plugins/index.ts';
+import { PolicyKeeper } from '../admission/policies/keeper.ts';
 import { rbacEscalation } from '../admission/rbac-escalation.ts';
 import { WebhookClient } from '../admission/webhooks/client.ts';
 import { auditLog } from '../audit/index.ts';
@@ -32,11 +33,13 @@ import { keepAggregated } from './aggregation.ts';
 import { authentication } from './authentication.ts';
 import { bootstrap, publishAddress } from './bootstrap.ts';
 import { keepCompacted } from './compaction.ts';
+import { keepFlowSchemaStatus } from './flow-schemas.ts';
 import { Health } from './health.ts';
 import { Metrics, processGauges } from './metrics.ts';
 import type { RunningServer, ServerOptions } from './options.ts';
 import { Pipeline } from './pipeline.ts';
 import { reviewKinds } from './reviews.ts';
+import { settleMemory } from './settle.ts';
 import { snapshotPage, snapshotPath } from './snapshot.ts';
 import { versionInfo } from './version.ts';
 
@@ -111,7 +114,16 @@ async function start(
       onError: (error) => options.log(`a custom resource definition could not be served: ${String(error)}`),
     }),
   );
+  resources.use(
+    new PolicyKeeper({
+      backend: serving,
+      catalogs,
+      now,
+      onError: (error) => options.log(`an admission policy could not be checked: ${String(error)}`),
+    }),
+  );
   await keepAggregated(serving, now, (error) => options.log(`aggregated roles could not be written: ${String(error)}`));
+  keepFlowSchemaStatus(serving, now, (error) => options.log(`the status of flow schemas could not be written: ${String(error)}`));
   const audit = resources.use(
     auditLog({
       file: join(options.dataDirectory, 'audit.log'),

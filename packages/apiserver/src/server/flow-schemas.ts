@@ -1,0 +1,76 @@
+import type { KubeObject } from '@capstan/machinery';
+import type { Serving } from '../handlers/serving.ts';
+import type { Resource } from '../registry/resource.ts';
+import { update } from '../registry/update.ts';
+import { defaultCluster } from '../request/info.ts';
+import { systemContext } from './bootstrap.ts';
+import { coalesced } from './coalesced.ts';
+
+const group = 'flowcontrol.apiserver.k8s.io';
+const manager = 'api-priority-and-fairness-config-consumer-v1';
+
+interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Says in every FlowSchema whether the priority level that it names is there, now and whenever one of both changes. */
+export function keepFlowSchemaStatus(serving: Serving, now: () => Date, onError: (error: unknown) => void): void {
+  const schemas = serving.catalog.resource(group, 'v1', 'flowschemas')!;
+  const levels = serving.catalog.resource(group, 'v1', 'prioritylevelconfigurations')!;
+  const run = coalesced(async () => {
+    const known = new Set(serving.cache.list(levels, defaultCluster).map(({ metadata }) => metadata.name));
+    const stale = serving.cache.list(schemas, defaultCluster).flatMap((schema) => {
+      const wanted = dangling(levelOf(schema), known.has(levelOf(schema)));
+      return isSaid(schema, wanted) ? [] : [{ name: schema.metadata.name!, wanted }];
+    });
+    await Promise.all(stale.map(({ name, wanted }) => say(serving, schemas, { name, wanted, now })));
+  });
+  const listener = { changed: () => void run().catch(onError) };
+  serving.cache.resource(schemas).listeners.add(listener);
+  serving.cache.resource(levels).listeners.add(listener);
+  listener.changed();
+}
+
+async function say(serving: Serving, resource: Resource, what: { name: string; wanted: Condition; now: () => Date }): Promise<void> {
+  const { name, wanted, now } = what;
+  const condition = { ...wanted, lastTransitionTime: `${now().toISOString().slice(0, 19)}Z` };
+  try {
+    await update(serving, systemContext(serving, now), {
+      ...{ resource, namespace: '', name, subresource: 'status', manager, dryRun: false },
+      change: (old) => ({
+        object: {
+          ...old,
+          status: { conditions: [...conditionsOf(old).filter(({ type }) => type !== wanted.type), condition] },
+        } as KubeObject,
+      }),
+    });
+  } catch (error) {
+    // Deleted or written by another server meanwhile: that change is followed in its turn.
+    const reason = error instanceof Error && 'reason' in error ? error.reason : undefined;
+    if (reason !== 'NotFound' && reason !== 'Conflict') throw error;
+  }
+}
+
+function dangling(level: string, found: boolean): Condition {
+  const named = `This FlowSchema references the PriorityLevelConfiguration object named ${JSON.stringify(level)}`;
+  return found
+    ? { type: 'Dangling', status: 'False', reason: 'Found', message: `${named} and it exists` }
+    : { type: 'Dangling', status: 'True', reason: 'NotFound', message: `${named} but there is no such object` };
+}
+
+function isSaid(schema: KubeObject, { type, status, reason, message }: Condition): boolean {
+  return conditionsOf(schema).some(
+    (said) => said.type === type && said.status === status && said.reason === reason && said.message === message,
+  );
+}
+
+function levelOf(schema: KubeObject): string {
+  return (schema['spec'] as { priorityLevelConfiguration: { name: string } }).priorityLevelConfiguration.name;
+}
+
+function conditionsOf(schema: KubeObject): readonly Condition[] {
+  return (schema['status'] as { conditions?: readonly Condition[] } | undefined)?.conditions ?? [];
+}
