@@ -202,6 +202,7 @@ async function start(
     },
     onError: (error) => options.log(`certificates could not be renewed: ${String(error)}`),
   });
+  settleMemory(() => metrics.observed, stop.signal);
   keepCompacted(cache, {
     signal: stop.signal,
     onError: (error) => options.log(`history could not be compacted: ${String(error)}`),
