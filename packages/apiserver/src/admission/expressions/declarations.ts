@@ -60,6 +60,8 @@ export interface Known {
   readonly authorizer: boolean;
   /** The variables that the policy has defined so far, under `variables`. */
   readonly variables?: Declaration;
+  /** Known types instead of those that turn out when there is a request. */
+  readonly typed?: ReadonlyMap<string, Declaration>;
 }
 
 const environments = new Map<string, ReadonlyMap<string, Declaration>>();
@@ -68,7 +70,9 @@ export function declarationsFor(known: Known): ReadonlyMap<string, Declaration> 
   const key = `${known.params}/${known.authorizer}`;
   let declarations = environments.get(key);
   if (declarations === undefined) environments.set(key, (declarations = declared(known)));
-  return known.variables === undefined ? declarations : new Map([...declarations, ['variables', known.variables]]);
+  const { typed, variables } = known;
+  if (typed === undefined && variables === undefined) return declarations;
+  return new Map([...declarations, ...(typed ?? []), ...(variables === undefined ? [] : ([['variables', variables]] as const))]);
 }
 
 function declared({ params, authorizer }: Known): ReadonlyMap<string, Declaration> {

@@ -54,7 +54,7 @@ function paramNamespace(request: AdmissionRequest, { namespaced }: Resource, giv
 }
 
 /** The resource of a policy's parameters. */
-export function paramResource({ paramKind }: Policy, catalog: Catalog): Resource | undefined {
+export function paramResource({ paramKind }: Pick<Policy, 'paramKind'>, catalog: Catalog): Resource | undefined {
   if (paramKind === undefined) return undefined;
   const { apiVersion, kind } = paramKind;
   const slash = apiVersion.indexOf('/');

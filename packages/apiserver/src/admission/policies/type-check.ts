@@ -1,0 +1,84 @@
+import type { KubeObject } from '@capstan/machinery';
+import { type Fields, fieldsOf, itemsOf, maybeFields, textOf, textsOf } from '../../kinds/workloads/reading.ts';
+import type { Catalog } from '../../registry/catalog.ts';
+import type { Resource } from '../../registry/resource.ts';
+import type { Known } from '../expressions/declarations.ts';
+import { anything, compileExpression } from '../expressions/expression.ts';
+import { typedDeclaration } from '../expressions/typed.ts';
+import { Variables } from '../expressions/variables.ts';
+import { Misconfigured, paramResource } from './params.ts';
+
+export interface ExpressionWarning {
+  readonly fieldRef: string;
+  readonly warning: string;
+}
+
+/** As many kinds as are worth looking at. */
+const mostKinds = 10;
+
+/**
+ * What the expressions of a policy say that does not fit the kinds it is about. Such a policy works, and fails when it meets these objects: its author
+ * should hear of it before.
+ */
+export function typeWarnings(policy: KubeObject, catalog: Catalog): ExpressionWarning[] {
+  const spec = fieldsOf(policy['spec']);
+  const params = paramsResource(spec, catalog);
+  const kinds = kindsOf(spec, catalog).map((resource) => ({ resource, variables: typedVariables(spec, resource, params) }));
+  const warningsAt = (fieldRef: string, expression: string): ExpressionWarning[] => {
+    const problems = kinds.flatMap(({ resource: { group, version, kind }, variables }) => {
+      const { error } = compileExpression(expression, variables.declarations(), anything);
+      return error === undefined ? [] : [`${group}/${version}, Kind=${kind}: ${error}\n`];
+    });
+    return problems.length === 0 ? [] : [{ fieldRef, warning: problems.join('\n') }];
+  };
+  return itemsOf(spec['validations']).flatMap((validation, index) => {
+    const at = `spec.validations[${index}]`;
+    const message = textOf(validation['messageExpression']);
+    return [
+      ...warningsAt(`${at}.expression`, textOf(validation['expression'])),
+      ...(message === '' ? [] : warningsAt(`${at}.messageExpression`, message)),
+    ];
+  });
+}
+
+function typedVariables(spec: Readonly<Fields>, resource: Resource, params: Resource | undefined): Variables {
+  const object = typedDeclaration(resource.type, resource.kind);
+  const typed = new Map([
+    ['object', object],
+    ['oldObject', object],
+    ...(params === undefined ? [] : ([['params', typedDeclaration(params.type, params.kind)]] as const)),
+  ]);
+  const known: Known = { params: params !== undefined, authorizer: true, typed };
+  return Variables.of(itemsOf(spec['variables']), known);
+}
+
+function paramsResource(spec: Readonly<Fields>, catalog: Catalog): Resource | undefined {
+  const kind = maybeFields(spec['paramKind']);
+  if (kind === undefined) return undefined;
+  try {
+    return paramResource({ paramKind: { apiVersion: textOf(kind['apiVersion']), kind: textOf(kind['kind']) } }, catalog);
+  } catch (error) {
+    if (error instanceof Misconfigured) return undefined;
+    throw error;
+  }
+}
+
+/** The kinds that the rules name; those that they mean by a wildcard are not looked for. */
+function kindsOf(spec: Readonly<Fields>, catalog: Catalog): Resource[] {
+  const found = new Set<Resource>();
+  for (const rule of itemsOf(fieldsOf(spec['matchConstraints'])['resourceRules'])) {
+    const groups = textsOf(rule['apiGroups']);
+    const versions = textsOf(rule['apiVersions']);
+    if (groups.includes('*') || versions.includes('*')) continue;
+    for (const group of groups) {
+      for (const version of versions) {
+        for (const name of textsOf(rule['resources'])) {
+          const resource = catalog.resource(group, version, name);
+          if (resource !== undefined && found.size < mostKinds) found.add(resource);
+        }
+      }
+    }
+  }
+  const key = ({ group, version, kind }: Resource): string => `${group} ${version} ${kind}`;
+  return [...found].sort((one, other) => (key(one) < key(other) ? -1 : 1));
+}
