@@ -4,9 +4,9 @@ import type { Call, Comprehension, Expression, ListLiteral, MapLiteral, Select, 
 import type { Type } from '../types/type.ts';
 import * as types from '../types/type.ts';
 import { assign, assignAll, mostGeneral, Substitutions, substitute } from '../types/unify.ts';
-import { typeNameOf } from '../value/typeName.ts';
+import { typeNameOf } from '../value/type-name.ts';
 import type { Environment } from './environment.ts';
-import { qualifiedName } from './qualifiedName.ts';
+import { qualifiedName } from './qualified-name.ts';
 
 const literalTypes = new Map<string, Type>([
   ['null_type', types.NULL],

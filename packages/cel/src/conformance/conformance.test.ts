@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { compile } from '../program.ts';
 import { equalValues } from '../value/equality.ts';
 import { printValue } from '../value/print.ts';
-import { typeNameOf } from '../value/typeName.ts';
+import { typeNameOf } from '../value/type-name.ts';
 import { Double } from '../value/value.ts';
 import { readCases, type Suite } from './cases.ts';
 

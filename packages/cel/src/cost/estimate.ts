@@ -2,7 +2,7 @@ import type { Call, Comprehension, Expression } from '../syntax/ast.ts';
 import { countCharacters } from '../syntax/source.ts';
 import type { Declaration } from '../types/declaration.ts';
 import { isOptional, type Type } from '../types/type.ts';
-import { estimateCall, type Operand } from './callEstimate.ts';
+import { estimateCall, type Operand } from './call-estimate.ts';
 import { LIST_COST, MAP_COST, STRUCT_COST } from './constants.ts';
 import { add, exactly, multiply, type Range, sum, union, unknownSize } from './range.ts';
 

@@ -5,7 +5,7 @@ import type { Call, Expression, Identifier, ListLiteral, MapLiteral, Select, Str
 import { ArrayList, EntryMap, keyOf } from '../value/collections.ts';
 import { JsonStruct } from '../value/json.ts';
 import { printValue } from '../value/print.ts';
-import { typeNameOf } from '../value/typeName.ts';
+import { typeNameOf } from '../value/type-name.ts';
 import { CelError, isError, MapValue, noSuchOverload, Optional, TypeValue, type Value } from '../value/value.ts';
 import { isAttribute } from './attribute.ts';
 import { compileCall } from './call.ts';
@@ -14,7 +14,7 @@ import { constantConversion, constantList, constantMap } from './constant.ts';
 import { compileConditional, compileLogic } from './logic.ts';
 import { compileMembership } from './membership.ts';
 import type { Step } from './run.ts';
-import { runtimeTypeName } from './runtimeTypeName.ts';
+import { runtimeTypeName } from './runtime-type-name.ts';
 
 /** Turns a checked expression into functions that call each other. */
 export class Compiler {
@@ -200,6 +200,7 @@ export class Compiler {
     const elements = expression.elements.map((element) => this.compile(element));
     const { optional } = expression;
     return (run) => {
+      run.charge(LIST_COST);
       const values: Value[] = [];
       for (let index = 0; index < elements.length; index++) {
         const value = elements[index]!(run);
@@ -211,7 +212,6 @@ export class Compiler {
           if (value.value !== undefined) values.push(value.value);
         } else values.push(value);
       }
-      run.charge(LIST_COST);
       return new ArrayList(values);
     };
   }
@@ -225,6 +225,7 @@ export class Compiler {
       optional,
     }));
     return (run) => {
+      run.charge(MAP_COST);
       const map = new EntryMap();
       for (const entry of entries) {
         const key = entry.key(run);
@@ -235,7 +236,6 @@ export class Compiler {
         if (keyOf(key) === undefined) return new CelError(`unsupported key type: ${typeNameOf(key)}`);
         map.set(key, value);
       }
-      run.charge(MAP_COST);
       return map;
     };
   }

@@ -1,8 +1,8 @@
 import { LIST_COST } from '../cost/constants.ts';
-import { insertEntries, insertEntry } from '../library/mapInsert.ts';
+import { insertEntries, insertEntry } from '../library/map-insert.ts';
 import type { Comprehension } from '../syntax/ast.ts';
 import { ArrayList, EntryMap } from '../value/collections.ts';
-import { typeNameOf } from '../value/typeName.ts';
+import { typeNameOf } from '../value/type-name.ts';
 import { CelError, isError, ListValue, MapValue, noSuchOverload, type Value } from '../value/value.ts';
 import type { Compiler } from './compile.ts';
 import { constantOf } from './constant.ts';
@@ -117,28 +117,29 @@ function compileQuantifier(loop: Loop, predicate: Step, decisive: boolean): Step
   };
 }
 
+/** These loops go on after an error, which then is the outcome; going on costs. */
 function compileExistsOne(loop: Loop, predicate: Step): Step {
   return (run) => {
     let count = 0;
+    let failed: CelError | undefined;
     const outcome = walk(run, loop, (current) => {
       const value = predicate(current);
       if (value === true) {
         count++;
         current.charge(2);
-      } else if (value !== false) return isError(value) ? value : noSuchOverload;
+      } else if (value !== false) failed = isError(value) ? value : noSuchOverload;
       return undefined;
     });
     run.charge(2);
-    return outcome ?? count === 1;
+    return outcome ?? failed ?? count === 1;
   };
 }
 
-/** Undefined for an element to take, null for one to leave out, an error otherwise. */
-function filtered(run: Run, filter: Step | undefined): CelError | null | undefined {
-  if (filter === undefined) return undefined;
+/** Whether to take an element, or why that cannot be told. */
+function isTaken(run: Run, filter: Step | undefined): boolean | CelError {
+  if (filter === undefined) return true;
   const keeps = filter(run);
-  if (keeps === true) return undefined;
-  if (keeps === false) return null;
+  if (typeof keeps === 'boolean') return keeps;
   return isError(keeps) ? keeps : noSuchOverload;
 }
 
@@ -151,17 +152,19 @@ interface ListFold {
 function compileList(loop: Loop, { filter, transform, cost }: ListFold): Step {
   return (run) => {
     const elements: Value[] = [];
+    let failed: CelError | undefined;
     const outcome = walk(run, loop, (current) => {
-      const refused = filtered(current, filter);
-      if (refused !== undefined) return refused ?? undefined;
+      const taken = isTaken(current, filter);
+      if (isError(taken)) failed = taken;
+      if (taken !== true) return undefined;
       current.charge(cost);
       const value = transform(current);
-      if (isError(value)) return value;
-      elements.push(value);
+      if (isError(value)) failed ??= value;
+      else elements.push(value);
       return undefined;
     });
     run.charge(1);
-    return outcome ?? new ArrayList(elements);
+    return outcome ?? failed ?? new ArrayList(elements);
   };
 }
 
@@ -174,20 +177,27 @@ interface MapFold {
 function compileMap(loop: Loop, { filter, transform, kind }: MapFold): Step {
   return (run) => {
     const map = new EntryMap();
+    let failed: CelError | undefined;
     const outcome = walk(run, loop, (current) => {
-      const refused = filtered(current, filter);
-      if (refused !== undefined) return refused ?? undefined;
+      const taken = isTaken(current, filter);
+      if (isError(taken)) failed = taken;
+      if (taken !== true) return undefined;
       current.charge(kind === 'map' ? 3 : 2);
       const value = transform(current);
-      if (isError(value)) return value;
-      const inserted = kind === 'map' ? insertEntry(map, current.slots[loop.keySlot]!, value) : insertAll(map, value);
-      return isError(inserted) ? inserted : undefined;
+      const inserted = kind === 'map' ? insertOne(map, current.slots[loop.keySlot]!, value) : insertAll(map, value);
+      if (isError(inserted)) failed ??= inserted;
+      return undefined;
     });
     run.charge(1);
-    return outcome ?? map;
+    return outcome ?? failed ?? map;
   };
 }
 
+function insertOne(map: EntryMap, key: Value, value: Value): Value {
+  return isError(value) ? value : insertEntry(map, key, value);
+}
+
 function insertAll(map: EntryMap, added: Value): Value {
+  if (isError(added)) return added;
   return added instanceof MapValue ? insertEntries(map, added) : noSuchOverload;
 }

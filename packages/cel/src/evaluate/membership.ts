@@ -7,7 +7,9 @@ import type { Step } from './run.ts';
 /** `x in ['a', 'b']`: looks up a set instead of going through the list, and costs nothing; undefined for all but lists of plain literals. */
 export function compileMembership(compiler: Compiler, expression: Call): Step | undefined {
   const [member, list] = expression.args as [Expression, Expression];
-  if (list.kind !== 'list' || list.elements.length === 0 || list.optional.size > 0) return undefined;
+  if (list.kind !== 'list' || list.optional.size > 0) return undefined;
+  // Nothing is in an empty list; Kubernetes does not even look at what is asked for.
+  if (list.elements.length === 0) return () => false;
   const keys = new Set<unknown>();
   for (const element of list.elements) {
     const key = element.kind === 'literal' ? keyOf(element.value) : undefined;

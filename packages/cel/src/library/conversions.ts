@@ -19,7 +19,7 @@ import { makeDuration, parseDuration, printDuration } from '../value/duration.ts
 import { type Int, integerOverflow, intOfDouble, intValue, isInt64, isUint64, unsignedOverflow } from '../value/integer.ts';
 import { printDouble } from '../value/print.ts';
 import { makeTimestamp, parseTimestamp, printTimestamp, secondsOf, timestampOverflow } from '../value/timestamp.ts';
-import { typeNameOf } from '../value/typeName.ts';
+import { typeNameOf } from '../value/type-name.ts';
 import {
   CelError,
   Double,

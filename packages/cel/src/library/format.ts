@@ -2,7 +2,7 @@ import { elementsOf } from '../value/collections.ts';
 import { printDuration } from '../value/duration.ts';
 import { printDouble } from '../value/print.ts';
 import { printTimestamp } from '../value/timestamp.ts';
-import { typeNameOf } from '../value/typeName.ts';
+import { typeNameOf } from '../value/type-name.ts';
 import { CelError, Double, Duration, ListValue, MapValue, Timestamp, TypeValue, Uint, type Value } from '../value/value.ts';
 
 const DEFAULT_PRECISION = 6;

@@ -1,6 +1,6 @@
 import { parametersOf, type Type } from '../types/type.ts';
 import { JsonMap } from '../value/json.ts';
-import { typeNameOf } from '../value/typeName.ts';
+import { typeNameOf } from '../value/type-name.ts';
 import { ListValue, MapValue, OpaqueValue, Optional, type Value } from '../value/value.ts';
 
 /** One way to call a function: the types it takes and gives, and what it does. Arguments are never errors. */

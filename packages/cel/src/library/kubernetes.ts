@@ -4,7 +4,7 @@ import { authorization } from './authorizer.ts';
 import { conversions } from './conversions.ts';
 import { functionTable } from './function.ts';
 import { lists, newestLists } from './lists.ts';
-import { namedFormat } from './namedFormat.ts';
+import { namedFormat } from './named-format.ts';
 import { network } from './network.ts';
 import { operators } from './operators.ts';
 import { optional } from './optional.ts';

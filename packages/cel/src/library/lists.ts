@@ -3,10 +3,10 @@ import { ArrayList, elementsOf } from '../value/collections.ts';
 import { compareValues } from '../value/compare.ts';
 import { equalValues, listContains } from '../value/equality.ts';
 import type { Int } from '../value/integer.ts';
-import { typeNameOf } from '../value/typeName.ts';
+import { typeNameOf } from '../value/type-name.ts';
 import { CelError, Double, Duration, isError, ListValue, noSuchOverload, Uint, type Value } from '../value/value.ts';
 import { type FunctionEntry, member, type Overload, overload } from './function.ts';
-import { insertEntries, insertEntry } from './mapInsert.ts';
+import { insertEntries, insertEntry } from './map-insert.ts';
 import { operators } from './operators.ts';
 
 const T = parameter('T');

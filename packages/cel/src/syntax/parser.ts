@@ -6,7 +6,7 @@ import type { Token } from './lexer.ts';
 import { readLiteral } from './literal.ts';
 import { expandMacro } from './macros.ts';
 import { countCharacters } from './source.ts';
-import { SyntaxStop, TokenStream } from './tokenStream.ts';
+import { SyntaxStop, TokenStream } from './token-stream.ts';
 
 const MAXIMUM_CHARACTERS = 100_000;
 

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '@capstan/machinery';
 import type { Declaration, ObjectField, ObjectFields } from '../types/declaration.ts';
 import { ArrayList, elementsOf, equalInOrder, equalMaps } from './collections.ts';
 import { equalValues } from './equality.ts';
-import { sameJson } from './sameJson.ts';
+import { sameJson } from './same-json.ts';
 import { type CelError, ListValue, MapValue, noSuchOverload, type Value } from './value.ts';
 
 /** A JSON array whose elements become values as they are asked for. */

@@ -1,7 +1,7 @@
 import { elementsOf } from './collections.ts';
 import { printDuration } from './duration.ts';
 import { printTimestamp } from './timestamp.ts';
-import { typeNameOf } from './typeName.ts';
+import { typeNameOf } from './type-name.ts';
 import { Double, Duration, ListValue, MapValue, Timestamp, TypeValue, Uint, type Value } from './value.ts';
 
 /** From this exponent on, Go writes it as one. */

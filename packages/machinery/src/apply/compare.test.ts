@@ -3,10 +3,10 @@ import type { JsonObject } from '../json.ts';
 import { compare } from './compare.ts';
 import { merge } from './merge.ts';
 import { reconcile } from './reconcile.ts';
-import { extractItems, removeItems } from './removeItems.ts';
+import { extractItems, removeItems } from './remove-items.ts';
 import { Untypable } from './shape.ts';
-import { atomicList, object, text, texts, widget, widgetOf } from './testTypes.ts';
-import { toFieldSet } from './toFieldSet.ts';
+import { atomicList, object, text, texts, widget, widgetOf } from './test-types.ts';
+import { toFieldSet } from './to-field-set.ts';
 
 const spec = (value: JsonObject): JsonObject => widgetOf(value);
 

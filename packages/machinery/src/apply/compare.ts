@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../json.ts';
 import type { ListType, Type } from '../schema/type.ts';
-import { emptySet, type FieldSet, isEmpty, sorted, union, withSelf } from './fieldSet.ts';
-import type { PathElement } from './pathElement.ts';
+import { emptySet, type FieldSet, isEmpty, sorted, union, withSelf } from './field-set.ts';
+import type { PathElement } from './path-element.ts';
 import { fieldTypeOrDeduced, itemElement, itemType, jsonEqual, listOf, mapOf, own, shapeOf } from './shape.ts';
 
 /** What happened to the fields of an object between two versions of it. A field is in at most one of the sets. */

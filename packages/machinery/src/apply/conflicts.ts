@@ -1,6 +1,6 @@
 import * as status from '../status/status.ts';
 import { identifierOf, type Managed } from './entries.ts';
-import { type FieldPath, type FieldSet, has, paths, printPath } from './fieldSet.ts';
+import { type FieldPath, type FieldSet, has, paths, printPath } from './field-set.ts';
 
 /** A field that somebody else owns and the configuration would change. */
 export interface Conflict {

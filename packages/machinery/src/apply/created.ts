@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import type { ListType, ObjectType, Type } from '../schema/type.ts';
-import { emptySet, type FieldSet, sorted } from './fieldSet.ts';
-import type { PathElement } from './pathElement.ts';
+import { emptySet, type FieldSet, sorted } from './field-set.ts';
+import type { PathElement } from './path-element.ts';
 import { fieldTypeOrDeduced, itemElement, itemType, listOf, mapOf, shapeOf } from './shape.ts';
 import { isBuiltIn, zeroFields } from './zero.ts';
 

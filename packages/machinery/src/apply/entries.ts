@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type ManagedFieldsEntry } from '../json.ts';
-import { emptySet, type FieldSet, union } from './fieldSet.ts';
-import { decodeFields, MalformedFields } from './fieldsV1.ts';
+import { emptySet, type FieldSet, union } from './field-set.ts';
+import { decodeFields, MalformedFields } from './fields-v1.ts';
 
 /** What one manager owns, in the version of the API that it used. */
 export interface Managed {

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../json.ts';
 import type { ListType, Type } from '../schema/type.ts';
-import type { PathElement } from './pathElement.ts';
+import type { PathElement } from './path-element.ts';
 import { fieldTypeOrDeduced, itemElement, itemType, listOf, mapOf, own, setOwn, shapeOf } from './shape.ts';
 
 /** The live object with an applied configuration laid over it. Nothing is taken away. The result shares parts with both. */

@@ -1,10 +1,10 @@
 import type { Json } from '../json.ts';
 import type { ObjectType, Type } from '../schema/type.ts';
 import type { Managed } from './entries.ts';
-import { difference, emptySet, type FieldSet, intersection, isEmpty, union, withSelf } from './fieldSet.ts';
-import { removeItems } from './removeItems.ts';
+import { difference, emptySet, type FieldSet, intersection, isEmpty, union, withSelf } from './field-set.ts';
+import { removeItems } from './remove-items.ts';
 import { fieldTypeOrDeduced, isNamedField, itemType } from './shape.ts';
-import { toFieldSet } from './toFieldSet.ts';
+import { toFieldSet } from './to-field-set.ts';
 
 /** The set with the named fields on the way to its paths in it as well: a struct goes when all of it goes, a map does not. */
 function withNamedFields(type: Type, set: FieldSet): FieldSet {

@@ -1,5 +1,5 @@
 import type { Type } from '../schema/type.ts';
-import { emptySet, type FieldSet, isEmpty } from './fieldSet.ts';
+import { emptySet, type FieldSet, isEmpty } from './field-set.ts';
 import { fieldType } from './shape.ts';
 
 /**

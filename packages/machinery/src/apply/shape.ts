@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import type { ListType, ObjectType, Type } from '../schema/type.ts';
-import { keyElement, type PathElement, valueElement } from './pathElement.ts';
+import { keyElement, type PathElement, valueElement } from './path-element.ts';
 import { isBuiltIn, zeroFields } from './zero.ts';
 
 /** A value that does not fit its type so badly that its fields cannot be named. */

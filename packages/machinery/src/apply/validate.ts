@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import type { ListType, Scalar, Type } from '../schema/type.ts';
-import { goTypeName, printSyntax, printValue } from './goText.ts';
-import { type PathElement, printPathElement } from './pathElement.ts';
+import { goTypeName, printSyntax, printValue } from './go-text.ts';
+import { type PathElement, printPathElement } from './path-element.ts';
 import { fieldType, itemElement, itemType, Untypable } from './shape.ts';
 
 /** What is wrong with a configuration somebody wants to apply, in Kubernetes' words; undefined when it fits its type. */

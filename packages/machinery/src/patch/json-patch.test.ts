@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Json, JsonObject } from '../json.ts';
 import { StatusError } from '../status/status.ts';
-import { jsonPatch } from './jsonPatch.ts';
+import { jsonPatch } from './json-patch.ts';
 
 const object = (): JsonObject => ({ kind: 'ConfigMap', data: { a: '1', 'x/y': '2', 'm~n': '3' }, list: ['p', 'q'] });
 

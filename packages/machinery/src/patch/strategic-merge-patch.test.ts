@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { object as objectType } from '../apply/testTypes.ts';
+import { object as objectType } from '../apply/test-types.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { builtinTypes } from '../schema/table.ts';
 import { StatusError } from '../status/status.ts';
-import { strategicMergePatch } from './strategicMergePatch.ts';
+import { strategicMergePatch } from './strategic-merge-patch.ts';
 
 const deployment = builtinTypes().object('io.k8s.api.apps.v1.Deployment')!;
 const configMap = builtinTypes().object('io.k8s.api.core.v1.ConfigMap')!;

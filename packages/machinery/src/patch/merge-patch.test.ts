@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Json, JsonObject } from '../json.ts';
 import { StatusError } from '../status/status.ts';
-import { mergePatch } from './mergePatch.ts';
+import { mergePatch } from './merge-patch.ts';
 
 function errorOf(action: () => unknown): StatusError {
   try {

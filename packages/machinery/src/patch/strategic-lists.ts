@@ -1,10 +1,10 @@
-import { goTypeName, printValue } from '../apply/goText.ts';
+import { goTypeName, printValue } from '../apply/go-text.ts';
 import { jsonEqual, own } from '../apply/shape.ts';
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import type { PatchRule } from '../schema/type.ts';
 import { directiveKey, plain } from './directives.ts';
 import { cannotApply, serverError } from './errors.ts';
-import { withoutNulls } from './mergePatch.ts';
+import { withoutNulls } from './merge-patch.ts';
 
 export interface PatchList {
   readonly rule: PatchRule;

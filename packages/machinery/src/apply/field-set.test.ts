@@ -16,9 +16,9 @@ import {
   recursiveDifference,
   setOf,
   union,
-} from './fieldSet.ts';
-import { decodeFields, MalformedFields } from './fieldsV1.ts';
-import { comparePathElements, keyElement, valueElement } from './pathElement.ts';
+} from './field-set.ts';
+import { decodeFields, MalformedFields } from './fields-v1.ts';
+import { comparePathElements, keyElement, valueElement } from './path-element.ts';
 
 const element = fc.oneof(
   fc.constantFrom('a', 'b', '__proto__', 'constructor', '.').map((name) => `f:${name}`),

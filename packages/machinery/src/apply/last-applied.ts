@@ -1,9 +1,9 @@
 import { isObject, type Json, type JsonObject, type KubeObject } from '../json.ts';
 import type { ObjectType } from '../schema/type.ts';
 import { changedFields, compare } from './compare.ts';
-import { difference, type FieldSet } from './fieldSet.ts';
+import { difference, type FieldSet } from './field-set.ts';
 import { cloneJson, Untypable } from './shape.ts';
-import { toFieldSet } from './toFieldSet.ts';
+import { toFieldSet } from './to-field-set.ts';
 import { typingProblem } from './validate.ts';
 
 const annotation = 'kubectl.kubernetes.io/last-applied-configuration';

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../json.ts';
 import type { ListType, Type } from '../schema/type.ts';
-import { emptySet, type FieldSet, sorted, withSelf } from './fieldSet.ts';
+import { emptySet, type FieldSet, sorted, withSelf } from './field-set.ts';
 import { fieldTypeOrDeduced, isNamedField, itemElement, itemType, listOf, mapOf, shapeOf } from './shape.ts';
 
 /** The fields that whoever writes this object mentions: leaves, items and map keys, but not the structs around them. */

@@ -1,4 +1,4 @@
-import { comparePathElements, fieldElement, type PathElement, printPathElement } from './pathElement.ts';
+import { comparePathElements, fieldElement, type PathElement, printPathElement } from './path-element.ts';
 
 /**
  * A set of field paths, kept in the very form that FieldsV1 has on the wire: a tree whose keys are path elements. A node `{}` is in the set;

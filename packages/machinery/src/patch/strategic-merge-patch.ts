@@ -1,4 +1,4 @@
-import { printValue } from '../apply/goText.ts';
+import { printValue } from '../apply/go-text.ts';
 import { cloneJson, own, setOwn } from '../apply/shape.ts';
 import { isBuiltIn } from '../apply/zero.ts';
 import { isObject, type Json, type JsonObject } from '../json.ts';
@@ -6,7 +6,7 @@ import type { PatchRule, Type } from '../schema/type.ts';
 import * as status from '../status/status.ts';
 import { directiveKey, plain } from './directives.ts';
 import { cannotUnmarshal, parsePatch, serverError, withinStack } from './errors.ts';
-import { mergeItems, orderedItems } from './strategicLists.ts';
+import { mergeItems, orderedItems } from './strategic-lists.ts';
 
 const retainKey = '$retainKeys';
 const deletePrefix = '$deleteFromPrimitiveList';

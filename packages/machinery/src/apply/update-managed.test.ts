@@ -3,8 +3,8 @@ import type { JsonObject, KubeObject, ManagedFieldsEntry } from '../json.ts';
 import { builtinTypes } from '../schema/table.ts';
 import type { ObjectType } from '../schema/type.ts';
 import { cloneJson } from './shape.ts';
-import { asObject, later, now, object, widget, widgetOf } from './testTypes.ts';
-import { type ManagedUpdate, updateManaged } from './updateManaged.ts';
+import { asObject, later, now, object, widget, widgetOf } from './test-types.ts';
+import { type ManagedUpdate, updateManaged } from './update-managed.ts';
 
 const configMap = builtinTypes().object('io.k8s.api.core.v1.ConfigMap')!;
 

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../json.ts';
-import { quoteText } from './goText.ts';
+import { quoteText } from './go-text.ts';
 
 /**
  * One step of a field path in its FieldsV1 spelling: `f:<name>` a field or map key, `k:{…}` the item of a keyed list, `v:<value>` the item

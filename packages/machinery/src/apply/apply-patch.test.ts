@@ -4,10 +4,10 @@ import type { Json, JsonObject, KubeObject } from '../json.ts';
 import { builtinTypes } from '../schema/table.ts';
 import type { ObjectType } from '../schema/type.ts';
 import { StatusError } from '../status/status.ts';
-import { type ApplyRequest, type ApplyResult, applyPatch } from './applyPatch.ts';
+import { type ApplyRequest, type ApplyResult, applyPatch } from './apply-patch.ts';
 import { cloneJson } from './shape.ts';
-import { asObject, later, now, widget, widgetOf } from './testTypes.ts';
-import { updateManaged } from './updateManaged.ts';
+import { asObject, later, now, widget, widgetOf } from './test-types.ts';
+import { updateManaged } from './update-managed.ts';
 
 const configMap = builtinTypes().object('io.k8s.api.core.v1.ConfigMap')!;
 const configMapOf = (data?: JsonObject, metadata: JsonObject = {}): JsonObject => ({

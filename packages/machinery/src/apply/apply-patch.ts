@@ -5,15 +5,15 @@ import { type Comparison, compare } from './compare.ts';
 import { type Conflict, conflictError, conflictsOf, withoutAllowed } from './conflicts.ts';
 import { createdFields, unowned } from './created.ts';
 import { encodeEntries, isSameManager, type Managed, storedEntries } from './entries.ts';
-import { difference, equal, intersection, isEmpty, union } from './fieldSet.ts';
-import { fieldsOfLastApplied, refreshLastApplied } from './lastApplied.ts';
+import { difference, equal, intersection, isEmpty, union } from './field-set.ts';
+import { fieldsOfLastApplied, refreshLastApplied } from './last-applied.ts';
 import { merge } from './merge.ts';
 import { prune } from './prune.ts';
 import { reconcile } from './reconcile.ts';
 import { settle } from './settle.ts';
 import { jsonEqual, Untypable } from './shape.ts';
-import { toFieldSet } from './toFieldSet.ts';
-import { changedEntry, comparisonOf, timeText, typeOfVersion, withoutFields, withoutReset } from './updateManaged.ts';
+import { toFieldSet } from './to-field-set.ts';
+import { changedEntry, comparisonOf, timeText, typeOfVersion, withoutFields, withoutReset } from './update-managed.ts';
 import { typingProblem } from './validate.ts';
 
 export interface ApplyRequest {

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../json.ts';
 import type { ListType, Type } from '../schema/type.ts';
-import { below, type FieldSet, has, isEmpty } from './fieldSet.ts';
+import { below, type FieldSet, has, isEmpty } from './field-set.ts';
 import { fieldTypeOrDeduced, itemElement, itemType, setOwn, shapeOf } from './shape.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { isObject, type Json } from '../json.ts';
-import { emptySet, type FieldSet, sorted } from './fieldSet.ts';
-import { parsePathElement } from './pathElement.ts';
+import { emptySet, type FieldSet, sorted } from './field-set.ts';
+import { parsePathElement } from './path-element.ts';
 
 /** A fieldsV1 that cannot be read. Whoever asked decides whether that matters. */
 export class MalformedFields extends Error {
