@@ -38,7 +38,7 @@ export async function scriptedServer(
   };
 }
 
-export interface Proxy extends AsyncDisposable {
+export interface TcpProxy extends AsyncDisposable {
   readonly port: number;
   /** From now on nothing passes, and nobody is told: what a pulled cable looks like. New connections are taken and stay silent, too. */
   stall(): void;
@@ -47,7 +47,7 @@ export interface Proxy extends AsyncDisposable {
 }
 
 /** Passes bytes to another port of this machine, until told otherwise. */
-export async function tcpProxy(target: number): Promise<Proxy> {
+export async function tcpProxy(target: number): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   let stalled = false;
   const keep = (socket: Socket): Socket => {

@@ -1,0 +1,31 @@
+import type { Metrics } from '../metrics/metrics.ts';
+import type { QueueObserver } from '../queue/work-queue.ts';
+import type { Result } from './result.ts';
+
+/** The numbers of a queue, under the names that dashboards for Kubernetes controllers know. */
+export function observeQueue(name: string, metrics: Metrics): QueueObserver {
+  const labels = { name };
+  const adds = metrics.counter('workqueue_adds_total', 'Objects added to the queue.', labels);
+  const retries = metrics.counter('workqueue_retries_total', 'Objects added again after a failure.', labels);
+  const waited = metrics.histogram('workqueue_queue_duration_seconds', 'How long objects waited.', labels);
+  const worked = metrics.histogram('workqueue_work_duration_seconds', 'How long objects were worked on.', labels);
+  return {
+    added: () => adds.increment(),
+    retried: () => retries.increment(),
+    taken: (milliseconds) => waited.observe(milliseconds / 1000),
+    finished: (milliseconds) => worked.observe(milliseconds / 1000),
+  };
+}
+
+export function reconcileMetrics(name: string, metrics: Metrics): { ended(result: Result['type'], milliseconds: number): void } {
+  const count = (result: string) =>
+    metrics.counter('controller_runtime_reconcile_total', 'Reconciles by how they ended.', { controller: name, result });
+  const ended = { done: count('success'), requeueAfter: count('requeue_after'), error: count('error'), terminal: count('terminal') };
+  const time = metrics.histogram('controller_runtime_reconcile_time_seconds', 'How long reconciles took.', { controller: name });
+  return {
+    ended(result, milliseconds) {
+      ended[result].increment();
+      time.observe(milliseconds / 1000);
+    },
+  };
+}

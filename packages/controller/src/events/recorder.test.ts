@@ -1,0 +1,99 @@
+import { startTestServer, type TestServer } from '@capstan/apiserver/testing';
+import { Client, connectionOf, loadKubeconfig } from '@capstan/client';
+import type { KubeObject } from '@capstan/machinery';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { EventRecorder } from './recorder.ts';
+
+const eventType = { group: '', version: 'v1', resource: 'events', namespaced: true };
+let server: TestServer;
+let client: Client;
+
+beforeAll(async () => {
+  server = await startTestServer();
+  client = new Client(connectionOf(loadKubeconfig({ path: server.kubeconfigPath })));
+});
+afterAll(async () => {
+  client[Symbol.dispose]();
+  await server[Symbol.asyncDispose]();
+});
+
+const thing = (name: string): KubeObject => ({
+  apiVersion: 'example.com/v1',
+  kind: 'Thing',
+  metadata: { name, namespace: 'default', uid: `uid-${name}` },
+});
+const eventsOf = async (name: string): Promise<KubeObject[]> =>
+  (
+    await client
+      .resource(eventType)
+      .in('default')
+      .list({ fieldSelector: `involvedObject.name=${name}` })
+  ).items;
+
+test('the same thing again raises the count of one event', async () => {
+  let now = Date.parse('2026-01-01T00:00:00Z');
+  const recorder = new EventRecorder({ client, component: 'tester', now: () => now });
+  for (let time = 0; time < 5; time++) {
+    recorder.warning(thing('again'), 'Failed', 'no space');
+    now += 1000;
+    await recorder.flush();
+  }
+  const events = await eventsOf('again');
+  expect(events).toHaveLength(1);
+  expect(events[0]).toMatchObject({
+    type: 'Warning',
+    reason: 'Failed',
+    message: 'no space',
+    count: 5,
+    firstTimestamp: '2026-01-01T00:00:00Z',
+    lastTimestamp: '2026-01-01T00:00:04Z',
+    involvedObject: { apiVersion: 'example.com/v1', kind: 'Thing', uid: 'uid-again', namespace: 'default' },
+    reportingComponent: 'tester',
+  });
+});
+
+test('what is told while a write is under way is counted, too', async () => {
+  const recorder = new EventRecorder({ client, component: 'tester' });
+  for (let time = 0; time < 20; time++) recorder.normal(thing('burst'), 'Seen', 'here');
+  await recorder.flush();
+  expect(await eventsOf('burst')).toEqual([expect.objectContaining({ count: 20 })]);
+});
+
+test('many messages of one reason become one event', async () => {
+  const recorder = new EventRecorder({ client, component: 'tester' });
+  for (let time = 0; time < 15; time++) recorder.normal(thing('similar'), 'Tried', `attempt ${time}`);
+  await recorder.flush();
+  const events = await eventsOf('similar');
+  expect(events).toHaveLength(11);
+  expect(events.filter(({ message }) => String(message).startsWith('(combined from similar events)'))).toEqual([
+    expect.objectContaining({ count: 5 }),
+  ]);
+});
+
+test('one object cannot flood the server', async () => {
+  const recorder = new EventRecorder({ client, component: 'tester', now: () => 0 });
+  for (let time = 0; time < 100; time++) {
+    recorder.normal(thing('noisy'), `Reason${time}`, 'noise');
+    await recorder.flush();
+  }
+  expect(await eventsOf('noisy')).toHaveLength(25);
+});
+
+test('an event that has expired meanwhile is made anew', async () => {
+  const recorder = new EventRecorder({ client, component: 'tester' });
+  recorder.normal(thing('expired'), 'Seen', 'here');
+  await recorder.flush();
+  await client.resource(eventType).in('default').deleteCollection({ fieldSelector: 'involvedObject.name=expired' });
+  recorder.normal(thing('expired'), 'Seen', 'here');
+  await recorder.flush();
+  expect(await eventsOf('expired')).toEqual([expect.objectContaining({ count: 2 })]);
+});
+
+test('a server that refuses harms nobody', async () => {
+  const errors: unknown[] = [];
+  const recorder = new EventRecorder({ client, component: 'tester', onError: (error) => void errors.push(error) });
+  const nowhere = { ...thing('lost'), metadata: { name: 'lost', namespace: 'nowhere' } };
+  recorder.normal(nowhere, 'Seen', 'here');
+  await recorder.flush();
+  expect(errors).toEqual([expect.objectContaining({ code: 404 })]);
+});
