@@ -1,0 +1,1 @@
+export { namespaceController } from './namespaces/controller.ts';

@@ -1,0 +1,71 @@
+import { type Condition, setCondition } from '@capstan/controller';
+import type { Remains } from './content.ts';
+
+/** What a look at a namespace's content found. */
+export interface Findings {
+  /** Why it is not known what types there are; undefined when it is. */
+  readonly discoveryFailure: string | undefined;
+  /** One for each type that could not be emptied. */
+  readonly failures: readonly string[];
+  readonly remains: readonly Remains[];
+}
+
+type Fresh = Omit<Condition, 'lastTransitionTime'>;
+
+/** The conditions of a namespace that is being deleted, in the words of Kubernetes: people and tools know them. */
+export function withFindings(conditions: readonly Condition[] | undefined, findings: Findings, now: Date): readonly Condition[] {
+  return [discovered(findings), parsed, deleted(findings), removed(findings), finalized(findings)].reduce<readonly Condition[]>(
+    (list, condition) => setCondition(list, condition, now),
+    conditions ?? [],
+  );
+}
+
+function discovered({ discoveryFailure }: Findings): Fresh {
+  const type = 'NamespaceDeletionDiscoveryFailure';
+  return discoveryFailure === undefined
+    ? { type, status: 'False', reason: 'ResourcesDiscovered', message: 'All resources successfully discovered' }
+    : { type, status: 'True', reason: 'DiscoveryFailed', message: discoveryFailure };
+}
+
+/** Types are read where they are discovered, so this cannot fail by itself; clients expect the condition nevertheless. */
+const parsed: Fresh = {
+  type: 'NamespaceDeletionGroupVersionParsingFailure',
+  status: 'False',
+  reason: 'ParsedGroupVersions',
+  message: 'All legacy kube types successfully parsed',
+};
+
+function deleted({ failures }: Findings): Fresh {
+  const type = 'NamespaceDeletionContentFailure';
+  if (failures.length === 0) {
+    const message = 'All content successfully deleted, may be waiting on finalization';
+    return { type, status: 'False', reason: 'ContentDeleted', message };
+  }
+  const message = `Failed to delete all resource types, ${failures.length} remaining: ${sorted(failures).join(', ')}`;
+  return { type, status: 'True', reason: 'ContentDeletionFailed', message };
+}
+
+function removed({ remains }: Findings): Fresh {
+  const type = 'NamespaceContentRemaining';
+  if (remains.length === 0) return { type, status: 'False', reason: 'ContentRemoved', message: 'All content successfully removed' };
+  const each = remains.map(({ type: { resource, group }, count }) => `${resource}.${group} has ${count} resource instances`);
+  return { type, status: 'True', reason: 'SomeResourcesRemain', message: `Some resources are remaining: ${sorted(each).join(', ')}` };
+}
+
+function finalized({ remains }: Findings): Fresh {
+  const type = 'NamespaceFinalizersRemaining';
+  const counts = new Map<string, number>();
+  for (const { finalizers } of remains) {
+    for (const [finalizer, count] of finalizers) counts.set(finalizer, (counts.get(finalizer) ?? 0) + count);
+  }
+  if (counts.size === 0) {
+    return { type, status: 'False', reason: 'ContentHasNoFinalizers', message: 'All content-preserving finalizers finished' };
+  }
+  const each = sorted([...counts].map(([finalizer, count]) => `${finalizer} in ${count} resource instances`));
+  const message = `Some content in the namespace has finalizers remaining: ${each.join(', ')}`;
+  return { type, status: 'True', reason: 'SomeFinalizersRemain', message };
+}
+
+function sorted(texts: readonly string[]): string[] {
+  return [...texts].sort();
+}

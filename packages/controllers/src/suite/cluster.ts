@@ -1,0 +1,61 @@
+import { startTestServer } from '@capstan/apiserver/testing';
+import { Client, connectionOf, loadKubeconfig, type Resource } from '@capstan/client';
+import { type Controller, Manager } from '@capstan/controller';
+import type { KubeObject } from '@capstan/machinery';
+import { vi } from 'vitest';
+
+/** A server of its own, and controllers that can be started and ended over it. */
+export interface TestCluster extends AsyncDisposable {
+  readonly client: Client;
+  /** Disposing ends them as a crash would: nothing that is under way is waited for. */
+  run(...controllers: Controller<never>[]): AsyncDisposable;
+}
+
+export async function startTestCluster(): Promise<TestCluster> {
+  const server = await startTestServer();
+  const client = new Client(connectionOf(loadKubeconfig({ path: server.kubeconfigPath })));
+  return {
+    client,
+    run(...controllers) {
+      const stop = new AbortController();
+      const manager = new Manager({ client, stopWithin: 1 });
+      for (const one of controllers) manager.add(one as unknown as Controller);
+      const running = manager.run(stop.signal);
+      return {
+        async [Symbol.asyncDispose]() {
+          stop.abort();
+          await running;
+        },
+      };
+    },
+    async [Symbol.asyncDispose]() {
+      client[Symbol.dispose]();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export const configMaps = { group: '', version: 'v1', resource: 'configmaps', namespaced: true };
+export const namespaces = { group: '', version: 'v1', resource: 'namespaces', namespaced: false };
+
+export async function makeNamespace(client: Client, name: string): Promise<KubeObject> {
+  return client.resource(namespaces).create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+}
+
+export function configMap(name: string, metadata: Partial<KubeObject['metadata']> = {}): KubeObject {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, ...metadata } };
+}
+
+/** Waits until the object is gone. */
+export async function gone(resource: Resource, name: string): Promise<void> {
+  await vi.waitFor(
+    async () => {
+      const found = await resource.get(name).catch((error: { code?: number }) => {
+        if (error.code === 404) return undefined;
+        throw error;
+      });
+      if (found !== undefined) throw new Error(`expected ${name} to be gone, found ${JSON.stringify(found)}`);
+    },
+    { timeout: 20_000, interval: 20 },
+  );
+}
