@@ -1,1 +1,2 @@
+export { type NamespaceDefaultsOptions, namespaceDefaultsController } from './namespace-defaults/controller.ts';
 export { namespaceController } from './namespaces/controller.ts';

@@ -1,0 +1,60 @@
+import type { KubeObject } from '@capstan/machinery';
+import { expect, test } from 'vitest';
+import { type DefaultsActions, reconcileDefaults } from './reconcile.ts';
+
+const namespace: KubeObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } };
+const account: KubeObject = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace: 'shop' } };
+const map = (data: Record<string, string>, annotations: Record<string, string> = { 'kubernetes.io/description': 'ours' }): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'kube-root-ca.crt', namespace: 'shop', annotations },
+  data,
+});
+
+async function writesFor(given: Partial<DefaultsActions>, of: KubeObject | undefined = namespace): Promise<[string, KubeObject][]> {
+  const writes: [string, KubeObject][] = [];
+  await reconcileDefaults(of, {
+    readAccount: async () => account,
+    readAuthority: async () => map({ 'ca.crt': 'PEM' }),
+    create: async (object) => writes.push(['create', object]),
+    update: async (object) => writes.push(['update', object]),
+    authority: 'PEM',
+    ...given,
+  });
+  return writes;
+}
+
+test('what is as it should be is left alone', async () => {
+  expect(await writesFor({})).toEqual([]);
+});
+
+test('what is missing is made', async () => {
+  const writes = await writesFor({ readAccount: async () => undefined, readAuthority: async () => undefined });
+  expect(writes).toEqual([
+    ['create', account],
+    ['create', expect.objectContaining({ kind: 'ConfigMap', data: { 'ca.crt': 'PEM' } })],
+  ]);
+});
+
+test.each([
+  ['another authority', map({ 'ca.crt': 'THEIRS' })],
+  ['a second authority', map({ 'ca.crt': 'PEM', more: 'THEIRS' })],
+  ['no description', map({ 'ca.crt': 'PEM' }, {})],
+  ['no data', { ...map({}), data: undefined }],
+])('%s is put right', async (_what, wrong) => {
+  const writes = await writesFor({ readAuthority: async () => wrong });
+  expect(writes).toEqual([['update', expect.objectContaining({ data: { 'ca.crt': 'PEM' } })]]);
+  expect(writes[0]?.[1].metadata.annotations?.['kubernetes.io/description']).not.toBe('');
+});
+
+test('a namespace that ends gets nothing, and neither does one that is gone', async () => {
+  const ending = { ...namespace, metadata: { name: 'shop', deletionTimestamp: 'now' } };
+  const missing = { readAccount: async () => undefined, readAuthority: async () => undefined };
+  expect(await writesFor(missing, ending)).toEqual([]);
+  await reconcileDefaults(undefined, {} as DefaultsActions);
+});
+
+test('without a known authority only the account is kept', async () => {
+  const writes = await writesFor({ readAccount: async () => undefined, readAuthority: async () => undefined, authority: undefined });
+  expect(writes.map(([, { kind }]) => kind)).toEqual(['ServiceAccount']);
+});

@@ -1,0 +1,52 @@
+import type { KubeObject } from '@capstan/machinery';
+
+export const accountName = 'default';
+export const authorityName = 'kube-root-ca.crt';
+const descriptionAnnotation = 'kubernetes.io/description';
+const description = 'Holds the certificate authority with which clients inside the cluster verify the API server.';
+
+/** What the steps may do, within one namespace. */
+export interface DefaultsActions {
+  readonly readAccount: () => Promise<KubeObject | undefined>;
+  readonly readAuthority: () => Promise<KubeObject | undefined>;
+  readonly create: (object: KubeObject) => Promise<unknown>;
+  readonly update: (object: KubeObject) => Promise<unknown>;
+  /** PEM of the authority that signs for the API server; undefined when it is not known. */
+  readonly authority: string | undefined;
+}
+
+type Step = (namespace: string, actions: DefaultsActions) => Promise<void>;
+
+const steps: readonly Step[] = [keepAccount, keepAuthority];
+
+/** Gives a namespace what clients expect in each: the account that pods run as, and the authority that they trust. */
+export async function reconcileDefaults(namespace: KubeObject | undefined, actions: DefaultsActions): Promise<void> {
+  if (namespace === undefined || namespace.metadata.deletionTimestamp !== undefined) return;
+  for (const step of steps) await step(namespace.metadata.name ?? '', actions);
+}
+
+async function keepAccount(namespace: string, { readAccount, create }: DefaultsActions): Promise<void> {
+  if ((await readAccount()) !== undefined) return;
+  await create({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: accountName, namespace } });
+}
+
+async function keepAuthority(namespace: string, { readAuthority, create, update, authority }: DefaultsActions): Promise<void> {
+  if (authority === undefined) return;
+  const data = { 'ca.crt': authority };
+  const found = await readAuthority();
+  if (found === undefined) {
+    const metadata = { name: authorityName, namespace, annotations: { [descriptionAnnotation]: description } };
+    await create({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data });
+    return;
+  }
+  const described = (found.metadata.annotations?.[descriptionAnnotation] ?? '') !== '';
+  if (described && isOnly(found['data'], data)) return;
+  const annotations = { ...found.metadata.annotations, ...(!described && { [descriptionAnnotation]: description }) };
+  await update({ ...found, metadata: { ...found.metadata, annotations }, data });
+}
+
+/** Whether the data is this and nothing else: nobody may slip in an authority of their own. */
+function isOnly(found: unknown, wanted: Readonly<Record<string, string>>): boolean {
+  const entries = Object.entries((found ?? {}) as Record<string, string>);
+  return entries.length === Object.keys(wanted).length && entries.every(([key, value]) => wanted[key] === value);
+}
