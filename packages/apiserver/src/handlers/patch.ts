@@ -66,10 +66,11 @@ export function patched(context: RequestContext, patch: Patch): (old: KubeObject
 }
 
 /** The patched object is read as a body would be: patches may bring in anything. */
-function read(result: JsonObject, { resource, settings }: Patch, context: RequestContext): KubeObject {
+function read(result: JsonObject, { bytes, resource, settings }: Patch, context: RequestContext): KubeObject {
   const sortedText = resource.custom === undefined ? inGoOrder : inKeyOrder;
-  // Reading drops what is not known, and with it what the message would show.
-  const shown = settings.validation === 'Strict' || resource.custom !== undefined ? sortedText(result) : '';
+  // Reading drops what is not known, and with it what the message would show. Of custom resources only the metadata can be unreadable.
+  const mayBeShown = settings.validation === 'Strict' || (resource.custom !== undefined && bytes.includes('metadata'));
+  const shown = mayBeShown ? sortedText(result) : '';
   let problems: readonly string[];
   if (resource.custom === undefined && (result['kind'] !== resource.kind || result['apiVersion'] !== resource.groupVersion)) {
     const scheme = 'in scheme "pkg/api/legacyscheme/scheme.go:30"';
@@ -83,7 +84,7 @@ function read(result: JsonObject, { resource, settings }: Patch, context: Reques
   } catch (error) {
     if (!(error instanceof StatusError) || error.code !== 400) throw error;
     throw invalidPatch(
-      resource.custom === undefined ? sortedText(result) : shown,
+      resource.custom === undefined || shown === '' ? sortedText(result) : shown,
       error.message.replace(/^.*?cannot be handled as a [^:]*: /, ''),
     );
   }

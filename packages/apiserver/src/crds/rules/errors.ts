@@ -18,10 +18,19 @@ const requestBytes = 3 * 1024 * 1024;
 /** What is wrong with the rules of a schema: they do not compile, or could cost too much. The schema has no other errors. */
 export function ruleErrors(json: JsonObject, at: FieldPath, isStored: (expression: string) => boolean): FieldError[] {
   const schema = readSchema(json);
+  if (!hasRules(schema)) return [];
   const walk = new Walk(isStored);
   const declaration = declarationOfSchema(json as StructuralSchema, { isResourceRoot: true });
   walk.visit(schema, declaration, { at, cardinality: 1, uncorrelated: undefined });
   return [...walk.errors, ...walk.totalErrors(at), ...(walk.errors.length === 0 ? defaultErrors(schema, at) : [])];
+}
+
+/** Most schemas have none. */
+function hasRules(schema: Schema): boolean {
+  if (schema.rules.length > 0) return true;
+  if ((schema.items && hasRules(schema.items)) || (schema.additional?.schema && hasRules(schema.additional.schema))) return true;
+  for (const property of schema.properties.values()) if (hasRules(property)) return true;
+  return false;
 }
 
 interface Place {
