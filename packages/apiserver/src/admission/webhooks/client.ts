@@ -23,8 +23,6 @@ export interface WebhookCall {
 }
 
 interface Destination {
-  /** As it is named in errors. */
-  readonly url: string;
   readonly host: string;
   readonly port: number;
   readonly path: string;
@@ -45,13 +43,13 @@ export class WebhookClient implements Disposable {
 
   async post(call: WebhookCall): Promise<WebhookAnswer> {
     const query = `?timeout=${call.timeoutSeconds}s`;
-    const named = urlOf(call.endpoint) + query;
+    const { url, text } = named(call.endpoint);
+    const signal = AbortSignal.timeout(call.timeoutSeconds * 1000);
     try {
-      const destination = this.#destination(call, query);
-      const signal = AbortSignal.timeout(call.timeoutSeconds * 1000);
-      return await this.#send(destination, call.body, signal);
+      return await this.#send(this.#destination(call, url, query), call.body, signal);
     } catch (error) {
-      throw new CallFailure(`failed to call webhook: Post ${JSON.stringify(named)}: ${reasonOf(error)}`);
+      const why = signal.aborted ? 'context deadline exceeded' : reasonOf(error);
+      throw new CallFailure(`failed to call webhook: Post ${JSON.stringify(text + query)}: ${why}`);
     }
   }
 
@@ -59,18 +57,12 @@ export class WebhookClient implements Disposable {
     this.#agent.destroy();
   }
 
-  #destination({ cluster, endpoint }: WebhookCall, query: string): Destination {
-    const url = urlOf(endpoint);
-    if (endpoint.by === 'url') {
-      const host = endpoint.url.hostname.replace(/^\[(.*)\]$/, '$1');
-      const path = `${endpoint.url.pathname}${query}`;
-      const port = Number(endpoint.url.port || 443);
-      return { url, host, port, path, serverName: host, hostHeader: endpoint.url.host, authorities: endpoint.authorities };
-    }
-    const serverName = `${endpoint.name}.${endpoint.namespace}.svc`;
-    const { host, port } = addressOf(this.#objects, cluster, endpoint);
-    const path = `${endpoint.path || '/'}${query}`;
-    return { url, host, port, path, serverName, hostHeader: `${serverName}:${endpoint.port}`, authorities: endpoint.authorities };
+  #destination({ cluster, endpoint }: WebhookCall, url: URL, query: string): Destination {
+    const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+    const port = Number(url.port || 443);
+    const common = { host, port, path: url.pathname + query, serverName: host, authorities: endpoint.authorities };
+    if (endpoint.by === 'url') return { ...common, hostHeader: url.host };
+    return { ...common, ...addressOf(this.#objects, cluster, endpoint), hostHeader: `${host}:${port}` };
   }
 
   async #send(destination: Destination, body: string, signal: AbortSignal): Promise<WebhookAnswer> {
@@ -133,9 +125,21 @@ async function read(incoming: IncomingMessage): Promise<WebhookAnswer> {
   return { code: incoming.statusCode ?? 0, type: incoming.headers['content-type'] ?? '', text: Buffer.concat(chunks).toString() };
 }
 
-function urlOf(endpoint: Endpoint): string {
-  if (endpoint.by === 'url') return `https://${endpoint.url.host}${endpoint.url.pathname}`;
-  return `https://${endpoint.name}.${endpoint.namespace}.svc:${endpoint.port}${endpoint.path || '/'}`;
+interface Named {
+  readonly url: URL;
+  /** As it stands in messages. */
+  readonly text: string;
+}
+
+/** Where a webhook is said to be; a service is known by its name, wherever it is. */
+function named(endpoint: Endpoint): Named {
+  if (endpoint.by === 'service') {
+    const text = `https://${endpoint.name}.${endpoint.namespace}.svc:${endpoint.port}${endpoint.path || '/'}`;
+    return { url: new URL(text), text };
+  }
+  const url = URL.parse(endpoint.url);
+  if (url === null) throw new CallFailure(`could not get REST client: Unparsable URL: ${JSON.stringify(endpoint.url)}`);
+  return { url, text: `https://${url.host}${url.pathname}` };
 }
 
 const unknownAuthority = new Set([
@@ -161,7 +165,6 @@ function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const failure = error as NetworkError;
   const { code = '' } = failure;
-  if (error.name === 'AbortError' || error.name === 'TimeoutError') return 'context deadline exceeded';
   if (failure.errors?.[0] !== undefined && code === 'ECONNREFUSED') return reasonOf(failure.errors[0]);
   if (code === 'ECONNREFUSED') return `dial tcp ${hostText(failure.address ?? '')}:${failure.port}: connect: connection refused`;
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `dial tcp: lookup ${failure.hostname}: no such host`;

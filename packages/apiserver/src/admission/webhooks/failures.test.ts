@@ -38,6 +38,7 @@ describe('a webhook that cannot be asked', () => {
   const failures: [string, (question: Question) => Answer, string | RegExp][] = [
     ['hangs up', () => undefined, /failed to call webhook: Post "https:.*": EOF$/],
     ['does not answer', () => ({ wait: never }), /failed to call webhook: Post "https:.*\?timeout=1s": context deadline exceeded$/],
+    ['stalls in the middle', () => ({ stall: '{"kind":' }), /context deadline exceeded$/],
     ['answers with an error', () => ({ body: 'boom', code: 500 }), /an error on the server \("boom"\) has prevented the request/],
     ['is not there', () => ({ body: '', code: 404 }), /the server could not find the requested resource$/],
     ['answers nothing', () => ({ body: '' }), /0-length response with status code: 200/],
@@ -69,6 +70,21 @@ describe('a webhook that cannot be asked', () => {
       { name: 'v.test.io', clientConfig: bench.webhook.at('v'), failurePolicy: 'Ignore' },
     ]);
     expect((await bench.create()).code).toBe(201);
+  });
+
+  it.each([
+    ['a place that is none', { url: 'https://localhost:99999/' }, /Unparsable URL: "https:\/\/localhost:99999\/"$/],
+    [
+      'an authority that is none',
+      { url: 'https://127.0.0.1:1/', caBundle: Buffer.from('nonsense').toString('base64') },
+      /Post "https:\/\/127\.0\.0\.1:1\//,
+    ],
+  ])('harms only those it is asked about, when it has %s', async (_, clientConfig, message) => {
+    await register(bench.server, 'validating', 'hooks', [{ name: 'v.test.io', clientConfig }]);
+    expect((await bench.create()).json().message).toMatch(message);
+    expect((await bench.server.call('/api/v1/namespaces', { method: 'POST', body: { metadata: { generateName: 'other-' } } })).code).toBe(
+      201,
+    );
   });
 
   it('says which certificate it does not trust', async () => {

@@ -7,7 +7,8 @@ import { rulesOf } from '../matching/rules.ts';
 
 /** Where a webhook is reached. */
 export type Endpoint =
-  | { readonly by: 'url'; readonly url: URL; readonly authorities: string | undefined }
+  /** A text that is no URL is found out when it is to be called. */
+  | { readonly by: 'url'; readonly url: string; readonly authorities: string | undefined }
   | {
       readonly by: 'service';
       readonly namespace: string;
@@ -60,7 +61,7 @@ export function endpointOf(config: Readonly<Fields>): Endpoint {
   const bundle = textOf(config['caBundle']);
   const authorities = bundle === '' ? undefined : Buffer.from(bundle, 'base64').toString();
   const service = maybeFields(config['service']);
-  if (service === undefined) return { by: 'url', url: new URL(textOf(config['url'])), authorities };
+  if (service === undefined) return { by: 'url', url: textOf(config['url']), authorities };
   return {
     by: 'service',
     namespace: textOf(service['namespace']),

@@ -21,11 +21,12 @@ export interface Question {
   };
 }
 
-/** An answer: its `response` without the uid, a whole body, or a body that is sent bit by bit. Undefined hangs up. */
+/** An answer: its `response` without the uid, a whole body, the beginning of one, or none until something happens. Undefined hangs up. */
 export type Answer =
   | { readonly response: JsonObject }
   | { readonly body: string; readonly code?: number }
   | { readonly wait: Promise<unknown> }
+  | { readonly stall: string }
   | undefined;
 
 /** A webhook for a test: it answers what it is told to and remembers what it was asked. */
@@ -51,6 +52,7 @@ export class TestWebhook implements AsyncDisposable {
         const chosen = this.#answer(question);
         if (chosen === undefined) return request.socket.destroy();
         if ('wait' in chosen) return void chosen.wait.finally(() => response.destroy());
+        if ('stall' in chosen) return response.write(chosen.stall);
         response.writeHead('code' in chosen ? (chosen.code ?? 200) : 200, { 'content-type': 'application/json' });
         response.end('body' in chosen ? chosen.body : review(question, chosen.response));
       });
