@@ -99,7 +99,7 @@ describe('an exec plugin', () => {
     ['hangs', 'exec sleep 100', 'ended with SIGKILL'],
   ])('that %s is an error, and is tried again', async (name, output, message) => {
     const { command, runs } = plugin(name.replace(' ', '-'), output);
-    const credentials = execCredentials({ config: { command, apiVersion }, cluster, timeout: 1000 });
+    const credentials = execCredentials({ config: { command, apiVersion }, cluster, timeout: name === 'hangs' ? 500 : 30_000 });
     await expect(credentials.current()).rejects.toThrow(message);
     await expect(credentials.current()).rejects.toThrow(message);
     expect(runs()).toBe(2);

@@ -4,21 +4,26 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { connectionOf } from '../kubeconfig/connection.ts';
 import { loadKubeconfig } from '../kubeconfig/kubeconfig.ts';
 import { Client } from '../rest/client.ts';
-import { freePort, tcpProxy } from '../testing/scripted-server.ts';
+import { type TcpProxy, tcpProxy } from '../testing/scripted-server.ts';
 import { dropManagedFields, InformerFactory } from './factory.ts';
 
 const configMaps = { group: '', version: 'v1', resource: 'configmaps', namespaced: true };
 
 let server: TestServer;
+/** The server has another port after a restart; the proxy keeps its own. */
+let proxy: TcpProxy;
 let client: Client;
+const serverPort = (): number => Number(new URL(server.url).port);
 
 beforeAll(async () => {
-  server = await startTestServer({ port: await freePort() });
-  client = new Client(connectionOf(loadKubeconfig({ path: server.kubeconfigPath })));
+  server = await startTestServer();
+  proxy = await tcpProxy(serverPort);
+  client = new Client({ ...connectionOf(loadKubeconfig({ path: server.kubeconfigPath })), server: `https://127.0.0.1:${proxy.port}` });
 });
 
 afterAll(async () => {
   client[Symbol.dispose]();
+  await proxy[Symbol.asyncDispose]();
   await server[Symbol.asyncDispose]();
 });
 
@@ -128,17 +133,17 @@ test('a restart of the server is survived without seeing anything twice', async 
 
 test('a connection that died in silence is noticed and replaced', async () => {
   const { make } = await inNamespace('half-open');
-  await using proxy = await tcpProxy(Number(new URL(server.url).port));
+  await using cable = await tcpProxy(serverPort);
   using behind = new Client(
-    { ...client.connection, server: `https://127.0.0.1:${proxy.port}` },
-    { timeouts: { connect: 200, response: 200 } },
+    { ...client.connection, server: `https://127.0.0.1:${cable.port}` },
+    { timeouts: { connect: 1000, response: 1000 } },
   );
-  await using factory = new InformerFactory({ client: behind, idleTimeout: 200 });
+  await using factory = new InformerFactory({ client: behind, idleTimeout: 500 });
   const informer = factory.informer(configMaps, { namespace: 'half-open' });
   factory.start();
   await factory.synced();
-  proxy.stall();
+  cable.stall();
   await make('unseen');
-  proxy.heal();
+  cable.heal();
   await vi.waitFor(() => expect(informer.get({ namespace: 'half-open', name: 'unseen' })).toBeDefined(), 20_000);
 });

@@ -7,6 +7,8 @@ import { defaultIdleTimeout } from '../rest/watch.ts';
 import { Backoff } from './backoff.ts';
 import { keyText } from './key.ts';
 
+/** In milliseconds. */
+const healthyAfter = 10_000;
 const initialEventsEnd = 'k8s.io/initial-events-end';
 
 /** Where the state goes. Calls come one after the other. */
@@ -70,8 +72,8 @@ export class Reflector<T extends KubeObject> {
 
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
     // A watch that was silent for long is dead or has nothing to say: in both cases the next one resumes where it was.
-    const harmless = error instanceof ConnectionError && error.fault === 'idle-timeout';
-    if (!harmless) this.#options.onError?.(error);
+    if (error instanceof ConnectionError && error.fault === 'idle-timeout') return;
+    this.#options.onError?.(error);
     if (isExpired(error) || (error instanceof ApiError && error.code === 410) || isTooLargeResourceVersion(error))
       this.#revision = undefined;
     const asked = error instanceof ApiError && error.retryAfter !== undefined ? error.retryAfter * 1000 : 0;
@@ -131,10 +133,15 @@ export class Reflector<T extends KubeObject> {
   async #watch(signal: AbortSignal): Promise<void> {
     let events = 0;
     const before = performance.now();
-    await this.#options.resource.follow({ ...this.#watchOptions(signal), resourceVersion: this.#revision! }, (event) => {
-      events++;
-      this.#take(event);
-    });
+    try {
+      await this.#options.resource.follow({ ...this.#watchOptions(signal), resourceVersion: this.#revision! }, (event) => {
+        events++;
+        this.#take(event);
+      });
+    } finally {
+      // It was well for a while: what comes now is a new trouble.
+      if (performance.now() - before > healthyAfter) this.#backoff.reset();
+    }
     // A server that ends watches at once, again and again, must not be asked in a tight loop.
     if (events === 0 && performance.now() - before < 1000) throw new ConnectionError('failed', 'the server ended a watch at once');
   }

@@ -64,8 +64,23 @@ export class HttpTransport implements Transport {
     const got = this.#connection.credentials.current();
     const credential = got instanceof Promise ? await got : got;
     const answer = await this.#exchange(outgoing, credential);
-    if (answer.statusCode === 401) this.#connection.credentials.refused?.(credential);
-    return answer;
+    return answer.statusCode === 401 ? this.#renewed(outgoing, { answer, credential }) : answer;
+  }
+
+  /** Who was refused with one credential may have a newer one: a token that was replaced, or expired by the server's clock. */
+  async #renewed(
+    outgoing: Outgoing,
+    refused: { readonly answer: IncomingMessage; readonly credential: Credential },
+  ): Promise<IncomingMessage> {
+    const { credentials } = this.#connection;
+    if (credentials.refused === undefined) return refused.answer;
+    credentials.refused(refused.credential);
+    const credential = await credentials.current();
+    const isSame =
+      credential.authorization === refused.credential.authorization && credential.certificate === refused.credential.certificate;
+    if (isSame) return refused.answer;
+    refused.answer.resume();
+    return this.#exchange(outgoing, credential);
   }
 
   #exchange(outgoing: Outgoing, credential: Credential): Promise<IncomingMessage> {

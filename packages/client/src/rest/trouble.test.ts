@@ -89,7 +89,7 @@ test('a watch that falls silent is an error', async () => {
   });
   using client = new Client(server.connection);
   const seen: string[] = [];
-  const watching = client.resource(configMaps).follow({ idleTimeout: 50 }, ({ type }) => void seen.push(type));
+  const watching = client.resource(configMaps).follow({ idleTimeout: 300 }, ({ type }) => void seen.push(type));
   await expect(watching).rejects.toMatchObject({ fault: 'idle-timeout' });
   expect(seen).toEqual(['ADDED']);
 });
@@ -136,4 +136,19 @@ test('warnings of the server are passed on', async () => {
   using client = new Client(server.connection, { onWarning: (warning) => void warnings.push(warning) });
   await client.resource(configMaps).in('default').get('a');
   expect(warnings).toEqual(['v1 is "old"', 'use v2']);
+});
+
+test('a refused token is asked for anew, once', async () => {
+  await using server = await scriptedServer((request, response) => {
+    if (request.headers.authorization === 'Bearer new') response.end(JSON.stringify(object));
+    else response.writeHead(401).end(JSON.stringify({ kind: 'Status', code: 401, reason: 'Unauthorized' }));
+  });
+  const tokens = ['old', 'new', 'newer'];
+  const credentials = { current: () => ({ authorization: `Bearer ${tokens[0]}` }), refused: () => void tokens.shift() };
+  using client = new Client({ ...server.connection, credentials });
+  await client.resource(configMaps).in('default').create(object);
+  expect(tokens).toEqual(['new', 'newer']);
+  tokens[0] = 'stale';
+  await expect(client.resource(configMaps).in('default').get('a')).rejects.toMatchObject({ code: 401 });
+  expect(server.requests).toHaveLength(4);
 });

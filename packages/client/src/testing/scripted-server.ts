@@ -46,8 +46,8 @@ export interface TcpProxy extends AsyncDisposable {
   heal(): void;
 }
 
-/** Passes bytes to another port of this machine, until told otherwise. */
-export async function tcpProxy(target: number): Promise<TcpProxy> {
+/** Passes bytes to another port of this machine, until told otherwise. The port is asked for with each connection: a server may come back elsewhere. */
+export async function tcpProxy(target: () => number): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   let stalled = false;
   const keep = (socket: Socket): Socket => {
@@ -58,9 +58,12 @@ export async function tcpProxy(target: number): Promise<TcpProxy> {
   const server = createTcpServer((incoming) => {
     keep(incoming);
     if (stalled) return;
-    const outgoing = keep(connect(target, '127.0.0.1'));
+    const outgoing = keep(connect(target(), '127.0.0.1'));
     incoming.pipe(outgoing);
     outgoing.pipe(incoming);
+    // Also when the other end broke off rather than ended.
+    incoming.on('close', () => outgoing.destroy());
+    outgoing.on('close', () => incoming.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
@@ -80,13 +83,4 @@ export async function tcpProxy(target: number): Promise<TcpProxy> {
       await new Promise((resolve) => server.close(resolve));
     },
   };
-}
-
-/** A port that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createTcpServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -77,15 +77,15 @@ test('the lease is kept until the work has ended', async () => {
 });
 
 test('a leader that cannot renew stops, and takes up its work again when it can', async () => {
-  await using proxy = await tcpProxy(Number(new URL(server.url).port));
+  await using proxy = await tcpProxy(() => Number(new URL(server.url).port));
   using behind = new Client({ ...client.connection, server: `https://127.0.0.1:${proxy.port}` });
-  const one = contend('cut-off', { client: behind, leaseDuration: 1000, renewDeadline: 500 });
-  await vi.waitFor(() => expect(one.log).toEqual(['leading']), 10_000);
+  const one = contend('cut-off', { client: behind, leaseDuration: 2000, renewDeadline: 1000 });
+  await vi.waitFor(() => expect(one.elector.isLeading()).toBe(true), 10_000);
   proxy.stall();
-  await vi.waitFor(() => expect(one.log).toEqual(['leading', 'lost']), 10_000);
+  await vi.waitFor(() => expect(one.log.at(-1)).toBe('lost'), 10_000);
   expect(one.elector.isLeading()).toBe(false);
   proxy.heal();
-  await vi.waitFor(() => expect(one.log).toEqual(['leading', 'lost', 'leading']), 20_000);
+  await vi.waitFor(() => expect(one.elector.isLeading()).toBe(true), 20_000);
   one.stop();
   await one.ended;
 });
