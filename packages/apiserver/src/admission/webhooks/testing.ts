@@ -23,7 +23,7 @@ export interface Question {
 
 /** An answer: its `response` without the uid, a whole body, the beginning of one, or none until something happens. Undefined hangs up. */
 export type Answer =
-  | { readonly response: JsonObject }
+  | { readonly response: JsonObject; readonly after?: Promise<unknown> }
   | { readonly body: string; readonly code?: number }
   | { readonly wait: Promise<unknown> }
   | { readonly stall: string }
@@ -53,8 +53,12 @@ export class TestWebhook implements AsyncDisposable {
         if (chosen === undefined) return request.socket.destroy();
         if ('wait' in chosen) return void chosen.wait.finally(() => response.destroy());
         if ('stall' in chosen) return response.write(chosen.stall);
-        response.writeHead('code' in chosen ? (chosen.code ?? 200) : 200, { 'content-type': 'application/json' });
-        response.end('body' in chosen ? chosen.body : review(question, chosen.response));
+        const send = (): void => {
+          response.writeHead('code' in chosen ? (chosen.code ?? 200) : 200, { 'content-type': 'application/json' });
+          response.end('body' in chosen ? chosen.body : review(question, chosen.response));
+        };
+        if ('after' in chosen && chosen.after !== undefined) void chosen.after.then(send, () => response.destroy());
+        else send();
       });
     });
   }
@@ -122,7 +126,6 @@ export async function register(
     namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'test' } },
     sideEffects: 'None',
     admissionReviewVersions: ['v1'],
-    timeoutSeconds: 1,
     ...hook,
   }));
   const reply = await server.call(path, { method: 'POST', body: { metadata: { name }, webhooks } });

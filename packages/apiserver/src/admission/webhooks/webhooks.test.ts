@@ -63,6 +63,25 @@ describe('mutating webhooks', () => {
     expect(bench.webhook.questions.map(({ request }) => request.name ?? '')).toEqual(['', expect.stringMatching(/^gen-.{5}$/)]);
   });
 
+  it('are asked again about a change that another one came before', async () => {
+    const name = (await bench.create()).json().metadata.name!;
+    const headers = { 'content-type': 'application/merge-patch+json' };
+    const write = (data: object): Promise<Reply> =>
+      bench.server.call(`${configMaps}/${name}`, { method: 'PATCH', headers, body: { data } });
+    const between = Promise.withResolvers<void>();
+    bench.answer = ({ request }) => {
+      const data = request.object['data'] as Record<string, string>;
+      if (data['second'] !== undefined) return allowed;
+      // The first change is held up until the second has been made.
+      if (bench.webhook.questions.length > 1) return allowed;
+      write({ second: '2' }).then(() => between.resolve(), between.reject);
+      return { after: between.promise, response: { allowed: true } };
+    };
+    await bench.mutating('slow');
+    expect(dataOf(await write({ first: '1' }))).toEqual({ a: '1', first: '1', second: '2' });
+    expect(bench.webhook.questions).toHaveLength(3);
+  });
+
   it('cannot change what is deleted', async () => {
     const name = (await bench.create()).json().metadata.name!;
     bench.answer = () => addData('x');
