@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { FieldError } from '../field/error.ts';
 import type { JsonObject } from '../json.ts';
 import type { ObjectType } from '../schema/type.ts';
+import { contains } from './contains.ts';
 import { applyDefaults, dropNulls } from './defaults.ts';
 import { readEmbeddedMetadata, validateEmbedded } from './embedded.ts';
 import { validateListTypes } from './list-types.ts';
@@ -10,6 +11,8 @@ import { Run } from './run.ts';
 import { readSchema, type Schema } from './schema.ts';
 import { typeOfResource } from './to-type.ts';
 import { Validator } from './validator.ts';
+
+const hasAlternatives = contains(({ allOf, anyOf, oneOf, not }) => allOf.length + anyOf.length + oneOf.length > 0 || not !== undefined);
 
 /** A schema of custom resources, ready for use. Its parts are made when they are first needed, and shared by all that have the same schema. */
 export class CompiledSchema {
@@ -52,9 +55,7 @@ export class CompiledSchema {
 
   /** What is wrong with an object. With an old one, what is unchanged may stay wrong. Rules in the expression language are not looked at here. */
   validate(object: JsonObject, old?: JsonObject): FieldError[] {
-    const run = new Run('', old !== undefined);
-    (this.#validator ??= new Validator(this.schema)).check(object, old, run);
-    const errors = run.errors;
+    const errors = this.#errors(object, old);
     errors.push(...validateEmbedded(object, this.schema));
     this.#checkLists(object, old, errors);
     return errors;
@@ -67,6 +68,19 @@ export class CompiledSchema {
     const { status } = object;
     if (schema !== undefined && status !== undefined) (this.#status ??= new Validator(schema)).check(status, old['status'], run);
     this.#checkLists(object, old, run.errors);
+    return run.errors;
+  }
+
+  #errors(object: JsonObject, old: JsonObject | undefined): FieldError[] {
+    const validator = (this.#validator ??= new Validator(this.schema));
+    const strict = new Run('', false);
+    // Most updates are valid without a look at what was there before. Alternatives are the exception: what may stay decides which of them fit.
+    if (old === undefined || !hasAlternatives(this.schema)) {
+      validator.check(object, undefined, strict);
+      if (old === undefined || strict.errors.length === 0) return strict.errors;
+    }
+    const run = new Run('', true);
+    validator.check(object, old, run);
     return run.errors;
   }
 

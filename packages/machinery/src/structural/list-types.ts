@@ -11,8 +11,56 @@ const hasKeyedLists = contains((schema) => schema.listType === 'set' || schema.l
 /** Sets hold every item once, and keyed lists every key. */
 export function validateListTypes(object: JsonObject, schema: Schema): FieldError[] {
   const errors: FieldError[] = [];
+  // Nearly always nothing repeats: places and messages are only made when something may.
+  if (!mayRepeat(object, schema)) return errors;
   visit(object, schema, { at: FieldPath.of(), errors });
   return errors;
+}
+
+/** False when nothing inside repeats; true when something does, or when it takes a closer look to tell. */
+function mayRepeat(value: Json, schema: Schema): boolean {
+  if (typeof value !== 'object' || value === null || !hasKeyedLists(schema)) return false;
+  if (Array.isArray(value)) {
+    if (schema.listType === 'set' && !areDifferent(value)) return true;
+    if (schema.listType === 'map' && !haveDifferentKeys(value, schema.listKeys)) return true;
+    if (schema.items !== undefined) for (const item of value) if (mayRepeat(item, schema.items)) return true;
+    return false;
+  }
+  for (const key in value) {
+    const inner = schema.properties.get(key) ?? schema.additional?.schema;
+    if (inner !== undefined && mayRepeat(value[key]!, inner)) return true;
+  }
+  return false;
+}
+
+/** Up to here, comparing each with each costs less than a table of them. */
+const mostCompared = 16;
+
+function areDifferent(list: readonly Json[]): boolean {
+  if (list.length > mostCompared) return false;
+  for (let index = 0; index < list.length; index++) {
+    const item = list[index]!;
+    if (typeof item === 'object' || list.indexOf(item) !== index) return false;
+  }
+  return true;
+}
+
+function haveDifferentKeys(list: readonly Json[], names: readonly string[]): boolean {
+  if (list.length > mostCompared) return false;
+  for (let index = 0; index < list.length; index++) {
+    const item = list[index]!;
+    if (!isObject(item)) return false;
+    for (let before = 0; before < index; before++) if (!differInKey(item, list[before] as JsonObject, names)) return false;
+  }
+  return true;
+}
+
+function differInKey(one: JsonObject, other: JsonObject, names: readonly string[]): boolean {
+  for (const name of names) {
+    const value = own(one, name);
+    if (value !== own(other, name) && typeof value !== 'object' && typeof own(other, name) !== 'object') return true;
+  }
+  return false;
 }
 
 interface Place {

@@ -3,9 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { FieldPath } from '../field/path.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { compileSchema } from './compiled.ts';
+import { validateListTypes } from './list-types.ts';
 import { copyJson } from './own.ts';
+import { Run } from './run.ts';
+import { readSchema } from './schema.ts';
 import { schemaErrors } from './schema-rules.ts';
 import { structuralErrors } from './structural-rules.ts';
+import { Validator } from './validator.ts';
 
 const names = fc.constantFrom('a', 'b', 'c', '__proto__', 'constructor', 'metadata', 'kind', 'toString');
 
@@ -108,6 +112,32 @@ describe('for every schema and object', () => {
         const asChange = schema.validate(object, copy(object));
         expect(JSON.stringify(object)).toBe(before);
         expect(asChange.length).toBeLessThanOrEqual(asNew.length);
+      }),
+    );
+  });
+
+  it('an update is judged as by a walk that looks at every old value', () => {
+    fc.assert(
+      fc.property(roots, objects, objects, (json, object, old) => {
+        const schema = compileSchema(json);
+        const walk = new Run('', true);
+        new Validator(schema.schema).check(object, old, walk);
+        const ofValues = schema.validate(object, old).filter(({ type }) => type !== 'FieldValueDuplicate');
+        expect(ofValues).toEqual(walk.errors);
+      }),
+    );
+  });
+
+  it('a set or a keyed list is refused exactly when the text of an item or of its keys repeats', () => {
+    const keyed = { type: 'array', 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['a', 'b'], items: { type: 'object' } };
+    const set = { type: 'array', 'x-kubernetes-list-type': 'set', items: {} };
+    const schema = readSchema({ type: 'object', properties: { set, keyed } } as JsonObject);
+    const entries = fc.array(fc.tuple(names, values), { maxLength: 3 }).map(objectOf);
+    fc.assert(
+      fc.property(fc.array(values, { maxLength: 20 }), fc.array(entries, { maxLength: 20 }), (plain, items) => {
+        const keys = items.map((item) => ['a', 'b'].filter((key) => Object.hasOwn(item, key)).map((key) => [key, item[key]]));
+        const repeats = [plain, keys].some((list) => new Set(list.map((item) => JSON.stringify(item))).size < list.length);
+        expect(validateListTypes({ set: plain, keyed: items }, schema).length > 0).toBe(repeats);
       }),
     );
   });
