@@ -62,10 +62,7 @@ export function schema(sections: number): Schema {
             rule: 'self.minimum <= self.replicas && self.replicas <= self.maximum',
             message: 'replicas must be between minimum and maximum',
           },
-          {
-            rule: "self.class != 'critical' || self.replicas >= 2",
-            messageExpression: "'a critical one needs two replicas, not ' + string(self.replicas)",
-          },
+          { rule: "self.class != 'critical' || self.replicas >= 2", message: 'a critical one needs two replicas' },
         ],
       },
       status: {
