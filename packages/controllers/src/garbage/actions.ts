@@ -1,0 +1,106 @@
+import { type Client, isNotFound, type Resource } from '@capstan/client';
+import type { EventRecorder } from '@capstan/controller';
+import type { JsonObject, KubeObject, OwnerReference } from '@capstan/machinery';
+import type { OwnerGraph } from './graph.ts';
+import { awaitsDependents, type Item, isMeant } from './item.ts';
+import type { Monitors } from './monitors.ts';
+import type { GarbageActions, OwnerState } from './reconcile.ts';
+
+export interface ActionsOptions {
+  readonly client: Client;
+  readonly events: EventRecorder;
+  readonly graph: OwnerGraph;
+  readonly monitors: Pick<Monitors, 'typeOf'>;
+  readonly look: (uid: string) => void;
+  readonly signal: AbortSignal;
+}
+
+/** How many owners that are known to be gone are remembered. */
+const remembered = 4096;
+
+/** What the collector does to objects on the server. */
+export function serverActions({ client, events, graph, monitors, look, signal }: ActionsOptions): GarbageActions {
+  const absent = new Set<string>();
+  const resourceOf = ({ type, metadata }: Item): Resource => client.resource(type).in(metadata.namespace).metadata();
+
+  /** A copy may be late: that an owner is gone is believed only when the server says so. */
+  const askServer = async (reference: OwnerReference, item: Item): Promise<OwnerState> => {
+    const { apiVersion, kind, name, uid } = reference;
+    const type = monitors.typeOf(apiVersion, kind);
+    if (type === undefined) throw new Error(`the owner ${kind} "${name}" has the type ${apiVersion}, which the server does not serve`);
+    const { namespace } = item.metadata;
+    if (type.namespaced && namespace === undefined) return 'impossible';
+    const place = JSON.stringify([uid, apiVersion, kind, namespace, name]);
+    if (absent.has(place)) return 'dangling';
+    const owner = await unlessGone(client.resource(type).in(namespace).metadata().get(name, { signal }));
+    if (owner?.metadata.uid === uid) return awaitsDependents(owner) ? 'waiting' : 'solid';
+    absent.add(place);
+    if (absent.size > remembered) absent.delete(absent.values().next().value!);
+    return 'dangling';
+  };
+
+  /** Changes what is there now, if it is still the same object. */
+  const patch = async (item: Item, change: (metadata: KubeObject['metadata']) => JsonObject | undefined): Promise<void> => {
+    const resource = resourceOf(item);
+    const name = item.metadata.name ?? '';
+    const now = await unlessGone(resource.get(name, { signal }));
+    if (now === undefined || now.metadata.uid !== item.uid) return;
+    const metadata = change(now.metadata);
+    if (metadata === undefined) return;
+    const guarded = { resourceVersion: now.metadata.resourceVersion ?? '', ...metadata };
+    await unlessGone(resource.patch(name, { type: 'merge', patch: { metadata: guarded } }, { signal }));
+  };
+
+  return {
+    look,
+    async stateOf(reference, item) {
+      const owner = graph.get(reference.uid);
+      if (owner !== undefined && isMeant(reference, item.metadata.namespace, owner)) return awaitsDependents(owner) ? 'waiting' : 'solid';
+      const state = await askServer(reference, item);
+      const elsewhere = owner?.metadata.namespace !== undefined && owner.metadata.namespace !== item.metadata.namespace;
+      if (elsewhere || state === 'impossible') reportNamespace(events, reference, item);
+      return state;
+    },
+    async remove({ uid, type, metadata }, propagationPolicy) {
+      const { name = '', namespace, resourceVersion } = metadata;
+      const preconditions = { uid, ...(resourceVersion !== undefined && { resourceVersion }) };
+      await unlessGone(client.resource(type).in(namespace).delete(name, { propagationPolicy, preconditions, signal }));
+    },
+    dropOwners: (item, owners) =>
+      patch(item, ({ ownerReferences = [] }) => {
+        const kept = ownerReferences.filter(({ uid }) => !owners.has(uid));
+        return kept.length === ownerReferences.length ? undefined : { ownerReferences: asJson(kept) };
+      }),
+    unblock: (item) =>
+      patch(item, ({ ownerReferences = [] }) =>
+        ownerReferences.some(({ blockOwnerDeletion }) => blockOwnerDeletion === true)
+          ? { ownerReferences: asJson(ownerReferences.map((one) => ({ ...one, blockOwnerDeletion: false }))) }
+          : undefined,
+      ),
+    dropFinalizer: (item, finalizer) =>
+      patch(item, ({ finalizers = [] }) =>
+        finalizers.includes(finalizer) ? { finalizers: finalizers.filter((one) => one !== finalizer) } : undefined,
+      ),
+  };
+}
+
+function asJson(references: readonly OwnerReference[]): JsonObject[] {
+  return references as unknown as JsonObject[];
+}
+
+function reportNamespace(events: EventRecorder, { apiVersion, kind, name, uid }: OwnerReference, item: Item): void {
+  const { type, metadata } = item;
+  const namespace = metadata.namespace ?? '';
+  const object = { apiVersion: type.group === '' ? type.version : `${type.group}/${type.version}`, kind: type.kind, metadata };
+  const owner = `[${apiVersion}/${kind}, namespace: ${namespace}, name: ${name}, uid: ${uid}]`;
+  events.warning(object, 'OwnerRefInvalidNamespace', `ownerRef ${owner} does not exist in namespace "${namespace}"`);
+}
+
+async function unlessGone<T>(calling: Promise<T>): Promise<T | undefined> {
+  try {
+    return await calling;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,99 @@
+import { done, type Result } from '@capstan/controller';
+import type { OwnerReference } from '@capstan/machinery';
+import type { OwnerGraph } from './graph.ts';
+import { awaitsDependents, awaitsOrphaning, blocks, foregroundFinalizer, type Item, isLeaving, orphanFinalizer, ownersOf } from './item.ts';
+
+/** What became of an owner. */
+export type OwnerState =
+  /** It lives, or leaves without waiting for anybody. */
+  | 'solid'
+  /** There is no such object: it went, or it never was. */
+  | 'dangling'
+  /** It leaves, after its dependents. */
+  | 'waiting'
+  /** It could never be: an object outside of namespaces cannot belong to one inside. */
+  | 'impossible';
+
+export type Propagation = 'Foreground' | 'Background' | 'Orphan';
+
+/** What the steps may do. */
+export interface GarbageActions {
+  readonly stateOf: (reference: OwnerReference, item: Item) => Promise<OwnerState>;
+  readonly remove: (item: Item, propagation: Propagation) => Promise<void>;
+  readonly dropOwners: (item: Item, owners: ReadonlySet<string>) => Promise<void>;
+  /** Makes the item hold up none of its owners. */
+  readonly unblock: (item: Item) => Promise<void>;
+  readonly dropFinalizer: (item: Item, finalizer: string) => Promise<void>;
+  /** Has another item looked at soon. */
+  readonly look: (uid: string) => void;
+}
+
+interface Case {
+  readonly item: Item;
+  readonly dependents: readonly Item[];
+  readonly owners: Record<OwnerState, OwnerReference[]>;
+}
+
+/** True when there is nothing more to do. */
+type Step = (given: Case, actions: GarbageActions) => Promise<boolean> | boolean;
+
+const steps: readonly Step[] = [orphanDependents, awaitDependents, leaveAlone, judgeOwners, keepOwned, removeInTurn, collect];
+
+/** Decides about one object, from who owns it and whom it owns. */
+export async function reconcileItem(graph: OwnerGraph, uid: string, actions: GarbageActions): Promise<Result> {
+  const item = graph.get(uid);
+  if (item === undefined) return done;
+  const owners = { solid: [], dangling: [], waiting: [], impossible: [] };
+  const given: Case = { item, dependents: graph.dependentsOf(uid), owners };
+  for (const step of steps) if (await step(given, actions)) break;
+  return done;
+}
+
+async function orphanDependents({ item, dependents }: Case, { dropOwners, dropFinalizer }: GarbageActions): Promise<boolean> {
+  if (!awaitsOrphaning(item)) return false;
+  const owner = new Set([item.uid]);
+  await Promise.all(dependents.map((dependent) => dropOwners(dependent, owner)));
+  await dropFinalizer(item, orphanFinalizer);
+  return true;
+}
+
+async function awaitDependents({ item, dependents }: Case, { look, dropFinalizer }: GarbageActions): Promise<boolean> {
+  if (!awaitsDependents(item)) return false;
+  const blocking = dependents.filter((dependent) => blocks(dependent, item.uid));
+  if (blocking.length === 0) await dropFinalizer(item, foregroundFinalizer);
+  for (const dependent of blocking) if (!awaitsDependents(dependent)) look(dependent.uid);
+  return true;
+}
+
+function leaveAlone({ item }: Case): boolean {
+  return isLeaving(item) || ownersOf(item).length === 0;
+}
+
+async function judgeOwners({ item, owners }: Case, { stateOf }: GarbageActions): Promise<boolean> {
+  for (const reference of ownersOf(item)) owners[await stateOf(reference, item)].push(reference);
+  return owners.impossible.length > 0;
+}
+
+async function keepOwned({ item, owners }: Case, { dropOwners }: GarbageActions): Promise<boolean> {
+  if (owners.solid.length === 0) return false;
+  // Also those that wait: this item stays, so they would wait for ever.
+  const lost = [...owners.dangling, ...owners.waiting];
+  if (lost.length > 0) await dropOwners(item, new Set(lost.map(({ uid }) => uid)));
+  return true;
+}
+
+/** An owner waits, and the item owns others: they go first, so that the deletion runs from the leaves to the root. */
+async function removeInTurn({ item, dependents, owners }: Case, { unblock, remove }: GarbageActions): Promise<boolean> {
+  if (owners.waiting.length === 0 || dependents.length === 0) return false;
+  // A dependent that waits as well may be waiting for this very item, around a circle: no one is held up any more.
+  if (dependents.some(awaitsDependents)) await unblock(item);
+  await remove(item, 'Foreground');
+  return true;
+}
+
+async function collect({ item }: Case, { remove }: GarbageActions): Promise<boolean> {
+  const finalizers = item.metadata.finalizers ?? [];
+  const wished = finalizers.includes(orphanFinalizer) ? 'Orphan' : finalizers.includes(foregroundFinalizer) ? 'Foreground' : 'Background';
+  await remove(item, wished);
+  return true;
+}
