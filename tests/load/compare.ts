@@ -1,6 +1,6 @@
 import { cpus, totalmem } from 'node:os';
 import { buildCapstan, type RunningApiServer, readConnection, type StoreDriver, startCapstan, startKubeApiserver } from '@capstan/testbed';
-import { type Column, comparisonTable } from './measure/table.ts';
+import { type Column, comparisonTable, formatted } from './measure/table.ts';
 import { create } from './profiles/create.ts';
 import { profileNamed } from './profiles/named.ts';
 import type { Amounts, Measurement, Profile, Subject } from './profiles/profile.ts';
@@ -68,7 +68,9 @@ async function runSteps(
   for (const { name, profile, amounts } of steps) {
     for (const [index, subject] of subjects.entries()) {
       process.stderr.write(`${name} on ${subject.name}\n`);
-      columns[index]!.measurements.push(...(await profile(subject, amounts)));
+      const measured = await profile(subject, amounts);
+      columns[index]!.measurements.push(...measured);
+      for (const one of measured) process.stderr.write(`  ${one.what}: ${formatted(one)}\n`);
     }
   }
 }

@@ -13,7 +13,7 @@ export function comparisonTable(columns: readonly Column[]): string {
   const head = ['', ...columns.map((column) => column.name), ...(last === undefined ? [] : [`${last.name} / ${first.name}`])];
   const rows = first.measurements.map((measurement, row) => {
     const values = columns.map((column) => column.measurements[row]);
-    return [measurement.what, ...values.map(format), ...(last === undefined ? [] : [ratio(measurement, last.measurements[row])])];
+    return [measurement.what, ...values.map(formatted), ...(last === undefined ? [] : [ratio(measurement, last.measurements[row])])];
   });
   const widths = head.map((_, index) => Math.max(...[head, ...rows].map((row) => row[index]?.length ?? 0)));
   const line = (cells: readonly string[]): string =>
@@ -22,7 +22,7 @@ export function comparisonTable(columns: readonly Column[]): string {
   return [line(head), rule, ...rows.map(line)].join('\n');
 }
 
-function format(measurement: Measurement | undefined): string {
+export function formatted(measurement: Measurement | undefined): string {
   if (measurement === undefined || Number.isNaN(measurement.value)) return '–';
   const { value, unit } = measurement;
   if (unit === 'count') return String(value);
