@@ -86,13 +86,18 @@ export class Reflector<T extends KubeObject> {
     const stop = new AbortController();
     let state: Map<string, T> | undefined = new Map();
     let silent = false;
+    let opened = false;
+    const onOpen = (): void => {
+      opened = true;
+      timer.refresh();
+    };
     const timer = setTimeout(() => {
       silent = true;
       stop.abort();
     }, initialTimeout);
     try {
       await this.#options.resource.follow(
-        { ...this.#watchOptions(AbortSignal.any([signal, stop.signal])), sendInitialEvents: true, onOpen: () => timer.refresh() },
+        { ...this.#watchOptions(AbortSignal.any([signal, stop.signal])), sendInitialEvents: true, onOpen },
         (event) => {
           if (state === undefined) return this.#take(event);
           timer.refresh();
@@ -108,9 +113,11 @@ export class Reflector<T extends KubeObject> {
       );
       if (state !== undefined) throw new ConnectionError('failed', 'the server ended the watch before it had sent its state');
     } catch (error) {
-      if (!signal.aborted && state !== undefined && (silent || refusesStreams(error))) {
-        this.#streams = false;
-        return;
+      const refused = refusesStreams(error);
+      if (!signal.aborted && state !== undefined && (silent || refused)) {
+        // One that did not even begin to answer may just be slow: it is asked for a stream again the next time.
+        if (opened || refused) this.#streams = false;
+        return this.#list(signal);
       }
       throw error;
     } finally {
