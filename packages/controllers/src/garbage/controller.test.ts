@@ -98,10 +98,10 @@ test('one owner of two is enough to stay', async () => {
 describe('owners across namespaces', () => {
   const eventsOn = async (namespace: string, uid: string): Promise<string[]> => {
     const { items } = await cluster.client
-      .resource(events)
+      .resource<KubeObject & { reason?: string; message?: string }>(events)
       .in(namespace)
       .list({ fieldSelector: `involvedObject.uid=${uid}` });
-    return items.map((event) => `${event['reason']}: ${event['message']}`);
+    return items.map(({ reason, message }) => `${reason}: ${message}`);
   };
 
   test('an owner in another namespace does not count, and this is told', async () => {
