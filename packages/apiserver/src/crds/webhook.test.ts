@@ -39,13 +39,13 @@ afterAll(async () => {
   await webhook[Symbol.asyncDispose]();
 });
 
-async function defined(): Promise<Things> {
+async function defined(second: JsonObject = {}): Promise<Things> {
   answer = success;
   const things = new Things(server, `hook${++count}.example.com`);
   const text = { type: 'string' };
   const clientConfig = { url: `https://127.0.0.1:${webhook.port}/convert`, caBundle: Buffer.from(webhook.authority).toString('base64') };
   await things.define({
-    versions: [version('v1', { host: text, port: text }), version('v2', { address: text })],
+    versions: [version('v1', { host: text, port: text }), version('v2', { address: text }, second)],
     spec: { conversion: { strategy: 'Webhook', webhook: { conversionReviewVersions: ['v1'], clientConfig } } },
   });
   return things;
@@ -69,6 +69,14 @@ describe('conversion by a webhook', () => {
     await things.get('a', 'v2');
     await things.get('a');
     expect(webhook.questions.length).toBe(asked);
+  });
+
+  test('selects by what the served version has', async () => {
+    const things = await defined({ selectableFields: [{ jsonPath: '.spec.address' }] });
+    await things.create('a', { host: 'h', port: '1' });
+    await things.create('b', { host: 'h', port: '2' });
+    const found = await server.call(`${things.path('v2')}?fieldSelector=${encodeURIComponent('spec.address=h:2')}`);
+    expect(found.json().items?.map(({ metadata }) => metadata.name)).toEqual(['b']);
   });
 
   test('shows watchers their version, in order', async () => {

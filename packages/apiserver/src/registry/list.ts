@@ -1,9 +1,10 @@
 import { fieldError, invalidOptions, parseListOptions, type StatusError, status, validateListOptions } from '@capstan/machinery';
-import type { WatchCache } from '../cache/watch-cache.ts';
+import type { CacheEntry } from '../cache/entry.ts';
+import { endOf, type WatchCache } from '../cache/watch-cache.ts';
 import type { RequestInfo } from '../request/info.ts';
 import { decodeToken, encodeToken } from './continue-token.ts';
 import { type Filter, filterOf } from './filter.ts';
-import type { Resource } from './resource.ts';
+import { type Resource, readable } from './resource.ts';
 import { type ListPage, pageAt, pageNow } from './snapshot.ts';
 
 /** How long a read waits for a revision that has not been seen yet. */
@@ -27,12 +28,27 @@ export async function list(cache: WatchCache, resource: Resource, info: RequestI
   const revision = parseRevision(options.resourceVersion ?? '', (why) => status.badRequest(`invalid resource version: ${why}`));
   if (revision === undefined) {
     await fresh(cache);
+    const converting = selectable(cache, resource, filter);
+    if (converting !== undefined) await converting;
     return described(pageNow(cache, { ...request, after: '' }));
   }
   if (revision > 0) await untilSeen(cache, revision);
+  const converting = selectable(cache, resource, filter);
+  if (converting !== undefined) await converting;
   // A limit with a revision and nothing else has always meant that very revision.
   const exact = options.resourceVersionMatch === 'Exact' || (revision > 0 && limit > 0 && !options.resourceVersionMatch);
   return described(exact ? await pageAt(cache, revision, { ...request, after: '' }) : pageNow(cache, { ...request, after: '' }));
+}
+
+/** Converts what a selector will look into, where that cannot be done while it looks. */
+export function selectable(cache: WatchCache, resource: Resource, { selects, prefix }: Filter): Promise<void> | undefined {
+  if (selects === undefined || resource.storage.convert?.ahead === undefined) return undefined;
+  const entries: CacheEntry[] = [];
+  cache.resource(resource.storage).entries.walk(prefix, endOf(prefix), (entry) => {
+    entries.push(entry);
+    return true;
+  });
+  return readable(resource, entries);
 }
 
 /** Makes sure that the cache shows everything that was written before this call. At once when it does. */

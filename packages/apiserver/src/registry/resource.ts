@@ -107,7 +107,9 @@ export function textOf(resource: Resource, entry: CacheEntry): string {
   let text = versions.get(resource.storage);
   if (text === undefined) {
     const { kind, apiVersion, metadata, ...rest } = objectOf(resource, entry);
-    text = JSON.stringify({ kind, apiVersion, metadata, ...rest });
+    const written = JSON.stringify({ kind, apiVersion, metadata, ...rest });
+    // What turned out the same is not kept twice.
+    text = written === entry.text ? entry.text : written;
     versions.set(resource.storage, text);
   }
   return text;

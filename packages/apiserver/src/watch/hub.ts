@@ -5,7 +5,7 @@ import type { CacheEvent } from '../cache/event-ring.ts';
 import { parseStoreKey, type ResourceCache, type WatchCache } from '../cache/watch-cache.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { filterOf } from '../registry/filter.ts';
-import { fresh, parseRevision } from '../registry/list.ts';
+import { fresh, parseRevision, selectable } from '../registry/list.ts';
 import { type Resource, readable } from '../registry/resource.ts';
 import type { Shaper } from '../registry/shape.ts';
 import { pageNow, storeRange } from '../registry/snapshot.ts';
@@ -51,6 +51,8 @@ export class WatchHub implements Disposable {
     const sendInitial = options.sendInitialEvents === true || (options.sendInitialEvents === undefined && !revision);
     if (revision === undefined || (options.sendInitialEvents === true && revision === 0)) await fresh(this.#cache);
     else if (revision > 0 && options.sendInitialEvents === true) await this.#cache.atLeast(revision);
+    const selecting = selectable(this.#cache, resource, filter);
+    if (selecting !== undefined) await selecting;
     const initial = sendInitial ? pageNow(this.#cache, { resource, filter, after: '', limit: 0 }).entries : [];
     const after = sendInitial ? this.#cache.revision : (revision ?? this.#cache.revision);
     const converting = readable(resource, initial);
