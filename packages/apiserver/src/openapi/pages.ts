@@ -16,7 +16,10 @@ import type { Catalogs } from '../registry/catalogs.ts';
 import type { Resource, Subresource } from '../registry/resource.ts';
 
 /** Clients ask for it under either name; only the second is a media type that everybody can read. */
-const protobufV2 = ['application/com.github.proto-openapi.spec.v2@v1.0+protobuf', 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf'] as const;
+const protobufV2 = [
+  'application/com.github.proto-openapi.spec.v2@v1.0+protobuf',
+  'application/com.github.proto-openapi.spec.v2.v1.0+protobuf',
+] as const;
 
 /** What a document is made of, and a key that is the same for the same resources. */
 interface Source {
