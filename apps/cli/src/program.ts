@@ -1,5 +1,14 @@
 import { Command, Option } from 'commander';
-import { type ApiServerFlags, defaultDataDirectory, defaultPort, parseEndpoints, parsePort } from './commands/options.ts';
+import type { ControllerManagerFlags } from './commands/controller-manager.ts';
+import {
+  type ApiServerFlags,
+  defaultDataDirectory,
+  defaultHealthPort,
+  defaultPort,
+  parseEndpoints,
+  parseHealthPort,
+  parsePort,
+} from './commands/options.ts';
 import type { SnapshotFlags } from './commands/snapshot.ts';
 import type { UpFlags } from './commands/up.ts';
 import { ConfigError } from './config/document.ts';
@@ -79,12 +88,36 @@ export function createProgram(): Command {
       ),
     )
     .action(async (flags: ApiServerFlags) => (await import('./commands/apiserver.ts')).apiserver(flags));
+  addControllerManager(program);
   addSnapshot(program);
   program
     .command('version')
     .description('Print the versions of Capstan and of what it runs on.')
     .action(async () => (await import('./commands/version.ts')).printVersion());
   return program;
+}
+
+function addControllerManager(program: Command): void {
+  program
+    .command('controller-manager')
+    .description('Run the controllers alone: they keep the objects of an API server in order.')
+    .addOption(new Option('-k, --kubeconfig <file>', 'how to reach the API server').conflicts('dataDir'))
+    .addOption(new Option('-d, --data-dir <dir>', `take the kubeconfig that the API server wrote here (default: ${defaultDataDirectory})`))
+    .addOption(
+      new Option(
+        '-p, --port <number>',
+        `port of /livez, /readyz and /metrics on 127.0.0.1, 0 for any (default: ${defaultHealthPort})`,
+      ).argParser(parseHealthPort),
+    )
+    .addOption(new Option('--no-leader-elect', 'work at once; only where no second one can run'))
+    .addHelpText(
+      'after',
+      examples(
+        ['capstan controller-manager --data-dir ./data', 'beside an API server on this machine'],
+        ['capstan controller-manager --kubeconfig admin.kubeconfig', 'beside any; of several, one works'],
+      ),
+    )
+    .action(async (flags: ControllerManagerFlags) => (await import('./commands/controller-manager.ts')).controllerManager(flags));
 }
 
 function addSnapshot(program: Command): void {

@@ -47,30 +47,41 @@ describe('capstan up', () => {
   });
 
   test('an API server that is killed starts again alone', async () => {
-    const child = childOf(up.pid);
+    await up.waitUntil('controllers', () => up.output.includes('controllers run against'));
+    const controllers = childOf(up.pid, 'controller-manager');
+    const child = childOf(up.pid, 'apiserver');
     process.kill(child, 'SIGKILL');
-    await up.waitUntil(
-      'another API server',
-      () => up.output.includes('apiserver ended (SIGKILL), starting it again') && childrenOf(up.pid).length === 1,
-    );
+    await up.waitUntil('another API server', () => up.output.includes('apiserver ended (SIGKILL), starting it again'));
     await up.waitUntil('ready again', ready);
-    expect(childOf(up.pid)).not.toBe(child);
+    expect(childOf(up.pid, 'apiserver')).not.toBe(child);
+    expect(childOf(up.pid, 'controller-manager')).toBe(controllers);
     expect(up.output.match(/Capstan is ready/g)).toHaveLength(1);
   });
 
+  test('a controller-manager that is killed starts again alone', async () => {
+    const server = childOf(up.pid, 'apiserver');
+    process.kill(childOf(up.pid, 'controller-manager'), 'SIGKILL');
+    await up.waitUntil('another one', () => (up.output.match(/controllers run against/g) ?? []).length === 2);
+    expect(up.output).toContain('controller-manager ended (SIGKILL), starting it again');
+    expect(childOf(up.pid, 'apiserver')).toBe(server);
+    expect(await ready()).toBe(true);
+  });
+
   test('ends cleanly, with its children, when told to', async () => {
-    const child = childOf(up.pid);
+    const children = childrenOf(up.pid);
     up.signal('SIGINT');
     expect(await up.exited).toEqual({ code: 0, signal: null });
-    expect(() => process.kill(child, 0)).toThrow('ESRCH');
+    expect(children).toHaveLength(2);
+    expect(children.filter(isAlive)).toEqual([]);
   });
 
   test('leaves no child behind when it is killed', async () => {
     await using again = new Child('capstan up', [process.execPath, capstanProgram, 'up', '--data-dir', data, '--port', String(port)]);
-    await again.waitUntil('announced', () => again.output.includes('Capstan is ready'));
-    const child = childOf(again.pid);
+    await again.waitUntil('controllers', () => again.output.includes('controllers run against'));
+    const children = childrenOf(again.pid);
+    expect(children).toHaveLength(2);
     await again.kill();
-    await expect.poll(() => isAlive(child), { timeout: 15_000 }).toBe(false);
+    await expect.poll(() => children.filter(isAlive), { timeout: 15_000 }).toEqual([]);
   });
 });
 
@@ -153,10 +164,10 @@ function childrenOf(pid: number): number[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
 }
 
-function childOf(pid: number): number {
-  const children = childrenOf(pid);
-  if (children.length !== 1) throw new Error(`expected one child of ${pid}, found ${children.join(', ')}`);
-  return children[0]!;
+function childOf(pid: number, command: string): number {
+  const found = childrenOf(pid).filter((child) => readFileSync(`/proc/${child}/cmdline`, 'utf8').split('\0').includes(command));
+  if (found.length !== 1) throw new Error(`expected one child of ${pid} that runs ${command}, found ${found.join(', ') || 'none'}`);
+  return found[0]!;
 }
 
 function isAlive(pid: number): boolean {

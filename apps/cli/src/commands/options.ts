@@ -4,6 +4,7 @@ import { Failure, type StartContext } from '../failure.ts';
 
 export const defaultDataDirectory = './capstan-data';
 export const defaultPort = 6443;
+export const defaultHealthPort = 10_257;
 const defaultHost = '127.0.0.1';
 
 /** What may stand on the command line of `capstan apiserver`. A flag wins over the file. */
@@ -34,6 +35,11 @@ export function parsePort(value: string): number {
   const port = /^\d+$/.test(value) ? Number(value) : Number.NaN;
   if (!(port >= 1 && port <= 65_535)) throw new Failure('usage', `--port: expected a whole number from 1 to 65535, found "${value}".`);
   return port;
+}
+
+/** 0 takes any free port. */
+export function parseHealthPort(value: string): number {
+  return value === '0' ? 0 : parsePort(value);
 }
 
 export function parseEndpoints(value: string): string[] {

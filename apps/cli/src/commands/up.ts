@@ -23,17 +23,29 @@ export async function up(flags: UpFlags): Promise<number> {
   const signal = shutdownSignal();
   const write = (line: string): void => void process.stdout.write(`${line}\n`);
   let announced = false;
-  const onReady = (_name: string, message: ReadyMessage): void => {
+  const serves = Promise.withResolvers<void>();
+  const onReady = (name: string, message: ReadyMessage): void => {
+    if (name !== 'apiserver') return;
     if (!announced) write(readyLine(message));
     announced = true;
+    serves.resolve();
   };
-  const processes: ProcessDescription[] = [
+  const processes: (ProcessDescription & { readonly after?: Promise<void> })[] = [
     { name: 'apiserver', args: ['apiserver', '--data-dir', dataDirectory, '--host', host, '--port', String(port)] },
+    {
+      name: 'controller-manager',
+      // This directory is held by one alone, so there is no second one to contend with, and a new one works at once.
+      args: ['controller-manager', '--data-dir', dataDirectory, '--port', '0', '--no-leader-elect'],
+      // Before that, the kubeconfig is not there, or is that of the last start.
+      after: serves.promise,
+    },
   ];
   const stopAll = new AbortController();
   const either = AbortSignal.any([signal, stopAll.signal]);
+  either.addEventListener('abort', () => serves.resolve(), { once: true });
   const codes = await Promise.all(
     processes.map(async (description) => {
+      await description.after;
       const code = await supervise(description, { program, write, onReady, signal: either, grace: 10_000 });
       // One that cannot start for good ends the whole: half a Capstan would only hide it.
       stopAll.abort();

@@ -1,0 +1,114 @@
+import {
+  buildCapstan,
+  Child,
+  capstanProgram,
+  type RunningCapstan,
+  requireTool,
+  run,
+  startCapstan,
+  temporaryDirectory,
+} from '@capstan/testbed';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+await buildCapstan();
+const kubectlPath = await requireTool('kubectl');
+
+const configMap = (name: string, metadata: Record<string, unknown> = {}) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, namespace: 'shop', ...metadata },
+});
+
+describe('capstan controller-manager', () => {
+  let server: RunningCapstan;
+  let manager: Child;
+
+  const start = () =>
+    new Child('controller-manager', [
+      process.execPath,
+      capstanProgram,
+      'controller-manager',
+      '--kubeconfig',
+      server.kubeconfig,
+      '--port',
+      '0',
+      '--no-leader-elect',
+    ]);
+  const kubectl = async (args: readonly string[], object?: unknown): Promise<string> => {
+    const input = object === undefined ? {} : { input: JSON.stringify(object) };
+    const { code, stdout, stderr } = await run(kubectlPath, ['--kubeconfig', server.kubeconfig, ...args], { timeout: 60_000, ...input });
+    if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`);
+    return stdout.trim();
+  };
+  const owned = async (name: string, owner: string): Promise<void> => {
+    const uid = await kubectl(['-n', 'shop', 'get', 'configmap', owner, '-o', 'jsonpath={.metadata.uid}']);
+    const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: owner, uid, blockOwnerDeletion: true }];
+    await kubectl(['create', '-f', '-'], configMap(name, { ownerReferences }));
+  };
+  const isThere = async (name: string): Promise<boolean> =>
+    (await kubectl(['-n', 'shop', 'get', 'configmap', name, '--ignore-not-found', '-o', 'name'])) !== '';
+
+  beforeAll(async () => {
+    server = await startCapstan({ store: 'sqlite' });
+    manager = start();
+    await manager.waitUntil('running', () => manager.output.includes('controllers run against'));
+    await kubectl(['create', 'namespace', 'shop']);
+  });
+  afterAll(async () => {
+    await manager.stop();
+    await server[Symbol.asyncDispose]();
+  });
+
+  test('tells about itself', async () => {
+    const health = /health at (\S+)/.exec(manager.output)?.[1] ?? '';
+    await expect.poll(async () => (await fetch(`${health}/readyz`)).status, { timeout: 30_000 }).toBe(200);
+    expect(await (await fetch(`${health}/livez`)).text()).toBe('ok\n');
+    expect(await (await fetch(`${health}/metrics`)).text()).toContain('workqueue_depth{name="namespace"}');
+  });
+
+  test('a namespace gets its account and its authority', async () => {
+    await kubectl(['-n', 'shop', 'wait', '--for=create', 'serviceaccount/default', '--timeout=30s']);
+    const authority = ['-n', 'shop', 'get', 'configmap', 'kube-root-ca.crt', '--ignore-not-found', '-o', 'jsonpath={.data}'];
+    await expect.poll(() => kubectl(authority), { timeout: 30_000 }).toContain('BEGIN CERTIFICATE');
+  });
+
+  test.each(['background', 'foreground', 'orphan'])('kubectl delete --cascade=%s', async (cascade) => {
+    await kubectl(['create', '-f', '-'], configMap(`owner-${cascade}`));
+    await owned(`owned-${cascade}`, `owner-${cascade}`);
+    await kubectl(['-n', 'shop', 'delete', 'configmap', `owner-${cascade}`, `--cascade=${cascade}`, '--timeout=30s']);
+    if (cascade === 'orphan') {
+      const owners = ['-n', 'shop', 'get', 'configmap', `owned-${cascade}`, '-o', 'jsonpath={.metadata.ownerReferences}'];
+      expect(await kubectl(owners)).toBe('');
+    } else await expect.poll(() => isThere(`owned-${cascade}`), { timeout: 30_000 }).toBe(false);
+  });
+
+  test('one that was killed is followed by one that finishes', async () => {
+    await kubectl(['create', '-f', '-'], configMap('keeper', { finalizers: ['example.com/wait'] }));
+    await kubectl(['delete', 'namespace', 'shop', '--wait=false']);
+    const remaining = '--for=condition=NamespaceContentRemaining=True';
+    await kubectl(['wait', remaining, 'namespace/shop', '--timeout=30s']);
+    await manager.kill();
+    await kubectl(['-n', 'shop', 'patch', 'configmap', 'keeper', '--type=merge', '-p', '{"metadata":{"finalizers":null}}']);
+    manager = start();
+    await kubectl(['wait', '--for=delete', 'namespace/shop', '--timeout=30s']);
+  });
+
+  test('of those that contend, one works, and hands over when it ends', async () => {
+    const contend = () =>
+      new Child('contender', [process.execPath, capstanProgram, 'controller-manager', '--data-dir', server.dataDirectory, '--port', '0']);
+    await using first = contend();
+    await first.waitUntil('leading', () => first.output.includes('leading'));
+    await using second = contend();
+    await second.waitUntil('running', () => second.output.includes('controllers run against'));
+    expect(second.output).not.toContain('leading');
+    first.signal('SIGTERM');
+    expect(await first.exited).toEqual({ code: 0, signal: null });
+    await second.waitUntil('leading', () => second.output.includes('leading'));
+  });
+});
+
+test('without a kubeconfig it says what to do', async () => {
+  using directory = temporaryDirectory('controllers');
+  const { code, stderr } = await run(process.execPath, [capstanProgram, 'controller-manager', '--data-dir', directory.path]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('admin.kubeconfig is not there. Start the API server first')]);
+});
