@@ -1,4 +1,4 @@
-import { type Change, type Client, type DiscoveredResource, discover, Informer } from '@capstan/client';
+import { type Change, type Client, ConnectionError, type DiscoveredResource, discover, Informer } from '@capstan/client';
 import type { KubeObject } from '@capstan/machinery';
 import { slim } from './item.ts';
 
@@ -68,7 +68,8 @@ export class Monitors implements AsyncDisposable {
       resource: client.resource(type).metadata(),
       transform: slim,
       onError: (error) => {
-        if (!stop.signal.aborted) onError(error, type);
+        // An outage is told by those who watch a few types; here it would be told once for each.
+        if (!stop.signal.aborted && !(error instanceof ConnectionError)) onError(error, type);
       },
     });
     informer.onChange((change) => onChange(type, change));
