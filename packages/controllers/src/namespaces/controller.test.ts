@@ -13,13 +13,14 @@ afterAll(() => cluster[Symbol.asyncDispose]());
 const all = () => cluster.client.resource<Namespace>(namespaces);
 const conditionOf = async (name: string, type: string) => (await all().get(name)).status?.conditions?.find((one) => one.type === type);
 
-test('a namespace goes with all that is in it', async () => {
-  await makeNamespace(cluster.client, 'full');
-  const maps = cluster.client.resource(configMaps).in('full');
-  for (let index = 0; index < 5; index++) await maps.create(configMap(`map-${index}`));
+test.each([5, 100])('a namespace goes with the %i objects that are in it', async (count) => {
+  const name = `full-${count}`;
+  await makeNamespace(cluster.client, name);
+  const maps = cluster.client.resource(configMaps).in(name);
+  await Promise.all(Array.from({ length: count }, (_, index) => maps.create(configMap(`map-${index}`))));
   await using _ = cluster.run(namespaceController());
-  await all().delete('full');
-  await gone(all(), 'full');
+  await all().delete(name);
+  await gone(all(), name);
   expect((await maps.list()).items).toEqual([]);
 });
 
