@@ -16,7 +16,10 @@ export interface ServerOptions {
   readonly etcd?: EtcdOptions;
   /** Where and what the audit log records: every write and every denial, beside the data, when absent. */
   readonly audit?: Partial<AuditLogOptions>;
-  readonly limits?: InFlightOptions & { readonly watches?: { readonly overall?: number; readonly perUser?: number } };
+  readonly limits?: InFlightOptions & {
+    readonly watches?: { readonly overall?: number; readonly perUser?: number };
+    readonly connections?: number;
+  };
   /** The text of a token file: token, user name, uid, groups. */
   readonly tokens?: string;
   /** OpenID issuers whose tokens are taken. */

@@ -185,6 +185,7 @@ async function start(
     key: pki.serving.key,
     clientCa: pki.authority.certificate,
     handle: pipeline.handle,
+    maxConnections: options.limits?.connections ?? 20_000,
   });
   resources.use(listener);
   metrics.gauge({ name: 'capstan_connections', help: 'Open connections.', value: () => listener.connections });

@@ -1,4 +1,5 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,6 +35,8 @@ export interface TestServer extends AsyncDisposable {
   readonly kubeconfigPath: string;
   readonly directory: string;
   call(path: string, call?: Call): Promise<Reply>;
+  /** Begins a GET and gives its answer to be read at will. */
+  open(path: string): Promise<IncomingMessage>;
   /** Collects events until there are `count` of them or the watch ends. */
   watch(path: string, count: number): Promise<WatchEvent[]>;
   /** Watches until an event is the one that was waited for, or the watch ends; answers with all events. */
@@ -105,6 +108,10 @@ export async function startTestServer(options: Partial<ServerOptions> = {}): Pro
     },
     directory,
     call: (path, call) => send(path, call),
+    open: (path) =>
+      new Promise((resolve, reject) => {
+        request(`${running.server.url}${path}`, { agent: running.admin }).on('response', resolve).on('error', reject).end();
+      }),
     async watch(path, count) {
       const lines = (text: string): string[] => text.split('\n').filter((line) => line !== '');
       const reply = await send(path, {}, (text) => text.endsWith('\n') && lines(text).length >= count);

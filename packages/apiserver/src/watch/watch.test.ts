@@ -94,6 +94,31 @@ describe('a watch', () => {
     expect(new Set(names).size).toBe(100);
   });
 
+  test('of a client that stops reading holds nobody up, and misses nothing when it reads again', async () => {
+    const path = await fresh();
+    const revision = await make(path, 'first');
+    const reader = await server.open(`${path}?watch=true&resourceVersion=${revision}`);
+    reader.pause();
+    const value = 'x'.repeat(100_000);
+    for (let at = 0; at < 120; at++) {
+      const made = await server.call(path, { method: 'POST', body: { metadata: { name: `big-${at}` }, data: { value } } });
+      expect(made.code).toBe(201);
+    }
+    let text = '';
+    reader.setEncoding('utf8');
+    reader.on('data', (chunk: string) => {
+      text += chunk;
+    });
+    reader.resume();
+    await expect.poll(() => text.split('\n').length - 1, { timeout: 20_000 }).toBe(120);
+    const names = text
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { object: { metadata: { name: string } } }).object.metadata.name);
+    expect(names).toEqual(Array.from({ length: 120 }, (_, at) => `big-${at}`));
+    reader.destroy();
+  });
+
   test('that ends in time sends nothing that is not an event', async () => {
     const path = await fresh();
     const reply = await server.call(`${path}?watch=true&timeoutSeconds=1`);
