@@ -1,4 +1,11 @@
-import { type Declaration, declarationOfSchema, type StructuralSchema } from '@capstan/cel';
+import {
+  COST_PER_DEFINITION,
+  COST_PER_RULE,
+  type Declaration,
+  declarationOfSchema,
+  overBudgetMessage,
+  type StructuralSchema,
+} from '@capstan/cel';
 import {
   type FieldError,
   type FieldPath,
@@ -11,8 +18,6 @@ import {
 import { declarationOf, RuleTree } from './checker.ts';
 import { type CompiledRule, compileRules } from './compile.ts';
 
-const costPerRule = 10_000_000;
-const costPerSchema = 100_000_000;
 const requestBytes = 3 * 1024 * 1024;
 
 /** What is wrong with the rules of a schema: they do not compile, or could cost too much. The schema has no other errors. */
@@ -91,17 +96,21 @@ class Walk {
   }
 
   #checkCost(cost: number, what: string, at: FieldPath): void {
-    if (cost > costPerRule) this.errors.push(fieldError.forbidden(at, tooCostly(what, cost / costPerRule)));
+    if (cost > COST_PER_RULE) this.errors.push(fieldError.forbidden(at, overBudgetMessage(what, cost, COST_PER_RULE)));
     this.#total += cost;
-    if (cost < costPerSchema / 100) return;
+    if (cost < COST_PER_DEFINITION / 100) return;
     this.#expensive.push({ at, cost });
     this.#expensive = this.#expensive.sort((a, b) => b.cost - a.cost).slice(0, 4);
   }
 
   totalErrors(at: FieldPath): FieldError[] {
-    if (this.#total <= costPerSchema) return [];
+    if (this.#total <= COST_PER_DEFINITION) return [];
     const part = 'contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema';
-    const all = tooCostly('x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema', this.#total / costPerSchema);
+    const all = overBudgetMessage(
+      'x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema',
+      this.#total,
+      COST_PER_DEFINITION,
+    );
     return [...this.#expensive.map(({ at: place }) => fieldError.forbidden(place, part)), fieldError.forbidden(at, all)];
   }
 }
@@ -110,11 +119,6 @@ function inside(schema: Schema, cardinality: number | undefined): number | undef
   const most =
     schema.type === 'array' ? schema.maxItems : schema.type === 'object' && schema.additional !== undefined ? schema.maxProperties : 1;
   return cardinality === undefined || most === undefined ? undefined : cardinality * Math.max(0, most);
-}
-
-function tooCostly(what: string, factor: number): string {
-  const shown = factor > 100 ? 'more than 100x' : `${factor.toFixed(factor < 1.5 ? 6 : 1)}x`;
-  return `${what} exceeds budget by factor of ${shown} (try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)`;
 }
 
 /** A rule as Go prints it. */

@@ -1,17 +1,16 @@
-import { COST_PER_CALL } from '@capstan/cel';
+import { COST_PER_CALL, COST_PER_OBJECT } from '@capstan/cel';
 import { type FieldError, FieldPath, fieldError, type Json, type Schema, type ValidationRule } from '@capstan/machinery';
 import type { CompiledRule } from './compile.ts';
 import type { Correlation } from './correlation.ts';
 
 /** What all rules of one object may cost together. */
-const costPerObject = 10_000_000;
 const longestMessage = 5 * 1024;
 
 /** One check of one object. */
 export class Evaluation {
   readonly errors: FieldError[] = [];
   readonly #warn: (message: string) => void;
-  #budget = costPerObject;
+  #budget = COST_PER_OBJECT;
 
   constructor(warn: (message: string) => void) {
     this.#warn = warn;
