@@ -1,12 +1,13 @@
 export { ControllerBuilder, controller, type KindType, type SourceOptions } from './controller/builder.ts';
-export { Controller, type ControllerContext, type ControllerOptions, type Reconcile, type Reconciler } from './controller/controller.ts';
+export { Controller, type ControllerOptions, type Reconcile, type Reconciler } from './controller/controller.ts';
 export { allOf, annotationsChanged, anyOf, generationChanged, labelsChanged, type Predicate } from './controller/predicate.ts';
 export { done, type Result, requeueAfter, TerminalError } from './controller/result.ts';
 export { EventRecorder, type RecordedEvent, type RecorderOptions } from './events/recorder.ts';
 export { type ElectionOptions, LeaderElector } from './leader/elector.ts';
 export { type Clock, NotLeadingError, type Term } from './leader/term.ts';
 export type { HealthOptions } from './manager/health.ts';
-export { Manager, type ManagerOptions } from './manager/manager.ts';
+export { type AddOptions, Manager, type ManagerOptions } from './manager/manager.ts';
+export type { ControllerContext, Runnable } from './manager/runnable.ts';
 export { Counter, Histogram, type Labels, Metrics } from './metrics/metrics.ts';
 export { type Condition, findCondition, isConditionTrue, removeCondition, setCondition } from './objects/conditions.ts';
 export { addFinalizer, hasFinalizer, isDeleting, removeFinalizer } from './objects/finalizers.ts';

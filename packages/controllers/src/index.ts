@@ -1,3 +1,13 @@
-export { GarbageCollector } from './garbage/controller.ts';
-export { type NamespaceDefaultsOptions, namespaceDefaultsController } from './namespace-defaults/controller.ts';
-export { namespaceController } from './namespaces/controller.ts';
+import { GarbageCollector } from './garbage/controller.ts';
+import { namespaceDefaultsController } from './namespace-defaults/controller.ts';
+import { namespaceController } from './namespaces/controller.ts';
+import type { Registration } from './registration.ts';
+
+export { type ControllerSettings, chosenControllers, type Registration } from './registration.ts';
+
+/** Every controller of the controller-manager. */
+export const controllers: readonly Registration[] = [
+  { name: 'namespace', account: 'namespace-controller', make: namespaceController },
+  { name: 'namespace-defaults', account: 'namespace-defaults-controller', make: namespaceDefaultsController },
+  { name: 'garbage-collector', account: 'generic-garbage-collector', make: (settings) => new GarbageCollector(settings) },
+];

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type Connection, connectionOf, loadKubeconfig } from '@capstan/client';
 import { Manager } from '@capstan/controller';
-import { GarbageCollector, namespaceController, namespaceDefaultsController } from '@capstan/controllers';
+import { chosenControllers, controllers } from '@capstan/controllers';
 import { explain, Failure } from '../failure.ts';
 import { defaultDataDirectory, defaultHealthPort } from './options.ts';
 import { shutdownSignal } from './shutdown.ts';
@@ -35,9 +35,8 @@ export async function controllerManager(flags: ControllerManagerFlags): Promise<
     log: write,
     ...(flags.leaderElect !== false && { leaderElection: { namespace: 'kube-system', name: 'capstan-controller-manager' } }),
   });
-  manager.add(namespaceController());
-  manager.add(namespaceDefaultsController({ authority: connection.ca?.toString() }));
-  manager.add(new GarbageCollector());
+  const authority = connection.ca?.toString();
+  for (const { make } of chosenControllers(controllers)) manager.add(make({ authority, concurrency: undefined }));
   const running = manager.run(signal);
   try {
     const url = await Promise.race([running, listening(manager)]);

@@ -10,7 +10,7 @@ import {
 } from '@capstan/client';
 import type { KubeObject } from '@capstan/machinery';
 import type { EventRecorder } from '../events/recorder.ts';
-import type { Metrics } from '../metrics/metrics.ts';
+import type { ControllerContext, Runnable } from '../manager/runnable.ts';
 import type { RateOptions } from '../queue/rate.ts';
 import { type Priority, WorkQueue } from '../queue/work-queue.ts';
 import { observeQueue, reconcileMetrics } from './observe.ts';
@@ -63,25 +63,10 @@ export interface ControllerSpec<T extends KubeObject> {
   readonly options: ControllerOptions;
 }
 
-/** What a run is made in. */
-export interface ControllerContext {
-  readonly informers: InformerFactory;
-  readonly client: Client;
-  readonly events: EventRecorder;
-  readonly metrics: Metrics;
-  /** Asked before each reconcile begins. */
-  readonly isLeading: () => boolean;
-  /** Ends the run: what is under way may finish. */
-  readonly signal: AbortSignal;
-  /** Drops what is under way. */
-  readonly drop: AbortSignal;
-  readonly onError: (error: unknown, key: ObjectKey) => void;
-}
-
 const tenHours = 36_000_000;
 
 /** Calls a reconciler for each object that it should look at. */
-export class Controller<T extends KubeObject = KubeObject> {
+export class Controller<T extends KubeObject = KubeObject> implements Runnable {
   readonly name: string;
   readonly #spec: ControllerSpec<T>;
 

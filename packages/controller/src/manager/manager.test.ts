@@ -4,13 +4,13 @@ import { Client, connectionOf, loadKubeconfig } from '@capstan/client';
 import type { KubeObject } from '@capstan/machinery';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { controller } from '../controller/builder.ts';
-import type { Controller } from '../controller/controller.ts';
 import { generationChanged } from '../controller/predicate.ts';
 import { requeueAfter, TerminalError } from '../controller/result.ts';
 import { teamNotes } from '../examples/team-notes.ts';
 import { addFinalizer, isDeleting, removeFinalizer } from '../objects/finalizers.ts';
 import { withController } from '../objects/owners.ts';
 import { Manager, type ManagerOptions } from './manager.ts';
+import type { Runnable } from './runnable.ts';
 
 const namespaces = { group: '', version: 'v1', resource: 'namespaces', namespaced: false, kind: 'Namespace' };
 const configMaps = { group: '', version: 'v1', resource: 'configmaps', namespaced: true, kind: 'ConfigMap' };
@@ -34,7 +34,7 @@ const configMap = (namespace: string, name: string): KubeObject => ({ apiVersion
 const make = (namespace: string, name: string) => client.resource(configMaps).create(configMap(namespace, name));
 
 async function running(
-  controllers: readonly Controller<KubeObject>[],
+  controllers: readonly Runnable[],
   body: (manager: Manager, stop: () => Promise<void>) => Promise<void>,
   options: Partial<ManagerOptions> = {},
 ): Promise<void> {
@@ -318,6 +318,29 @@ describe('a manager', () => {
       },
       { leaderElection },
     );
+  });
+
+  test('runs anything with a name and a loop, as whoever it is added as', async () => {
+    const impersonate = { user: 'system:serviceaccount:kube-system:loop' };
+    using other = new Client({ ...client.connection, impersonate });
+    const asked = Promise.withResolvers<unknown>();
+    const loop: Runnable = {
+      name: 'loop',
+      async run({ client: mine, signal }) {
+        asked.resolve(
+          await mine
+            .resource(configMaps)
+            .in('default')
+            .list({ signal })
+            .catch((error: unknown) => error),
+        );
+      },
+    };
+    const abort = new AbortController();
+    const ended = new Manager({ client }).add(loop, { client: other }).run(abort.signal);
+    expect(await asked.promise).toMatchObject({ code: 403, message: expect.stringContaining(impersonate.user) });
+    abort.abort();
+    await ended;
   });
 
   test('refuses two controllers of one name', () => {

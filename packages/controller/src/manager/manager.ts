@@ -1,10 +1,9 @@
 import { type Client, dropManagedFields, formatKey, InformerFactory, type ObjectKey } from '@capstan/client';
-import type { KubeObject } from '@capstan/machinery';
-import type { Controller } from '../controller/controller.ts';
 import { EventRecorder } from '../events/recorder.ts';
 import { type ElectionOptions, LeaderElector } from '../leader/elector.ts';
 import { Metrics } from '../metrics/metrics.ts';
 import { type HealthOptions, type HealthServer, startHealthServer } from './health.ts';
+import type { Runnable } from './runnable.ts';
 
 export interface ManagerOptions {
   readonly client: Client;
@@ -16,6 +15,16 @@ export interface ManagerOptions {
   readonly log?: (line: string) => void;
 }
 
+export interface AddOptions {
+  /** Acts as somebody else than the manager: each controller may have an account with just the rights it needs. */
+  readonly client?: Client;
+}
+
+interface Added {
+  readonly runnable: Runnable;
+  readonly client: Client;
+}
+
 /** What the controllers of one term share. */
 interface Work {
   /** Ends the work: what is under way may finish. */
@@ -23,7 +32,8 @@ interface Work {
   /** Ends it at once. */
   readonly lost: AbortSignal;
   readonly isLeading: () => boolean;
-  readonly client: Client;
+  /** The same client, which refuses to write when this process does not lead any more. */
+  readonly guard: (client: Client) => Client;
 }
 
 const never = new AbortController().signal;
@@ -33,7 +43,7 @@ export class Manager {
   readonly informers: InformerFactory;
   readonly metrics = new Metrics();
   readonly #options: ManagerOptions;
-  readonly #controllers: Controller<KubeObject>[] = [];
+  readonly #added: Added[] = [];
   readonly #log: (line: string) => void;
   #health: HealthServer | undefined;
   #stopping = false;
@@ -53,23 +63,22 @@ export class Manager {
     return this.#health?.port;
   }
 
-  add<T extends KubeObject>(controller: Controller<T>): this {
-    const added = controller as unknown as Controller<KubeObject>;
-    if (this.#controllers.some(({ name }) => name === added.name))
-      throw new Error(`there is a controller "${added.name}" already; names must differ`);
-    this.#controllers.push(added);
-    added.prepare(this.informers);
+  add(runnable: Runnable, { client = this.#options.client }: AddOptions = {}): this {
+    if (this.#added.some((one) => one.runnable.name === runnable.name))
+      throw new Error(`there is a controller "${runnable.name}" already; names must differ`);
+    this.#added.push({ runnable, client });
+    runnable.prepare?.(this.informers);
     return this;
   }
 
   /** Works until aborted; resolves when all has ended. */
   async run(signal: AbortSignal): Promise<void> {
-    const { client, health, leaderElection } = this.#options;
+    const { health, leaderElection } = this.#options;
     this.#health = health && (await startHealthServer(health, { metrics: this.metrics, notReady: () => this.#notReady() }));
     signal.addEventListener('abort', () => (this.#stopping = true), { once: true });
     try {
       this.informers.start();
-      if (leaderElection === undefined) await this.#work({ signal, lost: never, isLeading: () => true, client });
+      if (leaderElection === undefined) await this.#work({ signal, lost: never, isLeading: () => true, guard: (client) => client });
       else await this.#contend(leaderElection, signal);
     } finally {
       await this.informers[Symbol.asyncDispose]();
@@ -96,12 +105,13 @@ export class Manager {
         signal: term.signal,
         lost: term.lost,
         isLeading: () => term.isLeading(),
-        client: client.guarded(() => term.assertLeading()),
+        guard: (one) => one.guarded(() => term.assertLeading()),
       }),
     );
   }
 
-  async #work({ signal, lost, isLeading, client }: Work): Promise<void> {
+  async #work(work: Work): Promise<void> {
+    const { signal, lost } = work;
     const { stopWithin = 30_000 } = this.#options;
     const late = new AbortController();
     const abandoned = Promise.withResolvers<'late'>();
@@ -116,7 +126,7 @@ export class Manager {
     signal.addEventListener('abort', onStop, { once: true });
     if (signal.aborted) onStop();
     const drop = AbortSignal.any([lost, late.signal]);
-    const running = Promise.all(this.#controllers.map((one) => this.#runOne(one, { signal, lost, isLeading, client }, drop)));
+    const running = Promise.all(this.#added.map((one) => this.#runOne(one, work, drop)));
     try {
       const outcome = await Promise.race([running, abandoned.promise]);
       if (outcome === 'late') this.#log(`some reconciles did not end within ${stopWithin} ms and were dropped`);
@@ -126,15 +136,17 @@ export class Manager {
     }
   }
 
-  async #runOne(one: Controller<KubeObject>, { signal, isLeading, client }: Work, drop: AbortSignal): Promise<void> {
+  async #runOne({ runnable, client: own }: Added, { signal, isLeading, guard }: Work, drop: AbortSignal): Promise<void> {
+    const client = guard(own);
+    const { name } = runnable;
     const events = new EventRecorder({
       client,
-      component: one.name,
-      onError: (error) => this.#log(`${one.name}: event not written: ${textOf(error)}`),
+      component: name,
+      onError: (error) => this.#log(`${name}: event not written: ${textOf(error)}`),
     });
-    const onError = (error: unknown, key: ObjectKey): void => this.#log(`${one.name} ${formatKey(key)}: ${textOf(error)}`);
+    const onError = (error: unknown, key: ObjectKey): void => this.#log(`${name} ${formatKey(key)}: ${textOf(error)}`);
     try {
-      await one.run({ informers: this.informers, client, events, metrics: this.metrics, isLeading, signal, drop, onError });
+      await runnable.run({ informers: this.informers, client, events, metrics: this.metrics, isLeading, signal, drop, onError });
       await events.flush();
     } catch (error) {
       if (!signal.aborted) throw error;

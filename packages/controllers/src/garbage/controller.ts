@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Change, type DiscoveredResource, isConflict } from '@capstan/client';
-import { Controller, type ControllerContext, done, type Result, requeueAfter, WorkQueue } from '@capstan/controller';
+import { type Change, type DiscoveredResource, type InformerFactory, isConflict } from '@capstan/client';
+import { type ControllerContext, type Result, type Runnable, requeueAfter, WorkQueue } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
 import { serverActions } from './actions.ts';
 import { OwnerGraph } from './graph.ts';
@@ -10,7 +10,6 @@ import { type GarbageActions, reconcileItem } from './reconcile.ts';
 const definitions = { group: 'apiextensions.k8s.io', version: 'v1', resource: 'customresourcedefinitions', namespaced: false };
 const selection = { metadataOnly: true };
 const name = 'garbage-collector';
-const workers = 16;
 /** Stands in the queue among uids: ask what types there are. */
 const rediscover = 'rediscover';
 const rediscoverEvery = 30_000;
@@ -19,17 +18,28 @@ const typeSettles = 500;
 /** A type that cannot be listed must not hold up all others for ever. */
 const syncTimeout = 30_000;
 
+export interface GarbageCollectorOptions {
+  /** How many objects at the same time. */
+  readonly concurrency?: number | undefined;
+}
+
 /**
  * Watches every type that the server serves, and deletes what has lost its owners. Unlike other controllers it learns what to watch while it runs, so
  * it has a loop of its own over the same queue.
  */
-export class GarbageCollector extends Controller {
-  constructor() {
-    const primary = { type: definitions, selection, predicate: undefined, keysOf: () => [] };
-    super({ name, primary, sources: [], reconciler: () => done, options: {} });
+export class GarbageCollector implements Runnable {
+  readonly name = name;
+  readonly #workers: number;
+
+  constructor({ concurrency = 16 }: GarbageCollectorOptions = {}) {
+    this.#workers = concurrency;
   }
 
-  override async run(context: ControllerContext): Promise<void> {
+  prepare(informers: InformerFactory): void {
+    informers.informer(definitions, selection);
+  }
+
+  async run(context: ControllerContext): Promise<void> {
     const { client, events, informers, metrics, signal, drop } = context;
     const queue = new WorkQueue<string>({
       keyOf: (uid) => uid,
@@ -49,7 +59,7 @@ export class GarbageCollector extends Controller {
     using _following = informers.informer(definitions, selection).onChange(() => queue.addAfter(rediscover, typeSettles));
     queue.addAfter(rediscover, rediscoverEvery);
     const actions = serverActions({ client, events, graph, monitors, look: (uid) => queue.add(uid), signal: drop });
-    await Promise.all(Array.from({ length: workers }, () => this.#work({ queue, graph, monitors, actions, context })));
+    await Promise.all(Array.from({ length: this.#workers }, () => this.#work({ queue, graph, monitors, actions, context })));
   }
 
   /** Whom an object owns is known only when all types have been read. */

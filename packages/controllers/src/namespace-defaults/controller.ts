@@ -10,16 +10,17 @@ const maps = { group: '', version: 'v1', resource: 'configmaps', namespaced: tru
 export interface NamespaceDefaultsOptions {
   /** PEM of the authority that signs for the API server; nothing is published without it. */
   readonly authority: string | undefined;
+  readonly concurrency?: number | undefined;
 }
 
 /** Watches namespaces, and in each the one account and the one ConfigMap that must be there. */
-export function namespaceDefaultsController({ authority }: NamespaceDefaultsOptions): Controller<Namespace> {
+export function namespaceDefaultsController({ authority, concurrency = 4 }: NamespaceDefaultsOptions): Controller<Namespace> {
   return controller('namespace-defaults')
     .for<Namespace>(namespaceType)
     .watches(accounts, namespaceOf, { fieldSelector: `metadata.name=${accountName}`, metadataOnly: true })
     .watches(maps, namespaceOf, { fieldSelector: `metadata.name=${authorityName}` })
     .reconcile(({ key, object, client, signal }) => keepDefaults({ client, namespace: object, name: key.name, authority, signal }), {
-      concurrency: 4,
+      concurrency,
       backoff: { base: 200, max: 30_000 },
     });
 }

@@ -5,11 +5,11 @@ import { type Namespace, namespaceType } from './namespace.ts';
 import { reconcileNamespace } from './reconcile.ts';
 
 /** Watches namespaces, and works on those that are being deleted. */
-export function namespaceController(): Controller<Namespace> {
+export function namespaceController({ concurrency = 8 }: { readonly concurrency?: number | undefined } = {}): Controller<Namespace> {
   return controller('namespace')
     .for<Namespace>(namespaceType, { predicate: ({ type, object }) => type !== 'deleted' && isLeaving(object) })
     .reconcile(({ key, client, signal }) => emptyNamespace(client, key.name, signal), {
-      concurrency: 8,
+      concurrency,
       backoff: { base: 200, max: 30_000 },
     });
 }

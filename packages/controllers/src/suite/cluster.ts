@@ -1,6 +1,6 @@
 import { startTestServer } from '@capstan/apiserver/testing';
 import { Client, connectionOf, loadKubeconfig, type Resource } from '@capstan/client';
-import { type Controller, Manager } from '@capstan/controller';
+import { Manager, type Runnable } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
 import { vi } from 'vitest';
 
@@ -8,7 +8,7 @@ import { vi } from 'vitest';
 export interface TestCluster extends AsyncDisposable {
   readonly client: Client;
   /** Disposing ends them as a crash would: nothing that is under way is waited for. */
-  run(...controllers: Controller<never>[]): AsyncDisposable;
+  run(...controllers: Runnable[]): AsyncDisposable;
 }
 
 export async function startTestCluster(): Promise<TestCluster> {
@@ -19,7 +19,7 @@ export async function startTestCluster(): Promise<TestCluster> {
     run(...controllers) {
       const stop = new AbortController();
       const manager = new Manager({ client, stopWithin: 1 });
-      for (const one of controllers) manager.add(one as unknown as Controller);
+      for (const one of controllers) manager.add(one);
       const running = manager.run(stop.signal);
       return {
         async [Symbol.asyncDispose]() {

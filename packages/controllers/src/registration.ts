@@ -1,0 +1,24 @@
+import type { Runnable } from '@capstan/controller';
+
+/** What the process that runs the controllers knows. */
+export interface ControllerSettings {
+  /** PEM of the authority that signs for the API server; undefined when it is not known. */
+  readonly authority: string | undefined;
+  /** How many objects this controller works on at the same time; its own choice when undefined. */
+  readonly concurrency: number | undefined;
+}
+
+/** A controller that can be run. */
+export interface Registration {
+  /** As it is chosen by in the configuration: the name of what `make` makes. */
+  readonly name: string;
+  /** The service account in kube-system that it acts as: the rights of `system:controller:<account>` are all it has. */
+  readonly account: string;
+  readonly make: (settings: ControllerSettings) => Runnable;
+}
+
+/** Those that a list such as `['*', '-garbage-collector']` names: `*` is all, a dash takes one away, whatever the order. */
+export function chosenControllers(all: readonly Registration[], choice: readonly string[] = ['*']): Registration[] {
+  const wanted = new Set(choice);
+  return all.filter(({ name }) => !wanted.has(`-${name}`) && (wanted.has('*') || wanted.has(name)));
+}
