@@ -20,4 +20,5 @@ const bundle = await rolldown({
 await bundle.write({ dir: join(output, 'lib'), format: 'esm', entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' });
 await bundle.close();
 // Read at run time, from beside the folder of the code that reads them.
-cpSync(join(root, 'packages/machinery/src/generated'), join(output, 'generated'), { recursive: true });
+for (const generated of ['packages/machinery/src/generated', 'packages/apiserver/src/workspaces/generated'])
+  cpSync(join(root, generated), join(output, 'generated'), { recursive: true });
