@@ -11,7 +11,9 @@ import { fetchSchemas } from './open-api.ts';
  *
  *     node packages/machinery/scripts/derive-kinds.ts --kubeconfig FILE --proto-dir DIR [--module-version v0.34.1] [--check]
  *
- * DIR holds the modules api, apimachinery, apiextensions-apiserver and kube-aggregator, as in Go's module cache (`…/mod/k8s.io`).
+ * The server serves what is optional too: it runs with --feature-gates=MutatingAdmissionPolicy=true and
+ * --runtime-config=admissionregistration.k8s.io/v1beta1=true. DIR holds the modules api, apimachinery, apiextensions-apiserver and
+ * kube-aggregator, as in Go's module cache (`…/mod/k8s.io`).
  * Only names, types, numbers and tags are taken over, no prose. With --check nothing is written: it fails when the files are not what it would write.
  */
 const { values } = parseArgs({

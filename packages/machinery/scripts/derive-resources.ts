@@ -1,4 +1,4 @@
-import type { ResourceInfo, ResourcesFile, SubresourceInfo } from '../src/schema/table-format.ts';
+import type { GroupInfo, ResourceInfo, ResourcesFile, SubresourceInfo } from '../src/schema/table-format.ts';
 import { isBuiltIn, type OpenApiSchemas } from './open-api.ts';
 
 interface ApiResource {
@@ -21,27 +21,42 @@ interface GroupVersion {
 
 type Get = (path: string) => Promise<unknown>;
 
+/** What Kubernetes serves only when somebody asks for it. The server that the tables are derived from must have been asked. */
+const optional: ReadonlySet<string> = new Set(['admissionregistration.k8s.io/v1beta1']);
+
 /** Everything that discovery says, with the schema of each kind. */
 export async function deriveResources(get: Get, schemas: OpenApiSchemas): Promise<ResourcesFile> {
   const typeNames = typeNamesByKind(schemas);
   const list = (await get('/apis')) as {
     groups: { name: string; versions: { version: string }[]; preferredVersion: { version: string } }[];
   };
-  const groups = [
+  const groups: GroupInfo[] = [
     { name: '', versions: ['v1'], preferredVersion: 'v1' },
     ...list.groups
       .filter(({ name }) => isBuiltIn(name))
       .map((group) => ({
         name: group.name,
-        versions: group.versions.map(({ version }) => version),
+        ...versionsOf(group),
         preferredVersion: group.preferredVersion.version,
       })),
   ];
   const resources: ResourceInfo[] = [];
   for (const group of groups) {
-    for (const version of group.versions) resources.push(...(await deriveVersion(get, { group: group.name, version }, typeNames)));
+    for (const version of [...group.versions, ...(group.optionalVersions ?? [])]) {
+      resources.push(...(await deriveVersion(get, { group: group.name, version }, typeNames)));
+    }
   }
   return { groups, resources };
+}
+
+function versionsOf(group: { name: string; versions: { version: string }[] }): Pick<GroupInfo, 'versions' | 'optionalVersions'> {
+  const versions = group.versions.map(({ version }) => version);
+  const isOptional = (version: string): boolean => optional.has(`${group.name}/${version}`);
+  const optionalVersions = versions.filter(isOptional);
+  return {
+    versions: versions.filter((version) => !isOptional(version)),
+    ...(optionalVersions.length > 0 && { optionalVersions }),
+  };
 }
 
 async function deriveVersion(get: Get, at: GroupVersion, typeNames: Map<string, string>): Promise<ResourceInfo[]> {

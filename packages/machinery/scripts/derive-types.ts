@@ -155,7 +155,8 @@ export class TypeDeriver {
     const form = special[`${goPackage.path}.${typeName}`];
     if (form !== undefined) return formCode(form);
     const declaration = goPackage.declarations.get(typeName);
-    if (declaration === undefined) throw new Error(`${goPackage.path}: no declaration of ${typeName}, which ${owner.path} uses`);
+    if (declaration === undefined || declaration.kind === 'alias')
+      throw new Error(`${goPackage.path}: no declaration of ${typeName}, which ${owner.path} uses`);
     if (declaration.kind === 'struct') {
       const code = 100 + this.#reference(schemaName(`${goPackage.path}.${typeName}`));
       return property?.['x-kubernetes-map-type'] === 'granular' ? ['g', code] : code;
@@ -177,11 +178,20 @@ export class TypeDeriver {
   }
 
   #resolve(owner: GoPackage, goType: string): { goPackage: GoPackage; typeName: string } {
-    const [alias, typeName] = goType.split('.');
-    if (typeName === undefined) return { goPackage: owner, typeName: alias! };
-    const path = owner.imports.get(alias!);
-    if (path === undefined) throw new Error(`${owner.path}: ${goType} uses the package ${alias}, which no file imports from k8s.io`);
-    return { goPackage: this.#sources.package(path), typeName };
+    const [first, second] = goType.split('.');
+    if (second !== undefined) return this.#behindAliases(this.#imported(owner, first!), second);
+    return this.#behindAliases(owner, first!);
+  }
+
+  #imported(owner: GoPackage, name: string): GoPackage {
+    const path = owner.imports.get(name);
+    if (path === undefined) throw new Error(`${owner.path} uses the package ${name}, which no file imports from k8s.io`);
+    return this.#sources.package(path);
+  }
+
+  #behindAliases(goPackage: GoPackage, typeName: string): { goPackage: GoPackage; typeName: string } {
+    const declaration = goPackage.declarations.get(typeName);
+    return declaration?.kind === 'alias' ? this.#resolve(goPackage, declaration.target) : { goPackage, typeName };
   }
 
   #locate(name: string): { goPackage: GoPackage; typeName: string } {

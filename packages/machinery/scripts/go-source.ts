@@ -13,7 +13,9 @@ export interface GoField {
 
 export type GoDeclaration =
   | { readonly kind: 'struct'; readonly fields: readonly GoField[] }
-  | { readonly kind: 'named'; readonly underlying: string };
+  | { readonly kind: 'named'; readonly underlying: string }
+  /** Another name for a type of another package. */
+  | { readonly kind: 'alias'; readonly target: string };
 
 export interface GoPackage {
   readonly path: string;
@@ -75,6 +77,7 @@ function readDeclarations(text: string, into: Map<string, GoDeclaration>): void 
   for (const [, name, underlying] of text.matchAll(/^type (\w+) (\[\][\w.]+|map\[[\w.]+\][\w.*[\]]+|[\w.]+)$/gm)) {
     if (underlying !== 'struct' && underlying !== 'interface') into.set(name!, { kind: 'named', underlying: underlying! });
   }
+  for (const [, name, target] of text.matchAll(/^type (\w+) = ([\w.]+)$/gm)) into.set(name!, { kind: 'alias', target: target! });
 }
 
 function readFields(body: string): GoField[] {

@@ -88,9 +88,10 @@ export function openApiPages(catalogs: Catalogs): Map<string, Page> {
 }
 
 function makeSources(catalog: Catalog): Sources {
-  const builtin = (): Map<string, OpenApiResource[]> => Map.groupBy(builtinOpenApiResources(), openapiV3Path);
+  const builtin = (): OpenApiResource[] => builtinOpenApiResources((group, version) => catalog.isBuiltinVersion(group, version));
+  const byVersion = (): Map<string, OpenApiResource[]> => Map.groupBy(builtin(), openapiV3Path);
   const byPath = new Map<string, Source>(
-    [...builtin().keys()].map((path) => [path, { key: path, resources: () => builtin().get(path) ?? [] }]),
+    [...byVersion().keys()].map((path) => [path, { key: path, resources: () => byVersion().get(path) ?? [] }]),
   );
   const custom: Resource[] = [];
   for (const group of catalog.groups.values()) {
@@ -104,8 +105,8 @@ function makeSources(catalog: Catalog): Sources {
   }
   const all =
     custom.length === 0
-      ? { key: 'all', resources: builtinOpenApiResources }
-      : { key: `all ${digest(custom)}`, resources: () => [...builtinOpenApiResources(), ...custom.map(describe)] };
+      ? { key: 'all', resources: builtin }
+      : { key: `all ${digest(custom)}`, resources: () => [...builtin(), ...custom.map(describe)] };
   return { generation: catalog.generation, byPath, all };
 }
 

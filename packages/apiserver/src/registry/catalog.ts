@@ -68,6 +68,10 @@ export class Catalog {
     return this.#builtin.has(group);
   }
 
+  isBuiltinVersion(group: string, version: string): boolean {
+    return versionOf(this.#builtin.get(group), version) !== undefined;
+  }
+
   hasGroup(group: string): boolean {
     return this.#builtin.has(group) || this.#custom.hasGroup(group);
   }
@@ -104,7 +108,8 @@ function joined(builtin: Group | undefined, custom: Group): Group {
   return { ...builtin, versions: [...builtin.versions, ...added] };
 }
 
-export function builtinCatalog(): Catalog {
+/** `optional` names the versions to serve of those that are served on request only, such as `admissionregistration.k8s.io/v1beta1`. */
+export function builtinCatalog(optional: ReadonlySet<string> = new Set()): Catalog {
   const byVersion = new Map<string, Map<string, Resource>>();
   for (const info of builtinResources()) {
     const key = `${info.group}/${info.version}`;
@@ -113,11 +118,24 @@ export function builtinCatalog(): Catalog {
     resources.set(info.resource, toResource(info));
   }
   const groups = new Map<string, Group>();
-  for (const group of builtinGroups()) groups.set(group.name, toGroup(group, byVersion));
+  for (const group of builtinGroups()) groups.set(group.name, toGroup(group, servedVersions(group, optional), byVersion));
   return new Catalog(groups);
 }
 
-function toGroup({ name, preferredVersion, versions }: GroupInfo, byVersion: ReadonlyMap<string, ReadonlyMap<string, Resource>>): Group {
+/** The versions of built-in groups that are served on request only. */
+export function optionalVersions(): string[] {
+  return builtinGroups().flatMap(({ name, optionalVersions: versions = [] }) => versions.map((version) => `${name}/${version}`));
+}
+
+function servedVersions({ name, versions, optionalVersions: others = [] }: GroupInfo, optional: ReadonlySet<string>): string[] {
+  return [...versions, ...others.filter((version) => optional.has(`${name}/${version}`))];
+}
+
+function toGroup(
+  { name, preferredVersion }: GroupInfo,
+  versions: readonly string[],
+  byVersion: ReadonlyMap<string, ReadonlyMap<string, Resource>>,
+): Group {
   return {
     name,
     preferredVersion,

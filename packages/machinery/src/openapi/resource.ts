@@ -1,5 +1,5 @@
 import type { JsonObject } from '../json.ts';
-import { builtinResources, builtinTypes } from '../schema/table.ts';
+import { builtinGroups, builtinResources, builtinTypes } from '../schema/table.ts';
 import type { ObjectType } from '../schema/type.ts';
 
 /** What the documents need to know about a resource, built-in or custom. */
@@ -30,10 +30,11 @@ export interface OpenApiSubresource {
 /** A type from the tables, or the JSON schema of a custom resource (`openAPIV3Schema`). */
 export type OpenApiSchemaSource = ObjectType | { readonly kind: 'json'; readonly schema: JsonObject };
 
-/** The built-in resources of the tables in the form that the documents take. */
-export function builtinOpenApiResources(): OpenApiResource[] {
+/** The built-in resources of the tables in the form that the documents take. Without a choice, those that are always served. */
+export function builtinOpenApiResources(isServed = isAlwaysServed): OpenApiResource[] {
   const types = builtinTypes();
-  return builtinResources().map(({ typeName, subresources, ...resource }) => ({
+  const served = builtinResources().filter(({ group, version }) => isServed(group, version));
+  return served.map(({ typeName, subresources, ...resource }) => ({
     ...resource,
     schema: types.object(typeName),
     // A subresource without a schema is a connection (exec, proxy…), which clients open without looking it up here.
@@ -44,6 +45,10 @@ export function builtinOpenApiResources(): OpenApiResource[] {
         ...(inner !== typeName && { schema: types.object(inner!) }),
       })),
   }));
+}
+
+function isAlwaysServed(group: string, version: string): boolean {
+  return builtinGroups().some(({ name, versions }) => name === group && versions.includes(version));
 }
 
 /** The name of a schema in the documents: Go's for built-in kinds, the group backwards for custom ones, as Kubernetes has it. */

@@ -53,6 +53,8 @@ export interface GroupInfo {
   readonly name: string;
   /** Newest first. */
   readonly versions: readonly string[];
+  /** Served only when somebody asks for them, after the others. */
+  readonly optionalVersions?: readonly string[];
   readonly preferredVersion: string;
 }
 

@@ -85,7 +85,8 @@ describe('the built-in resources', () => {
     const groups = new Map(builtinGroups().map((group) => [group.name, group]));
     for (const resource of builtinResources()) {
       expect(types.has(resource.typeName), resource.resource).toBe(true);
-      expect(groups.get(resource.group)?.versions).toContain(resource.version);
+      const { versions, optionalVersions = [] } = groups.get(resource.group)!;
+      expect([...versions, ...optionalVersions]).toContain(resource.version);
       if (resource.listKind !== undefined) expect(types.has(`${resource.typeName}List`), resource.resource).toBe(true);
     }
   });
@@ -110,6 +111,8 @@ describe('the built-in resources', () => {
 
   it('begin with the core group and name preferred versions', () => {
     expect(builtinGroups()[0]).toEqual({ name: '', versions: ['v1'], preferredVersion: 'v1' });
+    const admission = builtinGroups().find(({ name }) => name === 'admissionregistration.k8s.io');
+    expect(admission).toMatchObject({ versions: ['v1'], optionalVersions: ['v1beta1'], preferredVersion: 'v1' });
     expect(builtinGroups().find(({ name }) => name === 'autoscaling')).toMatchObject({ versions: ['v2', 'v1'], preferredVersion: 'v2' });
   });
 });
