@@ -7,6 +7,7 @@ import { dynamicAdmission } from '../admission/dynamic.ts';
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts';
 import { workloadPlugins } from '../admission/plugins/index.ts';
 import { PolicyKeeper } from '../admission/policies/keeper.ts';
+import { resourceQuota } from '../admission/quota/plugin.ts';
 import { rbacEscalation } from '../admission/rbac-escalation.ts';
 import { WebhookClient } from '../admission/webhooks/client.ts';
 import { auditLog } from '../audit/index.ts';
@@ -94,6 +95,7 @@ async function start(
     ...workloadPlugins,
     ...dynamicAdmission({ objects: cache, catalogs, authorizer, client: webhooks }),
     rbacEscalation({ objects: cache, rbac: authorizer }),
+    resourceQuota({ cache, store, quotas: catalog.resource('', 'v1', 'resourcequotas')! }),
   ]);
   const serving: Serving = {
     cache,

@@ -1,6 +1,5 @@
-import { compareQuantities, type Quantity, scaledValue } from '@capstan/machinery';
+import { type Amounts, compareQuantities, podAmounts, printQuantity, type Quantity, readAmounts, scaledValue } from '@capstan/machinery';
 import { type Fields, fieldsOf, itemsOf, textOf } from '../../kinds/workloads/reading.ts';
-import { type Amounts, amountsOf, amountText, containersOf, podAmounts } from './amounts.ts';
 
 interface Used {
   readonly requests: Amounts;
@@ -14,21 +13,21 @@ export function podExcesses(limit: Fields, pod: Readonly<Fields>): string[] {
   if (type !== 'Container') return [];
   return containersOf(pod).flatMap((container) => {
     const { requests, limits } = fieldsOf(container['resources']);
-    return excesses(limit, { requests: amountsOf(requests), limits: amountsOf(limits) });
+    return excesses(limit, { requests: readAmounts(requests), limits: readAmounts(limits) });
   });
 }
 
 /** Claims have requests only. */
 export function claimExcesses(limit: Fields, claim: Readonly<Fields>): string[] {
   if (limit['type'] !== 'PersistentVolumeClaim') return [];
-  const requests = amountsOf(fieldsOf(fieldsOf(claim['spec'])['resources'])['requests']);
+  const requests = readAmounts(fieldsOf(fieldsOf(claim['spec'])['resources'])['requests']);
   return [
     ...each(limit, 'min', (name, least) => tooLittle(of(limit, name), least, { request: requests.get(name), limit: undefined })),
     ...each(limit, 'max', (name, most) => {
-      const usage = `maximum ${of(limit, name)} is ${amountText(most)}`;
+      const usage = `maximum ${of(limit, name)} is ${printQuantity(most)}`;
       const request = requests.get(name);
       if (request === undefined) return `${usage}.  No request is specified`;
-      return compareQuantities(request, most) > 0 ? `${usage}, but request is ${amountText(request)}` : undefined;
+      return compareQuantities(request, most) > 0 ? `${usage}, but request is ${printQuantity(request)}` : undefined;
     }),
   ];
 }
@@ -53,7 +52,7 @@ const of = (limit: Fields, name: string): string => `${name} usage per ${textOf(
 
 function each(limit: Fields, field: string, check: (name: string, bound: Quantity) => string | undefined): string[] {
   const found: string[] = [];
-  for (const [name, bound] of amountsOf(limit[field])) {
+  for (const [name, bound] of readAmounts(limit[field])) {
     const problem = check(name, bound);
     if (problem !== undefined) found.push(problem);
   }
@@ -61,21 +60,21 @@ function each(limit: Fields, field: string, check: (name: string, bound: Quantit
 }
 
 function tooLittle(what: string, least: Quantity, { request, limit }: Pair): string | undefined {
-  const usage = `minimum ${what} is ${amountText(least)}`;
+  const usage = `minimum ${what} is ${printQuantity(least)}`;
   if (request === undefined) return `${usage}.  No request is specified`;
-  if (compareQuantities(request, least) < 0) return `${usage}, but request is ${amountText(request)}`;
-  return limit !== undefined && compareQuantities(limit, least) < 0 ? `${usage}, but limit is ${amountText(limit)}` : undefined;
+  if (compareQuantities(request, least) < 0) return `${usage}, but request is ${printQuantity(request)}`;
+  return limit !== undefined && compareQuantities(limit, least) < 0 ? `${usage}, but limit is ${printQuantity(limit)}` : undefined;
 }
 
 function tooMuch(what: string, most: Quantity, { request, limit }: Pair): string | undefined {
-  const usage = `maximum ${what} is ${amountText(most)}`;
+  const usage = `maximum ${what} is ${printQuantity(most)}`;
   if (limit === undefined) return `${usage}.  No limit is specified`;
-  if (compareQuantities(limit, most) > 0) return `${usage}, but limit is ${amountText(limit)}`;
-  return request !== undefined && compareQuantities(request, most) > 0 ? `${usage}, but request is ${amountText(request)}` : undefined;
+  if (compareQuantities(limit, most) > 0) return `${usage}, but limit is ${printQuantity(limit)}`;
+  return request !== undefined && compareQuantities(request, most) > 0 ? `${usage}, but request is ${printQuantity(request)}` : undefined;
 }
 
 function tooFar(what: string, most: Quantity, { request, limit }: Pair): string | undefined {
-  const usage = `${what} is ${amountText(most)}`;
+  const usage = `${what} is ${printQuantity(most)}`;
   const asked = thousandths(request);
   const allowed = thousandths(limit);
   if (asked === 0) return `${usage}, but no request is specified or request is 0`;
@@ -86,6 +85,12 @@ function tooFar(what: string, most: Quantity, { request, limit }: Pair): string 
 
 function thousandths(amount: Quantity | undefined): number {
   return amount === undefined ? 0 : Number(scaledValue(amount, -3));
+}
+
+/** All containers of a pod, those that run before the others too. */
+function containersOf(pod: Readonly<Fields>): readonly Fields[] {
+  const spec = fieldsOf(pod['spec']);
+  return [...itemsOf(spec['containers']), ...itemsOf(spec['initContainers'])];
 }
 
 export function limitsOf(limitRange: Readonly<Fields>): readonly Fields[] {

@@ -1,0 +1,43 @@
+import { type Amounts, type KubeObject, printSource, quotaScopes, quotaSource, readAmounts, type Scope } from '@capstan/machinery';
+import type { CacheEntry } from '../../cache/entry.ts';
+
+/** A ResourceQuota as admission reads it: what holds is what its status says. */
+export interface Limit {
+  readonly name: string;
+  readonly hard: Amounts;
+  readonly used: Amounts;
+  readonly scopes: readonly Scope[];
+  /** What of `hard` the objects of a resource use. */
+  namesFor(source: string): ReadonlySet<string>;
+}
+
+const noNames: ReadonlySet<string> = new Set();
+const read = new WeakMap<CacheEntry, Limit>();
+
+/** Quotas are read once per version. */
+export function limitOf(entry: CacheEntry): Limit {
+  let limit = read.get(entry);
+  if (limit === undefined) read.set(entry, (limit = readLimit(entry.parse())));
+  return limit;
+}
+
+export function readLimit(quota: KubeObject): Limit {
+  const { hard, used } = (quota['status'] ?? {}) as { hard?: unknown; used?: unknown };
+  const amounts = readAmounts(hard);
+  const sources = new Map<string, Set<string>>();
+  for (const name of amounts.keys()) {
+    const source = quotaSource(name);
+    if (source === undefined) continue;
+    const key = printSource(source);
+    const names = sources.get(key);
+    if (names === undefined) sources.set(key, new Set([name]));
+    else names.add(name);
+  }
+  return {
+    name: quota.metadata.name ?? '',
+    hard: amounts,
+    used: readAmounts(used),
+    scopes: quotaScopes(quota),
+    namesFor: (source) => sources.get(source) ?? noNames,
+  };
+}
