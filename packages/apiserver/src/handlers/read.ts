@@ -35,7 +35,7 @@ export async function handleList(backend: Backend, exchange: Exchange, context: 
 
 export function handleWatch(hub: WatchHub, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
   const wanted = negotiate(exchange.headers.accept);
-  return hub.watch(exchange, resource, context.info, shaperFor(resource, wanted, context));
+  return hub.watch(exchange, resource, context.info, { shaper: shaperFor(resource, wanted, context), format: wanted.format });
 }
 
 export function shaperFor(resource: Resource, wanted: Negotiated, context: RequestContext): Shaper {
@@ -48,11 +48,10 @@ export function shaperFor(resource: Resource, wanted: Negotiated, context: Reque
 }
 
 export function send(exchange: Exchange, context: RequestContext, answer: { code: number; body: string; wanted: Negotiated }): void {
-  const { format } = answer.wanted;
   reply(exchange, {
     code: answer.code,
     body: answer.body,
-    format: format === 'yaml' ? 'yaml' : 'json',
+    format: answer.wanted.format,
     pretty: wantsPretty(exchange, context.info.query.get('pretty')),
   });
 }

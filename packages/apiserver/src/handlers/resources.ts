@@ -27,9 +27,10 @@ export function handleResource(serving: Serving, exchange: Exchange, context: Re
   return handleVerb(serving, exchange, context, resource);
 }
 
-/** Kinds that users added have no protobuf. */
+/** Kinds that users added have no protobuf, but their metadata has. */
 function checkCustom({ warning }: CustomKind, exchange: Exchange, context: RequestContext): void {
-  if (negotiate(exchange.headers.accept).format === 'protobuf') throw status.notAcceptable(accepted);
+  const { format, shape } = negotiate(exchange.headers.accept);
+  if (format === 'protobuf' && shape === 'object') throw status.notAcceptable(accepted);
   if (warning !== undefined) context.warn(warning);
 }
 

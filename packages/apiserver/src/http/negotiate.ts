@@ -35,6 +35,14 @@ export function negotiate(accept: string | undefined): Negotiated {
   return found;
 }
 
+/** The format for what has no other shape, such as an error. Clients that take none of ours get JSON. */
+export function plainFormat(accept: string | undefined): Format {
+  if (accept === undefined || (!accept.includes('yaml') && !accept.includes('protobuf'))) return 'json';
+  const plainClauses = accept.split(',').filter((clause) => !clause.includes('as='));
+  const chosen = plainClauses.length === 0 ? undefined : choose(plainClauses.join(','));
+  return chosen === undefined || chosen instanceof Error ? 'json' : chosen.format;
+}
+
 interface Clause {
   readonly type: string;
   readonly parameters: ReadonlyMap<string, string>;
@@ -57,6 +65,7 @@ function choose(accept: string): Negotiated | Error {
     if (as !== undefined) {
       const version = clause.parameters.get('v') ?? '';
       if (!shapes.has(as) || clause.parameters.get('g') !== 'meta.k8s.io' || (version !== 'v1' && version !== 'v1beta1')) continue;
+      if (format === 'protobuf' && as === 'Table') continue;
       result = { format, shape: as as Shape, shapeVersion: version };
     }
     // Clients that take protobuf nearly always take JSON too, which we have ready.

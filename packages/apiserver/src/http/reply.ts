@@ -2,7 +2,8 @@ import { gzip } from 'node:zlib';
 import { type StatusError, status } from '@capstan/machinery';
 import { dump } from 'js-yaml';
 import type { Exchange } from './exchange.ts';
-import { NotAcceptable } from './negotiate.ts';
+import { accepted, type Format, NotAcceptable, plainFormat } from './negotiate.ts';
+import { protobufOf, protobufType } from './protobuf.ts';
 
 /** Answers longer than this are compressed for clients that take it. */
 const gzipAbove = 128 << 10;
@@ -11,12 +12,18 @@ export interface Reply {
   readonly code: number;
   /** JSON. */
   readonly body: string;
-  readonly format: 'json' | 'yaml';
+  readonly format: Format;
   readonly pretty: boolean;
 }
 
 /** Sends JSON, or what it is asked to be turned into. */
 export function reply(exchange: Exchange, { code, body, format, pretty }: Reply): void {
+  if (format === 'protobuf') {
+    const bytes = protobufOf(body);
+    if (bytes === undefined) throw status.notAcceptable(accepted);
+    exchange.send({ code, type: protobufType, body: bytes });
+    return;
+  }
   if (format === 'yaml') {
     exchange.send({
       code,
@@ -56,7 +63,8 @@ export function sendStatus(exchange: Exchange, error: StatusError): void {
   const retryAfter = error.status.details?.retryAfterSeconds;
   if (retryAfter !== undefined) exchange.header('Retry-After', String(retryAfter));
   if (error.code === 401) exchange.header('WWW-Authenticate', 'Bearer realm="kubernetes-master"');
-  exchange.send({ code: error.code, type: 'application/json', body: `${JSON.stringify(error.status)}\n` });
+  const body = `${JSON.stringify(error.status)}\n`;
+  reply(exchange, { code: error.code, body, format: plainFormat(exchange.headers.accept), pretty: wantsPretty(exchange, null) });
 }
 
 /** Programs that people read get indented JSON. */

@@ -1,4 +1,4 @@
-import type { KubeObject } from '@capstan/machinery';
+import { type KubeObject, StatusError } from '@capstan/machinery';
 import type { CacheEntry } from '../cache/entry.ts';
 import type { Negotiated } from '../http/negotiate.ts';
 import { objectOf, type Resource, textOf } from './resource.ts';
@@ -22,7 +22,7 @@ export function shaper(resource: Resource, wanted: Negotiated, includeObject: In
     case 'Table':
       return tables(resource, { version: wanted.shapeVersion, include: includeObject, now });
     default:
-      return metadataOnly(resource, wanted.shapeVersion);
+      return metadataOnly(resource, wanted.shapeVersion, wanted.shape);
   }
 }
 
@@ -48,15 +48,32 @@ function partial(resource: Resource, entry: CacheEntry, version: string): string
   return `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/${version}","metadata":${JSON.stringify(objectOf(resource, entry).metadata)}}`;
 }
 
-function metadataOnly(resource: Resource, version: string): Shaper {
-  const one = (entry: CacheEntry): string => partial(resource, entry, version);
+function metadataOnly(resource: Resource, version: string, shape: 'PartialObjectMetadata' | 'PartialObjectMetadataList'): Shaper {
+  const shown = (entry: CacheEntry): string => partial(resource, entry, version);
   return {
     key: `partial/${version}`,
-    one,
-    list: (entries, meta) =>
-      `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/${version}","metadata":${meta},"items":[${entries.map(one).join(',')}]}\n`,
-    watched: one,
+    one: (entry) => {
+      if (shape === 'PartialObjectMetadataList') throw misfit(shape, `not a list (${goName(resource, 'one')})`);
+      return shown(entry);
+    },
+    list: (entries, meta) => {
+      if (shape === 'PartialObjectMetadata') throw misfit(shape, `a list (${goName(resource, 'list')})`);
+      return `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/${version}","metadata":${meta},"items":[${entries.map(shown).join(',')}]}\n`;
+    },
+    watched: shown,
   };
+}
+
+function misfit(shape: string, what: string): StatusError {
+  const message = `you requested ${shape}, but the requested object is ${what}`;
+  return new StatusError({ code: 406, reason: 'NotAcceptable', message });
+}
+
+/** How Go calls the type that Kubernetes holds objects in: its messages say it. */
+function goName({ custom, group, kind, listKind }: Resource, what: 'one' | 'list'): string {
+  if (custom !== undefined) return what === 'list' ? '*unstructured.UnstructuredList' : '*unstructured.Unstructured';
+  const home = group === '' || group === 'events.k8s.io' ? 'core' : group.split('.', 1)[0];
+  return `*${home}.${what === 'list' ? listKind : kind}`;
 }
 
 function tables(resource: Resource, options: { version: string; include: IncludeObject; now: () => Date }): Shaper {

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { StringDecoder } from 'node:string_decoder';
 import type { KubeObject } from '@capstan/machinery';
 import type { ServerOptions } from '../server/options.ts';
 import { startServer } from '../server/server.ts';
@@ -10,6 +11,7 @@ import { startServer } from '../server/server.ts';
 export interface Reply {
   readonly code: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Buffer;
   readonly text: string;
   /** The body as JSON; throws when it is none. */
   json(): KubeObject & { items?: KubeObject[]; message?: string; reason?: string };
@@ -84,11 +86,19 @@ export async function startTestServer(options: Partial<ServerOptions> = {}): Pro
       outgoing.on('error', reject);
       outgoing.on('response', (incoming) => {
         let text = '';
-        incoming.setEncoding('utf8');
+        const chunks: Buffer[] = [];
+        const decoder = new StringDecoder('utf8');
         const finish = (): void =>
-          resolve({ code: incoming.statusCode ?? 0, headers: incoming.headers, text, json: () => JSON.parse(text) });
-        incoming.on('data', (chunk: string) => {
-          text += chunk;
+          resolve({
+            code: incoming.statusCode ?? 0,
+            headers: incoming.headers,
+            body: Buffer.concat(chunks),
+            text,
+            json: () => JSON.parse(text),
+          });
+        incoming.on('data', (chunk: Buffer) => {
+          chunks.push(chunk);
+          text += decoder.write(chunk);
           if (onData?.(text) === true) {
             finish();
             incoming.destroy();

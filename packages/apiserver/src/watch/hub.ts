@@ -4,6 +4,8 @@ import { atRevision, CacheEntry, withRevision } from '../cache/entry.ts';
 import type { CacheEvent } from '../cache/event-ring.ts';
 import { parseStoreKey, type ResourceCache, type WatchCache } from '../cache/watch-cache.ts';
 import type { Exchange } from '../http/exchange.ts';
+import type { Format } from '../http/negotiate.ts';
+import { protobufFrames, protobufWatchType } from '../http/protobuf.ts';
 import { filterOf } from '../registry/filter.ts';
 import { fresh, parseRevision, selectable } from '../registry/list.ts';
 import { type Resource, readable } from '../registry/resource.ts';
@@ -42,7 +44,12 @@ export class WatchHub implements Disposable {
     return this.#streams.size;
   }
 
-  async watch(exchange: Exchange, resource: Resource, info: RequestInfo, shaper: Shaper): Promise<void> {
+  async watch(
+    exchange: Exchange,
+    resource: Resource,
+    info: RequestInfo,
+    { shaper, format }: { shaper: Shaper; format: Format },
+  ): Promise<void> {
     const options = parseListOptions(info.query);
     const errors = validateListOptions({ ...options, watch: true });
     if (errors.length > 0) throw invalidOptions('ListOptions', errors);
@@ -59,7 +66,8 @@ export class WatchHub implements Disposable {
     if (converting !== undefined) await converting;
     const held = this.#cache.resource(resource.storage);
     const group = this.#group(held, resource, { key: `${resource.groupVersion}\n${shaper.key}\n${filter.key}`, shaper, filter });
-    const stream = exchange.stream(200, 'application/json');
+    const stream =
+      format === 'protobuf' ? protobufFrames(exchange.stream(200, protobufWatchType)) : exchange.stream(200, 'application/json');
     let timer: NodeJS.Timeout;
     const done = (): void => {
       clearTimeout(timer);
