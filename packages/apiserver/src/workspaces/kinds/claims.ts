@@ -1,0 +1,98 @@
+import { isObject } from '@capstan/machinery';
+import { type Fields, fieldsOf, itemsOf } from '../../kinds/workloads/reading.ts';
+import type { Notes } from './notes.ts';
+
+/** A list of permission claims in an object, and the notes that make its conversion lossless. */
+export interface ClaimList {
+  readonly field: string;
+  /** Claims of a binding say which objects they are about; claims of an export do not. */
+  readonly scoped: boolean;
+  /** Where v1alpha1 keeps the claims with verbs or a selector, which it does not know. */
+  readonly notedInV1alpha1: string;
+  /** Where v1alpha2 keeps the claims with `all` or a resource selector, which it does not know. */
+  readonly notedInV1alpha2: string;
+}
+
+const everything = ['*'];
+
+/** The part of an object that has the list, with its claims as v1alpha2 has them. */
+export function claimsToV1alpha2(part: Fields, list: ClaimList, notes: Notes): Fields {
+  const noted = notes.take(list.notedInV1alpha1);
+  const claims = part[list.field];
+  if (!Array.isArray(claims)) {
+    notes.put(list.notedInV1alpha2, []);
+    return part;
+  }
+  notes.put(list.notedInV1alpha2, list.scoped ? itemsOf(claims).filter(hasResourceSelector) : itemsOf(claims));
+  const converted = itemsOf(claims).map((claim) => {
+    const { all: _all, resourceSelector: _selector, ...rest } = claim;
+    const note = fieldsOf(noteAbout(claim, noted));
+    const verbs = isTexts(note['verbs']) ? note['verbs'] : everything;
+    return list.scoped ? { ...rest, verbs, selector: selectorIn(note) } : { ...rest, verbs };
+  });
+  return { ...part, [list.field]: converted };
+}
+
+/** The part of an object that has the list, with its claims as v1alpha1 has them. */
+export function claimsToV1alpha1(part: Fields, list: ClaimList, notes: Notes): Fields {
+  const noted = notes.take(list.notedInV1alpha2);
+  const claims = part[list.field];
+  if (!Array.isArray(claims)) {
+    notes.put(list.notedInV1alpha1, []);
+    return part;
+  }
+  notes.put(
+    list.notedInV1alpha1,
+    itemsOf(claims).filter((claim) => !isUnlimited(claim, list)),
+  );
+  const converted = itemsOf(claims).map((claim) => {
+    const { verbs: _verbs, selector, ...rest } = claim;
+    const note = noteAbout(claim, noted);
+    const all = note === undefined ? list.scoped && fieldsOf(selector)['matchAll'] === true : note['all'] === true;
+    const resourceSelector = resourceSelectorIn(note);
+    return { ...rest, ...(all && { all }), ...(resourceSelector.length > 0 && { resourceSelector }) };
+  });
+  return { ...part, [list.field]: converted };
+}
+
+/** Claims are known by their resource and whose it is. The last note counts, should there be two. */
+function noteAbout(claim: Fields, noted: readonly Fields[]): Fields | undefined {
+  return noted.findLast((note) => ['group', 'resource', 'identityHash'].every((key) => (note[key] ?? '') === (claim[key] ?? '')));
+}
+
+function isUnlimited({ verbs, selector }: Fields, { scoped }: ClaimList): boolean {
+  const anyVerb = Array.isArray(verbs) && verbs.length === 1 && verbs[0] === '*';
+  return anyVerb && (!scoped || fieldsOf(selector)['matchAll'] === true);
+}
+
+function hasResourceSelector({ resourceSelector }: Fields): boolean {
+  return Array.isArray(resourceSelector) && resourceSelector.length > 0;
+}
+
+/** v1alpha1 never limited what a claim is about, whatever its resource selector said: without a note it is everything. */
+function selectorIn(note: Readonly<Fields>): Fields {
+  const { matchAll, matchLabels, matchExpressions } = fieldsOf(note['selector']);
+  const labels = isObject(matchLabels) && isTexts(Object.values(matchLabels)) ? { matchLabels } : {};
+  const expressions = isItems(matchExpressions) && matchExpressions.every(isRequirement) ? { matchExpressions } : {};
+  const limited = { ...labels, ...expressions };
+  return matchAll === true || Object.keys(limited).length === 0 ? { ...limited, matchAll: true } : limited;
+}
+
+function isRequirement({ key, operator, values }: Fields): boolean {
+  return typeof key === 'string' && typeof operator === 'string' && (values === undefined || isTexts(values));
+}
+
+function resourceSelectorIn(note: Fields | undefined): readonly Fields[] {
+  const selector = note?.['resourceSelector'];
+  return isItems(selector) && selector.every(({ name, namespace }) => isMaybeText(name) && isMaybeText(namespace)) ? selector : [];
+}
+
+const isMaybeText = (value: unknown): boolean => value === undefined || typeof value === 'string';
+
+function isItems(value: unknown): value is Fields[] {
+  return Array.isArray(value) && value.length > 0 && value.every(isObject);
+}
+
+function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === 'string');
+}
