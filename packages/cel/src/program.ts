@@ -16,6 +16,7 @@ import { children } from './syntax/children.ts';
 import { parse } from './syntax/parser.ts';
 import { Source } from './syntax/source.ts';
 import type { Declaration } from './types/declaration.ts';
+import { noStructs, patchTypes } from './types/patch-types.ts';
 import { printType, type Type } from './types/type.ts';
 import { CelError, ListValue, MapValue, OpaqueValue, Optional, type Value } from './value/value.ts';
 
@@ -24,8 +25,8 @@ export const COST_PER_CALL = 1_000_000;
 
 export interface CompileOptions {
   readonly variables: ReadonlyMap<string, Declaration>;
-  /** Object types that `Name{field: value}` may make; none in validation rules. */
-  readonly structs?: ReadonlyMap<string, Declaration>;
+  /** Whether the expression may make patches: `Object{…}`, `JSONPatch{…}`, and what helps with them. */
+  readonly makesPatches?: boolean;
   /**
    * Whether functions are there that came with the newest version. Kubernetes takes them in expressions that are stored already, but not in
    * new ones, so that going back one version stays possible.
@@ -48,7 +49,7 @@ export function compile(source: string, options: CompileOptions): Compilation {
   const errors = new ErrorList(new Source(source));
   const environment: Environment = {
     variables: options.variables,
-    structs: options.structs ?? new Map(),
+    structs: options.makesPatches === true ? patchTypes : noStructs,
     functions: functionsFor(options),
     typeNames: kubernetesTypeNames,
   };
@@ -72,7 +73,7 @@ export function compile(source: string, options: CompileOptions): Compilation {
 
 function functionsFor(options: CompileOptions): FunctionTable {
   if (options.isStored === true) return storedFunctions;
-  return options.structs === undefined ? newFunctions : patchFunctions;
+  return options.makesPatches === true ? patchFunctions : newFunctions;
 }
 
 /** JSON for a declared variable, or a value of ours, such as an authorizer or one that another program computed. */

@@ -85,7 +85,7 @@ class Checker {
   #global(name: string): Type | undefined {
     const variable = this.#environment.variables.get(name);
     if (variable !== undefined) return variable.type;
-    const type = this.#environment.typeNames.get(name);
+    const type = this.#environment.typeNames.get(name) ?? this.#environment.structs.find(name);
     return type === undefined ? undefined : types.typeOf(type);
   }
 
@@ -124,6 +124,7 @@ class Checker {
       case 'map':
         return target.value;
       case 'object': {
+        if (target.isOpen === true) return types.DYN;
         if (target.fields === undefined) {
           this.#errors.add(`unexpected failed resolution of '${target.name}'`, position);
           return types.ERROR;
@@ -257,8 +258,8 @@ class Checker {
 
   #struct(expression: StructLiteral): Type {
     const name = expression.name.replace(/^\./, '');
-    const declaration = this.#environment.structs.get(name);
-    if (declaration === undefined) {
+    const made = this.#environment.structs.find(name);
+    if (made === undefined) {
       const type = this.#lookup(name);
       if (type === undefined) return this.#undeclared(expression.name, expression.position);
       const isType = type.kind === 'type';
@@ -268,12 +269,12 @@ class Checker {
     }
     for (const field of expression.fields) {
       const given = this.#optionalPart(field.value, field.optional);
-      const expected = this.#memberType(declaration.type, field.name, field.position);
+      const expected = this.#memberType(made, field.name, field.position);
       if (this.#assign(expected, given)) continue;
       const [wanted, found] = [types.printType(expected), types.printType(given)];
       this.#errors.add(`expected type of field '${field.name}' is '${wanted}' but provided type is '${found}'`, field.position);
     }
-    return declaration.type;
+    return made;
   }
 
   #comprehension(expression: Comprehension): Type {

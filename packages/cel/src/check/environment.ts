@@ -1,5 +1,6 @@
 import type { FunctionTable } from '../library/function.ts';
 import type { Declaration } from '../types/declaration.ts';
+import type { StructTypes } from '../types/patch-types.ts';
 import * as types from '../types/type.ts';
 
 /** What an expression may refer to. */
@@ -9,7 +10,7 @@ export interface Environment {
   /** Types that expressions may name, such as `string` in `type(x) == string`. */
   readonly typeNames: ReadonlyMap<string, types.Type>;
   /** Object types that `Name{field: value}` may make. */
-  readonly structs: ReadonlyMap<string, Declaration>;
+  readonly structs: StructTypes;
 }
 
 export const standardTypeNames: ReadonlyMap<string, types.Type> = new Map<string, types.Type>([

@@ -5,6 +5,7 @@ import type { Call, Expression, Identifier, ListLiteral, MapLiteral, Select, Str
 import { ArrayList, EntryMap, keyOf } from '../value/collections.ts';
 import { JsonStruct } from '../value/json.ts';
 import { printValue } from '../value/print.ts';
+import { operationOf, StructValue } from '../value/struct.ts';
 import { typeNameOf } from '../value/type-name.ts';
 import { CelError, isError, MapValue, noSuchOverload, Optional, TypeValue, type Value } from '../value/value.ts';
 import { isAttribute } from './attribute.ts';
@@ -95,7 +96,8 @@ export class Compiler {
         return run.slots[slot]!;
       };
     }
-    const type = new TypeValue(runtimeTypeName(this.#environment.typeNames.get(name), name));
+    const known = this.#environment.typeNames.get(name) ?? this.#environment.structs.find(name);
+    const type = new TypeValue(runtimeTypeName(known, name));
     return () => type;
   }
 
@@ -135,6 +137,7 @@ export class Compiler {
       if (isError(container)) return container;
       const inner = container instanceof Optional ? container.value : container;
       if (inner === undefined) return false;
+      if (inner instanceof StructValue) return inner.fields.has(field);
       if (!(inner instanceof MapValue)) return noSuchOverload;
       const found = inner.find(field);
       return found !== undefined && !isError(found);
@@ -242,16 +245,17 @@ export class Compiler {
 
   #struct(expression: StructLiteral): Step {
     const fields = expression.fields.map(({ name, value, optional }) => ({ name, value: this.compile(value), optional }));
+    const typeName = expression.name.replace(/^\./, '');
     return (run) => {
-      const entries: [string, Value][] = [];
+      const made = new Map<string, Value>();
       for (const field of fields) {
         const value = unwrapped(field.value(run), field.optional, field.name);
         if (value === undefined) continue;
         if (isError(value)) return value;
-        entries.push([field.name, value]);
+        made.set(field.name, value);
       }
       run.charge(STRUCT_COST);
-      return new EntryMap(entries);
+      return typeName === 'JSONPatch' ? operationOf(made) : new StructValue(typeName, made);
     };
   }
 }
@@ -269,5 +273,7 @@ function selectField(container: Value, field: string, missing: CelError): Value 
     return found === undefined ? missing : found;
   }
   if (container instanceof Optional) return optionalElement(container, field);
+  // An open type has every field; one that is not set is null.
+  if (container instanceof StructValue) return container.fields.get(field) ?? null;
   return isError(container) ? container : missing;
 }

@@ -9,7 +9,7 @@ export function runtimeTypeName(type: Type | undefined, name: string): string {
       return 'google.protobuf.Duration';
     case 'object':
       // Data with a schema is a map at run time.
-      return type.fields === undefined ? type.name : 'map';
+      return type.fields === undefined || type.name === 'JSONPatch' ? type.name : 'map';
     default:
       return name;
   }

@@ -1,5 +1,6 @@
 import { BOOL, INT, listOf, mapOf, optionalOf, parameter } from '../types/type.ts';
 import { ArrayList, elementsOf } from '../value/collections.ts';
+import { StructValue } from '../value/struct.ts';
 import { CelError, Double, Duration, isError, ListValue, MapValue, Optional, Uint, type Value } from '../value/value.ts';
 import { type FunctionEntry, member, overload } from './function.ts';
 import { elementAt } from './operators.ts';
@@ -14,6 +15,7 @@ function isZero(value: Value): boolean {
   if (value instanceof Uint8Array) return value.length === 0;
   if (value instanceof Double) return value.value === 0;
   if (value instanceof Uint) return value.value === 0n;
+  if (value instanceof StructValue) return value.fields.size === 0 && value.typeName !== 'JSONPatch';
   return value instanceof Duration && value.nanoseconds === 0n;
 }
 
@@ -44,6 +46,7 @@ export function optionalElement(container: Value, key: Value): Value {
     return isError(element) && element.message.startsWith('index out of bounds') ? Optional.none : wrap(element);
   }
   if (container instanceof MapValue) return wrapFound(container.find(key));
+  if (container instanceof StructValue && typeof key === 'string') return wrapFound(container.fields.get(key));
   return new CelError('no such overload');
 }
 

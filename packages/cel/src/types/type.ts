@@ -7,8 +7,8 @@ export type Type =
   | { readonly kind: PrimitiveKind }
   | { readonly kind: 'list'; readonly element: Type }
   | { readonly kind: 'map'; readonly key: Type; readonly value: Type }
-  /** A named type; `fields` are those that `.` may select, none for types that have methods only. */
-  | { readonly kind: 'object'; readonly name: string; readonly fields?: ObjectFields }
+  /** A named type; `fields` are those that `.` may select, none for types that have methods only. An open one has any field. */
+  | { readonly kind: 'object'; readonly name: string; readonly fields?: ObjectFields; readonly isOpen?: boolean }
   | { readonly kind: 'opaque'; readonly name: string; readonly parameters: readonly Type[] }
   | { readonly kind: 'type'; readonly of: Type | undefined }
   | { readonly kind: 'parameter'; readonly name: string };
@@ -29,6 +29,8 @@ export const listOf = (element: Type): Type => ({ kind: 'list', element });
 export const mapOf = (key: Type, value: Type): Type => ({ kind: 'map', key, value });
 export const objectOf = (name: string, fields?: ObjectFields): Type =>
   fields === undefined ? { kind: 'object', name } : { kind: 'object', name, fields };
+/** An object that may have any field, of any type. */
+export const openObjectOf = (name: string): Type => ({ kind: 'object', name, isOpen: true });
 export const opaqueOf = (name: string, ...parameters: Type[]): Type => ({ kind: 'opaque', name, parameters });
 export const optionalOf = (of: Type): Type => opaqueOf('optional_type', of);
 export const typeOf = (of: Type | undefined): Type => ({ kind: 'type', of });
