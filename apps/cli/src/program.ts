@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import type { ControllerManagerFlags } from './commands/controller-manager.ts';
+import type { ControllerManagerFlags } from './commands/manager-settings.ts';
 import {
   type ApiServerFlags,
   defaultDataDirectory,
@@ -101,21 +101,35 @@ function addControllerManager(program: Command): void {
   program
     .command('controller-manager')
     .description('Run the controllers alone: they keep the objects of an API server in order.')
+    .addOption(new Option('-c, --config <file>', 'YAML file with all settings; flags win over it'))
     .addOption(new Option('-k, --kubeconfig <file>', 'how to reach the API server').conflicts('dataDir'))
-    .addOption(new Option('-d, --data-dir <dir>', `take the kubeconfig that the API server wrote here (default: ${defaultDataDirectory})`))
     .addOption(
       new Option(
-        '-p, --port <number>',
-        `port of /livez, /readyz and /metrics on 127.0.0.1, 0 for any (default: ${defaultHealthPort})`,
-      ).argParser(parseHealthPort),
+        '-d, --data-dir <dir>',
+        `take controller-manager.kubeconfig and the signer that the API server made here (default: ${defaultDataDirectory})`,
+      ),
+    )
+    .addOption(
+      new Option('-p, --port <number>', `port of /livez, /readyz and /metrics, 0 for any (default: ${defaultHealthPort})`).argParser(
+        parseHealthPort,
+      ),
     )
     .addOption(new Option('--no-leader-elect', 'work at once; only where no second one can run'))
     .addHelpText(
       'after',
       examples(
         ['capstan controller-manager --data-dir ./data', 'beside an API server on this machine'],
-        ['capstan controller-manager --kubeconfig admin.kubeconfig', 'beside any; of several, one works'],
-      ),
+        ['capstan controller-manager --kubeconfig manager.kubeconfig', 'beside any; of several, one works'],
+        ['capstan controller-manager --config manager.yaml', ''],
+      ) +
+        settingsHelp(
+          ['kubeconfigFile: manager.kubeconfig', ''],
+          ['listen: { host: 127.0.0.1, port: 10257 }', '/livez, /readyz and /metrics'],
+          ['leaderElection: { leaseSeconds: 15 }', 'or enabled: false, where no second one can run'],
+          ['controllers: ["*", "-garbage-collector"]', 'all but one; without a star, only those that are named'],
+          ['concurrency: { namespace: 8 }', 'how many objects at the same time'],
+          ['signing: { certificateFile: s.crt, keyFile: s.key }', 'what certificates are signed with'],
+        ),
     )
     .action(async (flags: ControllerManagerFlags) => (await import('./commands/controller-manager.ts')).controllerManager(flags));
 }
@@ -145,7 +159,17 @@ function addSnapshot(program: Command): void {
     .action(async (file: string, flags: SnapshotFlags) => (await import('./commands/snapshot.ts')).restore(file, flags));
 }
 
-function examples(...lines: readonly (readonly [string, string])[]): string {
-  const width = Math.max(...lines.map(([command]) => command.length));
-  return `\nExamples:\n${lines.map(([command, what]) => `  ${what === '' ? command : `${command.padEnd(width)}   # ${what}`}`).join('\n')}\n`;
+type Line = readonly [string, string];
+
+function examples(...lines: readonly Line[]): string {
+  return commented('Examples', lines);
+}
+
+function settingsHelp(...lines: readonly Line[]): string {
+  return commented('In the file', lines);
+}
+
+function commented(title: string, lines: readonly Line[]): string {
+  const width = Math.max(...lines.map(([text]) => text.length));
+  return `\n${title}:\n${lines.map(([text, what]) => `  ${what === '' ? text : `${text.padEnd(width)}   # ${what}`}`).join('\n')}\n`;
 }

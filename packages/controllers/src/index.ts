@@ -3,7 +3,7 @@ import { namespaceDefaultsController } from './namespace-defaults/controller.ts'
 import { namespaceController } from './namespaces/controller.ts';
 import type { Registration } from './registration.ts';
 
-export { type ControllerSettings, chosenControllers, type Registration } from './registration.ts';
+export { type ControllerSettings, chosenControllers, type Registration, type SigningSettings } from './registration.ts';
 
 /** Every controller of the controller-manager. */
 export const controllers: readonly Registration[] = [

@@ -6,7 +6,8 @@ const all = controllers.map(({ name }) => name);
 
 test('controllers are named once, as they name themselves', () => {
   expect(new Set(all).size).toBe(all.length);
-  for (const { name, make } of controllers) expect(make({ authority: undefined, concurrency: undefined }).name).toBe(name);
+  for (const { name, make } of controllers)
+    expect(make({ authority: undefined, signing: undefined, concurrency: undefined }).name).toBe(name);
 });
 
 test.each([

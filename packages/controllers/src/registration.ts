@@ -1,9 +1,19 @@
 import type { Runnable } from '@capstan/controller';
 
+/** An authority that signs what clients ask for. */
+export interface SigningSettings {
+  /** PEM of its certificate and key, as they are now: they are renewed while the process runs. */
+  readonly load: () => { readonly certificate: string; readonly key: string };
+  /** Certificates are not valid for longer; a year when absent. */
+  readonly maximumSeconds?: number;
+}
+
 /** What the process that runs the controllers knows. */
 export interface ControllerSettings {
   /** PEM of the authority that signs for the API server; undefined when it is not known. */
   readonly authority: string | undefined;
+  /** What certificates are signed with; undefined when this process signs none. */
+  readonly signing: SigningSettings | undefined;
   /** How many objects this controller works on at the same time; its own choice when undefined. */
   readonly concurrency: number | undefined;
 }

@@ -28,8 +28,8 @@ describe('capstan controller-manager', () => {
       process.execPath,
       capstanProgram,
       'controller-manager',
-      '--kubeconfig',
-      server.kubeconfig,
+      '--data-dir',
+      server.dataDirectory,
       '--port',
       '0',
       '--no-leader-elect',
@@ -64,6 +64,21 @@ describe('capstan controller-manager', () => {
     await expect.poll(async () => (await fetch(`${health}/readyz`)).status, { timeout: 30_000 }).toBe(200);
     expect(await (await fetch(`${health}/livez`)).text()).toBe('ok\n');
     expect(await (await fetch(`${health}/metrics`)).text()).toContain('workqueue_depth{name="namespace"}');
+  });
+
+  test('works as accounts that have just the rights they need, and cannot do more', async () => {
+    const own = `${server.dataDirectory}/controller-manager.kubeconfig`;
+    const can = async (...args: string[]): Promise<string> =>
+      (await run(kubectlPath, ['--kubeconfig', own, 'auth', 'can-i', ...args], { timeout: 60_000 })).stdout.trim();
+    const as = (account: string): string => `--as=system:serviceaccount:kube-system:${account}`;
+    expect(await can('get', 'secrets', '-A')).toBe('no');
+    expect(await can('create', 'clusterrolebindings')).toBe('no');
+    expect(await can('*', '*')).toBe('no');
+    expect(await can('deletecollection', 'secrets', '-n', 'shop', as('namespace-controller'))).toBe('yes');
+    expect(await can('create', 'clusterrolebindings', as('namespace-controller'))).toBe('no');
+    expect(await can('get', 'secrets', '-n', 'shop', as('namespace-defaults-controller'))).toBe('no');
+    const stranger = await run(kubectlPath, ['--kubeconfig', own, 'get', 'secrets', '-A', '--as=kubernetes-admin'], { timeout: 60_000 });
+    expect(stranger.stderr).toContain('cannot impersonate resource "users"');
   });
 
   test('a namespace gets its account and its authority', async () => {
@@ -110,5 +125,5 @@ describe('capstan controller-manager', () => {
 test('without a kubeconfig it says what to do', async () => {
   using directory = temporaryDirectory('controllers');
   const { code, stderr } = await run(process.execPath, [capstanProgram, 'controller-manager', '--data-dir', directory.path]);
-  expect([code, stderr]).toEqual([2, expect.stringContaining('admin.kubeconfig is not there. Start the API server first')]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('controller-manager.kubeconfig is not there. Start the API server first')]);
 });

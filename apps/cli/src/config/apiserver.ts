@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
-import { ConfigError, parseDocument, type Source } from './document.ts';
+import { ConfigError } from './document.ts';
+import { readConfig } from './file.ts';
 import { listOf, section, text, url, wholeNumber } from './shape.ts';
 
 const path = text('a path');
@@ -32,30 +31,10 @@ const shape = section({
 
 export type ApiServerConfig = ReturnType<typeof shape>;
 
-/** Reads the configuration file of `capstan apiserver`. Paths in it are relative to the file. */
+/** Reads the configuration file of `capstan apiserver`. */
 export function readApiServerConfig(file: string): ApiServerConfig {
-  let source: Source;
-  try {
-    source = { file, text: readFileSync(file, 'utf8') };
-  } catch (error) {
-    throw new ConfigError(
-      `${file}: cannot be read (${error instanceof Error && 'code' in error ? String(error.code) : String(error)}); give --config the path of a YAML file`,
-    );
-  }
-  const root = parseDocument(source);
-  if (root === undefined) return {};
-  const config = shape(root, source);
+  const config = readConfig(file, shape);
   if (config.etcd !== undefined && config.etcd.endpoints === undefined)
     throw new ConfigError(`${file}: etcd needs "endpoints", a list of URLs`);
-  return fromFile(config, dirname(resolve(file)));
-}
-
-/** Makes every path absolute. */
-function fromFile(config: ApiServerConfig, base: string): ApiServerConfig {
-  const mapped = (value: unknown, key: string): unknown => {
-    if (typeof value === 'string' && (key === 'dataDirectory' || key.endsWith('File'))) return resolve(base, value);
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, mapped(inner, name)]));
-  };
-  return mapped(config, '') as ApiServerConfig;
+  return config;
 }

@@ -22,6 +22,19 @@ export function wholeNumber(from: number, to: number): Shape<number> {
   };
 }
 
+export const truth: Shape<boolean> = (node, source) => {
+  if (node.kind !== 'scalar' || node.quoted || (node.text !== 'true' && node.text !== 'false')) throw wrong(source, node, 'true or false');
+  return node.text === 'true';
+};
+
+/** One of a few words. `expected` says what they are. */
+export function oneOf(words: ReadonlySet<string>, expected: string): Shape<string> {
+  return (node, source) => {
+    if (node.kind !== 'scalar' || !words.has(node.text)) throw wrong(source, node, expected);
+    return node.text;
+  };
+}
+
 export function url(expected: string): Shape<string> {
   return (node, source) => {
     if (node.kind !== 'scalar' || !URL.canParse(node.text)) throw wrong(source, node, expected);

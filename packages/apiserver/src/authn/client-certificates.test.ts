@@ -64,6 +64,14 @@ describe('a client certificate', () => {
     expect(authenticate(other.sign({}), both)).toMatchObject({ name: 'jane' });
   });
 
+  it('of a signer on request names anybody but a master', () => {
+    const signer = authority('signer');
+    const both = clientCertificates(ours.pem, { now, signersPem: signer.pem });
+    expect(authenticate(signer.sign({ organizations: ['devs'] }), both)).toMatchObject({ name: 'jane' });
+    expect(() => authenticate(signer.sign({ organizations: ['devs', 'system:masters'] }), both)).toThrow(/which its signer cannot give/);
+    expect(authenticate(ours.sign({ organizations: ['system:masters'] }), both)).toMatchObject({ name: 'jane' });
+  });
+
   it('signed by a certificate that is no authority is refused', () => {
     const keys = newKeys();
     const leaf = new X509Certificate(ours.sign({ publicKey: keys.publicKey }));

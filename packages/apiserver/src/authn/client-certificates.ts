@@ -5,6 +5,7 @@ import { type Authenticator, Unauthenticated, type User } from './user.ts';
 const clientAuthentication = '1.3.6.1.5.5.7.3.2';
 const anyUsage = '2.5.29.37.0';
 const capacity = 10_000;
+const masters = 'system:masters';
 
 interface Verified {
   /** Undefined when the certificate is good but names nobody. */
@@ -14,6 +15,8 @@ interface Verified {
 }
 
 export interface ClientCertificateOptions {
+  /** PEM of authorities that sign on request: they make nobody a member of system:masters, whoever holds their keys. */
+  readonly signersPem?: string | undefined;
   readonly now?: () => number;
 }
 
@@ -21,8 +24,11 @@ export interface ClientCertificateOptions {
  * Believes certificates that one of the authorities in the PEM text signed for client use: the common name is the user, the organizations are the groups.
  * The signature is verified once per certificate; its dates with every request.
  */
-export function clientCertificates(authoritiesPem: string, { now = Date.now }: ClientCertificateOptions = {}): Authenticator {
-  const authorities = parseAuthorities(authoritiesPem);
+export function clientCertificates(authoritiesPem: string, { now = Date.now, signersPem }: ClientCertificateOptions = {}): Authenticator {
+  const trust: Trust = {
+    authorities: parseAuthorities(authoritiesPem),
+    signers: signersPem === undefined ? [] : parseAuthorities(signersPem),
+  };
   // A connection hands out the same Buffer for its certificate every time, if the caller keeps it; other connections of the client only equal ones.
   const byBuffer = new WeakMap<Buffer, Verified | Unauthenticated>();
   const byContent = new RecentlyUsed<string, Verified | Unauthenticated>(capacity);
@@ -31,7 +37,7 @@ export function clientCertificates(authoritiesPem: string, { now = Date.now }: C
     const content = raw.toString('latin1');
     let verified = byContent.get(content);
     if (verified === undefined) {
-      verified = verify(raw, authorities);
+      verified = verify(raw, trust);
       byContent.set(content, verified);
     }
     return verified;
@@ -64,20 +70,31 @@ function parseAuthorities(pem: string): X509Certificate[] {
   return blocks.map((block) => new X509Certificate(block));
 }
 
-function verify(raw: Buffer, authorities: readonly X509Certificate[]): Verified | Unauthenticated {
+interface Trust {
+  readonly authorities: readonly X509Certificate[];
+  readonly signers: readonly X509Certificate[];
+}
+
+const isSignedBy = (certificate: X509Certificate, authorities: readonly X509Certificate[]): boolean =>
+  authorities.some((authority) => authority.ca && certificate.checkIssued(authority) && certificate.verify(authority.publicKey));
+
+function verify(raw: Buffer, { authorities, signers }: Trust): Verified | Unauthenticated {
   const certificate = parse(raw);
   if (certificate instanceof Unauthenticated) return certificate;
-  const isSigned = authorities.some(
-    (authority) => authority.ca && certificate.checkIssued(authority) && certificate.verify(authority.publicKey),
-  );
-  if (!isSigned) return new Unauthenticated('the client certificate was not signed by an authority that this server trusts');
+  const isOfSigner = isSignedBy(certificate, signers);
+  if (!isOfSigner && !isSignedBy(certificate, authorities))
+    return new Unauthenticated('the client certificate was not signed by an authority that this server trusts');
   // No usage at all means any usage, as in Go's verification.
   const usages: readonly string[] = certificate.keyUsage ?? [];
   if (usages.length > 0 && !usages.includes(clientAuthentication) && !usages.includes(anyUsage)) {
     return new Unauthenticated('the client certificate is not meant for client authentication');
   }
+  const user = userOf(certificate, raw);
+  if (isOfSigner && user?.groups.includes(masters) === true) {
+    return new Unauthenticated(`the client certificate names the group ${masters}, which its signer cannot give`);
+  }
   return {
-    user: userOf(certificate, raw),
+    user,
     notBefore: certificate.validFromDate.getTime(),
     notAfter: certificate.validToDate.getTime(),
   };

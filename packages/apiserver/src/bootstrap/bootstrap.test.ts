@@ -23,14 +23,14 @@ const named = (kind: string, name: string): KubeObject =>
   bootstrapObjects(now).find((object) => object.kind === kind && object.metadata.name === name)!;
 
 describe('bootstrapObjects', () => {
-  it('has as many objects of each kind as Kubernetes 1.34', () => {
+  it('has as many objects of each kind as Kubernetes 1.34, and those of our own controllers', () => {
     const counts = Object.groupBy(bootstrapObjects(now), ({ kind }) => kind);
     expect(Object.fromEntries(Object.entries(counts).map(([kind, list]) => [kind, list!.length]))).toEqual({
       Namespace: 4,
-      ClusterRole: 68,
-      ClusterRoleBinding: 49,
-      Role: 7,
-      RoleBinding: 7,
+      ClusterRole: 68 + 2,
+      ClusterRoleBinding: 49 + 2,
+      Role: 7 + 1,
+      RoleBinding: 7 + 1,
       FlowSchema: 11,
       PriorityLevelConfiguration: 8,
       PriorityClass: 2,
@@ -99,6 +99,67 @@ describe('bootstrapObjects', () => {
     expect(
       rbac.authorize(asking(controller, 'deletecollection', { resource: 'widgets', group: 'example.org', namespace: 'shop' })).allowed,
     ).toBe(true);
+  });
+});
+
+describe('the controller-manager', () => {
+  const manager = { name: 'system:capstan-controller-manager', groups: ['system:authenticated'] };
+  const account = (name: string) => ({
+    name: `system:serviceaccount:kube-system:${name}`,
+    groups: ['system:serviceaccounts', 'system:serviceaccounts:kube-system', 'system:authenticated'],
+  });
+  const may = (user: { name: string; groups: string[] }, verb: string, what: Parameters<typeof asking>[2]): boolean =>
+    rbacAuthorizer(objects).authorize(asking(user, verb, what)).allowed;
+  const rbac = 'rbac.authorization.k8s.io';
+  const lease = { group: 'coordination.k8s.io', resource: 'leases', namespace: 'kube-system' };
+
+  it('may lead, and act as the accounts of its controllers', () => {
+    expect(may(manager, 'create', lease)).toBe(true);
+    expect(may(manager, 'update', { ...lease, name: 'capstan-controller-manager' })).toBe(true);
+    const as = { resource: 'serviceaccounts', namespace: 'kube-system' };
+    for (const name of ['namespace-controller', 'generic-garbage-collector', 'namespace-defaults-controller', 'resourcequota-controller'])
+      expect([name, may(manager, 'impersonate', { ...as, name })]).toEqual([name, true]);
+  });
+
+  it('may by itself do nothing else', () => {
+    for (const [verb, what] of [
+      ['get', { resource: 'secrets', namespace: 'shop', name: 's' }],
+      ['list', { resource: 'secrets' }],
+      ['list', { resource: 'namespaces' }],
+      ['create', { resource: 'pods', namespace: 'shop' }],
+      ['create', { resource: 'serviceaccounts', subresource: 'token', namespace: 'kube-system', name: 'namespace-controller' }],
+      ['create', { group: rbac, resource: 'clusterrolebindings' }],
+      ['update', { group: rbac, resource: 'clusterroles', name: 'view' }],
+      ['update', { ...lease, name: 'kube-controller-manager' }],
+      ['update', { ...lease, namespace: 'shop', name: 'capstan-controller-manager' }],
+      ['impersonate', { resource: 'users', name: 'kubernetes-admin' }],
+      ['impersonate', { resource: 'groups', name: 'system:masters' }],
+      ['impersonate', { resource: 'serviceaccounts', namespace: 'shop', name: 'namespace-controller' }],
+      ['impersonate', { resource: 'serviceaccounts', namespace: 'kube-system', name: 'persistent-volume-binder' }],
+    ] as const)
+      expect([verb, what, may(manager, verb, what)]).toEqual([verb, what, false]);
+  });
+
+  it('has controllers that cannot do the work of others', () => {
+    for (const [name, verb, what] of [
+      ['namespace-defaults-controller', 'get', { resource: 'secrets', namespace: 'shop', name: 's' }],
+      ['namespace-defaults-controller', 'update', { resource: 'configmaps', namespace: 'shop', name: 'settings' }],
+      ['platform-certificate-controller', 'get', { resource: 'secrets', namespace: 'shop', name: 's' }],
+      [
+        'platform-certificate-controller',
+        'sign',
+        { group: 'certificates.k8s.io', resource: 'signers', name: 'kubernetes.io/kubelet-serving' },
+      ],
+      ['certificate-controller', 'sign', { group: 'certificates.k8s.io', resource: 'signers', name: 'capstan.dev/node-agent' }],
+      ['certificate-controller', 'get', { resource: 'secrets', namespace: 'shop', name: 's' }],
+      ['clusterrole-aggregation-controller', 'create', { group: rbac, resource: 'clusterrolebindings' }],
+      ['clusterrole-aggregation-controller', 'get', { resource: 'secrets', namespace: 'shop', name: 's' }],
+      ['namespace-controller', 'create', { group: rbac, resource: 'clusterrolebindings' }],
+      ['namespace-controller', 'patch', { resource: 'secrets', namespace: 'shop', name: 's' }],
+      ['generic-garbage-collector', 'create', { group: rbac, resource: 'clusterrolebindings' }],
+      ['generic-garbage-collector', 'impersonate', { resource: 'users', name: 'kubernetes-admin' }],
+    ] as const)
+      expect([name, verb, what, may(account(name), verb, what)]).toEqual([name, verb, what, false]);
   });
 });
 

@@ -1,3 +1,4 @@
+import { controllerManagerRole, controllerManagerUser } from './own-roles.ts';
 import { type RuleTable, recordEvents } from './rule-text.ts';
 
 /** Roles by namespace. */
@@ -19,6 +20,7 @@ export const namespaceRoles: Readonly<Record<string, RuleTable>> = {
       'create,get,list,update,watch leases @coordination.k8s.io',
       'create,get,list,update,watch leasecandidates @coordination.k8s.io',
     ],
+    [controllerManagerUser]: controllerManagerRole,
     'system:controller:bootstrap-signer': ['read secrets'],
     'system:controller:cloud-provider': ['create,get,list,watch configmaps'],
     'system:controller:token-cleaner': ['delete,get,list,watch secrets', recordEvents],

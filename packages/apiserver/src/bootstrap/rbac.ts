@@ -4,6 +4,7 @@ import { rbacGroup, type Subject } from '../authz/resolver.ts';
 import { componentRoles, userRoles } from './cluster-roles.ts';
 import { controllerRoles } from './controller-roles.ts';
 import { namespaceRoles } from './namespace-roles.ts';
+import { controllerManagerUser, ownControllerRoles } from './own-roles.ts';
 import { parseRule } from './rule-text.ts';
 
 const apiVersion = `${rbacGroup}/v1`;
@@ -65,6 +66,7 @@ const namespaceBindings: readonly NamespaceBinding[] = [
     name: 'system::leader-locking-kube-scheduler',
     subjects: [user('system:kube-scheduler'), serviceAccount('kube-scheduler')],
   },
+  { namespace: 'kube-system', name: controllerManagerUser, subjects: [user(controllerManagerUser)] },
   ...['bootstrap-signer', 'cloud-provider', 'token-cleaner'].map((name) => ({
     namespace: 'kube-system',
     name: `system:controller:${name}`,
@@ -72,12 +74,14 @@ const namespaceBindings: readonly NamespaceBinding[] = [
   })),
 ];
 
+const everyControllersRoles = { ...controllerRoles, ...ownControllerRoles };
+
 /** Every role and binding that a workspace of the root kind begins with. admin, edit and view already hold what they gather. */
 export function rbacObjects(): KubeObject[] {
   const clusterRoles = [
     ...aggregated.map(aggregatedRole),
     ...[...Object.entries(userRoles), ...Object.entries(componentRoles)].map(([name, rules]) => clusterRole(name, rules)),
-    ...Object.entries(controllerRoles).map(([name, rules]) => clusterRole(`system:controller:${name}`, rules)),
+    ...Object.entries(everyControllersRoles).map(([name, rules]) => clusterRole(`system:controller:${name}`, rules)),
   ];
   // view is gathered into edit, and edit into admin: each round settles one step.
   for (let stale = staleAggregations(clusterRoles); stale.length > 0; stale = staleAggregations(clusterRoles)) {
@@ -126,7 +130,7 @@ function clusterRoleBindings(): KubeObject[] {
   });
   return [
     ...Object.entries(clusterBindings).map(([name, subjects]) => binding(name, subjects)),
-    ...Object.keys(controllerRoles).map((name) => binding(`system:controller:${name}`, [serviceAccount(name)])),
+    ...Object.keys(everyControllersRoles).map((name) => binding(`system:controller:${name}`, [serviceAccount(name)])),
   ];
 }
 

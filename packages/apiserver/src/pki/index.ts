@@ -1,6 +1,6 @@
 export { type CertificateRequest, type Issuer, issueCertificate } from './certificate.ts';
 export { PkiError } from './files.ts';
-export { adminKubeconfig } from './kubeconfig.ts';
-export { type Authority, ensurePki, type KeyPair, type Pki, type PkiOptions } from './pki.ts';
+export { adminKubeconfig, kubeconfig } from './kubeconfig.ts';
+export { type Authority, clientAuthorities, ensurePki, type KeyPair, type Pki, type PkiOptions } from './pki.ts';
 export { keepFresh, type RenewalOptions, renew, secureContext } from './renewal.ts';
 export { jsonWebKey, type SigningAlgorithm, type SigningKey, signingKey, type VerificationKey, verificationKey } from './signing-key.ts';

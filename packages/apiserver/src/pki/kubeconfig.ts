@@ -1,9 +1,19 @@
-import type { Pki } from './pki.ts';
+import type { KeyPair, Pki } from './pki.ts';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** A kubeconfig that makes kubectl the administrator of the server at this address. Holds a private key: keep it at mode 0600. */
+export interface KubeconfigOwner {
+  readonly user: string;
+  readonly keyPair: KeyPair;
+}
+
+/** A kubeconfig of the administrator. Holds a private key, as every one here does: keep it at mode 0600. */
 export function adminKubeconfig(pki: Pki, server: string): string {
+  return kubeconfig(pki, server, { user: 'kubernetes-admin', keyPair: pki.admin });
+}
+
+/** A kubeconfig with which the server at this address knows its client by a certificate. */
+export function kubeconfig(pki: Pki, server: string, { user, keyPair }: KubeconfigOwner): string {
   return `apiVersion: v1
 kind: Config
 clusters:
@@ -12,15 +22,15 @@ clusters:
       server: ${JSON.stringify(server)}
       certificate-authority-data: ${base64(pki.authority.certificate)}
 users:
-  - name: kubernetes-admin
+  - name: ${user}
     user:
-      client-certificate-data: ${base64(pki.admin.certificate)}
-      client-key-data: ${base64(pki.admin.key)}
+      client-certificate-data: ${base64(keyPair.certificate)}
+      client-key-data: ${base64(keyPair.key)}
 contexts:
   - name: capstan
     context:
       cluster: capstan
-      user: kubernetes-admin
+      user: ${user}
 current-context: capstan
 `;
 }

@@ -24,7 +24,8 @@ describe('ensurePki', () => {
   it('makes everything on the first start and nothing on the second', async () => {
     await ensurePki(directory);
     const first = all();
-    expect(Object.keys(first).sort()).toEqual(['admin.crt', 'admin.key', 'apiserver.crt', 'apiserver.key', 'ca.crt', 'ca.key', 'sa.key']);
+    const pairs = ['admin', 'apiserver', 'ca', 'controller-manager', 'signer'].flatMap((name) => [`${name}.crt`, `${name}.key`]);
+    expect(Object.keys(first).sort()).toEqual([...pairs, 'sa.key'].sort());
     await ensurePki(directory);
     expect(all()).toEqual(first);
   });
@@ -51,6 +52,16 @@ describe('ensurePki', () => {
     expect(admin.keyUsage).toEqual(['1.3.6.1.5.5.7.3.2']);
     expect(admin.ca).toBe(false);
     expect(new X509Certificate(pki.authority.certificate).ca).toBe(true);
+  });
+
+  it('makes a controller-manager with a name and no group, and an authority below the first one for what it signs', async () => {
+    const pki = await ensurePki(directory);
+    const manager = new X509Certificate(pki.controllerManager!.certificate);
+    expect(manager.toLegacyObject().subject).toEqual(expect.objectContaining({ CN: 'system:capstan-controller-manager' }));
+    expect(manager.subject).not.toContain('O=');
+    const signer = new X509Certificate(pki.signer!.certificate);
+    expect([signer.ca, signer.verify(new X509Certificate(pki.authority.certificate).publicKey)]).toEqual([true, true]);
+    expect(pki.signer!.key).not.toBe(read('ca.key'));
   });
 
   it('is accepted by TLS, both ways', async () => {

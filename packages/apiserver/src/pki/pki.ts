@@ -2,6 +2,7 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject,
 import { mkdir } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
+import { controllerManagerUser } from '../bootstrap/own-roles.ts';
 import { issueCertificate } from './certificate.ts';
 import { PkiError, readIfThere, writeAtomically } from './files.ts';
 import { type SigningKey, signingKey } from './signing-key.ts';
@@ -14,6 +15,10 @@ export interface Pki {
   readonly serving: KeyPair;
   /** Of kubernetes-admin in system:masters. */
   readonly admin: KeyPair;
+  /** Of `capstan controller-manager`. Absent, like the signer, when it is not there and nothing can be signed. */
+  readonly controllerManager: KeyPair | undefined;
+  /** An authority below `authority` for the controller-manager, which signs what clients ask for: the key of `authority` stays with the server. */
+  readonly signer: KeyPair | undefined;
   /** Signs the tokens of service accounts. */
   readonly serviceAccounts: SigningKey;
 }
@@ -41,6 +46,8 @@ export interface PkiOptions {
 const day = 24 * 60 * 60 * 1000;
 const authorityLifetime = 3650 * day;
 const certificateLifetime = 365 * day;
+/** Long enough that what it signs is never cut short: it is renewed after two thirds, with the same key. */
+const signerLifetime = 1825 * day;
 /** Certificates begin a little in the past, for clients whose clock is behind. */
 const backdate = 5 * 60 * 1000;
 
@@ -54,23 +61,30 @@ const everyServersHosts = [
   '::1',
 ];
 
+/** PEM of all whose signature makes a client known. */
+export function clientAuthorities({ authority, signer }: Pki): string {
+  return signer === undefined ? authority.certificate : `${authority.certificate}${signer.certificate}`;
+}
+
 /** Loads what is in the folder and makes what is not: on the first start all of it, later what has run through two thirds of its life. */
 export async function ensurePki(directory: string, { hosts = [], now = () => new Date() }: PkiOptions = {}): Promise<Pki> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const at = now();
   const authority = await ensureAuthority(directory, at);
-  const [serving, admin, serviceAccounts] = await Promise.all([
-    ensureKeyPair(
-      { directory, authority, now: at },
-      { name: 'apiserver', commonName: 'kube-apiserver', usage: 'server', hosts: [...new Set([...everyServersHosts, ...hosts])] },
-    ),
-    ensureKeyPair(
-      { directory, authority, now: at },
-      { name: 'admin', commonName: 'kubernetes-admin', organizations: ['system:masters'], usage: 'client' },
-    ),
+  const place = { directory, authority, now: at };
+  const [serving, admin, controllerManager, signer, serviceAccounts] = await Promise.all([
+    ensureKeyPair(place, {
+      name: 'apiserver',
+      commonName: 'kube-apiserver',
+      usage: 'server',
+      hosts: [...new Set([...everyServersHosts, ...hosts])],
+    }),
+    ensureKeyPair(place, { name: 'admin', commonName: 'kubernetes-admin', organizations: ['system:masters'], usage: 'client' }),
+    ensureIfPossible(place, { name: 'controller-manager', commonName: controllerManagerUser, usage: 'client' }),
+    ensureIfPossible(place, { name: 'signer', commonName: 'capstan-signer', usage: 'authority', lifetime: signerLifetime }),
     ensureKey(join(directory, 'sa.key')).then(({ key }) => signingKey(key)),
   ]);
-  return { directory, authority, serving, admin, serviceAccounts };
+  return { directory, authority, serving, admin, controllerManager, signer, serviceAccounts };
 }
 
 async function ensureAuthority(directory: string, now: Date): Promise<Authority> {
@@ -118,7 +132,8 @@ interface Wanted {
   readonly name: string;
   readonly commonName: string;
   readonly organizations?: readonly string[];
-  readonly usage: 'server' | 'client';
+  readonly usage: 'server' | 'client' | 'authority';
+  readonly lifetime?: number;
   readonly hosts?: readonly string[];
 }
 
@@ -135,13 +150,20 @@ async function ensureKeyPair(place: Place, wanted: Wanted): Promise<KeyPair> {
   if (place.authority.key === undefined) {
     throw new PkiError(certificateFile, 'must be made or renewed, and there is no ca.key to sign it with; add the key of ca.crt');
   }
-  const notAfter = new Date(place.now.getTime() + certificateLifetime);
+  const notAfter = new Date(place.now.getTime() + (wanted.lifetime ?? certificateLifetime));
   const certificate = issueCertificate(
     { ...wanted, publicKey: createPublicKey(key), notBefore: new Date(place.now.getTime() - backdate), notAfter },
     { key: place.authority.key, certificate: new X509Certificate(place.authority.certificate) },
   );
   await writeAtomically(certificateFile, certificate, 0o644);
   return { certificate, key: text, notAfter };
+}
+
+/** For what a server can do without. */
+async function ensureIfPossible(place: Place, wanted: Wanted): Promise<KeyPair | undefined> {
+  if (place.authority.key !== undefined) return ensureKeyPair(place, wanted);
+  const certificate = await readIfThere(join(place.directory, `${wanted.name}.crt`));
+  return certificate === undefined ? undefined : ensureKeyPair(place, wanted);
 }
 
 /** Whether a certificate can go on being used: of this key and this authority, for all the hosts, in the first two thirds of its life. */

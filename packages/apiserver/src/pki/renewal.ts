@@ -16,23 +16,28 @@ export function secureContext(pki: Pki): { cert: string; key: string; ca: string
 /** Looks at the certificates now and renews what has run through two thirds of its life, or what someone replaced on disk. */
 export async function renew(pki: Pki, options: PkiOptions = {}): Promise<{ pki: Pki; changed: boolean }> {
   const fresh = await ensurePki(pki.directory, options);
-  const changed =
-    fresh.serving.certificate !== pki.serving.certificate ||
-    fresh.admin.certificate !== pki.admin.certificate ||
-    fresh.authority.certificate !== pki.authority.certificate;
+  const changed = (['authority', 'serving', 'admin', 'controllerManager', 'signer'] as const).some(
+    (part) => fresh[part]?.certificate !== pki[part]?.certificate,
+  );
   return { pki: fresh, changed };
 }
 
 /** Keeps the certificates fresh until the signal says stop. */
 export function keepFresh(pki: Pki, options: RenewalOptions): void {
   let current = pki;
+  let isLooking = false;
   const timer = setInterval(
     () => {
-      renew(current, options).then((result) => {
-        if (options.signal.aborted || !result.changed) return;
-        current = result.pki;
-        options.onRenewed(current);
-      }, options.onError);
+      // On a slow disk one look may take longer than the time to the next; two would renew the same twice.
+      if (isLooking) return;
+      isLooking = true;
+      renew(current, options)
+        .then((result) => {
+          if (options.signal.aborted || !result.changed) return;
+          current = result.pki;
+          options.onRenewed(current);
+        }, options.onError)
+        .finally(() => (isLooking = false));
     },
     options.intervalMilliseconds ?? 6 * 60 * 60 * 1000,
   );

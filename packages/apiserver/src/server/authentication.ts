@@ -39,7 +39,7 @@ export function authentication(
       exchange.send({ code: 200, type, body });
     };
   return {
-    authenticator: union([clientCertificates(pki.authority.certificate), tokens]),
+    authenticator: union([clientCertificates(pki.authority.certificate, { signersPem: pki.signer?.certificate }), tokens]),
     tokens,
     tokenRequests: ({ object, context, target }) =>
       createServiceAccountToken(

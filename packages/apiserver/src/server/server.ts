@@ -1,4 +1,4 @@
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { openEtcdStore, openSqliteStore, type Store } from '@capstan/store';
@@ -26,7 +26,7 @@ import { Listener } from '../http/listener.ts';
 import { podActions } from '../kinds/workloads/pod-actions.ts';
 import { flowClassifier, InFlight, OpenCount } from '../limits/index.ts';
 import { openApiPages } from '../openapi/pages.ts';
-import { adminKubeconfig, ensurePki, keepFresh, type Pki } from '../pki/index.ts';
+import { clientAuthorities, ensurePki, keepFresh } from '../pki/index.ts';
 import { builtinCatalog } from '../registry/catalog.ts';
 import { Catalogs } from '../registry/catalogs.ts';
 import { WatchHub } from '../watch/hub.ts';
@@ -36,6 +36,7 @@ import { bootstrap, publishAddress } from './bootstrap.ts';
 import { keepCompacted } from './compaction.ts';
 import { keepFlowSchemaStatus } from './flow-schemas.ts';
 import { Health } from './health.ts';
+import { writeKubeconfigs } from './kubeconfigs.ts';
 import { Metrics, processGauges } from './metrics.ts';
 import type { RunningServer, ServerOptions } from './options.ts';
 import { Pipeline } from './pipeline.ts';
@@ -185,7 +186,7 @@ async function start(
     port: options.port,
     certificate: pki.serving.certificate,
     key: pki.serving.key,
-    clientCa: pki.authority.certificate,
+    clientCa: clientAuthorities(pki),
     handle: pipeline.handle,
     maxConnections: options.limits?.connections ?? 20_000,
   });
@@ -196,12 +197,12 @@ async function start(
   const url = `https://${options.host.includes(':') ? `[${options.host}]` : options.host}:${listener.port}`;
   const address = options.host === '0.0.0.0' || options.host === '::' ? '127.0.0.1' : options.host;
   if (isIP(address) !== 0) await publishAddress(serving, now, { address, port: listener.port, clientAuthority: pki.authority.certificate });
-  const kubeconfigPath = await writeKubeconfig(options.dataDirectory, pki, url);
+  const kubeconfigPath = await writeKubeconfigs(options.dataDirectory, pki, url);
   keepFresh(pki, {
     signal: stop.signal,
     onRenewed: (renewed) => {
-      listener.replaceCertificate(renewed.serving.certificate, renewed.serving.key, renewed.authority.certificate);
-      void writeKubeconfig(options.dataDirectory, renewed, url);
+      listener.replaceCertificate(renewed.serving.certificate, renewed.serving.key, clientAuthorities(renewed));
+      void writeKubeconfigs(options.dataDirectory, renewed, url);
     },
     onError: (error) => options.log(`certificates could not be renewed: ${String(error)}`),
   });
@@ -228,13 +229,4 @@ function running(
 
 function openStore(options: ServerOptions): Promise<Store> {
   return options.etcd === undefined ? openSqliteStore({ directory: join(options.dataDirectory, 'store') }) : openEtcdStore(options.etcd);
-}
-
-/** Appears whole or not at all: its presence says that the server is ready. */
-async function writeKubeconfig(directory: string, pki: Pki, url: string): Promise<string> {
-  const path = join(directory, 'admin.kubeconfig');
-  const temporary = `${path}.new`;
-  await writeFile(temporary, adminKubeconfig(pki, url), { mode: 0o600 });
-  await rename(temporary, path);
-  return path;
 }

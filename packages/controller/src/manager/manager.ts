@@ -23,6 +23,7 @@ export interface AddOptions {
 interface Added {
   readonly runnable: Runnable;
   readonly client: Client;
+  readonly informers: InformerFactory;
 }
 
 /** What the controllers of one term share. */
@@ -40,22 +41,18 @@ const never = new AbortController().signal;
 
 /** Runs controllers in one process: one copy of each kind of object, one place for health and metrics, one leader among many processes. */
 export class Manager {
-  readonly informers: InformerFactory;
   readonly metrics = new Metrics();
   readonly #options: ManagerOptions;
   readonly #added: Added[] = [];
   readonly #log: (line: string) => void;
+  /** Shared by those who act as the same account: what one may read another may not. */
+  readonly #informers = new Map<Client, InformerFactory>();
   #health: HealthServer | undefined;
   #stopping = false;
 
   constructor(options: ManagerOptions) {
     this.#options = options;
     this.#log = options.log ?? (() => {});
-    this.informers = new InformerFactory({
-      client: options.client,
-      transform: dropManagedFields,
-      onError: (error, { resource }) => this.#log(`${resource}: ${textOf(error)}; trying again`),
-    });
   }
 
   /** Where health is served, once `run` was called. */
@@ -66,9 +63,22 @@ export class Manager {
   add(runnable: Runnable, { client = this.#options.client }: AddOptions = {}): this {
     if (this.#added.some((one) => one.runnable.name === runnable.name))
       throw new Error(`there is a controller "${runnable.name}" already; names must differ`);
-    this.#added.push({ runnable, client });
-    runnable.prepare?.(this.informers);
+    const informers = this.#informersOf(client);
+    this.#added.push({ runnable, client, informers });
+    runnable.prepare?.(informers);
     return this;
+  }
+
+  #informersOf(client: Client): InformerFactory {
+    const known = this.#informers.get(client);
+    if (known !== undefined) return known;
+    const made = new InformerFactory({
+      client,
+      transform: dropManagedFields,
+      onError: (error, { resource }) => this.#log(`${resource}: ${textOf(error)}; trying again`),
+    });
+    this.#informers.set(client, made);
+    return made;
   }
 
   /** Works until aborted; resolves when all has ended. */
@@ -77,11 +87,11 @@ export class Manager {
     this.#health = health && (await startHealthServer(health, { metrics: this.metrics, notReady: () => this.#notReady() }));
     signal.addEventListener('abort', () => (this.#stopping = true), { once: true });
     try {
-      this.informers.start();
+      for (const informers of this.#informers.values()) informers.start();
       if (leaderElection === undefined) await this.#work({ signal, lost: never, isLeading: () => true, guard: (client) => client });
       else await this.#contend(leaderElection, signal);
     } finally {
-      await this.informers[Symbol.asyncDispose]();
+      await Promise.all([...this.#informers.values()].map((informers) => informers[Symbol.asyncDispose]()));
       await this.#health?.[Symbol.asyncDispose]();
     }
   }
@@ -99,7 +109,7 @@ export class Manager {
       read: () => (elector.isLeading() ? 1 : 0),
     });
     // A copy that is full already makes a hand-over short.
-    await this.informers.synced(signal).catch(() => {});
+    await Promise.all([...this.#informers.values()].map((informers) => informers.synced(signal))).catch(() => {});
     await elector.run(signal, (term) =>
       this.#work({
         signal: term.signal,
@@ -136,7 +146,7 @@ export class Manager {
     }
   }
 
-  async #runOne({ runnable, client: own }: Added, { signal, isLeading, guard }: Work, drop: AbortSignal): Promise<void> {
+  async #runOne({ runnable, client: own, informers }: Added, { signal, isLeading, guard }: Work, drop: AbortSignal): Promise<void> {
     const client = guard(own);
     const { name } = runnable;
     const events = new EventRecorder({
@@ -146,7 +156,7 @@ export class Manager {
     });
     const onError = (error: unknown, key: ObjectKey): void => this.#log(`${name} ${formatKey(key)}: ${textOf(error)}`);
     try {
-      await runnable.run({ informers: this.informers, client, events, metrics: this.metrics, isLeading, signal, drop, onError });
+      await runnable.run({ informers, client, events, metrics: this.metrics, isLeading, signal, drop, onError });
       await events.flush();
     } catch (error) {
       if (!signal.aborted) throw error;
@@ -155,7 +165,9 @@ export class Manager {
 
   #notReady(): string | undefined {
     if (this.#stopping) return 'stopping';
-    return this.informers.hasSynced ? undefined : 'the first copy of what is watched is not complete yet';
+    return [...this.#informers.values()].every(({ hasSynced }) => hasSynced)
+      ? undefined
+      : 'the first copy of what is watched is not complete yet';
   }
 }
 

@@ -1,0 +1,32 @@
+import { utimesSync, writeFileSync } from 'node:fs';
+import { kubeconfigText, temporaryDirectory } from '@capstan/testbed';
+import { expect, test } from 'vitest';
+import { readConnection } from './kubeconfig.ts';
+
+test('a certificate that is renewed in the file is used after a while, or at once when the old one is refused', async () => {
+  using directory = temporaryDirectory('kubeconfig');
+  const path = directory.join('kubeconfig');
+  const write = (certificate: string, second: number): void => {
+    writeFileSync(path, kubeconfigText({ server: 'https://127.0.0.1:1', authority: 'ca', certificate, key: 'key' }));
+    utimesSync(path, second, second);
+  };
+  let now = 0;
+  write('first', 1);
+  const { credentials } = readConnection(path, () => now);
+  const current = async (): Promise<string> => String((await credentials.current()).certificate?.cert);
+  expect(await current()).toBe('first');
+  write('second', 2);
+  expect(await current()).toBe('first');
+  now = 60_000;
+  expect(await current()).toBe('second');
+  write('third', 3);
+  credentials.refused?.(await credentials.current());
+  expect(await current()).toBe('third');
+  writeFileSync(path, 'half written');
+  now = 200_000;
+  expect(await current()).toBe('third');
+});
+
+test('a file that is not there says what to do', () => {
+  expect(() => readConnection('/nowhere/kubeconfig')).toThrow('/nowhere/kubeconfig is not there. Start the API server first');
+});

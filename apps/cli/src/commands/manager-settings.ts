@@ -1,0 +1,82 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { ElectionOptions } from '@capstan/controller';
+import type { SigningSettings } from '@capstan/controllers';
+import type { ControllerManagerConfig } from '../config/controller-manager.ts';
+import { Failure, type StartContext } from '../failure.ts';
+import { defaultDataDirectory, defaultHealthPort } from './options.ts';
+
+/** What may stand on the command line of `capstan controller-manager`. A flag wins over the file. */
+export interface ControllerManagerFlags {
+  readonly config?: string;
+  readonly kubeconfig?: string;
+  readonly dataDir?: string;
+  readonly port?: number;
+  /** False when whoever starts it sees to it that there is one only. */
+  readonly leaderElect?: boolean;
+}
+
+export interface ManagerSettings extends StartContext {
+  readonly kubeconfigPath: string;
+  /** Undefined when it works at once. */
+  readonly leaderElection: Omit<ElectionOptions, 'client'> | undefined;
+  readonly signing: SigningSettings | undefined;
+}
+
+export function managerSettings(flags: ControllerManagerFlags, file: ControllerManagerConfig): ManagerSettings {
+  const dataDirectory = resolve(flags.dataDir ?? file.dataDirectory ?? defaultDataDirectory);
+  const kubeconfigPath = flags.kubeconfig === undefined ? fileKubeconfig(flags, file, dataDirectory) : resolve(flags.kubeconfig);
+  return {
+    dataDirectory,
+    kubeconfigPath,
+    host: file.listen?.host ?? '127.0.0.1',
+    port: flags.port ?? file.listen?.port ?? defaultHealthPort,
+    leaderElection: leaderElection(flags, file.leaderElection),
+    signing: signing(file.signing, dataDirectory),
+  };
+}
+
+function fileKubeconfig(flags: ControllerManagerFlags, file: ControllerManagerConfig, dataDirectory: string): string {
+  const own = join(dataDirectory, 'controller-manager.kubeconfig');
+  return flags.dataDir === undefined ? (file.kubeconfigFile ?? own) : own;
+}
+
+function leaderElection(
+  flags: ControllerManagerFlags,
+  file: ControllerManagerConfig['leaderElection'] = {},
+): ManagerSettings['leaderElection'] {
+  // Commander says true when the flag is not given.
+  if (flags.leaderElect === false || file.enabled === false) return undefined;
+  const { namespace = 'kube-system', name = 'capstan-controller-manager', leaseSeconds, renewSeconds, retrySeconds } = file;
+  return {
+    namespace,
+    name,
+    ...(leaseSeconds !== undefined && { leaseDuration: leaseSeconds * 1000 }),
+    ...(renewSeconds !== undefined && { renewDeadline: renewSeconds * 1000 }),
+    ...(retrySeconds !== undefined && { retryPeriod: retrySeconds * 1000 }),
+  };
+}
+
+/** The signer that the API server made in the data directory, when nobody names another. */
+function signing(file: ControllerManagerConfig['signing'] = {}, dataDirectory: string): SigningSettings | undefined {
+  const certificateFile = file.certificateFile ?? join(dataDirectory, 'pki', 'signer.crt');
+  const keyFile = file.keyFile ?? join(dataDirectory, 'pki', 'signer.key');
+  if (file.certificateFile === undefined && !(existsSync(certificateFile) && existsSync(keyFile))) return undefined;
+  const read = (path: string): string => readPem(path);
+  // Read anew for each certificate: the signer is renewed while this process runs.
+  const load = () => ({ certificate: read(certificateFile), key: read(keyFile) });
+  load();
+  return { load, ...(file.maximumHours !== undefined && { maximumSeconds: file.maximumHours * 3600 }) };
+}
+
+function readPem(path: string): string {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new Failure('usage', `${path}: cannot be read: ${(error as Error).message}. Correct signing in the configuration file.`, error);
+  }
+  if (!text.includes('-----BEGIN '))
+    throw new Failure('badCertificate', `${path}: expected a PEM file, with a line that begins "-----BEGIN".`);
+  return text;
+}

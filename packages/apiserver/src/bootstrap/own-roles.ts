@@ -1,0 +1,39 @@
+import { type RuleTable, recordEvents } from './rule-text.ts';
+
+/** Who `capstan controller-manager` is: it may contend for its lease and act as the accounts of its controllers, and nothing else. */
+export const controllerManagerUser = 'system:capstan-controller-manager';
+
+/** Of controllers that Kubernetes does not have, or cuts otherwise. Like Kubernetes' own they are named `system:controller:<account>`. */
+export const ownControllerRoles: RuleTable = {
+  'namespace-defaults-controller': [
+    'read namespaces',
+    'create serviceaccounts',
+    'read serviceaccounts #default',
+    'create configmaps',
+    'get,list,update,watch configmaps #kube-root-ca.crt',
+  ],
+  'platform-certificate-controller': [
+    'read certificatesigningrequests @certificates.k8s.io',
+    'update certificatesigningrequests/approval,certificatesigningrequests/status @certificates.k8s.io',
+    'approve,sign signers @certificates.k8s.io #capstan.dev/node-agent',
+    'create subjectaccessreviews @authorization.k8s.io',
+    recordEvents,
+  ],
+};
+
+/** The accounts in kube-system that the controller-manager's controllers act as. */
+const accounts = [
+  'certificate-controller',
+  'clusterrole-aggregation-controller',
+  'generic-garbage-collector',
+  'namespace-controller',
+  'resourcequota-controller',
+  ...Object.keys(ownControllerRoles),
+];
+
+/** In kube-system. */
+export const controllerManagerRole: readonly string[] = [
+  'create leases @coordination.k8s.io',
+  'get,update leases @coordination.k8s.io #capstan-controller-manager',
+  `impersonate serviceaccounts #${accounts.join(',')}`,
+];
