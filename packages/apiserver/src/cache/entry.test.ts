@@ -1,17 +1,17 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { atRevision, storedText, withRevision } from './entry.ts';
+import { atRevision, servedText, storedText } from './entry.ts';
 
 const object = { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: 'a', namespace: 'x' }, data: { k: '"resourceVersion":""' } };
 
 test('the stored text has an empty revision, which the commit fills in', () => {
-  const text = withRevision(storedText(object), 42);
+  const text = servedText('root//x', storedText(object), 42);
   expect(text.startsWith('{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"42",')).toBe(true);
   expect(JSON.parse(text)).toEqual({ ...object, metadata: { ...object.metadata, resourceVersion: '42' } });
 });
 
 test('a deletion shows the last state at its own revision', () => {
-  expect(JSON.parse(atRevision(withRevision(storedText(object), 42), 43)).metadata.resourceVersion).toBe('43');
+  expect(JSON.parse(atRevision(servedText('root//x', storedText(object), 42), 43)).metadata.resourceVersion).toBe('43');
 });
 
 test('any object survives the way into the store and out of it', () => {
@@ -19,7 +19,7 @@ test('any object survives the way into the store and out of it', () => {
   fc.assert(
     fc.property(values, fc.dictionary(fc.string(), fc.string()), (rest, labels) => {
       const whole = { ...JSON.parse(JSON.stringify(rest)), kind: 'K', apiVersion: 'g/v1', metadata: { name: 'n', labels } };
-      const back = JSON.parse(withRevision(storedText(whole), 7));
+      const back = JSON.parse(servedText('root//x', storedText(whole), 7));
       expect(back).toEqual({ ...whole, metadata: { ...whole.metadata, resourceVersion: '7' } });
     }),
   );
@@ -27,5 +27,5 @@ test('any object survives the way into the store and out of it', () => {
 
 test('a key named __proto__ is data like any other', () => {
   const hostile = JSON.parse('{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"},"data":{"__proto__":"x","constructor":"y"}}');
-  expect(withRevision(storedText(hostile), 1)).toContain('"data":{"__proto__":"x","constructor":"y"}');
+  expect(servedText('root//x', storedText(hostile), 1)).toContain('"data":{"__proto__":"x","constructor":"y"}');
 });

@@ -1,6 +1,6 @@
 import type { GroupResource, KubeObject } from '@capstan/machinery';
 import { prefixRange, type Range, type Store, type StoreError, type StoreEvent, type Watch } from '@capstan/store';
-import { atRevision, CacheEntry, withRevision } from './entry.ts';
+import { atRevision, CacheEntry } from './entry.ts';
 import { type CacheEvent, EventRing } from './event-ring.ts';
 import type { ObjectKey, ObjectReader } from './reader.ts';
 import { SortedMap } from './sorted-map.ts';
@@ -131,7 +131,7 @@ export class WatchCache implements ObjectReader, Disposable {
         const place = parseStoreKey(entry.key);
         let entries = loaded.get(place.resource);
         if (entries === undefined) loaded.set(place.resource, (entries = new SortedMap()));
-        entries.set(new CacheEntry(place.key, withRevision(entry.value, entry.revision), entry.revision));
+        entries.set(CacheEntry.stored(place.key, entry.value, entry.revision));
       }
       if (page.remaining === 0) break;
       start = `${page.entries.at(-1)!.key}\0`;
@@ -227,7 +227,7 @@ function applyEvent(resource: ResourceCache, key: string, event: StoreEvent): Ca
     return { type: 'DELETED', revision: event.revision, entry, previous };
   }
   const previous = resource.entries.get(key);
-  const entry = new CacheEntry(key, withRevision(event.value, event.revision), event.revision);
+  const entry = CacheEntry.stored(key, event.value, event.revision);
   resource.entries.set(entry);
   return { type: previous === undefined ? 'ADDED' : 'MODIFIED', revision: event.revision, entry, previous };
 }
@@ -249,7 +249,7 @@ export function parseStoreKey(key: string): { resource: string; key: string } {
   return { resource: key.slice(cluster + 1, resource), key: key.slice(registry.length, cluster) + key.slice(resource) };
 }
 
-/** The first key after all that begin with the prefix. */
+/** The first key after all that begin with the prefix; after all there are when it is empty. */
 export function endOf(prefix: string): string {
-  return prefixRange(prefix).end;
+  return prefix === '' ? '\u{10ffff}' : prefixRange(prefix).end;
 }

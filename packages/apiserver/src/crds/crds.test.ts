@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestServer, type TestServer } from '../testing/harness.ts';
+import { createWorkspace, startTestServer, type TestServer } from '../testing/harness.ts';
 import { definition, definitionsPath, hasCondition, merge, Things, thing, version } from './testing/definitions.ts';
 
 let server: TestServer;
@@ -122,6 +122,7 @@ describe('a definition', () => {
   test('of one workspace is not seen in another', async () => {
     const things = fresh();
     await things.define({ versions: [version('v1', {})] });
+    await createWorkspace(server, 'other');
     expect((await server.call(`/clusters/other${things.path()}`)).code).toBe(404);
     expect((await server.call('/clusters/other/apis')).text).not.toContain(things.group);
   });

@@ -16,6 +16,8 @@ export interface DefinitionOptions {
   readonly webhook: WebhookConversion;
   /** The revision at which the definition began to be what it is. */
   readonly since: number;
+  /** What its objects are called in the store; absent when it is what they are called in paths. */
+  readonly storedAs?: string;
 }
 
 /** What a schema is when none is given: definitions from before schemas had to be there. */
@@ -89,6 +91,7 @@ export class Definition {
       version,
       schema: () => this.schema(name),
       rules: () => this.#rulesOf(name),
+      ...(this.#options.storedAs !== undefined && { storedAs: this.#options.storedAs }),
       conversion: conversion.strategy === 'Webhook' ? this.#options.webhook(parts, conversion) : plainConversion(parts),
     });
   }

@@ -19,10 +19,11 @@ export interface KindParts {
   readonly schema: () => CompiledSchema;
   readonly rules: () => RuleChecker | undefined;
   readonly conversion: Conversion | undefined;
+  readonly storedAs?: string;
 }
 
 /** A custom kind in one version, as the request path knows it. */
-export function customResource({ summary, version, schema, rules, conversion }: KindParts): Resource {
+export function customResource({ summary, version, schema, rules, conversion, storedAs }: KindParts): Resource {
   const { group, names } = summary;
   const groupVersion = apiVersionOf(group, version.name);
   const base = { group, resource: names.plural };
@@ -45,7 +46,8 @@ export function customResource({ summary, version, schema, rules, conversion }: 
     strategy: customStrategy({ version, schema, rules }),
     printer: customPrinter(version.columns),
     storage: {
-      ...base,
+      group,
+      resource: storedAs ?? names.plural,
       apiVersion: apiVersionOf(group, summary.storageVersion),
       kind: names.kind,
       ...(conversion !== undefined && { convert: conversion }),

@@ -5,6 +5,7 @@ import { wantsPretty } from '../http/reply.ts';
 import type { Catalogs } from '../registry/catalogs.ts';
 import type { RequestInfo } from '../request/info.ts';
 import type { Health } from '../server/health.ts';
+import { catalogFor } from './serving.ts';
 
 /** What is served beside resources. Each entry answers one path and, if it ends in a slash, all below it. */
 export type Page = (exchange: Exchange, info: RequestInfo) => void | Promise<void>;
@@ -44,7 +45,7 @@ export class Pages {
     const { catalogs, health, version, more } = this.#options;
     const path = info.path.length > 1 && info.path.endsWith('/') ? info.path.slice(0, -1) : info.path;
     if (info.apiPrefix !== '') return this.#discover(exchange, info, path);
-    if (path === '/' || path === '') return sendDocument(exchange, info, discoveryOf(catalogs.of(info.cluster)).paths(fixedPaths));
+    if (path === '/' || path === '') return sendDocument(exchange, info, discoveryOf(catalogFor({ catalogs }, info)).paths(fixedPaths));
     if (path === '/version' && info.method !== 'GET' && info.method !== 'HEAD') throw status.methodNotAllowed();
     if (path === '/version') return sendJson(exchange, info, JSON.stringify(version));
     const check = /^\/(livez|readyz|healthz)(?:\/(.+))?$/.exec(path);
@@ -62,7 +63,7 @@ export class Pages {
 
   #discover(exchange: Exchange, info: RequestInfo, path: string): void {
     const { catalogs, serverAddress } = this.#options;
-    const catalog = catalogs.of(info.cluster);
+    const catalog = catalogFor({ catalogs }, info);
     const discovery = discoveryOf(catalog);
     if (info.method !== 'GET' && info.method !== 'HEAD') throw status.methodNotAllowed();
     const prefix = info.apiPrefix as 'api' | 'apis';

@@ -6,7 +6,7 @@ import type { RequestContext } from '../registry/context.ts';
 import { fresh, list, parseRevision, untilSeen } from '../registry/list.ts';
 import { type Backend, placeOf } from '../registry/objects.ts';
 import { type Resource, readable, textOf } from '../registry/resource.ts';
-import { type IncludeObject, type Shaper, shaper } from '../registry/shape.ts';
+import { type IncludeObject, naming, type Shaper, shaper } from '../registry/shape.ts';
 import type { WatchHub } from '../watch/hub.ts';
 
 export async function handleGet(backend: Backend, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
@@ -17,10 +17,11 @@ export async function handleGet(backend: Backend, exchange: Exchange, context: R
   else if (revision > 0) await untilSeen(backend.cache, revision);
   const { cached } = placeOf(context, { resource, namespace: info.namespace, name: info.name });
   const entry = backend.cache.resource(resource.storage).entries.get(cached);
-  if (entry === undefined) throw status.notFound(resource, info.name);
+  if (entry === undefined || info.scope?.shows?.(resource, entry) === false) throw status.notFound(resource, info.name);
   const converting = readable(resource, [entry]);
   if (converting !== undefined) await converting;
-  const body = wanted.shape === 'object' ? textOf(resource, entry) : shaperFor(resource, wanted, context).one(entry);
+  const body =
+    wanted.shape === 'object' && info.scope === undefined ? textOf(resource, entry) : shaperFor(resource, wanted, context).one(entry);
   send(exchange, context, { code: 200, body, wanted });
 }
 
@@ -44,7 +45,8 @@ export function shaperFor(resource: Resource, wanted: Negotiated, context: Reque
     const errors = validateIncludeObject(include);
     if (errors.length > 0) throw invalidOptions('TableOptions', errors);
   }
-  return shaper(resource, wanted, include as IncludeObject, context.now);
+  const shape = shaper(resource, wanted, include as IncludeObject, context.now);
+  return context.info.scope === undefined ? shape : naming(shape);
 }
 
 export function send(exchange: Exchange, context: RequestContext, answer: { code: number; body: string; wanted: Negotiated }): void {

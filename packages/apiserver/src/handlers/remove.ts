@@ -20,7 +20,7 @@ import { type Resource, readable } from '../registry/resource.ts';
 import { pageNow } from '../registry/snapshot.ts';
 import { decodeObject } from './decode.ts';
 import { send, shaperFor } from './read.ts';
-import type { Serving } from './serving.ts';
+import { catalogFor, type Serving } from './serving.ts';
 import { bodyLimit } from './write.ts';
 
 export async function handleDelete(serving: Serving, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
@@ -108,7 +108,7 @@ function bodyOptions(
     const expected = { kind: 'DeleteOptions', groupVersion, type };
     const body = { bytes, contentType: exchange.headers['content-type'] };
     return decodeObject(body, expected, {
-      catalog: catalogs.of(context.cluster),
+      catalog: catalogFor({ catalogs }, context.info),
       validation: 'Ignore',
       context,
     }) as unknown as DeleteOptions;

@@ -4,9 +4,10 @@ import { accepted, negotiate } from '../http/negotiate.ts';
 import { deprecations } from '../kinds/deprecations.ts';
 import type { RequestContext } from '../registry/context.ts';
 import type { CustomKind, Resource } from '../registry/resource.ts';
+import { everyCluster } from '../workspaces/names.ts';
 import { handleGet, handleList, handleWatch } from './read.ts';
 import { handleDelete, handleDeleteCollection } from './remove.ts';
-import type { Serving } from './serving.ts';
+import { catalogFor, type Serving } from './serving.ts';
 import { handleSubresource } from './subresources.ts';
 import { handleVirtual } from './virtual.ts';
 import { handleCreate, handlePatch, handleUpdate } from './write.ts';
@@ -14,12 +15,13 @@ import { handleCreate, handlePatch, handleUpdate } from './write.ts';
 /** Answers a request for a resource, once it is known who asks and that they may. */
 export function handleResource(serving: Serving, exchange: Exchange, context: RequestContext): Promise<void> {
   const { info } = context;
-  const resource = serving.catalogs.of(info.cluster).resource(info.group, info.version, info.resource);
+  const resource = catalogFor(serving, info).resource(info.group, info.version, info.resource);
   if (resource === undefined) throw status.noSuchResource();
   if (resource.custom !== undefined) checkCustom(resource.custom, exchange, context);
   if (info.namespace !== '' && !resource.namespaced && info.resource !== 'namespaces') throw status.noSuchResource();
   const deprecation = deprecations.get(`${info.group}/${info.resource}`);
   if (deprecation !== undefined) context.warn(deprecation);
+  if (info.cluster === everyCluster && info.verb !== 'list' && info.verb !== 'watch') throw status.methodNotAllowed();
   if (info.subresource !== '') return handleSubresource(serving, exchange, context, resource);
   if (resource.virtual) return handleVirtual(serving, exchange, context, resource);
   // A list under a name, or a name under a list, is a path that is served with other methods only.

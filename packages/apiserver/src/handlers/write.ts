@@ -17,7 +17,7 @@ import { update } from '../registry/update.ts';
 import { decodeObject, type Expected, type FieldValidation } from './decode.ts';
 import { patched, patchKindOf } from './patch.ts';
 import { send, shaperFor } from './read.ts';
-import type { Serving } from './serving.ts';
+import { catalogFor, type Serving } from './serving.ts';
 
 export const bodyLimit = 3 << 20;
 
@@ -144,7 +144,7 @@ export async function readObject(
 ): Promise<KubeObject> {
   const bytes = await exchange.body(bodyLimit);
   return decodeObject({ bytes, contentType: exchange.headers['content-type'] }, wanted.expected, {
-    catalog: serving.catalogs.of(wanted.context.cluster),
+    catalog: catalogFor(serving, wanted.context.info),
     validation: wanted.validation,
     context: wanted.context,
   });

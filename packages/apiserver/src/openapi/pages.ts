@@ -9,11 +9,13 @@ import {
   openapiV3Path,
 } from '@capstan/machinery';
 import { notFoundPage, type Page } from '../handlers/nonresource.ts';
+import { catalogFor } from '../handlers/serving.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { compressed } from '../http/reply.ts';
 import type { Catalog } from '../registry/catalog.ts';
 import type { Catalogs } from '../registry/catalogs.ts';
 import type { Resource, Subresource } from '../registry/resource.ts';
+import type { RequestInfo } from '../request/info.ts';
 
 /** Clients ask for it under either name; only the second is a media type that everybody can read. */
 const protobufV2 = [
@@ -38,8 +40,8 @@ interface Sources {
 export function openApiPages(catalogs: Catalogs): Map<string, Page> {
   const documents = new OpenApiDocuments({ title: 'Capstan', version: 'v1.34.1', revision: '1', capacity: 40 });
   const known = new WeakMap<Catalog, Sources>();
-  const sourcesOf = (cluster: string): Sources => {
-    const catalog = catalogs.of(cluster);
+  const sourcesOf = (info: RequestInfo): Sources => {
+    const catalog = catalogFor({ catalogs }, info);
     let sources = known.get(catalog);
     if (sources === undefined || sources.generation !== catalog.generation) known.set(catalog, (sources = makeSources(catalog)));
     return sources;
@@ -48,7 +50,7 @@ export function openApiPages(catalogs: Catalogs): Map<string, Page> {
     [
       '/openapi/v3',
       (exchange, info) => {
-        const hashes = new Map([...sourcesOf(info.cluster).byPath].map(([path, { key }]) => [path, documents.hash(key)]));
+        const hashes = new Map([...sourcesOf(info).byPath].map(([path, { key }]) => [path, documents.hash(key)]));
         exchange.send({ code: 200, type: 'application/json', body: JSON.stringify(openapiV3Index(hashes)) });
       },
     ],
@@ -56,7 +58,7 @@ export function openApiPages(catalogs: Catalogs): Map<string, Page> {
       '/openapi/v3/',
       (exchange, info) => {
         const path = info.path.slice('/openapi/v3/'.length);
-        const source = sourcesOf(info.cluster).byPath.get(path);
+        const source = sourcesOf(info).byPath.get(path);
         if (source === undefined) return notFoundPage(exchange);
         const hash = documents.hash(source.key);
         const asked = info.query.get('hash');
@@ -75,7 +77,7 @@ export function openApiPages(catalogs: Catalogs): Map<string, Page> {
     [
       '/openapi/v2',
       (exchange, info) => {
-        const { key, resources } = sourcesOf(info.cluster).all;
+        const { key, resources } = sourcesOf(info).all;
         exchange.header('Vary', 'Accept');
         if (tagged(exchange, documents.hash(key))) return;
         if (protobufV2.some((type) => (exchange.headers.accept ?? '').includes(type))) {

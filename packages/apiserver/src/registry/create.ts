@@ -1,5 +1,6 @@
 import { applySchemaDefaults, asJson, type KubeObject, StatusError, status, updateManaged } from '@capstan/machinery';
-import { CacheEntry } from '../cache/entry.ts';
+import { CacheEntry, namingCluster } from '../cache/entry.ts';
+import { clusterOfKey, rootCluster } from '../workspaces/names.ts';
 import type { RequestContext } from './context.ts';
 import { generateName, stampNew } from './metadata.ts';
 import { type Backend, entryAfter, newObjectErrors, placeOf, refuse, type Target, textForStore, type Written, writing } from './objects.ts';
@@ -81,7 +82,8 @@ async function save(
 /** What a dry run answers with: the object as it would be, at no revision of its own. */
 export function unsaved(key: string, object: KubeObject, revision = 0): CacheEntry {
   const { kind, apiVersion, metadata, ...rest } = object;
-  return new CacheEntry(key, JSON.stringify({ kind, apiVersion, metadata, ...rest }), revision);
+  const text = JSON.stringify({ kind, apiVersion, metadata, ...rest });
+  return new CacheEntry(key, clusterOfKey(key) === rootCluster ? text : namingCluster(key, text), revision);
 }
 
 function recordManager(resource: Resource, object: KubeObject, manager: string, context: RequestContext): void {

@@ -1,6 +1,6 @@
 import { type DeleteOptions, formatTime, type KubeObject, status } from '@capstan/machinery';
 import { StoreError } from '@capstan/store';
-import { atRevision, CacheEntry } from '../cache/entry.ts';
+import { CacheEntry, storedText } from '../cache/entry.ts';
 import type { RequestContext } from './context.ts';
 import { type Backend, cachedEntry, entryAfter, placeOf, storedEntry, type Target, textForStore, writing } from './objects.ts';
 import { objectOf, type Resource, readable } from './resource.ts';
@@ -92,9 +92,7 @@ export async function remove(
   { target, current, object }: { target: Target; current: CacheEntry; object: KubeObject },
 ): Promise<CacheEntry> {
   const revision = await writing(target, () => backend.store.delete(placeOf(context, target).stored, current.revision));
-  const { kind, apiVersion, metadata, ...rest } = object;
-  const text = JSON.stringify({ kind, apiVersion, metadata: { resourceVersion: '0', ...metadata }, ...rest });
-  return new CacheEntry(current.key, atRevision(text, revision), revision);
+  return CacheEntry.stored(current.key, storedText(object), revision);
 }
 
 /** True when this update takes away the last thing that a deletion waited for. */

@@ -8,11 +8,12 @@ import {
 } from '@capstan/machinery';
 import type { CacheEntry } from '../cache/entry.ts';
 import type { RequestInfo } from '../request/info.ts';
+import { everyCluster } from '../workspaces/names.ts';
 import { objectOf, type Resource } from './resource.ts';
 
 /** Which objects of a resource a list, watch or deletion is about. */
 export interface Filter {
-  /** The beginning of the keys: the workspace, and the namespace if one is given. */
+  /** The beginning of the keys: the workspace, and the namespace if one is given. Empty for all workspaces. */
   readonly prefix: string;
   /** Absent when there is no selector: everything below the prefix is meant. */
   readonly selects: ((entry: CacheEntry) => boolean) | undefined;
@@ -41,10 +42,26 @@ export function filterOf(resource: Resource, info: RequestInfo): Filter {
     checkFieldLabels(fields, { own: resource.strategy.selectableLabels, namespaced: resource.namespaced });
     if (namespace === '' && resource.namespaced) namespace = fields.exact('metadata.namespace') ?? '';
   }
-  const prefix = !resource.namespaced ? `${info.cluster}//` : namespace === '' ? `${info.cluster}/` : `${info.cluster}/${namespace}/`;
   const selects = labels === undefined && fields === undefined ? undefined : selection(resource, labels, fields);
-  return { prefix, selects, key: `${prefix}\n${labelText}\n${nameText}` };
+  const everywhere = info.cluster === everyCluster;
+  const prefix = everywhere ? '' : prefixOf(resource, info.cluster, namespace);
+  const { scope } = info;
+  const shows = scope?.shows;
+  const parts = [
+    shows && ((entry: CacheEntry) => shows(resource, entry)),
+    everywhere && namespace !== '' ? (entry: CacheEntry) => namespaceOf(entry) === namespace : undefined,
+    selects,
+  ].filter((part) => part !== undefined);
+  const key = `${scope === undefined ? '' : scope.key}\n${prefix}\n${everywhere ? namespace : ''}\n${labelText}\n${nameText}`;
+  return { prefix, selects: parts.length > 1 ? (entry) => parts.every((part) => part(entry)) : parts[0], key };
 }
+
+function prefixOf({ namespaced }: Resource, cluster: string, namespace: string): string {
+  if (!namespaced) return `${cluster}//`;
+  return namespace === '' ? `${cluster}/` : `${cluster}/${namespace}/`;
+}
+
+const namespaceOf = ({ key }: CacheEntry): string => key.slice(key.indexOf('/') + 1, key.lastIndexOf('/'));
 
 function selection(
   resource: Resource,
@@ -59,7 +76,7 @@ function selection(
     const own = onlyName ? undefined : resource.strategy.selectableFields?.(objectOf(resource, entry));
     return fields.matches((field) => {
       if (field === 'metadata.name') return entry.key.slice(entry.key.lastIndexOf('/') + 1);
-      if (field === 'metadata.namespace') return entry.key.slice(entry.key.indexOf('/') + 1, entry.key.lastIndexOf('/'));
+      if (field === 'metadata.namespace') return namespaceOf(entry);
       return own !== undefined && Object.hasOwn(own, field) ? own[field]! : '';
     });
   };

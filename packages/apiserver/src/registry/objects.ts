@@ -2,7 +2,7 @@ import type { FieldError, KubeObject } from '@capstan/machinery';
 import { names, status, validateObjectMeta, validateObjectMetaUpdate } from '@capstan/machinery';
 import { type Store, StoreError } from '@capstan/store';
 import type { Admission } from '../admission/admission.ts';
-import { CacheEntry, storedText, withRevision } from '../cache/entry.ts';
+import { CacheEntry, storedText } from '../cache/entry.ts';
 import { cacheKey, storeKey, type WatchCache } from '../cache/watch-cache.ts';
 import type { Strategy } from '../kinds/strategy.ts';
 import type { RequestContext } from './context.ts';
@@ -45,7 +45,7 @@ export function cachedEntry({ cache }: Backend, context: RequestContext, target:
 export async function storedEntry({ store }: Backend, context: RequestContext, target: Target): Promise<CacheEntry | undefined> {
   const place = placeOf(context, target);
   const found = await store.get(place.stored);
-  return found && new CacheEntry(place.cached, withRevision(found.value, found.revision), found.revision);
+  return found && CacheEntry.stored(place.cached, found.value, found.revision);
 }
 
 /** The text under which an object of a served version lies in the store. */
@@ -59,7 +59,7 @@ export function entryAfter({ cache }: Backend, resource: Resource, written: { ke
   const held = cache.resource(resource.storage);
   const cached = held.entries.get(written.key);
   if (cached?.revision === written.revision) return cached;
-  const entry = new CacheEntry(written.key, withRevision(written.text, written.revision), written.revision);
+  const entry = CacheEntry.stored(written.key, written.text, written.revision);
   if (written.revision > cache.revision) held.ahead.set(written.key, entry);
   return entry;
 }

@@ -1,7 +1,8 @@
 import type { GroupResource, JsonObject, KubeObject, ObjectType } from '@capstan/machinery';
-import { atRevision, CacheEntry } from '../cache/entry.ts';
+import { atRevision, CacheEntry, namingCluster } from '../cache/entry.ts';
 import type { Strategy, TablePrinter } from '../kinds/strategy.ts';
 import type { ScaleMapping } from '../kinds/workloads/scale.ts';
+import { clusterOfKey, rootCluster } from '../workspaces/names.ts';
 
 /** A kind as it is served in one version: all that the request path needs to know of it. */
 export interface Resource extends GroupResource {
@@ -89,7 +90,15 @@ export function laterEntry(entry: CacheEntry, revision: number): CacheEntry {
   return later;
 }
 
-/** The entry that another was made from by `laterEntry`; itself when it was not. */
+/** The same object, naming its workspace: those of the root workspace do not, until somebody asks who expects it. */
+export function namedEntry(entry: CacheEntry): CacheEntry {
+  if (clusterOfKey(entry.key) !== rootCluster) return entry;
+  const named = new CacheEntry(entry.key, namingCluster(entry.key, entry.text), entry.revision);
+  origins.set(named, originOf(entry));
+  return named;
+}
+
+/** The entry that another was made from by one of the above; itself when it was not. */
 export function originOf(entry: CacheEntry): CacheEntry {
   return origins.get(entry) ?? entry;
 }

@@ -1,7 +1,7 @@
 import { type KubeObject, StatusError } from '@capstan/machinery';
 import type { CacheEntry } from '../cache/entry.ts';
 import type { Negotiated } from '../http/negotiate.ts';
-import { objectOf, type Resource, textOf } from './resource.ts';
+import { namedEntry, objectOf, type Resource, textOf } from './resource.ts';
 
 /** How objects of one resource are written for one client: whole, as rows, or metadata only. Made once per request or watch. */
 export interface Shaper {
@@ -24,6 +24,16 @@ export function shaper(resource: Resource, wanted: Negotiated, includeObject: In
     default:
       return metadataOnly(resource, wanted.shapeVersion, wanted.shape);
   }
+}
+
+/** The same, with objects that say which workspace they are of. */
+export function naming(shape: Shaper): Shaper {
+  return {
+    key: `${shape.key} naming`,
+    one: (entry) => shape.one(namedEntry(entry)),
+    list: (entries, meta) => shape.list(entries.map(namedEntry), meta),
+    watched: (entry, first) => shape.watched(namedEntry(entry), first),
+  };
 }
 
 function wholeObjects(resource: Resource): Shaper {

@@ -1,7 +1,7 @@
 import { status } from '@capstan/machinery';
 import { type Store, StoreError } from '@capstan/store';
-import { CacheEntry, withRevision } from '../cache/entry.ts';
-import { endOf, parseStoreKey, type ResourceCache, type WatchCache } from '../cache/watch-cache.ts';
+import { CacheEntry } from '../cache/entry.ts';
+import { endOf, parseStoreKey, type ResourceCache, registryRange, type WatchCache } from '../cache/watch-cache.ts';
 import { encodeToken } from './continue-token.ts';
 import type { Filter } from './filter.ts';
 import type { Resource } from './resource.ts';
@@ -76,19 +76,32 @@ function undo(held: ResourceCache, revision: number, { filter, after }: PageRequ
 
 async function fromStore(store: Store, revision: number, { resource, filter, after }: PageRequest): Promise<CacheEntry[]> {
   const range = storeRange(resource, filter.prefix);
+  const isMeant = storedAs(resource);
+  // Keys below all workspaces are not in the order of the store: what comes after is found by its key.
+  const start = after === '' || filter.prefix === '' ? range.start : `${range.start}${after}\0`;
   try {
-    const page = await store.list({ start: after === '' ? range.start : `${range.start}${after}\0`, end: range.end }, { revision });
-    return page.entries.map(
-      (entry) => new CacheEntry(parseStoreKey(entry.key).key, withRevision(entry.value, entry.revision), entry.revision),
-    );
+    const page = await store.list({ start, end: range.end }, { revision });
+    const entries: CacheEntry[] = [];
+    for (const { key, value, revision: at } of page.entries) {
+      const place = parseStoreKey(key);
+      if (isMeant(place.resource) && (filter.prefix !== '' || place.key > after)) entries.push(CacheEntry.stored(place.key, value, at));
+    }
+    return entries;
   } catch (error) {
     if (error instanceof StoreError && error.code === 'compacted') throw expiredPage(after);
     throw error;
   }
 }
 
-/** The same place in the store as a prefix in the cache. */
+/** Tells objects of the resource from others in the same range of the store. */
+export function storedAs({ storage: { group, resource } }: Resource): (stored: string) => boolean {
+  const name = `${group === '' ? 'core' : group}/${resource}`;
+  return (stored) => stored === name;
+}
+
+/** The same place in the store as a prefix in the cache. For all workspaces it holds other resources too. */
 export function storeRange(resource: Resource, prefix: string): { start: string; end: string } {
+  if (prefix === '') return registryRange;
   const slash = prefix.indexOf('/');
   const { group } = resource.storage;
   const start = `/registry/${prefix.slice(0, slash)}/${group === '' ? 'core' : group}/${resource.storage.resource}${prefix.slice(slash)}`;

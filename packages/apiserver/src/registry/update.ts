@@ -1,7 +1,7 @@
 import { applySchemaDefaults, asJson, fieldError, type KubeObject, StatusError, status, updateManaged } from '@capstan/machinery';
 import { StoreError } from '@capstan/store';
 import type { AdmissionRequest, Shape } from '../admission/admission.ts';
-import { type CacheEntry, withRevision } from '../cache/entry.ts';
+import { type CacheEntry, servedText } from '../cache/entry.ts';
 import type { RequestContext } from './context.ts';
 import { unsaved } from './create.ts';
 import { endsDeletion, remove } from './delete.ts';
@@ -129,7 +129,7 @@ async function tryUpdate(
   const stored = textForStore(resource, object);
   const text = typeof stored === 'string' ? stored : await stored;
   // An object that is stored in an older form is written anew, even if nothing else changed.
-  if (unchanged && withRevision(text, current.revision) === current.text) return { entry: current, created: false };
+  if (unchanged && servedText(current.key, text, current.revision) === current.text) return { entry: current, created: false };
   const revision = await writing(request, () => backend.store.update(place.stored, text, current.revision));
   return { entry: entryAfter(backend, resource, { key: place.cached, text, revision }), created: false };
 }

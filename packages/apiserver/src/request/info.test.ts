@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { MalformedUrl, parseRequest } from './info.ts';
+import { parseRequest } from './info.ts';
+import { MalformedUrl } from './malformed-url.ts';
 
 describe('what a path and method ask for', () => {
   test.each([
@@ -21,7 +22,11 @@ describe('what a path and method ask for', () => {
     ],
     ['DELETE', '/apis/apps/v1/namespaces/x/deployments', { verb: 'deletecollection' }],
     ['GET', '/api/v1/namespaces/x/configmaps?fieldSelector=metadata.name%3Da', { verb: 'list', name: 'a' }],
-    ['GET', '/clusters/root:org/api/v1/configmaps', { cluster: 'root:org', verb: 'list', resource: 'configmaps' }],
+    [
+      'GET',
+      '/clusters/root:org/api/v1/configmaps',
+      { place: { kind: 'workspace', path: 'root:org' }, cluster: '', verb: 'list', resource: 'configmaps' },
+    ],
     ['GET', '/version', { isResource: false, verb: 'get', path: '/version' }],
     ['GET', '/apis/apps', { isResource: false, apiPrefix: 'apis' }],
   ])('%s %s', (method, url, expected) => {

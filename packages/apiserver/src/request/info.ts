@@ -1,8 +1,17 @@
 import { queryBoolean } from '@capstan/machinery';
+import { rootCluster } from '../workspaces/names.ts';
+import { type Place, parsePlace, plain } from '../workspaces/place.ts';
+import type { Scope } from '../workspaces/scope.ts';
+import { MalformedUrl } from './malformed-url.ts';
 
 /** What a path and method ask for, before anything is known about who asks or whether it exists. */
 export interface RequestInfo {
+  /** Where the path begins. */
+  readonly place: Place;
+  /** The id of the workspace, or `*`. Empty until the place has been looked up. */
   readonly cluster: string;
+  /** What can be reached from the place; absent for plain requests, which see the root workspace as Kubernetes would show it. */
+  readonly scope?: Scope;
   /** The path without the workspace prefix and without the query. */
   readonly path: string;
   readonly query: Query;
@@ -21,7 +30,7 @@ export interface RequestInfo {
   readonly rest: string;
 }
 
-export const defaultCluster = 'root';
+export const defaultCluster = rootCluster;
 
 /** The parameters after the question mark; each may be given more than once. */
 export class Query {
@@ -65,11 +74,6 @@ function decode(text: string): string {
   }
 }
 
-/** The URL cannot be read at all: percent signs that lead nowhere, or a path that tries to leave its place. */
-export class MalformedUrl extends Error {
-  override readonly name = 'MalformedUrl';
-}
-
 const verbs: Readonly<Record<string, string>> = {
   GET: 'get',
   POST: 'create',
@@ -84,14 +88,9 @@ const namespaceSubresources = new Set(['status', 'finalize']);
 export function parseRequest(method: string, url: string): RequestInfo {
   const mark = url.indexOf('?');
   const query = mark < 0 ? Query.none : new Query(url.slice(mark + 1));
-  let path = mark < 0 ? url : url.slice(0, mark);
-  let cluster = defaultCluster;
-  if (path.startsWith('/clusters/')) {
-    const end = path.indexOf('/', 10);
-    cluster = decode(end < 0 ? path.slice(10) : path.slice(10, end));
-    path = end < 0 ? '/' : path.slice(end);
-  }
-  const other = (): RequestInfo => ({ ...nothing, cluster, path, query, method, verb: method.toLowerCase() });
+  const { place, rest: path } = parsePlace(mark < 0 ? url : url.slice(0, mark), decode);
+  const cluster = place.kind === 'plain' ? defaultCluster : '';
+  const other = (): RequestInfo => ({ ...nothing, place, cluster, path, query, method, verb: method.toLowerCase() });
   const segments = split(path);
   const prefix = segments[0];
   // An empty segment names nothing: such a path is no path of ours.
@@ -119,6 +118,7 @@ export function parseRequest(method: string, url: string): RequestInfo {
   if (verb === 'delete' && name === '') verb = 'deletecollection';
   const named = name === '' ? selected : name;
   return {
+    place,
     cluster,
     path,
     query,
@@ -137,6 +137,7 @@ export function parseRequest(method: string, url: string): RequestInfo {
 }
 
 const nothing: RequestInfo = {
+  place: plain,
   cluster: '',
   path: '',
   query: Query.none,

@@ -9,20 +9,25 @@ import type { Attributes, Authorizer } from '../authz/attributes.ts';
 import { forbidden } from '../authz/index.ts';
 import type { Pages } from '../handlers/nonresource.ts';
 import { handleResource } from '../handlers/resources.ts';
-import type { Serving } from '../handlers/serving.ts';
+import { catalogFor, type Serving } from '../handlers/serving.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { replyError, warningHeader } from '../http/reply.ts';
 import type { Flow, InFlight, OpenCount, RequestClass } from '../limits/index.ts';
+import type { Catalog } from '../registry/catalog.ts';
 import { RequestContext } from '../registry/context.ts';
 import { toStatus } from '../registry/store-errors.ts';
-import { MalformedUrl, parseRequest, type RequestInfo } from '../request/info.ts';
+import { attributesOf } from '../request/attributes.ts';
+import { parseRequest, type RequestInfo } from '../request/info.ts';
+import { MalformedUrl } from '../request/malformed-url.ts';
 import { checkTimeout } from '../request/timeout.ts';
+import type { Scopes } from '../workspaces/scopes.ts';
 import { Audited } from './audited.ts';
 import type { Metrics } from './metrics.ts';
 
 export interface PipelineOptions {
   readonly serving: Serving;
   readonly pages: Pages;
+  readonly scopes: Scopes;
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
   readonly audit: AuditLog;
@@ -58,6 +63,7 @@ export class Pipeline {
       if (!info.query.isEmpty && info.verb !== 'watch') checkTimeout(info.query.get('timeout') ?? '');
       const authenticated = this.#options.authenticator.authenticate(credentialsOf(exchange));
       const sender = (authenticated instanceof Promise ? await authenticated : authenticated) ?? anonymous;
+      info = this.#options.scopes.enter(info, sender);
       const user = this.#impersonated(exchange, info, sender);
       const attributes = attributesOf(info, user);
       audited.begin(attributes, sender);
@@ -66,7 +72,7 @@ export class Pipeline {
         exchange.header('X-Kubernetes-Pf-Flowschema-Uid', flow.flowSchemaUid);
         exchange.header('X-Kubernetes-Pf-Prioritylevel-Uid', flow.priorityLevelUid);
       }
-      this.#authorize(attributes, audited);
+      this.#authorize(attributes, info.scope?.authorizer ?? this.#options.authorizer, audited);
       if (info.verb === 'watch') await this.#watch(exchange, info, user);
       else await this.#inTurn(exchange, info, user);
     } catch (error) {
@@ -115,8 +121,8 @@ export class Pipeline {
     });
   }
 
-  #authorize(attributes: Attributes, audited: Audited): void {
-    const decision = this.#options.authorizer.authorize(attributes);
+  #authorize(attributes: Attributes, authorizer: Authorizer, audited: Audited): void {
+    const decision = authorizer.authorize(attributes);
     audited.decided(decision);
     if (!decision.allowed) throw forbidden(attributes, decision.reason);
   }
@@ -125,7 +131,8 @@ export class Pipeline {
     const { serving, now, pages } = this.#options;
     if (!info.isResource) return pages.handle(exchange, info);
     // What nobody serves is a page that is not there; a resource that a group of the server itself does not have is a Status.
-    if (!serving.catalog.hasGroup(info.group) && !isServed(serving, info)) return pages.handle(exchange, { ...info, apiPrefix: '' });
+    if (!serving.catalog.hasGroup(info.group) && !isServed(catalogFor(serving, info), info))
+      return pages.handle(exchange, { ...info, apiPrefix: '' });
     const context = new RequestContext({ info, user, objects: serving.cache, now, userAgent: exchange.headers['user-agent'] ?? '' });
     exchange.beforeAnswer = () => {
       for (const warning of context.warnings) exchange.header('Warning', warningHeader(warning));
@@ -136,8 +143,8 @@ export class Pipeline {
 }
 
 /** Kinds that users added are only there in their own scope: a namespace where there is one, or none. */
-function isServed({ catalogs }: Serving, info: RequestInfo): boolean {
-  const resource = catalogs.of(info.cluster).resource(info.group, info.version, info.resource);
+function isServed(catalog: Catalog, info: RequestInfo): boolean {
+  const resource = catalog.resource(info.group, info.version, info.resource);
   if (resource === undefined) return false;
   if (resource.namespaced === (info.namespace !== '')) return true;
   return resource.namespaced && (info.verb === 'list' || info.verb === 'watch');
@@ -152,11 +159,6 @@ function credentialsOf(exchange: Exchange): Credentials {
 function auditId(exchange: Exchange): string {
   const given = exchange.headers['audit-id'];
   return typeof given === 'string' && /^[\w-]{1,64}$/.test(given) ? given : randomUUID();
-}
-
-function attributesOf(info: RequestInfo, user: User): Attributes {
-  const { cluster, verb, isResource, group, version, resource, subresource, namespace, name, path } = info;
-  return { cluster, user, verb, isResource, group, version, resource, subresource, namespace, name, path };
 }
 
 function asStatus(error: unknown, info: RequestInfo | undefined): unknown {

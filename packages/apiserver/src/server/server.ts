@@ -28,7 +28,6 @@ import { flowClassifier, InFlight, OpenCount } from '../limits/index.ts';
 import { openApiPages } from '../openapi/pages.ts';
 import { clientAuthorities, ensurePki, keepFresh } from '../pki/index.ts';
 import { builtinCatalog } from '../registry/catalog.ts';
-import { Catalogs } from '../registry/catalogs.ts';
 import { WatchHub } from '../watch/hub.ts';
 import { keepAggregated } from './aggregation.ts';
 import { authentication } from './authentication.ts';
@@ -44,6 +43,7 @@ import { reviewKinds } from './reviews.ts';
 import { settleMemory } from './settle.ts';
 import { snapshotPage, snapshotPath } from './snapshot.ts';
 import { versionInfo } from './version.ts';
+import { workspaces } from './workspaces.ts';
 
 /** Starts an API server and resolves when it is ready. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
@@ -81,7 +81,9 @@ async function start(
   hub = resources.use(new WatchHub(cache));
   const catalog = builtinCatalog();
   const webhooks = resources.use(new WebhookClient(cache));
-  const definitions = new Definitions({ cache, rules: rulesOf, webhook: webhookConversion(webhooks) });
+  const webhook = webhookConversion(webhooks);
+  const definitions = new Definitions({ cache, rules: rulesOf, webhook });
+  const { catalogs, scopes } = workspaces({ cache, catalog, definitions, webhook });
   const authorizer = rbacAuthorizer(cache);
   const identities = authentication(pki, {
     objects: cache,
@@ -89,7 +91,6 @@ async function start(
     url: `https://${options.host}:${options.port}`,
     more: [...(options.tokens === undefined ? [] : [staticTokens(options.tokens, [])]), ...(options.oidc ?? []).map(oidc)],
   });
-  const catalogs = new Catalogs(catalog, (cluster) => definitions.in(cluster));
   const admission = new Admission([
     namespaceLifecycle(cache),
     definitionLifecycle,
@@ -171,6 +172,7 @@ async function start(
   const pipeline = new Pipeline({
     serving,
     pages,
+    scopes,
     authenticator: identities.authenticator,
     authorizer,
     metrics,

@@ -151,3 +151,10 @@ export async function startTestServer(options: Partial<ServerOptions> = {}): Pro
     },
   };
 }
+
+/** Makes a workspace with nothing in it but what says that it exists. */
+export async function createWorkspace(server: TestServer, id: string): Promise<void> {
+  const body = { apiVersion: 'core.kcp.io/v1alpha1', kind: 'LogicalCluster', metadata: { name: 'cluster' } };
+  const { code, text } = await server.call(`/clusters/${id}/apis/core.kcp.io/v1alpha1/logicalclusters`, { method: 'POST', body });
+  if (code !== 201) throw new Error(`workspace ${id} could not be made: ${text}`);
+}

@@ -1,6 +1,6 @@
 import { invalidOptions, parseListOptions, StatusError, validateListOptions } from '@capstan/machinery';
 import { StoreError, type StoreEvent } from '@capstan/store';
-import { atRevision, CacheEntry, withRevision } from '../cache/entry.ts';
+import { atRevision, CacheEntry } from '../cache/entry.ts';
 import type { CacheEvent } from '../cache/event-ring.ts';
 import { parseStoreKey, type ResourceCache, type WatchCache } from '../cache/watch-cache.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -10,7 +10,7 @@ import { filterOf } from '../registry/filter.ts';
 import { fresh, parseRevision, selectable } from '../registry/list.ts';
 import { type Resource, readable } from '../registry/resource.ts';
 import type { Shaper } from '../registry/shape.ts';
-import { pageNow, storeRange } from '../registry/snapshot.ts';
+import { pageNow, storedAs, storeRange } from '../registry/snapshot.ts';
 import type { RequestInfo } from '../request/info.ts';
 import { WatchStream } from './stream.ts';
 import { bookmarkFrame, View } from './view.ts';
@@ -144,11 +144,14 @@ export class WatchHub implements Disposable {
   /** Events of one resource from the store, up to where the ring takes over. Undefined when the store has forgotten them. */
   #history(resource: Resource, prefix: string, after: number, held: ResourceCache): Promise<CacheEvent[] | undefined> {
     const until = held.ring.after;
+    const isMeant = storedAs(resource);
     return new Promise((resolve, reject) => {
       const events: CacheEvent[] = [];
       const watch = this.#cache.store.watch(storeRange(resource, prefix), after, {
         events: (batch) => {
-          for (const event of batch) if (event.revision <= until) events.push(fromStore(event));
+          for (const event of batch) {
+            if (event.revision <= until && isMeant(parseStoreKey(event.key).resource)) events.push(fromStore(event));
+          }
           if ((batch.at(-1)?.revision ?? 0) >= until) finish();
         },
         progress: (revision) => {
@@ -174,8 +177,7 @@ export class WatchHub implements Disposable {
 
 function fromStore(event: StoreEvent): CacheEvent {
   const { key } = parseStoreKey(event.key);
-  const previous =
-    event.previous && new CacheEntry(key, withRevision(event.previous.value, event.previous.revision), event.previous.revision);
+  const previous = event.previous && CacheEntry.stored(key, event.previous.value, event.previous.revision);
   if (event.type === 'delete') {
     return {
       type: 'DELETED',
@@ -184,6 +186,6 @@ function fromStore(event: StoreEvent): CacheEvent {
       previous,
     };
   }
-  const entry = new CacheEntry(key, withRevision(event.value, event.revision), event.revision);
+  const entry = CacheEntry.stored(key, event.value, event.revision);
   return { type: previous === undefined ? 'ADDED' : 'MODIFIED', revision: event.revision, entry, previous };
 }

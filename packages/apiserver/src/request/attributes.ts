@@ -1,0 +1,9 @@
+import type { User } from '../authn/user.ts';
+import type { Attributes } from '../authz/attributes.ts';
+import type { RequestInfo } from './info.ts';
+
+/** What a user wants by a request, as far as permission goes. */
+export function attributesOf(info: RequestInfo, user: User): Attributes {
+  const { cluster, verb, isResource, group, version, resource, subresource, namespace, name, path } = info;
+  return { cluster, user, verb, isResource, group, version, resource, subresource, namespace, name, path };
+}

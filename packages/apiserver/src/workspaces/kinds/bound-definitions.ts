@@ -1,0 +1,94 @@
+import type { JsonObject, KubeObject } from '@capstan/machinery';
+import { CacheEntry, servedText, storedText } from '../../cache/entry.ts';
+import type { WatchCache } from '../../cache/watch-cache.ts';
+import { Definition, type WebhookConversion } from '../../crds/definition.ts';
+import type { RuleCompiler } from '../../crds/rules/rules.ts';
+import { fieldsOf, itemsOf } from '../../kinds/workloads/reading.ts';
+import { rootCluster } from '../names.ts';
+import type { BoundResource } from './bound-kinds.ts';
+import { rootResourceSchemas } from './definitions.ts';
+import type { PlatformKinds } from './platform-kinds.ts';
+
+export const apiResourceSchemas = { group: 'apis.kcp.io', resource: 'apiresourceschemas' } as const;
+
+/** Where copies of bound schemas lie, so that what is bound outlives the schema's author. */
+export const boundSchemasCluster = 'system:bound-crds';
+
+/** What the copy of a schema is called. */
+export const boundSchemaName = ({ schema, resource, group }: Pick<BoundResource, 'schema' | 'resource' | 'group'>): string =>
+  `${schema}.${resource}.${group}`;
+
+interface Options {
+  readonly cache: WatchCache;
+  readonly platform: PlatformKinds;
+  readonly rules: RuleCompiler;
+  readonly webhook: WebhookConversion;
+}
+
+/** Makes definitions of bound schemas. One schema under one identity is one definition, however many workspaces have it. */
+export class BoundDefinitions {
+  readonly #options: Options;
+  readonly #made = new Map<string, Definition>();
+  readonly #platformSchemas: readonly string[];
+
+  constructor(options: Options) {
+    this.#options = options;
+    this.#platformSchemas = rootResourceSchemas().map(({ metadata }) => metadata.name!);
+  }
+
+  /** The definition of a bound kind; undefined when its schema is not there. */
+  readonly of = (bound: BoundResource): Definition | undefined => {
+    if (this.#isPlatform(bound)) return this.#options.platform.all.get(bound.group, bound.resource);
+    const key = `${bound.schema}/${bound.identity}`;
+    let definition = this.#made.get(key);
+    if (definition === undefined) {
+      const schema = this.#options.cache.get({
+        ...apiResourceSchemas,
+        cluster: boundSchemasCluster,
+        namespace: '',
+        name: boundSchemaName(bound),
+      });
+      if (schema === undefined) return undefined;
+      this.#made.set(key, (definition = this.make(schema, bound.identity)));
+    }
+    return definition;
+  };
+
+  /** The definition of any schema, for objects under an identity. */
+  make(schema: KubeObject, identity: string): Definition {
+    const { cache: _, platform: __, ...parts } = this.#options;
+    const object = asDefinition(schema);
+    const key = `${boundSchemasCluster}//${object.metadata.name}`;
+    const entry = new CacheEntry(key, servedText(key, storedText(object), 0), 0);
+    return new Definition({
+      ...parts,
+      entry,
+      since: 0,
+      storedAs: `${object.metadata.name!.slice(0, object.metadata.name!.indexOf('.'))}:${identity}`,
+    });
+  }
+
+  /** The root workspace's own schemas are known by their UIDs: nobody else can have made them. */
+  #isPlatform({ schema }: BoundResource): boolean {
+    return this.#platformSchemas.some(
+      (name) => this.#options.cache.get({ ...apiResourceSchemas, cluster: rootCluster, namespace: '', name })?.metadata.uid === schema,
+    );
+  }
+}
+
+/** An APIResourceSchema is a definition that differs in its form and is not served by being there. */
+function asDefinition(schema: KubeObject): KubeObject {
+  const spec = fieldsOf(schema['spec']);
+  const names = fieldsOf(spec['names']);
+  const versions = itemsOf(spec['versions']).map(({ schema: openAPIV3Schema, ...version }) => ({
+    ...version,
+    schema: { openAPIV3Schema },
+  }));
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${String(names['plural'])}.${String(spec['group'])}`, generation: 1 },
+    spec: { ...spec, versions } as unknown as JsonObject,
+    status: { acceptedNames: names, conditions: [{ type: 'Established', status: 'True' }] },
+  } as unknown as KubeObject;
+}

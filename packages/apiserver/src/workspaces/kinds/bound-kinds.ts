@@ -1,0 +1,93 @@
+import type { CacheEvent } from '../../cache/event-ring.ts';
+import type { ResourceCache, WatchCache } from '../../cache/watch-cache.ts';
+import type { Definition } from '../../crds/definition.ts';
+import { WorkspaceKinds } from '../../crds/kinds.ts';
+import { fieldsOf, itemsOf, textOf } from '../../kinds/workloads/reading.ts';
+import { clusterOfKey } from '../names.ts';
+import type { KindSource } from './kinds-by-workspace.ts';
+
+export const apiBindings = { group: 'apis.kcp.io', resource: 'apibindings' } as const;
+
+/** A kind as a binding names it. */
+export interface BoundResource {
+  readonly group: string;
+  readonly resource: string;
+  /** The UID of the schema: what it says never changes. */
+  readonly schema: string;
+  readonly identity: string;
+}
+
+/** How many workspaces' bindings are remembered, and how many sets of bound kinds. */
+const capacity = 20_000;
+
+/** The kinds that workspaces have by their APIBindings. Workspaces that bound the same share one set. */
+export class BoundKinds implements KindSource {
+  readonly #held: ResourceCache;
+  readonly #definition: (bound: BoundResource) => Definition | undefined;
+  readonly #workspaces = new Map<string, WorkspaceKinds | undefined>();
+  readonly #sets = new Map<string, WorkspaceKinds>();
+  #seen: ResourceCache['entries'];
+  readonly #cache: WatchCache;
+
+  constructor(options: { cache: WatchCache; definition: (bound: BoundResource) => Definition | undefined }) {
+    this.#cache = options.cache;
+    this.#definition = options.definition;
+    this.#held = options.cache.resource(apiBindings);
+    this.#seen = this.#held.entries;
+    this.#held.listeners.add({ changed: (events) => this.#forget(events) });
+  }
+
+  in(cluster: string): WorkspaceKinds | undefined {
+    // The cache begins with another map when it has lost touch with the store.
+    if (this.#seen !== this.#held.entries) this.forgetAll();
+    if (this.#workspaces.has(cluster)) return this.#workspaces.get(cluster);
+    if (this.#workspaces.size >= capacity) this.#workspaces.clear();
+    const kinds = this.#read(cluster);
+    this.#workspaces.set(cluster, kinds);
+    return kinds;
+  }
+
+  /** What the kinds are made of has changed. */
+  forgetAll(): void {
+    this.#seen = this.#held.entries;
+    this.#workspaces.clear();
+    this.#sets.clear();
+  }
+
+  #forget(events: readonly CacheEvent[]): void {
+    for (const { entry } of events) this.#workspaces.delete(clusterOfKey(entry.key));
+  }
+
+  #read(cluster: string): WorkspaceKinds | undefined {
+    const bound = this.#cache.list(apiBindings, cluster).flatMap((binding) => boundResources(binding['status']));
+    if (bound.length === 0) return undefined;
+    const key = bound
+      .map(({ group, resource, schema, identity }) => `${group}/${resource}/${schema}/${identity}`)
+      .sort()
+      .join('\n');
+    let kinds = this.#sets.get(key);
+    if (kinds === undefined) {
+      kinds = new WorkspaceKinds();
+      for (const resource of bound) {
+        const definition = this.#definition(resource);
+        if (definition !== undefined) kinds.set(definition);
+      }
+      if (this.#sets.size >= capacity) this.#sets.clear();
+      this.#sets.set(key, kinds);
+    }
+    return kinds;
+  }
+}
+
+/** The kinds in the status of an APIBinding. */
+export function boundResources(status: unknown): BoundResource[] {
+  return itemsOf(fieldsOf(status)['boundResources']).map((bound) => {
+    const schema = fieldsOf(bound['schema']);
+    return {
+      group: textOf(bound['group']),
+      resource: textOf(bound['resource']),
+      schema: textOf(schema['UID']),
+      identity: textOf(schema['identityHash']),
+    };
+  });
+}

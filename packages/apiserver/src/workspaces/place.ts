@@ -1,0 +1,50 @@
+import { MalformedUrl } from '../request/malformed-url.ts';
+import { everyCluster, isPath } from './names.ts';
+
+/** Where in the tree of workspaces a request looks, as its path says it. Nothing of it has been looked up yet. */
+export type Place =
+  | { readonly kind: 'plain' }
+  /** `/clusters/<path>`: a path, an id, or `*`. */
+  | { readonly kind: 'workspace'; readonly path: string }
+  /** `/services/<view>/<of…>/clusters/<path>`. */
+  | { readonly kind: 'view'; readonly view: ViewName; readonly of: readonly string[]; readonly path: string };
+
+export type ViewName = 'apiexport' | 'initializingworkspaces' | 'terminatingworkspaces';
+
+/** How many segments come between the view's name and `/clusters`. */
+const views: ReadonlyMap<string, { view: ViewName; segments: number }> = new Map([
+  ['apiexport', { view: 'apiexport', segments: 2 }],
+  ['initializingworkspaces', { view: 'initializingworkspaces', segments: 1 }],
+  ['terminatingworkspaces', { view: 'terminatingworkspaces', segments: 1 }],
+]);
+
+export const plain: Place = { kind: 'plain' };
+
+/** Splits a path into the place and what is asked for there. `decode` undoes percent signs; what it yields has to be a name, so that nothing can be hidden in them. */
+export function parsePlace(path: string, decode: (text: string) => string): { place: Place; rest: string } {
+  if (path.startsWith('/clusters/'))
+    return inClusters(path, '/clusters/'.length, decode, (cluster) => ({ kind: 'workspace', path: cluster }));
+  if (!path.startsWith('/services/')) return { place: plain, rest: path };
+  const parts = path.split('/');
+  const view = views.get(parts[2] ?? '');
+  if (view === undefined) return { place: plain, rest: path };
+  const of = parts.slice(3, 3 + view.segments).map(decode);
+  if (of.length < view.segments || of.includes('') || parts[3 + view.segments] !== 'clusters') return { place: plain, rest: path };
+  const start = parts.slice(0, 4 + view.segments).join('/').length + 1;
+  return inClusters(path, start, decode, (cluster) => ({ kind: 'view', view: view.view, of, path: cluster }));
+}
+
+function inClusters(
+  path: string,
+  start: number,
+  decode: (text: string) => string,
+  place: (cluster: string) => Place,
+): { place: Place; rest: string } {
+  const slash = path.indexOf('/', start);
+  const end = slash < 0 ? path.length : slash;
+  const cluster = decode(path.slice(start, end));
+  if (cluster !== everyCluster && !isPath(cluster)) {
+    throw new MalformedUrl(`invalid cluster: ${JSON.stringify(cluster)} does not match a workspace's path, its id or "*"`);
+  }
+  return { place: place(cluster), rest: slash < 0 ? '/' : path.slice(slash) };
+}

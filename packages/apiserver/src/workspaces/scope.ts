@@ -1,0 +1,17 @@
+import type { Authorizer } from '../authz/attributes.ts';
+import type { CacheEntry } from '../cache/entry.ts';
+import type { Catalog } from '../registry/catalog.ts';
+import type { Resource } from '../registry/resource.ts';
+
+/** What a request can reach: which workspaces, which kinds, which objects of them, and who decides about permission. Made once per request, from its place. */
+export interface Scope {
+  /** The id of a workspace, or `*`: never something that the client wrote. */
+  readonly cluster: string;
+  readonly catalog: Catalog;
+  /** Two scopes with the same key show the same objects of the same kinds. */
+  readonly key: string;
+  /** Objects of one kind that are shown; absent when all are. */
+  readonly shows?: (resource: Resource, entry: CacheEntry) => boolean;
+  /** Decides in place of the workspace's own rules. */
+  readonly authorizer?: Authorizer;
+}

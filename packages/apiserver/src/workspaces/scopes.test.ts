@@ -1,0 +1,68 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { createWorkspace, startTestServer, type TestServer } from '../testing/harness.ts';
+
+interface Named {
+  metadata: { name: string; annotations?: Record<string, string>; resourceVersion: string };
+}
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+  for (const id of ['aaaa', 'bbbb']) {
+    await createWorkspace(server, id);
+  }
+  return () => server[Symbol.asyncDispose]();
+});
+
+const roles = '/apis/rbac.authorization.k8s.io/v1/clusterroles';
+
+describe('objects of a workspace', () => {
+  test('are seen in it and nowhere else, and say where they are', async () => {
+    const created = await server.call(`/clusters/aaaa${roles}`, { method: 'POST', body: { metadata: { name: 'mine' }, rules: [] } });
+    expect([created.code, (created.json() as Named).metadata.annotations]).toEqual([201, { 'kcp.io/cluster': 'aaaa' }]);
+    expect((await server.call(`/clusters/bbbb${roles}/mine`)).code).toBe(404);
+    expect((await server.call(`${roles}/mine`)).code).toBe(404);
+    expect((await server.call(`/clusters/aaaa${roles}/mine`)).json()).toMatchObject({
+      metadata: { annotations: { 'kcp.io/cluster': 'aaaa' } },
+    });
+  });
+
+  test('say where they are whatever their author says, and nobody becomes the owner of that', async () => {
+    const path = `/clusters/aaaa${roles}`;
+    const body = { metadata: { name: 'liar', annotations: { 'kcp.io/cluster': 'bbbb', own: 'x' } }, rules: [] };
+    await server.call(path, { method: 'POST', body });
+    await server.call(`${path}/liar`, {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/merge-patch+json' },
+      body: { metadata: { annotations: { 'kcp.io/cluster': null, more: 'y' } } },
+    });
+    const { metadata } = (await server.call(`${path}/liar`)).json() as Named;
+    expect(metadata.annotations).toEqual({ 'kcp.io/cluster': 'aaaa', own: 'x', more: 'y' });
+  });
+
+  test('of the root workspace are as Kubernetes shows them, and say where they are when asked for by workspace', async () => {
+    const { metadata: plain } = (await server.call(`${roles}/view`)).json() as Named;
+    expect(plain.annotations).not.toHaveProperty(['kcp.io/cluster']);
+    const { metadata: named } = (await server.call(`/clusters/root${roles}/view`)).json() as Named;
+    expect(named).toEqual({ ...plain, annotations: { ...plain.annotations, 'kcp.io/cluster': 'root' } });
+  });
+
+  test('are listed together for those who may see all', async () => {
+    for (const id of ['aaaa', 'bbbb'])
+      await server.call(`/clusters/${id}${roles}`, { method: 'POST', body: { metadata: { name: 'both' }, rules: [] } });
+    const { items } = (await server.call(`/clusters/*${roles}?fieldSelector=metadata.name=both`)).json() as { items: Named[] };
+    expect(items.map(({ metadata }) => metadata.annotations)).toEqual([{ 'kcp.io/cluster': 'aaaa' }, { 'kcp.io/cluster': 'bbbb' }]);
+    expect((await server.call(`/clusters/*${roles}`, { method: 'POST', body: { metadata: { name: 'all' }, rules: [] } })).code).toBe(405);
+    expect((await server.call(`/clusters/*${roles}/both`)).code).toBe(405);
+  });
+});
+
+describe('a path that leads nowhere', () => {
+  test.each(['cccc', 'root:nothing', 'aaaa:nothing'])('%s is closed, like one that may not be entered', async (path) => {
+    expect((await server.call(`/clusters/${path}/api/v1/namespaces`)).code).toBe(403);
+  });
+
+  test.each(['root%2Faaaa', 'AAAA', 'a_b', 'root::x', 'root:', '*a', 'aaaa%00', 'r%C3%B6%C3%B6t'])('%s is no path at all', async (path) => {
+    expect((await server.call(`/clusters/${path}/api/v1/namespaces`)).code).toBe(400);
+  });
+});

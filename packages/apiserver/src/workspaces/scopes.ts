@@ -1,0 +1,70 @@
+import { status } from '@capstan/machinery';
+import type { User } from '../authn/user.ts';
+import { superuserGroup } from '../authz/authorizer.ts';
+import { forbidden } from '../authz/index.ts';
+import type { Catalog } from '../registry/catalog.ts';
+import type { Catalogs } from '../registry/catalogs.ts';
+import { attributesOf } from '../request/attributes.ts';
+import type { RequestInfo } from '../request/info.ts';
+import { everyCluster } from './names.ts';
+import type { Place, ViewName } from './place.ts';
+import type { Scope } from './scope.ts';
+import { logicalClusters, type Tree } from './tree.ts';
+
+/** A view into several workspaces: what an export's provider sees, or whoever initializes or ends workspaces. */
+export interface WorkspaceView {
+  /** `cluster` is the id of a workspace or `*`. Throws what the client is told when it may not look. */
+  scope(request: { readonly of: readonly string[]; readonly cluster: string; readonly info: RequestInfo; readonly user: User }): Scope;
+}
+
+export interface ScopesOptions {
+  readonly tree: Tree;
+  readonly catalogs: Catalogs;
+  /** The kinds that can be asked for in all workspaces at once. */
+  readonly wildcard: () => Catalog;
+  readonly views: ReadonlyMap<ViewName, WorkspaceView>;
+}
+
+/** Looks up where requests lead. */
+export class Scopes {
+  readonly #options: ScopesOptions;
+
+  constructor(options: ScopesOptions) {
+    this.#options = options;
+  }
+
+  /** The same request, knowing what it can reach. */
+  enter(info: RequestInfo, user: User): RequestInfo {
+    const { place } = info;
+    if (place.kind === 'plain') return info;
+    const cluster = this.#resolve(place, info, user);
+    if (place.kind === 'workspace') {
+      const catalog = cluster === everyCluster ? this.#options.wildcard() : this.#options.catalogs.of(cluster);
+      return { ...info, cluster, scope: { cluster, catalog, key: cluster } };
+    }
+    const view = this.#options.views.get(place.view);
+    if (view === undefined) throw status.noSuchResource();
+    return { ...info, cluster, scope: view.scope({ of: place.of, cluster, info, user }) };
+  }
+
+  #resolve({ path, kind }: Exclude<Place, { kind: 'plain' }>, info: RequestInfo, user: User): string {
+    if (path !== everyCluster) {
+      const id = this.#options.tree.resolve(path);
+      if (id !== undefined) return id;
+      // A workspace begins with its logical cluster: whoever may create one says the id.
+      if (isFirstObject(info) && !path.includes(':')) return path;
+      throw unreachable(path, info, user);
+    }
+    if (kind === 'workspace' && !user.groups.includes(superuserGroup)) throw unreachable(path, info, user);
+    return everyCluster;
+  }
+}
+
+function isFirstObject({ group, resource, subresource, verb }: RequestInfo): boolean {
+  return verb === 'create' && group === logicalClusters.group && resource === logicalClusters.resource && subresource === '';
+}
+
+/** Whether a workspace exists is nobody's business who cannot enter it: one that is not there looks like one that is closed. */
+function unreachable(path: string, info: RequestInfo, user: User): Error {
+  return forbidden({ ...attributesOf(info, user), isResource: false, path: `/clusters/${path}${info.path}` }, 'access denied');
+}

@@ -1,0 +1,54 @@
+import type { CacheEntry } from '../cache/entry.ts';
+import type { ObjectReader } from '../cache/reader.ts';
+import type { WatchCache } from '../cache/watch-cache.ts';
+import { rootCluster } from './names.ts';
+
+export const logicalClusters = { group: 'core.kcp.io', resource: 'logicalclusters' } as const;
+export const workspaces = { group: 'tenancy.kcp.io', resource: 'workspaces' } as const;
+
+/** Every workspace has one object of this name in itself: it exists as long as that does. */
+export const logicalClusterName = 'cluster';
+
+const ids = new WeakMap<CacheEntry, string>();
+
+/** Finds workspaces by their paths. What it knows is what the cache has: nothing is kept beside it. */
+export class Tree {
+  readonly #cache: WatchCache;
+
+  constructor(cache: WatchCache) {
+    this.#cache = cache;
+  }
+
+  /** The id of the workspace at a path; undefined when there is none. The first name is `root` or an id. */
+  resolve(path: string): string | undefined {
+    const [first = '', ...names] = path.split(':');
+    let id = first;
+    const children = names.length === 0 ? undefined : this.#cache.resource(workspaces).entries;
+    for (const name of names) {
+      const entry = children!.get(`${id}//${name}`);
+      if (entry === undefined) return undefined;
+      id = clusterOf(entry);
+      if (id === '') return undefined;
+    }
+    return this.exists(id) ? id : undefined;
+  }
+
+  exists(id: string): boolean {
+    return id === rootCluster || this.#cache.resource(logicalClusters).entries.get(`${id}//${logicalClusterName}`) !== undefined;
+  }
+}
+
+/** The id of the workspace that a Workspace object stands for; empty while it has none. */
+function clusterOf(entry: CacheEntry): string {
+  let id = ids.get(entry);
+  if (id === undefined) {
+    const { cluster = '' } = (entry.parse()['spec'] ?? {}) as { cluster?: string };
+    ids.set(entry, (id = cluster));
+  }
+  return id;
+}
+
+/** The logical cluster object of a workspace. */
+export function logicalClusterOf(objects: ObjectReader, cluster: string): ReturnType<ObjectReader['get']> {
+  return objects.get({ ...logicalClusters, cluster, namespace: '', name: logicalClusterName });
+}
