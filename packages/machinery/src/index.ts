@@ -53,6 +53,8 @@ export { podAmounts } from './quota/pod-amounts.ts';
 export { isTerminatingPod } from './quota/pods.ts';
 export { quotaScopes, type Scope } from './quota/scope.ts';
 export { measureOf, printSource, quotaSource } from './quota/sources.ts';
+export { aggregateRules, staleAggregations } from './rbac/aggregation.ts';
+export { type PolicyRule, rulesOf } from './rbac/rule.ts';
 export { builtinGroups, builtinResources, builtinTypes, type TypeTable } from './schema/table.ts';
 export type { GroupInfo, ResourceInfo, SubresourceInfo } from './schema/table-format.ts';
 export type * from './schema/type.ts';

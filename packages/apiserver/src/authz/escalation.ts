@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { fieldError, type KubeObject, StatusError, status } from '@capstan/machinery';
+import { fieldError, type KubeObject, rulesOf, StatusError, status } from '@capstan/machinery';
 import type { User } from '../authn/user.ts';
 import type { ObjectReader } from '../cache/reader.ts';
 import type { Authorizer } from './attributes.ts';
 import { type RuleResolver, superuserGroup } from './authorizer.ts';
 import { compact, printList, printRule, uncovered } from './covers.ts';
-import { isRoleKind, printMissing, type RoleRef, rbacGroup, referencedRules, rulesOf } from './resolver.ts';
+import { isRoleKind, printMissing, type RoleRef, rbacGroup, referencedRules } from './resolver.ts';
 import type { PolicyRule } from './rule.ts';
 
 /** A write of a role or binding, before it is stored. */

@@ -1,7 +1,5 @@
-export { aggregateRules, staleAggregations } from './aggregation.ts';
 export type { Attributes, Authorizer, Decision } from './attributes.ts';
 export { type RuleResolver, type RuleSet, rbacAuthorizer, superuserGroup } from './authorizer.ts';
 export { checkNoEscalation, type EscalationRules, type RoleWrite } from './escalation.ts';
-export { type MissingRole, printMissing, type RoleRef, rbacGroup, rbacResources, rulesOf, type Subject } from './resolver.ts';
-export type { PolicyRule } from './rule.ts';
+export { type MissingRole, printMissing, type RoleRef, rbacGroup, rbacResources, type Subject } from './resolver.ts';
 export { forbidden } from './wording.ts';

@@ -1,7 +1,6 @@
-import { fieldError, type GroupResource, type KubeObject } from '@capstan/machinery';
+import { fieldError, type GroupResource, type KubeObject, type PolicyRule, rulesOf } from '@capstan/machinery';
 import type { User } from '../authn/user.ts';
 import type { ObjectReader } from '../cache/reader.ts';
-import type { PolicyRule } from './rule.ts';
 
 export const rbacGroup = 'rbac.authorization.k8s.io';
 const resource = (name: string): GroupResource => ({ group: rbacGroup, resource: name });
@@ -53,10 +52,6 @@ export function printMissing({ kind, name }: MissingRole, resource = kind.toLowe
 }
 
 const none: readonly never[] = [];
-
-export function rulesOf(role: KubeObject): readonly PolicyRule[] {
-  return (role['rules'] as PolicyRule[] | null | undefined) ?? none;
-}
 
 /** What the bindings of the workspace give a user: those of the whole workspace when the namespace is empty, those of the namespace otherwise. */
 export function grantsIn(objects: ObjectReader, { cluster, namespace }: { cluster: string; namespace: string }, user: User): Grants {

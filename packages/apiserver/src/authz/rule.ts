@@ -1,13 +1,7 @@
+import type { PolicyRule } from '@capstan/machinery';
 import type { Attributes } from './attributes.ts';
 
-/** A rule of a Role or ClusterRole, as it is written in the object. Stored ones have verbs; what a client sends may lack even those. */
-export interface PolicyRule {
-  readonly verbs?: readonly string[];
-  readonly apiGroups?: readonly string[];
-  readonly resources?: readonly string[];
-  readonly resourceNames?: readonly string[];
-  readonly nonResourceURLs?: readonly string[];
-}
+export type { PolicyRule } from '@capstan/machinery';
 
 const none: readonly string[] = [];
 

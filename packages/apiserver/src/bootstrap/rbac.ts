@@ -1,5 +1,4 @@
-import type { KubeObject } from '@capstan/machinery';
-import { staleAggregations } from '../authz/aggregation.ts';
+import { type KubeObject, staleAggregations } from '@capstan/machinery';
 import { rbacGroup, type Subject } from '../authz/resolver.ts';
 import { componentRoles, userRoles } from './cluster-roles.ts';
 import { controllerRoles } from './controller-roles.ts';

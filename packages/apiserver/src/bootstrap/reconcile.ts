@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { GroupResource, KubeObject } from '@capstan/machinery';
+import { type GroupResource, type KubeObject, rulesOf } from '@capstan/machinery';
 import { uncovered } from '../authz/covers.ts';
-import { rbacResources, rulesOf, type Subject } from '../authz/resolver.ts';
+import { rbacResources, type Subject } from '../authz/resolver.ts';
 import type { ObjectReader } from '../cache/reader.ts';
 import { autoupdateSpecAnnotation, mandatoryFlowControl } from './flow-control.ts';
 import { autoupdateAnnotation } from './rbac.ts';

@@ -29,7 +29,6 @@ import { openApiPages } from '../openapi/pages.ts';
 import { clientAuthorities, ensurePki, keepFresh } from '../pki/index.ts';
 import { builtinCatalog } from '../registry/catalog.ts';
 import { WatchHub } from '../watch/hub.ts';
-import { keepAggregated } from './aggregation.ts';
 import { authentication } from './authentication.ts';
 import { bootstrap, publishAddress } from './bootstrap.ts';
 import { keepCompacted } from './compaction.ts';
@@ -126,7 +125,6 @@ async function start(
       onError: (error) => options.log(`an admission policy could not be checked: ${String(error)}`),
     }),
   );
-  await keepAggregated(serving, now, (error) => options.log(`aggregated roles could not be written: ${String(error)}`));
   keepFlowSchemaStatus(serving, now, (error) => options.log(`the status of flow schemas could not be written: ${String(error)}`));
   const audit = resources.use(
     auditLog({

@@ -1,5 +1,5 @@
-import type { KubeObject } from '@capstan/machinery';
 import { expect, it } from 'vitest';
+import type { KubeObject } from '../json.ts';
 import { aggregateRules, staleAggregations } from './aggregation.ts';
 import type { PolicyRule } from './rule.ts';
 

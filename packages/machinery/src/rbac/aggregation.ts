@@ -1,6 +1,6 @@
-import { type KubeObject, type LabelSelectorObject, selectorOfObject } from '@capstan/machinery';
-import { rulesOf } from './resolver.ts';
-import type { PolicyRule } from './rule.ts';
+import type { KubeObject } from '../json.ts';
+import { type LabelSelectorObject, selectorOfObject } from '../selector/object.ts';
+import { type PolicyRule, rulesOf } from './rule.ts';
 
 /** The rules that an aggregated ClusterRole must have: those of the roles its selectors choose, in order of name; undefined when it does not aggregate. */
 export function aggregateRules(clusterRole: KubeObject, all: readonly KubeObject[]): PolicyRule[] | undefined {
