@@ -1,6 +1,7 @@
 import { GarbageCollector } from './garbage/controller.ts';
 import { namespaceDefaultsController } from './namespace-defaults/controller.ts';
 import { namespaceController } from './namespaces/controller.ts';
+import { QuotaController } from './quotas/controller.ts';
 import type { Registration } from './registration.ts';
 import { RoleAggregation } from './role-aggregation/controller.ts';
 
@@ -11,5 +12,6 @@ export const controllers: readonly Registration[] = [
   { name: 'namespace', account: 'namespace-controller', make: namespaceController },
   { name: 'namespace-defaults', account: 'namespace-defaults-controller', make: namespaceDefaultsController },
   { name: 'garbage-collector', account: 'generic-garbage-collector', make: (settings) => new GarbageCollector(settings) },
+  { name: 'resourcequota', account: 'resourcequota-controller', make: (settings) => new QuotaController(settings) },
   { name: 'role-aggregation', account: 'clusterrole-aggregation-controller', make: () => new RoleAggregation() },
 ];

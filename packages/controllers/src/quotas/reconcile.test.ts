@@ -1,0 +1,70 @@
+import { done, requeueAfter } from '@capstan/controller';
+import { type Amounts, type KubeObject, readAmounts } from '@capstan/machinery';
+import { expect, test } from 'vitest';
+import { type QuotaActions, reconcileQuota } from './reconcile.ts';
+
+const quota = (hard: object, status: object = {}, spec: object = {}): KubeObject =>
+  ({ apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'q' }, spec: { hard, ...spec }, status }) as KubeObject;
+
+function recording(used: Readonly<Record<string, object>>, more: Partial<QuotaActions> = {}) {
+  const written: unknown[] = [];
+  const asked: string[] = [];
+  const actions: QuotaActions = {
+    follow: (source) => Object.hasOwn(used, source),
+    filled: () => Promise.resolve(),
+    usage: (source, scopes): Amounts => {
+      asked.push(`${source} ${scopes.map(({ scopeName }) => scopeName).join()}`.trim());
+      return readAmounts(used[source]);
+    },
+    wait: () => 0,
+    writeStatus: async ({ status }) => written.push(status),
+    ...more,
+  };
+  return { actions, written, asked };
+}
+
+test('what is used is written beside what is allowed', async () => {
+  const { actions, written, asked } = recording({ configmaps: { configmaps: '3' }, pods: { cpu: '1500m', 'limits.cpu': '2' } });
+  expect(await reconcileQuota(quota({ configmaps: '5', cpu: '2', pods: '9' }), actions)).toEqual(done);
+  expect(written).toEqual([{ hard: { configmaps: '5', cpu: '2', pods: '9' }, used: { configmaps: '3', cpu: '1500m', pods: '0' } }]);
+  expect(asked).toEqual(['configmaps', 'pods']);
+});
+
+test('scopes narrow what counts', async () => {
+  const { actions, asked } = recording({ pods: {} });
+  await reconcileQuota(quota({ pods: '1' }, {}, { scopes: ['BestEffort'] }), actions);
+  expect(asked).toEqual(['pods BestEffort']);
+});
+
+test('nothing is written when nothing differs', async () => {
+  const { actions, written } = recording({ pods: { cpu: '1000m' } });
+  await reconcileQuota(quota({ cpu: '2' }, { hard: { cpu: '2' }, used: { cpu: '1' } }), actions);
+  expect(written).toEqual([]);
+});
+
+test('what nobody can count keeps the usage that it had, and what is not limited any more loses it', async () => {
+  const { actions, written } = recording({});
+  const before = { hard: { 'count/x.gone': '1', secrets: '2' }, used: { 'count/x.gone': '1', secrets: '2' } };
+  await reconcileQuota(quota({ 'count/x.gone': '1', 'count/x.never': '1' }, before), actions);
+  expect(written).toEqual([{ hard: { 'count/x.gone': '1', 'count/x.never': '1' }, used: { 'count/x.gone': '1' } }]);
+});
+
+test('what is still being counted is counted again later', async () => {
+  const { actions, written } = recording({ pods: {} }, { usage: () => undefined });
+  expect(await reconcileQuota(quota({ pods: '1' }), actions)).toMatchObject({ type: 'requeueAfter' });
+  expect(written).toEqual([{ hard: { pods: '1' }, used: {} }]);
+});
+
+test('what was charged a moment ago is not taken back, all else is', async () => {
+  const wait = (name: string) => (name === 'pods' ? 700 : 0);
+  const { actions, written } = recording({ pods: { pods: '1', cpu: '1' } }, { wait });
+  const status = { hard: { pods: '5', cpu: '5' }, used: { pods: '2', cpu: '2' } };
+  expect(await reconcileQuota(quota({ pods: '5', cpu: '5' }, status), actions)).toEqual(requeueAfter(700));
+  expect(written).toEqual([{ hard: { pods: '5', cpu: '5' }, used: { pods: '2', cpu: '1' } }]);
+});
+
+test('more than was charged is written at once', async () => {
+  const { actions, written } = recording({ pods: { pods: '3' } }, { wait: () => 700 });
+  expect(await reconcileQuota(quota({ pods: '5' }, { hard: { pods: '5' }, used: { pods: '2' } }), actions)).toEqual(done);
+  expect(written).toEqual([{ hard: { pods: '5' }, used: { pods: '3' } }]);
+});

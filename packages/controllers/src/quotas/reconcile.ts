@@ -1,0 +1,104 @@
+import { done, type Result, requeueAfter } from '@capstan/controller';
+import {
+  type Amounts,
+  compareQuantities,
+  type KubeObject,
+  printSource,
+  type Quantity,
+  quotaScopes,
+  quotaSource,
+  readAmounts,
+  type Scope,
+  sameAmounts,
+  writeAmounts,
+  zeroQuantity,
+} from '@capstan/machinery';
+
+/** What the steps may do. */
+export interface QuotaActions {
+  /** Whether objects of this name can be counted. */
+  readonly follow: (source: string) => boolean;
+  /** Resolves when all of these are counted, or after a while. */
+  readonly filled: (sources: ReadonlySet<string>) => Promise<void>;
+  /** What they use in the quota's namespace; undefined when not all of them are known yet. */
+  readonly usage: (source: string, scopes: readonly Scope[]) => Amounts | undefined;
+  /** How long, in milliseconds, before the usage of this name may be lowered. */
+  readonly wait: (name: string) => number;
+  readonly writeStatus: (quota: KubeObject) => Promise<unknown>;
+}
+
+interface Progress {
+  readonly quota: KubeObject;
+  readonly hard: Amounts;
+  /** Names that are limited, by who uses them. */
+  readonly sources: Map<string, string[]>;
+  readonly used: Map<string, Quantity>;
+  /** Until what may not be lowered yet may be, or is known. */
+  wait: number;
+}
+
+type Step = (progress: Progress, actions: QuotaActions) => Promise<void> | void;
+
+const steps: readonly Step[] = [findSources, count, holdBack, writeStatus];
+const countAgain = 1000;
+
+/** Writes into a quota what its namespace uses of what it limits. */
+export async function reconcileQuota(quota: KubeObject, actions: QuotaActions): Promise<Result> {
+  const hard = readAmounts(specOf(quota));
+  const used = new Map<string, Quantity>();
+  // What cannot be counted stays as it was.
+  for (const [name, amount] of statusOf(quota).used) if (hard.has(name)) used.set(name, amount);
+  const progress: Progress = { quota, hard, sources: new Map(), used, wait: 0 };
+  for (const step of steps) await step(progress, actions);
+  return progress.wait > 0 ? requeueAfter(progress.wait) : done;
+}
+
+async function findSources({ hard, sources }: Progress, { follow, filled }: QuotaActions): Promise<void> {
+  for (const name of hard.keys()) {
+    const source = quotaSource(name);
+    if (source === undefined) continue;
+    const key = printSource(source);
+    const names = sources.get(key);
+    if (names !== undefined) names.push(name);
+    else if (follow(key)) sources.set(key, [name]);
+  }
+  await filled(new Set(sources.keys()));
+}
+
+function count(progress: Progress, { usage }: QuotaActions): void {
+  const { quota, sources, used } = progress;
+  const scopes = quotaScopes(quota);
+  for (const [source, names] of sources) {
+    const found = usage(source, scopes);
+    if (found === undefined) progress.wait = countAgain;
+    else for (const name of names) used.set(name, found.get(name) ?? zeroQuantity);
+  }
+}
+
+/** What was charged a moment ago may be for an object that is just being stored. */
+function holdBack(progress: Progress, { wait }: QuotaActions): void {
+  const { used } = progress;
+  for (const [name, before] of statusOf(progress.quota).used) {
+    const now = used.get(name);
+    if (now === undefined || compareQuantities(now, before) >= 0) continue;
+    const left = wait(name);
+    if (left <= 0) continue;
+    used.set(name, before);
+    progress.wait = Math.max(progress.wait, left);
+  }
+}
+
+async function writeStatus({ quota, hard, used }: Progress, actions: QuotaActions): Promise<void> {
+  const before = statusOf(quota);
+  if (sameAmounts(before.hard, hard) && sameAmounts(before.used, used)) return;
+  await actions.writeStatus({ ...quota, status: { hard: writeAmounts(hard), used: writeAmounts(used) } });
+}
+
+function specOf(quota: KubeObject): unknown {
+  return (quota['spec'] as { hard?: unknown } | undefined)?.hard;
+}
+
+function statusOf(quota: KubeObject): { hard: Amounts; used: Amounts } {
+  const { hard, used } = (quota['status'] ?? {}) as { hard?: unknown; used?: unknown };
+  return { hard: readAmounts(hard), used: readAmounts(used) };
+}
