@@ -9,6 +9,9 @@ export type ToolName =
   | 'kube-apiserver'
   | 'kube-controller-manager'
   | 'e2e.test'
+  | 'kubectl-ws'
+  | 'kubectl-kcp'
+  | 'kubectl-create-workspace'
   | 'clientgo-probe'
   | 'operator';
 
@@ -52,6 +55,11 @@ function kubernetes(name: ToolName): ToolDescription {
   };
 }
 
+/** kcp's plugins for kubectl. The last release that can be had as a Go module is older than the API that the newest kcp speaks, which serves it too. */
+function kcpPlugin(name: ToolName): ToolDescription {
+  return { name, version: 'v0.27.1', go: { module: 'kcp', package: `github.com/kcp-dev/kcp/cli/cmd/${name}`, linkerFlags: '-s -w' } };
+}
+
 const described: readonly ToolDescription[] = [
   {
     ...kubernetes('kubectl'),
@@ -77,6 +85,9 @@ const described: readonly ToolDescription[] = [
     debian: { package: 'etcd-server', file: 'usr/bin/etcd' },
     go: { module: 'etcd', package: '.', linkerFlags: '-s -w' },
   },
+  kcpPlugin('kubectl-ws'),
+  kcpPlugin('kubectl-kcp'),
+  kcpPlugin('kubectl-create-workspace'),
   { name: 'clientgo-probe', version: contentVersion('clientgo'), go: { module: 'clientgo', package: '.', linkerFlags: '-s -w' } },
   { name: 'operator', version: contentVersion('operator'), go: { module: 'operator', package: '.', linkerFlags: '-s -w' } },
 ];
