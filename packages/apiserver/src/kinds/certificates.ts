@@ -1,6 +1,6 @@
 import { type FieldError, FieldPath, fieldError, formatTime, type KubeObject, names } from '@capstan/machinery';
+import { requestProblem } from '../pki/index.ts';
 import { certificateChainProblem } from './certificates/certificate.ts';
-import { certificateRequestProblem } from './certificates/request.ts';
 import { keepPart, sameValue } from './parts.ts';
 import type { Strategy } from './strategy.ts';
 import { made } from './workloads/defaulting.ts';
@@ -70,7 +70,7 @@ function labelErrors(text: string, check: (label: string) => string[], path: Fie
 function specErrors(object: KubeObject): FieldError[] {
   const { request, usages: given, signerName, expirationSeconds } = fieldsOf(object['spec']);
   const errors: FieldError[] = [];
-  const problem = certificateRequestProblem(textOf(request));
+  const problem = requestProblem(Buffer.from(textOf(request), 'base64').toString('latin1'));
   if (problem !== undefined) errors.push(fieldError.invalid(spec.child('request'), textOf(request), problem));
   const list = textsOf(given);
   if (list.length === 0) errors.push(fieldError.required(spec.child('usages')));

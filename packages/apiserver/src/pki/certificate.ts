@@ -1,17 +1,22 @@
 import { createHash, createPublicKey, type KeyObject, randomBytes, sign, type X509Certificate } from 'node:crypto';
 import { isIPv4, isIPv6 } from 'node:net';
 import * as der from './der.ts';
+import { extendedUsages, keyUsageBits } from './usages.ts';
 
 /** What a certificate shall say. The issuer's name, the serial number and the identifiers of the keys are added when it is signed. */
 export interface CertificateRequest {
   readonly commonName: string;
   readonly organizations?: readonly string[];
+  readonly organizationalUnits?: readonly string[];
   readonly publicKey: KeyObject;
   readonly notBefore: Date;
   readonly notAfter: Date;
-  readonly usage: 'authority' | 'server' | 'client';
+  /** One of the usual three, or usages as Kubernetes names them. */
+  readonly usage: 'authority' | 'server' | 'client' | readonly string[];
   /** Host names and IP addresses that a server answers to. */
   readonly hosts?: readonly string[];
+  /** Further names, each a GeneralName in DER. */
+  readonly alternativeNames?: readonly Buffer[];
 }
 
 export interface Issuer {
@@ -19,13 +24,6 @@ export interface Issuer {
   /** Absent for a certificate that signs itself. */
   readonly certificate?: X509Certificate;
 }
-
-const usages = {
-  // keyCertSign and cRLSign / digitalSignature, with the number of unused bits of the last byte.
-  authority: { keyUsage: [0x06, 1], extended: undefined },
-  server: { keyUsage: [0x80, 7], extended: '1.3.6.1.5.5.7.3.1' },
-  client: { keyUsage: [0x80, 7], extended: '1.3.6.1.5.5.7.3.2' },
-} as const;
 
 /** Signs a certificate and returns it as PEM. */
 export function issueCertificate(request: CertificateRequest, issuer: Issuer): string {
@@ -42,8 +40,12 @@ export function issueCertificate(request: CertificateRequest, issuer: Issuer): s
     der.explicit(3, der.sequence(...extensions(request, issuer))),
   );
   const certificate = der.sequence(body, algorithm, der.bitString(sign('sha256', body, issuer.key)));
-  const lines = certificate.toString('base64').match(/.{1,64}/g)!;
-  return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`;
+  return pem('CERTIFICATE', certificate);
+}
+
+export function pem(label: string, bytes: Buffer): string {
+  const lines = bytes.toString('base64').match(/.{1,64}/g)!;
+  return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`;
 }
 
 function serialNumber(): Buffer {
@@ -53,39 +55,51 @@ function serialNumber(): Buffer {
   return bytes;
 }
 
-function signatureAlgorithm(key: KeyObject): Buffer {
+export function signatureAlgorithm(key: KeyObject): Buffer {
   if (key.asymmetricKeyType === 'rsa') return der.sequence(der.objectIdentifier('1.2.840.113549.1.1.11'), der.nothing());
   if (key.asymmetricKeyType === 'ec') return der.sequence(der.objectIdentifier('1.2.840.10045.4.3.2'));
   throw new TypeError(`the authority's key must be an EC or RSA key, not ${key.asymmetricKeyType ?? key.type}`);
 }
 
-function distinguishedName({ organizations = [], commonName }: CertificateRequest): Buffer {
+export type SubjectParts = Pick<CertificateRequest, 'commonName' | 'organizations' | 'organizationalUnits'>;
+
+export function distinguishedName({ organizations = [], organizationalUnits = [], commonName }: SubjectParts): Buffer {
   const part = (identifier: string, value: string): Buffer =>
     der.set(der.sequence(der.objectIdentifier(identifier), der.utf8String(value)));
-  return der.sequence(...organizations.map((organization) => part('2.5.4.10', organization)), part('2.5.4.3', commonName));
+  return der.sequence(
+    ...organizations.map((name) => part('2.5.4.10', name)),
+    ...organizationalUnits.map((name) => part('2.5.4.11', name)),
+    part('2.5.4.3', commonName),
+  );
 }
 
+const usual = {
+  authority: ['cert sign', 'crl sign'],
+  server: ['digital signature', 'server auth'],
+  client: ['digital signature', 'client auth'],
+} as const;
+
 function extensions(request: CertificateRequest, issuer: Issuer): Buffer[] {
-  const usage = usages[request.usage];
-  const isAuthority = request.usage === 'authority';
+  const usages: readonly string[] = typeof request.usage === 'string' ? usual[request.usage] : request.usage;
   const list = [
-    extension('2.5.29.19', der.sequence(...(isAuthority ? [der.truth()] : [])), true),
-    extension('2.5.29.15', der.bitString(Buffer.from([usage.keyUsage[0]]), usage.keyUsage[1]), true),
+    extension('2.5.29.19', der.sequence(...(request.usage === 'authority' ? [der.truth()] : [])), true),
     extension('2.5.29.14', der.octetString(keyIdentifier(request.publicKey))),
     extension('2.5.29.35', der.sequence(der.tlv(0x80, issuerKeyIdentifier(issuer)))),
   ];
-  if (usage.extended !== undefined) list.push(extension('2.5.29.37', der.sequence(der.objectIdentifier(usage.extended))));
-  if (request.hosts !== undefined && request.hosts.length > 0) {
-    list.push(extension('2.5.29.17', der.sequence(...request.hosts.map(alternativeName))));
-  }
+  const bits = keyUsageBits(usages);
+  if (bits !== undefined) list.push(extension('2.5.29.15', der.bitString(bits.bytes, bits.unused), true));
+  const extended = extendedUsages(usages);
+  if (extended.length > 0) list.push(extension('2.5.29.37', der.sequence(...extended.map(der.objectIdentifier))));
+  const names = [...(request.hosts ?? []).map(alternativeName), ...(request.alternativeNames ?? [])];
+  if (names.length > 0) list.push(extension('2.5.29.17', der.sequence(...names)));
   return list;
 }
 
-function extension(identifier: string, value: Buffer, critical = false): Buffer {
+export function extension(identifier: string, value: Buffer, critical = false): Buffer {
   return der.sequence(der.objectIdentifier(identifier), ...(critical ? [der.truth()] : []), der.octetString(value));
 }
 
-function alternativeName(host: string): Buffer {
+export function alternativeName(host: string): Buffer {
   if (isIPv4(host)) return der.tlv(0x87, Buffer.from(host.split('.').map(Number)));
   if (isIPv6(host)) return der.tlv(0x87, ipv6Bytes(host));
   return der.tlv(0x82, Buffer.from(host, 'latin1'));

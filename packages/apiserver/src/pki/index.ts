@@ -3,4 +3,6 @@ export { PkiError } from './files.ts';
 export { adminKubeconfig, kubeconfig } from './kubeconfig.ts';
 export { type Authority, clientAuthorities, ensurePki, type KeyPair, type Pki, type PkiOptions } from './pki.ts';
 export { keepFresh, type RenewalOptions, renew, secureContext } from './renewal.ts';
+export { type ParsedRequest, parseCertificateRequest, requestProblem } from './request.ts';
+export { createCertificateRequest, type RequestParts } from './request-making.ts';
 export { jsonWebKey, type SigningAlgorithm, type SigningKey, signingKey, type VerificationKey, verificationKey } from './signing-key.ts';

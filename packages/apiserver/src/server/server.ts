@@ -5,6 +5,7 @@ import { openEtcdStore, openSqliteStore, type Store } from '@capstan/store';
 import { Admission } from '../admission/admission.ts';
 import { dynamicAdmission } from '../admission/dynamic.ts';
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts';
+import { certificatePlugins } from '../admission/plugins/certificates.ts';
 import { workloadPlugins } from '../admission/plugins/index.ts';
 import { PolicyKeeper } from '../admission/policies/keeper.ts';
 import { resourceQuota } from '../admission/quota/plugin.ts';
@@ -94,6 +95,7 @@ async function start(
     namespaceLifecycle(cache),
     definitionLifecycle,
     ...workloadPlugins,
+    ...certificatePlugins(authorizer),
     ...dynamicAdmission({ objects: cache, catalogs, authorizer, client: webhooks }),
     rbacEscalation({ objects: cache, rbac: authorizer }),
     resourceQuota({ cache, store, quotas: catalog.resource('', 'v1', 'resourcequotas')! }),

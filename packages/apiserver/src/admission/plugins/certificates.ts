@@ -1,0 +1,68 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { KubeObject } from '@capstan/machinery';
+import type { Authorizer } from '../../authz/index.ts';
+import { fieldsOf, textOf } from '../../kinds/workloads/reading.ts';
+import { parseCertificateRequest } from '../../pki/index.ts';
+import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
+import { forbidden } from '../forbidden.ts';
+
+const group = 'certificates.k8s.io';
+const clientSigner = 'kubernetes.io/kube-apiserver-client';
+const masters = 'system:masters';
+
+/** Who may approve and sign which certificates, and that nobody becomes a master by asking for one. */
+export function certificatePlugins(authorizer: Authorizer): readonly AdmissionPlugin[] {
+  /** The right to one signer, or to all of its domain. */
+  const mayUse = ({ context }: AdmissionRequest, verb: string, signer: string): boolean => {
+    const asked = { cluster: context.cluster, user: context.user, verb, isResource: true, group, version: '*', resource: 'signers' };
+    const mayWith = (name: string): boolean => authorizer.authorize({ ...asked, subresource: '', namespace: '', path: '', name }).allowed;
+    return mayWith(signer) || mayWith(`${signer.split('/')[0]}/*`);
+  };
+  const check = (request: AdmissionRequest, verb: 'approve' | 'sign'): void => {
+    // What it was: the signer cannot be changed on the way.
+    const signer = signerOf(request.old!);
+    if (!mayUse(request, verb, signer))
+      throw forbidden(request, `user not permitted to ${verb} requests with signerName ${JSON.stringify(signer)}`);
+  };
+  return [
+    {
+      name: 'CertificateApproval',
+      validate(request) {
+        if (isUpdateOf(request, 'approval')) check(request, 'approve');
+      },
+    },
+    {
+      name: 'CertificateSigning',
+      validate(request) {
+        if (isUpdateOf(request, 'status') && !isSameStatus(request.old!, request.object!)) check(request, 'sign');
+      },
+    },
+    {
+      name: 'CertificateSubjectRestriction',
+      validate(request) {
+        const { operation, resource, subresource, object } = request;
+        if (operation !== 'CREATE' || !isRequests(resource) || subresource !== '' || object === undefined) return;
+        if (signerOf(object) !== clientSigner) return;
+        const pem = Buffer.from(textOf(fieldsOf(object['spec'])['request']), 'base64').toString('latin1');
+        const parsed = parseCertificateRequest(pem);
+        if (typeof parsed === 'string') throw forbidden(request, `failed to parse CSR: ${parsed}`);
+        if (parsed.organizations.includes(masters))
+          throw forbidden(request, `use of ${clientSigner} signer with ${masters} group is not allowed`);
+      },
+    },
+  ];
+}
+
+const isRequests = (resource: { readonly group: string; readonly resource: string }): boolean =>
+  resource.group === group && resource.resource === 'certificatesigningrequests';
+
+function isUpdateOf({ operation, resource, subresource, object, old }: AdmissionRequest, part: string): boolean {
+  return operation === 'UPDATE' && subresource === part && isRequests(resource) && object !== undefined && old !== undefined;
+}
+
+const signerOf = (object: KubeObject): string => textOf(fieldsOf(object['spec'])['signerName']);
+
+function isSameStatus(left: KubeObject, right: KubeObject): boolean {
+  const [a, b] = [fieldsOf(left['status']), fieldsOf(right['status'])];
+  return (a['certificate'] ?? '') === (b['certificate'] ?? '') && isDeepStrictEqual(a['conditions'] ?? [], b['conditions'] ?? []);
+}
