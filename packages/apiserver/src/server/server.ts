@@ -30,8 +30,9 @@ import { openApiPages } from '../openapi/pages.ts';
 import { clientAuthorities, ensurePki, keepFresh } from '../pki/index.ts';
 import { builtinCatalog } from '../registry/catalog.ts';
 import { WatchHub } from '../watch/hub.ts';
+import { bootstrapRoot, publishShard } from '../workspaces/root/bootstrap.ts';
 import { authentication } from './authentication.ts';
-import { bootstrap, publishAddress } from './bootstrap.ts';
+import { bootstrap, publishAddress, systemContext } from './bootstrap.ts';
 import { keepCompacted } from './compaction.ts';
 import { keepFlowSchemaStatus } from './flow-schemas.ts';
 import { Health } from './health.ts';
@@ -111,6 +112,7 @@ async function start(
     virtualSubresources: new Map([['/serviceaccounts/token', identities.tokenRequests], ...podActions({ cache, store, admission })]),
   };
   await bootstrap(serving, now);
+  await bootstrapRoot(serving, systemContext(serving, now));
   resources.use(
     new DefinitionKeeper({
       serving,
@@ -199,6 +201,7 @@ async function start(
   const url = `https://${options.host.includes(':') ? `[${options.host}]` : options.host}:${listener.port}`;
   const address = options.host === '0.0.0.0' || options.host === '::' ? '127.0.0.1' : options.host;
   if (isIP(address) !== 0) await publishAddress(serving, now, { address, port: listener.port, clientAuthority: pki.authority.certificate });
+  await publishShard(serving, systemContext(serving, now), url);
   const kubeconfigPath = await writeKubeconfigs(options.dataDirectory, pki, url);
   keepFresh(pki, {
     signal: stop.signal,

@@ -1,0 +1,131 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { type KubeObject, StatusError } from '@capstan/machinery';
+import type { Serving } from '../../handlers/serving.ts';
+import { fieldsOf, textOf } from '../../kinds/workloads/reading.ts';
+import type { RequestContext } from '../../registry/context.ts';
+import { create } from '../../registry/create.ts';
+import { cachedEntry, storedEntry } from '../../registry/objects.ts';
+import { objectOf, type Resource } from '../../registry/resource.ts';
+import { update } from '../../registry/update.ts';
+import { exportedByRoot, type RootExport, rootResourceSchemas } from '../kinds/definitions.ts';
+import { rootCluster } from '../names.ts';
+import {
+  apiBinding,
+  apiBindingStatus,
+  apiExport,
+  apiExportStatus,
+  identityNamespace,
+  identitySecret,
+  logicalCluster,
+  shard,
+} from './objects.ts';
+
+const manager = 'kube-apiserver';
+
+/** Makes the root workspace what others build on: it says that it exists, exports the kinds of tenancy, and has them itself. Safe to run again. */
+export async function bootstrapRoot(serving: Serving, context: RequestContext): Promise<void> {
+  const root = new Root(serving, context);
+  await root.ensure(logicalCluster());
+  await root.ensure({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: identityNamespace } });
+  const schemas = new Map<string, KubeObject>();
+  for (const schema of rootResourceSchemas()) schemas.set(schema.metadata.name!, await root.ensure(schema));
+  for (const exported of exportedByRoot()) await share(root, exported, schemas);
+}
+
+/** Says where the server is: reconcilers make the URLs of workspaces and views from it. */
+export async function publishShard(serving: Serving, context: RequestContext, url: string): Promise<void> {
+  const root = new Root(serving, context);
+  const wanted = shard(url);
+  const existing = await root.ensure(wanted);
+  if (!isDeepStrictEqual(existing['spec'], wanted['spec']))
+    await root.change(existing, '', (object) => ({ ...object, spec: wanted['spec'] }));
+  const cluster = await root.ensure(logicalCluster());
+  const status = { ...fieldsOf(cluster['status']), phase: 'Ready', URL: `${url}/clusters/${rootCluster}` };
+  if (!isDeepStrictEqual(cluster['status'], status)) await root.status(cluster, status);
+}
+
+async function share(root: Root, exported: RootExport, schemas: ReadonlyMap<string, KubeObject>): Promise<void> {
+  const { name } = exported;
+  const secret = await root.ensure(identitySecret(name, randomBytes(32).toString('base64url')));
+  const identityHash = hashOf(secret);
+  const wanted = apiExport(exported);
+  const existing = await root.ensure(wanted);
+  const { resources } = fieldsOf(wanted['spec']);
+  if (!isDeepStrictEqual(fieldsOf(existing['spec'])['resources'], resources)) {
+    await root.change(existing, '', (object) => ({ ...object, spec: { ...fieldsOf(object['spec']), resources } }));
+  }
+  if (fieldsOf(existing['status'])['identityHash'] !== identityHash)
+    await root.status(existing, apiExportStatus(existing['status'], identityHash, root.now));
+  const binding = await root.ensure(apiBinding(name));
+  const bound = apiBindingStatus(
+    exported.resources.map(({ schema }) => schemas.get(schema)!),
+    identityHash,
+    root.now,
+  );
+  if (!isDeepStrictEqual(fieldsOf(binding['status'])['boundResources'], bound['boundResources'])) await root.status(binding, bound);
+}
+
+/** The name under which everything of an export is stored. */
+export function hashOf(secret: KubeObject): string {
+  return createHash('sha256')
+    .update(Buffer.from(textOf(fieldsOf(secret['data'])['key']), 'base64'))
+    .digest('hex');
+}
+
+/** Writes to the root workspace, beside other servers that do the same. */
+class Root {
+  readonly #serving: Serving;
+  readonly #context: RequestContext;
+
+  constructor(serving: Serving, context: RequestContext) {
+    this.#serving = serving;
+    this.#context = context;
+  }
+
+  get now(): Date {
+    return this.#context.now();
+  }
+
+  /** The object as it is there, made from what is given when it is not. */
+  async ensure(object: KubeObject): Promise<KubeObject> {
+    const { name = '', namespace = '' } = object.metadata;
+    const resource = this.#resourceOf(object);
+    const target = { resource, namespace, name };
+    const cached = cachedEntry(this.#serving, this.#context, target);
+    if (cached !== undefined) return objectOf(resource, cached);
+    try {
+      const request = { resource, namespace, object: structuredClone(object), manager, dryRun: false };
+      return objectOf(resource, (await create(this.#serving, this.#context, request)).entry);
+    } catch (error) {
+      if (!(error instanceof StatusError) || error.reason !== 'AlreadyExists') throw error;
+      return objectOf(resource, (await storedEntry(this.#serving, this.#context, target))!);
+    }
+  }
+
+  status(object: KubeObject, status: object): Promise<void> {
+    return this.change(object, 'status', (current) => ({ ...current, status }));
+  }
+
+  async change(object: KubeObject, subresource: '' | 'status', change: (current: KubeObject) => KubeObject): Promise<void> {
+    const { name = '', namespace = '' } = object.metadata;
+    await update(this.#serving, this.#context, {
+      resource: this.#resourceOf(object),
+      namespace,
+      name,
+      subresource,
+      manager,
+      dryRun: false,
+      change: (current) => ({ object: change(current) }),
+    });
+  }
+
+  #resourceOf({ apiVersion, kind }: KubeObject): Resource {
+    const slash = apiVersion.indexOf('/');
+    const version = this.#serving.catalogs
+      .of(rootCluster)
+      .version(slash < 0 ? '' : apiVersion.slice(0, slash), apiVersion.slice(slash + 1));
+    for (const resource of version?.resources.values() ?? []) if (resource.kind === kind) return resource;
+    throw new Error(`no resource of kind ${kind} in ${apiVersion} is served`);
+  }
+}

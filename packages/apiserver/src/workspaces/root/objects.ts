@@ -1,0 +1,98 @@
+import type { JsonObject, KubeObject } from '@capstan/machinery';
+import { type Fields, fieldsOf, textOf } from '../../kinds/workloads/reading.ts';
+import { holding } from '../conditions.ts';
+import type { RootExport } from '../kinds/definitions.ts';
+import { rootCluster } from '../names.ts';
+import { logicalClusterName } from '../tree.ts';
+
+/** Where the identities of exports are kept. */
+export const identityNamespace = 'kcp-system';
+
+export const pathAnnotation = 'kcp.io/path';
+
+const v1alpha2 = 'apis.kcp.io/v1alpha2';
+const annotations = { [pathAnnotation]: rootCluster };
+
+export function logicalCluster(): KubeObject {
+  return {
+    apiVersion: 'core.kcp.io/v1alpha1',
+    kind: 'LogicalCluster',
+    metadata: { name: logicalClusterName, annotations: { ...annotations, 'internal.tenancy.kcp.io/type': 'root:root' } },
+    spec: {},
+  };
+}
+
+/** kcp spreads workspaces over several; here is one, which is the server itself. */
+export function shard(url: string): KubeObject {
+  return {
+    apiVersion: 'core.kcp.io/v1alpha1',
+    kind: 'Shard',
+    metadata: { name: 'root' },
+    spec: { baseURL: url, externalURL: url, virtualWorkspaceURL: url },
+  };
+}
+
+/** Who has the key is the provider of what is stored under its hash. */
+export function identitySecret(name: string, key: string): KubeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name, namespace: identityNamespace },
+    type: 'Opaque',
+    data: { key: Buffer.from(key).toString('base64') },
+  };
+}
+
+export function apiExport({ name, resources, maximalPermissionPolicy }: RootExport): KubeObject {
+  return {
+    apiVersion: v1alpha2,
+    kind: 'APIExport',
+    metadata: { name, annotations },
+    spec: {
+      identity: { secretRef: { namespace: identityNamespace, name } },
+      ...(maximalPermissionPolicy !== undefined && { maximalPermissionPolicy }),
+      resources: resources as unknown as JsonObject[],
+    },
+  };
+}
+
+export function apiExportStatus(status: unknown, identityHash: string, now: Date): Fields {
+  return { ...fieldsOf(status), identityHash, conditions: holding(['IdentityValid'], now) };
+}
+
+export function apiBinding(name: string): KubeObject {
+  return {
+    apiVersion: v1alpha2,
+    kind: 'APIBinding',
+    metadata: { name },
+    spec: { reference: { export: { path: rootCluster, name } } },
+  };
+}
+
+/** What a binding to all that an export has looks like when it is done. */
+export function apiBindingStatus(schemas: readonly KubeObject[], identityHash: string, now: Date): Fields {
+  const conditions = [
+    'Ready',
+    'APIExportValid',
+    'BindingUpToDate',
+    'InitialBindingCompleted',
+    'PermissionClaimsApplied',
+    'PermissionClaimsValid',
+  ];
+  return {
+    apiExportClusterName: rootCluster,
+    boundResources: schemas.map((schema) => boundResource(schema, identityHash)),
+    conditions: holding(conditions, now),
+    phase: 'Bound',
+  };
+}
+
+function boundResource({ metadata, spec }: KubeObject, identityHash: string): Fields {
+  const { group, names, versions } = fieldsOf(spec);
+  return {
+    group: textOf(group),
+    resource: textOf(fieldsOf(names)['plural']),
+    schema: { name: metadata.name, UID: metadata.uid, identityHash },
+    storageVersions: (versions as Fields[]).filter(({ storage }) => storage === true).map(({ name }) => name),
+  };
+}
