@@ -145,7 +145,7 @@ describe('what is kept between requests', () => {
   });
 
   it('is bounded', () => {
-    const small = rbacAuthorizer(objects, 10);
+    const small = rbacAuthorizer(objects, { capacity: 10 });
     role('reader', readConfigMaps);
     bind('b', binding);
     for (let index = 0; index < 100; index++) small.authorize(asking({ name: `user-${index}`, groups: [] }, 'get', configMaps));

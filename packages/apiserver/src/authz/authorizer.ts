@@ -1,8 +1,10 @@
 import { status } from '@capstan/machinery';
-import { abroad, homeOf } from '../authn/service-account.ts';
+import { homeOf, rootCluster } from '../authn/service-account.ts';
 import type { User } from '../authn/user.ts';
 import type { ObjectReader } from '../cache/reader.ts';
 import type { Attributes, Authorizer, Decision } from './attributes.ts';
+import { effectiveUsers } from './effective-users.ts';
+import { policyGrants, type StaticPolicy } from './policy.ts';
 import { type Grants, grantsIn, type MissingRole, printMissing, rbacResources } from './resolver.ts';
 import { type PolicyRule, ruleAllows } from './rule.ts';
 
@@ -32,14 +34,24 @@ type Known = Map<string, Map<string, Compiled>>;
 const superuser: Decision = { allowed: true, reason: '' };
 const noOpinion: Decision = { allowed: false, reason: '' };
 
-/** How many compiled places are kept, over all users. More than a busy server asks about between two changes of its roles. */
+/** More than a busy server asks about between two changes of its roles. */
 const defaultCapacity = 20_000;
+
+export interface RbacOptions {
+  /** How many compiled places are kept, over all users. */
+  readonly capacity?: number;
+  /** What holds in a workspace without being stored there. */
+  readonly policyIn?: (cluster: string) => StaticPolicy;
+}
 
 /**
  * Role based access control. Bindings are looked up when a user first asks in a workspace or namespace; what was found is kept until any role or binding
  * changes, or until more is known than `capacity` allows.
  */
-export function rbacAuthorizer(objects: ObjectReader, capacity = defaultCapacity): Authorizer & RuleResolver {
+export function rbacAuthorizer(
+  objects: ObjectReader,
+  { capacity = defaultCapacity, policyIn }: RbacOptions = {},
+): Authorizer & RuleResolver {
   // Users that authenticators keep are the same object from request to request; those made per request (impersonation) are found by who they are.
   let byUser = new WeakMap<User, Known>();
   const byIdentity = new Map<string, Known>();
@@ -80,18 +92,28 @@ export function rbacAuthorizer(objects: ObjectReader, capacity = defaultCapacity
     return known;
   }
 
-  function compiledFor(asker: User, cluster: string, namespace: string): Compiled {
-    const user = asSeenFrom(cluster, asker);
+  function compiledFor(user: User, cluster: string, namespace: string): Compiled {
     const known = knownOf(user);
     let places = known.get(cluster);
     if (places === undefined) known.set(cluster, (places = new Map()));
     let compiled = places.get(namespace);
     if (compiled === undefined) {
-      compiled = compile(grantsIn(objects, { cluster, namespace }, user));
+      compiled = compile(grantsFor(user, cluster, namespace));
       places.set(namespace, compiled);
       size++;
     }
     return compiled;
+  }
+
+  function grantsFor(user: User, cluster: string, namespace: string): Grants {
+    const policy = policyIn?.(cluster);
+    const parts = effectiveUsers(user, cluster).map((one) =>
+      grantsIn(objects, { cluster, namespace, fallback: policy?.clusterRoles }, one),
+    );
+    const grants = parts.flatMap((part) => part.grants);
+    // The platform's own accounts are themselves everywhere, in what was made for them.
+    if (policy !== undefined && namespace === '') for (const one of everywhere(user, cluster)) grants.push(...policyGrants(policy, one));
+    return { grants, missing: parts.flatMap((part) => part.missing) };
   }
 
   return {
@@ -119,14 +141,9 @@ export function rbacAuthorizer(objects: ObjectReader, capacity = defaultCapacity
   };
 }
 
-const travellers = new WeakMap<User, User>();
-
-function asSeenFrom(cluster: string, user: User): User {
-  const home = homeOf(user);
-  if (home === undefined || home === cluster) return user;
-  let traveller = travellers.get(user);
-  if (traveller === undefined) travellers.set(user, (traveller = abroad(user, home)));
-  return traveller;
+/** Whom the static policy knows: accounts of the root workspace wherever they go, others as they are seen. */
+function everywhere(user: User, cluster: string): readonly User[] {
+  return homeOf(user) === rootCluster ? [user] : effectiveUsers(user, cluster).filter((one) => homeOf(one) === undefined);
 }
 
 function compile({ grants, missing }: Grants): Compiled {

@@ -53,8 +53,16 @@ export function printMissing({ kind, name }: MissingRole, resource = kind.toLowe
 
 const none: readonly never[] = [];
 
+/** Where roles and bindings are looked for. */
+export interface RolePlace {
+  readonly cluster: string;
+  readonly namespace: string;
+  /** Cluster roles that are there without being stored. */
+  readonly fallback?: ReadonlyMap<string, readonly PolicyRule[]> | undefined;
+}
+
 /** What the bindings of the workspace give a user: those of the whole workspace when the namespace is empty, those of the namespace otherwise. */
-export function grantsIn(objects: ObjectReader, { cluster, namespace }: { cluster: string; namespace: string }, user: User): Grants {
+export function grantsIn(objects: ObjectReader, { cluster, namespace, fallback }: RolePlace, user: User): Grants {
   const bindings =
     namespace === ''
       ? objects.list(rbacResources.clusterRoleBindings, cluster)
@@ -62,26 +70,39 @@ export function grantsIn(objects: ObjectReader, { cluster, namespace }: { cluste
   const grants: Grant[] = [];
   const missing: MissingRole[] = [];
   for (const binding of bindings) {
-    const subject = subjectsOf(binding).find((candidate) => isMeant(candidate, user, namespace));
-    if (subject === undefined) continue;
-    const role = binding['roleRef'] as RoleRef;
-    const found = referencedRules(objects, { cluster, namespace }, role);
-    if (found === undefined) missing.push(role);
-    else grants.push({ source: describe(binding, role, subject), rules: found });
+    const found = grantOf(binding, user, (role) => referencedRules(objects, { cluster, namespace, fallback }, role));
+    if (found === undefined) continue;
+    if ('rules' in found) grants.push(found);
+    else missing.push(found);
   }
   return { grants, missing };
+}
+
+/** What one binding gives a user: undefined when the user is not meant, the role's name when it is not to be found. */
+export function grantOf(
+  binding: KubeObject,
+  user: User,
+  rulesOfRole: (role: RoleRef) => readonly PolicyRule[] | undefined,
+): Grant | MissingRole | undefined {
+  const { namespace = '' } = binding.metadata;
+  const subject = subjectsOf(binding).find((candidate) => isMeant(candidate, user, namespace));
+  if (subject === undefined) return undefined;
+  const role = binding['roleRef'] as RoleRef;
+  const rules = rulesOfRole(role);
+  return rules === undefined ? role : { source: describe(binding, role, subject), rules };
 }
 
 /** The rules of the role that a binding names; undefined when it is not there. */
 export function referencedRules(
   objects: ObjectReader,
-  { cluster, namespace }: { cluster: string; namespace: string },
+  { cluster, namespace, fallback }: RolePlace,
   { kind, name }: RoleRef,
 ): readonly PolicyRule[] | undefined {
   if (!isRoleKind(kind)) return undefined;
   const at = kind === 'Role' ? { ...rbacResources.roles, namespace } : { ...rbacResources.clusterRoles, namespace: '' };
   const found = objects.get({ ...at, cluster, name });
-  return found && rulesOf(found);
+  if (found !== undefined) return rulesOf(found);
+  return kind === 'ClusterRole' ? fallback?.get(name) : undefined;
 }
 
 function subjectsOf(binding: KubeObject): readonly Subject[] {

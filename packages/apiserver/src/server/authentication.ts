@@ -12,6 +12,8 @@ import type { Pki } from '../pki/index.ts';
 
 /** Who our service account tokens are from and, when nobody says otherwise, for. */
 const issuer = 'https://kubernetes.default.svc.cluster.local';
+/** Whom tokens must be meant for. */
+export const audiences: readonly string[] = [issuer];
 
 export interface Authentication {
   readonly authenticator: Authenticator;
@@ -27,7 +29,6 @@ export function authentication(
   pki: Pki,
   options: { objects: ObjectReader; now: () => Date; url: string; more: readonly TokenAuthenticator[] },
 ): Authentication {
-  const audiences = [issuer];
   const keys = [pki.serviceAccounts];
   const accounts = serviceAccountTokens({ issuer, keys, objects: options.objects, now: () => options.now().getTime() });
   const tokens = bearerTokens([accounts, ...options.more], audiences);

@@ -7,6 +7,7 @@ import { peerCertificate } from '../authn/peer-certificate.ts';
 import { type Authenticator, anonymous, type Credentials, Unauthenticated, type User } from '../authn/user.ts';
 import type { Attributes, Authorizer } from '../authz/attributes.ts';
 import { forbidden } from '../authz/index.ts';
+import { controllerManagerUser } from '../bootstrap/own-roles.ts';
 import type { Pages } from '../handlers/nonresource.ts';
 import { handleResource } from '../handlers/resources.ts';
 import { catalogFor, type Serving } from '../handlers/serving.ts';
@@ -20,6 +21,8 @@ import { attributesOf } from '../request/attributes.ts';
 import { parseRequest, type RequestInfo } from '../request/info.ts';
 import { MalformedUrl } from '../request/malformed-url.ts';
 import { checkTimeout } from '../request/timeout.ts';
+import { checkImpersonation, scopedTo } from '../workspaces/impersonation.ts';
+import { rootCluster } from '../workspaces/names.ts';
 import type { Scopes } from '../workspaces/scopes.ts';
 import { Audited } from './audited.ts';
 import type { Metrics } from './metrics.ts';
@@ -112,13 +115,18 @@ export class Pipeline {
   }
 
   #impersonated(exchange: Exchange, info: RequestInfo, sender: User): User {
-    return impersonate({
-      cluster: info.cluster,
+    // The controller-manager acts as accounts of the root workspace, wherever it works.
+    const cluster = sender.name === controllerManagerUser ? rootCluster : info.cluster;
+    const user = impersonate({
+      cluster,
       user: sender,
       headers: exchange.headers,
       rawHeaders: exchange.rawHeaders,
       authorizer: this.#options.authorizer,
     });
+    if (user === sender) return user;
+    checkImpersonation(sender, user, cluster);
+    return info.place.kind === 'plain' || cluster !== info.cluster ? user : scopedTo(cluster, sender, user);
   }
 
   #authorize(attributes: Attributes, authorizer: Authorizer, audited: Audited): void {

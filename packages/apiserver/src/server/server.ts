@@ -30,8 +30,11 @@ import { openApiPages } from '../openapi/pages.ts';
 import { clientAuthorities, ensurePki, keepFresh } from '../pki/index.ts';
 import { builtinCatalog } from '../registry/catalog.ts';
 import { WatchHub } from '../watch/hub.ts';
+import { workspaceAuthorizer } from '../workspaces/authorizer.ts';
+import { maximalPolicy } from '../workspaces/maximal-policy.ts';
+import { workspacePolicies } from '../workspaces/policy.ts';
 import { bootstrapRoot, publishShard } from '../workspaces/root/bootstrap.ts';
-import { authentication } from './authentication.ts';
+import { audiences, authentication } from './authentication.ts';
 import { bootstrap, publishAddress, systemContext } from './bootstrap.ts';
 import { keepCompacted } from './compaction.ts';
 import { keepFlowSchemaStatus } from './flow-schemas.ts';
@@ -85,12 +88,15 @@ async function start(
   const webhook = webhookConversion(webhooks);
   const definitions = new Definitions({ cache, rules: rulesOf, webhook });
   const { catalogs, scopes } = workspaces({ cache, catalog, definitions, webhook });
-  const authorizer = rbacAuthorizer(cache);
+  const policyIn = workspacePolicies();
+  const rbac = rbacAuthorizer(cache, { policyIn });
+  const maximal = maximalPolicy({ objects: cache, rbac, isBuiltin: (group) => catalog.isBuiltin(group) });
+  const authorizer = workspaceAuthorizer({ rbac, objects: cache, maximal });
   const identities = authentication(pki, {
     objects: cache,
     now,
     url: `https://${options.host}:${options.port}`,
-    more: [...(options.tokens === undefined ? [] : [staticTokens(options.tokens, [])]), ...(options.oidc ?? []).map(oidc)],
+    more: [...(options.tokens === undefined ? [] : [staticTokens(options.tokens, audiences)]), ...(options.oidc ?? []).map(oidc)],
   });
   const admission = new Admission([
     namespaceLifecycle(cache),
@@ -98,7 +104,7 @@ async function start(
     ...workloadPlugins,
     ...certificatePlugins(authorizer),
     ...dynamicAdmission({ objects: cache, catalogs, authorizer, client: webhooks }),
-    rbacEscalation({ objects: cache, rbac: authorizer }),
+    rbacEscalation({ objects: cache, rbac, rolesIn: (cluster) => policyIn(cluster).clusterRoles }),
     resourceQuota({ cache, store, quotas: catalog.resource('', 'v1', 'resourcequotas')! }),
   ]);
   const serving: Serving = {

@@ -1,0 +1,56 @@
+import { abroad, homeOf } from '../authn/service-account.ts';
+import type { User } from '../authn/user.ts';
+
+/** Workspaces outside of which a user is nobody in particular: every value must name the workspace; a value may list several, with commas. */
+export const scopesExtra = 'authentication.kcp.io/scopes';
+/** Others whose rights a user has as well, each as JSON. */
+export const warrantsExtra = 'authorization.kcp.io/warrant';
+
+/** A chain of warrants longer than this is not followed. */
+const deepest = 5;
+
+const stranger: User = { name: 'system:anonymous', groups: ['system:authenticated'] };
+
+/** Everybody whose rights a user has in a workspace. Most users are themselves everywhere. */
+export function effectiveUsers(user: User, cluster: string): readonly User[] {
+  return resolve(user, cluster, 0);
+}
+
+function resolve(user: User, cluster: string, depth: number): readonly User[] {
+  const home = homeOf(user);
+  const self = home !== undefined && home !== cluster ? abroad(user, home) : isInScope(user, cluster) ? user : stranger;
+  const warrants = user.extra?.[warrantsExtra];
+  if (warrants === undefined || depth === deepest) return [self];
+  return [self, ...warrants.flatMap((text) => resolveWarrant(text, cluster, depth))];
+}
+
+function resolveWarrant(text: string, cluster: string, depth: number): readonly User[] {
+  const holder = parseWarrant(text);
+  return holder === undefined ? [] : resolve(holder, cluster, depth + 1);
+}
+
+function isInScope({ extra }: User, cluster: string): boolean {
+  const scopes = extra?.[scopesExtra];
+  return scopes === undefined || scopes.every((scope) => scope.split(',').includes(`cluster:${cluster}`));
+}
+
+/** What cannot be read gives no rights. */
+function parseWarrant(text: string): User | undefined {
+  try {
+    const { user, uid, groups, extra } = JSON.parse(text) as { user?: unknown; uid?: unknown; groups?: unknown; extra?: unknown };
+    if (typeof user !== 'string' || user === '') return undefined;
+    return {
+      name: user,
+      ...(typeof uid === 'string' && { uid }),
+      groups: isTexts(groups) ? groups : [],
+      ...(isExtra(extra) && { extra }),
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+const isTexts = (value: unknown): value is string[] => Array.isArray(value) && value.every((item) => typeof item === 'string');
+
+const isExtra = (value: unknown): value is Record<string, string[]> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && Object.values(value).every(isTexts);

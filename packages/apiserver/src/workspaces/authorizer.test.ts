@@ -1,0 +1,190 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type Call, createWorkspace, type Reply, startTestServer, type TestServer } from '../testing/harness.ts';
+
+const tokens = ['alice-token,alice,1', 'bob-token,bob,2,"team"', 'owner-token,owner,3,"system:kcp:admin"'].join('\n');
+const configMaps = '/api/v1/namespaces/default/configmaps';
+const bindings = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer({ tokens });
+  for (const id of ['aaaa', 'bbbb']) {
+    await createWorkspace(server, id);
+    await server.call(`/clusters/${id}/api/v1/namespaces`, { method: 'POST', body: { metadata: { name: 'default' } } });
+    await server.call(`/clusters/${id}${configMaps}`, { method: 'POST', body: { metadata: { name: 'secret-plans' }, data: { of: id } } });
+  }
+  await bind('aaaa', 'alice-rules', 'cluster-admin', { kind: 'User', name: 'alice' });
+  return () => server[Symbol.asyncDispose]();
+});
+
+function bind(cluster: string, name: string, role: string, subject: object): Promise<Reply> {
+  const body = {
+    metadata: { name },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', ...subject }],
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
+  };
+  return server.call(`/clusters/${cluster}${bindings}`, { method: 'POST', body });
+}
+
+const as = (who: string, path: string, { headers, ...call }: Call = {}): Promise<Reply> =>
+  server.call(path, { ...call, anonymous: true, headers: { ...headers, authorization: `Bearer ${who}-token` } });
+
+const codeOf = async (who: string, path: string, call?: Call): Promise<number> => (await as(who, path, call)).code;
+
+describe('a workspace', () => {
+  test('is open to those whom its own bindings let in, with roles that it need not store', async () => {
+    expect(await codeOf('alice', `/clusters/aaaa${configMaps}`)).toBe(200);
+    expect((await server.call('/clusters/aaaa/apis/rbac.authorization.k8s.io/v1/clusterroles/cluster-admin')).code).toBe(404);
+  });
+
+  test('is closed to everybody else, whatever they are elsewhere', async () => {
+    expect(await codeOf('alice', `/clusters/bbbb${configMaps}`)).toBe(403);
+    expect(await codeOf('bob', `/clusters/aaaa${configMaps}`)).toBe(403);
+    expect(await codeOf('alice', '/api/v1/secrets')).toBe(403);
+    expect((await as('bob', `/clusters/aaaa${configMaps}`)).json().message).toMatch(/access denied$/);
+  });
+
+  test('cannot be told from one that is not there', async () => {
+    const [closed, missing] = [await as('bob', `/clusters/bbbb${configMaps}`), await as('bob', `/clusters/zzzz${configMaps}`)];
+    expect([closed.code, missing.code]).toEqual([403, 403]);
+  });
+
+  test('lets nobody in by a role that does not say "access"', async () => {
+    await bind('bbbb', 'bob-views', 'view', { kind: 'User', name: 'bob' });
+    expect(await codeOf('bob', `/clusters/bbbb${configMaps}`)).toBe(403);
+    await bind('bbbb', 'bob-enters', 'system:kcp:workspace:access', { kind: 'User', name: 'bob' });
+    expect(await codeOf('bob', `/clusters/bbbb${configMaps}`)).toBe(200);
+    expect(await codeOf('bob', `/clusters/bbbb${configMaps}/secret-plans`, { method: 'DELETE' })).toBe(403);
+  });
+
+  test('can ask for groups beside its rules', async () => {
+    await createWorkspace(server, 'cccc');
+    const path = '/clusters/cccc/apis/core.kcp.io/v1alpha1/logicalclusters/cluster';
+    const headers = { 'content-type': 'application/merge-patch+json' };
+    await server.call(path, {
+      method: 'PATCH',
+      headers,
+      body: { metadata: { annotations: { 'authorization.kcp.io/required-groups': 'other;team,more' } } },
+    });
+    await bind('cccc', 'bob-rules', 'cluster-admin', { kind: 'User', name: 'bob' });
+    expect(await codeOf('bob', '/clusters/cccc/api/v1/configmaps')).toBe(403);
+    await server.call(path, {
+      method: 'PATCH',
+      headers,
+      body: { metadata: { annotations: { 'authorization.kcp.io/required-groups': 'team' } } },
+    });
+    expect(await codeOf('bob', '/clusters/cccc/api/v1/configmaps')).toBe(200);
+  });
+
+  test('is open to the platform’s admins', async () => {
+    expect(await codeOf('owner', `/clusters/aaaa${configMaps}`)).toBe(200);
+    expect(await codeOf('owner', '/api/v1/nodes')).toBe(200);
+  });
+});
+
+describe('all workspaces at once', () => {
+  test('are for the platform alone', async () => {
+    for (const who of ['alice', 'bob', 'owner']) expect(await codeOf(who, '/clusters/*/api/v1/configmaps')).toBe(403);
+    expect((await server.call('/clusters/*/api/v1/configmaps')).json().items).toHaveLength(3);
+  });
+});
+
+describe('a service account', () => {
+  async function tokenIn(cluster: string): Promise<string> {
+    await server.call(`/clusters/${cluster}/api/v1/namespaces/default/serviceaccounts`, {
+      method: 'POST',
+      body: { metadata: { name: 'robot' } },
+    });
+    const asked = await server.call(`/clusters/${cluster}/api/v1/namespaces/default/serviceaccounts/robot/token`, {
+      method: 'POST',
+      body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} },
+    });
+    return (asked.json()['status'] as { token: string }).token;
+  }
+  const with_ = async (token: string, path: string): Promise<number> =>
+    (await server.call(path, { anonymous: true, headers: { authorization: `Bearer ${token}` } })).code;
+
+  test('is of its own workspace; one of the same name is another', async () => {
+    const token = await tokenIn('aaaa');
+    await tokenIn('bbbb');
+    for (const id of ['aaaa', 'bbbb'])
+      await bind(id, 'robot-rules', 'cluster-admin', { kind: 'ServiceAccount', apiGroup: '', namespace: 'default', name: 'robot' });
+    expect(await with_(token, `/clusters/aaaa${configMaps}`)).toBe(200);
+    expect(await with_(token, `/clusters/bbbb${configMaps}`)).toBe(403);
+    expect(await with_(token, '/api/v1/configmaps')).toBe(403);
+  });
+
+  test('can be given something abroad, under the name that it has there', async () => {
+    const token = await tokenIn('aaaa');
+    await bind('bbbb', 'guest', 'cluster-admin', { kind: 'User', name: 'system:kcp:serviceaccount:aaaa:default:robot' });
+    expect(await with_(token, `/clusters/bbbb${configMaps}`)).toBe(200);
+  });
+
+  test('in kube-system of a workspace is none of the platform’s', async () => {
+    await server.call('/clusters/aaaa/api/v1/namespaces', { method: 'POST', body: { metadata: { name: 'kube-system' } } });
+    const headers = { 'impersonate-user': 'system:serviceaccount:kube-system:namespace-controller' };
+    expect(await codeOf('alice', '/clusters/aaaa/api/v1/namespaces', { headers })).toBe(403);
+    expect(await codeOf('alice', '/clusters/*/api/v1/namespaces', { headers })).toBe(403);
+  });
+});
+
+describe('impersonation', () => {
+  test.each([
+    ['the superusers’ group', { 'impersonate-user': 'x', 'impersonate-group': 'system:masters' }],
+    ['the admins’ group', { 'impersonate-user': 'x', 'impersonate-group': 'system:kcp:admin' }],
+    ['the group that makes workspaces', { 'impersonate-user': 'x', 'impersonate-group': 'system:kcp:logical-cluster-admin' }],
+    [
+      'an account of the root workspace',
+      {
+        'impersonate-user': 'system:serviceaccount:kube-system:namespace-controller',
+        'impersonate-extra-authentication.kcp.io%2fcluster-name': 'root',
+      },
+    ],
+    [
+      'somebody with a warrant',
+      { 'impersonate-user': 'x', 'impersonate-extra-authorization.kcp.io%2fwarrant': '{"user":"y","groups":["system:kcp:admin"]}' },
+    ],
+  ])('by a workspace’s owner never leads to %s', async (_who, headers) => {
+    expect(await codeOf('alice', `/clusters/aaaa${configMaps}`, { headers })).toBe(403);
+    expect(await codeOf('alice', `/clusters/bbbb${configMaps}`, { headers })).toBe(403);
+  });
+
+  test('by a workspace’s owner works for its own users', async () => {
+    await bind('aaaa', 'carol', 'cluster-admin', { kind: 'User', name: 'carol' });
+    expect(await codeOf('alice', `/clusters/aaaa${configMaps}`, { headers: { 'impersonate-user': 'carol' } })).toBe(200);
+    expect(await codeOf('alice', `/clusters/aaaa${configMaps}`, { headers: { 'impersonate-user': 'dave' } })).toBe(403);
+  });
+
+  test('names nobody through headers of a proxy', async () => {
+    for (const headers of [
+      { 'x-remote-user': 'alice', 'x-remote-group': 'system:masters' },
+      { 'X-Remote-Extra-Scopes': 'x', 'x-remote-user': 'admin' },
+      { 'X-Kubernetes-Cluster': 'aaaa' },
+    ]) {
+      expect(await codeOf('bob', `/clusters/aaaa${configMaps}`, { headers: headers as Record<string, string> })).toBe(403);
+      expect((await server.call(`/clusters/aaaa${configMaps}`, { anonymous: true, headers: headers as Record<string, string> })).code).toBe(
+        403,
+      );
+    }
+  });
+});
+
+describe('what the platform decides', () => {
+  test('is not written by a workspace’s owner', async () => {
+    const path = '/clusters/aaaa/apis/apis.kcp.io/v1alpha2/apibindings/any/status';
+    const headers = { 'content-type': 'application/merge-patch+json' };
+    expect(await codeOf('alice', path, { method: 'PATCH', headers, body: { status: {} } })).toBe(403);
+  });
+
+  test('is not given away by an owner who does not have it', async () => {
+    await bind('aaaa', 'erin', 'user', { kind: 'User', name: 'bob' });
+    expect(await codeOf('bob', '/clusters/aaaa/api/v1/namespaces')).toBe(200);
+    const body = {
+      metadata: { name: 'steal' },
+      subjects: [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: 'bob' }],
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+    };
+    expect(await codeOf('bob', `/clusters/aaaa${bindings}`, { method: 'POST', body })).toBe(403);
+    expect(await codeOf('alice', `/clusters/aaaa${bindings}`, { method: 'POST', body })).toBe(201);
+  });
+});

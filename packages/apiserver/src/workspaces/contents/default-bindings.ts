@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto';
+import type { JsonObject, KubeObject } from '@capstan/machinery';
+import type { ObjectReader } from '../../cache/reader.ts';
+import { fieldsOf, itemsOf, textOf } from '../../kinds/workloads/reading.ts';
+import { pathAnnotation } from '../facts.ts';
+import { apiResourceSchemas } from '../kinds/bound-definitions.ts';
+import { apiBindings } from '../kinds/bound-kinds.ts';
+import { exportedByRoot } from '../kinds/definitions.ts';
+import { rootCluster } from '../names.ts';
+import { apiBindingStatus } from '../root/objects.ts';
+import type { Tree } from '../tree.ts';
+import type { DefaultBinding } from '../types/workspace-types.ts';
+import { born } from './first-objects.ts';
+
+const apiExports = { group: 'apis.kcp.io', resource: 'apiexports' } as const;
+
+/** Names are at most as long as a DNS name may be; the hash and its dash need six characters. */
+const longestExportName = 253 - 6;
+
+export interface Workplace {
+  readonly cluster: string;
+  readonly path: string;
+  readonly now: Date;
+}
+
+/** How the bindings of a workspace's type stand. */
+export interface BindingsState {
+  /** To be written: not there, though the exports are. */
+  readonly wanted: readonly KubeObject[];
+  /** What is not bound yet. */
+  readonly incomplete: readonly string[];
+  /** Exports that are not there. */
+  readonly missing: readonly string[];
+}
+
+/** Makes the bindings that types ask for. What the root workspace exports is known to every server, so binding it needs nobody's work. */
+export class DefaultBindings {
+  readonly #objects: ObjectReader;
+  readonly #tree: Tree;
+  readonly #platform: ReadonlySet<string>;
+
+  constructor({ objects, tree }: { objects: ObjectReader; tree: Tree }) {
+    this.#objects = objects;
+    this.#tree = tree;
+    this.#platform = new Set(exportedByRoot().map(({ name }) => name));
+  }
+
+  state(bindings: readonly DefaultBinding[], place: Workplace): BindingsState {
+    const present = new Map(this.#objects.list(apiBindings, place.cluster).map((binding) => [referenceOf(binding), binding]));
+    const wanted: KubeObject[] = [];
+    const incomplete: string[] = [];
+    const missing: string[] = [];
+    for (const binding of bindings) {
+      const text = `${binding.path}|${binding.name}`;
+      const existing = present.get(text) ?? this.#make(binding, place);
+      if (existing === undefined) {
+        missing.push(text);
+        continue;
+      }
+      if (!present.has(text)) wanted.push(existing);
+      if (!isBound(existing)) incomplete.push(existing.metadata.name!);
+    }
+    return { wanted, incomplete: incomplete.sort(), missing };
+  }
+
+  /** Undefined when the export is not there. */
+  #make({ path, name }: DefaultBinding, { cluster, path: ownPath, now }: Workplace): KubeObject | undefined {
+    const provider = this.#tree.resolve(path);
+    if (provider === undefined) return undefined;
+    const exported = this.#objects.get({ ...apiExports, cluster: provider, namespace: '', name });
+    if (exported === undefined) return undefined;
+    const claims = itemsOf(fieldsOf(exported['spec'])['permissionClaims']).map((claim) => ({
+      ...claim,
+      selector: { matchAll: true },
+      state: 'Accepted',
+    })) as unknown as JsonObject[];
+    const binding = born(
+      {
+        kind: 'APIBinding',
+        apiVersion: 'apis.kcp.io/v1alpha2',
+        metadata: { name: bindingName(cluster, { path, name }), generation: 1, annotations: { [pathAnnotation]: ownPath } },
+        spec: { reference: { export: { path, name } }, ...(claims.length > 0 && { permissionClaims: claims }) },
+      },
+      now,
+    );
+    return provider === rootCluster && this.#platform.has(name) ? this.#bound(binding, exported, now) : binding;
+  }
+
+  /** The binding as it will be when it is done; as it is when that cannot be told. */
+  #bound(binding: KubeObject, exported: KubeObject, now: Date): KubeObject {
+    const identity = textOf(fieldsOf(exported['status'])['identityHash']);
+    const names = itemsOf(fieldsOf(exported['spec'])['resources']).map((resource) => textOf(resource['schema']));
+    const schemas = names.map((name) => this.#objects.get({ ...apiResourceSchemas, cluster: rootCluster, namespace: '', name }));
+    if (identity === '' || schemas.includes(undefined)) return binding;
+    return { ...binding, status: apiBindingStatus(schemas as KubeObject[], identity, now) };
+  }
+}
+
+/** The same for the same workspace and export, so that two who bind make one binding. */
+export function bindingName(cluster: string, { path, name }: DefaultBinding): string {
+  const digest = createHash('sha224').update(`${cluster}|${path}|${name}`).digest('hex');
+  return `${name.slice(0, longestExportName)}-${BigInt(`0x${digest}`).toString(36).slice(0, 5)}`;
+}
+
+function referenceOf(binding: KubeObject): string {
+  const { path, name } = fieldsOf(fieldsOf(fieldsOf(binding['spec'])['reference'])['export']);
+  return `${textOf(path)}|${textOf(name)}`;
+}
+
+function isBound(binding: KubeObject): boolean {
+  return itemsOf(fieldsOf(binding['status'])['conditions']).some(
+    ({ type, status }) => type === 'InitialBindingCompleted' && status === 'True',
+  );
+}

@@ -1,0 +1,52 @@
+import { randomUUID } from 'node:crypto';
+import { formatTime, type KubeObject } from '@capstan/machinery';
+import { rbacGroup } from '../../authz/index.ts';
+import { objectsOfNamespace } from '../../bootstrap/index.ts';
+import { fieldsOf, textOf } from '../../kinds/workloads/reading.ts';
+import { ownerAnnotation } from '../facts.ts';
+
+const firstNamespace = 'default';
+
+/** What every workspace has from the beginning, as the store keeps it. `authority` is the PEM with which clients verify the server. */
+export function firstObjects(logicalCluster: KubeObject, { authority, now }: { authority: string; now: Date }): KubeObject[] {
+  const owner = ownerName(logicalCluster.metadata.annotations?.[ownerAnnotation]);
+  const objects = [namespace(firstNamespace), ...objectsOfNamespace(firstNamespace, authority)];
+  if (owner !== undefined) objects.push(administration(owner));
+  return objects.map((object) => born(object, now));
+}
+
+/** The object with what the server gives every new one. */
+export function born(object: KubeObject, now: Date): KubeObject {
+  return { ...object, metadata: { ...object.metadata, uid: randomUUID(), creationTimestamp: formatTime(now) } };
+}
+
+function namespace(name: string): KubeObject {
+  return {
+    kind: 'Namespace',
+    apiVersion: 'v1',
+    metadata: { name, labels: { 'kubernetes.io/metadata.name': name } },
+    spec: { finalizers: ['kubernetes'] },
+    status: { phase: 'Active' },
+  };
+}
+
+/** Who made the workspace may do everything in it. */
+function administration(user: string): KubeObject {
+  return {
+    kind: 'ClusterRoleBinding',
+    apiVersion: `${rbacGroup}/v1`,
+    metadata: { name: 'workspace-admin' },
+    subjects: [{ kind: 'User', apiGroup: rbacGroup, name: user }],
+    roleRef: { apiGroup: rbacGroup, kind: 'ClusterRole', name: 'cluster-admin' },
+  };
+}
+
+/** The name in an owner annotation; undefined when it names nobody. */
+export function ownerName(annotation: string | undefined): string | undefined {
+  if (annotation === undefined) return undefined;
+  try {
+    return textOf(fieldsOf(JSON.parse(annotation))['username']) || undefined;
+  } catch {
+    return undefined;
+  }
+}

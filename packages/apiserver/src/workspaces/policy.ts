@@ -1,0 +1,127 @@
+import type { KubeObject } from '@capstan/machinery';
+import { type StaticPolicy, staticPolicy } from '../authz/policy.ts';
+import { rbacGroup } from '../authz/resolver.ts';
+import { rbacObjects } from '../bootstrap/rbac.ts';
+import { parseRule, type RuleTable } from '../bootstrap/rule-text.ts';
+import { rootCluster } from './names.ts';
+
+/** May do everything in every workspace. */
+export const adminGroup = 'system:kcp:admin';
+/** Sets up workspaces on behalf of the platform. */
+export const bootstrapperGroup = 'system:kcp:tenancy:workspace-bootstrapper';
+/** Creates and ends logical clusters: it needs no workspace to be there. */
+export const logicalClusterAdminGroup = 'system:kcp:logical-cluster-admin';
+export const externalLogicalClusterAdminGroup = 'system:kcp:external-logical-cluster-admin';
+
+/** In front of the names of users and groups when an export's workspace is asked what its consumers may do at most. */
+export const maximalPermissionPrefix = 'apis.kcp.io:binding:';
+
+/** Roles that can be bound in any workspace. The last four are for people: who holds the machines, who offers something, who uses it, who looks on. */
+const rolesEverywhere: RuleTable = {
+  [bootstrapperGroup]: ['* * @*', '* url:*'],
+  [logicalClusterAdminGroup]: ['* logicalclusters,logicalclusters/status @core.kcp.io', 'delete,get,update workspaces @tenancy.kcp.io'],
+  [externalLogicalClusterAdminGroup]: [
+    'delete,get,update logicalclusters,logicalclusters/status @core.kcp.io',
+    'delete,get,update workspaces @tenancy.kcp.io',
+    'get,patch,update apiexportendpointslices/status @apis.kcp.io',
+    'read apiexportendpointslices @apis.kcp.io',
+    'access url:/',
+  ],
+  'system:kcp:tenancy:reader': ['read workspaces,workspacetypes @tenancy.kcp.io', 'read logicalclusters @core.kcp.io'],
+  'system:kcp:workspace:access': ['access url:/'],
+  'platform-owner': ['* * @*', '* url:*'],
+  'service-provider': [
+    'access url:/',
+    'all * @apis.kcp.io',
+    '* apiexports/content @apis.kcp.io',
+    'bind apiexports @apis.kcp.io',
+    'all customresourcedefinitions @apiextensions.k8s.io',
+    'all configmaps,secrets,serviceaccounts,serviceaccounts/token,events,namespaces',
+    'all workspaces @tenancy.kcp.io',
+    'read workspacetypes @tenancy.kcp.io',
+    'read logicalclusters @core.kcp.io',
+  ],
+  user: [
+    'access url:/',
+    'all configmaps,secrets,serviceaccounts,serviceaccounts/token,namespaces',
+    'read events,resourcequotas,limitranges',
+    'all apibindings @apis.kcp.io',
+    'read apiexports,apiresourceschemas @apis.kcp.io',
+    'all workspaces @tenancy.kcp.io',
+    'read workspacetypes @tenancy.kcp.io',
+    'read logicalclusters @core.kcp.io',
+  ],
+  viewer: [
+    'access url:/',
+    'read configmaps,serviceaccounts,namespaces,events,resourcequotas,limitranges',
+    'read apibindings,apiexports,apiresourceschemas @apis.kcp.io',
+    'read workspaces,workspacetypes @tenancy.kcp.io',
+    'read logicalclusters @core.kcp.io',
+  ],
+};
+
+/** What everybody may do with what the root workspace offers. */
+const rolesInRoot: RuleTable = {
+  'system:kcp:apiexport:tenancy:bind': ['bind apiexports @apis.kcp.io #tenancy.kcp.io'],
+  'system:kcp:apiexport:topology:bind': ['bind apiexports @apis.kcp.io #topology.kcp.io'],
+  'system:kcp:apiexport:kcp-admin:maximal-permission-policy': ['* * @tenancy.kcp.io'],
+  'system:kcp:apiexport:tenancy:maximal-permission-policy': [
+    '* workspaces,workspacetypes @tenancy.kcp.io',
+    'read workspaces/status,workspacetypes/status @tenancy.kcp.io',
+  ],
+  'system:kcp:apiexport:topology:maximal-permission-policy': ['* partitions,partitionsets @topology.kcp.io'],
+  'system:kcp:home-workspace-create': ['create,get workspaces @tenancy.kcp.io #~'],
+  'system:kcp:universal-workspacetype-use': ['use workspacetypes @tenancy.kcp.io #universal,organization,team,project'],
+};
+
+const everybody = 'system:authenticated';
+
+/** Group → the roles that it has. */
+const holdersEverywhere: readonly (readonly [group: string, role: string])[] = [
+  [adminGroup, 'cluster-admin'],
+  [bootstrapperGroup, bootstrapperGroup],
+  [`${maximalPermissionPrefix}${bootstrapperGroup}`, bootstrapperGroup],
+  [logicalClusterAdminGroup, logicalClusterAdminGroup],
+  [externalLogicalClusterAdminGroup, externalLogicalClusterAdminGroup],
+];
+
+const holdersInRoot: readonly (readonly [group: string, role: string])[] = [
+  [everybody, 'system:kcp:workspace:access'],
+  [everybody, 'system:kcp:apiexport:tenancy:bind'],
+  [everybody, 'system:kcp:apiexport:topology:bind'],
+  [everybody, 'system:kcp:home-workspace-create'],
+  [everybody, 'system:kcp:universal-workspacetype-use'],
+  [everybody, 'system:kcp:tenancy:reader'],
+  [`${maximalPermissionPrefix}${everybody}`, 'system:kcp:apiexport:tenancy:maximal-permission-policy'],
+  [`${maximalPermissionPrefix}${everybody}`, 'system:kcp:apiexport:topology:maximal-permission-policy'],
+  [`${maximalPermissionPrefix}${adminGroup}`, 'system:kcp:apiexport:kcp-admin:maximal-permission-policy'],
+];
+
+/** What holds in each workspace without being stored. The root workspace stores Kubernetes' part of it, where it can be seen and changed as there. */
+export function workspacePolicies(): (cluster: string) => StaticPolicy {
+  const kubernetes = rbacObjects();
+  const own = [...roles(rolesEverywhere), ...holdersEverywhere.map(binding)];
+  const everywhere = staticPolicy([...kubernetes, ...own]);
+  const clusterAdmin = kubernetes.filter(({ kind, metadata }) => kind === 'ClusterRole' && metadata.name === 'cluster-admin');
+  const root = staticPolicy([...clusterAdmin, ...own, ...roles(rolesInRoot), ...holdersInRoot.map(binding)]);
+  return (cluster) => (cluster === rootCluster ? root : everywhere);
+}
+
+function roles(table: RuleTable): KubeObject[] {
+  return Object.entries(table).map(([name, rules]) => ({
+    apiVersion: `${rbacGroup}/v1`,
+    kind: 'ClusterRole',
+    metadata: { name },
+    rules: rules.map(parseRule),
+  }));
+}
+
+function binding([group, role]: readonly [string, string]): KubeObject {
+  return {
+    apiVersion: `${rbacGroup}/v1`,
+    kind: 'ClusterRoleBinding',
+    metadata: { name: `${role}:${group}` },
+    subjects: [{ kind: 'Group', apiGroup: rbacGroup, name: group }],
+    roleRef: { apiGroup: rbacGroup, kind: 'ClusterRole', name: role },
+  };
+}
