@@ -26,6 +26,8 @@ export interface ServerOptions {
   readonly oidc?: readonly OidcOptions[];
   /** In milliseconds: history is kept at least this long, at most twice as long. Five minutes when absent. */
   readonly compactionInterval?: number;
+  /** In milliseconds: events are deleted when nobody has written them for so long. An hour when absent. */
+  readonly eventLifetime?: number;
   readonly log: (line: string) => void;
   /** Stops the server. */
   readonly signal?: AbortSignal;

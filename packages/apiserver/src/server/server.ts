@@ -37,6 +37,7 @@ import { bootstrapRoot, publishShard } from '../workspaces/root/bootstrap.ts';
 import { audiences, authentication } from './authentication.ts';
 import { bootstrap, publishAddress, systemContext } from './bootstrap.ts';
 import { keepCompacted } from './compaction.ts';
+import { keepEventsFor } from './event-retention.ts';
 import { keepFlowSchemaStatus } from './flow-schemas.ts';
 import { Health } from './health.ts';
 import { writeKubeconfigs } from './kubeconfigs.ts';
@@ -218,6 +219,10 @@ async function start(
     onError: (error) => options.log(`certificates could not be renewed: ${String(error)}`),
   });
   settleMemory(() => metrics.observed, stop.signal);
+  keepEventsFor({
+    ...{ cache, store, now, signal: stop.signal, lifetime: options.eventLifetime },
+    onError: (error) => options.log(`old events could not be deleted: ${String(error)}`),
+  });
   keepCompacted(cache, {
     signal: stop.signal,
     onError: (error) => options.log(`history could not be compacted: ${String(error)}`),
