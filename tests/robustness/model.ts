@@ -52,14 +52,12 @@ export class Model {
     return present.revision === write.revision ? undefined : 'conflict';
   }
 
-  /** Does what `refusal` allows. */
-  apply(write: Write): number {
+  /** Does what `refusal` allows, at a revision above all before. */
+  apply(write: Write, revision: number): void {
     const previous = this.stateAt(this.revision).get(write.key);
-    const revision = this.revision + 1;
     const { key } = write;
     if (write.type === 'delete') this.events.push({ type: 'delete', revision, key, previous });
     else
       this.events.push({ type: 'put', revision, key, value: write.value, createRevision: previous?.createRevision ?? revision, previous });
-    return revision;
   }
 }

@@ -1,11 +1,14 @@
 /**
- * The revisioned key-value store that everything else stands on. A driver keeps one decimal revision counter that every write raises and that is
- * never reused; an event is delivered to a watcher once, in order of revision, with nothing left out.
+ * The revisioned key-value store that everything else stands on. A driver keeps one decimal revision counter that every write raises, by one or by more, and
+ * that is never reused; an event is delivered to a watcher once, in order of revision, with nothing left out.
  *
  * Values are text: one JSON document each. A driver never looks inside.
  */
 export interface Store extends AsyncDisposable {
-  /** The newest revision that any completed write anywhere has made. Linearizable; concurrent callers may share one round trip. */
+  /**
+   * A revision at or above that of every write that was completed anywhere, and below that of every write that is asked for later. Linearizable; concurrent
+   * callers may share one round trip.
+   */
   currentRevision(): Promise<number>;
 
   /** The newest value of one key. Linearizable. */
@@ -29,7 +32,10 @@ export interface Store extends AsyncDisposable {
    */
   watch(range: Range, after: number, handler: WatchHandler): Watch;
 
-  /** Forgets history up to and including `revision`: lists and watches below it then fail with `compacted`. Current values stay. */
+  /**
+   * Forgets history up to and including `revision`, or up to shortly before it where the engine cannot cut there; `compactedRevision` then tells. Lists and
+   * watches below that fail with `compacted`. Current values stay.
+   */
   compact(revision: number): Promise<void>;
 
   /** The revision up to which history is forgotten; 0 when none is. */

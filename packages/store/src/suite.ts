@@ -1,10 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe } from 'vitest';
 import type { Store } from './contract.ts';
 
-export { Recorder, span } from './suite/recorder.ts';
+export { Recorder } from './suite/recorder.ts';
 
 import { compactionCases } from './suite/compaction.ts';
 import { listCases } from './suite/lists.ts';
+import { orderCases } from './suite/order.ts';
 import { restartCases } from './suite/restart.ts';
 import { watchCases } from './suite/watches.ts';
 import { writeCases } from './suite/writes.ts';
@@ -52,6 +53,7 @@ export function storeSuite(
     writeCases(bench);
     listCases(bench);
     watchCases(bench);
+    orderCases(bench);
     compactionCases(bench);
     restartCases(bench);
   });

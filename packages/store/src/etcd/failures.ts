@@ -18,6 +18,10 @@ export function toStoreError(error: unknown, doing: string): StoreError {
       cause: error,
     });
   }
+  if (details.includes('too many operations')) {
+    const message = `cannot ${doing}: etcd takes no transaction of so many operations (see its --max-txn-ops)`;
+    return new StoreError('toolarge', message, { cause: error });
+  }
   if (details.includes('database space exceeded')) {
     const advice = 'Compact and defragment etcd or raise its --quota-backend-bytes, then disarm the alarm with `etcdctl alarm disarm`';
     return new StoreError('readonly', `cannot ${doing}: etcd is out of space. ${advice}`, { cause: error });

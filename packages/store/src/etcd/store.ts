@@ -2,26 +2,29 @@ import type { Entry, ListOptions, Page, Range, SnapshotInfo, Store, Watch, Watch
 import { StoreError } from '../contract.ts';
 import { exportStore } from '../portable.ts';
 import type { Connection } from './connection.ts';
-import { decodeRange, decodeSwap, encodeCompaction, encodeRange, encodeSwap, type RangeRequest, type RangeResponse } from './messages.ts';
+import { decodeRange, encodeCompaction, encodeRange, type RangeRequest, type RangeResponse } from './messages.ts';
+import { endOf, etcdRevisionOf, etcdRevisionWithin, isEnd } from './revisions.ts';
 import { SharedProbe } from './shared-probe.ts';
+import { mergeViews } from './views.ts';
 import { Watcher } from './watcher.ts';
+import { WriteQueue } from './write-queue.ts';
 
 const rangePath = '/etcdserverpb.KV/Range';
-const swapPath = '/etcdserverpb.KV/Txn';
 const compactPath = '/etcdserverpb.KV/Compact';
 /** A larger list is read in pieces, all at one revision: etcd builds each answer in memory. */
 const entriesPerRange = 2_000;
-/** To etcd, revision 0 means a key that is not there, which only `create` may ask for. */
-const neverGiven = Number.MAX_SAFE_INTEGER;
+/** Where etcd is given a revision to read at. */
+const newest = 0;
 
 /** Keeps keys in etcd, all under one prefix. */
 export class EtcdStore implements Store {
   readonly #connection: Connection;
   readonly #prefix: string;
   readonly #skip: number;
+  readonly #writes: WriteQueue;
   readonly #watchers = new Set<Watcher>();
   readonly #revisionProbe: SharedProbe<number>;
-  /** As far as is known. */
+  /** A revision of etcd: as far as is known. */
   #compacted = 0;
   #closing: Promise<void> | undefined;
 
@@ -29,8 +32,9 @@ export class EtcdStore implements Store {
     this.#connection = connection;
     this.#prefix = prefix;
     this.#skip = Buffer.byteLength(prefix);
+    this.#writes = new WriteQueue(connection, prefix);
     this.#revisionProbe = new SharedProbe(
-      async () => (await this.#range({ key: '/', end: '', countOnly: true }, 'read the newest revision')).revision,
+      async () => (await this.#range({ key: '/', end: '', countOnly: true }, 'read the newest revision')).etcdRevision,
     );
   }
 
@@ -38,8 +42,8 @@ export class EtcdStore implements Store {
     return this.#connection.failure;
   }
 
-  currentRevision(): Promise<number> {
-    return this.#revisionProbe.ask();
+  async currentRevision(): Promise<number> {
+    return endOf(await this.#revisionProbe.ask());
   }
 
   async get(key: string): Promise<Entry | undefined> {
@@ -48,31 +52,35 @@ export class EtcdStore implements Store {
   }
 
   async list(range: Range, options: ListOptions = {}): Promise<Page> {
-    const limit = options.limit ?? Number.POSITIVE_INFINITY;
-    const entries: Entry[] = [];
-    let revision = options.revision ?? 0;
-    let key = range.start;
-    for (;;) {
-      const wanted = Math.min(limit - entries.length, entriesPerRange);
-      const response = await this.#listPart({ key, end: range.end, limit: wanted, revision });
-      if (revision === 0) revision = response.revision;
-      for (const entry of response.entries) entries.push(entry);
-      const remaining = response.count - response.entries.length;
-      if (remaining === 0 || entries.length >= limit) return { revision, entries, remaining };
-      key = `${entries.at(-1)!.key}\0`;
+    const { revision, limit = Number.POSITIVE_INFINITY } = options;
+    if (revision === undefined) {
+      const { etcdRevision, ...page } = await this.#listAt(range, { etcdRevision: newest, limit });
+      return { revision: endOf(etcdRevision), ...page };
     }
+    // Before revision 1 of etcd there was nothing, as at revision 1.
+    const etcdRevision = Math.max(1, etcdRevisionOf(revision));
+    if (isEnd(revision)) {
+      const { entries, remaining } = await this.#listAt(range, { etcdRevision, limit });
+      return { revision, entries, remaining };
+    }
+    // Between the writes of one transaction. No list is ever given such a revision, so it is rarely asked for, and may cost more.
+    const after = await this.#listAt(range, { etcdRevision, limit: Number.POSITIVE_INFINITY });
+    const before = await this.#listAt(range, { etcdRevision: Math.max(1, etcdRevision - 1), limit: Number.POSITIVE_INFINITY });
+    const all = mergeViews(before.entries, after.entries, revision);
+    const entries = all.slice(0, limit);
+    return { revision, entries, remaining: all.length - entries.length };
   }
 
   create(key: string, value: string): Promise<number> {
-    return this.#swap(key, value, 0);
+    return this.#writes.write(key, value, 'absent');
   }
 
   update(key: string, value: string, revision: number): Promise<number> {
-    return this.#swap(key, value, revision || neverGiven);
+    return this.#writes.write(key, value, revision);
   }
 
   delete(key: string, revision: number): Promise<number> {
-    return this.#swap(key, undefined, revision || neverGiven);
+    return this.#writes.write(key, undefined, revision);
   }
 
   watch(range: Range, after: number, handler: WatchHandler): Watch {
@@ -92,10 +100,12 @@ export class EtcdStore implements Store {
   }
 
   async compact(revision: number): Promise<void> {
+    const etcdRevision = etcdRevisionWithin(revision);
+    if (etcdRevision < 1) return;
     try {
       await this.#connection.call({
         path: compactPath,
-        body: encodeCompaction(revision),
+        body: encodeCompaction(etcdRevision),
         decode: () => undefined,
         repeatable: true,
         doing: `compact to revision ${revision}`,
@@ -108,7 +118,7 @@ export class EtcdStore implements Store {
   /** etcd does not tell; but it refuses to read below that revision, so a search finds it. */
   async compactedRevision(): Promise<number> {
     let low = this.#compacted;
-    let high = await this.currentRevision();
+    let high = await this.#revisionProbe.ask();
     while (low < high) {
       const middle = low + Math.floor((high - low) / 2);
       if (await this.#isReadable(Math.max(middle, 1))) high = middle;
@@ -116,7 +126,7 @@ export class EtcdStore implements Store {
     }
     // Revision 1 is that of an empty cluster: there is nothing before it to forget.
     this.#compacted = low <= 1 ? 0 : low;
-    return this.#compacted;
+    return this.#compacted === 0 ? 0 : endOf(this.#compacted);
   }
 
   /** A portable export: etcd's own snapshot holds the whole cluster and can only be restored by replacing it. */
@@ -130,29 +140,30 @@ export class EtcdStore implements Store {
   }
 
   async #close(): Promise<void> {
+    await this.#writes.drain();
     await this.#connection.drain();
     for (const watcher of this.#watchers) watcher.fail(new StoreError('closed', 'the store was closed'));
     this.#connection.close();
   }
 
-  async #swap(key: string, value: string | undefined, expected: number): Promise<number> {
-    if (!key.isWellFormed())
-      throw new StoreError('toolarge', `the key ${JSON.stringify(key)} holds half of a surrogate pair: keys are well-formed text`);
-    const { succeeded, revision, current } = await this.#connection.call({
-      path: swapPath,
-      body: encodeSwap({ key: this.#prefix + key, value, expected }),
-      decode: (buffer) => decodeSwap(buffer, this.#skip),
-      repeatable: false,
-      doing: `write ${key}`,
-    });
-    if (succeeded) return revision;
-    if (current === undefined) throw new StoreError('missing', `${key} does not exist`);
-    throw expected === 0
-      ? new StoreError('exists', `${key} exists at revision ${current.revision}`, { current })
-      : new StoreError('conflict', `${key} has changed: it is at revision ${current.revision} now`, { current });
+  /** The state at one revision of etcd. */
+  async #listAt(range: Range, at: { etcdRevision: number; limit: number }): Promise<Omit<Page, 'revision'> & { etcdRevision: number }> {
+    const { limit } = at;
+    const entries: Entry[] = [];
+    let { etcdRevision } = at;
+    let key = range.start;
+    for (;;) {
+      const wanted = Math.min(limit - entries.length, entriesPerRange);
+      const response = await this.#listPart({ key, end: range.end, limit: wanted, etcdRevision });
+      if (etcdRevision === newest) etcdRevision = response.etcdRevision;
+      for (const entry of response.entries) entries.push(entry);
+      const remaining = response.count - response.entries.length;
+      if (remaining === 0 || entries.length >= limit) return { etcdRevision, entries, remaining };
+      key = `${entries.at(-1)!.key}\0`;
+    }
   }
 
-  async #listPart(request: { key: string; end: string; limit: number; revision: number }): Promise<RangeResponse> {
+  async #listPart(request: { key: string; end: string; limit: number; etcdRevision: number }): Promise<RangeResponse> {
     try {
       return await this.#range(request, `list from ${request.key}`);
     } catch (error) {
@@ -161,9 +172,12 @@ export class EtcdStore implements Store {
     }
   }
 
-  async #isReadable(revision: number): Promise<boolean> {
+  async #isReadable(etcdRevision: number): Promise<boolean> {
     try {
-      await this.#range({ key: '/', end: '', countOnly: true, serializable: true, revision }, `read at revision ${revision}`);
+      await this.#range(
+        { key: '/', end: '', countOnly: true, serializable: true, etcdRevision },
+        `read at revision ${etcdRevision} of etcd`,
+      );
       return true;
     } catch (error) {
       if (error instanceof StoreError && error.code === 'compacted') return false;
@@ -172,12 +186,12 @@ export class EtcdStore implements Store {
   }
 
   #range(request: Partial<RangeRequest> & { key: string; end: string }, doing: string): Promise<RangeResponse> {
-    const { limit = 0, revision = 0, countOnly = false, serializable = false } = request;
+    const { limit = 0, etcdRevision = 0, countOnly = false, serializable = false } = request;
     const key = this.#prefix + request.key || '\0';
     const end = request.end === '' ? '' : this.#prefix + request.end;
     return this.#connection.call({
       path: rangePath,
-      body: encodeRange({ key, end, limit, revision, countOnly, serializable }),
+      body: encodeRange({ key, end, limit, etcdRevision, countOnly, serializable }),
       decode: (buffer) => decodeRange(buffer, this.#skip),
       repeatable: true,
       doing,

@@ -5,12 +5,13 @@ import { Reader, ReverseWriter } from './protobuf.ts';
 export interface WatchCreate {
   readonly key: string;
   readonly end: string;
+  /** A revision of etcd, as are those of the response; events have revisions of the store. */
   readonly startRevision: number;
   readonly previous: boolean;
 }
 
 export interface WatchResponse {
-  readonly revision: number;
+  readonly etcdRevision: number;
   readonly created: boolean;
   readonly canceled: boolean;
   readonly compactRevision: number;
@@ -40,7 +41,7 @@ export function encodeProgressRequest(): Buffer {
 
 export function decodeWatchResponse(buffer: Buffer, skip: number): WatchResponse {
   const reader = new Reader(buffer);
-  let revision = 0;
+  let etcdRevision = 0;
   let created = false;
   let canceled = false;
   let compactRevision = 0;
@@ -48,7 +49,7 @@ export function decodeWatchResponse(buffer: Buffer, skip: number): WatchResponse
   let fragment = false;
   const events: StoreEvent[] = [];
   for (let field = reader.field(); field !== 0; field = reader.field()) {
-    if (field === 1) revision = readHeader(reader.nested());
+    if (field === 1) etcdRevision = readHeader(reader.nested());
     else if (field === 3) created = reader.boolean();
     else if (field === 4) canceled = reader.boolean();
     else if (field === 5) compactRevision = reader.integer();
@@ -57,7 +58,7 @@ export function decodeWatchResponse(buffer: Buffer, skip: number): WatchResponse
     else if (field === 11) events.push(readEvent(reader.nested(), skip));
     else reader.skip();
   }
-  return { revision, created, canceled, compactRevision, cancelReason, fragment, events };
+  return { etcdRevision, created, canceled, compactRevision, cancelReason, fragment, events };
 }
 
 function readEvent(reader: Reader, skip: number): StoreEvent {

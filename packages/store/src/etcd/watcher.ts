@@ -1,6 +1,7 @@
 import { type Range, StoreError, type StoreEvent, type Watch, type WatchHandler } from '../contract.ts';
 import type { Connection } from './connection.ts';
 import type { GrpcStream } from './grpc-member.ts';
+import { endOf, etcdRevisionOf, isEnd } from './revisions.ts';
 import { decodeWatchResponse, encodeProgressRequest, encodeWatchCreate, type WatchResponse } from './watch-messages.ts';
 
 export interface WatcherOptions {
@@ -116,7 +117,7 @@ export class Watcher implements Watch {
       encodeWatchCreate({
         key: prefix + this.#range.start || '\0',
         end: prefix + this.#range.end,
-        startRevision: this.#position + 1,
+        startRevision: startAfter(this.#position),
         previous: handler.withoutPrevious !== true,
       }),
     );
@@ -151,7 +152,7 @@ export class Watcher implements Watch {
       this.#isCreated = true;
       this.#pause = firstPause;
       // etcd reports no progress below the start of a watch, so one that begins at the newest revision would hear nothing until the next write.
-      if (response.revision < this.#position) this.#checkFuture();
+      if (endOf(response.etcdRevision) < this.#position) this.#checkFuture();
       else this.#options.handler.progress?.(this.#position);
       this.#askForProgress();
       return;
@@ -160,26 +161,28 @@ export class Watcher implements Watch {
     if (response.fragment) return;
     const events = this.#fragments.length > 0 ? this.#fragments : response.events;
     this.#fragments = [];
-    this.#deliver(events, response.revision);
+    this.#deliver(events, response.etcdRevision);
   }
 
-  /** A response without events says that everything up to its revision was sent; one with events is only sure of its last event. */
-  #deliver(events: StoreEvent[], revision: number): void {
+  /** A response without events says that everything up to its revision was sent; one with events is only sure of the revision of its last event. */
+  #deliver(events: StoreEvent[], etcdRevision: number): void {
     const { handler } = this.#options;
     const last = events.at(-1);
-    const through = last === undefined ? revision : last.revision;
+    const through = endOf(last === undefined ? etcdRevision : etcdRevisionOf(last.revision));
     // A member that lags behind may report progress that is long known.
     if (through < this.#position) return;
+    const fresh = inOrderAfter(this.#position, events);
     this.#position = through;
-    if (last !== undefined) handler.events(events);
+    if (fresh.length > 0) handler.events(fresh);
     if (!this.#hasEnded) handler.progress?.(through);
   }
 
   #canceled(response: WatchResponse): void {
     const { compactRevision, cancelReason } = response;
     if (compactRevision > 0) {
-      const message = `revision ${this.#position} is compacted: history begins at ${compactRevision}`;
-      this.fail(new StoreError('compacted', message, { compactedRevision: compactRevision }));
+      const compactedRevision = endOf(compactRevision);
+      const message = `revision ${this.#position} is compacted: history begins at ${compactedRevision}`;
+      this.fail(new StoreError('compacted', message, { compactedRevision }));
     } else if (this.#stream !== undefined) {
       // No leader, or the member is going away.
       if (cancelReason.includes('permission denied')) this.fail(new StoreError('unavailable', `etcd refuses the watch: ${cancelReason}`));
@@ -198,4 +201,28 @@ export class Watcher implements Watch {
       () => {},
     );
   }
+}
+
+/**
+ * The revision of etcd at which a watch has to begin. One that goes on between the writes of a transaction begins before it: were history compacted up to
+ * just this transaction, etcd would otherwise begin with what is left of it.
+ */
+function startAfter(revision: number): number {
+  const etcdRevision = etcdRevisionOf(revision);
+  return isEnd(revision) ? etcdRevision + 1 : Math.max(1, etcdRevision - 1);
+}
+
+/**
+ * The events above a revision. They come in the order of their revisions, except for those of a transaction that another program has made, which knows
+ * nothing of positions.
+ */
+function inOrderAfter(revision: number, events: StoreEvent[]): StoreEvent[] {
+  let last = revision;
+  for (const event of events) {
+    if (event.revision <= last) {
+      return events.filter((one) => one.revision > revision).sort((a, b) => a.revision - b.revision);
+    }
+    last = event.revision;
+  }
+  return events;
 }

@@ -56,8 +56,3 @@ export class Recorder implements WatchHandler {
     this.#changed = Promise.withResolvers();
   }
 }
-
-/** Numbers from `first` to `last`. */
-export function span(first: number, last: number): number[] {
-  return Array.from({ length: last - first + 1 }, (_, index) => first + index);
-}

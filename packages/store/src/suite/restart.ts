@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Bench } from '../suite.ts';
-import { everything, Recorder, span } from './recorder.ts';
+import { everything, Recorder } from './recorder.ts';
 
 export function restartCases(bench: Bench): void {
   describe('restart', () => {
@@ -11,23 +11,24 @@ export function restartCases(bench: Bench): void {
       const store = await bench.reopen();
       expect(await store.list(everything)).toEqual(before);
       expect((await store.list(everything, { revision: a })).entries.map((entry) => entry.value)).toEqual(['1']);
-      expect(await store.create('/b', '1')).toBe(updated + 1);
+      expect(await store.create('/b', '1')).toBeGreaterThan(updated);
     });
 
     it('lets a watcher resume where it was', async () => {
       const after = await bench.store.currentRevision();
       const before = new Recorder();
       before.start(bench.store, after);
-      for (let index = 0; index < 10; index++) await bench.store.create(`/before/${index}`, 'x');
-      await before.reaches(after + 5);
+      const made: number[] = [];
+      for (let index = 0; index < 10; index++) made.push(await bench.store.create(`/before/${index}`, 'x'));
+      await before.reaches(made[4]!);
       const seen = before.revisions.at(-1)!;
       const store = await bench.reopen();
-      for (let index = 0; index < 10; index++) await store.create(`/after/${index}`, 'x');
+      for (let index = 0; index < 10; index++) made.push(await store.create(`/after/${index}`, 'x'));
       const resumed = new Recorder();
       const watch = resumed.start(store, seen);
-      await resumed.reaches(after + 20);
+      await resumed.reaches(made.at(-1)!);
       watch.close();
-      expect(resumed.revisions).toEqual(span(seen + 1, after + 20));
+      expect(resumed.revisions).toEqual(made.filter((revision) => revision > seen));
     });
 
     it('makes the writes that it accepted before it was closed', async () => {

@@ -1,0 +1,165 @@
+import { StoreError } from '../contract.ts';
+import type { Connection } from './connection.ts';
+import { toStoreError } from './failures.ts';
+import { GrpcError } from './grpc-error.ts';
+import { etcdRevisionOf, positionIn, positionOf, positions, revisionAt } from './revisions.ts';
+import { decodeSwaps, encodeSwaps, type Swap, type SwapOutcome, type SwapResponse, sizeOf } from './swap-messages.ts';
+
+const swapPath = '/etcdserverpb.KV/Txn';
+/** etcd takes 128 operations in one transaction by default (`--max-txn-ops`), and the transaction around the others counts too. */
+const mostWrites = 120;
+/** etcd takes 1.5 MiB in one request by default (`--max-request-bytes`), and a character may be three bytes. */
+const mostSize = 480 * 1024;
+const mostInFlight = 2;
+/** To etcd, revision 0 means a key that is not there, which only `create` may ask for. */
+const neverGiven = Number.MAX_SAFE_INTEGER;
+
+interface PendingWrite extends Swap {
+  /** Without the prefix of the store. */
+  readonly name: string;
+  readonly position: number;
+  readonly resolve: (revision: number) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Group commit: what arrives while transactions are on their way becomes the next one, so that a busy etcd has few large requests instead of many small
+ * ones. Writes that are made together were asked for together, so any order of them is right; that of their positions is taken.
+ */
+export class WriteQueue {
+  readonly #connection: Connection;
+  readonly #prefix: string;
+  readonly #skip: number;
+  #waiting: PendingWrite[] = [];
+  #inFlight = 0;
+  #isScheduled = false;
+  #isClosed = false;
+  #idle: (() => void) | undefined;
+  /** As far as is known: a cluster may be set to less. */
+  #mostWrites = mostWrites;
+  #mostSize = mostSize;
+  /** For each position the number of the transaction that last used it. */
+  readonly #usedBy = new Float64Array(positions);
+  #transactions = 0;
+
+  constructor(connection: Connection, prefix: string) {
+    this.#connection = connection;
+    this.#prefix = prefix;
+    this.#skip = Buffer.byteLength(prefix);
+  }
+
+  /** No value deletes. `expected` is the revision at which the key must be. */
+  write(name: string, value: string | undefined, expected: number | 'absent'): Promise<number> {
+    if (this.#isClosed) return Promise.reject(new StoreError('closed', 'the store was closed'));
+    if (!name.isWellFormed()) {
+      const message = `the key ${JSON.stringify(name)} holds half of a surrogate pair: keys are well-formed text`;
+      return Promise.reject(new StoreError('toolarge', message));
+    }
+    const position = positionOf(name);
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({
+        key: this.#prefix + name,
+        value,
+        expected: expected === 'absent' ? 0 : expectedByEtcd(expected, position),
+        name,
+        position,
+        resolve,
+        reject,
+      });
+      this.#schedule();
+    });
+  }
+
+  /** Takes no more writes, and makes those that it has. */
+  async drain(): Promise<void> {
+    this.#isClosed = true;
+    if (this.#inFlight > 0 || this.#waiting.length > 0) await new Promise<void>((resolve) => (this.#idle = resolve));
+  }
+
+  /** After everything that has arrived by now was read, which may bring more writes. */
+  #schedule(): void {
+    if (this.#isScheduled || this.#inFlight >= mostInFlight) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      if (this.#waiting.length > 0) void this.#send(this.#take());
+    });
+  }
+
+  /** The oldest that may share a transaction, by position. */
+  #take(): PendingWrite[] {
+    const taken: PendingWrite[] = [];
+    const left: PendingWrite[] = [];
+    const number = ++this.#transactions;
+    let size = 0;
+    for (const write of this.#waiting) {
+      const grown = size + sizeOf(write);
+      const isFull = taken.length === this.#mostWrites || (taken.length > 0 && grown > this.#mostSize);
+      if (isFull || this.#usedBy[write.position] === number) left.push(write);
+      else {
+        this.#usedBy[write.position] = number;
+        taken.push(write);
+        size = grown;
+      }
+    }
+    this.#waiting = left;
+    return taken.sort((a, b) => a.position - b.position);
+  }
+
+  async #send(writes: PendingWrite[]): Promise<void> {
+    this.#inFlight++;
+    if (this.#waiting.length > 0) this.#schedule();
+    try {
+      settle(writes, await this.#swap(writes));
+    } catch (error) {
+      if (writes.length > 1 && error instanceof StoreError && error.code === 'toolarge') this.#sendSmaller(writes, error);
+      else for (const write of writes) write.reject(errorOf(write, error));
+    }
+    this.#inFlight--;
+    if (this.#waiting.length > 0) this.#schedule();
+    else if (this.#inFlight === 0) this.#idle?.();
+  }
+
+  #swap(writes: PendingWrite[]): Promise<SwapResponse> {
+    return this.#connection.call({
+      path: swapPath,
+      body: encodeSwaps(writes),
+      decode: (buffer) => decodeSwaps(buffer, writes.length, this.#skip),
+      repeatable: false,
+      doing: `write ${writes.length} keys`,
+    });
+  }
+
+  /** The cluster is set to take less than by default. Nothing of it was made. */
+  #sendSmaller(writes: PendingWrite[], { cause }: StoreError): void {
+    if (cause instanceof GrpcError && cause.details.includes('too many operations')) this.#mostWrites = writes.length >> 1;
+    else this.#mostSize = writes.reduce((size, write) => size + sizeOf(write), 0) >> 1;
+    this.#waiting = [...writes, ...this.#waiting];
+  }
+}
+
+/** A revision with another position was never given to this key, so no revision of etcd may match. */
+function expectedByEtcd(revision: number, position: number): number {
+  return (positionIn(revision) === position && etcdRevisionOf(revision)) || neverGiven;
+}
+
+function settle(writes: readonly PendingWrite[], { etcdRevision, outcomes }: SwapResponse): void {
+  for (const [index, write] of writes.entries()) {
+    const outcome = outcomes[index]!;
+    if (outcome.succeeded) write.resolve(revisionAt(etcdRevision, write.position));
+    else write.reject(refusal(write, outcome));
+  }
+}
+
+function refusal({ name, expected }: PendingWrite, { current }: SwapOutcome): StoreError {
+  if (current === undefined) return new StoreError('missing', `${name} does not exist`);
+  return expected === 0
+    ? new StoreError('exists', `${name} exists at revision ${current.revision}`, { current })
+    : new StoreError('conflict', `${name} has changed: it is at revision ${current.revision} now`, { current });
+}
+
+/** What went wrong with all of them, told to each in its own words: whoever asked for one write must not learn of the others. */
+function errorOf({ name }: PendingWrite, error: unknown): StoreError {
+  const cause = error instanceof StoreError && error.cause instanceof GrpcError ? error.cause : error;
+  return toStoreError(cause, `write ${name}`);
+}
