@@ -4,7 +4,7 @@ import type { AdmissionRequest } from './admission.ts';
 /** Refuses a request. Names that are still to be generated are given by their beginning. */
 export function forbidden(request: AdmissionRequest, why: string): StatusError {
   const { metadata } = request.object ?? {};
-  const name = request.name || metadata?.name || metadata?.generateName || 'Unknown!';
+  const name = request.name || metadata?.name || metadata?.generateName || 'Unknown';
   return status.forbidden(request.resource, name, why);
 }
 

@@ -1,14 +1,20 @@
 import type { AdmissionPlugin } from '../admission.ts';
 import { defaultIngressClass, defaultStorageClass } from './default-classes.ts';
 import { limitRanger } from './limit-ranger.ts';
+import { taintNodesByCondition } from './node-taints.ts';
 import { singleDefaultPriority } from './priority.ts';
+import { runtimeClass } from './runtime-class.ts';
 import { serviceAccounts } from './service-account.ts';
+import { persistentVolumeClaimResize } from './volume-resize.ts';
 
 /** What Kubernetes itself adds to workloads, in its order. */
 export const workloadPlugins: readonly AdmissionPlugin[] = [
   limitRanger,
   serviceAccounts,
+  taintNodesByCondition,
   singleDefaultPriority,
   defaultStorageClass,
+  persistentVolumeClaimResize,
+  runtimeClass,
   defaultIngressClass,
 ];

@@ -25,8 +25,13 @@ function defaultJob(object: KubeObject): void {
   });
   defaultJobSpec(spec);
   const labels = stringMapOf(fieldsOf(fieldsOf(spec['template'])['metadata'])['labels']);
-  if (Object.keys(labels).length > 0 && Object.keys(object.metadata.labels ?? {}).length === 0) object.metadata.labels = { ...labels };
+  if (Object.keys(labels).length === 0 || Object.keys(object.metadata.labels ?? {}).length > 0) return;
+  object.metadata.labels = { ...labels };
+  inherited.add(object.metadata.labels);
 }
+
+/** Labels that a job took from its pods. */
+const inherited = new WeakSet<object>();
 
 /** What holds for a job and for the template of one. */
 function defaultJobSpec(spec: Fields): void {
@@ -44,23 +49,17 @@ function defaultCronJob(object: KubeObject): void {
   defaultJobSpec(made(template, 'spec'));
 }
 
-function sameLabels(one: Readonly<Record<string, string>>, other: Readonly<Record<string, string>>): boolean {
-  const keys = Object.keys(one);
-  return keys.length === Object.keys(other).length && keys.every((key) => one[key] === other[key]);
-}
-
 /** Unless the client brought a selector, pods belong to a job by its uid. A job that took its pods' labels takes these too. */
 function selectPods(job: KubeObject): void {
   const spec = made(job, 'spec');
   if (spec['manualSelector'] === true) return;
   const metadata = made(made(spec, 'template'), 'metadata');
   const labels = made(metadata, 'labels') as Record<string, string>;
-  const inherited = sameLabels(job.metadata.labels ?? {}, labels);
   for (const key of ['job-name', 'batch.kubernetes.io/job-name']) labels[key] ??= job.metadata.name ?? '';
   for (const key of ['controller-uid', 'batch.kubernetes.io/controller-uid']) labels[key] ??= job.metadata.uid ?? '';
   const matched = made(made(spec, 'selector'), 'matchLabels');
   matched['batch.kubernetes.io/controller-uid'] ??= job.metadata.uid;
-  if (inherited) job.metadata.labels = { ...labels };
+  if (job.metadata.labels === undefined || inherited.has(job.metadata.labels)) job.metadata.labels = { ...labels };
 }
 
 export const batchStrategies = new Map<string, Strategy>([

@@ -1,0 +1,18 @@
+import { made } from '../../kinds/workloads/defaulting.ts';
+import { itemsOf } from '../../kinds/workloads/reading.ts';
+import type { AdmissionPlugin } from '../admission.ts';
+
+const notReady = 'node.kubernetes.io/not-ready';
+
+/** A new node takes no pods before somebody found it ready. */
+export const taintNodesByCondition: AdmissionPlugin = {
+  name: 'TaintNodesByCondition',
+  mutate({ resource, operation, subresource, object }) {
+    if (operation !== 'CREATE' || resource.resource !== 'nodes' || resource.group !== '' || subresource !== '' || object === undefined)
+      return;
+    const spec = made(object, 'spec');
+    const taints = itemsOf(spec['taints']);
+    if (taints.some(({ key, effect }) => key === notReady && effect === 'NoSchedule')) return;
+    spec['taints'] = [...taints, { key: notReady, effect: 'NoSchedule' }];
+  },
+};

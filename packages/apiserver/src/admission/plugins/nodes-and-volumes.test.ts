@@ -1,0 +1,93 @@
+import type { JsonObject } from '@capstan/machinery';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Reply, startTestServer, type TestServer } from '../../testing/harness.ts';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const post = (path: string, body: unknown): Promise<Reply> => server.call(path, { method: 'POST', body });
+const spec = (reply: Reply): JsonObject => reply.json()['spec'] as JsonObject;
+
+describe('a new node', () => {
+  const notReady = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
+
+  test('takes no pods until it is ready', async () => {
+    const made = await post('/api/v1/nodes?dryRun=All', {
+      metadata: { name: 'n' },
+      spec: { taints: [{ key: 'a', effect: 'NoSchedule' }] },
+    });
+    expect(spec(made)['taints']).toEqual([{ key: 'a', effect: 'NoSchedule' }, notReady]);
+  });
+
+  test('is told so once', async () => {
+    const made = await post('/api/v1/nodes?dryRun=All', { metadata: { name: 'n' }, spec: { taints: [notReady] } });
+    expect(spec(made)['taints']).toEqual([notReady]);
+  });
+});
+
+describe('the runtime of a pod', () => {
+  const pods = '/api/v1/namespaces/default/pods?dryRun=All';
+  const pod = (more: JsonObject): JsonObject => ({ metadata: { name: 'p' }, spec: { containers: [{ name: 'c', image: 'i' }], ...more } });
+  beforeAll(async () => {
+    await post('/apis/node.k8s.io/v1/runtimeclasses', {
+      metadata: { name: 'small' },
+      handler: 'h',
+      overhead: { podFixed: { cpu: '10m' } },
+      scheduling: { nodeSelector: { runtime: 'small' }, tolerations: [{ key: 'runtime', operator: 'Exists' }] },
+    });
+  });
+
+  test('must be there', async () => {
+    const refused = await post(pods, pod({ runtimeClassName: 'none' }));
+    expect([refused.code, refused.json().message]).toEqual([403, 'pods "p" is forbidden: pod rejected: RuntimeClass "none" not found']);
+  });
+
+  test('says what it costs and where it is', async () => {
+    const made = spec(await post(pods, pod({ runtimeClassName: 'small', nodeSelector: { disk: 'ssd' } })));
+    expect(made['overhead']).toEqual({ cpu: '10m' });
+    expect(made['nodeSelector']).toEqual({ disk: 'ssd', runtime: 'small' });
+    expect(made['tolerations']).toContainEqual({ key: 'runtime', operator: 'Exists' });
+  });
+
+  test.each([
+    [{ runtimeClassName: 'small', overhead: { cpu: '1' } }, "doesn't match RuntimeClass's defined Overhead"],
+    [{ overhead: { cpu: '1' } }, 'Pod Overhead set without corresponding RuntimeClass defined Overhead'],
+    [
+      { runtimeClassName: 'small', nodeSelector: { runtime: 'x' } },
+      'conflict: runtimeClass.scheduling.nodeSelector[runtime] = small; pod.spec.nodeSelector[runtime] = x',
+    ],
+  ])('is not contradicted by %j', async (more, message) => {
+    const refused = await post(pods, pod(more));
+    expect(refused.code).toBe(403);
+    expect(refused.json().message).toContain(message);
+  });
+});
+
+describe('a claim that grows', () => {
+  const claims = '/api/v1/namespaces/default/persistentvolumeclaims';
+  const claim = (storage: string): JsonObject => ({
+    metadata: { name: 'c' },
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage } }, storageClassName: 'grows', volumeName: 'v' },
+  });
+  const grow = (): Promise<Reply> =>
+    server.call(`${claims}/c`, {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/merge-patch+json' },
+      body: { spec: { resources: { requests: { storage: '2Gi' } } } },
+    });
+
+  test('is bound, and its class allows it', async () => {
+    await post(claims, claim('1Gi'));
+    await server.call(`${claims}/c/status`, {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/merge-patch+json' },
+      body: { status: { phase: 'Bound' } },
+    });
+    expect((await grow()).json().message).toContain('the storageclass that provisions the pvc must support resize');
+    await post('/apis/storage.k8s.io/v1/storageclasses', { metadata: { name: 'grows' }, provisioner: 'a.b/c', allowVolumeExpansion: true });
+    expect((await grow()).code).toBe(200);
+  });
+});
