@@ -1,4 +1,6 @@
+import { accountTokenController } from './account-tokens/controller.ts';
 import { GarbageCollector } from './garbage/controller.ts';
+import { identityLeaseController } from './identity-leases/controller.ts';
 import { namespaceDefaultsController } from './namespace-defaults/controller.ts';
 import { namespaceController } from './namespaces/controller.ts';
 import { QuotaController } from './quotas/controller.ts';
@@ -13,5 +15,7 @@ export const controllers: readonly Registration[] = [
   { name: 'namespace-defaults', account: 'namespace-defaults-controller', make: namespaceDefaultsController },
   { name: 'garbage-collector', account: 'generic-garbage-collector', make: (settings) => new GarbageCollector(settings) },
   { name: 'resourcequota', account: 'resourcequota-controller', make: (settings) => new QuotaController(settings) },
+  { name: 'account-tokens', account: 'account-token-controller', make: accountTokenController },
+  { name: 'identity-leases', account: 'identity-lease-controller', make: identityLeaseController },
   { name: 'role-aggregation', account: 'clusterrole-aggregation-controller', make: () => new RoleAggregation() },
 ];

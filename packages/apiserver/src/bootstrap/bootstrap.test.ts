@@ -27,8 +27,8 @@ describe('bootstrapObjects', () => {
     const counts = Object.groupBy(bootstrapObjects(now), ({ kind }) => kind);
     expect(Object.fromEntries(Object.entries(counts).map(([kind, list]) => [kind, list!.length]))).toEqual({
       Namespace: 4,
-      ClusterRole: 68 + 2,
-      ClusterRoleBinding: 49 + 2,
+      ClusterRole: 68 + 4,
+      ClusterRoleBinding: 49 + 4,
       Role: 7 + 1,
       RoleBinding: 7 + 1,
       FlowSchema: 11,

@@ -5,6 +5,8 @@ export const controllerManagerUser = 'system:capstan-controller-manager';
 
 /** Of controllers that Kubernetes does not have, or cuts otherwise. Like Kubernetes' own they are named `system:controller:<account>`. */
 export const ownControllerRoles: RuleTable = {
+  'account-token-controller': ['delete,get,list,update,watch secrets', 'read serviceaccounts', 'create serviceaccounts/token'],
+  'identity-lease-controller': ['delete,get,list,watch leases @coordination.k8s.io'],
   'namespace-defaults-controller': [
     'read namespaces',
     'create serviceaccounts',
