@@ -32,6 +32,7 @@ export {
   isNotFound,
   isTooLargeResourceVersion,
 } from './rest/error.ts';
+export { followLines, type LinesCall } from './rest/lines.ts';
 export type * from './rest/options.ts';
 export { type Patch, Resource, type ResourceType, type Target } from './rest/resource.ts';
 export type { Repeatable, RetryOptions } from './rest/retry.ts';

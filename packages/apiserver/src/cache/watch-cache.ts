@@ -14,8 +14,13 @@ export interface CacheListener {
   changed(events: readonly CacheEvent[]): void;
 }
 
+/** What follows every event of every resource, which is named as `group/resource`, with `core` for the group that has no name. */
+export type CacheFollower = (resource: string, events: readonly CacheEvent[]) => void;
+
 /** All objects of one resource in all workspaces. */
 export class ResourceCache {
+  /** `group/resource`, as it is stored. */
+  readonly name: string;
   entries = new SortedMap<CacheEntry>();
   readonly ring: EventRing;
   readonly listeners = new Set<CacheListener>();
@@ -23,7 +28,8 @@ export class ResourceCache {
   /** What this server has written and not yet seen come back through the watch. Empty where the commit itself tells the cache. */
   readonly ahead = new Map<string, CacheEntry>();
 
-  constructor(ring: EventRing) {
+  constructor(name: string, ring: EventRing) {
+    this.name = name;
     this.ring = ring;
   }
 
@@ -57,6 +63,7 @@ export class WatchCache implements ObjectReader, Disposable {
   oldest = 0;
   readonly #options: WatchCacheOptions;
   readonly #resources = new Map<string, ResourceCache>();
+  readonly #followers = new Set<CacheFollower>();
   #loadedAt = 0;
   #revision = 0;
   #waiting: { revision: number; resolve: () => void }[] = [];
@@ -87,6 +94,15 @@ export class WatchCache implements ObjectReader, Disposable {
 
   resource({ group, resource }: GroupResource): ResourceCache {
     return this.#resourceAt(`${group === '' ? 'core' : group}/${resource}`);
+  }
+
+  /** Every resource that there ever was an object of. */
+  resources(): Iterable<readonly [string, ResourceCache]> {
+    return this.#resources;
+  }
+
+  followAll(follower: CacheFollower): void {
+    this.#followers.add(follower);
   }
 
   get(at: ObjectKey): KubeObject | undefined {
@@ -179,7 +195,7 @@ export class WatchCache implements ObjectReader, Disposable {
   #resourceAt(name: string): ResourceCache {
     let found = this.#resources.get(name);
     if (found === undefined) {
-      found = new ResourceCache(this.#ring());
+      found = new ResourceCache(name, this.#ring());
       this.#resources.set(name, found);
     }
     return found;
@@ -199,7 +215,10 @@ export class WatchCache implements ObjectReader, Disposable {
       else list.push(cached);
     }
     this.#revision = Math.max(this.#revision, batch.at(-1)?.revision ?? 0);
-    for (const [resource, events] of changed) for (const listener of resource.listeners) listener.changed(events);
+    for (const [resource, events] of changed) {
+      for (const listener of resource.listeners) listener.changed(events);
+      for (const follower of this.#followers) follower(resource.name, events);
+    }
     this.#release();
   }
 

@@ -24,6 +24,7 @@ import { webhookConversion } from '../crds/webhook.ts';
 import { type Page, Pages } from '../handlers/nonresource.ts';
 import type { Serving } from '../handlers/serving.ts';
 import { Listener } from '../http/listener.ts';
+import { Journal, journalPath } from '../journal/journal.ts';
 import { podActions } from '../kinds/workloads/pod-actions.ts';
 import { flowClassifier, InFlight, OpenCount } from '../limits/index.ts';
 import { openApiPages } from '../openapi/pages.ts';
@@ -75,15 +76,18 @@ async function start(
   ]);
   resources.use(store);
   let hub: WatchHub | undefined;
+  let journal: Journal | undefined;
   const cache = await WatchCache.load({
     store,
     onLost: (error) => {
       options.log(`the store's watch ended: ${error.message}; reading everything again`);
       hub?.endAll();
+      journal?.endAll();
     },
   });
   resources.use(cache);
   hub = resources.use(new WatchHub(cache));
+  journal = resources.use(new Journal(cache));
   const catalog = builtinCatalog();
   const webhooks = resources.use(new WebhookClient(cache));
   const webhook = webhookConversion(webhooks);
@@ -168,6 +172,7 @@ async function start(
   const more = new Map<string, Page>([
     ['/metrics', (exchange) => exchange.send({ code: 200, type: 'text/plain; version=0.0.4; charset=utf-8', body: metrics.text() })],
     [snapshotPath, snapshotPage(store, options.dataDirectory)],
+    [journalPath, journal.page],
     ...identities.pages,
     ...openApiPages(serving.catalogs),
   ]);
@@ -204,7 +209,10 @@ async function start(
   resources.use(listener);
   metrics.gauge({ name: 'capstan_connections', help: 'Open connections.', value: () => listener.connections });
   // Watches end first, then connections, then the store.
-  resources.defer(() => hub[Symbol.dispose]());
+  resources.defer(() => {
+    hub[Symbol.dispose]();
+    journal[Symbol.dispose]();
+  });
   const url = `https://${options.host.includes(':') ? `[${options.host}]` : options.host}:${listener.port}`;
   const address = options.host === '0.0.0.0' || options.host === '::' ? '127.0.0.1' : options.host;
   if (isIP(address) !== 0) await publishAddress(serving, now, { address, port: listener.port, clientAuthority: pki.authority.certificate });

@@ -71,8 +71,12 @@ const rolesInRoot: RuleTable = {
   ],
   'system:kcp:apiexport:topology:maximal-permission-policy': ['* partitions,partitionsets @topology.kcp.io'],
   'system:kcp:home-workspace-create': ['create,get workspaces @tenancy.kcp.io #~'],
+  'system:capstan:journal': ['get url:/capstan/journal'],
   'system:kcp:universal-workspacetype-use': ['use workspacetypes @tenancy.kcp.io #universal,organization,team,project'],
 };
+
+/** Accounts of controllers that look at every object in every workspace. */
+const journalReaders = ['generic-garbage-collector'];
 
 const everybody = 'system:authenticated';
 
@@ -103,7 +107,7 @@ export function workspacePolicies(): (cluster: string) => StaticPolicy {
   const own = [...roles(rolesEverywhere), ...holdersEverywhere.map(binding)];
   const everywhere = staticPolicy([...kubernetes, ...own]);
   const clusterAdmin = kubernetes.filter(({ kind, metadata }) => kind === 'ClusterRole' && metadata.name === 'cluster-admin');
-  const root = staticPolicy([...clusterAdmin, ...own, ...roles(rolesInRoot), ...holdersInRoot.map(binding)]);
+  const root = staticPolicy([...clusterAdmin, ...own, ...roles(rolesInRoot), ...holdersInRoot.map(binding), journalBinding]);
   return (cluster) => (cluster === rootCluster ? root : everywhere);
 }
 
@@ -115,6 +119,14 @@ function roles(table: RuleTable): KubeObject[] {
     rules: rules.map(parseRule),
   }));
 }
+
+const journalBinding: KubeObject = {
+  apiVersion: `${rbacGroup}/v1`,
+  kind: 'ClusterRoleBinding',
+  metadata: { name: 'system:capstan:journal' },
+  subjects: journalReaders.map((name) => ({ kind: 'ServiceAccount', namespace: 'kube-system', name })),
+  roleRef: { apiGroup: rbacGroup, kind: 'ClusterRole', name: 'system:capstan:journal' },
+};
 
 function binding([group, role]: readonly [string, string]): KubeObject {
   return {

@@ -3,14 +3,14 @@ import type { EventRecorder } from '@capstan/controller';
 import type { JsonObject, KubeObject, OwnerReference } from '@capstan/machinery';
 import type { OwnerGraph } from './graph.ts';
 import { awaitsDependents, type Item, isMeant } from './item.ts';
-import type { Monitors } from './monitors.ts';
+import type { KnownTypes } from './known-types.ts';
 import type { GarbageActions, OwnerState } from './reconcile.ts';
 
 export interface ActionsOptions {
   readonly client: Client;
   readonly events: EventRecorder;
   readonly graph: OwnerGraph;
-  readonly monitors: Pick<Monitors, 'typeOf'>;
+  readonly types: Pick<KnownTypes, 'typeOf'>;
   readonly look: (uid: string) => void;
   readonly signal: AbortSignal;
 }
@@ -19,20 +19,21 @@ export interface ActionsOptions {
 const remembered = 4096;
 
 /** What the collector does to objects on the server. */
-export function serverActions({ client, events, graph, monitors, look, signal }: ActionsOptions): GarbageActions {
+export function serverActions({ client, events, graph, types, look, signal }: ActionsOptions): GarbageActions {
   const absent = new Set<string>();
-  const resourceOf = ({ type, metadata }: Item): Resource => client.resource(type).in(metadata.namespace).metadata();
+  const resourceOf = ({ cluster, type, metadata }: Item): Resource => client.cluster(cluster).resource(type).in(metadata.namespace);
 
   /** A copy may be late: that an owner is gone is believed only when the server says so. */
   const askServer = async (reference: OwnerReference, item: Item): Promise<OwnerState> => {
     const { apiVersion, kind, name, uid } = reference;
-    const type = monitors.typeOf(apiVersion, kind);
+    const { cluster } = item;
+    const type = await types.typeOf(cluster, { apiVersion, kind }, signal);
     if (type === undefined) throw new Error(`the owner ${kind} "${name}" has the type ${apiVersion}, which the server does not serve`);
     const { namespace } = item.metadata;
     if (type.namespaced && namespace === undefined) return 'impossible';
-    const place = JSON.stringify([uid, apiVersion, kind, namespace, name]);
+    const place = JSON.stringify([cluster, uid, apiVersion, kind, namespace, name]);
     if (absent.has(place)) return 'dangling';
-    const owner = await unlessGone(client.resource(type).in(namespace).metadata().get(name, { signal }));
+    const owner = await unlessGone(client.cluster(cluster).resource(type).in(namespace).metadata().get(name, { signal }));
     if (owner?.metadata.uid === uid) return awaitsDependents(owner) ? 'waiting' : 'solid';
     absent.add(place);
     if (absent.size > remembered) absent.delete(absent.values().next().value!);
@@ -41,7 +42,7 @@ export function serverActions({ client, events, graph, monitors, look, signal }:
 
   /** Changes what is there now, if it is still the same object. */
   const patch = async (item: Item, change: (metadata: KubeObject['metadata']) => JsonObject | undefined): Promise<void> => {
-    const resource = resourceOf(item);
+    const resource = resourceOf(item).metadata();
     const name = item.metadata.name ?? '';
     const now = await unlessGone(resource.get(name, { signal }));
     if (now === undefined || now.metadata.uid !== item.uid) return;
@@ -55,16 +56,17 @@ export function serverActions({ client, events, graph, monitors, look, signal }:
     look,
     async stateOf(reference, item) {
       const owner = graph.get(reference.uid);
-      if (owner !== undefined && isMeant(reference, item.metadata.namespace, owner)) return awaitsDependents(owner) ? 'waiting' : 'solid';
+      if (owner !== undefined && isMeant(reference, item, owner)) return awaitsDependents(owner) ? 'waiting' : 'solid';
       const state = await askServer(reference, item);
       const elsewhere = owner?.metadata.namespace !== undefined && owner.metadata.namespace !== item.metadata.namespace;
       if (elsewhere || state === 'impossible') reportNamespace(events, reference, item);
       return state;
     },
-    async remove({ uid, type, metadata }, propagationPolicy) {
-      const { name = '', namespace, resourceVersion } = metadata;
+    async remove(item, propagationPolicy) {
+      const { uid, metadata } = item;
+      const { name = '', resourceVersion } = metadata;
       const preconditions = { uid, ...(resourceVersion !== undefined && { resourceVersion }) };
-      await unlessGone(client.resource(type).in(namespace).delete(name, { propagationPolicy, preconditions, signal }));
+      await unlessGone(resourceOf(item).delete(name, { propagationPolicy, preconditions, signal }));
     },
     dropOwners: (item, owners) =>
       patch(item, ({ ownerReferences = [] }) => {

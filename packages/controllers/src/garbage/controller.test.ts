@@ -175,3 +175,34 @@ test('what happened while no collector ran is made up for', async () => {
   for (const name of ['after', 'held', 'waits', 'leaves']) await gone(maps(), name);
   expect((await maps().get('stays')).metadata.ownerReferences).toBeUndefined();
 });
+
+describe('in other workspaces', () => {
+  const logicalClusters = { group: 'core.kcp.io', version: 'v1alpha1', resource: 'logicalclusters', namespaced: false };
+  const logicalCluster = { apiVersion: 'core.kcp.io/v1alpha1', kind: 'LogicalCluster', metadata: { name: 'cluster' } };
+  const role = (name: string, metadata: KubeObject['metadata'] = {}): KubeObject => ({
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRole',
+    metadata: { name, ...metadata },
+    rules: [],
+  });
+  const rolesOf = (id: string) => cluster.client.cluster(id).resource(roles);
+  beforeAll(async () => {
+    for (const id of ['aaaa', 'bbbb']) await cluster.client.cluster(id).resource(logicalClusters).create(logicalCluster);
+  });
+
+  test('what belonged to something that went goes after it', async () => {
+    const owner = await rolesOf('aaaa').create(role('owner'));
+    await rolesOf('aaaa').create(role('owned', { ownerReferences: [ownedBy(owner)] }));
+    await rolesOf('bbbb').create(role('owned'));
+    await rolesOf('aaaa').delete('owner');
+    await gone(rolesOf('aaaa'), 'owned');
+    expect((await rolesOf('bbbb').get('owned')).metadata.name).toBe('owned');
+  });
+
+  test('nothing belongs to an object of another workspace', async () => {
+    const owner = await rolesOf('aaaa').create(role('foreign'));
+    await rolesOf('bbbb').create(role('stray', { ownerReferences: [ownedBy(owner)] }));
+    await gone(rolesOf('bbbb'), 'stray');
+    expect((await rolesOf('aaaa').get('foreign')).metadata.name).toBe('foreign');
+  });
+});

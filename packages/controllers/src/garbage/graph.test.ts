@@ -18,6 +18,7 @@ const type: DiscoveredResource = {
 const owner = (uid: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', name: uid, uid });
 const item = (uid: string, owners: string[] = [], metadata: ObjectMeta = {}): Item => ({
   uid,
+  cluster: 'root',
   type,
   metadata: { name: uid, namespace: 'n', uid, ownerReferences: owners.map(owner), ...metadata },
 });

@@ -12,6 +12,10 @@ export class OwnerGraph {
     return this.#items.size;
   }
 
+  uids(): Iterable<string> {
+    return this.#items.keys();
+  }
+
   get(uid: string): Item | undefined {
     return this.#items.get(uid);
   }
@@ -64,14 +68,14 @@ export class OwnerGraph {
     if (isLeaving(item)) return awaitsDependents(item) || awaitsOrphaning(item);
     return ownersOf(item).some((reference) => {
       const owner = this.#items.get(reference.uid);
-      return owner === undefined || awaitsDependents(owner) || !isMeant(reference, item.metadata.namespace, owner);
+      return owner === undefined || awaitsDependents(owner) || !isMeant(reference, item, owner);
     });
   }
 
   /** Dependents that name this uid but mean something else. */
   #mistaken(owner: Item): string[] {
     return this.dependentsOf(owner.uid)
-      .filter((one) => ownersOf(one).some((reference) => reference.uid === owner.uid && !isMeant(reference, one.metadata.namespace, owner)))
+      .filter((one) => ownersOf(one).some((reference) => reference.uid === owner.uid && !isMeant(reference, one, owner)))
       .map(({ uid }) => uid);
   }
 }

@@ -1,32 +1,23 @@
-import type { DiscoveredResource } from '@capstan/client';
-import type { KubeObject, ObjectMeta, OwnerReference } from '@capstan/machinery';
+import type { ObjectMeta, OwnerReference } from '@capstan/machinery';
 
 export const orphanFinalizer = 'orphan';
 export const foregroundFinalizer = 'foregroundDeletion';
 
-/** What the collector knows of an object: its type and a part of its metadata. */
-export interface Item {
-  readonly uid: string;
-  readonly type: DiscoveredResource;
-  readonly metadata: ObjectMeta;
+/** What an object is called in paths and in references to it. */
+export interface ItemType {
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
 }
 
-/** Only what decides about life and death: there are many objects, and most say nothing here. */
-export function slim(object: KubeObject): KubeObject {
-  const { name, namespace, uid, resourceVersion, ownerReferences, finalizers, deletionTimestamp } = object.metadata;
-  return {
-    apiVersion: object.apiVersion,
-    kind: object.kind,
-    metadata: {
-      ...(name !== undefined && { name }),
-      ...(namespace !== undefined && { namespace }),
-      ...(uid !== undefined && { uid }),
-      ...(resourceVersion !== undefined && { resourceVersion }),
-      ...(ownerReferences !== undefined && { ownerReferences }),
-      ...(finalizers !== undefined && { finalizers }),
-      ...(deletionTimestamp !== undefined && { deletionTimestamp }),
-    },
-  };
+/** What the collector knows of an object: its workspace, its type and a part of its metadata. */
+export interface Item {
+  readonly uid: string;
+  readonly cluster: string;
+  readonly type: ItemType;
+  readonly metadata: ObjectMeta;
 }
 
 export function ownersOf({ metadata }: Item): readonly OwnerReference[] {
@@ -47,10 +38,12 @@ export function awaitsOrphaning({ metadata }: { readonly metadata: ObjectMeta })
   return metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).includes(orphanFinalizer);
 }
 
-/** Whether the reference, as it stands in an object of that namespace, means this very item. */
-export function isMeant(reference: OwnerReference, namespace: string | undefined, { type, metadata }: Item): boolean {
+/** Whether the reference, as it stands in an object, means this very item. Nothing belongs to what lies in another workspace. */
+export function isMeant(reference: OwnerReference, by: Item, { cluster, type, metadata }: Item): boolean {
+  const { namespace } = by.metadata;
   const group = reference.apiVersion.includes('/') ? reference.apiVersion.slice(0, reference.apiVersion.indexOf('/')) : '';
   return (
+    cluster === by.cluster &&
     reference.kind === type.kind &&
     group === type.group &&
     reference.name === metadata.name &&

@@ -24,6 +24,7 @@ const owner = (uid: string, blockOwnerDeletion = true): OwnerReference => ({
 });
 const item = (uid: string, ownerReferences: OwnerReference[] = [], metadata: ObjectMeta = {}): Item => ({
   uid,
+  cluster: 'root',
   type,
   metadata: { name: uid, uid, ownerReferences, ...metadata },
 });

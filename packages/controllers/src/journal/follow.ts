@@ -1,0 +1,58 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Backoff, type Client, followLines } from '@capstan/client';
+import type { ObjectMeta } from '@capstan/machinery';
+
+/** A change of an object of any kind in any workspace. */
+export interface JournalEntry {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  readonly cluster: string;
+  readonly resource: string;
+  readonly kind: string;
+  readonly apiVersion: string;
+  /** Who it is, whom it belongs to and what holds it: nothing else. */
+  readonly metadata: ObjectMeta & { readonly uid: string };
+}
+
+export interface JournalReader {
+  /** A new reading begins: everything that there is will be told again. */
+  readonly begins: () => void;
+  readonly entry: (entry: JournalEntry) => void;
+  /** Everything has been told; what was not is gone. From now on, changes. */
+  readonly synced: () => void;
+  readonly failed: (error: unknown) => void;
+}
+
+/** The server sends a sign of life every twenty seconds. */
+const idle = 60_000;
+
+/** Follows what happens in all workspaces until the signal; after an interruption it begins again. */
+export async function followJournal(client: Client, reader: JournalReader, signal: AbortSignal): Promise<void> {
+  const backoff = new Backoff({ base: 200, max: 10_000, random: Math.random });
+  while (!signal.aborted) {
+    try {
+      const synced = (): void => {
+        backoff.reset();
+        reader.synced();
+      };
+      await read(client, { ...reader, synced }, signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      reader.failed(error);
+    }
+    await sleep(backoff.next(), undefined, { signal }).catch(() => {});
+  }
+}
+
+function read(client: Client, reader: JournalReader, signal: AbortSignal): Promise<void> {
+  return followLines(client, {
+    path: '/capstan/journal',
+    idle,
+    signal,
+    onOpen: reader.begins,
+    onLine: (line) => {
+      const entry = JSON.parse(line) as JournalEntry | { readonly type: 'SYNCED' };
+      if (entry.type === 'SYNCED') reader.synced();
+      else reader.entry(entry);
+    },
+  });
+}
