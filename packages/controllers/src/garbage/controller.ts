@@ -64,7 +64,8 @@ function follow(
     for (const uid of uids) queue.add(uid);
   };
   return followJournal(
-    client,
+    // It is one for all workspaces.
+    client.cluster('root'),
     {
       begins: () => {
         told = new Set();
