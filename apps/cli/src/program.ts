@@ -9,6 +9,7 @@ import {
   parseHealthPort,
   parsePort,
 } from './commands/options.ts';
+import { parseRuntimeConfig } from './commands/runtime-config.ts';
 import type { SnapshotFlags } from './commands/snapshot.ts';
 import type { UpFlags } from './commands/up.ts';
 import { ConfigError } from './config/document.ts';
@@ -44,6 +45,12 @@ const etcdOption = (): Option =>
     parseEndpoints,
   );
 
+const runtimeConfigOption = (): Option =>
+  new Option(
+    '--runtime-config <versions>',
+    'serve what is served on request only: admissionregistration.k8s.io/v1beta1=true for mutating admission policies',
+  ).argParser(parseRuntimeConfig);
+
 export function createProgram(): Command {
   const program = new Command('capstan')
     .description('A GPU cloud that anyone can run, behind one Kubernetes-compatible API.')
@@ -64,6 +71,7 @@ export function createProgram(): Command {
     .addOption(dataDirectoryOption())
     .addOption(hostOption())
     .addOption(portOption())
+    .addOption(runtimeConfigOption())
     .addHelpText(
       'after',
       examples(['capstan up', 'data in ./capstan-data, port 6443'], ['capstan up --data-dir /var/lib/capstan --port 7443', '']),
@@ -79,6 +87,7 @@ export function createProgram(): Command {
     .addOption(hostOption())
     .addOption(portOption())
     .addOption(etcdOption())
+    .addOption(runtimeConfigOption())
     .addHelpText(
       'after',
       examples(

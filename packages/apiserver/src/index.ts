@@ -1,4 +1,5 @@
 export { parseAuditPolicy } from './audit/index.ts';
 export { parseAuthenticationConfiguration } from './authn/index.ts';
+export { optionalVersions } from './registry/catalog.ts';
 export type { EtcdOptions, RunningServer, ServerOptions } from './server/options.ts';
 export { startServer } from './server/server.ts';

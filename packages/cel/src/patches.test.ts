@@ -101,7 +101,8 @@ describe('operations of a JSON patch', () => {
   });
 
   test('write values that JSON does not have as protobuf does', () => {
-    expect(jsonOf('[5u, 2u]')).toEqual([5, 2]);
+    expect(jsonOf('[5u, 9007199254740993u]')).toEqual([5, '9007199254740993']);
+    expect(jsonOf('[9007199254740993, 9007199254740991]')).toEqual(['9007199254740993', 9007199254740991]);
     expect(jsonOf('b"hello"')).toBe('aGVsbG8=');
     expect(jsonOf('timestamp("2020-01-01T00:00:00.5Z")')).toBe('2020-01-01T00:00:00.5Z');
     expect(jsonOf('[duration("90m"), duration("-1.5s"), duration("0s")]')).toEqual(['5400s', '-1.500s', '0s']);

@@ -1,6 +1,8 @@
 export { type ApplyRequest, type ApplyResult, applyPatch } from './apply/apply-patch.ts';
+export { mergeConfiguration, UnfitConfiguration } from './apply/configuration.ts';
 export * as fieldSet from './apply/field-set.ts';
 export { decodeFields, MalformedFields } from './apply/fields-v1.ts';
+export { GoValue } from './apply/go-text.ts';
 export { extractItems } from './apply/remove-items.ts';
 export { type ManagedUpdate, updateManaged } from './apply/update-managed.ts';
 export { type CheckOptions, type CheckResult, checkObject } from './codec/check.ts';
@@ -39,7 +41,8 @@ export { openapiV2 } from './openapi/v2.ts';
 export { openapiV2Protobuf } from './openapi/v2-protobuf.ts';
 export { openapiV3 } from './openapi/v3.ts';
 export type { PatchReading } from './patch/errors.ts';
-export { jsonPatch } from './patch/json-patch.ts';
+export { patchedObject } from './patch/errors.ts';
+export { applyOperations, jsonPatch, UnfitOperation } from './patch/json-patch.ts';
 export { mergePatch } from './patch/merge-patch.ts';
 export { strategicMergePatch } from './patch/strategic-merge-patch.ts';
 export { decodeMessage } from './proto/decode.ts';

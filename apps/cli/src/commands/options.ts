@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { ApiServerConfig } from '../config/apiserver.ts';
 import { Failure, type StartContext } from '../failure.ts';
+import { optionalVersions } from './runtime-config.ts';
 
 export const defaultDataDirectory = './capstan-data';
 export const defaultPort = 6443;
@@ -14,10 +15,12 @@ export interface ApiServerFlags {
   readonly host?: string;
   readonly port?: number;
   readonly etcdEndpoints?: readonly string[];
+  readonly runtimeConfig?: readonly string[];
 }
 
 export interface ApiServerSettings extends StartContext {
   readonly etcdEndpoints: readonly string[] | undefined;
+  readonly optionalVersions: readonly string[];
   readonly file: ApiServerConfig;
 }
 
@@ -27,6 +30,7 @@ export function settings(flags: ApiServerFlags, file: ApiServerConfig): ApiServe
     host: flags.host ?? file.listen?.host ?? defaultHost,
     port: flags.port ?? file.listen?.port ?? defaultPort,
     etcdEndpoints: flags.etcdEndpoints ?? file.etcd?.endpoints,
+    optionalVersions: flags.runtimeConfig ?? optionalVersions.filter((version) => file.runtimeConfig?.[version]),
     file,
   };
 }

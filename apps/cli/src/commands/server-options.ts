@@ -7,11 +7,12 @@ import type { ApiServerSettings } from './options.ts';
 type Part<Name extends keyof ApiServerConfig> = NonNullable<ApiServerConfig[Name]>;
 
 /** Turns settings into what the server takes, reading the files that they name. */
-export function serverOptions({ dataDirectory, host, port, etcdEndpoints, file }: ApiServerSettings): ServerOptions {
+export function serverOptions({ dataDirectory, host, port, etcdEndpoints, optionalVersions, file }: ApiServerSettings): ServerOptions {
   return {
     dataDirectory,
     host,
     port,
+    optionalVersions,
     log: (line) => process.stdout.write(`${line}\n`),
     ...(file.listen?.names && { hosts: file.listen.names }),
     ...(etcdEndpoints && { etcd: etcdOptions(etcdEndpoints, file.etcd ?? {}) }),

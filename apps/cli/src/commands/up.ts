@@ -9,6 +9,7 @@ export interface UpFlags {
   readonly dataDir?: string;
   readonly host?: string;
   readonly port?: number;
+  readonly runtimeConfig?: readonly string[];
 }
 
 /** The children are this very program, started as it was. */
@@ -31,7 +32,10 @@ export async function up(flags: UpFlags): Promise<number> {
     serves.resolve();
   };
   const processes: (ProcessDescription & { readonly after?: Promise<void> })[] = [
-    { name: 'apiserver', args: ['apiserver', '--data-dir', dataDirectory, '--host', host, '--port', String(port)] },
+    {
+      name: 'apiserver',
+      args: ['apiserver', '--data-dir', dataDirectory, '--host', host, '--port', String(port), ...runtimeConfig(flags)],
+    },
     {
       name: 'controller-manager',
       // This directory is held by one alone, so there is no second one to contend with, and a new one works at once.
@@ -53,6 +57,10 @@ export async function up(flags: UpFlags): Promise<number> {
     }),
   );
   return Math.max(...codes);
+}
+
+function runtimeConfig({ runtimeConfig: versions = [] }: UpFlags): string[] {
+  return versions.length === 0 ? [] : ['--runtime-config', versions.join(',')];
 }
 
 function hold(dataDirectory: string, { host, port }: { host: string; port: number }): Disposable {

@@ -1,6 +1,6 @@
 import { ConfigError } from './document.ts';
 import { readConfig } from './file.ts';
-import { listOf, section, text, url, wholeNumber } from './shape.ts';
+import { listOf, section, text, truth, url, wholeNumber } from './shape.ts';
 
 const path = text('a path');
 
@@ -18,6 +18,8 @@ const shape = section({
     certificateFile: path,
     keyFile: path,
   }),
+  /** What is served on request only, in the words of --runtime-config. */
+  runtimeConfig: section({ 'admissionregistration.k8s.io/v1beta1': truth }),
   history: section({ compactionSeconds: wholeNumber(1, 86_400) }),
   audit: section({
     policyFile: path,

@@ -1,6 +1,7 @@
 import type { DeleteOptions, KubeObject, ObjectType } from '@capstan/machinery';
 import type { RequestContext } from '../registry/context.ts';
 import type { Resource } from '../registry/resource.ts';
+import type { Reinvocation } from './reinvocation.ts';
 
 export type Operation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
 
@@ -29,12 +30,6 @@ export interface Shape {
   readonly groupVersion: string;
   readonly kind: string;
   readonly type: ObjectType | undefined;
-}
-
-/** Plugins may have to look again at what later ones made of the object. This happens once. */
-export interface Reinvocation {
-  wanted: boolean;
-  isSecondRound: boolean;
 }
 
 /** A rule about changes that is not a kind's own. What it refuses it throws as a `StatusError`. Most answer at once: only webhooks return promises. */

@@ -4,6 +4,7 @@ import type { AdmissionPlugin } from './admission.ts';
 import { bindingsOf } from './expressions/bindings.ts';
 import { meets } from './expressions/conditions.ts';
 import { costOfConditions, Evaluation } from './expressions/evaluation.ts';
+import { mutatingPolicies } from './policies/mutating/plugin.ts';
 import { validatingPolicies } from './policies/plugin.ts';
 import type { Hook } from './webhooks/hook.ts';
 import { mutatingWebhooks } from './webhooks/mutating.ts';
@@ -18,7 +19,8 @@ export interface DynamicOptions extends Omit<WebhookOptions, 'meetsConditions'> 
 /** What users add to admission themselves: webhooks and policies. */
 export function dynamicAdmission(options: DynamicOptions): readonly AdmissionPlugin[] {
   const webhooks = { ...options, meetsConditions: (hook: Hook, view: View) => meetsConditions(hook, view, options.authorizer) };
-  return [mutatingWebhooks(webhooks), validatingPolicies(options), validatingWebhooks(webhooks)];
+  const all = [mutatingWebhooks(webhooks), validatingPolicies(options), validatingWebhooks(webhooks)];
+  return options.catalogs.builtin.isBuiltinVersion('admissionregistration.k8s.io', 'v1beta1') ? [mutatingPolicies(options), ...all] : all;
 }
 
 const noVariables = new Map<string, never>();

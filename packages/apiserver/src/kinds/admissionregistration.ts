@@ -1,3 +1,4 @@
+import { mutatingadmissionpolicies, mutatingadmissionpolicybindings } from './admissionregistration/mutating-policies.ts';
 import { validatingadmissionpolicies, validatingadmissionpolicybindings } from './admissionregistration/policies.ts';
 import { mutatingwebhookconfigurations, validatingwebhookconfigurations } from './admissionregistration/webhooks.ts';
 import type { Strategy } from './strategy.ts';
@@ -9,4 +10,6 @@ export const admissionregistrationStrategies: ReadonlyMap<string, Strategy> = ne
   [`${group}/mutatingwebhookconfigurations`, mutatingwebhookconfigurations],
   [`${group}/validatingadmissionpolicies`, validatingadmissionpolicies],
   [`${group}/validatingadmissionpolicybindings`, validatingadmissionpolicybindings],
+  [`${group}/mutatingadmissionpolicies`, mutatingadmissionpolicies],
+  [`${group}/mutatingadmissionpolicybindings`, mutatingadmissionpolicybindings],
 ]);

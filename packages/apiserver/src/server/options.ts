@@ -20,6 +20,8 @@ export interface ServerOptions {
     readonly watches?: { readonly overall?: number; readonly perUser?: number };
     readonly connections?: number;
   };
+  /** Versions to serve that are not served unless somebody asks for them: `admissionregistration.k8s.io/v1beta1`. */
+  readonly optionalVersions?: readonly string[];
   /** The text of a token file: token, user name, uid, groups. */
   readonly tokens?: string;
   /** OpenID issuers whose tokens are taken. */

@@ -88,7 +88,7 @@ async function start(
   resources.use(cache);
   hub = resources.use(new WatchHub(cache));
   journal = resources.use(new Journal(cache));
-  const catalog = builtinCatalog();
+  const catalog = builtinCatalog(new Set(options.optionalVersions));
   const webhooks = resources.use(new WebhookClient(cache));
   const webhook = webhookConversion(webhooks);
   const definitions = new Definitions({ cache, rules: rulesOf, webhook });

@@ -7,7 +7,7 @@ import { typeNameOf } from './type-name.ts';
 import { CelError, Double, Duration, ListValue, MapValue, Optional, Timestamp, TypeValue, Uint, type Value } from './value.ts';
 
 /** What becomes of values that JSON does not have as such. */
-export type Exotic = null | Uint8Array | Uint | Duration | Timestamp;
+export type Exotic = null | bigint | Uint8Array | Uint | Duration | Timestamp;
 
 /** A value that cannot be written as JSON. */
 class NoJson extends Error {
@@ -46,7 +46,7 @@ class Writer {
       case 'number':
         return value;
       case 'bigint':
-        return Number(value);
+        return this.#exotic(value);
     }
     if (value === null || value instanceof Uint8Array || value instanceof Uint) return this.#exotic(value);
     if (value instanceof Duration || value instanceof Timestamp) return this.#exotic(value);
@@ -104,8 +104,9 @@ function shortName(value: Value): string {
 
 function written(value: Exotic): Json {
   if (value === null) return null;
+  if (typeof value === 'bigint') return String(value);
   if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
-  if (value instanceof Uint) return Number(value.value);
+  if (value instanceof Uint) return value.value > BigInt(Number.MAX_SAFE_INTEGER) ? String(value.value) : Number(value.value);
   return value instanceof Timestamp ? printTimestamp(value) : seconds(value);
 }
 

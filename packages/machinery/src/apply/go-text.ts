@@ -31,6 +31,22 @@ export function printSyntax(value: Json): string {
   return `map[string]interface {}{${parts.join(', ')}}`;
 }
 
+/** Stands in a configuration for a value that Go has and JSON has not, so that a message can say what does not fit. */
+export class GoValue {
+  /** `uint64` */
+  readonly type: string;
+  /** As `%v` prints it. */
+  readonly printed: string;
+  /** As `%#v` prints it. */
+  readonly syntax: string;
+
+  constructor(type: string, printed: string, syntax: string) {
+    this.type = type;
+    this.printed = printed;
+    this.syntax = syntax;
+  }
+}
+
 /** The Go type of a decoded JSON value. */
 export function goTypeName(value: Json): string {
   if (value === null) return '<nil>';

@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import type { ListType, Scalar, Type } from '../schema/type.ts';
-import { goTypeName, printSyntax, printValue } from './go-text.ts';
+import { GoValue, goTypeName, printSyntax, printValue } from './go-text.ts';
 import { type PathElement, printPathElement } from './path-element.ts';
 import { fieldType, itemElement, itemType, Untypable } from './shape.ts';
 
@@ -23,13 +23,34 @@ function report({ path, problems }: Place, message: string): void {
 
 function check(type: Type, value: Json, place: Place): void {
   if (value === null) return;
-  if (type.kind === 'scalar') checkScalar(type.scalar, value, place);
+  if ((value as unknown) instanceof GoValue) report(place, unfit(type, value as unknown as GoValue));
+  else if (type.kind === 'scalar') checkScalar(type.scalar, value, place);
   else if (type.kind === 'list') {
     if (Array.isArray(value)) checkItems(type, value, place);
     else report(place, `expected list, got &{${printValue(value)}}`);
   } else if (type.kind !== 'any') {
     if (isObject(value)) checkFields(type, value, place);
     else report(place, `expected map, got &{${printValue(value)}}`);
+  }
+}
+
+function unfit(type: Type, value: GoValue): string {
+  if (type.kind === 'any') return `expected JSON, got ${value.type}`;
+  if (type.kind === 'list') return `expected list, got &{${value.printed}}`;
+  if (type.kind !== 'scalar') return `expected map, got &{${value.printed}}`;
+  switch (type.scalar) {
+    case 'int32':
+    case 'int64':
+    case 'double':
+      return `expected numeric (int or float), got ${value.type}`;
+    case 'bool':
+      return `expected boolean, got &{${value.printed}}`;
+    case 'string':
+    case 'bytes':
+    case 'duration':
+      return `expected string, got &value.valueUnstructured{Value:${value.syntax}}`;
+    default:
+      return `expected any scalar, got &{${value.printed}}`;
   }
 }
 

@@ -24,6 +24,35 @@ export function jsonPatch(object: JsonObject, text: string, reading: PatchReadin
   });
 }
 
+/** An operation that does not fit. `document` is the object as the operation found it. */
+export class UnfitOperation extends Error {
+  override readonly name = 'UnfitOperation';
+  readonly operation: JsonObject;
+  readonly document: Json;
+
+  constructor(operation: JsonObject, document: Json) {
+    super(`the operation does not fit the object: ${JSON.stringify(operation)}`);
+    this.operation = operation;
+    this.document = document;
+  }
+}
+
+/** The same for operations that were read already, for callers who say themselves what is wrong. Throws an `UnfitOperation`. */
+export function applyOperations(object: JsonObject, operations: readonly JsonObject[]): Json {
+  if (operations.length > mostOperations) throw new UnfitOperation(operations[mostOperations]!, object);
+  return withinStack(() => {
+    const document: Document = { root: cloneJson(object), copied: 0 };
+    for (const operation of operations) {
+      try {
+        apply(document, operation);
+      } catch (error) {
+        throw error instanceof status.StatusError ? new UnfitOperation(operation, document.root) : error;
+      }
+    }
+    return document.root;
+  });
+}
+
 function readOperations(text: string, { fieldValidation = 'Warn' }: PatchReading): JsonObject[] {
   const ignored = fieldValidation === 'Ignore';
   const words = (message: string): string => (ignored ? message : `error decoding patch: ${message}`);

@@ -1,4 +1,4 @@
-import { compile, type Declaration, type Program } from '@capstan/cel';
+import { type CompileOptions, compile, type Declaration, type Program } from '@capstan/cel';
 
 /** An expression that was compiled, or why it could not be. */
 export type CompiledExpression =
@@ -14,15 +14,23 @@ export const annotation: Results = ['string', 'null_type'];
 export const anything: Results = [];
 
 export function compileExpression(source: string, variables: ReadonlyMap<string, Declaration>, results: Results): CompiledExpression {
-  const { program, message: why } = compiled(source, variables);
-  if (program === undefined) return { source, error: `compilation failed: ${why}` };
-  const type = program.typeName === 'null' ? 'null_type' : program.typeName;
-  if (results.length === 0 || (results as readonly string[]).includes(type)) return { source, program };
-  const expected = results.length === 1 ? results[0] : `one of [${results.join(' ')}]`;
-  return { source, error: `must evaluate to ${expected} but got ${type}` };
+  return compiled(source, { variables }, results);
 }
 
-function compiled(source: string, variables: ReadonlyMap<string, Declaration>): { program?: Program; message?: string } {
-  const result = compile(source, { variables });
-  return result.program === undefined ? { message: result.message } : { program: result.program };
+export type PatchType = 'ApplyConfiguration' | 'JSONPatch';
+
+const patchResults: Readonly<Record<PatchType, readonly string[]>> = { ApplyConfiguration: ['Object'], JSONPatch: ['list(JSONPatch)'] };
+
+/** An expression that makes a patch. */
+export function compilePatch(source: string, variables: ReadonlyMap<string, Declaration>, type: PatchType): CompiledExpression {
+  return compiled(source, { variables, makesPatches: true }, patchResults[type]);
+}
+
+function compiled(source: string, options: CompileOptions, results: readonly string[]): CompiledExpression {
+  const { program, message: why } = compile(source, options);
+  if (program === undefined) return { source, error: `compilation failed: ${why}` };
+  const type = program.typeName === 'null' ? 'null_type' : program.typeName;
+  if (results.length === 0 || results.includes(type)) return { source, program };
+  const expected = results.length === 1 ? results[0] : `one of [${results.join(' ')}]`;
+  return { source, error: `must evaluate to ${expected} but got ${type}` };
 }

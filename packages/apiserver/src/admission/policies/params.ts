@@ -5,7 +5,7 @@ import type { Resource } from '../../registry/resource.ts';
 import type { AdmissionRequest } from '../admission.ts';
 import { namespaceOf } from '../matching/match.ts';
 import { served } from '../matching/versions.ts';
-import type { Policy, PolicyBinding } from './policy.ts';
+import type { AnyPolicy, PolicyBinding } from './policy.ts';
 
 /** A policy or binding that cannot be used as it is. Its failure policy says what that means. */
 export class Misconfigured extends Error {
@@ -16,7 +16,7 @@ const noParams: readonly (KubeObject | null)[] = [null];
 
 /** The objects that a policy is to be evaluated with, once for each. None: it is not to be evaluated. */
 export async function paramsOf(
-  { paramKind }: Policy,
+  { paramKind }: AnyPolicy,
   { paramRef }: PolicyBinding,
   { request, resource }: { request: AdmissionRequest; resource: Resource | undefined },
 ): Promise<readonly (KubeObject | null)[]> {
@@ -54,7 +54,7 @@ function paramNamespace(request: AdmissionRequest, { namespaced }: Resource, giv
 }
 
 /** The resource of a policy's parameters. */
-export function paramResource({ paramKind }: Pick<Policy, 'paramKind'>, catalog: Catalog): Resource | undefined {
+export function paramResource({ paramKind }: Pick<AnyPolicy, 'paramKind'>, catalog: Catalog): Resource | undefined {
   if (paramKind === undefined) return undefined;
   const { apiVersion, kind } = paramKind;
   const slash = apiVersion.indexOf('/');

@@ -1,50 +1,29 @@
 import type { KubeObject } from '@capstan/machinery';
-import type { Authorizer } from '../../authz/index.ts';
-import type { ObjectReader } from '../../cache/reader.ts';
-import type { Catalogs } from '../../registry/catalogs.ts';
-import type { Resource } from '../../registry/resource.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
 import { bindingsOf } from '../expressions/bindings.ts';
 import { refusedFor } from '../forbidden.ts';
-import { isExempt, matchingResource } from '../matching/match.ts';
+import { matchingResource } from '../matching/match.ts';
 import { type View, viewOf } from '../webhooks/review.ts';
 import { evaluatePolicy, type Finding, type Findings } from './evaluate.ts';
 import { Misconfigured, paramResource, paramsOf } from './params.ts';
-import { type BoundPolicy, Policies } from './policies.ts';
-import type { Policy, PolicyBinding } from './policy.ts';
-
-export interface PolicyOptions {
-  readonly objects: ObjectReader;
-  readonly catalogs: Catalogs;
-  readonly authorizer: Authorizer;
-}
+import { type Concerned, concernedBy, Policies, type PolicyOptions } from './policies.ts';
+import { type Policy, type PolicyBinding, policyOf } from './policy.ts';
 
 const longestAnnotation = 10 * 1024;
-/** Refusing these could lock everybody out. */
-const reviews = new Set(['authentication.k8s.io', 'authorization.k8s.io']);
-
 /** Rules that users wrote as expressions. */
 export function validatingPolicies(options: PolicyOptions): AdmissionPlugin {
-  const policies = new Policies(options.objects);
+  const policies = new Policies(options.objects, {
+    policies: 'validatingadmissionpolicies',
+    bindings: 'validatingadmissionpolicybindings',
+    compile: policyOf,
+  });
   return {
     name: 'ValidatingAdmissionPolicy',
     validate(request) {
-      const bound = policies.of(request.context.cluster);
-      if (bound.length === 0 || isExempt(request.resource)) return;
-      if (request.resource.virtual && reviews.has(request.resource.group)) return;
-      const concerned: Concerned[] = [];
-      for (const { policy, bindings } of bound) {
-        const resource = matchingResource(policy.criteria, request, options.catalogs);
-        if (resource !== undefined) concerned.push({ policy, bindings, resource });
-      }
+      const concerned = concernedBy(policies, request, options.catalogs);
       if (concerned.length > 0) return new PolicyRun(options, request).run(concerned);
     },
   };
-}
-
-interface Concerned extends BoundPolicy {
-  /** In the version that the policy asks for. */
-  readonly resource: Resource;
 }
 
 interface Denial {
@@ -65,7 +44,7 @@ class PolicyRun {
     this.#request = request;
   }
 
-  async run(policies: readonly Concerned[]): Promise<void> {
+  async run(policies: readonly Concerned<Policy>[]): Promise<void> {
     for (const concerned of policies) await this.#policy(concerned);
     const [first] = this.#denials;
     if (first === undefined) return;
@@ -74,7 +53,7 @@ class PolicyRun {
     throw refusedFor(this.#request, `ValidatingAdmissionPolicy ${by} denied request: ${message}`, reason);
   }
 
-  async #policy({ policy, bindings, resource }: Concerned): Promise<void> {
+  async #policy({ policy, bindings, resource }: Concerned<Policy>): Promise<void> {
     const { catalogs } = this.#options;
     const annotations = new Map<string, Set<string>>();
     let view: View | undefined;

@@ -1,32 +1,54 @@
 import type { KubeObject } from '@capstan/machinery';
+import type { Authorizer } from '../../authz/index.ts';
 import type { ObjectReader } from '../../cache/reader.ts';
-import { bindingOf, type Policy, type PolicyBinding, policyOf } from './policy.ts';
+import type { Catalogs } from '../../registry/catalogs.ts';
+import type { Resource } from '../../registry/resource.ts';
+import type { AdmissionRequest } from '../admission.ts';
+import { isExempt, matchingResource } from '../matching/match.ts';
+import { type AnyPolicy, bindingOf, type PolicyBinding } from './policy.ts';
+
+export interface PolicyOptions {
+  readonly objects: ObjectReader;
+  readonly catalogs: Catalogs;
+  readonly authorizer: Authorizer;
+}
 
 const group = 'admissionregistration.k8s.io';
-const policyResource = { group, resource: 'validatingadmissionpolicies' };
-const bindingResource = { group, resource: 'validatingadmissionpolicybindings' };
 
 /** A policy and where it holds. */
-export interface BoundPolicy {
+export interface BoundPolicy<Policy extends AnyPolicy> {
   readonly policy: Policy;
   readonly bindings: readonly PolicyBinding[];
 }
 
+/** Where policies of one sort are found. */
+export interface PolicySource<Policy extends AnyPolicy> {
+  readonly policies: string;
+  readonly bindings: string;
+  readonly compile: (object: KubeObject) => Policy;
+}
+
 /** The policies of each workspace that are bound. Compiled again only when they changed. */
-export class Policies {
+export class Policies<Policy extends AnyPolicy> {
   readonly #objects: ObjectReader;
-  readonly #byCluster = new Map<string, readonly BoundPolicy[]>();
+  readonly #policyResource: { readonly group: string; readonly resource: string };
+  readonly #bindingResource: { readonly group: string; readonly resource: string };
+  readonly #compileNew: (object: KubeObject) => Policy;
+  readonly #byCluster = new Map<string, readonly BoundPolicy<Policy>[]>();
   readonly #compiled = new WeakMap<KubeObject, Policy>();
   #policies = -1;
   #bindings = -1;
 
-  constructor(objects: ObjectReader) {
+  constructor(objects: ObjectReader, { policies, bindings, compile }: PolicySource<Policy>) {
     this.#objects = objects;
+    this.#policyResource = { group, resource: policies };
+    this.#bindingResource = { group, resource: bindings };
+    this.#compileNew = compile;
   }
 
-  of(cluster: string): readonly BoundPolicy[] {
-    const policies = this.#objects.generation(policyResource);
-    const bindings = this.#objects.generation(bindingResource);
+  of(cluster: string): readonly BoundPolicy<Policy>[] {
+    const policies = this.#objects.generation(this.#policyResource);
+    const bindings = this.#objects.generation(this.#bindingResource);
     if (policies !== this.#policies || bindings !== this.#bindings) {
       this.#byCluster.clear();
       this.#policies = policies;
@@ -37,10 +59,10 @@ export class Policies {
     return found;
   }
 
-  #read(cluster: string): readonly BoundPolicy[] {
-    const bindings = this.#objects.list(bindingResource, cluster).map(bindingOf);
+  #read(cluster: string): readonly BoundPolicy<Policy>[] {
+    const bindings = this.#objects.list(this.#bindingResource, cluster).map(bindingOf);
     if (bindings.length === 0) return [];
-    return this.#objects.list(policyResource, cluster).flatMap((object) => {
+    return this.#objects.list(this.#policyResource, cluster).flatMap((object) => {
       const own = bindings.filter(({ policyName }) => policyName === object.metadata.name);
       return own.length === 0 ? [] : [{ policy: this.#compile(object), bindings: own }];
     });
@@ -48,7 +70,33 @@ export class Policies {
 
   #compile(object: KubeObject): Policy {
     let policy = this.#compiled.get(object);
-    if (policy === undefined) this.#compiled.set(object, (policy = policyOf(object)));
+    if (policy === undefined) this.#compiled.set(object, (policy = this.#compileNew(object)));
     return policy;
   }
+}
+
+export interface Concerned<Policy extends AnyPolicy> extends BoundPolicy<Policy> {
+  /** In the version that the policy asks for. */
+  readonly resource: Resource;
+}
+
+const nobody: readonly never[] = [];
+/** Refusing these could lock everybody out. */
+const reviews = new Set(['authentication.k8s.io', 'authorization.k8s.io']);
+
+/** The policies that a request is about. */
+export function concernedBy<Policy extends AnyPolicy>(
+  policies: Policies<Policy>,
+  request: AdmissionRequest,
+  catalogs: Catalogs,
+): readonly Concerned<Policy>[] {
+  const bound = policies.of(request.context.cluster);
+  if (bound.length === 0 || isExempt(request.resource)) return nobody;
+  if (request.resource.virtual && reviews.has(request.resource.group)) return nobody;
+  const concerned: Concerned<Policy>[] = [];
+  for (const { policy, bindings } of bound) {
+    const resource = matchingResource(policy.criteria, request, catalogs);
+    if (resource !== undefined) concerned.push({ policy, bindings, resource });
+  }
+  return concerned;
 }

@@ -13,21 +13,30 @@ export interface Validation {
   readonly reason: string;
 }
 
-/** A ValidatingAdmissionPolicy, compiled once. */
-export interface Policy {
+export interface ParamKind {
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
+/** What policies of either sort have in common. */
+export interface AnyPolicy {
   readonly name: string;
   readonly failurePolicy: 'Fail' | 'Ignore';
   readonly criteria: Criteria;
-  readonly paramKind: { readonly apiVersion: string; readonly kind: string } | undefined;
+  readonly paramKind: ParamKind | undefined;
   readonly variables: ReadonlyMap<string, CompiledExpression>;
   readonly conditions: readonly CompiledExpression[];
+}
+
+/** A ValidatingAdmissionPolicy, compiled once. */
+export interface Policy extends AnyPolicy {
   readonly validations: readonly Validation[];
   readonly auditAnnotations: readonly { readonly key: string; readonly value: CompiledExpression }[];
 }
 
 export function policyOf(object: KubeObject): Policy {
   const spec = fieldsOf(object['spec']);
-  const paramKind = maybeFields(spec['paramKind']);
+  const paramKind = paramKindOf(spec);
   const known: Known = { params: paramKind !== undefined, authorizer: true };
   const variables = Variables.of(itemsOf(spec['variables']), known);
   const declarations = variables.declarations();
@@ -36,7 +45,7 @@ export function policyOf(object: KubeObject): Policy {
     name: object.metadata.name ?? '',
     failurePolicy: spec['failurePolicy'] === 'Ignore' ? 'Ignore' : 'Fail',
     criteria: criteriaOf(fieldsOf(spec['matchConstraints'])),
-    paramKind: paramKind && { apiVersion: textOf(paramKind['apiVersion']), kind: textOf(paramKind['kind']) },
+    paramKind,
     variables: variables.compiled,
     conditions: conditionsOf(spec['matchConditions'], variables),
     validations: itemsOf(spec['validations']).map((validation) => ({
@@ -52,18 +61,24 @@ export function policyOf(object: KubeObject): Policy {
   };
 }
 
+export function paramKindOf(spec: Readonly<Fields>): ParamKind | undefined {
+  const kind = maybeFields(spec['paramKind']);
+  return kind && { apiVersion: textOf(kind['apiVersion']), kind: textOf(kind['kind']) };
+}
+
 function messageOf(validation: Fields, declarations: ReturnType<Variables['declarations']>): CompiledExpression | undefined {
   const text = textOf(validation['messageExpression']);
   return text === '' ? undefined : compileExpression(text, declarations, message);
 }
 
-/** A ValidatingAdmissionPolicyBinding, read once. */
+/** A binding of a policy of either sort, read once. */
 export interface PolicyBinding {
   readonly name: string;
   readonly policyName: string;
   /** Undefined when it holds wherever the policy does. */
   readonly criteria: Criteria | undefined;
   readonly paramRef: Readonly<Fields> | undefined;
+  /** What to do with what is wrong; mutating policies have none. */
   readonly actions: readonly string[];
 }
 

@@ -1,5 +1,5 @@
 import type { KubeObject } from '@capstan/machinery';
-import { type Fields, fieldsOf, itemsOf, maybeFields, textOf, textsOf } from '../../kinds/workloads/reading.ts';
+import { type Fields, fieldsOf, itemsOf, textOf, textsOf } from '../../kinds/workloads/reading.ts';
 import type { Catalog } from '../../registry/catalog.ts';
 import type { Resource } from '../../registry/resource.ts';
 import type { Known } from '../expressions/declarations.ts';
@@ -7,6 +7,7 @@ import { anything, compileExpression } from '../expressions/expression.ts';
 import { typedDeclaration } from '../expressions/typed.ts';
 import { Variables } from '../expressions/variables.ts';
 import { Misconfigured, paramResource } from './params.ts';
+import { paramKindOf } from './policy.ts';
 
 export interface ExpressionWarning {
   readonly fieldRef: string;
@@ -53,10 +54,8 @@ function typedVariables(spec: Readonly<Fields>, resource: Resource, params: Reso
 }
 
 function paramsResource(spec: Readonly<Fields>, catalog: Catalog): Resource | undefined {
-  const kind = maybeFields(spec['paramKind']);
-  if (kind === undefined) return undefined;
   try {
-    return paramResource({ paramKind: { apiVersion: textOf(kind['apiVersion']), kind: textOf(kind['kind']) } }, catalog);
+    return paramResource({ paramKind: paramKindOf(spec) }, catalog);
   } catch (error) {
     if (error instanceof Misconfigured) return undefined;
     throw error;

@@ -1,31 +1,27 @@
-import { type KubeObject, status } from '@capstan/machinery';
+import { status } from '@capstan/machinery';
 import { deepEqual } from '../../registry/metadata.ts';
-import type { AdmissionPlugin, AdmissionRequest, Reinvocation } from '../admission.ts';
+import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
 import { isExempt, matchingResource } from '../matching/match.ts';
 import { converted } from '../matching/versions.ts';
+import { checkPlace, replaceContents } from '../patching/form.ts';
+import { repairManagedFields } from '../patching/managed-fields.ts';
+import { Rounds } from '../reinvocation.ts';
 import { ask } from './call.ts';
 import { Configurations } from './configurations.ts';
 import { CallFailure, denied, failedCalling } from './failure.ts';
 import type { Hook } from './hook.ts';
-import { repairManagedFields } from './managed-fields.ts';
 import type { WebhookOptions } from './options.ts';
-import { operationsOf, patchedBy, replaceContents } from './patch.ts';
+import { operationsOf, patchedBy } from './patch.ts';
 import { type View, viewOf } from './review.ts';
 
+const pluginName = 'MutatingAdmissionWebhook';
 const auditPrefix = 'mutation.webhook.admission.k8s.io/';
-
-/** Which webhooks look again at an object, and what it was when they had all seen it. */
-interface Rounds extends Reinvocation {
-  readonly asked: Set<string>;
-  readonly again: Set<string>;
-  seen: KubeObject | undefined;
-}
 
 /** Webhooks that may change what is written. They are called one after the other, each with what the one before made of the object. */
 export function mutatingWebhooks(options: WebhookOptions): AdmissionPlugin {
   const configurations = new Configurations(options.objects, 'mutatingwebhookconfigurations');
   return {
-    name: 'MutatingAdmissionWebhook',
+    name: pluginName,
     mutate(request) {
       const hooks = configurations.of(request.context.cluster);
       if (hooks.length === 0 || isExempt(request.resource)) return;
@@ -44,32 +40,30 @@ class MutatingRound {
   constructor(options: WebhookOptions, request: AdmissionRequest) {
     this.#options = options;
     this.#request = request;
-    this.#rounds = (request.reinvocation as Rounds | undefined) ?? newRounds();
-    request.reinvocation = this.#rounds;
+    this.#rounds = Rounds.of(request, pluginName);
   }
 
   async run(hooks: readonly Hook[]): Promise<void> {
     const { object, context } = this.#request;
     const rounds = this.#rounds;
     const managedBefore = object?.metadata.managedFields;
-    if (rounds.isSecondRound && !deepEqual(rounds.seen, object)) this.#callAgain();
+    rounds.begin(object);
     for (const [index, hook] of hooks.entries()) {
       const resource = matchingResource(hook.criteria, this.#request, this.#options.catalogs);
       if (resource === undefined) continue;
       const view = await viewOf(this.#request, resource);
       if (hook.conditions.length > 0 && !this.#options.meetsConditions(hook, view)) continue;
-      // Who was not asked in the first round is not asked in the second, even if it would be now.
-      if (rounds.isSecondRound && !rounds.again.has(hook.id)) continue;
+      if (!rounds.includes(hook.id)) continue;
       await this.#call(hook, view, index);
-      if (hook.isReinvocable) rounds.asked.add(hook.id);
+      if (hook.isReinvocable) rounds.askedOnce(hook.id);
     }
     if (object === undefined) return;
     if (object.metadata.managedFields !== managedBefore) repairManagedFields(object, managedBefore, context.warn);
-    if (rounds.wanted && rounds.asked.size + rounds.again.size > 0) rounds.seen = structuredClone(object);
+    if (this.#request.reinvocation!.wanted) rounds.end(object);
   }
 
   async #call(hook: Hook, view: View, index: number): Promise<void> {
-    const place = `round_${this.#rounds.isSecondRound ? 1 : 0}_index_${index}`;
+    const place = `round_${this.#rounds.isSecond ? 1 : 0}_index_${index}`;
     const { context } = this.#request;
     let mutated = false;
     try {
@@ -80,15 +74,7 @@ class MutatingRound {
       context.annotate(`failed-open.${auditPrefix}${place}`, hook.name);
     }
     context.annotate(`${auditPrefix}${place}`, JSON.stringify({ configuration: hook.configuration, webhook: hook.name, mutated }));
-    if (!mutated) return;
-    this.#callAgain();
-    this.#rounds.wanted = true;
-  }
-
-  /** Everybody who can be asked again and was asked before this moment. */
-  #callAgain(): void {
-    for (const id of this.#rounds.asked) this.#rounds.again.add(id);
-    this.#rounds.asked.clear();
+    if (mutated) this.#rounds.changed();
   }
 
   /** Asks the webhook, and makes its changes. True when there were any. */
@@ -111,16 +97,4 @@ class MutatingRound {
     replaceContents(object!, next);
     return true;
   }
-}
-
-/** A webhook cannot move an object into another namespace. */
-function checkPlace({ resource, namespace }: AdmissionRequest, { metadata }: KubeObject): void {
-  if (!resource.namespaced) delete metadata.namespace;
-  else if (metadata.namespace === undefined || metadata.namespace === '') metadata.namespace = namespace;
-  else if (metadata.namespace !== namespace)
-    throw status.badRequest('the namespace of the provided object does not match the namespace sent on the request');
-}
-
-function newRounds(): Rounds {
-  return { wanted: false, isSecondRound: false, asked: new Set(), again: new Set(), seen: undefined };
 }

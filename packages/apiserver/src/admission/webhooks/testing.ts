@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { JsonObject, KubeObject } from '@capstan/machinery';
 import { issueCertificate } from '../../pki/index.ts';
+import type { ServerOptions } from '../../server/options.ts';
 import { type Reply, startTestServer, type TestServer } from '../../testing/harness.ts';
 
 /** What a webhook was asked. */
@@ -148,8 +149,8 @@ export class Bench implements AsyncDisposable {
     this.webhook = webhook;
   }
 
-  static async start(): Promise<Bench> {
-    const server = await startTestServer();
+  static async start(options: Partial<ServerOptions> = {}): Promise<Bench> {
+    const server = await startTestServer(options);
     let bench: Bench | undefined;
     const webhook = await TestWebhook.start((question) => bench!.answer(question));
     bench = new Bench(server, webhook);

@@ -76,6 +76,13 @@ function serviceOf({ spec }: Row): string {
   return service === undefined ? 'Local' : `${textOf(service['namespace'])}/${textOf(service['name'])}`;
 }
 
+const policyBindings = printer('!Name, PolicyName, ParamRef, Age', (row) => [
+  row.name,
+  textOf(row.spec['policyName']),
+  parameterReference(row),
+  row.age,
+]);
+
 const bindingColumns = '!Name, Role, Age, +Users, +Groups, +ServiceAccounts';
 
 /** Who may do what, and what stands in the way: roles, certificates, admission, aggregation. */
@@ -104,10 +111,12 @@ export const accessPrinters = new Map<string, TablePrinter>([
       row.age,
     ]),
   ],
+  ['admissionregistration.k8s.io/validatingadmissionpolicybindings', policyBindings],
   [
-    'admissionregistration.k8s.io/validatingadmissionpolicybindings',
-    printer('!Name, PolicyName, ParamRef, Age', (row) => [row.name, textOf(row.spec['policyName']), parameterReference(row), row.age]),
+    'admissionregistration.k8s.io/mutatingadmissionpolicies',
+    printer('!Name, Mutations:i, ParamKind, Age', (row) => [row.name, itemsOf(row.spec['mutations']).length, parameterKind(row), row.age]),
   ],
+  ['admissionregistration.k8s.io/mutatingadmissionpolicybindings', policyBindings],
   [
     'apiregistration.k8s.io/apiservices',
     printer('!Name, Service, Available, Age', (row) => [row.name, serviceOf(row), availability(row), row.age]),

@@ -1,0 +1,179 @@
+import { type KubeObject, StatusError } from '@capstan/machinery';
+import { deepEqual } from '../../../registry/metadata.ts';
+import type { Resource } from '../../../registry/resource.ts';
+import type { AdmissionPlugin, AdmissionRequest } from '../../admission.ts';
+import { bindingsOf } from '../../expressions/bindings.ts';
+import { meets } from '../../expressions/conditions.ts';
+import { costOfConditions, costOfValidations, Evaluation } from '../../expressions/evaluation.ts';
+import { forbidden } from '../../forbidden.ts';
+import { matchingResource } from '../../matching/match.ts';
+import { converted } from '../../matching/versions.ts';
+import { checkPlace, type Form, replaceContents } from '../../patching/form.ts';
+import { repairManagedFields } from '../../patching/managed-fields.ts';
+import { Rounds } from '../../reinvocation.ts';
+import { type View, viewOf } from '../../webhooks/review.ts';
+import { Misconfigured, paramResource, paramsOf } from '../params.ts';
+import { type Concerned, concernedBy, Policies, type PolicyOptions } from '../policies.ts';
+import type { PolicyBinding } from '../policy.ts';
+import { FailedMutation, mutated } from './mutate.ts';
+import { type MutatingPolicy, mutatingPolicyOf } from './policy.ts';
+
+const pluginName = 'MutatingAdmissionPolicy';
+
+/** Changes that users wrote as expressions. What is deleted cannot be changed. */
+export function mutatingPolicies(options: PolicyOptions): AdmissionPlugin {
+  const policies = new Policies(options.objects, {
+    policies: 'mutatingadmissionpolicies',
+    bindings: 'mutatingadmissionpolicybindings',
+    compile: mutatingPolicyOf,
+  });
+  return {
+    name: pluginName,
+    mutate(request) {
+      if (request.operation === 'DELETE') return;
+      const concerned = concernedBy(policies, request, options.catalogs);
+      if (concerned.length > 0) return new MutatingRound(options, request).run(concerned);
+    },
+  };
+}
+
+/** A policy that is to be evaluated, with one binding and one object of parameters. */
+interface Invocation {
+  readonly id: string;
+  readonly policy: MutatingPolicy;
+  readonly binding: PolicyBinding;
+  readonly resource: Resource;
+  readonly param: KubeObject | null;
+}
+
+interface Denial {
+  readonly message: string;
+  readonly reason: 'Forbidden' | 'Invalid';
+}
+
+/** One request, before all policies. Who is concerned is decided before anything changes. */
+class MutatingRound {
+  readonly #options: PolicyOptions;
+  readonly #request: AdmissionRequest;
+  readonly #rounds: Rounds;
+  readonly #denials: Denial[] = [];
+  /** Mutations that could not be made. */
+  #failed = 0;
+
+  constructor(options: PolicyOptions, request: AdmissionRequest) {
+    this.#options = options;
+    this.#request = request;
+    this.#rounds = Rounds.of(request, pluginName);
+  }
+
+  async run(policies: readonly Concerned<MutatingPolicy>[]): Promise<void> {
+    const { object, context } = this.#request;
+    const managedBefore = object?.metadata.managedFields;
+    const invocations: Invocation[] = [];
+    for (const concerned of policies) await this.#invocationsOf(concerned, invocations);
+    this.#rounds.begin(object);
+    let isDirty = false;
+    for (const invocation of invocations) isDirty = (await this.#invoke(invocation)) || isDirty;
+    // Whoever made a mutation is one of those who look again, as in Kubernetes, whether it changed anything or not.
+    if (isDirty) this.#rounds.changed();
+    const [first] = this.#denials;
+    if (first !== undefined) throw this.#refusal(first);
+    if (object === undefined) return;
+    if (object.metadata.managedFields !== managedBefore) repairManagedFields(object, managedBefore, context.warn);
+    this.#rounds.end(object);
+  }
+
+  async #invocationsOf({ policy, bindings, resource }: Concerned<MutatingPolicy>, into: Invocation[]): Promise<void> {
+    const { catalogs } = this.#options;
+    const request = this.#request;
+    let params: Resource | undefined;
+    try {
+      params = paramResource(policy, catalogs.of(request.context.cluster));
+    } catch (error) {
+      return this.#misconfigured(error, policy, undefined);
+    }
+    for (const binding of bindings) {
+      if (binding.criteria !== undefined && matchingResource(binding.criteria, request, catalogs) === undefined) continue;
+      try {
+        for (const param of await paramsOf(policy, binding, { request, resource: params })) {
+          const id = JSON.stringify([policy.name, binding.name, param?.metadata.namespace ?? '', param?.metadata.name ?? '']);
+          into.push({ id, policy, binding, resource, param });
+        }
+      } catch (error) {
+        this.#misconfigured(error, policy, binding);
+      }
+    }
+  }
+
+  /** True when a mutation was made, even one that changed nothing. */
+  async #invoke(invocation: Invocation): Promise<boolean> {
+    const { policy, param, resource, id } = invocation;
+    const view = await viewOf(this.#request, resource);
+    const bindings = bindingsOf(view, this.#options.authorizer, param);
+    if (policy.conditions.length > 0) {
+      const result = meets(policy.conditions, new Evaluation(bindings, policy.variables, costOfConditions));
+      if (result.error !== undefined) this.#deny(result.error, invocation);
+      if (result.error !== undefined || !result.met) return false;
+    }
+    if (!this.#rounds.includes(id)) return false;
+    const made = view.object !== undefined && (await this.#change(invocation, view, bindings));
+    if (policy.isReinvocable) this.#rounds.askedOnce(id);
+    return made;
+  }
+
+  async #change(invocation: Invocation, view: View, bindings: ReturnType<typeof bindingsOf>): Promise<boolean> {
+    const failures = this.#failed;
+    const next = this.#mutated(invocation, view, bindings);
+    if (next !== view.object && !deepEqual(next, view.object)) {
+      await this.#take(next, view);
+      this.#rounds.changed();
+    }
+    return this.#failed - failures < invocation.policy.mutations.length;
+  }
+
+  /** Mutations come one after the other, each with what the one before made of the object. One that fails changes nothing. */
+  #mutated(invocation: Invocation, view: View, bindings: ReturnType<typeof bindingsOf>): KubeObject {
+    const { policy } = invocation;
+    const form: Form = { resource: view.resource, shape: this.#request.shape };
+    let current = view.object!;
+    for (const mutation of policy.mutations) {
+      try {
+        const seen = current === view.object ? bindings : { ...bindings, object: current as never };
+        current = mutated(mutation, current, { evaluation: new Evaluation(seen, policy.variables, costOfValidations), form });
+      } catch (error) {
+        if (!(error instanceof FailedMutation)) throw error;
+        this.#failed++;
+        this.#deny(error.message, invocation);
+      }
+    }
+    return current;
+  }
+
+  async #take(next: KubeObject, view: View): Promise<void> {
+    const { resource, shape, object } = this.#request;
+    const own = shape === undefined ? await converted(next, view.resource, resource) : next;
+    if (shape === undefined) checkPlace(this.#request, own);
+    replaceContents(object!, own);
+  }
+
+  #deny(why: string, { policy, binding }: Invocation): void {
+    if (policy.failurePolicy === 'Ignore') return;
+    this.#denials.push({ message: `policy '${policy.name}' with binding '${binding.name}' denied request: ${why}`, reason: 'Invalid' });
+  }
+
+  #misconfigured(error: unknown, policy: MutatingPolicy, binding: PolicyBinding | undefined): void {
+    if (!(error instanceof Misconfigured)) throw error;
+    if (policy.failurePolicy === 'Ignore') return;
+    const message =
+      binding === undefined
+        ? `policy ${JSON.stringify(policy.name)} denied request: failed to configure policy: ${error.message}`
+        : `policy '${policy.name}' with binding '${binding.name}' denied request: failed to configure binding: ${error.message}`;
+    this.#denials.push({ message, reason: 'Forbidden' });
+  }
+
+  #refusal({ message, reason }: Denial): StatusError {
+    const { details } = forbidden(this.#request, message).status;
+    const causes = this.#denials.map((denial) => ({ message: denial.message }));
+    return new StatusError({ code: 403, message, reason, details: { ...details, causes } });
+  }
+}
