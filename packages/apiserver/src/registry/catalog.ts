@@ -190,6 +190,14 @@ function storageOf(info: ResourceInfo, groupVersion: string): Storage {
   return conversion ?? { group: info.group, resource: info.resource, apiVersion: groupVersion, kind: info.kind };
 }
 
+/** Whether a group of the server itself has this resource, in any version. */
+export function isBuiltinKind(catalog: Catalog, group: string, resource: string): boolean {
+  if (!catalog.isBuiltin(group)) return false;
+  return catalog.groups
+    .get(group)!
+    .versions.some(({ version, resources }) => catalog.isBuiltinVersion(group, version) && resources.has(resource));
+}
+
 export function apiVersionOf(group: string, version: string): string {
   return group === '' ? version : `${group}/${version}`;
 }

@@ -29,8 +29,9 @@ import { podActions } from '../kinds/workloads/pod-actions.ts';
 import { flowClassifier, InFlight, OpenCount } from '../limits/index.ts';
 import { openApiPages } from '../openapi/pages.ts';
 import { clientAuthorities, ensurePki, keepFresh } from '../pki/index.ts';
-import { builtinCatalog } from '../registry/catalog.ts';
+import { builtinCatalog, isBuiltinKind } from '../registry/catalog.ts';
 import { WatchHub } from '../watch/hub.ts';
+import { apiSharingPlugins } from '../workspaces/apis/plugins.ts';
 import { workspaceAuthorizer } from '../workspaces/authorizer.ts';
 import { maximalPolicy } from '../workspaces/maximal-policy.ts';
 import { workspacePolicies } from '../workspaces/policy.ts';
@@ -92,7 +93,7 @@ async function start(
   const webhooks = resources.use(new WebhookClient(cache));
   const webhook = webhookConversion(webhooks);
   const definitions = new Definitions({ cache, rules: rulesOf, webhook });
-  const { catalogs, scopes } = workspaces({ cache, catalog, definitions, webhook });
+  const { catalogs, scopes, tree } = workspaces({ cache, catalog, definitions, webhook });
   const policyIn = workspacePolicies();
   const rbac = rbacAuthorizer(cache, { policyIn });
   const maximal = maximalPolicy({ objects: cache, rbac, isBuiltin: (group) => catalog.isBuiltin(group) });
@@ -109,6 +110,7 @@ async function start(
     ...workloadPlugins,
     ...certificatePlugins(authorizer),
     ...dynamicAdmission({ objects: cache, catalogs, authorizer, client: webhooks }),
+    ...apiSharingPlugins({ objects: cache, tree, rbac, isBuiltin: (group, resource) => isBuiltinKind(catalog, group, resource) }),
     rbacEscalation({ objects: cache, rbac, rolesIn: (cluster) => policyIn(cluster).clusterRoles }),
     resourceQuota({ cache, store, quotas: catalog.resource('', 'v1', 'resourcequotas')! }),
   ]);

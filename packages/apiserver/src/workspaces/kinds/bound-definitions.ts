@@ -77,7 +77,7 @@ export class BoundDefinitions {
 }
 
 /** An APIResourceSchema is a definition that differs in its form and is not served by being there. */
-function asDefinition(schema: KubeObject): KubeObject {
+export function asDefinition(schema: KubeObject): KubeObject {
   const spec = fieldsOf(schema['spec']);
   const names = fieldsOf(spec['names']);
   const versions = itemsOf(spec['versions']).map(({ schema: openAPIV3Schema, ...version }) => ({
@@ -88,7 +88,11 @@ function asDefinition(schema: KubeObject): KubeObject {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
     metadata: { name: `${String(names['plural'])}.${String(spec['group'])}`, generation: 1 },
-    spec: { ...spec, versions } as unknown as JsonObject,
-    status: { acceptedNames: names, conditions: [{ type: 'Established', status: 'True' }] },
+    spec: { conversion: { strategy: 'None' }, ...spec, versions } as unknown as JsonObject,
+    status: {
+      acceptedNames: names,
+      conditions: [{ type: 'Established', status: 'True' }],
+      storedVersions: itemsOf(spec['versions']).flatMap(({ name, storage }) => (storage === true ? [name] : [])),
+    },
   } as unknown as KubeObject;
 }

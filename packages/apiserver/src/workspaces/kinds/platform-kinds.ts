@@ -1,8 +1,13 @@
+import { asJson, type KubeObject } from '@capstan/machinery';
 import { CacheEntry, servedText, storedText } from '../../cache/entry.ts';
+import type { ConversionParts } from '../../crds/conversion.ts';
 import { Definition } from '../../crds/definition.ts';
 import { WorkspaceKinds } from '../../crds/kinds.ts';
 import type { RuleCompiler } from '../../crds/rules/rules.ts';
+import { fieldsOf, itemsOf } from '../../kinds/workloads/reading.ts';
+import type { Conversion } from '../../registry/resource.ts';
 import { rootCluster } from '../names.ts';
+import { toV1alpha1, toV1alpha2 } from './conversions.ts';
 import { kcpDefinitions, systemKinds } from './definitions.ts';
 
 /** Tenancy's own kinds, each made once for all workspaces. */
@@ -16,14 +21,30 @@ export class PlatformKinds {
     for (const object of kcpDefinitions()) {
       const name = object.metadata.name!;
       const key = `${rootCluster}//${name}`;
-      const entry = new CacheEntry(key, servedText(key, storedText(object), 0), 0);
-      const definition = new Definition({ entry, rules, since: 0, webhook: unconverted });
+      const entry = new CacheEntry(key, servedText(key, storedText(converted(object)), 0), 0);
+      const definition = new Definition({ entry, rules, since: 0, webhook: conversionOf });
       this.all.set(definition);
       if (systemKinds.has(name)) this.system.set(definition);
     }
   }
 }
 
-function unconverted(): never {
-  throw new Error('kinds of the platform are not converted by webhooks');
+/** Kinds in two versions are converted by more than their name: as by a webhook, which is in this process. */
+function converted(definition: KubeObject): KubeObject {
+  const spec = fieldsOf(definition['spec']);
+  if (itemsOf(spec['versions']).length === 1) return definition;
+  return { ...definition, spec: { ...spec, conversion: { strategy: 'Webhook' } } };
+}
+
+function conversionOf({ summary, version, schemaOf }: ConversionParts): Conversion {
+  const { storageVersion } = summary;
+  if (version.name === storageVersion) return { applies: () => false, toStorage: (object) => object, fromStorage: (object) => object };
+  return {
+    toStorage: (object) => {
+      const stored = toV1alpha2(structuredClone(object));
+      schemaOf(storageVersion).applyDefaults(asJson(stored));
+      return stored;
+    },
+    fromStorage: toV1alpha1,
+  };
 }

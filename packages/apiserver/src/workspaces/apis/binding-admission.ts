@@ -1,0 +1,109 @@
+import { type FieldError, FieldPath, fieldError, isObject, type KubeObject, status } from '@capstan/machinery';
+import type { AdmissionPlugin, AdmissionRequest } from '../../admission/admission.ts';
+import { fieldsOf, itemsOf, textOf } from '../../kinds/workloads/reading.ts';
+import { deepEqual } from '../../registry/metadata.ts';
+import { apiBindings } from '../kinds/bound-kinds.ts';
+import { toV1alpha2 } from '../kinds/conversions.ts';
+import { isSystem } from '../system-user.ts';
+import { bindingFinalizer, exportLabel, exportLabelValue } from './names.ts';
+import { type ExportAccess, type ExportReference, exportCluster, mayBind, printReference, referenceOf } from './reference.ts';
+import { isOf, refuse } from './refusal.ts';
+
+/** Who may bind what, and that a binding stays until what it brought is gone. */
+export function bindingAdmission(access: ExportAccess): AdmissionPlugin {
+  return {
+    name: 'APIBinding',
+    mutate(request) {
+      const { operation, object, subresource, context } = request;
+      if (!isOf(request, apiBindings) || operation === 'DELETE' || object === undefined || subresource !== '') return;
+      keepFinalizer(object);
+      const reference = referenceOf(object);
+      if (reference === undefined || !refersAnew(request)) return;
+      const cluster = providerOf(access, request, reference);
+      object.metadata.labels = { ...object.metadata.labels, [exportLabel]: exportLabelValue(cluster, reference.name) };
+      // Whether the user may is asked here already, so that others who change the object do so in vain.
+      if (!mayBind(access, context.user, { cluster, name: reference.name })) throw noPermission(request, reference);
+    },
+    validate(request) {
+      const { operation, object, old, subresource, context } = request;
+      if (!isOf(request, apiBindings) || operation === 'DELETE' || object === undefined) return;
+      refuse(request, bindingErrors(toV1alpha2(object), old));
+      if (subresource !== '') return;
+      checkFinalizer(request, { isSystem: isSystem(context.user) });
+      const reference = referenceOf(object);
+      if (reference === undefined || !refersAnew(request)) return;
+      const cluster = providerOf(access, request, reference);
+      if (!mayBind(access, context.user, { cluster, name: reference.name })) throw noPermission(request, reference);
+      const expected = exportLabelValue(cluster, reference.name);
+      const label = object.metadata.labels?.[exportLabel] ?? '';
+      if (label !== expected)
+        refuse(request, [fieldError.invalid(FieldPath.of('metadata', 'labels').key(exportLabel), label, `must be set to "${expected}"`)]);
+    },
+  };
+}
+
+/** Whether the binding becomes one to something: it is new, or refers to something else, or says that it is of something else. */
+function refersAnew({ object, old }: AdmissionRequest): boolean {
+  if (old === undefined || object === undefined) return true;
+  if (!deepEqual(fieldsOf(object['spec'])['reference'], fieldsOf(old['spec'])['reference'])) return true;
+  return object.metadata.labels?.[exportLabel] !== old.metadata.labels?.[exportLabel];
+}
+
+function providerOf(access: ExportAccess, request: AdmissionRequest, reference: ExportReference): string {
+  // The first bindings of the root workspace come before what they refer to.
+  const cluster = reference.path === 'root' ? 'root' : exportCluster(access, reference, request.context.cluster);
+  if (cluster === undefined) throw noPermission(request, reference);
+  return cluster;
+}
+
+/** The same whether the workspace is not there, has no such export, or is closed: who may not bind is not told. */
+function noPermission({ operation, resource, name }: AdmissionRequest, reference: ExportReference): Error {
+  const action = operation === 'UPDATE' ? 'update' : 'create';
+  const why = `unable to ${action} APIBinding: no permission to bind to export ${printReference(reference)}`;
+  return status.forbidden(resource, name, why);
+}
+
+function keepFinalizer({ metadata }: KubeObject): void {
+  if (metadata.deletionTimestamp !== undefined || metadata.finalizers?.includes(bindingFinalizer) === true) return;
+  metadata.finalizers = [...(metadata.finalizers ?? []), bindingFinalizer];
+}
+
+function checkFinalizer({ resource, name, object, old }: AdmissionRequest, user: { isSystem: boolean }): void {
+  const has = (one: KubeObject | undefined): boolean => one?.metadata.finalizers?.includes(bindingFinalizer) === true;
+  if (has(object)) return;
+  if (object!.metadata.deletionTimestamp === undefined) throw status.forbidden(resource, name, `finalizer ${bindingFinalizer} is required`);
+  if (has(old) && !user.isSystem) throw status.forbidden(resource, name, `removing the finalizer ${bindingFinalizer} is forbidden`);
+}
+
+function bindingErrors(binding: KubeObject, old: KubeObject | undefined): FieldError[] {
+  const spec = fieldsOf(binding['spec']);
+  const phase = (one: KubeObject): string => textOf(fieldsOf(one['status'])['phase']);
+  const errors = [
+    ...referenceErrors(fieldsOf(spec['reference'])['export'], FieldPath.of('spec', 'reference', 'export')),
+    ...itemsOf(spec['permissionClaims']).flatMap(({ selector }, index) =>
+      selectorErrors(fieldsOf(selector), FieldPath.of('spec', 'permissionClaims').index(index).child('selector')),
+    ),
+  ];
+  if (old !== undefined && phase(old) !== '' && phase(binding) === '')
+    errors.push(fieldError.forbidden(FieldPath.of('status', 'phase'), `cannot transition from "${phase(old)}" to ""`));
+  return errors;
+}
+
+function referenceErrors(reference: unknown, at: FieldPath): FieldError[] {
+  if (!isObject(reference)) return [fieldError.required(at)];
+  return textOf(reference['name']) === '' ? [fieldError.required(at.child('name'))] : [];
+}
+
+function selectorErrors(selector: Readonly<Record<string, unknown>>, at: FieldPath): FieldError[] {
+  const { matchAll, matchLabels, matchExpressions } = selector;
+  const labels = Object.keys(fieldsOf(matchLabels)).length > 0;
+  const expressions = itemsOf(matchExpressions).length > 0;
+  if (matchAll !== true)
+    return labels || expressions ? [] : [fieldError.required(at, 'either one of matchAll, matchLabels, or matchExpressions must be set')];
+  return [
+    ...(labels ? [fieldError.invalid(at.child('matchLabels'), selector as object, 'matchLabels cannot be used with matchAll')] : []),
+    ...(expressions
+      ? [fieldError.invalid(at.child('matchExpressions'), selector as object, 'matchExpressions cannot be used with matchAll')]
+      : []),
+  ];
+}

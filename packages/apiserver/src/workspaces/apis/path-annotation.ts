@@ -1,0 +1,29 @@
+import type { AdmissionPlugin, AdmissionRequest } from '../../admission/admission.ts';
+import type { ObjectReader } from '../../cache/reader.ts';
+import { pathAnnotation } from '../root/objects.ts';
+import { logicalClusterOf, logicalClusters } from '../tree.ts';
+import { isOf } from './refusal.ts';
+
+/** What others refer to by the path of its workspace. */
+const referred: ReadonlySet<string> = new Set(['apis.kcp.io/apiexports', 'apis.kcp.io/apibindings', 'tenancy.kcp.io/workspacetypes']);
+
+/** Objects that others refer to by path say which path that is. Nobody else's may say something else. */
+export function pathAnnotations(objects: ObjectReader): AdmissionPlugin {
+  return {
+    name: 'PathAnnotation',
+    mutate(request) {
+      const { object, context } = request;
+      if (object === undefined || !isMeant(request)) return;
+      const workspace = logicalClusterOf(objects, context.cluster);
+      const path = workspace?.metadata.annotations?.[pathAnnotation] ?? context.cluster;
+      if (object.metadata.annotations?.[pathAnnotation] !== path)
+        object.metadata.annotations = { ...object.metadata.annotations, [pathAnnotation]: path };
+    },
+  };
+}
+
+function isMeant(request: AdmissionRequest): boolean {
+  const { object, resource } = request;
+  if (referred.has(`${resource.group}/${resource.resource}`)) return true;
+  return object?.metadata?.annotations?.[pathAnnotation] !== undefined && !isOf(request, logicalClusters);
+}

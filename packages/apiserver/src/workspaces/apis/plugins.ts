@@ -1,0 +1,23 @@
+import type { AdmissionPlugin } from '../../admission/admission.ts';
+import { bindingAdmission } from './binding-admission.ts';
+import { definitionAdmission } from './definition-admission.ts';
+import { endpointSliceAdmission, exportAdmission } from './export-admission.ts';
+import { pathAnnotations } from './path-annotation.ts';
+import type { ExportAccess } from './reference.ts';
+import { schemaAdmission } from './schema-admission.ts';
+
+export interface ApiSharingOptions extends ExportAccess {
+  readonly isBuiltin: (group: string, resource: string) => boolean;
+}
+
+/** What holds for the kinds by which workspaces share APIs. */
+export function apiSharingPlugins(options: ApiSharingOptions): AdmissionPlugin[] {
+  return [
+    pathAnnotations(options.objects),
+    schemaAdmission,
+    exportAdmission(options.isBuiltin),
+    endpointSliceAdmission(options),
+    bindingAdmission(options),
+    definitionAdmission(options.objects),
+  ];
+}

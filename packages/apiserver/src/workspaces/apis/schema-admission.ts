@@ -1,0 +1,71 @@
+import { type FieldError, FieldPath, fieldError, type KubeObject, names as nameRules } from '@capstan/machinery';
+import type { AdmissionPlugin } from '../../admission/admission.ts';
+import { ruleErrors } from '../../crds/rules/errors.ts';
+import { definitionErrors } from '../../kinds/apiextensions/validation.ts';
+import { fieldsOf, textOf } from '../../kinds/workloads/reading.ts';
+import { deepEqual } from '../../registry/metadata.ts';
+import { apiResourceSchemas, asDefinition } from '../kinds/bound-definitions.ts';
+import { isOf, refuse } from './refusal.ts';
+
+const prefixPattern = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
+
+/** Groups of Kubernetes that have no dot. */
+const singleSegmentGroups: ReadonlySet<string> = new Set(['apps', 'batch', 'extensions', 'policy', 'autoscaling']);
+
+/** What a schema says is what its users rely on: it is checked like a definition, and never changes. */
+export const schemaAdmission: AdmissionPlugin = {
+  name: 'APIResourceSchema',
+  validate(request) {
+    const { operation, object, old } = request;
+    if (!isOf(request, apiResourceSchemas) || operation === 'DELETE' || object === undefined) return;
+    const isChanged = old !== undefined && !deepEqual(object['spec'], old['spec']);
+    // What was taken once stays good: only a new schema is worth the look.
+    const errors = old === undefined || isChanged ? schemaErrors(object) : [];
+    if (isChanged) errors.push(fieldError.invalid(FieldPath.of('spec'), object['spec'] as object, 'is immutable'));
+    refuse(request, errors);
+  },
+};
+
+function schemaErrors(schema: KubeObject): FieldError[] {
+  const spec = fieldsOf(schema['spec']);
+  const group = textOf(spec['group']);
+  const checked = definitionErrors(asDefinition(schema), undefined, (json, at) => ruleErrors(json, at, () => false));
+  return [
+    ...nameErrors(schema),
+    ...groupErrors(group, FieldPath.of('spec', 'group')),
+    // The group was judged already, by looser rules; and nobody fills in names that are left out.
+    ...checked.filter(({ field }) => field !== 'spec.group').map((error) => ({ ...error, field: inVersion(error.field) })),
+    ...missingNames(fieldsOf(spec['names']), FieldPath.of('spec', 'names')),
+  ];
+}
+
+/** Of a definition with one version, Kubernetes says what is wrong as if it stood beside the versions. */
+function inVersion(field: string): string {
+  return field
+    .replace(/^spec\.validation\b/, 'spec.versions[0].schema')
+    .replace(/^spec\.(subresources|additionalPrinterColumns)\b/, 'spec.versions[0].$1');
+}
+
+function nameErrors({ metadata, spec }: KubeObject): FieldError[] {
+  const { group, names } = fieldsOf(spec);
+  const plural = textOf(fieldsOf(names)['plural']);
+  const name = metadata.name ?? '';
+  const end = `.${plural}.${textOf(group) || 'core'}`;
+  if (plural === '') return [];
+  const at = FieldPath.of('metadata', 'name');
+  if (!name.endsWith(end)) return [fieldError.invalid(at, name, `must end in ${end}`)];
+  if (prefixPattern.test(name.slice(0, -end.length))) return [];
+  return [fieldError.invalid(at, name, `must match ${prefixPattern.source} in front of ${end}`)];
+}
+
+function groupErrors(group: string, at: FieldPath): FieldError[] {
+  if (group === '' || singleSegmentGroups.has(group)) return [];
+  if (group === 'core') return [fieldError.invalid(at, group, 'must be empty string for the core group')];
+  const problems = nameRules.dns1123Subdomain(group);
+  if (problems.length > 0) return [fieldError.invalid(at, group, problems.join(','))];
+  return group.includes('.') ? [] : [fieldError.invalid(at, group, 'should be a domain with at least one dot')];
+}
+
+function missingNames(names: Readonly<Record<string, unknown>>, at: FieldPath): FieldError[] {
+  return ['singular', 'listKind'].filter((key) => textOf(names[key]) === '').map((key) => fieldError.required(at.child(key)));
+}
