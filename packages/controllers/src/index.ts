@@ -1,4 +1,5 @@
 import { accountTokenController } from './account-tokens/controller.ts';
+import { csrApproving, csrCleaning, csrSigning, nodeAgentCertificates } from './certificates/controller.ts';
 import { GarbageCollector } from './garbage/controller.ts';
 import { identityLeaseController } from './identity-leases/controller.ts';
 import { namespaceDefaultsController } from './namespace-defaults/controller.ts';
@@ -18,4 +19,8 @@ export const controllers: readonly Registration[] = [
   { name: 'account-tokens', account: 'account-token-controller', make: accountTokenController },
   { name: 'identity-leases', account: 'identity-lease-controller', make: identityLeaseController },
   { name: 'role-aggregation', account: 'clusterrole-aggregation-controller', make: () => new RoleAggregation() },
+  { name: 'csr-approving', account: 'certificate-controller', make: csrApproving },
+  { name: 'csr-signing', account: 'certificate-controller', make: csrSigning },
+  { name: 'csr-cleaning', account: 'certificate-controller', make: csrCleaning },
+  { name: 'node-agent-certificates', account: 'platform-certificate-controller', make: nodeAgentCertificates },
 ];

@@ -29,6 +29,8 @@ export async function controllerManager(flags: ControllerManagerFlags): Promise<
     const url = await Promise.race([running, listening(manager, host)]);
     if (url !== undefined) {
       write(`controllers run against ${connection.server}, health at ${url}`);
+      if (settings.signing === undefined)
+        write('certificates are approved but not signed: there is no signer; see signing in the configuration file');
       process.send?.({ type: 'ready', url, kubeconfigPath: settings.kubeconfigPath });
     }
     await running;
@@ -48,11 +50,16 @@ interface Parts {
 /** Each acts as its own account, so that none can do the work of another. */
 function addControllers(manager: Manager, { file, settings, connection, clients }: Parts): void {
   const authority = connection.ca?.toString();
+  const byAccount = new Map<string, Client>();
+  const clientOf = (account: string): Client => {
+    const impersonate = { user: `system:serviceaccount:kube-system:${account}` };
+    const client = byAccount.get(account) ?? clients.use(new Client({ ...connection, impersonate }, { userAgent }));
+    byAccount.set(account, client);
+    return client;
+  };
   for (const { name, account, make } of chosenControllers(controllers, file.controllers)) {
     const runnable = make({ authority, signing: settings.signing, concurrency: file.concurrency?.[name] });
-    const impersonate = { user: `system:serviceaccount:kube-system:${account}` };
-    if (file.useAccounts === false) manager.add(runnable);
-    else manager.add(runnable, { client: clients.use(new Client({ ...connection, impersonate }, { userAgent })) });
+    manager.add(runnable, file.useAccounts === false ? {} : { client: clientOf(account) });
   }
 }
 

@@ -3,7 +3,7 @@ import { rbacGroup, type Subject } from '../authz/resolver.ts';
 import { componentRoles, userRoles } from './cluster-roles.ts';
 import { controllerRoles } from './controller-roles.ts';
 import { namespaceRoles } from './namespace-roles.ts';
-import { controllerManagerUser, ownControllerRoles } from './own-roles.ts';
+import { controllerManagerUser, nodeAgentGroup, nodeAgentRole, ownControllerRoles } from './own-roles.ts';
 import { parseRule } from './rule-text.ts';
 
 const apiVersion = `${rbacGroup}/v1`;
@@ -22,6 +22,7 @@ const serviceAccount = (name: string): Subject => ({ kind: 'ServiceAccount', nam
 /** Bindings of the ClusterRole of the same name, to everybody who has it. */
 const clusterBindings: Readonly<Record<string, readonly Subject[]>> = {
   'cluster-admin': [group('system:masters')],
+  [nodeAgentGroup]: [group(nodeAgentGroup)],
   'system:basic-user': [group('system:authenticated')],
   'system:discovery': [group('system:authenticated')],
   'system:kube-controller-manager': [user('system:kube-controller-manager')],
@@ -80,6 +81,7 @@ export function rbacObjects(): KubeObject[] {
   const clusterRoles = [
     ...aggregated.map(aggregatedRole),
     ...[...Object.entries(userRoles), ...Object.entries(componentRoles)].map(([name, rules]) => clusterRole(name, rules)),
+    clusterRole(nodeAgentGroup, nodeAgentRole),
     ...Object.entries(everyControllersRoles).map(([name, rules]) => clusterRole(`system:controller:${name}`, rules)),
   ];
   // view is gathered into edit, and edit into admin: each round settles one step.

@@ -7,6 +7,8 @@ import { vi } from 'vitest';
 /** A server of its own, and controllers that can be started and ended over it. */
 export interface TestCluster extends AsyncDisposable {
   readonly client: Client;
+  readonly directory: string;
+  readonly kubeconfigPath: string;
   /** Disposing ends them as a crash would: nothing that is under way is waited for. */
   run(...controllers: Runnable[]): AsyncDisposable;
 }
@@ -16,6 +18,8 @@ export async function startTestCluster(): Promise<TestCluster> {
   const client = new Client(connectionOf(loadKubeconfig({ path: server.kubeconfigPath })));
   return {
     client,
+    directory: server.directory,
+    kubeconfigPath: server.kubeconfigPath,
     run(...controllers) {
       const stop = new AbortController();
       const manager = new Manager({ client, stopWithin: 1 });

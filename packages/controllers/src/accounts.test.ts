@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client, connectionOf, loadKubeconfig } from '@capstan/client';
+import { Manager } from '@capstan/controller';
+import { expect, test, vi } from 'vitest';
+import { controllers } from './index.ts';
+import { configMap, configMaps, gone, makeNamespace, namespaces, startTestCluster } from './suite/cluster.ts';
+
+const leases = { group: 'coordination.k8s.io', version: 'v1', resource: 'leases', namespaced: true };
+
+test('every controller gets by with the rights of its account, and the process with its own', async () => {
+  await using cluster = await startTestCluster();
+  const connection = connectionOf(loadKubeconfig({ path: join(cluster.directory, 'controller-manager.kubeconfig') }));
+  const read = (name: string): string => readFileSync(join(cluster.directory, 'pki', name), 'utf8');
+  const signing = { load: () => ({ certificate: read('signer.crt'), key: read('signer.key') }) };
+  const lines: string[] = [];
+  using clients = new DisposableStack();
+  const manager = new Manager({
+    client: clients.use(new Client(connection)),
+    leaderElection: { namespace: 'kube-system', name: 'capstan-controller-manager', retryPeriod: 100 },
+    stopWithin: 1,
+    log: (line) => void lines.push(line),
+  });
+  for (const { account, make } of controllers) {
+    const impersonate = { user: `system:serviceaccount:kube-system:${account}` };
+    manager.add(make({ authority: 'PEM', signing, concurrency: undefined }), {
+      client: clients.use(new Client({ ...connection, impersonate })),
+    });
+  }
+  const stop = new AbortController();
+  const running = manager.run(stop.signal);
+  await vi.waitFor(
+    async () => expect(await cluster.client.resource(leases).in('kube-system').get('capstan-controller-manager')).toBeDefined(),
+    20_000,
+  );
+  await makeNamespace(cluster.client, 'shop');
+  const maps = cluster.client.resource(configMaps).in('shop');
+  await vi.waitFor(async () => expect(await maps.get('kube-root-ca.crt')).toBeDefined(), { timeout: 20_000, interval: 20 });
+  const { apiVersion, kind, metadata } = await maps.create(configMap('owner'));
+  await maps.create(configMap('owned', { ownerReferences: [{ apiVersion, kind, name: 'owner', uid: metadata.uid! }] }));
+  await maps.delete('owner', { propagationPolicy: 'Background' });
+  await gone(maps, 'owned');
+  await cluster.client.resource(namespaces).delete('shop');
+  await gone(cluster.client.resource(namespaces), 'shop');
+  stop.abort();
+  await running;
+  expect(lines.filter((line) => /forbidden|cannot/i.test(line))).toEqual([]);
+});

@@ -1,0 +1,121 @@
+import type { ParsedRequest } from '@capstan/apiserver/pki';
+
+/** What a signer expects, and who gets a certificate without a person's approval. */
+export interface Signer {
+  readonly name: string;
+  /** Why it never signs such a request; undefined when it does. */
+  readonly objection: (request: ParsedRequest, usages: readonly string[]) => string | undefined;
+  readonly approvals: readonly Approval[];
+  /** It signs for no longer than that. */
+  readonly maximumSeconds: number;
+}
+
+/** A right that stands for a person's approval: to create this subresource of `certificatesigningrequests`. */
+export interface Approval {
+  readonly subresource: string;
+  /** Only for those who ask for what they are already. */
+  readonly forSelf: boolean;
+  /** The name that the right must be about; about all when undefined. */
+  readonly nameOf?: (request: ParsedRequest) => string;
+  readonly message: string;
+}
+
+const day = 86_400;
+const year = 365 * day;
+const nodePrefix = 'system:node:';
+export const nodeAgentPrefix = 'system:capstan-node-agent:';
+export const nodeAgentGroup = 'system:capstan-node-agents';
+
+/** The signers of Kubernetes. */
+export const kubernetesSigners: readonly Signer[] = [
+  { name: 'kubernetes.io/kube-apiserver-client', objection: clientObjection, approvals: [], maximumSeconds: year },
+  {
+    name: 'kubernetes.io/kube-apiserver-client-kubelet',
+    objection: kubeletClientObjection,
+    approvals: [
+      {
+        subresource: 'selfnodeclient',
+        forSelf: true,
+        message: 'Auto approving self kubelet client certificate after SubjectAccessReview.',
+      },
+      { subresource: 'nodeclient', forSelf: false, message: 'Auto approving kubelet client certificate after SubjectAccessReview.' },
+    ],
+    maximumSeconds: year,
+  },
+  { name: 'kubernetes.io/kubelet-serving', objection: kubeletServingObjection, approvals: [], maximumSeconds: year },
+  { name: 'kubernetes.io/legacy-unknown', objection: () => undefined, approvals: [], maximumSeconds: year },
+];
+
+/** The signers of this platform. */
+export const platformSigners: readonly Signer[] = [
+  {
+    name: 'capstan.dev/node-agent',
+    objection: nodeAgentObjection,
+    approvals: [
+      { subresource: 'selfnodeagent', forSelf: true, message: 'Renewed by the node agent itself.' },
+      {
+        subresource: 'nodeagent',
+        forSelf: false,
+        nameOf: ({ commonName }) => commonName.slice(nodeAgentPrefix.length),
+        message: 'Enrolled by an identity that may enrol this node.',
+      },
+    ],
+    maximumSeconds: day,
+  },
+];
+
+function clientObjection(_request: ParsedRequest, usages: readonly string[]): string | undefined {
+  const other = usages.find((usage) => !['client auth', 'digital signature', 'key encipherment'].includes(usage));
+  if (other !== undefined) return `invalid usage for client certificate: ${other}`;
+  return usages.includes('client auth') ? undefined : 'missing required usage for client certificate: client auth';
+}
+
+function kubeletClientObjection(request: ParsedRequest, usages: readonly string[]): string | undefined {
+  const { organizations, commonName } = request;
+  if (!areExactly(organizations, ['system:nodes'])) return 'subject organization is not system:nodes';
+  return (
+    namesObjection(request) ??
+    (commonName.startsWith(nodePrefix) ? undefined : 'subject common name does not begin with system:node:') ??
+    usagesObjection(usages, 'client auth')
+  );
+}
+
+function kubeletServingObjection({ organizations, commonName, names }: ParsedRequest, usages: readonly string[]): string | undefined {
+  if (!areExactly(organizations, ['system:nodes'])) return 'subject organization is not system:nodes';
+  if (names.dns.length === 0 && names.addresses.length === 0) return 'DNS or IP subjectAltName is required';
+  if (names.emails.length > 0) return 'Email subjectAltNames are not allowed';
+  if (names.uris.length > 0) return 'URI subjectAltNames are not allowed';
+  return (
+    usagesObjection(usages, 'server auth') ??
+    (commonName.startsWith(nodePrefix) ? undefined : 'subject common name does not begin with system:node:')
+  );
+}
+
+function nodeAgentObjection(request: ParsedRequest, usages: readonly string[]): string | undefined {
+  const { organizations, commonName } = request;
+  if (!areExactly(organizations, [nodeAgentGroup])) return `expected ${nodeAgentGroup} as the only organization of the subject`;
+  if (!commonName.startsWith(nodeAgentPrefix) || commonName.length === nodeAgentPrefix.length)
+    return `expected a common name such as ${nodeAgentPrefix}<node>`;
+  return (
+    namesObjection(request) ??
+    (areExactly(usages, ['client auth', 'digital signature']) ? undefined : 'expected the usages client auth and digital signature')
+  );
+}
+
+function namesObjection({ names }: ParsedRequest): string | undefined {
+  if (names.dns.length > 0) return 'DNS subjectAltNames are not allowed';
+  if (names.emails.length > 0) return 'Email subjectAltNames are not allowed';
+  if (names.addresses.length > 0) return 'IP subjectAltNames are not allowed';
+  return names.uris.length > 0 ? 'URI subjectAltNames are not allowed' : undefined;
+}
+
+/** Keys that are not RSA encipher nothing, so they may do without that usage. */
+function usagesObjection(usages: readonly string[], purpose: string): string | undefined {
+  const least = [purpose, 'digital signature'].sort();
+  const all = [...least, 'key encipherment'].sort();
+  return areExactly(usages, least) || areExactly(usages, all) ? undefined : `usages did not match [${all.join(' ')}]`;
+}
+
+function areExactly(found: readonly string[], wanted: readonly string[]): boolean {
+  return found.length === wanted.length && wanted.every((one) => found.includes(one));
+}
