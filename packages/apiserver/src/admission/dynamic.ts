@@ -5,6 +5,7 @@ import { bindingsOf } from './expressions/bindings.ts';
 import { meets } from './expressions/conditions.ts';
 import { costOfConditions, Evaluation } from './expressions/evaluation.ts';
 import { mutatingPolicies } from './policies/mutating/plugin.ts';
+import { paramAccess } from './policies/param-access.ts';
 import { validatingPolicies } from './policies/plugin.ts';
 import type { Hook } from './webhooks/hook.ts';
 import { mutatingWebhooks } from './webhooks/mutating.ts';
@@ -19,7 +20,7 @@ export interface DynamicOptions extends Omit<WebhookOptions, 'meetsConditions'> 
 /** What users add to admission themselves: webhooks and policies. */
 export function dynamicAdmission(options: DynamicOptions): readonly AdmissionPlugin[] {
   const webhooks = { ...options, meetsConditions: (hook: Hook, view: View) => meetsConditions(hook, view, options.authorizer) };
-  const all = [mutatingWebhooks(webhooks), validatingPolicies(options), validatingWebhooks(webhooks)];
+  const all = [paramAccess(options), mutatingWebhooks(webhooks), validatingPolicies(options), validatingWebhooks(webhooks)];
   return options.catalogs.builtin.isBuiltinVersion('admissionregistration.k8s.io', 'v1beta1') ? [mutatingPolicies(options), ...all] : all;
 }
 

@@ -1,0 +1,103 @@
+import { FieldPath, fieldError, type KubeObject, status } from '@capstan/machinery';
+import type { User } from '../../authn/user.ts';
+import type { Authorizer } from '../../authz/index.ts';
+import { fieldsOf, maybeFields, textOf } from '../../kinds/workloads/reading.ts';
+import { deepEqual } from '../../registry/metadata.ts';
+import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
+import { Misconfigured, paramResource } from './params.ts';
+import type { PolicyOptions } from './policies.ts';
+import { type ParamKind, paramKindOf } from './policy.ts';
+
+const group = 'admissionregistration.k8s.io';
+const policies: ReadonlySet<string> = new Set(['validatingadmissionpolicies', 'mutatingadmissionpolicies']);
+/** What bindings bind. */
+const bound: ReadonlyMap<string, string> = new Map([
+  ['validatingadmissionpolicybindings', 'validatingadmissionpolicies'],
+  ['mutatingadmissionpolicybindings', 'mutatingadmissionpolicies'],
+]);
+
+/** Nobody reads through a policy what they may not read themselves: what it says about its parameters, it says to others. */
+export function paramAccess(options: PolicyOptions): AdmissionPlugin {
+  return {
+    name: 'PolicyParamAccess',
+    validate(request) {
+      const { resource, object, subresource, context } = request;
+      if (resource.group !== group || object === undefined || subresource !== '' || context.user.groups.includes('system:masters')) return;
+      const policyResource = bound.get(resource.resource);
+      if (policies.has(resource.resource)) checkKind(request, object, options);
+      else if (policyResource !== undefined) checkReference(request, object, { ...options, policyResource });
+    },
+  };
+}
+
+/** What stands in a permission: everything, as far as the kind of the parameters is not known. */
+interface Target {
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+}
+
+const anything: Target = { group: '*', version: '*', resource: '*' };
+
+function targetOf(paramKind: ParamKind, request: AdmissionRequest, { catalogs }: PolicyOptions): Target {
+  try {
+    const found = paramResource({ paramKind }, catalogs.of(request.context.cluster))!;
+    return { group: found.group, version: found.version, resource: found.resource };
+  } catch (error) {
+    if (!(error instanceof Misconfigured)) throw error;
+    const slash = paramKind.apiVersion.indexOf('/');
+    return { group: paramKind.apiVersion.slice(0, Math.max(slash, 0)), version: paramKind.apiVersion.slice(slash + 1), resource: '*' };
+  }
+}
+
+function checkKind(request: AdmissionRequest, object: KubeObject, options: PolicyOptions): void {
+  const paramKind = paramKindOf(fieldsOf(object['spec']));
+  if (paramKind === undefined || deepEqual(paramKind, paramKindOf(fieldsOf(request.old?.['spec'])))) return;
+  const target = targetOf(paramKind, request, options);
+  if (mayRead(request, options.authorizer, { ...target, verb: 'get', namespace: '*', name: '*' })) return;
+  const what = `all objects of the referenced paramKind (kind=${paramKind.kind}, apiVersion=${paramKind.apiVersion})`;
+  throw refused(request, 'paramKind', `user ${printUser(request.context.user)} must have "get" permission on ${what}`);
+}
+
+function checkReference(request: AdmissionRequest, object: KubeObject, options: PolicyOptions & { policyResource: string }): void {
+  const [spec, before] = [fieldsOf(object['spec']), fieldsOf(request.old?.['spec'])];
+  const reference = maybeFields(spec['paramRef']);
+  if (reference === undefined) return;
+  if (deepEqual(reference, before['paramRef']) && spec['policyName'] === before['policyName']) return;
+  const { cluster, objects, user } = request.context;
+  const policyName = textOf(spec['policyName']);
+  const policy = objects.get({ group, resource: options.policyResource, cluster, namespace: '', name: policyName });
+  const paramKind = paramKindOf(fieldsOf(policy?.['spec']));
+  const target = paramKind === undefined ? anything : targetOf(paramKind, request, options);
+  const name = textOf(reference['name']);
+  const verb = name === '' ? 'list' : 'get';
+  if (mayRead(request, options.authorizer, { ...target, verb, namespace: textOf(reference['namespace']), name })) return;
+  const who = printUser(user);
+  const everywhere = `to determine minimum required permissions and user ${who} does not have "${verb}" permission for all groups, versions and resources`;
+  if (policy === undefined) throw refused(request, 'paramRef', `unable to get policy ${policyName} ${everywhere}`);
+  if (paramKind !== undefined && target.resource === '*') {
+    throw refused(request, 'paramRef', `unable to resolve paramKind &{${paramKind.apiVersion} ${paramKind.kind}} ${everywhere}`);
+  }
+  throw refused(request, 'paramRef', `user ${who} does not have "${verb}" permission on the object referenced by paramRef`);
+}
+
+function mayRead(
+  { context }: AdmissionRequest,
+  authorizer: Authorizer,
+  asked: Target & { readonly verb: string; readonly namespace: string; readonly name: string },
+): boolean {
+  const { cluster, user } = context;
+  return authorizer.authorize({ ...asked, cluster, user, isResource: true, subresource: '', path: '' }).allowed;
+}
+
+function refused({ resource, name, object }: AdmissionRequest, field: string, why: string): Error {
+  return status.invalidObject(resource, name || (object?.metadata.name ?? ''), [fieldError.forbidden(FieldPath.of('spec', field), why)]);
+}
+
+/** A user as Go prints one. */
+function printUser({ name, uid = '', groups, extra = {} }: User): string {
+  const more = Object.keys(extra)
+    .sort()
+    .map((key) => `${key}:[${extra[key]!.join(' ')}]`);
+  return `&{${name} ${uid} [${groups.join(' ')}] map[${more.join(' ')}]}`;
+}
