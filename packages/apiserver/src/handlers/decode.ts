@@ -58,7 +58,8 @@ export function decodeObject(
     throw cannotBeHandled({ kind: expected.kind, version: versionOf(expected) }, expected.kind, strictDecodingMessage(problems));
   }
   if (options.validation === 'Warn')
-    for (const problem of problems) options.context.warn(problem.replace(/^yaml: unmarshal errors:\s+/, ''));
+    for (const problem of problems)
+      for (const line of problem.replace(/^yaml: unmarshal errors:\s+/, '').split('\n')) options.context.warn(line.trim());
   return value as KubeObject;
 }
 
@@ -80,7 +81,7 @@ export function checked(value: JsonObject, expected: Expected, text?: string): r
 
 /** Objects of kinds that users added keep what they are: only their metadata is read, and what their schema does not know is dropped. */
 function readCustom(value: JsonObject, expected: Expected, text: string | undefined): readonly string[] {
-  const repeated = text === undefined ? [] : duplicateFields(text, value, expected.type);
+  const repeated = text === undefined ? [] : duplicateFields(text, value);
   refuseOther(value, expected);
   const unknown = expected.custom!.read(value);
   if (!isObject(value['metadata'])) value['metadata'] = {};

@@ -48,7 +48,7 @@ export async function handleDelete(serving: Serving, exchange: Exchange, context
   });
 }
 
-/** Deletes what a selector finds, one by one; what others delete meanwhile is no error. */
+/** Deletes what a selector finds, some at a time; what others delete meanwhile is no error. */
 export async function handleDeleteCollection(
   serving: Serving,
   exchange: Exchange,
@@ -61,16 +61,13 @@ export async function handleDeleteCollection(
   const options = await readOptions(serving, exchange, context);
   await fresh(serving.cache);
   const found = pageNow(serving.cache, { resource, filter: filterOf(resource, context.info), after: '', limit: 0 });
+  const dryRun = (options.dryRun ?? []).length > 0;
   const deleted: CacheEntry[] = [];
-  for (const entry of found.entries) {
-    const [, namespace = '', name = ''] = entry.key.split('/');
-    try {
-      deleted.push(
-        (await deleteObject(serving, context, { resource, namespace, name, options, dryRun: (options.dryRun ?? []).length > 0 })).entry,
-      );
-    } catch (error) {
-      if (!(error instanceof StatusError) || error.reason !== 'NotFound') throw error;
-    }
+  for (let at = 0; at < found.entries.length; at += deletedAtOnce) {
+    const some = found.entries
+      .slice(at, at + deletedAtOnce)
+      .map((entry) => deleteListed(serving, context, { resource, options, dryRun, entry }));
+    for (const gone of await Promise.all(some)) if (gone !== undefined) deleted.push(gone);
   }
   const converting = readable(resource, deleted);
   if (converting !== undefined) await converting;
@@ -79,6 +76,24 @@ export async function handleDeleteCollection(
     body: shaperFor(resource, wanted, context).list(deleted, `{"resourceVersion":"${found.revision}"}`),
     wanted,
   });
+}
+
+/** Enough to fill a commit of the store, and few enough to let others in between. */
+const deletedAtOnce = 64;
+
+/** The deleted object; undefined when it was gone already. */
+async function deleteListed(
+  serving: Serving,
+  context: RequestContext,
+  { resource, options, dryRun, entry }: Pick<DeleteRequest, 'resource' | 'options' | 'dryRun'> & { entry: CacheEntry },
+): Promise<CacheEntry | undefined> {
+  const [, namespace = '', name = ''] = entry.key.split('/');
+  try {
+    return (await deleteObject(serving, context, { resource, namespace, name, options, dryRun })).entry;
+  } catch (error) {
+    if (error instanceof StatusError && error.reason === 'NotFound') return undefined;
+    throw error;
+  }
 }
 
 async function readOptions(serving: Serving, exchange: Exchange, context: RequestContext): Promise<DeleteOptions> {

@@ -1,6 +1,7 @@
-import { type KubeObject, StatusError, status } from '@capstan/machinery';
+import { type KubeObject, StatusError, status, updateManaged } from '@capstan/machinery';
 import type { Exchange } from '../http/exchange.ts';
 import { negotiate } from '../http/negotiate.ts';
+import { made } from '../kinds/workloads/defaulting.ts';
 import type { RequestContext } from '../registry/context.ts';
 import { fresh } from '../registry/list.ts';
 import { cachedEntry, type Target } from '../registry/objects.ts';
@@ -67,6 +68,7 @@ async function handleVirtualSubresource(
   });
   const { namespace, name } = context.info;
   checkNamespace(context, resource, object);
+  if (sub.name === 'token') recordToken(object, { sub, manager: settings.manager, now: context.now() });
   await fresh(serving.cache);
   const entry = cachedEntry(serving, context, { resource, namespace, name });
   if (entry === undefined) throw status.notFound(resource, name);
@@ -92,6 +94,22 @@ async function handleVirtualSubresource(
     dryRun: settings.dryRun,
   });
   send(exchange, context, { code: 201, body: `${JSON.stringify(answer)}\n`, wanted });
+}
+
+/** A request for a token is answered whole, and says who asked for what. */
+function recordToken(object: KubeObject, { sub, manager, now }: { sub: Subresource; manager: string; now: Date }): void {
+  const spec = made(object, 'spec');
+  spec['expirationSeconds'] ??= 3600;
+  updateManaged({
+    live: undefined,
+    updated: object,
+    type: sub.type!,
+    manager,
+    apiVersion: sub.groupVersion,
+    subresource: sub.name,
+    now,
+    resetFields: [['status']],
+  });
 }
 
 /** Logs, shells and proxies need a node that runs the thing. */

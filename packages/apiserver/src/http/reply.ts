@@ -49,7 +49,11 @@ export function compressed(exchange: Exchange, answer: { code: number; type: str
 
 /** Turns whatever was thrown into an answer. This is the only place that does. */
 export function replyError(exchange: Exchange, error: unknown, onUnexpected: (error: unknown) => void): void {
-  if (exchange.answered) return onUnexpected(error);
+  if (exchange.answered) {
+    // Its time was over before it was refused.
+    if (!(error instanceof status.StatusError)) onUnexpected(error);
+    return;
+  }
   if (error instanceof NotAcceptable) {
     sendStatus(exchange, new status.StatusError({ code: 406, reason: 'NotAcceptable', message: error.message, details: {} }));
     return;

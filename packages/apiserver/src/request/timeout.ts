@@ -1,11 +1,41 @@
 import { fieldError, status } from '@capstan/machinery';
 
-const units = new Set(['ns', 'us', 'µs', 'μs', 'ms', 's', 'm', 'h']);
+/** A request may take no longer than this, whatever it says. */
+const longest = 60_000;
 
-/** Refuses a `timeout` in the URL that is no duration, as Go reads durations. Requests that stay open have none. */
-export function checkTimeout(text: string): void {
-  const problem = text === '' ? undefined : durationProblem(text);
+/**
+ * How many milliseconds a request may take, from the `timeout` in its URL; undefined when it does not say, or says none. Refuses what is no duration, as Go
+ * reads durations. Requests that stay open have no timeout.
+ */
+export function requestTimeout(text: string): number | undefined {
+  if (text === '') return undefined;
+  const problem = durationProblem(text);
   if (problem !== undefined) throw status.badRequest(`invalid timeout specified in the request URL - time: ${problem}`);
+  const duration = durationOf(text);
+  return duration > 0 ? Math.min(duration, longest) : undefined;
+}
+
+/** What a client is told whose time is over. */
+export function timedOut(): string {
+  const message = 'Timeout: request did not complete within the allotted timeout';
+  return JSON.stringify({ metadata: {}, status: 'Failure', message, reason: 'Timeout', details: {}, code: 504 });
+}
+
+const milliseconds: ReadonlyMap<string, number> = new Map([
+  ['ns', 1e-6],
+  ['us', 1e-3],
+  ['µs', 1e-3],
+  ['μs', 1e-3],
+  ['ms', 1],
+  ['s', 1000],
+  ['m', 60_000],
+  ['h', 3_600_000],
+]);
+
+function durationOf(text: string): number {
+  let sum = 0;
+  for (const [, number, unit] of text.matchAll(/([\d.]+)([^\d.]+)/g)) sum += Number(number) * (milliseconds.get(unit!) ?? 0);
+  return text.startsWith('-') ? -sum : sum;
 }
 
 function durationProblem(text: string): string | undefined {
@@ -18,7 +48,7 @@ function durationProblem(text: string): string | undefined {
     rest = rest.slice(number[0].length);
     const unit = /^[^.\d]*/.exec(rest)![0];
     if (unit === '') return `missing unit in duration ${quoted}`;
-    if (!units.has(unit)) return `unknown unit ${fieldError.quote(unit)} in duration ${quoted}`;
+    if (!milliseconds.has(unit)) return `unknown unit ${fieldError.quote(unit)} in duration ${quoted}`;
     rest = rest.slice(unit.length);
   } while (rest !== '');
   return undefined;

@@ -20,7 +20,7 @@ import { toStatus } from '../registry/store-errors.ts';
 import { attributesOf } from '../request/attributes.ts';
 import { parseRequest, type RequestInfo } from '../request/info.ts';
 import { MalformedUrl } from '../request/malformed-url.ts';
-import { checkTimeout } from '../request/timeout.ts';
+import { requestTimeout, timedOut } from '../request/timeout.ts';
 import { checkImpersonation, scopedTo } from '../workspaces/impersonation.ts';
 import { rootCluster } from '../workspaces/names.ts';
 import type { Scopes } from '../workspaces/scopes.ts';
@@ -63,7 +63,7 @@ export class Pipeline {
     let info: RequestInfo | undefined;
     try {
       info = parseRequest(exchange.method, exchange.url);
-      if (!info.query.isEmpty && info.verb !== 'watch') checkTimeout(info.query.get('timeout') ?? '');
+      const limit = info.query.isEmpty || info.verb === 'watch' ? undefined : requestTimeout(info.query.get('timeout') ?? '');
       const authenticated = this.#options.authenticator.authenticate(credentialsOf(exchange));
       const sender = (authenticated instanceof Promise ? await authenticated : authenticated) ?? anonymous;
       info = this.#options.scopes.enter(info, sender);
@@ -76,8 +76,9 @@ export class Pipeline {
         exchange.header('X-Kubernetes-Pf-Prioritylevel-Uid', flow.priorityLevelUid);
       }
       this.#authorize(attributes, info.scope?.authorizer ?? this.#options.authorizer, audited);
+      limitTime(exchange, limit);
       if (info.verb === 'watch') await this.#watch(exchange, info, user);
-      else await this.#inTurn(exchange, info, user);
+      else if (!exchange.answered) await this.#inTurn(exchange, info, user);
     } catch (error) {
       if (error instanceof BadImpersonation) {
         exchange.send({
@@ -148,6 +149,18 @@ export class Pipeline {
     };
     await handleResource(serving, exchange, context);
   }
+}
+
+/** Answers for a handler that takes longer than its client will wait. What it does meanwhile it does to the end. */
+function limitTime(exchange: Exchange, limit: number | undefined): void {
+  if (limit === undefined) return;
+  const giveUp = (): void => {
+    if (!exchange.answered) exchange.send({ code: 504, type: 'application/json', body: timedOut() });
+  };
+  // Nothing is done in less.
+  if (limit < 1) return giveUp();
+  const timer = setTimeout(giveUp, limit);
+  exchange.onClose(() => clearTimeout(timer));
 }
 
 /** Kinds that users added are only there in their own scope: a namespace where there is one, or none. */

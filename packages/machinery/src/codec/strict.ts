@@ -5,6 +5,9 @@ import { endOfString } from './json-syntax.ts';
 /** Kubernetes stops counting there. */
 export const maxProblems = 100;
 
+/** What is nested deeper is stepped over: far more than anybody writes, far less than the stack takes. */
+const maxDepth = 1000;
+
 /**
  * Every unknown and every repeated field, in the order of the text, as Kubernetes names them. It reads the text itself, because a parsed value no
  * longer has what stood there twice. Slow, and only called when something does. The text is valid JSON.
@@ -15,10 +18,28 @@ export function strictProblems(text: string, type: ObjectType): string[] {
   return [...reader.problems];
 }
 
+/** The same for objects of no type: only what stands there twice, at any depth. */
+export function repeatedFields(text: string): string[] {
+  const reader = new StrictReader(text);
+  reader.read(anything, '');
+  return [...reader.problems];
+}
+
+/** A map of maps without end; lists are looked into as well. */
+const anything: MapType = {
+  kind: 'map',
+  get values(): Type {
+    return anything;
+  },
+  atomic: false,
+};
+const anyItems: ListType = { kind: 'list', items: anything, listType: 'atomic', keys: [] };
+
 class StrictReader {
   readonly problems = new Set<string>();
   readonly #text: string;
   #index = 0;
+  #depth = 0;
 
   constructor(text: string) {
     this.#text = text;
@@ -27,8 +48,10 @@ class StrictReader {
   read(type: Type | undefined, path: string): void {
     this.#skipSpace();
     const character = this.#text[this.#index];
-    if (character === '{' && (type?.kind === 'object' || type?.kind === 'map')) this.#object(type, path);
+    if (this.#depth > maxDepth) this.#skipValue();
+    else if (character === '{' && (type?.kind === 'object' || type?.kind === 'map')) this.#object(type, path);
     else if (character === '[' && type?.kind === 'list') this.#list(type, path);
+    else if (character === '[' && type === anything) this.#list(anyItems, path);
     else this.#skipValue();
   }
 
@@ -46,7 +69,9 @@ class StrictReader {
       this.#index = end + 1;
       this.#skipSpace();
       this.#index++;
+      this.#depth++;
       this.read(this.#field(type, key, { seen, prefix }), prefix + key);
+      this.#depth--;
     }
     this.#index++;
   }
@@ -68,7 +93,11 @@ class StrictReader {
     let count = 0;
     for (this.#skipSpace(); this.#text[this.#index] !== ']'; this.#skipSpace()) {
       if (this.#text[this.#index] === ',') this.#index++;
-      else this.read(items, `${path}[${count++}]`);
+      else {
+        this.#depth++;
+        this.read(items, `${path}[${count++}]`);
+        this.#depth--;
+      }
     }
     this.#index++;
   }

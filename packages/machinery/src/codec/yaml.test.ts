@@ -107,6 +107,12 @@ describe('parseYamlStrictly', () => {
 });
 
 describe('yamlDuplicates', () => {
+  it('names all of them, in order, and what they are read as', () => {
+    expect(yamlDuplicates('a: {x: 1, x: 2}\nn: 1\nn: 2\nb: 1\n"a": 3\n')).toBe(
+      'yaml: unmarshal errors:\n  line 1: key "x" already set in map\n  line 3: key false already set in map\n  line 5: key "a" already set in map',
+    );
+  });
+
   it('names a key that stands there twice, with its line', () => {
     expect(yamlDuplicates('a: 1\nb: {c: 1, c: 2}')).toBe('yaml: unmarshal errors:\n  line 2: key "c" already set in map');
     expect(yamlDuplicates('a: 1\nb: 2')).toBeUndefined();

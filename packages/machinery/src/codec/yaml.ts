@@ -71,18 +71,36 @@ function isDuplicate(error: unknown): error is YAMLException {
   return error instanceof YAMLException && error.reason === 'duplicated mapping key';
 }
 
+/** So many repeated keys are named. */
+const mostDuplicates = 100;
+
 /** What strict validation says about keys that stand there twice, in one message for all; undefined when none does. */
 export function yamlDuplicates(text: string): string | undefined {
-  try {
-    loadAll(text, { schema, maxDepth: maxYamlDepth });
-    return undefined;
-  } catch (error) {
-    if (!isDuplicate(error)) throw yamlError(error, text);
-    const rest = text.slice(error.mark!.position);
-    const key = /^(?:"([^"]*)"|'([^']*)'|([^:,}\n]*))/.exec(rest)!;
-    return `yaml: unmarshal errors:\n  line ${error.mark!.line + 1}: key ${JSON.stringify((key[1] ?? key[2] ?? key[3]!).trim())} already set in map`;
+  const found: string[] = [];
+  // The reader stops at the first: each is given another name, so that it goes on to the next.
+  for (let rest = text; found.length < mostDuplicates; ) {
+    try {
+      loadAll(rest, { schema, maxDepth: maxYamlDepth });
+      break;
+    } catch (error) {
+      if (!isDuplicate(error)) throw yamlError(error, text);
+      const { position, line } = error.mark!;
+      // It points to the text of the key, behind a quote where there is one.
+      const mark = rest[position - 1] ?? '';
+      const isQuoted = mark === '"' || mark === "'";
+      const length = isQuoted ? rest.indexOf(mark, position) - position : /^[^:,}\n]*/.exec(rest.slice(position))![0].length;
+      const key = rest.slice(position, position + length);
+      const name = isQuoted ? key : resolvePlain(key.trim());
+      found.push(`  line ${line + 1}: key ${typeof name === 'string' ? JSON.stringify(name) : String(name)} already set in map`);
+      const other = `${repeatedKey}${found.length}`;
+      rest = rest.slice(0, position) + (isQuoted ? other : `"${other}"`) + rest.slice(position + length);
+    }
   }
+  return found.length === 0 ? undefined : `yaml: unmarshal errors:\n${found.join('\n')}`;
 }
+
+/** No key that anybody writes. */
+const repeatedKey = '\u{10ffff}';
 
 /** Far below what would exhaust the stack, far above what anybody writes. */
 const maxYamlDepth = 1000;
