@@ -5,6 +5,7 @@ import { wantsPretty } from '../http/reply.ts';
 import type { Catalogs } from '../registry/catalogs.ts';
 import type { RequestInfo } from '../request/info.ts';
 import type { Health } from '../server/health.ts';
+import { rootCluster } from '../workspaces/names.ts';
 import { catalogFor } from './serving.ts';
 
 /** What is served beside resources. Each entry answers one path and, if it ends in a slash, all below it. */
@@ -56,6 +57,8 @@ export class Pages {
         verbose: info.query.get('verbose') !== null,
         exclude: info.query.getAll('exclude'),
       });
+    // What is about the whole server is only there for those whom the root workspace permits it: elsewhere tenants say what is permitted.
+    if (info.cluster !== rootCluster && isAboutServer(path)) return notFoundPage(exchange);
     const page = more.get(path) ?? pageAbove(more, path);
     if (page !== undefined) return page(exchange, info);
     notFoundPage(exchange);
@@ -88,6 +91,10 @@ export class Pages {
     }
     sendDocument(exchange, info, list);
   }
+}
+
+function isAboutServer(path: string): boolean {
+  return path === '/metrics' || path.startsWith('/capstan/');
 }
 
 /** The page that answers for everything below it. */

@@ -49,6 +49,7 @@ import { Pipeline } from './pipeline.ts';
 import { reviewKinds } from './reviews.ts';
 import { settleMemory } from './settle.ts';
 import { snapshotPage, snapshotPath } from './snapshot.ts';
+import { tenancy } from './tenancy.ts';
 import { versionInfo } from './version.ts';
 import { workspaces } from './workspaces.ts';
 
@@ -98,6 +99,7 @@ async function start(
   const rbac = rbacAuthorizer(cache, { policyIn });
   const maximal = maximalPolicy({ objects: cache, rbac, isBuiltin: (group) => catalog.isBuiltin(group) });
   const authorizer = workspaceAuthorizer({ rbac, objects: cache, maximal });
+  const tenants = tenancy({ cache, tree, catalogs, rbac, authority: () => pki.authority.certificate, now });
   const identities = authentication(pki, {
     objects: cache,
     now,
@@ -105,6 +107,7 @@ async function start(
     more: [...(options.tokens === undefined ? [] : [staticTokens(options.tokens, audiences)]), ...(options.oidc ?? []).map(oidc)],
   });
   const admission = new Admission([
+    ...tenants.rules,
     namespaceLifecycle(cache),
     definitionLifecycle,
     ...workloadPlugins,
@@ -113,6 +116,7 @@ async function start(
     ...apiSharingPlugins({ objects: cache, tree, rbac, isBuiltin: (group, resource) => isBuiltinKind(catalog, group, resource) }),
     rbacEscalation({ objects: cache, rbac, rolesIn: (cluster) => policyIn(cluster).clusterRoles }),
     resourceQuota({ cache, store, quotas: catalog.resource('', 'v1', 'resourcequotas')! }),
+    tenants.birth,
   ]);
   const serving: Serving = {
     cache,
@@ -174,6 +178,7 @@ async function start(
   const more = new Map<string, Page>([
     ['/metrics', (exchange) => exchange.send({ code: 200, type: 'text/plain; version=0.0.4; charset=utf-8', body: metrics.text() })],
     [snapshotPath, snapshotPage(store, options.dataDirectory)],
+    ...tenants.pages,
     [journalPath, journal.page],
     ...identities.pages,
     ...openApiPages(serving.catalogs),

@@ -1,6 +1,7 @@
 import type { CacheEntry } from '../cache/entry.ts';
 import type { ObjectReader } from '../cache/reader.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
+import { homeClusterId } from './cluster-id.ts';
 import { rootCluster } from './names.ts';
 
 export const logicalClusters = { group: 'core.kcp.io', resource: 'logicalclusters' } as const;
@@ -19,9 +20,9 @@ export class Tree {
     this.#cache = cache;
   }
 
-  /** The id of the workspace at a path; undefined when there is none. The first name is `root` or an id. */
+  /** The id of the workspace at a path; undefined when there is none. The first name is `root` or an id, or the first two are a user. */
   resolve(path: string): string | undefined {
-    const [first = '', ...names] = path.split(':');
+    const { first, names } = beginningOf(path);
     let id = first;
     const children = names.length === 0 ? undefined : this.#cache.resource(workspaces).entries;
     for (const name of names) {
@@ -36,6 +37,13 @@ export class Tree {
   exists(id: string): boolean {
     return id === rootCluster || this.#cache.resource(logicalClusters).entries.get(`${id}//${logicalClusterName}`) !== undefined;
   }
+}
+
+/** `user:<name>` is where a user is at home. */
+function beginningOf(path: string): { first: string; names: string[] } {
+  const [first = '', ...names] = path.split(':');
+  if (first !== 'user' || names.length === 0) return { first, names };
+  return { first: homeClusterId(names[0]!), names: names.slice(1) };
 }
 
 /** The id of the workspace that a Workspace object stands for; empty while it has none. */

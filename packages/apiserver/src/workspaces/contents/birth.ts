@@ -3,17 +3,24 @@ import type { AdmissionPlugin, AdmissionRequest } from '../../admission/admissio
 import { forbidden } from '../../admission/forbidden.ts';
 import type { Fields } from '../../kinds/workloads/reading.ts';
 import { fieldsOf, textsOf } from '../../kinds/workloads/reading.ts';
-import type { Backend } from '../../registry/objects.ts';
 import type { Catalog } from '../../registry/catalog.ts';
-import { bindingsInitializer, contentFinalizer, pathAnnotation, terminatorsFinalizer, typeAnnotation, universalInitializer } from '../facts.ts';
+import type { Backend } from '../../registry/objects.ts';
+import {
+  bindingsInitializer,
+  contentFinalizer,
+  pathAnnotation,
+  terminatorsFinalizer,
+  typeAnnotation,
+  universalInitializer,
+} from '../facts.ts';
 import { waitingLabels } from '../labels.ts';
 import { rootCluster } from '../names.ts';
 import { logicalClusterOf, logicalClusters } from '../tree.ts';
 import {
   defaultBindingsOf,
   initializersOf,
-  terminatorsOf,
   TypeProblem,
+  terminatorsOf,
   type WorkspaceType,
   type WorkspaceTypes,
 } from '../types/workspace-types.ts';

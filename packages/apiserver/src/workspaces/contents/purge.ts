@@ -1,8 +1,9 @@
 import { formatTime, type KubeObject } from '@capstan/machinery';
-import { prefixRange, StoreError, type Entry, type Store } from '@capstan/store';
+import { type Entry, prefixRange, type Store, StoreError } from '@capstan/store';
+import { storedText } from '../../cache/entry.ts';
 import type { ObjectReader } from '../../cache/reader.ts';
 import { parseStoreKey } from '../../cache/watch-cache.ts';
-import { storedText } from '../../cache/entry.ts';
+import { fieldsOf, textsOf } from '../../kinds/workloads/reading.ts';
 import { contentFinalizer } from '../facts.ts';
 import { logicalClusters } from '../tree.ts';
 import { ownerlessResources } from './providers.ts';
@@ -50,30 +51,41 @@ interface Found extends Entry {
   readonly object: KubeObject | undefined;
 }
 
+/** How often what arrives while a workspace ends is swept up. */
+const sweeps = 5;
+
 /**
  * Deletes everything in a workspace at once: one range of the store. Objects that somebody else has to let go of are marked and stay, and with them what they can be reached
- * through. The workspace itself goes last.
+ * through. The workspace itself goes last. While somebody has to do something before it ends, it is only marked.
  */
 export async function purge(
   { store, objects }: { store: Store; objects: ObjectReader },
   { cluster, now }: { cluster: string; now: Date },
 ): Promise<Purged> {
-  const gone = ownerlessResources(objects, cluster);
   const everything = await contentOf(store, cluster);
   const own = everything.find(({ resource }) => resource === ownResource);
-  const held = everything.filter((found) => found !== own && holders(found, gone).length > 0);
+  if (own !== undefined && terminatorsIn(own).length > 0) {
+    await mark(store, own, now);
+    return { gone: false, remains: countOf([own]) };
+  }
+  const ownerless = ownerlessResources(objects, cluster);
+  const held = everything.filter((found) => found !== own && holders(found, ownerless).length > 0);
   const free = everything.filter((found) => found !== own && !held.includes(found) && (held.length === 0 || !lasting.has(found.resource)));
-  await Promise.all([
-    ...(own === undefined ? [] : [mark(store, own, now)]),
-    ...held.map((found) => mark(store, found, now)),
-    ...free.map((found) => remove(store, found)),
-  ]);
-  if (held.length > 0) return { gone: false, remains: countOf(held) };
-  if (own !== undefined && !(await end(store, own))) return { gone: false, remains: countOf([own]) };
-  const late = await contentOf(store, cluster);
-  // What was on its way while the workspace ended.
-  await Promise.all(late.filter(({ resource }) => resource !== ownResource).map((found) => remove(store, found)));
-  return { gone: !late.some(({ resource }) => resource === ownResource), remains: countOf([]) };
+  if (own !== undefined && held.length > 0) await mark(store, own, now);
+  const removed = await Promise.all([...held.map((found) => mark(store, found, now)), ...free.map((found) => remove(store, found))]);
+  if (held.length > 0 || removed.includes(false)) return { gone: false, remains: countOf(held) };
+  if (own !== undefined && !(await end(store, own, now))) return { gone: false, remains: countOf([own]) };
+  return { gone: await sweep(store, cluster), remains: countOf([]) };
+}
+
+/** Removes what was on its way while the workspace ended: nothing new can come after it. */
+async function sweep(store: Store, cluster: string): Promise<boolean> {
+  for (let times = 0; times < sweeps; times++) {
+    const late = await contentOf(store, cluster);
+    if (late.length === 0) return true;
+    await Promise.all(late.map((found) => remove(store, found)));
+  }
+  return false;
 }
 
 /** Everything under the id of a workspace. */
@@ -100,9 +112,18 @@ function holders({ object, resource }: Found, gone: ReadonlySet<string>): readon
   return (object.metadata.finalizers ?? []).filter((finalizer) => !moot.has(finalizer));
 }
 
-/** Says that it is being deleted. Somebody may have done so, or something else, meanwhile. */
-async function mark(store: Store, { key, object, revision }: Found, now: Date): Promise<void> {
-  if (object === undefined || object.metadata.deletionTimestamp !== undefined) return;
+function terminatorsIn({ object }: Found): readonly string[] {
+  return textsOf(fieldsOf(object?.['status'])['terminators']);
+}
+
+/** Says that it is being deleted; false when somebody changed it meanwhile. */
+async function mark(store: Store, { key, object, revision }: Found, now: Date): Promise<boolean> {
+  if (object === undefined || object.metadata.deletionTimestamp !== undefined) return true;
+  return unlessChanged(store.update(key, storedText(marked(object, now)), revision));
+}
+
+function marked(object: KubeObject, now: Date): KubeObject {
+  if (object.metadata.deletionTimestamp !== undefined) return object;
   const { generation } = object.metadata;
   const metadata = {
     ...object.metadata,
@@ -110,7 +131,7 @@ async function mark(store: Store, { key, object, revision }: Found, now: Date): 
     deletionTimestamp: formatTime(now),
     deletionGracePeriodSeconds: 0,
   };
-  await unlessChanged(store.update(key, storedText({ ...object, metadata }), revision));
+  return { ...object, metadata };
 }
 
 function remove(store: Store, { key, revision }: Found): Promise<boolean> {
@@ -118,14 +139,17 @@ function remove(store: Store, { key, revision }: Found): Promise<boolean> {
 }
 
 /** Lets go of the workspace's own object; true when nobody else holds it. */
-async function end(store: Store, own: Found): Promise<boolean> {
+async function end(store: Store, own: Found, now: Date): Promise<boolean> {
   const current = await store.get(own.key);
   if (current === undefined) return true;
   const object = JSON.parse(current.value) as KubeObject;
   const finalizers = (object.metadata.finalizers ?? []).filter((finalizer) => finalizer !== contentFinalizer);
   if (finalizers.length === 0) return unlessChanged(store.delete(own.key, current.revision));
-  const metadata = { ...object.metadata, finalizers };
-  await unlessChanged(store.update(own.key, storedText({ ...object, metadata }), current.revision));
+  const isEnding = object.metadata.deletionTimestamp !== undefined && finalizers.length === object.metadata.finalizers?.length;
+  if (!isEnding) {
+    const kept = marked({ ...object, metadata: { ...object.metadata, finalizers } }, now);
+    await unlessChanged(store.update(own.key, storedText(kept), current.revision));
+  }
   return false;
 }
 
@@ -153,4 +177,3 @@ function countOf(held: readonly Found[]): Remains {
   }
   return { resources, finalizers };
 }
-

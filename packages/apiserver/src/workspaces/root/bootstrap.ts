@@ -20,6 +20,7 @@ import {
   logicalCluster,
   shard,
 } from './objects.ts';
+import { rootTypes } from './types.ts';
 
 const manager = 'kube-apiserver';
 
@@ -31,6 +32,7 @@ export async function bootstrapRoot(serving: Serving, context: RequestContext): 
   const schemas = new Map<string, KubeObject>();
   for (const schema of rootResourceSchemas()) schemas.set(schema.metadata.name!, await root.ensure(schema));
   for (const exported of exportedByRoot()) await share(root, exported, schemas);
+  for (const type of rootTypes()) await root.ensure(type);
 }
 
 /** Says where the server is: reconcilers make the URLs of workspaces and views from it. */

@@ -27,7 +27,7 @@ export function shard(url: string): KubeObject {
   return {
     apiVersion: 'core.kcp.io/v1alpha1',
     kind: 'Shard',
-    metadata: { name: 'root' },
+    metadata: { name: 'root', labels: { name: 'root' } },
     spec: { baseURL: url, externalURL: url, virtualWorkspaceURL: url },
   };
 }

@@ -1,0 +1,53 @@
+import type { AdmissionPlugin } from '../admission/admission.ts';
+import type { Authorizer } from '../authz/attributes.ts';
+import type { WatchCache } from '../cache/watch-cache.ts';
+import type { Page } from '../handlers/nonresource.ts';
+import { fieldsOf, textOf } from '../kinds/workloads/reading.ts';
+import type { Catalogs } from '../registry/catalogs.ts';
+import { endingWorkspace, logicalClusterRules } from '../workspaces/admission/logical-cluster.ts';
+import { workspaceRules } from '../workspaces/admission/workspace.ts';
+import { workspaceTypeRules } from '../workspaces/admission/workspace-type.ts';
+import { workspaceTypeUse } from '../workspaces/admission/workspace-type-use.ts';
+import { workspaceBirth } from '../workspaces/contents/birth.ts';
+import { DefaultBindings } from '../workspaces/contents/default-bindings.ts';
+import { contentsPage, contentsPath } from '../workspaces/contents/pages.ts';
+import { rootCluster } from '../workspaces/names.ts';
+import type { Tree } from '../workspaces/tree.ts';
+import { WorkspaceTypes } from '../workspaces/types/workspace-types.ts';
+
+const shards = { group: 'core.kcp.io', resource: 'shards' } as const;
+
+export interface Tenancy {
+  /** Asked before all others. */
+  readonly rules: readonly AdmissionPlugin[];
+  /** Asked after all others have agreed: it makes what belongs to a new workspace. */
+  readonly birth: AdmissionPlugin;
+  readonly pages: readonly (readonly [string, Page])[];
+}
+
+/** How workspaces come to be and end, as far as the server has a part in it. */
+export function tenancy(options: {
+  readonly cache: WatchCache;
+  readonly tree: Tree;
+  readonly catalogs: Catalogs;
+  /** Decides by roles alone, whether or not somebody may enter. */
+  readonly rbac: Authorizer;
+  /** PEM of the authority that clients verify the server with. */
+  readonly authority: () => string;
+  readonly now: () => Date;
+}): Tenancy {
+  const { cache, tree, catalogs, rbac, authority, now } = options;
+  const { store } = cache;
+  const types = new WorkspaceTypes({ objects: cache, tree });
+  const bindings = new DefaultBindings({ objects: cache, tree });
+  const kinds = () => catalogs.of(rootCluster);
+  const url = (): string => {
+    const shard = cache.get({ ...shards, cluster: rootCluster, namespace: '', name: 'root' });
+    return textOf(fieldsOf(shard?.['spec'])['externalURL']);
+  };
+  return {
+    rules: [endingWorkspace, workspaceRules, workspaceTypeUse({ types, authorizer: rbac }), workspaceTypeRules, logicalClusterRules],
+    birth: workspaceBirth({ backend: { store }, kinds, types, bindings, authority, url }),
+    pages: [[contentsPath, contentsPage({ store, objects: cache, kinds, types, bindings, now })]],
+  };
+}

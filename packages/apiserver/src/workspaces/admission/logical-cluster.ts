@@ -1,0 +1,108 @@
+import type { KubeObject } from '@capstan/machinery';
+import type { AdmissionPlugin, AdmissionRequest } from '../../admission/admission.ts';
+import { forbidden } from '../../admission/forbidden.ts';
+import { fieldsOf, textOf, textsOf } from '../../kinds/workloads/reading.ts';
+import { deepEqual } from '../../registry/metadata.ts';
+import { contentFinalizer, pathAnnotation, requiredGroupsAnnotation, terminatorsFinalizer, typeAnnotation } from '../facts.ts';
+import { rootCluster } from '../names.ts';
+import { adminGroup, bootstrapperGroup, externalLogicalClusterAdminGroup, logicalClusterAdminGroup } from '../policy.ts';
+import { isSystem } from '../system-user.ts';
+import { logicalClusterOf, logicalClusters } from '../tree.ts';
+
+const order = ['', 'Scheduling', 'Initializing', 'Ready'];
+
+/** What a workspace is was decided when it was made: these say it. */
+const fixedAnnotations = [typeAnnotation, pathAnnotation, requiredGroupsAnnotation];
+
+/** Those that act for the platform. */
+const privileged = [logicalClusterAdminGroup, externalLogicalClusterAdminGroup, bootstrapperGroup];
+
+/** A workspace's own object says that it exists and what it waits for: users read it, and delete it where that was allowed. */
+export const logicalClusterRules: AdmissionPlugin = {
+  name: 'LogicalCluster',
+  mutate(request) {
+    if (isLogicalCluster(request) && request.operation === 'UPDATE' && !isPrivileged(request))
+      keepFinalizers(request.object!, request.old!);
+  },
+  validate(request) {
+    if (!isLogicalCluster(request)) return;
+    if (request.operation === 'DELETE' && request.context.cluster === rootCluster)
+      throw forbidden(request, 'LogicalCluster cannot be deleted');
+    if (isPrivileged(request)) return;
+    const why = problemOf(request);
+    if (why !== undefined) throw forbidden(request, why);
+  },
+};
+
+/** Nothing new in a workspace that ends: it would never end. */
+export const endingWorkspace: AdmissionPlugin = {
+  name: 'WorkspaceLifecycle',
+  mutate(request) {
+    const { operation, subresource, resource, context } = request;
+    if (operation !== 'CREATE' || subresource !== '' || context.cluster === rootCluster || resource.virtual) return;
+    const workspace = logicalClusterOf(context.objects, context.cluster);
+    if (workspace?.metadata.deletionTimestamp === undefined || isSystem(context.user)) return;
+    if (textsOf(fieldsOf(workspace['status'])['terminators']).length > 0) return;
+    throw forbidden(request, `unable to create new content in workspace ${context.cluster} because it is being terminated`);
+  },
+};
+
+function isLogicalCluster({ resource }: AdmissionRequest): boolean {
+  return resource.resource === logicalClusters.resource && resource.group === logicalClusters.group;
+}
+
+function isPrivileged({ context: { user } }: AdmissionRequest): boolean {
+  return isSystem(user) || privileged.some((group) => user.groups.includes(group));
+}
+
+/** What keeps the object until the workspace is empty goes when it is. */
+function keepFinalizers(object: KubeObject, old: KubeObject): void {
+  const { finalizers = [] } = object.metadata;
+  const lost = [contentFinalizer, terminatorsFinalizer].filter(
+    (name) => old.metadata.finalizers?.includes(name) === true && !finalizers.includes(name),
+  );
+  if (lost.length > 0) object.metadata.finalizers = [...finalizers, ...lost];
+}
+
+function problemOf(request: AdmissionRequest): string | undefined {
+  switch (request.operation) {
+    case 'CREATE':
+      return 'LogicalCluster cannot be created';
+    case 'DELETE':
+      return fieldsOf(request.old!['spec'])['directlyDeletable'] === true ? undefined : 'LogicalCluster cannot be deleted';
+    case 'UPDATE':
+      return problemOfChange(request.object!, request.old!) ?? problemOfAnnotations(request);
+    default:
+      return undefined;
+  }
+}
+
+function problemOfChange(object: KubeObject, old: KubeObject): string | undefined {
+  const before = { spec: fieldsOf(old['spec']), status: fieldsOf(old['status']) };
+  const after = { spec: fieldsOf(object['spec']), status: fieldsOf(object['status']) };
+  const had = new Set(textsOf(before.status['initializers']));
+  const has = new Set(textsOf(after.status['initializers']));
+  const [from, to] = [textOf(before.status['phase']), textOf(after.status['phase'])];
+  if (!isSame(before.spec['initializers'], after.spec['initializers'])) return 'spec.initializers is immutable';
+  if (!isSame(before.spec['terminators'], after.spec['terminators'])) return 'spec.terminators is immutable';
+  if (!deepEqual(before.spec['owner'], after.spec['owner'])) return 'spec.owner is immutable';
+  const begins = from !== 'Initializing' && to === 'Initializing';
+  if (begins && !isSame(after.spec['initializers'], after.status['initializers']))
+    return 'status.initializers do not equal spec.initializers';
+  if (!begins && to === 'Initializing' && [...has].some((name) => !had.has(name))) return 'status.initializers must not grow';
+  if (to !== 'Initializing' && !isSame([...had], [...has])) return 'status.initializers is immutable after initialization';
+  if (from === 'Initializing' && to !== 'Initializing' && has.size > 0) return 'status.initializers is not empty';
+  return order.indexOf(from) > order.indexOf(to) ? `cannot transition from ${JSON.stringify(from)} to ${JSON.stringify(to)}` : undefined;
+}
+
+/** Administrators of the whole may; those of the workspace may not. */
+function problemOfAnnotations({ object, old, context }: AdmissionRequest): string | undefined {
+  if (context.user.groups.includes(adminGroup)) return undefined;
+  const changed = fixedAnnotations.find((name) => object!.metadata.annotations?.[name] !== old!.metadata.annotations?.[name]);
+  return changed && `annotation ${changed} is immutable`;
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  const [a, b] = [new Set(textsOf(one)), new Set(textsOf(other))];
+  return a.size === b.size && [...a].every((name) => b.has(name));
+}

@@ -1,0 +1,114 @@
+import type { AdmissionPlugin, AdmissionRequest } from '../../admission/admission.ts';
+import { forbidden } from '../../admission/forbidden.ts';
+import type { Authorizer } from '../../authz/attributes.ts';
+import { type Fields, fieldsOf, itemsOf, stringMapOf, textOf } from '../../kinds/workloads/reading.ts';
+import { pathAnnotation, typeAnnotation } from '../facts.ts';
+import { logicalClusterOf } from '../tree.ts';
+import { TypeProblem, type WorkspaceType, type WorkspaceTypes, workspaceTypes } from '../types/workspace-types.ts';
+import { isWorkspace } from './workspace.ts';
+
+/** Gives a new Workspace its type, and sees to it that the type exists, may be used, and fits below its parent's. */
+export function workspaceTypeUse({ types, authorizer }: { types: WorkspaceTypes; authorizer: Authorizer }): AdmissionPlugin {
+  const applies = (request: AdmissionRequest): boolean =>
+    request.operation === 'CREATE' && isWorkspace(request) && fieldsOf(request.object!['spec'])['mount'] === undefined;
+  return {
+    name: 'WorkspaceTypeExists',
+    mutate(request) {
+      if (applies(request)) explained(request, () => choose(request, types));
+    },
+    validate(request) {
+      if (applies(request)) explained(request, () => check(request, types, authorizer));
+    },
+  };
+}
+
+function explained(request: AdmissionRequest, work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    throw error instanceof TypeProblem ? forbidden(request, error.message) : error;
+  }
+}
+
+function choose(request: AdmissionRequest, types: WorkspaceTypes): void {
+  const object = request.object!;
+  const spec = { ...fieldsOf(object['spec']) };
+  const given = fieldsOf(spec['type']);
+  const wanted = textOf(given['name']) === '' ? defaultChild(parentType(request, types)) : given;
+  const type = types.resolve({ path: textOf(wanted['path']), name: textOf(wanted['name']) }, pathOf(request));
+  spec['type'] = { name: type.name, path: textOf(wanted['path']) || type.path };
+  object['spec'] = spec;
+  const more = stringMapOf(type.spec['additionalWorkspaceLabels']);
+  if (Object.keys(more).length > 0) object.metadata.labels = { ...more, ...object.metadata.labels };
+}
+
+function defaultChild({ spec, qualified }: WorkspaceType): Readonly<Fields> {
+  if (spec['defaultChildWorkspaceType'] === undefined)
+    throw new TypeProblem(`spec.defaultChildWorkspaceType of workspace type ${qualified} must be set`);
+  return fieldsOf(spec['defaultChildWorkspaceType']);
+}
+
+function check(request: AdmissionRequest, types: WorkspaceTypes, authorizer: Authorizer): void {
+  const { path, name } = fieldsOf(fieldsOf(request.object!['spec'])['type']);
+  if (textOf(path) === '') throw new TypeProblem('spec.type.path must be set');
+  const child = types.withInherited(types.resolve({ path: textOf(path), name: textOf(name) }, request.context.cluster));
+  for (const type of child) {
+    if (authorizer.authorize({ ...using, cluster: type.cluster, user: request.context.user, name: type.name }).allowed) continue;
+    throw new TypeProblem(`unable to use workspace type ${type.qualified}: missing verb='use' permission on workspacetype`);
+  }
+  const parent = parentType(request, types);
+  const parents = types.withInherited(parent);
+  const childName = `${textOf(path)}:${textOf(name)}`;
+  const problems = [
+    ...limits(child, parents, { kind: 'parent', own: childName, other: parent.qualified }),
+    ...limits(parents, child, { kind: 'child', own: parent.qualified, other: childName }),
+  ];
+  if (problems.length > 0) throw new TypeProblem(problems.length === 1 ? problems[0]! : `[${problems.join(', ')}]`);
+}
+
+const using = {
+  verb: 'use',
+  isResource: true,
+  ...workspaceTypes,
+  version: 'v1alpha1',
+  subresource: '',
+  namespace: '',
+  path: '',
+} as const;
+
+/** What the types say about those on the other side of the tree: children about parents, or parents about children. */
+function limits(
+  own: readonly WorkspaceType[],
+  others: readonly WorkspaceType[],
+  words: { kind: 'parent' | 'child'; own: string; other: string },
+): string[] {
+  const field = words.kind === 'parent' ? 'limitAllowedParents' : 'limitAllowedChildren';
+  return own.flatMap((type) => {
+    const limit = fieldsOf(type.spec[field]);
+    if (limit['none'] === true) return [`workspace type ${words.own} cannot have any ${words.kind}`];
+    const allowed = itemsOf(limit['types']).map(({ path, name }) => `${textOf(path)}:${textOf(name)}`);
+    if (allowed.length === 0 || others.some(({ qualified }) => allowed.includes(qualified))) return [];
+    const extending = type.qualified === words.own ? '' : ` extends ${type.qualified}, which`;
+    const implemented = others.map(({ qualified }) => qualified);
+    return [
+      `workspace type ${words.own}${extending} only allows ${listed(allowed)} ${words.kind} workspaces, but ${words.kind} type ${words.other} only implements ${listed(implemented)}`,
+    ];
+  });
+}
+
+const listed = (names: readonly string[]): string => `[${[...new Set(names)].sort().join(' ')}]`;
+
+/** The type of the workspace that the new one will lie in. */
+function parentType({ context }: AdmissionRequest, types: WorkspaceTypes): WorkspaceType {
+  const text = logicalClusterOf(context.objects, context.cluster)?.metadata.annotations?.[typeAnnotation];
+  if (text === undefined) throw new TypeProblem(`annotation ${typeAnnotation} on LogicalCluster must be set`);
+  const colon = text.lastIndexOf(':');
+  if (colon < 0) throw new TypeProblem(`annotation ${typeAnnotation} on LogicalCluster must be in the form of cluster:name`);
+  const found = types.at({ path: text.slice(0, colon), name: text.slice(colon + 1) });
+  if (found === undefined) throw new TypeProblem(`parent type cannot be resolved: workspacetypes.tenancy.kcp.io "${text}" not found`);
+  return found;
+}
+
+function pathOf({ context }: AdmissionRequest): string {
+  return logicalClusterOf(context.objects, context.cluster)?.metadata.annotations?.[pathAnnotation] ?? context.cluster;
+}

@@ -1,0 +1,108 @@
+import type { KubeObject } from '@capstan/machinery';
+import type { AdmissionPlugin, AdmissionRequest } from '../../admission/admission.ts';
+import { forbidden } from '../../admission/forbidden.ts';
+import { type Fields, fieldsOf, textOf } from '../../kinds/workloads/reading.ts';
+import { deepEqual } from '../../registry/metadata.ts';
+import { newClusterId } from '../cluster-id.ts';
+import { clusterIdAnnotation, ownerAnnotation, requiredGroupsAnnotation, workspaceFinalizer } from '../facts.ts';
+import { isSystem } from '../system-user.ts';
+import { logicalClusterOf, workspaces } from '../tree.ts';
+import { ownerText } from './owner.ts';
+
+/** What a Workspace gets when it is created, and what its users may not say or change. */
+export const workspaceRules: AdmissionPlugin = {
+  name: 'Workspace',
+  mutate(request) {
+    if (!isWorkspace(request)) return;
+    if (request.operation === 'CREATE') complete(request);
+    else if (request.operation === 'UPDATE' && !isSystem(request.context.user)) restore(request.object!, request.old!);
+  },
+  validate(request) {
+    if (!isWorkspace(request)) return;
+    const why =
+      request.operation === 'CREATE' ? problemOfNew(request) : request.operation === 'UPDATE' ? problemOfChange(request) : undefined;
+    if (why !== undefined) throw forbidden(request, why);
+  },
+};
+
+export function isWorkspace({ resource }: AdmissionRequest): boolean {
+  return resource.resource === workspaces.resource && resource.group === workspaces.group;
+}
+
+function complete(request: AdmissionRequest): void {
+  const { context } = request;
+  const { metadata } = request.object!;
+  const annotations = { ...metadata.annotations };
+  if (!isSystem(context.user) || annotations[ownerAnnotation] === undefined) annotations[ownerAnnotation] = ownerText(context.user);
+  if (!isSystem(context.user) || annotations[requiredGroupsAnnotation] === undefined) {
+    const required = requiredGroups(request);
+    if (required === undefined) delete annotations[requiredGroupsAnnotation];
+    else annotations[requiredGroupsAnnotation] = required;
+  }
+  if (fieldsOf(request.object!['spec'])['mount'] === undefined) {
+    if (!isSystem(context.user) || annotations[clusterIdAnnotation] === undefined) annotations[clusterIdAnnotation] = newClusterId();
+    metadata.finalizers = [...new Set([...(metadata.finalizers ?? []), workspaceFinalizer])];
+  } else delete annotations[clusterIdAnnotation];
+  metadata.annotations = annotations;
+}
+
+/** Which workspace it stands for, and that it waits for its end, is not for users to change. */
+function restore(object: KubeObject, old: KubeObject): void {
+  const id = old.metadata.annotations?.[clusterIdAnnotation];
+  if (id !== undefined) object.metadata.annotations = { ...object.metadata.annotations, [clusterIdAnnotation]: id };
+  else if (object.metadata.annotations !== undefined) delete object.metadata.annotations[clusterIdAnnotation];
+  const { finalizers = [] } = object.metadata;
+  if (old.metadata.finalizers?.includes(workspaceFinalizer) === true && !finalizers.includes(workspaceFinalizer))
+    object.metadata.finalizers = [...finalizers, workspaceFinalizer];
+}
+
+function requiredGroups({ context }: AdmissionRequest): string | undefined {
+  return logicalClusterOf(context.objects, context.cluster)?.metadata.annotations?.[requiredGroupsAnnotation];
+}
+
+function problemOfNew(request: AdmissionRequest): string | undefined {
+  const spec = fieldsOf(request.object!['spec']);
+  const isPrivileged = isSystem(request.context.user);
+  const { annotations = {} } = request.object!.metadata;
+  if (textOf(spec['cluster']) !== '' && !isPrivileged) return 'spec.Cluster can only be set by system privileged users';
+  if (textOf(spec['URL']) !== '' && !isPrivileged) return 'spec.URL can only be set by system privileged users';
+  if (!isPrivileged) {
+    const owner = ownerText(request.context.user);
+    if (annotations[ownerAnnotation] !== owner) return `expected user annotation ${ownerAnnotation}=${owner}`;
+    const required = requiredGroups(request) ?? '';
+    if ((annotations[requiredGroupsAnnotation] ?? '') !== required)
+      return `missing required groups annotation ${requiredGroupsAnnotation}=${required}`;
+  }
+  if (spec['mount'] === undefined) return undefined;
+  const reference = mountOf(spec);
+  for (const field of ['kind', 'name', 'apiVersion']) if (textOf(reference[field]) === '') return `spec.mount.${field} must be set`;
+  return !isPrivileged && spec['type'] !== undefined ? 'spec.type cannot be set for mounted workspaces' : undefined;
+}
+
+function problemOfChange(request: AdmissionRequest): string | undefined {
+  const spec = fieldsOf(request.object!['spec']);
+  const old = fieldsOf(request.old!['spec']);
+  const isPrivileged = isSystem(request.context.user);
+  if (old['mount'] !== undefined) return problemOfMount(spec, old, isPrivileged);
+  if (textOf(old['cluster']) !== '' && textOf(spec['cluster']) === '') return 'spec.cluster cannot be unset';
+  if (!isPrivileged && textOf(old['cluster']) !== textOf(spec['cluster']))
+    return 'spec.cluster can only be changed by system privileged users';
+  if (!isPrivileged && textOf(old['URL']) !== textOf(spec['URL'])) return 'spec.URL can only be changed by system privileged users';
+  if (!deepEqual(old['type'], spec['type'])) return 'spec.type is immutable';
+  const phase = textOf(fieldsOf(request.object!['status'])['phase']);
+  if (phase !== 'Ready' || textOf(fieldsOf(request.old!['status'])['phase']) === 'Ready') return undefined;
+  if (textOf(spec['cluster']) === '') return `spec.cluster must be set for phase ${phase}`;
+  return textOf(spec['URL']) === '' ? `spec.URL must be set for phase ${phase}` : undefined;
+}
+
+function problemOfMount(spec: Readonly<Fields>, old: Readonly<Fields>, isPrivileged: boolean): string | undefined {
+  for (const field of ['kind', 'name', 'namespace', 'apiVersion'])
+    if (textOf(mountOf(old)[field]) !== textOf(mountOf(spec)[field])) return `spec.mount.${field} is immutable`;
+  if (isPrivileged) return undefined;
+  if (spec['type'] !== undefined) return 'spec.type cannot be set for mounted workspaces';
+  return deepEqual(old['type'], spec['type']) ? undefined : 'spec.type is immutable';
+}
+
+function mountOf(spec: Readonly<Fields>): Readonly<Fields> {
+  return fieldsOf(fieldsOf(spec['mount'])['ref']);
+}

@@ -1,0 +1,94 @@
+import { type KubeObject, status } from '@capstan/machinery';
+import type { Store } from '@capstan/store';
+import type { ObjectReader } from '../../cache/reader.ts';
+import { type Page, sendJson } from '../../handlers/nonresource.ts';
+import type { AnswerStream, Exchange } from '../../http/exchange.ts';
+import type { Catalog } from '../../registry/catalog.ts';
+import { pathAnnotation, typeAnnotation } from '../facts.ts';
+import { isPath, rootCluster } from '../names.ts';
+import { logicalClusterOf } from '../tree.ts';
+import { defaultBindingsOf, type WorkspaceTypes } from '../types/workspace-types.ts';
+import type { DefaultBindings } from './default-bindings.ts';
+import { purge } from './purge.ts';
+import { exportLines, importLines } from './transfer.ts';
+import { kindOf, writeMissing } from './writing.ts';
+
+/** Operations on one workspace as a whole lie below this path of the root workspace: who may call them can read and delete everything in it. */
+export const contentsPath = '/capstan/workspaces/';
+
+/** An import is held in memory while it is read. */
+const largestImport = 256 << 20;
+
+export interface ContentsOptions {
+  readonly store: Store;
+  readonly objects: ObjectReader;
+  readonly kinds: () => Catalog;
+  readonly types: WorkspaceTypes;
+  readonly bindings: DefaultBindings;
+  readonly now: () => Date;
+}
+
+/** `<id>/content`: DELETE empties and ends it, GET exports it, POST imports. `<id>/bindings`: POST binds what its type asks for, and tells what is left to do. */
+export function contentsPage(options: ContentsOptions): Page {
+  return async (exchange, info) => {
+    const [cluster = '', part = '', ...rest] = info.path.slice(contentsPath.length).split('/');
+    const action = `${exchange.method} ${part}`;
+    if (rest.length > 0 || cluster === rootCluster || cluster.includes(':') || !isPath(cluster)) throw status.noSuchResource();
+    switch (action) {
+      case 'DELETE content':
+        return sendJson(exchange, info, JSON.stringify(await purge(options, { cluster, now: options.now() })));
+      case 'GET content':
+        existing(options, cluster);
+        return sendLines(exchange, exportLines(options, cluster));
+      case 'POST content': {
+        existing(options, cluster);
+        const text = (await exchange.body(largestImport)).toString('utf8');
+        return sendJson(exchange, info, JSON.stringify(await importLines(options, cluster, text)));
+      }
+      case 'POST bindings':
+        return sendJson(exchange, info, JSON.stringify(await bind(options, cluster)));
+      default:
+        throw status.methodNotAllowed();
+    }
+  };
+}
+
+/** Bindings that are not complete, and exports that are not there. */
+async function bind(options: ContentsOptions, cluster: string): Promise<{ incomplete: readonly string[]; missing: readonly string[] }> {
+  const { annotations = {} } = existing(options, cluster).metadata;
+  const text = annotations[typeAnnotation] ?? '';
+  const colon = text.lastIndexOf(':');
+  const type = options.types.resolve({ path: text.slice(0, Math.max(colon, 0)), name: text.slice(colon + 1) }, rootCluster);
+  const place = { cluster, path: annotations[pathAnnotation] ?? cluster, now: options.now() };
+  const { wanted, incomplete, missing } = options.bindings.state(defaultBindingsOf(options.types.withInherited(type)), place);
+  const catalog = options.kinds();
+  await writeMissing(
+    options,
+    cluster,
+    wanted.map((object) => ({ resource: kindOf(catalog, object), object })),
+  );
+  return { incomplete, missing };
+}
+
+function existing({ objects }: ContentsOptions, cluster: string): KubeObject {
+  const found = logicalClusterOf(objects, cluster);
+  if (found === undefined) throw status.notFound({ group: 'core.kcp.io', resource: 'logicalclusters' }, cluster);
+  return found;
+}
+
+async function sendLines(exchange: Exchange, lines: AsyncIterable<string>): Promise<void> {
+  const answer = exchange.stream(200, 'application/x-ndjson');
+  for await (const line of lines) {
+    answer.write(Buffer.from(`${line}\n`));
+    if (answer.pending > 4 << 20) await drained(answer, exchange);
+  }
+  answer.end();
+}
+
+/** Resolves when the client has taken what waits for it, or is gone. */
+function drained(answer: AnswerStream, exchange: Exchange): Promise<void> {
+  return new Promise((resolve) => {
+    answer.onDrain(resolve);
+    exchange.onClose(resolve);
+  });
+}

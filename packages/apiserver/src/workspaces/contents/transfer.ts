@@ -1,0 +1,126 @@
+import { randomUUID } from 'node:crypto';
+import { type KubeObject, status } from '@capstan/machinery';
+import { prefixRange, type Store, StoreError } from '@capstan/store';
+import { storedText } from '../../cache/entry.ts';
+import type { ObjectReader } from '../../cache/reader.ts';
+import { fieldsOf, textOf } from '../../kinds/workloads/reading.ts';
+import { pathAnnotation } from '../facts.ts';
+import { logicalClusterOf } from '../tree.ts';
+
+/** The first line of an export. */
+export interface TransferHeader {
+  readonly kind: 'CapstanWorkspace';
+  readonly version: 1;
+  readonly cluster: string;
+  readonly path: string;
+  /** The state of things that it shows. */
+  readonly revision: number;
+}
+
+/** Each further line: where an object lies within its workspace, and the object. */
+interface TransferLine {
+  readonly at: string;
+  readonly object: KubeObject;
+}
+
+export interface Imported {
+  readonly created: number;
+  /** Objects that were there, as `at`. They were left alone. */
+  readonly kept: readonly string[];
+  /** Objects that mean nothing elsewhere: workspaces below this one are exported by themselves. */
+  readonly skipped: readonly string[];
+}
+
+/** Not part of what a workspace holds: what it is, and what lies below it. */
+const leftOut = [/^core\.kcp\.io\/logicalclusters\//, /^tenancy\.kcp\.io\/workspaces\//];
+const pageSize = 500;
+
+/** Everything in a workspace at one revision, a line each. */
+export async function* exportLines(
+  { store, objects }: { store: Store; objects: ObjectReader },
+  cluster: string,
+): AsyncGenerator<string, void, undefined> {
+  const range = prefixRange(`/registry/${cluster}/`);
+  const path = logicalClusterOf(objects, cluster)?.metadata.annotations?.[pathAnnotation] ?? cluster;
+  let revision: number | undefined;
+  for (let start = range.start; ; ) {
+    const page = await store.list({ start, end: range.end }, { limit: pageSize, ...(revision !== undefined && { revision }) });
+    if (revision === undefined) {
+      revision = page.revision;
+      yield JSON.stringify({ kind: 'CapstanWorkspace', version: 1, cluster, path, revision } satisfies TransferHeader);
+    }
+    for (const { key, value } of page.entries) {
+      const at = key.slice(range.start.length);
+      if (!leftOut.some((pattern) => pattern.test(at))) yield `{"at":${JSON.stringify(at)},"object":${value}}`;
+    }
+    if (page.remaining === 0) return;
+    start = `${page.entries.at(-1)!.key}\0`;
+  }
+}
+
+/** Puts what was exported into a workspace that is there. Objects get identities of their own; who owns whom stays. */
+export async function importLines(
+  { store, objects }: { store: Store; objects: ObjectReader },
+  cluster: string,
+  text: string,
+): Promise<Imported> {
+  const [first = '', ...rest] = text.split('\n').filter((line) => line !== '');
+  const header = parseHeader(first);
+  const lines = rest.map((line, index) => parseLine(line, index + 2));
+  const path = logicalClusterOf(objects, cluster)?.metadata.annotations?.[pathAnnotation] ?? cluster;
+  const uids = new Map(lines.map(({ object }) => [object.metadata.uid ?? '', randomUUID() as string]));
+  const kept: string[] = [];
+  const isLeftOut = ({ at }: TransferLine): boolean => leftOut.some((pattern) => pattern.test(at));
+  const skipped = lines.filter(isLeftOut).map(({ at }) => at);
+  const wanted = lines.filter((line) => !isLeftOut(line));
+  await Promise.all(
+    wanted.map(async ({ at, object }) => {
+      const moved = rewritten(object, { uids, from: header.path, to: path });
+      try {
+        await store.create(`/registry/${cluster}/${at}`, storedText(moved));
+      } catch (error) {
+        if (!(error instanceof StoreError) || error.code !== 'exists') throw error;
+        kept.push(at);
+      }
+    }),
+  );
+  return { created: wanted.length - kept.length, kept: kept.sort(), skipped };
+}
+
+function rewritten(object: KubeObject, { uids, from, to }: { uids: ReadonlyMap<string, string>; from: string; to: string }): KubeObject {
+  const { uid = '', annotations, ownerReferences } = object.metadata;
+  const metadata = { ...object.metadata, uid: uids.get(uid) ?? uid };
+  if (annotations?.[pathAnnotation] === from) metadata.annotations = { ...annotations, [pathAnnotation]: to };
+  if (ownerReferences !== undefined)
+    metadata.ownerReferences = ownerReferences.map((owner) => ({ ...owner, uid: uids.get(owner.uid) ?? owner.uid }));
+  return { ...object, metadata };
+}
+
+function parseHeader(line: string): TransferHeader {
+  const fields = fieldsOf(parse(line, 1));
+  if (fields['kind'] !== 'CapstanWorkspace' || fields['version'] !== 1)
+    throw status.badRequest('line 1: expected the header of an exported workspace, {"kind":"CapstanWorkspace","version":1,…}');
+  return fields as unknown as TransferHeader;
+}
+
+/** `group/resource/namespace/name`; the namespace may be empty. */
+const placePattern = /^[a-z0-9.-]+\/[a-z0-9:.-]+\/[^/]*\/[^/]+$/;
+
+function parseLine(line: string, number: number): TransferLine {
+  const fields = fieldsOf(parse(line, number));
+  const at = textOf(fields['at']);
+  const object = fieldsOf(fields['object']);
+  if (!placePattern.test(at) || textOf(object['kind']) === '' || textOf(fieldsOf(object['metadata'])['name']) === '')
+    throw status.badRequest(
+      `line ${number}: expected {"at":"group/resource/namespace/name","object":{…}} with an object that has a kind and a name`,
+    );
+  return { at, object: object as unknown as KubeObject };
+}
+
+function parse(line: string, number: number): unknown {
+  try {
+    return JSON.parse(line);
+  } catch (error) {
+    throw status.badRequest(`line ${number}: is not JSON: ${(error as Error).message}`);
+  }
+}
