@@ -15,11 +15,9 @@ function keysOf(value: Json): number {
   const open: Json[] = [value];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     if (typeof next !== 'object' || next === null) continue;
-    const isList = Array.isArray(next);
-    for (const child of isList ? next : Object.values(next)) {
-      if (!isList) count++;
-      if (typeof child === 'object' && child !== null) open.push(child);
-    }
+    const values = Array.isArray(next) ? next : Object.values(next);
+    if (values !== next) count += values.length;
+    for (const child of values) if (typeof child === 'object' && child !== null) open.push(child);
   }
   return count;
 }
