@@ -11,6 +11,8 @@ const mostWrites = 120;
 /** etcd takes 1.5 MiB in one request by default (`--max-request-bytes`), and a character may be three bytes. */
 const mostSize = 480 * 1024;
 const mostInFlight = 2;
+/** A transaction without an answer for so long holds back no others: each call has its own deadline, and theirs must not add up. */
+const longestHold = 1_000;
 /** To etcd, revision 0 means a key that is not there, which only `create` may ask for. */
 const neverGiven = Number.MAX_SAFE_INTEGER;
 
@@ -27,11 +29,13 @@ interface PendingWrite extends Swap {
  * ones. Writes that are made together were asked for together, so any order of them is right; that of their positions is taken.
  */
 export class WriteQueue {
-  readonly #connection: Connection;
+  readonly #connection: Pick<Connection, 'call'>;
   readonly #prefix: string;
   readonly #skip: number;
   #waiting: PendingWrite[] = [];
+  /** Transactions that hold back others. */
   #inFlight = 0;
+  #unanswered = 0;
   #isScheduled = false;
   #isClosed = false;
   #idle: (() => void) | undefined;
@@ -42,7 +46,7 @@ export class WriteQueue {
   readonly #usedBy = new Float64Array(positions);
   #transactions = 0;
 
-  constructor(connection: Connection, prefix: string) {
+  constructor(connection: Pick<Connection, 'call'>, prefix: string) {
     this.#connection = connection;
     this.#prefix = prefix;
     this.#skip = Buffer.byteLength(prefix);
@@ -73,7 +77,7 @@ export class WriteQueue {
   /** Takes no more writes, and makes those that it has. */
   async drain(): Promise<void> {
     this.#isClosed = true;
-    if (this.#inFlight > 0 || this.#waiting.length > 0) await new Promise<void>((resolve) => (this.#idle = resolve));
+    if (this.#unanswered > 0 || this.#waiting.length > 0) await new Promise<void>((resolve) => (this.#idle = resolve));
   }
 
   /** After everything that has arrived by now was read, which may bring more writes. */
@@ -108,16 +112,25 @@ export class WriteQueue {
 
   async #send(writes: PendingWrite[]): Promise<void> {
     this.#inFlight++;
+    this.#unanswered++;
     if (this.#waiting.length > 0) this.#schedule();
+    let isHolding = true;
+    const release = (): void => {
+      if (isHolding) this.#inFlight--;
+      isHolding = false;
+      if (this.#waiting.length > 0) this.#schedule();
+    };
+    const timer = setTimeout(release, longestHold);
     try {
       settle(writes, await this.#swap(writes));
     } catch (error) {
       if (writes.length > 1 && error instanceof StoreError && error.code === 'toolarge') this.#sendSmaller(writes, error);
       else for (const write of writes) write.reject(errorOf(write, error));
     }
-    this.#inFlight--;
-    if (this.#waiting.length > 0) this.#schedule();
-    else if (this.#inFlight === 0) this.#idle?.();
+    clearTimeout(timer);
+    release();
+    this.#unanswered--;
+    if (this.#unanswered === 0 && this.#waiting.length === 0) this.#idle?.();
   }
 
   #swap(writes: PendingWrite[]): Promise<SwapResponse> {

@@ -1,0 +1,145 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Call } from './connection.ts';
+import { GrpcError, grpcStatus } from './grpc-error.ts';
+import { Reader, ReverseWriter } from './protobuf.ts';
+import { positionOf, revisionAt } from './revisions.ts';
+import { WriteQueue } from './write-queue.ts';
+
+/** Stands for etcd: keeps the transactions that were sent until the test answers them. */
+class FakeEtcd {
+  readonly sent: { keys: string[]; succeed(etcdRevision: number): void; fail(error: Error): void }[] = [];
+
+  call = <Response>(call: Call<Response>): Promise<Response> => {
+    const { promise, resolve, reject } = Promise.withResolvers<Response>();
+    const keys = keysOf(call.body);
+    this.sent.push({ keys, succeed: (etcdRevision) => resolve(call.decode(answer(keys.length, etcdRevision))), fail: reject });
+    return promise;
+  };
+}
+
+let etcd: FakeEtcd;
+let queue: WriteQueue;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setImmediate', 'setTimeout', 'clearTimeout'] });
+  etcd = new FakeEtcd();
+  queue = new WriteQueue(etcd, '');
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const turn = (): Promise<unknown> => vi.advanceTimersByTimeAsync(1);
+
+describe('the queue of writes', () => {
+  it('sends together what arrives together, ordered by position, and tells each its revision', async () => {
+    const names = ['/a', '/b', '/c', '/d'];
+    const writes = names.map((name) => queue.write(name, 'x', 'absent'));
+    await turn();
+    expect(etcd.sent.map(({ keys }) => keys)).toEqual([names.toSorted((a, b) => positionOf(a) - positionOf(b))]);
+    etcd.sent[0]!.succeed(7);
+    expect(await Promise.all(writes)).toEqual(names.map((name) => revisionAt(7, positionOf(name))));
+  });
+
+  it('gathers what arrives while two transactions are on their way', async () => {
+    for (const name of ['/1', '/2', '/3', '/4', '/5']) {
+      void queue.write(name, 'x', 'absent');
+      await turn();
+    }
+    expect(etcd.sent.map(({ keys }) => keys.length)).toEqual([1, 1]);
+    etcd.sent[1]!.succeed(2);
+    await turn();
+    expect(etcd.sent.map(({ keys }) => keys.length)).toEqual([1, 1, 3]);
+  });
+
+  it('never puts a key, or two keys of the same position, in one transaction', async () => {
+    const [one, other] = samePosition();
+    for (const name of [one, other, one]) void queue.write(name, 'x', 'absent');
+    for (let sent = 0; sent < 3; sent++) {
+      await turn();
+      etcd.sent[sent]!.succeed(sent + 2);
+    }
+    expect(etcd.sent.map(({ keys }) => keys)).toEqual([[one], [other], [one]]);
+  });
+
+  it('does not hold back writes for transactions that get no answer', async () => {
+    for (let index = 0; index < 4; index++) {
+      void queue.write(`/${index}`, 'x', 'absent');
+      await turn();
+    }
+    expect(etcd.sent).toHaveLength(2);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(etcd.sent.map(({ keys }) => keys.length)).toEqual([1, 1, 2]);
+  });
+
+  it('tells each writer of the failure of its own key alone', async () => {
+    const results = Promise.allSettled(['/mine', '/yours'].map((name) => queue.write(name, 'x', 'absent')));
+    await turn();
+    etcd.sent[0]!.fail(new GrpcError(grpcStatus.unavailable, 'gone'));
+    const [mine, yours] = await results;
+    expect(mine).toMatchObject({ reason: { code: 'unavailable', message: expect.stringMatching(/^cannot write \/mine: (?!.*yours)/) } });
+    expect(yours).toMatchObject({ reason: { code: 'unavailable', message: expect.stringMatching(/^cannot write \/yours: (?!.*mine)/) } });
+  });
+
+  it('is empty only when every transaction was answered', async () => {
+    const write = queue.write('/a', 'x', 'absent');
+    let isDrained = false;
+    const draining = queue.drain().then(() => (isDrained = true));
+    await expect(queue.write('/b', 'x', 'absent')).rejects.toMatchObject({ code: 'closed' });
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(isDrained).toBe(false);
+    etcd.sent[0]!.succeed(2);
+    await write;
+    await draining;
+  });
+});
+
+function samePosition(): [string, string] {
+  const seen = new Map<number, string>();
+  for (let index = 0; ; index++) {
+    const name = `/${index}`;
+    const other = seen.get(positionOf(name));
+    if (other !== undefined) return [other, name];
+    seen.set(positionOf(name), name);
+  }
+}
+
+/** The keys that the transactions in a transaction compare; or that of the transaction itself. */
+function keysOf(body: Buffer): string[] {
+  const keys: string[] = [];
+  const reader = new Reader(body);
+  for (let field = reader.field(); field !== 0; field = reader.field()) {
+    if (field === 1) keys.push(textAt(reader.nested(), 3));
+    else if (field === 2) {
+      const operation = reader.nested();
+      if (operation.field() === 4) keys.push(textAt(at(operation.nested(), 1), 3));
+    } else reader.skip();
+  }
+  return keys;
+}
+
+function at(reader: Reader, wanted: number): Reader {
+  while (reader.field() !== wanted) reader.skip();
+  return reader.nested();
+}
+
+function textAt(reader: Reader, wanted: number): string {
+  while (reader.field() !== wanted) reader.skip();
+  return reader.text();
+}
+
+/** All of them succeeded. */
+function answer(count: number, etcdRevision: number): Buffer {
+  const writer = new ReverseWriter(64);
+  for (let index = 0; count > 1 && index < count; index++) {
+    const before = writer.length;
+    writer.boolean(2, true);
+    writer.nested(4, before);
+    writer.nested(3, before);
+  }
+  writer.boolean(2, true);
+  const header = writer.length;
+  writer.integer(3, etcdRevision);
+  writer.nested(1, header);
+  return writer.finish();
+}
