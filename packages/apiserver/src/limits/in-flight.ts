@@ -8,9 +8,9 @@ export interface InFlightOptions {
   /** How many requests of each class are worked on at once. */
   readonly readonly?: number;
   readonly mutating?: number;
-  /** How many requests may wait, over all users and by one user. Each costs its buffered body. */
+  /** How many requests may wait, overall and in one line. Each costs its buffered body. */
   readonly maxWaiting?: number;
-  readonly maxWaitingPerUser?: number;
+  readonly maxWaitingPerLine?: number;
   readonly maxWaitMilliseconds?: number;
   /** What even system:masters must keep to: all requests at once, of both classes. */
   readonly absolute?: number;
@@ -23,9 +23,9 @@ export interface InFlightState {
   readonly rejected: number;
 }
 
-/** Requests of one user that wait for a place, oldest first. */
+/** Requests that wait for a place one after the other, oldest first. */
 interface Line {
-  readonly user: string;
+  readonly name: string;
   readonly waiters: Waiter[];
   /** Waiters before this one are done. */
   head: number;
@@ -45,13 +45,13 @@ const sweepMilliseconds = 250;
 const tooMany = (): StatusError => status.tooManyRequests('too many requests, please try again later', 1);
 
 /**
- * Bounds how much the server works on at once. A request beyond that waits; when a place is free the users take turns, whoever sent how many. Every step
+ * Bounds how much the server works on at once. A request beyond that waits; when a place is free the lines take turns, however long each is. Every step
  * costs the same, however many wait.
  */
 export class InFlight {
   readonly #pools: Readonly<Record<RequestClass, Pool>>;
   readonly #maxWaiting: number;
-  readonly #maxWaitingPerUser: number;
+  readonly #maxWaitingPerLine: number;
   readonly #maxWait: number;
   readonly #absolute: number;
   readonly #now: () => number;
@@ -65,7 +65,7 @@ export class InFlight {
   constructor(options: InFlightOptions = {}) {
     this.#pools = { readonly: new Pool(options.readonly ?? 400), mutating: new Pool(options.mutating ?? 200) };
     this.#maxWaiting = options.maxWaiting ?? 10_000;
-    this.#maxWaitingPerUser = options.maxWaitingPerUser ?? 5_000;
+    this.#maxWaitingPerLine = options.maxWaitingPerLine ?? 5_000;
     this.#maxWait = options.maxWaitMilliseconds ?? 30_000;
     this.#absolute = options.absolute ?? 4_000;
     this.#now = options.now ?? Date.now;
@@ -75,7 +75,7 @@ export class InFlight {
    * Takes a place: at once (undefined), or when the promise resolves. Throws or rejects with TooManyRequests when there is none to be had. Whoever got one
    * must `leave`.
    */
-  enter(user: User, kind: RequestClass): undefined | Promise<void> {
+  enter(line: string, user: User, kind: RequestClass): undefined | Promise<void> {
     const pool = this.#pools[kind];
     // Nobody waits unless all places of the class are taken, so whoever waits is woken by somebody who leaves.
     const hasPlace = pool.running < pool.capacity && pool.isEmpty;
@@ -83,11 +83,11 @@ export class InFlight {
       pool.running++;
       return undefined;
     }
-    if (this.#waiting >= this.#maxWaiting || pool.waitingOf(user.name) >= this.#maxWaitingPerUser) {
+    if (this.#waiting >= this.#maxWaiting || pool.waitingOf(line) >= this.#maxWaitingPerLine) {
       this.#rejected++;
       throw tooMany();
     }
-    return this.#wait(pool, user.name);
+    return this.#wait(pool, line);
   }
 
   leave(kind: RequestClass): void {
@@ -112,10 +112,10 @@ export class InFlight {
     return this.#pools.readonly.running + this.#pools.mutating.running;
   }
 
-  #wait(pool: Pool, user: string): Promise<void> {
+  #wait(pool: Pool, line: string): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = (error: StatusError | undefined): void => (error === undefined ? resolve() : reject(error));
-      this.#byDeadline.push(pool.add(user, this.#now() + this.#maxWait, settle));
+      this.#byDeadline.push(pool.add(line, this.#now() + this.#maxWait, settle));
       this.#waiting++;
       this.#sweeper ??= setInterval(() => this.#sweep(), sweepMilliseconds).unref();
     });
@@ -158,15 +158,15 @@ class Pool {
     return this.#lines.size === 0;
   }
 
-  waitingOf(user: string): number {
-    return this.#lines.get(user)?.count ?? 0;
+  waitingOf(name: string): number {
+    return this.#lines.get(name)?.count ?? 0;
   }
 
-  add(user: string, deadline: number, settle: Waiter['settle']): Waiter {
-    let line = this.#lines.get(user);
+  add(name: string, deadline: number, settle: Waiter['settle']): Waiter {
+    let line = this.#lines.get(name);
     if (line === undefined) {
-      line = { user, waiters: [], head: 0, count: 0 };
-      this.#lines.set(user, line);
+      line = { name, waiters: [], head: 0, count: 0 };
+      this.#lines.set(name, line);
       this.#turns.push(line);
     }
     const waiter: Waiter = { line, deadline, settle };
@@ -175,13 +175,13 @@ class Pool {
     return waiter;
   }
 
-  /** The oldest waiter of the user whose turn it is. */
+  /** The oldest waiter of the line whose turn it is. */
   next(): Waiter | undefined {
     while (this.#firstTurn < this.#turns.length) {
       const line = this.#turns[this.#firstTurn++]!;
       const waiter = oldest(line);
       if (line.count > 0) this.#turns.push(line);
-      else this.#lines.delete(line.user);
+      else this.#lines.delete(line.name);
       if (this.#firstTurn > 1024 && this.#firstTurn * 2 > this.#turns.length) {
         this.#turns = this.#turns.slice(this.#firstTurn);
         this.#firstTurn = 0;

@@ -1,3 +1,4 @@
 export { type Flow, flowClassifier } from './classifier.ts';
 export { InFlight, type InFlightOptions, type InFlightState, type RequestClass } from './in-flight.ts';
+export { lineOf } from './line.ts';
 export { OpenCount, type OpenCountOptions } from './open-count.ts';

@@ -6,6 +6,7 @@ import { asking, MemoryObjects } from '../authz/testing.ts';
 import { bootstrapObjects, repairs } from '../bootstrap/index.ts';
 import { flowClassifier } from './classifier.ts';
 import { InFlight } from './in-flight.ts';
+import { lineOf } from './line.ts';
 import { OpenCount } from './open-count.ts';
 
 const jane: User = { name: 'jane', groups: [] };
@@ -20,21 +21,21 @@ const settled = async (): Promise<void> => void (await vi.advanceTimersByTimeAsy
 describe('requests in flight', () => {
   it('begin at once while there is room, each class on its own', () => {
     const limits = new InFlight({ readonly: 2, mutating: 1 });
-    expect([limits.enter(jane, 'readonly'), limits.enter(jane, 'readonly'), limits.enter(jane, 'mutating')]).toEqual([
-      undefined,
-      undefined,
-      undefined,
-    ]);
-    expect(limits.enter(jane, 'readonly')).toBeInstanceOf(Promise);
+    expect([
+      limits.enter(jane.name, jane, 'readonly'),
+      limits.enter(jane.name, jane, 'readonly'),
+      limits.enter(jane.name, jane, 'mutating'),
+    ]).toEqual([undefined, undefined, undefined]);
+    expect(limits.enter(jane.name, jane, 'readonly')).toBeInstanceOf(Promise);
     expect(limits.state).toMatchObject({ running: { readonly: 2, mutating: 1 }, waiting: 1 });
   });
 
   it('wait for their turn, one user after the other', async () => {
     const limits = new InFlight({ mutating: 1 });
     const order: string[] = [];
-    void limits.enter(jane, 'mutating');
-    for (let index = 0; index < 3; index++) void limits.enter(jane, 'mutating')!.then(() => order.push(`jane ${index}`));
-    void limits.enter(joe, 'mutating')!.then(() => order.push('joe'));
+    void limits.enter(jane.name, jane, 'mutating');
+    for (let index = 0; index < 3; index++) void limits.enter(jane.name, jane, 'mutating')!.then(() => order.push(`jane ${index}`));
+    void limits.enter(joe.name, joe, 'mutating')!.then(() => order.push('joe'));
     for (let index = 0; index < 4; index++) {
       limits.leave('mutating');
       await settled();
@@ -46,10 +47,10 @@ describe('requests in flight', () => {
 
   it('do not overtake those that wait', async () => {
     const limits = new InFlight({ mutating: 1 });
-    void limits.enter(jane, 'mutating');
-    const waiting = limits.enter(joe, 'mutating');
+    void limits.enter(jane.name, jane, 'mutating');
+    const waiting = limits.enter(joe.name, joe, 'mutating');
     limits.leave('mutating');
-    expect(limits.enter(jane, 'mutating')).toBeInstanceOf(Promise);
+    expect(limits.enter(jane.name, jane, 'mutating')).toBeInstanceOf(Promise);
     await expect(waiting).resolves.toBeUndefined();
   });
 
@@ -57,7 +58,7 @@ describe('requests in flight', () => {
     const limits = new InFlight();
     let done = 0;
     const request = async (): Promise<void> => {
-      await limits.enter(jane, 'mutating');
+      await limits.enter(jane.name, jane, 'mutating');
       await Promise.resolve();
       limits.leave('mutating');
       done++;
@@ -67,21 +68,21 @@ describe('requests in flight', () => {
   });
 
   it('are refused when too many wait, of one user or of all', () => {
-    const limits = new InFlight({ mutating: 1, maxWaitingPerUser: 2, maxWaiting: 3 });
-    for (let index = 0; index < 3; index++) void limits.enter(jane, 'mutating');
-    expect(() => limits.enter(jane, 'mutating')).toThrow(/too many requests/);
-    void limits.enter(joe, 'mutating');
+    const limits = new InFlight({ mutating: 1, maxWaitingPerLine: 2, maxWaiting: 3 });
+    for (let index = 0; index < 3; index++) void limits.enter(jane.name, jane, 'mutating');
+    expect(() => limits.enter(jane.name, jane, 'mutating')).toThrow(/too many requests/);
+    void limits.enter(joe.name, joe, 'mutating');
     const third: User = { name: 'max', groups: [] };
-    expect(() => limits.enter(third, 'mutating')).toThrow(/too many requests/);
+    expect(() => limits.enter(third.name, third, 'mutating')).toThrow(/too many requests/);
     expect(limits.state.rejected).toBe(2);
   });
 
   it('are refused when they waited too long, with a time to come again', async () => {
     const limits = new InFlight({ mutating: 1, maxWaitMilliseconds: 1000 });
-    void limits.enter(jane, 'mutating');
-    const error = limits.enter(jane, 'mutating')!.catch((reason: StatusError) => reason.status);
+    void limits.enter(jane.name, jane, 'mutating');
+    const error = limits.enter(jane.name, jane, 'mutating')!.catch((reason: StatusError) => reason.status);
     await vi.advanceTimersByTimeAsync(500);
-    const later = limits.enter(joe, 'mutating')!;
+    const later = limits.enter(joe.name, joe, 'mutating')!;
     await vi.advanceTimersByTimeAsync(750);
     expect(await error).toMatchObject({ code: 429, reason: 'TooManyRequests', details: { retryAfterSeconds: 1 } });
     limits.leave('mutating');
@@ -91,8 +92,8 @@ describe('requests in flight', () => {
 
   it('leave no timer behind when nobody waits', async () => {
     const limits = new InFlight({ mutating: 1, maxWaitMilliseconds: 1000 });
-    void limits.enter(jane, 'mutating');
-    void limits.enter(jane, 'mutating');
+    void limits.enter(jane.name, jane, 'mutating');
+    void limits.enter(jane.name, jane, 'mutating');
     limits.leave('mutating');
     await vi.advanceTimersByTimeAsync(300);
     expect(vi.getTimerCount()).toBe(0);
@@ -100,17 +101,17 @@ describe('requests in flight', () => {
 
   it('of system:masters pass those who wait, up to what the server can bear', () => {
     const limits = new InFlight({ mutating: 1, readonly: 1, absolute: 4 });
-    void limits.enter(jane, 'mutating');
-    void limits.enter(jane, 'mutating');
-    void limits.enter(jane, 'readonly');
-    expect([limits.enter(admin, 'mutating'), limits.enter(admin, 'mutating')]).toEqual([undefined, undefined]);
-    expect(limits.enter(admin, 'mutating')).toBeInstanceOf(Promise);
+    void limits.enter(jane.name, jane, 'mutating');
+    void limits.enter(jane.name, jane, 'mutating');
+    void limits.enter(jane.name, jane, 'readonly');
+    expect([limits.enter(admin.name, admin, 'mutating'), limits.enter(admin.name, admin, 'mutating')]).toEqual([undefined, undefined]);
+    expect(limits.enter(admin.name, admin, 'mutating')).toBeInstanceOf(Promise);
   });
 
   it('of system:masters begin in a class that is free, however busy the other one is', () => {
     const limits = new InFlight({ mutating: 1, readonly: 1, absolute: 2 });
-    for (let index = 0; index < 2; index++) void limits.enter(admin, 'readonly');
-    expect(limits.enter(admin, 'mutating')).toBeUndefined();
+    for (let index = 0; index < 2; index++) void limits.enter(admin.name, admin, 'readonly');
+    expect(limits.enter(admin.name, admin, 'mutating')).toBeUndefined();
   });
 
   it('are never more than allowed, never lost, and served in order of arrival for each user', async () => {
@@ -127,7 +128,7 @@ describe('requests in flight', () => {
             const number = (arrived.get(one.user) ?? 0) + 1;
             arrived.set(one.user, number);
             const note = (): void => void started.set(one.user, [...(started.get(one.user) ?? []), number]);
-            const wait = limits.enter({ name: one.user, groups: [] }, 'readonly');
+            const wait = limits.enter(one.user, { name: one.user, groups: [] }, 'readonly');
             if (wait === undefined) note();
             else void wait.then(note);
           }
@@ -145,21 +146,23 @@ describe('requests in flight', () => {
 
 describe('what stays open', () => {
   it('is bounded by user and over all', () => {
-    const watches = new OpenCount({ what: 'watches', overall: 5, perUser: 2 });
-    watches.open(jane);
-    watches.open(jane);
-    expect(() => watches.open(jane)).toThrow('you have 2 watches open, and 2 is the limit for one user; close some of them');
-    for (let index = 0; index < 3; index++) watches.open(admin);
-    expect(() => watches.open(admin)).toThrow('the server has 5 watches open, which is its limit; try again later');
-    watches.close(jane);
-    watches.open(joe);
+    const watches = new OpenCount({ what: 'watches', overall: 5, perLine: 2 });
+    watches.open(jane.name, jane);
+    watches.open(jane.name, jane);
+    expect(() => watches.open(jane.name, jane)).toThrow(
+      'you have 2 watches open, and 2 is the limit for one user or workspace; close some of them',
+    );
+    for (let index = 0; index < 3; index++) watches.open(admin.name, admin);
+    expect(() => watches.open(admin.name, admin)).toThrow('the server has 5 watches open, which is its limit; try again later');
+    watches.close(jane.name);
+    watches.open(joe.name, joe);
     expect(watches.total).toBe(5);
   });
 
   it('is not miscounted by closing what was not opened', () => {
-    const watches = new OpenCount({ what: 'watches', overall: 1, perUser: 1 });
-    watches.close(jane);
-    watches.open(jane);
+    const watches = new OpenCount({ what: 'watches', overall: 1, perLine: 1 });
+    watches.close(jane.name);
+    watches.open(jane.name, jane);
     expect(watches.total).toBe(1);
   });
 });
@@ -212,5 +215,19 @@ describe('the flow of a request', () => {
     );
     expect(own(asking(jane, 'get', { resource: 'pods' }))).toEqual({ flowSchemaUid: 'm', priorityLevelUid: '' });
     expect(own(asking(jane, 'get', { resource: 'pods', namespace: 'shop' }))).toBeUndefined();
+  });
+});
+
+describe('turns', () => {
+  const robot = { name: 'system:serviceaccount:default:default', groups: [] };
+
+  it('are taken by workspaces, not by the names of their users', () => {
+    expect(lineOf('aaaa', robot)).toBe(lineOf('aaaa', jane));
+    expect(lineOf('aaaa', robot)).not.toBe(lineOf('bbbb', robot));
+  });
+
+  it('are taken by users in the root workspace, whatever they are called', () => {
+    expect(lineOf('root', jane)).not.toBe(lineOf('root', joe));
+    expect(lineOf('root', { name: 'aaaa', groups: [] })).not.toBe(lineOf('aaaa', jane));
   });
 });

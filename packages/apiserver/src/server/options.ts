@@ -17,7 +17,7 @@ export interface ServerOptions {
   /** Where and what the audit log records: every write and every denial, beside the data, when absent. */
   readonly audit?: Partial<AuditLogOptions>;
   readonly limits?: InFlightOptions & {
-    readonly watches?: { readonly overall?: number; readonly perUser?: number };
+    readonly watches?: { readonly overall?: number; readonly perLine?: number };
     readonly connections?: number;
   };
   /** Versions to serve that are not served unless somebody asks for them: `admissionregistration.k8s.io/v1beta1`. */

@@ -13,7 +13,7 @@ import { handleResource } from '../handlers/resources.ts';
 import { catalogFor, type Serving } from '../handlers/serving.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { replyError, warningHeader } from '../http/reply.ts';
-import type { Flow, InFlight, OpenCount, RequestClass } from '../limits/index.ts';
+import { type Flow, type InFlight, lineOf, type OpenCount, type RequestClass } from '../limits/index.ts';
 import type { Catalog } from '../registry/catalog.ts';
 import { RequestContext } from '../registry/context.ts';
 import { toStatus } from '../registry/store-errors.ts';
@@ -98,15 +98,16 @@ export class Pipeline {
   /** Watches stay open: they are counted apart, and hold no place while they are. */
   async #watch(exchange: Exchange, info: RequestInfo, user: User): Promise<void> {
     const { watches } = this.#options;
-    watches.open(user);
-    exchange.onClose(() => watches.close(user));
+    const line = lineOf(info.cluster, user);
+    watches.open(line, user);
+    exchange.onClose(() => watches.close(line));
     await this.#dispatch(exchange, info, user);
   }
 
   async #inTurn(exchange: Exchange, info: RequestInfo, user: User): Promise<void> {
     const { inFlight } = this.#options;
     const kind: RequestClass = exchange.method === 'GET' || exchange.method === 'HEAD' ? 'readonly' : 'mutating';
-    const wait = inFlight.enter(user, kind);
+    const wait = inFlight.enter(lineOf(info.cluster, user), user, kind);
     if (wait !== undefined) await wait;
     try {
       await this.#dispatch(exchange, info, user);

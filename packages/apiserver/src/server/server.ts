@@ -155,7 +155,7 @@ async function start(
     }),
   );
   const inFlight = new InFlight(options.limits);
-  const watches = new OpenCount({ what: 'watches', overall: 20_000, perUser: 2_000, ...options.limits?.watches });
+  const watches = new OpenCount({ what: 'watches', overall: 20_000, perLine: 2_000, ...options.limits?.watches });
   const metrics = new Metrics();
   for (const gauge of processGauges()) metrics.gauge(gauge);
   metrics.gauge({ name: 'capstan_watches', help: 'Open watches.', value: () => hub.count });
