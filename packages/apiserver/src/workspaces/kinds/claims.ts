@@ -23,9 +23,9 @@ export function claimsToV1alpha2(part: Fields, list: ClaimList, notes: Notes): F
     notes.put(list.notedInV1alpha2, []);
     return part;
   }
-  notes.put(list.notedInV1alpha2, list.scoped ? itemsOf(claims).filter(hasResourceSelector) : itemsOf(claims));
+  notes.put(list.notedInV1alpha2, (list.scoped ? itemsOf(claims).filter(hasResourceSelector) : itemsOf(claims)).map(withoutEmpty));
   const converted = itemsOf(claims).map((claim) => {
-    const { all: _all, resourceSelector: _selector, ...rest } = claim;
+    const { all: _all, resourceSelector: _selector, ...rest } = withoutEmpty(claim);
     const note = fieldsOf(noteAbout(claim, noted));
     const verbs = isTexts(note['verbs']) ? note['verbs'] : everything;
     return list.scoped ? { ...rest, verbs, selector: selectorIn(note) } : { ...rest, verbs };
@@ -41,18 +41,26 @@ export function claimsToV1alpha1(part: Fields, list: ClaimList, notes: Notes): F
     notes.put(list.notedInV1alpha1, []);
     return part;
   }
-  notes.put(
-    list.notedInV1alpha1,
-    itemsOf(claims).filter((claim) => !isUnlimited(claim, list)),
-  );
+  const limited = itemsOf(claims).filter((claim) => !isUnlimited(claim, list));
+  notes.put(list.notedInV1alpha1, limited.map(withoutEmpty));
   const converted = itemsOf(claims).map((claim) => {
-    const { verbs: _verbs, selector, ...rest } = claim;
+    const { verbs: _verbs, selector, ...rest } = withoutEmpty(claim);
     const note = noteAbout(claim, noted);
     const all = note === undefined ? list.scoped && fieldsOf(selector)['matchAll'] === true : note['all'] === true;
     const resourceSelector = resourceSelectorIn(note);
     return { ...rest, ...(all && { all }), ...(resourceSelector.length > 0 && { resourceSelector }) };
   });
   return { ...part, [list.field]: converted };
+}
+
+/** As kcp writes claims: the core group and a resource without identity are said by saying nothing. */
+function withoutEmpty(claim: Fields): Fields {
+  const { group, identityHash, ...rest } = claim;
+  return {
+    ...(group !== '' && group !== undefined && { group }),
+    ...(identityHash !== '' && identityHash !== undefined && { identityHash }),
+    ...rest,
+  };
 }
 
 /** Claims are known by their resource and whose it is. The last note counts, should there be two. */

@@ -4,10 +4,10 @@ import { describe, expect, test } from 'vitest';
 import { toV1alpha1, toV1alpha2 } from './conversions.ts';
 
 const word = fc.stringMatching(/^[a-z][a-z0-9]{0,8}$/);
-const gri = { group: fc.oneof(fc.constant(''), word), resource: word };
+const gri = { group: fc.option(word, { nil: undefined }), resource: word };
 const identityHash = fc.option(word, { nil: undefined });
-type Claim = { group: string; resource: string; identityHash?: string };
-const sameClaim = { selector: ({ group, resource, identityHash: hash }: Claim) => `${group}/${resource}/${hash ?? ''}` };
+type Claim = { group?: string; resource: string; identityHash?: string };
+const sameClaim = { selector: ({ group, resource, identityHash: hash }: Claim) => `${group ?? ''}/${resource}/${hash ?? ''}` };
 const lists = <T>(claim: fc.Arbitrary<T>) => fc.uniqueArray(claim.map(plain), sameClaim as never) as fc.Arbitrary<T[]>;
 
 /** As it would be after having been sent: without fields that are undefined. */
@@ -196,6 +196,13 @@ describe('an APIBinding', () => {
     const claim = { resource: 'secrets', verbs: ['*'], selector: { matchAll: true }, state: 'Accepted' };
     const leftover = { 'apis.v1alpha2.kcp.io/acceptable-permission-claims': '[{"resource":"secrets","verbs":["get"]}]' };
     expect(toV1alpha2(toV1alpha1(bound('v1alpha2', [claim], leftover)))['spec']).toMatchObject({ permissionClaims: [claim] });
+  });
+
+  test('says nothing about the core group and a missing identity, as kcp does after a conversion', () => {
+    const claim = { group: '', identityHash: '', resource: 'secrets', verbs: ['*'], selector: { matchAll: true }, state: 'Accepted' };
+    expect((toV1alpha1(bound('v1alpha2', [claim]))['spec'] as { permissionClaims: object }).permissionClaims).toEqual([
+      { resource: 'secrets', all: true, state: 'Accepted' },
+    ]);
   });
 
   test('in the version that is asked for is left alone', () => {
