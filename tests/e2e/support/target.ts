@@ -12,6 +12,12 @@ export interface Target {
 
 export type TargetGetter = () => Target;
 
+/** What tests need beside a server that is started without settings. */
+export interface Needs<Name extends ToolName> {
+  readonly tools: readonly Name[];
+  readonly args: readonly string[];
+}
+
 const given = process.env['CAPSTAN_E2E_KUBECONFIG'];
 const drivers: readonly StoreDriver[] = ['sqlite', 'etcd'];
 
@@ -21,17 +27,18 @@ const drivers: readonly StoreDriver[] = ['sqlite', 'etcd'];
  */
 export async function describeServers<Name extends ToolName>(
   title: string,
-  needs: readonly Name[],
+  needs: readonly Name[] | Needs<Name>,
   body: (target: TargetGetter, paths: ToolPaths<Name>) => void,
 ): Promise<void> {
+  const { tools, args } = 'tools' in needs ? needs : { tools: needs, args: [] };
   for (const driver of given === undefined ? drivers : (['given'] as const)) {
     const etcd: readonly ToolName[] = driver === 'etcd' ? ['etcd'] : [];
-    await describeWith<ToolName>([...needs, ...etcd], `${title} on ${driver}`, (paths) => {
+    await describeWith<ToolName>([...tools, ...etcd], `${title} on ${driver}`, (paths) => {
       let target: Target | undefined;
       const stack = new AsyncDisposableStack();
       beforeAll(async () => {
         const home = stack.use(temporaryDirectory('home'));
-        const kubeconfig = driver === 'given' ? given! : stack.use(await startCapstan({ store: driver })).kubeconfig;
+        const kubeconfig = driver === 'given' ? given! : stack.use(await startCapstan({ store: driver, args })).kubeconfig;
         target = { kubeconfig, home, namespace: `e2e-${Date.now().toString(36)}-${process.pid}` };
       });
       afterAll(() => stack.disposeAsync());
