@@ -14,10 +14,16 @@ import {
 import { placeOf } from './place.ts';
 import { slim, slimMeasured } from './slim.ts';
 
+export type UsageChange =
+  /** A new object, which was charged for before it was stored. */
+  | { readonly type: 'new'; readonly object: KubeObject; readonly measure: Measure }
+  /** Something went, or an object changed what it uses. */
+  | { readonly type: 'other' };
+
 export interface CensusOptions {
   readonly client: Client;
   /** What a source uses in a namespace has changed, or may have. */
-  readonly onChange: (source: string, place: string, change: 'more' | 'less') => void;
+  readonly onChange: (source: string, place: string, change: UsageChange) => void;
   readonly onError: (error: unknown, source: string) => void;
   readonly now: () => Date;
 }
@@ -127,7 +133,8 @@ export class Census implements AsyncDisposable {
   #note({ source, measure, counts }: { source: string } & Pick<Followed, 'measure' | 'counts'>, change: Change<KubeObject>): void {
     const place = placeOf(change.object);
     if (change.type === 'updated') {
-      if (measure.looksInside && this.#differs(measure, change.old, change.object)) this.#options.onChange(source, place, 'less');
+      if (measure.looksInside && this.#differs(measure, change.old, change.object))
+        this.#options.onChange(source, place, { type: 'other' });
       return;
     }
     if (!measure.looksInside) {
@@ -135,8 +142,8 @@ export class Census implements AsyncDisposable {
       if (count === 0) counts.delete(place);
       else counts.set(place, count);
     }
-    if (change.type === 'deleted') this.#options.onChange(source, place, 'less');
-    else if (!change.initial) this.#options.onChange(source, place, 'more');
+    if (change.type === 'deleted') this.#options.onChange(source, place, { type: 'other' });
+    else if (!change.initial) this.#options.onChange(source, place, { type: 'new', object: change.object, measure });
   }
 
   /** Most updates of pods change nothing that counts. */

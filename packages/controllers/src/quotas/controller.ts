@@ -1,7 +1,7 @@
 import { type Client, formatKey, type Informer, type InformerFactory, isConflict, isNotFound, objectKey, parseKey } from '@capstan/client';
 import { type ControllerContext, done, type Result, type Runnable, requeueAfter, WorkQueue } from '@capstan/controller';
-import { type KubeObject, printSource, quotaSource } from '@capstan/machinery';
-import { Census } from './census.ts';
+import { type KubeObject, onlyAmounts, printSource, quotaScopes, quotaSource } from '@capstan/machinery';
+import { Census, type UsageChange } from './census.ts';
 import { placeOf } from './place.ts';
 import { reconcileQuota } from './reconcile.ts';
 import { Settling } from './settling.ts';
@@ -54,8 +54,10 @@ export class QuotaController implements Runnable {
       now: () => new Date(),
       onChange: (source, place, change) => {
         for (const quota of known.byIndex(byPlace, place)) {
-          // What is added was charged before; this is a look whether it was.
-          if (limits(quota, source)) queue.addAfter(keyOf(quota), change === 'less' ? gather : settles);
+          if (!limits(quota, source)) continue;
+          if (change.type === 'new') noteNew(settling, quota, change);
+          // What is new was charged before; this is a look whether it was.
+          queue.addAfter(keyOf(quota), change.type === 'new' ? settles : gather);
         }
       },
       onError: (error, source) => context.onError(error, { name: source }),
@@ -132,7 +134,7 @@ class Work {
         follow: (source) => census.follow(source),
         filled: (sources) => census.filled(sources, { signal: drop, within: fillTimeout }),
         usage: (source, scopes) => census.usage(source, place, scopes),
-        wait: (what) => settling.wait(key, what),
+        pending: (what) => settling.pending(key, what),
         writeStatus: (counted) => clientOf(context.client, key).resource(quotas).updateStatus(counted, { signal: drop }),
       });
     } catch (error) {
@@ -171,11 +173,20 @@ function followQuotas({ known, queue, settling, settles }: Pick<Parts, 'known' |
     const key = keyOf(change.object);
     if (change.type === 'deleted') return settling.forget(key);
     if (change.type === 'added') return queue.add(key, change.initial ? 'resync' : 'fresh');
-    settling.observe(key, change.old, change.object);
+    settling.charged(key, change.old, change.object);
     // What was charged is looked at when it has settled: not everything that is charged is stored in the end.
     if (isSameSpec(change.old, change.object)) queue.addAfter(key, settles);
     else queue.add(key);
   });
+}
+
+function noteNew(settling: Settling, quota: KubeObject, { object, measure }: Extract<UsageChange, { type: 'new' }>): void {
+  if (!quotaScopes(quota).every((scope) => measure.isInScope(scope, object))) return;
+  const hard = hardOf(quota);
+  settling.created(
+    keyOf(quota),
+    onlyAmounts(measure.usage(object, new Date()), (what) => Object.hasOwn(hard, what)),
+  );
 }
 
 function isSameSpec(one: KubeObject, other: KubeObject): boolean {
@@ -183,11 +194,14 @@ function isSameSpec(one: KubeObject, other: KubeObject): boolean {
 }
 
 function limits(quota: KubeObject, source: string): boolean {
-  const hard = (quota['spec'] as { hard?: object } | undefined)?.hard ?? {};
-  return Object.keys(hard).some((what) => {
+  return Object.keys(hardOf(quota)).some((what) => {
     const found = quotaSource(what);
     return found !== undefined && printSource(found) === source;
   });
+}
+
+function hardOf(quota: KubeObject): object {
+  return (quota['spec'] as { hard?: object } | undefined)?.hard ?? {};
 }
 
 function keyOf(quota: KubeObject): string {

@@ -1,5 +1,5 @@
 import { done, requeueAfter } from '@capstan/controller';
-import { type Amounts, type KubeObject, readAmounts } from '@capstan/machinery';
+import { type Amounts, type KubeObject, parseQuantity, readAmounts, zeroQuantity } from '@capstan/machinery';
 import { expect, test } from 'vitest';
 import { type QuotaActions, reconcileQuota } from './reconcile.ts';
 
@@ -16,7 +16,7 @@ function recording(used: Readonly<Record<string, object>>, more: Partial<QuotaAc
       asked.push(`${source} ${scopes.map(({ scopeName }) => scopeName).join()}`.trim());
       return readAmounts(used[source]);
     },
-    wait: () => 0,
+    pending: () => ({ amount: zeroQuantity, wait: 0 }),
     writeStatus: async ({ status }) => written.push(status),
     ...more,
   };
@@ -56,15 +56,23 @@ test('what is still being counted is counted again later', async () => {
 });
 
 test('what was charged a moment ago is not taken back, all else is', async () => {
-  const wait = (name: string) => (name === 'pods' ? 700 : 0);
-  const { actions, written } = recording({ pods: { pods: '1', cpu: '1' } }, { wait });
-  const status = { hard: { pods: '5', cpu: '5' }, used: { pods: '2', cpu: '2' } };
+  const pending = (name: string) => (name === 'pods' ? { amount: parseQuantity('2'), wait: 700 } : { amount: zeroQuantity, wait: 0 });
+  const { actions, written } = recording({ pods: { pods: '1', cpu: '1' } }, { pending });
+  const status = { hard: { pods: '5', cpu: '5' }, used: { pods: '5', cpu: '2' } };
   expect(await reconcileQuota(quota({ pods: '5', cpu: '5' }, status), actions)).toEqual(requeueAfter(700));
-  expect(written).toEqual([{ hard: { pods: '5', cpu: '5' }, used: { pods: '2', cpu: '1' } }]);
+  expect(written).toEqual([{ hard: { pods: '5', cpu: '5' }, used: { pods: '3', cpu: '1' } }]);
 });
 
-test('more than was charged is written at once', async () => {
-  const { actions, written } = recording({ pods: { pods: '3' } }, { wait: () => 700 });
+test('more than was charged is written at once, and pending charges raise nothing', async () => {
+  const pending = () => ({ amount: parseQuantity('9'), wait: 700 });
+  const { actions, written } = recording({ pods: { pods: '3' } }, { pending });
   expect(await reconcileQuota(quota({ pods: '5' }, { hard: { pods: '5' }, used: { pods: '2' } }), actions)).toEqual(done);
+  await reconcileQuota(quota({ pods: '5' }, { hard: { pods: '5' }, used: { pods: '4' } }), actions);
   expect(written).toEqual([{ hard: { pods: '5' }, used: { pods: '3' } }]);
+});
+
+test('nothing is taken back while nobody knows what was charged', async () => {
+  const { actions, written } = recording({ pods: {} }, { pending: () => ({ amount: undefined, wait: 300 }) });
+  expect(await reconcileQuota(quota({ pods: '5' }, { hard: { pods: '5' }, used: { pods: '2' } }), actions)).toEqual(requeueAfter(300));
+  expect(written).toEqual([]);
 });

@@ -1,6 +1,7 @@
 import { done, type Result, requeueAfter } from '@capstan/controller';
 import {
   type Amounts,
+  addQuantities,
   compareQuantities,
   type KubeObject,
   printSource,
@@ -13,6 +14,7 @@ import {
   writeAmounts,
   zeroQuantity,
 } from '@capstan/machinery';
+import type { Pending } from './settling.ts';
 
 /** What the steps may do. */
 export interface QuotaActions {
@@ -22,8 +24,8 @@ export interface QuotaActions {
   readonly filled: (sources: ReadonlySet<string>) => Promise<void>;
   /** What they use in the quota's namespace; undefined when not all of them are known yet. */
   readonly usage: (source: string, scopes: readonly Scope[]) => Amounts | undefined;
-  /** How long, in milliseconds, before the usage of this name may be lowered. */
-  readonly wait: (name: string) => number;
+  /** What of the usage under this name may be for objects that nobody can see yet. */
+  readonly pending: (name: string) => Pending;
   readonly writeStatus: (quota: KubeObject) => Promise<unknown>;
 }
 
@@ -76,15 +78,16 @@ function count(progress: Progress, { usage }: QuotaActions): void {
 }
 
 /** What was charged a moment ago may be for an object that is just being stored. */
-function holdBack(progress: Progress, { wait }: QuotaActions): void {
+function holdBack(progress: Progress, { pending }: QuotaActions): void {
   const { used } = progress;
   for (const [name, before] of statusOf(progress.quota).used) {
     const now = used.get(name);
     if (now === undefined || compareQuantities(now, before) >= 0) continue;
-    const left = wait(name);
-    if (left <= 0) continue;
-    used.set(name, before);
-    progress.wait = Math.max(progress.wait, left);
+    const { amount, wait } = pending(name);
+    if (wait <= 0) continue;
+    const least = amount === undefined ? before : addQuantities(now, amount);
+    used.set(name, compareQuantities(least, before) < 0 ? least : before);
+    progress.wait = Math.max(progress.wait, wait);
   }
 }
 

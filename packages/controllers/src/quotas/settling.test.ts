@@ -1,24 +1,73 @@
-import type { KubeObject } from '@capstan/machinery';
+import { addQuantities, type KubeObject, parseQuantity, printQuantity, readAmounts, zeroQuantity } from '@capstan/machinery';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Settling } from './settling.ts';
 
 const quota = (used: object): KubeObject => ({ apiVersion: 'v1', kind: 'ResourceQuota', metadata: {}, status: { used } }) as KubeObject;
 
-test('what was raised settles after a while, each name on its own', () => {
+function started(): { settling: Settling; at: (now: number) => void; left: (name: string) => string; wait: (name: string) => number } {
   let now = 0;
   const settling = new Settling(1000, () => now);
   now = 5000;
-  settling.observe('q', quota({ pods: '1', cpu: '1', secrets: '1' }), quota({ pods: '2', cpu: '1000m', secrets: '0', configmaps: '9' }));
-  now = 5400;
-  expect(['pods', 'cpu', 'secrets', 'configmaps'].map((name) => settling.wait('q', name))).toEqual([600, 0, 0, 0]);
-  now = 6000;
-  expect(settling.wait('q', 'pods')).toBe(0);
+  return {
+    settling,
+    at: (time) => (now = time),
+    left: (name) => printQuantity(settling.pending('q', name).amount ?? parseQuantity('-1')),
+    wait: (name) => settling.pending('q', name).wait,
+  };
+}
+
+test('what was charged is pending until its object is seen', () => {
+  const { settling, left } = started();
+  settling.charged('q', quota({ pods: '1', cpu: '1', secrets: '1' }), quota({ pods: '4', cpu: '1000m', secrets: '0', configmaps: '9' }));
+  expect(['pods', 'cpu', 'secrets', 'configmaps'].map(left)).toEqual(['3', '0', '0', '0']);
+  settling.created('q', readAmounts({ pods: '1', 'count/pods': '1' }));
+  settling.created('q', readAmounts({ pods: '1' }));
+  expect(left('pods')).toBe('1');
 });
 
-test('what was raised before the beginning is taken as raised then', () => {
+test('an object may be seen before its charge', () => {
+  const { settling, left } = started();
+  settling.created('q', readAmounts({ cpu: '500m' }));
+  settling.charged('q', quota({ cpu: '0' }), quota({ cpu: '2' }));
+  expect(left('cpu')).toBe('1500m');
+});
+
+test('what no object is seen for is pending for a while', () => {
+  const { settling, at, left, wait } = started();
+  settling.charged('q', quota({ pods: '0' }), quota({ pods: '1' }));
+  at(5400);
+  settling.charged('q', quota({ pods: '1' }), quota({ pods: '3' }));
+  expect([left('pods'), wait('pods')]).toEqual(['3', 600]);
+  at(6000);
+  expect([left('pods'), wait('pods')]).toEqual(['2', 400]);
+  at(6400);
+  expect([left('pods'), wait('pods')]).toEqual(['0', 0]);
+});
+
+test('at the beginning nobody knows what is pending', () => {
   let now = 100;
   const settling = new Settling(1000, () => now);
-  expect(settling.wait('q', 'pods')).toBe(1000);
+  expect(settling.pending('q', 'pods')).toEqual({ amount: undefined, wait: 1000 });
   now = 1100;
-  expect(settling.wait('q', 'pods')).toBe(0);
+  expect(settling.pending('q', 'pods')).toEqual({ amount: zeroQuantity, wait: 0 });
+});
+
+test('all that was charged and not seen is pending, in whatever order charges and objects come', () => {
+  const step = fc.record({ isCharge: fc.boolean(), amount: fc.integer({ min: 1, max: 9 }) });
+  fc.assert(
+    fc.property(fc.array(step), (all) => {
+      const { settling, left } = started();
+      let total = 0;
+      let sum = zeroQuantity;
+      for (const { isCharge, amount } of all) {
+        total += isCharge ? amount : -amount;
+        const next = addQuantities(sum, parseQuantity(String(amount)));
+        if (isCharge) settling.charged('q', quota({ pods: printQuantity(sum) }), quota({ pods: printQuantity(next) }));
+        else settling.created('q', readAmounts({ pods: String(amount) }));
+        if (isCharge) sum = next;
+      }
+      expect(left('pods')).toBe(String(Math.max(0, total)));
+    }),
+  );
 });
