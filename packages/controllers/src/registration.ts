@@ -24,6 +24,8 @@ export interface Registration {
   readonly name: string;
   /** The service account in kube-system that it acts as: the rights of `system:controller:<account>` are all it has. */
   readonly account: string;
+  /** Works for the root workspace alone: what it does counts everywhere, so no tenant may ask for it. Others work for all. */
+  readonly rootOnly?: true;
   readonly make: (settings: ControllerSettings) => Runnable;
 }
 

@@ -50,16 +50,19 @@ interface Parts {
 /** Each acts as its own account, so that none can do the work of another. */
 function addControllers(manager: Manager, { file, settings, connection, clients }: Parts): void {
   const authority = connection.ca?.toString();
-  const byAccount = new Map<string, Client>();
-  const clientOf = (account: string): Client => {
+  const known = new Map<string, Client>();
+  const clientOf = (account: string, cluster: string): Client => {
+    const place = `${account} ${cluster}`;
     const impersonate = { user: `system:serviceaccount:kube-system:${account}` };
-    const client = byAccount.get(account) ?? clients.use(new Client({ ...connection, impersonate }, { userAgent }));
-    byAccount.set(account, client);
+    const client =
+      known.get(place) ??
+      clients.use(new Client({ ...connection, ...(account !== '' && { impersonate }) }, { userAgent })).cluster(cluster);
+    known.set(place, client);
     return client;
   };
-  for (const { name, account, make } of chosenControllers(controllers, file.controllers)) {
+  for (const { name, account, rootOnly, make } of chosenControllers(controllers, file.controllers)) {
     const runnable = make({ authority, signing: settings.signing, concurrency: file.concurrency?.[name] });
-    manager.add(runnable, file.useAccounts === false ? {} : { client: clientOf(account) });
+    manager.add(runnable, { client: clientOf(file.useAccounts === false ? '' : account, rootOnly ? 'root' : '*') });
   }
 }
 
