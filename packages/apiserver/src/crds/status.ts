@@ -1,5 +1,6 @@
 import type { KubeObject } from '@capstan/machinery';
 import { type ApprovalState, approvalOf, isProtected } from '../kinds/apiextensions/approval.ts';
+import { bundleProblem, conversionBundle } from '../kinds/apiextensions/ca-bundle.ts';
 import { fieldsOf, itemsOf, textOf } from '../kinds/workloads/reading.ts';
 import { deepEqual } from '../registry/metadata.ts';
 import { type Condition, isTrue, type NewCondition, withCondition } from './conditions.ts';
@@ -12,7 +13,7 @@ export function wantedStatus(definition: KubeObject, taken: TakenNames, now: Dat
   const before = conditionsOf(definition);
   const { accepted, conflict } = acceptNames(readNames(fieldsOf(definition['spec'])['names']), readNames(status['acceptedNames']), taken);
   let conditions: readonly Condition[] = withCondition(before, namesCondition(conflict), now);
-  if (!isTrue(before, 'Established')) conditions = withCondition(conditions, establishedCondition(conflict === undefined), now);
+  if (!isTrue(before, 'Established')) conditions = withCondition(conditions, establishedCondition(definition, conflict === undefined), now);
   const approval = approvalCondition(definition);
   if (approval !== undefined) conditions = withCondition(conditions, approval, now);
   const acceptedNames = writtenNames(accepted);
@@ -29,8 +30,10 @@ function namesCondition(conflict: { reason: string; message: string } | undefine
   return { type: 'NamesAccepted', status: 'True', reason: 'NoConflicts', message: 'no conflicts found' };
 }
 
-function establishedCondition(namesAccepted: boolean): NewCondition {
+function establishedCondition(definition: KubeObject, namesAccepted: boolean): NewCondition {
   if (!namesAccepted) return { type: 'Established', status: 'False', reason: 'NotAccepted', message: 'not all names are accepted' };
+  if (bundleProblem(conversionBundle(definition)) !== undefined)
+    return { type: 'Established', status: 'False', reason: 'InvalidCABundle', message: 'The conversion webhook CABundle is invalid' };
   return { type: 'Established', status: 'True', reason: 'InitialNamesAccepted', message: 'the initial names have been accepted' };
 }
 

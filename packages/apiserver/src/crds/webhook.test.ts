@@ -2,7 +2,7 @@ import type { JsonObject, KubeObject } from '@capstan/machinery';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, type Question, TestWebhook } from '../admission/webhooks/testing.ts';
 import { startTestServer, type TestServer } from '../testing/harness.ts';
-import { Things, version } from './testing/definitions.ts';
+import { definition, definitionsPath, hasCondition, merge, Things, version } from './testing/definitions.ts';
 
 let server: TestServer;
 let webhook: TestWebhook;
@@ -122,5 +122,35 @@ describe('conversion by a webhook', () => {
     expect(reply.json().message).toContain(`conversion webhook for ${things.group}/v1, Kind=Thing`);
     expect(reply.json().message).toContain(message);
     expect((await things.get('a')).code).toBe(200);
+  });
+});
+
+describe('a conversion webhook whose authority cannot be read', () => {
+  const bundle = (text: string): JsonObject => ({
+    spec: { conversion: { webhook: { clientConfig: { caBundle: Buffer.from(text).toString('base64') } } } },
+  });
+
+  test('keeps its definition from being established until it is corrected', async () => {
+    const things = new Things(server, `hook${++count}.example.com`);
+    const clientConfig = { url: 'https://127.0.0.1:1/convert', caBundle: Buffer.from('nonsense').toString('base64') };
+    const conversion = { strategy: 'Webhook', webhook: { conversionReviewVersions: ['v1'], clientConfig } };
+    const body = definition(things.group, { versions: [version('v1', {}), version('v2', {})], spec: { conversion } });
+    expect((await server.call(definitionsPath, { method: 'POST', body })).code).toBe(201);
+    const waiting = await things.until((object) => hasCondition(object, 'Established', 'False'));
+    const conditions = (waiting['status'] as { conditions: JsonObject[] }).conditions;
+    expect(conditions.find(({ type }) => type === 'Established')).toMatchObject({
+      reason: 'InvalidCABundle',
+      message: 'The conversion webhook CABundle is invalid',
+    });
+    await server.call(things.definitionPath, { method: 'PATCH', headers: merge, body: bundle(webhook.authority) });
+    await things.until((object) => hasCondition(object, 'Established', 'True'));
+  });
+
+  test('is refused for a definition that is established', async () => {
+    const things = await defined();
+    const reply = await server.call(things.definitionPath, { method: 'PATCH', headers: merge, body: bundle('nonsense') });
+    expect(reply.json().message).toContain(
+      'spec.conversion.webhookClientConfig.caBundle: Invalid value: "bm9uc2Vuc2U=": unable to load root certificates: unable to parse bytes as PEM block',
+    );
   });
 });

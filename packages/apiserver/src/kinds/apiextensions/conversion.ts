@@ -1,10 +1,11 @@
 import { type FieldError, type FieldPath, fieldError, names } from '@capstan/machinery';
 import { clientConfigErrors } from '../admissionregistration/client-config.ts';
 import { type Fields, fieldsOf, maybeFields, textOf, textsOf } from '../workloads/reading.ts';
+import { bundleProblem } from './ca-bundle.ts';
 
 const known = ['v1', 'v1beta1'];
 
-export function conversionErrors(conversion: Readonly<Fields>, at: FieldPath): FieldError[] {
+export function conversionErrors(conversion: Readonly<Fields>, at: FieldPath, anyBundle: boolean): FieldError[] {
   const strategy = textOf(conversion['strategy']);
   const webhook = fieldsOf(conversion['webhook']);
   const config = maybeFields(webhook['clientConfig']);
@@ -16,7 +17,7 @@ export function conversionErrors(conversion: Readonly<Fields>, at: FieldPath): F
   if (strategy === 'Webhook') {
     const place = at.child('webhookClientConfig');
     if (config === undefined) errors.push(fieldError.required(place, 'required when strategy is set to Webhook'));
-    else errors.push(...clientConfigErrors(config, place));
+    else errors.push(...clientConfigErrors(config, place), ...(anyBundle ? [] : bundleErrors(textOf(config['caBundle']), place)));
     errors.push(...reviewVersionErrors(reviewVersions, at.child('conversionReviewVersions')));
     return errors;
   }
@@ -24,6 +25,11 @@ export function conversionErrors(conversion: Readonly<Fields>, at: FieldPath): F
   if (config !== undefined) errors.push(fieldError.forbidden(at.child('webhookClientConfig'), why));
   if (reviewVersions.length > 0) errors.push(fieldError.forbidden(at.child('conversionReviewVersions'), why));
   return errors;
+}
+
+function bundleErrors(bundle: string, at: FieldPath): FieldError[] {
+  const problem = bundleProblem(bundle);
+  return problem === undefined ? [] : [fieldError.invalid(at.child('caBundle'), bundle, problem)];
 }
 
 function reviewVersionErrors(versions: readonly string[], at: FieldPath): FieldError[] {

@@ -9,6 +9,7 @@ import {
 } from '@capstan/machinery';
 import { type Fields, fieldsOf, itemsOf, maybeFields, textOf, textsOf } from '../workloads/reading.ts';
 import { approvalErrors } from './approval.ts';
+import { mayHaveAnyBundle } from './ca-bundle.ts';
 import { conversionErrors } from './conversion.ts';
 import { type InternalSpec, type InternalVersion, shownVersions, toInternal } from './internal.ts';
 import { nameErrors, requiredNameErrors } from './names.ts';
@@ -24,6 +25,7 @@ export function definitionErrors(definition: KubeObject, old: KubeObject | undef
   const internal = toInternal(definition);
   return [
     ...specErrors(internal, FieldPath.of('spec'), ruleErrors),
+    ...conversionErrors(fieldsOf(internal.spec['conversion']), FieldPath.of('spec', 'conversion'), mayHaveAnyBundle(old)),
     ...(old === undefined ? [] : changeErrors(internal.spec, old)),
     ...nameErrors(fieldsOf(status['acceptedNames']), FieldPath.of('status', 'acceptedNames')),
     ...storedVersionErrors(textsOf(status['storedVersions']), internal.versions),
@@ -47,7 +49,6 @@ function specErrors(internal: InternalSpec, at: FieldPath, ruleErrors: RuleError
     ...requiredNameErrors(names, at.child('names')),
     ...nameErrors(names, at.child('names')),
     ...sharedErrors(internal, at, ruleErrors),
-    ...conversionErrors(fieldsOf(spec['conversion']), at.child('conversion')),
   ];
 }
 
