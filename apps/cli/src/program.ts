@@ -68,6 +68,7 @@ export function createProgram(): Command {
   program
     .command('up')
     .description('Start everything in one go and keep it running until Ctrl-C.')
+    .addOption(new Option('-c, --config <file>', 'YAML file with the settings of the API server; flags win over it'))
     .addOption(dataDirectoryOption())
     .addOption(hostOption())
     .addOption(portOption())

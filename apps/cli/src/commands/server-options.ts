@@ -19,6 +19,7 @@ export function serverOptions({ dataDirectory, host, port, etcdEndpoints, option
     ...(file.history?.compactionSeconds && { compactionInterval: file.history.compactionSeconds * 1000 }),
     ...(file.audit && { audit: auditOptions(file.audit) }),
     ...(file.authentication && authenticationOptions(file.authentication)),
+    ...(file.workspaces?.maxObjects && { workspaceObjectLimit: file.workspaces.maxObjects }),
   };
 }
 
@@ -49,8 +50,13 @@ function auditOptions({ policyFile, logFile, maxSizeMiB, maxBackups, maxAgeDays 
   };
 }
 
-function authenticationOptions({ tokenFile, configurationFile }: Part<'authentication'>): Pick<ServerOptions, 'tokens' | 'oidc'> {
+function authenticationOptions({
+  tokenFile,
+  configurationFile,
+  clientAuthorityFile,
+}: Part<'authentication'>): Pick<ServerOptions, 'tokens' | 'oidc' | 'clientAuthority'> {
   return {
+    ...(clientAuthorityFile && { clientAuthority: readPem(clientAuthorityFile) }),
     ...(tokenFile && { tokens: read(tokenFile) }),
     ...(configurationFile && { oidc: parsed(configurationFile, (text) => parseAuthenticationConfiguration(text, [])) }),
   };

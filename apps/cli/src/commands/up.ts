@@ -6,6 +6,7 @@ import { defaultDataDirectory, defaultPort } from './options.ts';
 import { shutdownSignal } from './shutdown.ts';
 
 export interface UpFlags {
+  readonly config?: string;
   readonly dataDir?: string;
   readonly host?: string;
   readonly port?: number;
@@ -34,7 +35,7 @@ export async function up(flags: UpFlags): Promise<number> {
   const processes: (ProcessDescription & { readonly after?: Promise<void> })[] = [
     {
       name: 'apiserver',
-      args: ['apiserver', '--data-dir', dataDirectory, '--host', host, '--port', String(port), ...runtimeConfig(flags)],
+      args: ['apiserver', '--data-dir', dataDirectory, '--host', host, '--port', String(port), ...runtimeConfig(flags), ...config(flags)],
     },
     {
       name: 'controller-manager',
@@ -58,6 +59,8 @@ export async function up(flags: UpFlags): Promise<number> {
   );
   return Math.max(...codes);
 }
+
+const config = ({ config: file }: UpFlags): string[] => (file === undefined ? [] : ['--config', resolve(file)]);
 
 function runtimeConfig({ runtimeConfig: versions = [] }: UpFlags): string[] {
   return versions.length === 0 ? [] : ['--runtime-config', versions.join(',')];

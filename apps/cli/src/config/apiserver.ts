@@ -28,7 +28,8 @@ const shape = section({
     maxBackups: wholeNumber(1, 10_000),
     maxAgeDays: wholeNumber(1, 36_500),
   }),
-  authentication: section({ tokenFile: path, configurationFile: path }),
+  authentication: section({ tokenFile: path, configurationFile: path, clientAuthorityFile: path }),
+  workspaces: section({ maxObjects: wholeNumber(1, 1_000_000_000) }),
 });
 
 export type ApiServerConfig = ReturnType<typeof shape>;

@@ -92,6 +92,14 @@ export class WatchCache implements ObjectReader, Disposable {
     return total;
   }
 
+  /** How many objects of all kinds a workspace has. */
+  countIn(cluster: string): number {
+    const [start, end] = [`${cluster}/`, endOf(`${cluster}/`)];
+    let total = 0;
+    for (const resource of this.#resources.values()) total += resource.entries.count(start, end);
+    return total;
+  }
+
   resource({ group, resource }: GroupResource): ResourceCache {
     return this.#resourceAt(`${group === '' ? 'core' : group}/${resource}`);
   }

@@ -62,8 +62,8 @@ const everyServersHosts = [
 ];
 
 /** PEM of all whose signature makes a client known. */
-export function clientAuthorities({ authority, signer }: Pki): string {
-  return signer === undefined ? authority.certificate : `${authority.certificate}${signer.certificate}`;
+export function clientAuthorities({ authority, signer }: Pki, another?: string): string {
+  return [authority.certificate, signer?.certificate, another].filter((part) => part !== undefined).join('\n');
 }
 
 /** Loads what is in the folder and makes what is not: on the first start all of it, later what has run through two thirds of its life. */

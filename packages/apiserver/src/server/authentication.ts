@@ -27,9 +27,16 @@ export interface Authentication {
 /** Puts together the ways in which clients may prove who they are. `more` are those that the configuration adds. */
 export function authentication(
   pki: Pki,
-  options: { objects: ObjectReader; now: () => Date; url: string; more: readonly TokenAuthenticator[] },
+  options: {
+    objects: ObjectReader;
+    now: () => Date;
+    url: string;
+    more: readonly TokenAuthenticator[];
+    clientAuthority: string | undefined;
+  },
 ): Authentication {
   const keys = [pki.serviceAccounts];
+  const authorities = [pki.authority.certificate, options.clientAuthority ?? ''].join('\n');
   const accounts = serviceAccountTokens({ issuer, keys, objects: options.objects, now: () => options.now().getTime() });
   const tokens = bearerTokens([accounts, ...options.more], audiences);
   const documents = openIdDocuments(issuer, options.url, keys);
@@ -40,7 +47,7 @@ export function authentication(
       exchange.send({ code: 200, type, body });
     };
   return {
-    authenticator: union([clientCertificates(pki.authority.certificate, { signersPem: pki.signer?.certificate }), tokens]),
+    authenticator: union([clientCertificates(authorities, { signersPem: pki.signer?.certificate }), tokens]),
     tokens,
     tokenRequests: ({ object, context, target }) =>
       createServiceAccountToken(

@@ -22,6 +22,10 @@ export interface ServerOptions {
   };
   /** Versions to serve that are not served unless somebody asks for them: `admissionregistration.k8s.io/v1beta1`. */
   readonly optionalVersions?: readonly string[];
+  /** PEM of an authority, beside our own, whose certificates clients show to say who they are. */
+  readonly clientAuthority?: string;
+  /** How many objects a workspace may hold whose logical cluster does not say it. */
+  readonly workspaceObjectLimit?: number;
   /** The text of a token file: token, user name, uid, groups. */
   readonly tokens?: string;
   /** OpenID issuers whose tokens are taken. */

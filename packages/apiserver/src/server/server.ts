@@ -34,6 +34,7 @@ import { WatchHub } from '../watch/hub.ts';
 import { apiSharingPlugins } from '../workspaces/apis/plugins.ts';
 import { workspaceAuthorizer } from '../workspaces/authorizer.ts';
 import { maximalPolicy } from '../workspaces/maximal-policy.ts';
+import { objectLimit } from '../workspaces/object-limit.ts';
 import { workspacePolicies } from '../workspaces/policy.ts';
 import { bootstrapRoot, publishShard } from '../workspaces/root/bootstrap.ts';
 import { audiences, authentication } from './authentication.ts';
@@ -104,6 +105,7 @@ async function start(
     objects: cache,
     now,
     url: `https://${options.host}:${options.port}`,
+    clientAuthority: options.clientAuthority,
     more: [...(options.tokens === undefined ? [] : [staticTokens(options.tokens, audiences)]), ...(options.oidc ?? []).map(oidc)],
   });
   const admission = new Admission([
@@ -115,6 +117,7 @@ async function start(
     ...dynamicAdmission({ objects: cache, catalogs, authorizer, client: webhooks }),
     ...apiSharingPlugins({ objects: cache, tree, rbac, isBuiltin: (group, resource) => isBuiltinKind(catalog, group, resource) }),
     rbacEscalation({ objects: cache, rbac, rolesIn: (cluster) => policyIn(cluster).clusterRoles }),
+    objectLimit({ cache, limit: options.workspaceObjectLimit }),
     resourceQuota({ cache, store, quotas: catalog.resource('', 'v1', 'resourcequotas')! }),
     tenants.birth,
   ]);
@@ -209,7 +212,7 @@ async function start(
     port: options.port,
     certificate: pki.serving.certificate,
     key: pki.serving.key,
-    clientCa: clientAuthorities(pki),
+    clientCa: clientAuthorities(pki, options.clientAuthority),
     handle: pipeline.handle,
     maxConnections: options.limits?.connections ?? 20_000,
   });
@@ -228,7 +231,7 @@ async function start(
   keepFresh(pki, {
     signal: stop.signal,
     onRenewed: (renewed) => {
-      listener.replaceCertificate(renewed.serving.certificate, renewed.serving.key, clientAuthorities(renewed));
+      listener.replaceCertificate(renewed.serving.certificate, renewed.serving.key, clientAuthorities(renewed, options.clientAuthority));
       void writeKubeconfigs(options.dataDirectory, renewed, url);
     },
     onError: (error) => options.log(`certificates could not be renewed: ${String(error)}`),

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { createWorkspace, type Reply, startTestServer } from '../testing/harness.ts';
+
+const tokens = 'bob-token,bob,1';
+const configMaps = '/clusters/bbbb/api/v1/namespaces/default/configmaps';
+
+test('a workspace holds so many objects and no more, and cannot give itself more', async () => {
+  await using server = await startTestServer({ tokens, workspaceObjectLimit: 12 });
+  const as = (path: string, method: string, body?: object): Promise<Reply> =>
+    server.call(path, {
+      method,
+      body,
+      anonymous: true,
+      headers: { authorization: 'Bearer bob-token', ...(method === 'PATCH' && { 'content-type': 'application/merge-patch+json' }) },
+    });
+  await createWorkspace(server, 'bbbb');
+  await server.call('/clusters/bbbb/api/v1/namespaces', { method: 'POST', body: { metadata: { name: 'default' } } });
+  await server.call('/clusters/bbbb/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
+    method: 'POST',
+    body: {
+      metadata: { name: 'owner' },
+      subjects: [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: 'bob' }],
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+    },
+  });
+  const made = await Promise.all(Array.from({ length: 30 }, (_, index) => as(configMaps, 'POST', { metadata: { name: `c${index}` } })));
+  const refused = made.filter(({ code }) => code === 403);
+  expect(made.filter(({ code }) => code === 201).length).toBeLessThanOrEqual(12);
+  expect(refused.length).toBeGreaterThan(15);
+  expect(refused[0]!.json().message).toContain('the workspace holds 12 objects, and 12 is its limit; delete some');
+
+  const own = '/clusters/bbbb/apis/core.kcp.io/v1alpha1/logicalclusters/cluster';
+  const more = { metadata: { annotations: { 'core.kcp.io/max-total-objects': '1000' } } };
+  expect((await as(own, 'PATCH', more)).json().message).toContain('can only be changed by the platform');
+  await server.call(own, { method: 'PATCH', body: more, headers: { 'content-type': 'application/merge-patch+json' } });
+  expect((await as(configMaps, 'POST', { metadata: { name: 'one-more' } })).code).toBe(201);
+});
