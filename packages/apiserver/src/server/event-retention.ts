@@ -8,6 +8,8 @@ const events = { group: '', resource: 'events' };
 const hour = 3_600_000;
 /** In how many steps the lifetime is measured. */
 const steps = 60;
+/** So many events tell how old the others are. */
+const samples = 240;
 /** Deletions at the same time: the store writes them together, and others still get their turn. */
 const width = 32;
 
@@ -23,20 +25,25 @@ export interface RetentionOptions {
 
 /**
  * Deletes events that nobody has written for an hour. The age of an event is that of its revision, so none is parsed, and nothing is kept for each: a look at
- * a hundred thousand of them compares as many numbers. Several servers on one store do the same work: the second finds it done.
+ * a hundred thousand of them compares as many numbers, and there is none while nothing can be old enough. Several servers on one store do the same work: the
+ * second finds it done.
  */
 export function keepEventsFor({ cache, store, now, signal, onError, lifetime = hour }: RetentionOptions): void {
   const held = cache.resource(events);
   const clock = new RevisionClock();
-  for (const { at, revision } of ages(written(held, Number.POSITIVE_INFINITY))) clock.add(at, revision);
+  for (const { at, revision } of ages(held)) clock.add(at, revision);
+  let oldest = 0;
   let isBusy = false;
   const look = async (): Promise<void> => {
     const time = now().getTime();
     clock.add(time, cache.revision);
-    if (isBusy) return;
+    const last = clock.upTo(time - lifetime);
+    if (isBusy || last < oldest || last === 0) return;
     isBusy = true;
     try {
-      await removeAll(store, written(held, clock.upTo(time - lifetime)), signal);
+      const found = findOld(held, { last, newest: cache.revision });
+      await removeAll(store, found.old, signal);
+      oldest = found.next;
     } catch (error) {
       if (!(error instanceof StoreError) || error.code !== 'closed') onError(error);
     }
@@ -48,24 +55,28 @@ export function keepEventsFor({ cache, store, now, signal, onError, lifetime = h
   void look();
 }
 
-/** The events that were last written up to a revision. */
-function written({ entries }: ResourceCache, last: number): CacheEntry[] {
-  const found: CacheEntry[] = [];
-  if (last === 0) return found;
+/** The events that were last written up to a revision, and the first revision at which another one may have been. */
+function findOld({ entries }: ResourceCache, { last, newest }: { last: number; newest: number }): { old: CacheEntry[]; next: number } {
+  const old: CacheEntry[] = [];
+  let next = newest + 1;
   entries.walk('', '\uffff', (entry) => {
-    if (entry.revision <= last) found.push(entry);
+    if (entry.revision <= last) old.push(entry);
+    else if (entry.revision < next) next = entry.revision;
     return true;
   });
-  return found;
+  return { old, next };
 }
 
-/** When what is there at the start was written, in steps. */
-function ages(entries: CacheEntry[]): { at: number; revision: number }[] {
-  entries.sort((one, other) => one.revision - other.revision);
-  const step = Math.max(1, Math.floor(entries.length / steps));
-  return entries
-    .filter((_, index) => index % step === 0 || index === entries.length - 1)
-    .map((entry) => ({ at: writtenAt(entry.parse()), revision: entry.revision }));
+/** When some of what is there at the start was written: names say nothing about age, so any will do. */
+function ages({ entries }: ResourceCache): { at: number; revision: number }[] {
+  const every = Math.max(1, Math.floor(entries.size / samples));
+  const found: { at: number; revision: number }[] = [];
+  let index = 0;
+  entries.walk('', '\uffff', (entry) => {
+    if (index++ % every === 0) found.push({ at: writtenAt(entry.parse()), revision: entry.revision });
+    return true;
+  });
+  return found.sort((one, other) => one.revision - other.revision);
 }
 
 function writtenAt({ metadata }: KubeObject): number {
