@@ -17,6 +17,7 @@ export function serverOptions({ dataDirectory, host, port, etcdEndpoints, option
     ...(file.listen?.names && { hosts: file.listen.names }),
     ...(etcdEndpoints && { etcd: etcdOptions(etcdEndpoints, file.etcd ?? {}) }),
     ...(file.history?.compactionSeconds && { compactionInterval: file.history.compactionSeconds * 1000 }),
+    ...(file.history?.eventSeconds && { eventLifetime: file.history.eventSeconds * 1000 }),
     ...(file.audit && { audit: auditOptions(file.audit) }),
     ...(file.authentication && authenticationOptions(file.authentication)),
     ...(file.workspaces?.maxObjects && { workspaceObjectLimit: file.workspaces.maxObjects }),

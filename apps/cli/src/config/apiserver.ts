@@ -20,7 +20,7 @@ const shape = section({
   }),
   /** What is served on request only, in the words of --runtime-config. */
   runtimeConfig: section({ 'admissionregistration.k8s.io/v1beta1': truth }),
-  history: section({ compactionSeconds: wholeNumber(1, 86_400) }),
+  history: section({ compactionSeconds: wholeNumber(1, 86_400), eventSeconds: wholeNumber(60, 31_536_000) }),
   audit: section({
     policyFile: path,
     logFile: path,
