@@ -1,4 +1,4 @@
-import type { KubeObject } from '@capstan/machinery';
+import { type KubeObject, parseExact } from '@capstan/machinery';
 import { clusterAnnotation, clusterOfKey, rootCluster } from '../workspaces/names.ts';
 
 /** One version of one object in memory: its text, made once, and what was found in it when somebody asked. */
@@ -29,7 +29,7 @@ export class CacheEntry {
 
   /** A parsed object that belongs to the caller. */
   parse(): KubeObject {
-    return JSON.parse(this.text) as KubeObject;
+    return parseExact(this.text) as unknown as KubeObject;
   }
 
   get labels(): Readonly<Record<string, string>> {
@@ -67,7 +67,7 @@ export function namingCluster(key: string, text: string): string {
 
 /** What a dry run shows has no revision yet, and its parts in any order. */
 function namingUnsaved(key: string, text: string): string {
-  const object = JSON.parse(text) as KubeObject;
+  const object = parseExact(text) as unknown as KubeObject;
   object.metadata.annotations = { ...object.metadata.annotations, [clusterAnnotation]: clusterOfKey(key) };
   return JSON.stringify(object);
 }

@@ -38,10 +38,11 @@ export function replicaErrors(object: KubeObject, scale: ScalePaths | undefined,
 function countErrors(value: unknown, path: string): FieldError[] {
   const at = FieldPath.of(path);
   if (value === undefined) return [];
-  if (typeof value !== 'number' || !Number.isInteger(value))
-    return [fieldError.invalid(at, 0, `${path} accessor error: ${describe(value)}, expected int64`)];
-  if (value < 0) return [fieldError.invalid(at, value, 'should be a non-negative integer')];
-  return value > largest ? [fieldError.invalid(at, value, `should be less than or equal to ${largest}`)] : [];
+  // An integer that a number cannot hold is a BigInt; a number of that size has more than 64 bits, and is none for Go.
+  const isCount = typeof value === 'bigint' || Number.isSafeInteger(value);
+  if (!isCount) return [fieldError.invalid(at, 0, `${path} accessor error: ${describe(value)}, expected int64`)];
+  if ((value as number) < 0) return [fieldError.invalid(at, value, 'should be a non-negative integer')];
+  return (value as number) > largest ? [fieldError.invalid(at, value, `should be less than or equal to ${largest}`)] : [];
 }
 
 function selectorErrors(object: KubeObject, path: string): FieldError[] {
@@ -53,7 +54,7 @@ function selectorErrors(object: KubeObject, path: string): FieldError[] {
 /** As Go prints the value and its type. */
 function describe(value: unknown): string {
   if (value === null) return '<nil> is of the type <nil>';
-  if (typeof value === 'number') return `${value} is of the type ${Number.isInteger(value) ? 'int64' : 'float64'}`;
+  if (typeof value === 'number') return `${value} is of the type ${Number.isSafeInteger(value) ? 'int64' : 'float64'}`;
   if (typeof value === 'boolean') return `${value} is of the type bool`;
   if (typeof value === 'string') return `${value} is of the type string`;
   return `${JSON.stringify(value)} is of the type ${Array.isArray(value) ? '[]interface {}' : 'map[string]interface {}'}`;

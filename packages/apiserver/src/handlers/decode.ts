@@ -1,6 +1,7 @@
 import {
   CodecError,
   cannotBeHandled,
+  checkLiterals,
   checkObject,
   DecodeError,
   decodeMessage,
@@ -65,13 +66,20 @@ export function decodeObject(
 
 /** Checks an object against its type and drops what the type does not know; answers with what strict validation would refuse. */
 export function checked(value: JsonObject, expected: Expected, text?: string): readonly string[] {
-  try {
+  return asTyped(expected, () => {
     if (expected.custom !== undefined) return readCustom(value, expected, text);
     const { unknown } = checkObject(value, expected.type, text === undefined ? {} : { text });
     if (!isObject(value['metadata'])) value['metadata'] = {};
     value['kind'] = expected.kind;
     value['apiVersion'] = expected.groupVersion;
     return unknown;
+  });
+}
+
+/** What is found wrong is said about the kind. */
+function asTyped<T>(expected: Expected, check: () => T): T {
+  try {
+    return check();
   } catch (error) {
     if (error instanceof CodecError)
       throw cannotBeHandled({ kind: expected.kind, version: versionOf(expected) }, expected.kind, error.message);
@@ -110,7 +118,9 @@ function parseBody(
     case '': {
       const text = body.bytes.toString();
       const value = recognized(expected, body.bytes, () => typed(text, parseJson));
-      return { value: ofKind(value, expected, catalog), text, checked: false };
+      const found = ofKind(value, expected, catalog);
+      if (expected.custom === undefined) asTyped(expected, () => checkLiterals(text, expected.type));
+      return { value: found, text, checked: false };
     }
     case 'application/yaml': {
       const text = body.bytes.toString();

@@ -68,3 +68,33 @@ describe('a review', () => {
     expect(reply.json()).toMatchObject({ kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1' });
   });
 });
+
+describe('integers that a number cannot hold', () => {
+  const revisions = '/apis/apps/v1/namespaces/default/controllerrevisions';
+
+  it('are kept through writes, patches and reads', async () => {
+    const made = await server.call(revisions, {
+      method: 'POST',
+      body: '{"metadata":{"name":"big"},"revision":9007199254740993,"data":{"n":9223372036854775807}}',
+    });
+    expect(made.code).toBe(201);
+    const patched = await server.call(`${revisions}/big`, {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/merge-patch+json' },
+      body: '{"revision":9007199254740995,"metadata":{"labels":{"a":"b"}}}',
+    });
+    expect(patched.text).toContain('"revision":9007199254740995');
+    const { text } = await server.call(`${revisions}/big`);
+    expect(text).toContain('"revision":9007199254740995');
+    expect(text).toContain('"n":9223372036854775807');
+  });
+
+  it('are refused beyond 64 bits, and when they are written as fractions', async () => {
+    for (const written of ['9223372036854775808', '1.0', '1e3']) {
+      const reply = await server.call(revisions, { method: 'POST', body: `{"metadata":{"name":"no"},"revision":${written}}` });
+      expect(reply.json().message).toContain(
+        `cannot unmarshal number ${written} into Go struct field ControllerRevision.revision of type int64`,
+      );
+    }
+  });
+});

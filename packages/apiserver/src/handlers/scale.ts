@@ -72,7 +72,7 @@ export async function handleScale(serving: Serving, exchange: Exchange, context:
       else if (resource.custom === undefined) delete old.metadata.resourceVersion;
       const live = structuredClone(old);
       write(old, mapping.specReplicasPath, replicasOf(scale));
-      if (resource.custom === undefined) recordScaling(resource, { live, updated: old, manager: settings.manager, now: context.now() });
+      recordScaling(resource, { live, updated: old, manager: settings.manager, now: context.now() });
       return { object: old, applied: true };
     },
   });
@@ -81,7 +81,7 @@ export async function handleScale(serving: Serving, exchange: Exchange, context:
   send(exchange, context, { code: 200, body: scaleText(resource, written.entry, mapping), wanted });
 }
 
-/** Kubernetes keeps no time for those who only scale, and so lists them first. */
+/** Kubernetes keeps no time for those who only scale, and so lists them before others who changed something. */
 function recordScaling(resource: Resource, change: { live: KubeObject; updated: KubeObject; manager: string; now: Date }): void {
   const { updated } = change;
   updateManaged({
@@ -94,7 +94,9 @@ function recordScaling(resource: Resource, change: { live: KubeObject; updated: 
   const entries = updated.metadata.managedFields ?? [];
   const scaling = entries.filter(({ subresource, manager }) => subresource === 'scale' && manager === change.manager);
   for (const entry of scaling) delete entry.time;
-  updated.metadata.managedFields = [...scaling, ...entries.filter((entry) => !scaling.includes(entry))];
+  const others = entries.filter((entry) => !scaling.includes(entry));
+  const applied = others.filter(({ operation }) => operation === 'Apply');
+  updated.metadata.managedFields = [...applied, ...scaling, ...others.filter((entry) => !applied.includes(entry))];
 }
 
 type Change = { settings: WriteSettings; change: (current: KubeObject) => KubeObject };

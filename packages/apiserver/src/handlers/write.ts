@@ -2,6 +2,7 @@ import {
   invalidOptions,
   type KubeObject,
   type PatchOptions,
+  parseExact,
   parsePatchOptions,
   status,
   validatePatchOptions,
@@ -84,7 +85,7 @@ export async function handleUpdate(serving: Serving, exchange: Exchange, context
     manager: settings.manager,
     dryRun: settings.dryRun,
     change: (old) => {
-      const next = JSON.parse(text) as KubeObject;
+      const next = parseExact(text) as unknown as KubeObject;
       checkUid(resource, next, old);
       return { object: next };
     },

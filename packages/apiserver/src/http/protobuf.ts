@@ -6,6 +6,7 @@ import {
   isObject,
   type JsonObject,
   type ObjectType,
+  parseExact,
 } from '@capstan/machinery';
 import type { AnswerStream } from './exchange.ts';
 
@@ -41,7 +42,7 @@ function nameOf(apiVersion: string, kind: string): string {
 
 /** An answer in protobuf, from its JSON. Few clients take nothing else, so none is kept ready. Undefined when its kind has no protobuf. */
 export function protobufOf(text: string): Buffer | undefined {
-  return encoded(JSON.parse(text) as JsonObject);
+  return encoded(parseExact(text) as JsonObject);
 }
 
 function encoded(object: JsonObject): Buffer | undefined {
@@ -76,7 +77,7 @@ function framesOf(lines: string): Buffer {
   const parts: Buffer[] = [];
   for (const line of lines.split('\n')) {
     if (line === '') continue;
-    const { type, object } = JSON.parse(line) as JsonObject;
+    const { type, object } = parseExact(line) as JsonObject;
     const envelope = isObject(object) ? encoded(object) : undefined;
     if (envelope !== undefined) parts.push(encodeWatchEvent(type as string, envelope));
   }

@@ -1,5 +1,5 @@
 import { gzip } from 'node:zlib';
-import { type StatusError, status } from '@capstan/machinery';
+import { parseExact, type StatusError, status } from '@capstan/machinery';
 import { dump } from 'js-yaml';
 import type { Exchange } from './exchange.ts';
 import { accepted, type Format, NotAcceptable, plainFormat } from './negotiate.ts';
@@ -32,7 +32,7 @@ export function reply(exchange: Exchange, { code, body, format, pretty }: Reply)
     });
     return;
   }
-  const text = pretty ? `${JSON.stringify(JSON.parse(body), null, 2)}\n` : body;
+  const text = pretty ? `${JSON.stringify(parseExact(body), null, 2)}\n` : body;
   compressed(exchange, { code, type: 'application/json', body: text });
 }
 

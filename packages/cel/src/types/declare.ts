@@ -10,6 +10,7 @@ import * as types from './type.ts';
 export function jsonKind(json: Json): string {
   if (json === null) return 'null';
   if (Array.isArray(json)) return 'array';
+  if (typeof json === 'bigint') return 'int64';
   return typeof json === 'number' ? (Number.isInteger(json) ? 'int64' : 'float64') : typeof json;
 }
 
@@ -21,9 +22,9 @@ function expected(kind: string, json: Json): CelError {
   return new CelError(`invalid data, expected ${kind}, got ${jsonKind(json)}`);
 }
 
-/** Reads an integer that JSON.parse gave; beyond 2^53 the number is taken for what it says. */
+/** Reads an integer that JSON.parse gave, or a BigInt where it was read without loss; beyond 2^53 a number is taken for what it says. */
 export function readInteger(json: Json): Value {
-  if (Number.isSafeInteger(json)) return json as number;
+  if (Number.isSafeInteger(json) || typeof json === 'bigint') return json as number;
   if (typeof json === 'number' && Number.isInteger(json) && Math.abs(json) < 2 ** 63) return BigInt(json);
   return expected('int', json);
 }

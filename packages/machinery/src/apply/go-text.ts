@@ -58,6 +58,8 @@ export function goTypeName(value: Json): string {
       return 'bool';
     case 'number':
       return Number.isInteger(value) ? 'int64' : 'float64';
+    case 'bigint':
+      return 'int64';
     default:
       return 'map[string]interface {}';
   }

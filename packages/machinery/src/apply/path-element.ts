@@ -92,6 +92,7 @@ function compareKeys(left: JsonObject, right: JsonObject): number {
 function rank(value: Json): number {
   switch (typeof value) {
     case 'number':
+    case 'bigint':
       return 0;
     case 'string':
       return 1;

@@ -1,3 +1,4 @@
+import { isLargeInteger } from '../codec/exact.ts';
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import type { ListType, Scalar, Type } from '../schema/type.ts';
 import { GoValue, goTypeName, printSyntax, printValue } from './go-text.ts';
@@ -59,7 +60,7 @@ function checkScalar(scalar: Scalar, value: Json, place: Place): void {
     case 'int32':
     case 'int64':
     case 'double':
-      if (typeof value !== 'number') report(place, `expected numeric (int or float), got ${goTypeName(value)}`);
+      if (typeof value !== 'number' && !isLargeInteger(value)) report(place, `expected numeric (int or float), got ${goTypeName(value)}`);
       return;
     case 'bool':
       if (typeof value !== 'boolean') report(place, `expected boolean, got &{${printValue(value)}}`);

@@ -1,5 +1,6 @@
 import type { Json } from '../json.ts';
 import { CodecError } from './error.ts';
+import { parseExact } from './exact.ts';
 import { explainSyntaxError, isTooDeep } from './json-syntax.ts';
 
 /** JSON.parse, with Kubernetes' limit on depth and its words for what is not JSON. */
@@ -7,7 +8,7 @@ export function parseJson(text: string): Json {
   if (isTooDeep(text)) throw new CodecError(explainSyntaxError(text));
   let value: Json;
   try {
-    value = JSON.parse(text) as Json;
+    value = parseExact(text);
   } catch {
     throw new CodecError(explainSyntaxError(text));
   }
@@ -53,5 +54,6 @@ export function typeMetaError(message: string): CodecError {
 export function jsonKind(value: Json): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
+  if (typeof value === 'bigint') return 'number';
   return typeof value === 'boolean' ? 'bool' : typeof value;
 }

@@ -2,6 +2,7 @@ import type { Json } from '../json.ts';
 import { canonicalizeQuantity } from '../quantity/quantity.ts';
 import type { Scalar } from '../schema/type.ts';
 import { CodecError } from './error.ts';
+import { isLargeInteger } from './exact.ts';
 import { canonicalMicroTime, canonicalTime } from './go-time.ts';
 
 /** The value is of another JSON type than the scalar takes: the caller knows where it stands and words the error. */
@@ -22,9 +23,9 @@ export function canonicalScalar(value: Json, scalar: Scalar): Json | typeof mism
     case 'int32':
       return isInt32(value) ? value : mismatch;
     case 'int64':
-      return Number.isInteger(value) && Math.abs(value as number) < 2 ** 63 ? value : mismatch;
+      return Number.isInteger(value) || isLargeInteger(value) ? value : mismatch;
     case 'double':
-      return typeof value === 'number' ? value : mismatch;
+      return typeof value === 'number' || isLargeInteger(value) ? value : mismatch;
     case 'bytes':
       return typeof value === 'string' ? canonicalBytes(value) : bytesFromList(value);
     case 'time':

@@ -2,6 +2,7 @@ import { defineMappingTag, defineScalarTag, FAILSAFE_SCHEMA, loadAll, mergeTag, 
 import type { Json, JsonObject } from '../json.ts';
 import { setOwn } from './check.ts';
 import { CodecError } from './error.ts';
+import { exactInteger, isLargeInteger } from './exact.ts';
 import { yamlError } from './yaml-error.ts';
 
 /** The words that Go's YAML 1.1 reader takes for something other than text. */
@@ -42,7 +43,7 @@ const mapTag = defineMappingTag<Map<unknown, unknown>>('tag:yaml.org,2002:map', 
 const schema = FAILSAFE_SCHEMA.withTags(
   scalarTag('null', (value) => value === null),
   scalarTag('bool', (value) => typeof value === 'boolean'),
-  scalarTag('int', (value) => Number.isInteger(value)),
+  scalarTag('int', (value) => Number.isInteger(value) || isLargeInteger(value)),
   scalarTag('float', (value) => typeof value === 'number'),
   mergeTag,
   mapTag,
@@ -124,7 +125,9 @@ function resolvePlain(source: string): unknown {
   const integer = /^([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)$/.exec(plain);
   if (integer !== null) {
     const digits = integer[2]!.replace(/^0(?=[0-7])/, '0o');
-    return (integer[1] === '-' ? -1 : 1) * Number(digits);
+    const number = (integer[1] === '-' ? -1 : 1) * Number(digits);
+    if (Number.isSafeInteger(number)) return number;
+    return exactInteger(integer[1] === '-' ? -BigInt(digits) : BigInt(digits), number);
   }
   return floatPattern.test(plain) ? Number(plain) : source;
 }

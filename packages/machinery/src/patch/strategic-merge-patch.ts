@@ -99,6 +99,7 @@ function listOrFail(value: Json): Json[] {
 
 function printType(value: Json): string {
   if (value === null) return '%!s(<nil>)';
+  if (typeof value === 'bigint') return 'int64';
   if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64';
   return isObject(value) ? 'map[string]interface {}' : typeof value === 'boolean' ? 'bool' : 'string';
 }

@@ -1,3 +1,4 @@
+import { isLargeInteger } from '../codec/exact.ts';
 import * as fieldError from '../field/error.ts';
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import { formatCheck } from './formats.ts';
@@ -54,9 +55,9 @@ export class Validator {
       run.matches += this.#formatted ? 2 : 1;
       this.#text?.(value, run);
       this.#format?.(value, run);
-    } else if (typeof value === 'number') {
+    } else if (typeof value === 'number' || isLargeInteger(value)) {
       run.matches += 2;
-      this.#number?.(value, run);
+      this.#number?.(Number(value), run);
     } else if (Array.isArray(value)) {
       run.matches += 2;
       this.#checkItems(value, old, run);
@@ -162,6 +163,7 @@ export class Validator {
 function typeName(value: NonNullable<Json>): string {
   if (Array.isArray(value)) return 'array';
   if (typeof value === 'number') return isGoInteger(value) ? 'integer' : 'number';
+  if (isLargeInteger(value)) return 'integer';
   return typeof value;
 }
 

@@ -10,7 +10,8 @@ const highestId = 2 ** 31 - 1;
 
 /** Users and groups of the host. */
 export function checkId(found: Findings, at: FieldPath, id: unknown): void {
-  if (typeof id === 'number' && (id < 0 || id > highestId)) found.invalid(at, id, names.rangeMessage(0, highestId));
+  if ((typeof id === 'number' || typeof id === 'bigint') && (id < 0 || id > highestId))
+    found.invalid(at, id, names.rangeMessage(0, highestId));
 }
 
 function checkPorts(found: Findings, at: FieldPath, ports: readonly Fields[]): void {

@@ -57,7 +57,8 @@ export class Findings {
   }
 
   nonNegative(at: FieldPath, value: unknown): void {
-    if (typeof value === 'number' && value < 0) this.invalid(at, value, 'must be greater than or equal to 0');
+    if ((typeof value === 'number' || typeof value === 'bigint') && value < 0)
+      this.invalid(at, value, 'must be greater than or equal to 0');
   }
 
   /** A field that may not change after creation. */

@@ -30,6 +30,7 @@ export function textsOf(value: unknown): readonly string[] {
 }
 
 export function numberOf(value: unknown): number {
+  if (typeof value === 'bigint') return Number(value);
   return typeof value === 'number' ? value : 0;
 }
 

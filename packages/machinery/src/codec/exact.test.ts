@@ -1,0 +1,57 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { ObjectType } from '../schema/type.ts';
+import { parseExact } from './exact.ts';
+import { checkLiterals } from './literals.ts';
+import { parseYaml } from './yaml.ts';
+
+describe('integers of 64 bits', () => {
+  it('are written as they were read', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), (value) => {
+        const text = `{"a":[${value}],"b":"${value}"}`;
+        expect(JSON.stringify(parseExact(text))).toBe(text);
+        expect(JSON.stringify(parseYaml(`a: [${value}]\nb: "${value}"\n`))).toBe(text);
+      }),
+    );
+  });
+
+  it('are numbers where a number holds them', () => {
+    expect(parseExact('{"a":9007199254740991,"b":"1234567890123456"}')).toEqual({ a: 9007199254740991, b: '1234567890123456' });
+  });
+
+  it('are the nearest number when they have more bits', () => {
+    expect(parseExact('[9223372036854775808, 1e20]')).toEqual([2 ** 63, 1e20]);
+  });
+});
+
+describe('checkLiterals', () => {
+  const spec: ObjectType = {
+    kind: 'object',
+    name: 'io.k8s.Spec',
+    atomic: false,
+    preserveUnknown: false,
+    fields: new Map([
+      ['n', { name: 'n', required: false, type: { kind: 'scalar', scalar: 'int64' } }],
+      [
+        'list',
+        { name: 'list', required: false, type: { kind: 'list', items: { kind: 'scalar', scalar: 'int32' }, listType: 'atomic', keys: [] } },
+      ],
+      ['f', { name: 'f', required: false, type: { kind: 'scalar', scalar: 'double' } }],
+    ]),
+  };
+  const type: ObjectType = { ...spec, name: 'io.k8s.Thing', fields: new Map([['spec', { name: 'spec', required: false, type: spec }]]) };
+
+  it.each([
+    ['{"n": 1e3}', 'number 1e3 into Go struct field Spec.spec.n of type int64'],
+    ['{"n": 1.0}', 'number 1.0 into Go struct field Spec.spec.n of type int64'],
+    ['{"n": 9223372036854775808}', 'number 9223372036854775808 into Go struct field Spec.spec.n of type int64'],
+    ['{"list": [1, 2.0]}', 'number 2.0 into Go struct field Spec.spec.list of type int32'],
+  ])('refuses %s', (text, message) => {
+    expect(() => checkLiterals(`{"spec":${text}}`, type)).toThrow(`json: cannot unmarshal ${message}`);
+  });
+
+  it.each(['{"n": 1}', '{"n": 9223372036854775807}', '{"f": 1.0}', '{"list": [1]}', '{"x": 1.0}'])('takes %s', (text) => {
+    expect(() => checkLiterals(`{"spec":${text}}`, type)).not.toThrow();
+  });
+});
