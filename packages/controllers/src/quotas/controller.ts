@@ -44,7 +44,7 @@ export class QuotaController implements Runnable {
   }
 
   async run(context: ControllerContext): Promise<void> {
-    const { concurrency = 8, resyncEvery = 5 * 60_000, settles = 2_000 } = this.#options;
+    const { concurrency = 8, resyncEvery = 5 * 60_000, settles = 3_000 } = this.#options;
     const { informers, metrics, signal } = context;
     const known = informers.informer(quotas);
     const queue = new WorkQueue<string>({ keyOf: (key) => key, backoff: { base: 50, max: 60_000 }, rate: { perSecond: 100, burst: 500 } });
@@ -172,7 +172,10 @@ function followQuotas({ known, queue, settling, settles }: Pick<Parts, 'known' |
   return known.onChange((change) => {
     const key = keyOf(change.object);
     if (change.type === 'deleted') return settling.forget(key);
-    if (change.type === 'added') return queue.add(key, change.initial ? 'resync' : 'fresh');
+    if (change.type === 'added') {
+      if (change.initial) settling.inherit(key);
+      return queue.add(key, change.initial ? 'resync' : 'fresh');
+    }
     settling.charged(key, change.old, change.object);
     // What was charged is looked at when it has settled: not everything that is charged is stored in the end.
     if (isSameSpec(change.old, change.object)) queue.addAfter(key, settles);

@@ -45,12 +45,14 @@ test('what no object is seen for is pending for a while', () => {
   expect([left('pods'), wait('pods')]).toEqual(['0', 0]);
 });
 
-test('at the beginning nobody knows what is pending', () => {
+test('of a quota that was there before, nobody knows at first what is pending', () => {
   let now = 100;
   const settling = new Settling(1000, () => now);
-  expect(settling.pending('q', 'pods')).toEqual({ amount: undefined, wait: 1000 });
+  settling.inherit('old');
+  expect(settling.pending('old', 'pods')).toEqual({ amount: undefined, wait: 1000 });
+  expect(settling.pending('new', 'pods')).toEqual({ amount: zeroQuantity, wait: 0 });
   now = 1100;
-  expect(settling.pending('q', 'pods')).toEqual({ amount: zeroQuantity, wait: 0 });
+  expect(settling.pending('old', 'pods')).toEqual({ amount: zeroQuantity, wait: 0 });
 });
 
 test('all that was charged and not seen is pending, in whatever order charges and objects come', () => {

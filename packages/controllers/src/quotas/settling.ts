@@ -38,13 +38,18 @@ export class Settling {
   readonly #accounts = new Map<string, Map<string, Account>>();
   readonly #settles: number;
   readonly #now: () => number;
-  readonly #began: number;
+  /** Quotas that were there before us, and since when we see them. */
+  readonly #inherited = new Map<string, number>();
 
   /** In milliseconds, of a monotonic clock. */
   constructor(settles: number, now: () => number) {
     this.#settles = settles;
     this.#now = now;
-    this.#began = now();
+  }
+
+  /** The quota was there before us: what was charged to it a moment ago is not known. */
+  inherit(key: string): void {
+    this.#inherited.set(key, this.#now());
   }
 
   /** Takes note of what a new version of a quota has raised. */
@@ -69,12 +74,14 @@ export class Settling {
 
   forget(key: string): void {
     this.#accounts.delete(key);
+    this.#inherited.delete(key);
   }
 
   pending(key: string, name: string): Pending {
     const now = this.#now();
-    // What was charged before we began is not known.
-    if (now < this.#began + this.#settles) return { amount: undefined, wait: this.#began + this.#settles - now };
+    const seen = this.#inherited.get(key);
+    if (seen !== undefined && now < seen + this.#settles) return { amount: undefined, wait: seen + this.#settles - now };
+    this.#inherited.delete(key);
     const accounts = this.#accounts.get(key);
     const account = accounts?.get(name);
     if (accounts === undefined || account === undefined) return nothing;
