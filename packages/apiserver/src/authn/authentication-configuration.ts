@@ -5,7 +5,11 @@ import type { OidcOptions } from './oidc.ts';
 export function parseAuthenticationConfiguration(text: string, audiences: readonly string[]): OidcOptions[] {
   const root = parseYaml(text);
   if (!isObject(root) || root['kind'] !== 'AuthenticationConfiguration') throw problem('kind', 'expected AuthenticationConfiguration');
-  const issuers = root['jwt'] ?? [];
+  return parseIssuers(root['jwt'] ?? [], audiences);
+}
+
+/** Reads a list of issuers, which stands under `jwt`. */
+export function parseIssuers(issuers: unknown, audiences: readonly string[]): OidcOptions[] {
   if (!Array.isArray(issuers)) throw problem('jwt', 'expected a list');
   return issuers.map((entry, index) => parseIssuer(section(entry, `jwt[${index}]`), audiences));
 }

@@ -55,7 +55,8 @@ export function bearerTokens(authenticators: readonly TokenAuthenticator[], audi
   };
 }
 
-function bearerToken(header: string): string | undefined {
+/** The token in an Authorization header. */
+export function bearerToken(header: string): string | undefined {
   const text = header.trim();
   if (text.slice(0, 7).toLowerCase() !== 'bearer ') return undefined;
   const end = text.indexOf(' ', 7);

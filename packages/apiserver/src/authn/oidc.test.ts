@@ -1,58 +1,29 @@
-import { generateKeyPairSync, X509Certificate } from 'node:crypto';
-import { createServer, type Server } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { issueCertificate, jsonWebKey, type SigningKey, signingKey } from '../pki/index.ts';
 import { parseAuthenticationConfiguration } from './authentication-configuration.ts';
 import { bearerTokens } from './bearer.ts';
-import { encode } from './jwt.ts';
 import { type OidcOptions, oidc } from './oidc.ts';
+import { newSigningKey, startIssuer, type TestIssuer } from './testing.ts';
 import type { User } from './user.ts';
 
-const newKey = (): SigningKey => signingKey(generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey);
-const dates = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) };
-const first = newKey();
-const second = newKey();
+const first = newSigningKey();
+const second = newSigningKey();
 
-let server: Server;
+let issuer: TestIssuer;
 let issuerUrl: string;
 let authorities: string;
-let published: SigningKey[] = [first];
-let requests: string[] = [];
-let document: Record<string, unknown>;
 
 beforeAll(async () => {
-  const authority = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const leaf = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  authorities = issueCertificate(
-    { commonName: 'issuer', publicKey: authority.publicKey, usage: 'authority', ...dates },
-    { key: authority.privateKey },
-  );
-  const cert = issueCertificate(
-    { commonName: 'issuer', publicKey: leaf.publicKey, usage: 'server', hosts: ['127.0.0.1'], ...dates },
-    { key: authority.privateKey, certificate: new X509Certificate(authorities) },
-  );
-  server = createServer({ cert, key: leaf.privateKey.export({ type: 'pkcs8', format: 'pem' }) }, (request, response) => {
-    requests.push(request.url!);
-    response.setHeader('content-type', 'application/json');
-    if (request.url === '/.well-known/openid-configuration') response.end(JSON.stringify(document));
-    else if (request.url === '/keys') response.end(JSON.stringify({ keys: published.map(jsonWebKey) }));
-    else response.writeHead(404).end();
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  issuerUrl = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  issuer = await startIssuer();
+  ({ url: issuerUrl, authorities } = issuer);
 });
-afterAll(() => void server.close());
+afterAll(() => issuer[Symbol.asyncDispose]());
 beforeEach(() => {
-  requests = [];
-  published = [first];
-  document = { issuer: issuerUrl, jwks_uri: `${issuerUrl}/keys` };
+  issuer.requests = [];
+  issuer.keys = [first];
+  issuer.document = { issuer: issuerUrl, jwks_uri: `${issuerUrl}/keys` };
 });
 
-const token = (claims: object = {}, key = first): string => {
-  const now = Math.floor(Date.now() / 1000);
-  return encode({ iss: issuerUrl, aud: 'capstan', sub: 'jane', exp: now + 600, iat: now, ...claims }, key);
-};
+const token = (claims: object = {}, key = first): string => issuer.token(claims, key);
 const authenticator = (options: Partial<OidcOptions> = {}): ReturnType<typeof bearerTokens> =>
   bearerTokens([oidc({ issuerUrl, clientIds: ['capstan'], authorities, audiences: ['api'], ...options })], ['api']);
 const authenticate = async (text: string, options: Partial<OidcOptions> = {}): Promise<User> =>
@@ -84,11 +55,11 @@ describe('an ID token', () => {
     const user = await bearer.authenticate({ authorization });
     expect(bearer.authenticate({ authorization })).toBe(user);
     await bearer.authenticate({ authorization: `Bearer ${token({ sub: 'joe' })}` });
-    expect(requests).toEqual(['/.well-known/openid-configuration', '/keys']);
+    expect(issuer.requests).toEqual(['/.well-known/openid-configuration', '/keys']);
   });
 
   it('signed with a new key is accepted once the issuer publishes the key', async () => {
-    published = [second];
+    issuer.keys = [second];
     expect((await authenticate(token({}, second), { usernamePrefix: '-' })).name).toBe('jane');
   });
 
@@ -118,29 +89,26 @@ describe('an ID token', () => {
 
 describe('an issuer', () => {
   it('whose certificate is not trusted is not asked', async () => {
-    const other = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-    const stranger = issueCertificate(
-      { commonName: 'x', publicKey: other.publicKey, usage: 'authority', ...dates },
-      { key: other.privateKey },
-    );
+    await using other = await startIssuer();
+    const stranger = other.authorities;
     await expect(authenticate(token(), { authorities: stranger })).rejects.toThrow(/cannot be asked for its keys/);
-    expect(requests).toEqual([]);
+    expect(issuer.requests).toEqual([]);
   });
 
   it('that calls itself something else is not believed', async () => {
-    document['issuer'] = 'https://elsewhere';
+    issuer.document['issuer'] = 'https://elsewhere';
     await expect(authenticate(token())).rejects.toThrow(/names the issuer "https:\/\/elsewhere"/);
   });
 
   it('that failed is left alone for a while, then asked again', async () => {
     let time = Date.now();
-    document = {};
+    issuer.document = {};
     const bearer = authenticator({ now: () => time });
     const attempt = async (): Promise<unknown> => bearer.authenticate({ authorization: `Bearer ${token()}` });
     await expect(attempt()).rejects.toThrow(/cannot be asked/);
     await expect(attempt()).rejects.toThrow(/cannot be asked/);
-    expect(requests).toHaveLength(1);
-    document = { issuer: issuerUrl, jwks_uri: `${issuerUrl}/keys` };
+    expect(issuer.requests).toHaveLength(1);
+    issuer.document = { issuer: issuerUrl, jwks_uri: `${issuerUrl}/keys` };
     time += 11_000;
     await expect(attempt()).resolves.toMatchObject({ name: `${issuerUrl}#jane` });
   });

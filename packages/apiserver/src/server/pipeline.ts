@@ -21,6 +21,7 @@ import { attributesOf } from '../request/attributes.ts';
 import { parseRequest, type RequestInfo } from '../request/info.ts';
 import { MalformedUrl } from '../request/malformed-url.ts';
 import { requestTimeout, timedOut } from '../request/timeout.ts';
+import type { WorkspaceAuthentication } from '../workspaces/authentication.ts';
 import { checkImpersonation, scopedTo } from '../workspaces/impersonation.ts';
 import { rootCluster } from '../workspaces/names.ts';
 import type { Scopes } from '../workspaces/scopes.ts';
@@ -32,6 +33,7 @@ export interface PipelineOptions {
   readonly pages: Pages;
   readonly scopes: Scopes;
   readonly authenticator: Authenticator;
+  readonly workspaceAuthentication: WorkspaceAuthentication;
   readonly authorizer: Authorizer;
   readonly audit: AuditLog;
   readonly classify: (attributes: Attributes) => Flow | undefined;
@@ -64,7 +66,7 @@ export class Pipeline {
     try {
       info = parseRequest(exchange.method, exchange.url);
       const limit = info.query.isEmpty || info.verb === 'watch' ? undefined : requestTimeout(info.query.get('timeout') ?? '');
-      const authenticated = this.#options.authenticator.authenticate(credentialsOf(exchange));
+      const authenticated = this.#authenticate(exchange, info);
       const sender = (authenticated instanceof Promise ? await authenticated : authenticated) ?? anonymous;
       info = this.#options.scopes.enter(info, sender);
       const user = this.#impersonated(exchange, info, sender);
@@ -113,6 +115,23 @@ export class Pipeline {
       await this.#dispatch(exchange, info, user);
     } finally {
       inFlight.leave(kind);
+    }
+  }
+
+  #authenticate(exchange: Exchange, { place }: RequestInfo): ReturnType<Authenticator['authenticate']> {
+    const { authenticator, workspaceAuthentication } = this.#options;
+    const credentials = credentialsOf(exchange);
+    if (place.kind === 'plain') return authenticator.authenticate(credentials);
+    const orElse = async (error: unknown): Promise<User> => {
+      const user = error instanceof Unauthenticated ? await workspaceAuthentication.authenticate(place.path, credentials) : undefined;
+      if (user === undefined) throw error;
+      return user;
+    };
+    try {
+      const user = authenticator.authenticate(credentials);
+      return user instanceof Promise ? user.catch(orElse) : user;
+    } catch (error) {
+      return orElse(error);
     }
   }
 

@@ -32,6 +32,7 @@ import { clientAuthorities, ensurePki, keepFresh } from '../pki/index.ts';
 import { builtinCatalog, isBuiltinKind } from '../registry/catalog.ts';
 import { WatchHub } from '../watch/hub.ts';
 import { apiSharingPlugins } from '../workspaces/apis/plugins.ts';
+import { WorkspaceAuthentication } from '../workspaces/authentication.ts';
 import { workspaceAuthorizer } from '../workspaces/authorizer.ts';
 import { maximalPolicy } from '../workspaces/maximal-policy.ts';
 import { objectLimit } from '../workspaces/object-limit.ts';
@@ -106,7 +107,10 @@ async function start(
     now,
     url: `https://${options.host}:${options.port}`,
     clientAuthority: options.clientAuthority,
-    more: [...(options.tokens === undefined ? [] : [staticTokens(options.tokens, audiences)]), ...(options.oidc ?? []).map(oidc)],
+    more: [
+      ...(options.tokens === undefined ? [] : [staticTokens(options.tokens, audiences)]),
+      ...(options.oidc ?? []).map((one) => oidc({ ...one, audiences })),
+    ],
   });
   const admission = new Admission([
     ...tenants.rules,
@@ -198,6 +202,7 @@ async function start(
     pages,
     scopes,
     authenticator: identities.authenticator,
+    workspaceAuthentication: new WorkspaceAuthentication({ objects: cache, tree, audiences }),
     authorizer,
     metrics,
     audit,

@@ -1,0 +1,91 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { startIssuer, type TestIssuer } from '../authn/testing.ts';
+import { type Reply, startTestServer, type TestServer } from '../testing/harness.ts';
+
+const tenancy = '/clusters/root/apis/tenancy.kcp.io/v1alpha1';
+const whoAmI = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
+
+let server: TestServer;
+let issuer: TestIssuer;
+beforeAll(async () => {
+  issuer = await startIssuer();
+  server = await startTestServer();
+  const configuration = {
+    apiVersion: 'tenancy.kcp.io/v1alpha1',
+    kind: 'WorkspaceAuthenticationConfiguration',
+    metadata: { name: 'ours' },
+    spec: {
+      jwt: [
+        {
+          issuer: { url: issuer.url, audiences: ['capstan'], certificateAuthority: issuer.authorities },
+          claimMappings: { username: { claim: 'sub', prefix: '' }, groups: { claim: 'groups', prefix: '' } },
+        },
+      ],
+    },
+  };
+  await made(`${tenancy}/workspaceauthenticationconfigurations`, configuration);
+  for (const name of ['open', 'guarded']) {
+    await made(`${tenancy}/workspacetypes`, {
+      apiVersion: 'tenancy.kcp.io/v1alpha1',
+      kind: 'WorkspaceType',
+      metadata: { name },
+      spec: name === 'guarded' ? { authenticationConfigurations: [{ name: 'ours' }] } : {},
+    });
+  }
+  for (const [id, type] of [
+    ['gggg', 'root:guarded'],
+    ['oooo', 'root:open'],
+  ]) {
+    await made(`/clusters/${id}/apis/core.kcp.io/v1alpha1/logicalclusters`, {
+      apiVersion: 'core.kcp.io/v1alpha1',
+      kind: 'LogicalCluster',
+      metadata: { name: 'cluster', annotations: { 'internal.tenancy.kcp.io/type': type } },
+    });
+    await made(`/clusters/${id}/apis/rbac.authorization.k8s.io/v1/clusterrolebindings`, {
+      metadata: { name: 'all' },
+      subjects: [
+        { kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: 'jane' },
+        { kind: 'Group', apiGroup: 'rbac.authorization.k8s.io', name: 'devs' },
+      ],
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+    });
+  }
+  return async () => {
+    await server[Symbol.asyncDispose]();
+    await issuer[Symbol.asyncDispose]();
+  };
+});
+
+async function made(path: string, body: object): Promise<void> {
+  const { code, text } = await server.call(path, { method: 'POST', body });
+  if (code !== 201) throw new Error(`${path}: ${text}`);
+}
+
+function ask(cluster: string, claims: object): Promise<Reply> {
+  const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
+  const headers = { authorization: `Bearer ${issuer.token(claims)}` };
+  return server.call(`/clusters/${cluster}${whoAmI}`, { method: 'POST', anonymous: true, headers, body });
+}
+
+describe('an issuer that a workspace’s type names', () => {
+  test('makes its users known in workspaces of that type, and only there', async () => {
+    const known = await ask('gggg', { sub: 'jane', groups: ['devs'] });
+    expect(known.code).toBe(201);
+    expect(known.json()['status']).toMatchObject({ userInfo: { username: 'jane', groups: ['devs', 'system:authenticated'] } });
+    expect((await ask('oooo', { sub: 'jane' })).code).toBe(401);
+    expect(
+      (await server.call('/api/v1/namespaces', { anonymous: true, headers: { authorization: `Bearer ${issuer.token()}` } })).code,
+    ).toBe(401);
+  });
+
+  test('makes nobody one of the system’s', async () => {
+    expect((await ask('gggg', { sub: 'system:serviceaccount:kube-system:namespace-controller' })).code).toBe(401);
+    const named = await ask('gggg', { sub: 'jane', groups: ['system:masters', 'system:kcp:admin', 'devs'] });
+    expect(named.json()['status']).toMatchObject({ userInfo: { groups: ['devs', 'system:authenticated'] } });
+  });
+
+  test('vouches only for tokens that it signed', async () => {
+    const headers = { authorization: `Bearer ${issuer.token()}x` };
+    expect((await server.call(`/clusters/gggg${whoAmI}`, { method: 'POST', anonymous: true, headers, body: {} })).code).toBe(401);
+  });
+});

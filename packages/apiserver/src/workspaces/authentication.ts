@@ -1,0 +1,72 @@
+import type { KubeObject } from '@capstan/machinery';
+import { parseIssuers } from '../authn/authentication-configuration.ts';
+import { bearerToken, type TokenAuthenticator } from '../authn/bearer.ts';
+import { oidc } from '../authn/oidc.ts';
+import { clusterExtra } from '../authn/service-account.ts';
+import { type Credentials, Unauthenticated, type User } from '../authn/user.ts';
+import { scopesExtra } from '../authz/effective-users.ts';
+import type { ObjectReader } from '../cache/reader.ts';
+import { fieldsOf, itemsOf, textOf } from '../kinds/workloads/reading.ts';
+import { typeAnnotation } from './facts.ts';
+import { logicalClusterOf, type Tree } from './tree.ts';
+
+const workspaceTypes = { group: 'tenancy.kcp.io', resource: 'workspacetypes' } as const;
+const configurations = { group: 'tenancy.kcp.io', resource: 'workspaceauthenticationconfigurations' } as const;
+
+interface Options {
+  readonly objects: ObjectReader;
+  readonly tree: Tree;
+  readonly audiences: readonly string[];
+}
+
+/** Knows users by the issuers that a workspace's type names. They are known in that workspace alone, and are never anybody of the platform's. */
+export class WorkspaceAuthentication {
+  readonly #options: Options;
+  readonly #made = new WeakMap<KubeObject, readonly TokenAuthenticator[]>();
+
+  constructor(options: Options) {
+    this.#options = options;
+  }
+
+  /** The user whom one of the workspace's issuers vouches for; undefined when none does. */
+  async authenticate(path: string, { authorization }: Credentials): Promise<User | undefined> {
+    const token = authorization === undefined ? undefined : bearerToken(authorization);
+    const cluster = this.#options.tree.resolve(path);
+    if (token === undefined || cluster === undefined) return undefined;
+    for (const authenticator of this.#authenticators(cluster)) {
+      const found = await authenticator.authenticateToken(token, this.#options.audiences);
+      if (found !== undefined) return guest(found.user, cluster);
+    }
+    return undefined;
+  }
+
+  *#authenticators(cluster: string): Iterable<TokenAuthenticator> {
+    const { objects, tree, audiences } = this.#options;
+    const type = logicalClusterOf(objects, cluster)?.metadata.annotations?.[typeAnnotation] ?? '';
+    const colon = type.lastIndexOf(':');
+    const home = colon < 0 ? undefined : tree.resolve(type.slice(0, colon));
+    if (home === undefined) return;
+    const spec = objects.get({ ...workspaceTypes, cluster: home, namespace: '', name: type.slice(colon + 1) })?.['spec'];
+    for (const { name } of itemsOf(fieldsOf(spec)['authenticationConfigurations'])) {
+      const configuration = objects.get({ ...configurations, cluster: home, namespace: '', name: textOf(name) });
+      if (configuration === undefined) continue;
+      let made = this.#made.get(configuration);
+      if (made === undefined) {
+        made = parseIssuers(fieldsOf(configuration['spec'])['jwt'], audiences).map(oidc);
+        this.#made.set(configuration, made);
+      }
+      yield* made;
+    }
+  }
+}
+
+/** What an issuer of a tenant's says counts in the tenant's workspace: it cannot make anybody one of the system's users or groups. */
+function guest(user: User, cluster: string): User {
+  if (user.name.startsWith('system:')) throw new Unauthenticated('system usernames are not admitted');
+  const extra = Object.entries(user.extra ?? {}).filter(([key]) => !key.includes('kcp.io'));
+  return {
+    ...user,
+    groups: [...user.groups.filter((group) => !group.startsWith('system:')), 'system:authenticated'],
+    extra: { ...Object.fromEntries(extra), [scopesExtra]: [`cluster:${cluster}`], [clusterExtra]: [cluster] },
+  };
+}
