@@ -1,4 +1,8 @@
 import { accountTokenController } from './account-tokens/controller.ts';
+import { bindingController } from './apis/bindings/controller.ts';
+import { endpointSliceController } from './apis/endpoint-slices/controller.ts';
+import { exportController } from './apis/exports/controller.ts';
+import { schemaCopyController } from './apis/schemas/controller.ts';
 import { csrApproving, csrCleaning, csrSigning, nodeAgentCertificates } from './certificates/controller.ts';
 import { GarbageCollector } from './garbage/controller.ts';
 import { identityLeaseController } from './identity-leases/controller.ts';
@@ -19,6 +23,10 @@ export const controllers: readonly Registration[] = [
   { name: 'account-tokens', account: 'account-token-controller', make: accountTokenController },
   { name: 'identity-leases', account: 'identity-lease-controller', rootOnly: true, make: identityLeaseController },
   { name: 'role-aggregation', account: 'clusterrole-aggregation-controller', make: () => new RoleAggregation() },
+  { name: 'apiexport', account: 'api-sharing-controller', make: exportController },
+  { name: 'apiexportendpointslice', account: 'api-sharing-controller', make: endpointSliceController },
+  { name: 'apibinding', account: 'api-sharing-controller', make: bindingController },
+  { name: 'apiresourceschema-cleanup', account: 'api-sharing-controller', make: schemaCopyController },
   { name: 'csr-approving', account: 'certificate-controller', rootOnly: true, make: csrApproving },
   { name: 'csr-signing', account: 'certificate-controller', rootOnly: true, make: csrSigning },
   { name: 'csr-cleaning', account: 'certificate-controller', rootOnly: true, make: csrCleaning },

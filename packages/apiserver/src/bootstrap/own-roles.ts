@@ -6,6 +6,20 @@ export const controllerManagerUser = 'system:capstan-controller-manager';
 /** Of controllers that Kubernetes does not have, or cuts otherwise. Like Kubernetes' own they are named `system:controller:<account>`. */
 export const ownControllerRoles: RuleTable = {
   'account-token-controller': ['delete,get,list,update,watch secrets', 'read serviceaccounts', 'create serviceaccounts/token'],
+  // Whatever was bound goes with its binding, and that may be anything.
+  'api-sharing-controller': [
+    'read apiexports,apibindings,apiexportendpointslices,apiresourceschemas @apis.kcp.io',
+    'patch,update apiexports,apiexports/status,apibindings,apibindings/status,apiexportendpointslices/status @apis.kcp.io',
+    'create apiexportendpointslices @apis.kcp.io',
+    'create,delete apiresourceschemas @apis.kcp.io',
+    'read shards @core.kcp.io',
+    'read partitions @topology.kcp.io',
+    'read customresourcedefinitions @apiextensions.k8s.io',
+    'create namespaces',
+    'create,get secrets',
+    'delete,list * @*',
+    recordEvents,
+  ],
   'identity-lease-controller': ['delete,get,list,watch leases @coordination.k8s.io'],
   'namespace-defaults-controller': [
     'read namespaces',

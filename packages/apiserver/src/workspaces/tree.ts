@@ -7,6 +7,9 @@ import { rootCluster } from './names.ts';
 export const logicalClusters = { group: 'core.kcp.io', resource: 'logicalclusters' } as const;
 export const workspaces = { group: 'tenancy.kcp.io', resource: 'workspaces' } as const;
 
+/** Where copies of bound schemas lie, so that what is bound outlives the schema's author. Only the platform enters it. */
+export const boundSchemasCluster = 'system:bound-crds';
+
 /** Every workspace has one object of this name in itself: it exists as long as that does. */
 export const logicalClusterName = 'cluster';
 
@@ -22,6 +25,7 @@ export class Tree {
 
   /** The id of the workspace at a path; undefined when there is none. The first name is `root` or an id, or the first two are a user. */
   resolve(path: string): string | undefined {
+    if (path === boundSchemasCluster) return path;
     const { first, names } = beginningOf(path);
     let id = first;
     const children = names.length === 0 ? undefined : this.#cache.resource(workspaces).entries;

@@ -5,6 +5,7 @@ import { definitionErrors } from '../../kinds/apiextensions/validation.ts';
 import { fieldsOf, textOf } from '../../kinds/workloads/reading.ts';
 import { deepEqual } from '../../registry/metadata.ts';
 import { apiResourceSchemas, asDefinition } from '../kinds/bound-definitions.ts';
+import { boundSchemasCluster } from '../tree.ts';
 import { isOf, refuse } from './refusal.ts';
 
 const prefixPattern = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
@@ -16,8 +17,10 @@ const singleSegmentGroups: ReadonlySet<string> = new Set(['apps', 'batch', 'exte
 export const schemaAdmission: AdmissionPlugin = {
   name: 'APIResourceSchema',
   validate(request) {
-    const { operation, object, old } = request;
+    const { operation, object, old, context } = request;
     if (!isOf(request, apiResourceSchemas) || operation === 'DELETE' || object === undefined) return;
+    // Copies of what was checked already; they are named otherwise.
+    if (context.cluster === boundSchemasCluster) return;
     const isChanged = old !== undefined && !deepEqual(object['spec'], old['spec']);
     // What was taken once stays good: only a new schema is worth the look.
     const errors = old === undefined || isChanged ? schemaErrors(object) : [];

@@ -5,14 +5,12 @@ import { Definition, type WebhookConversion } from '../../crds/definition.ts';
 import type { RuleCompiler } from '../../crds/rules/rules.ts';
 import { fieldsOf, itemsOf } from '../../kinds/workloads/reading.ts';
 import { rootCluster } from '../names.ts';
+import { boundSchemasCluster } from '../tree.ts';
 import type { BoundResource } from './bound-kinds.ts';
 import { rootResourceSchemas } from './definitions.ts';
 import type { PlatformKinds } from './platform-kinds.ts';
 
 export const apiResourceSchemas = { group: 'apis.kcp.io', resource: 'apiresourceschemas' } as const;
-
-/** Where copies of bound schemas lie, so that what is bound outlives the schema's author. */
-export const boundSchemasCluster = 'system:bound-crds';
 
 /** What the copy of a schema is called. */
 export const boundSchemaName = ({ schema, resource, group }: Pick<BoundResource, 'schema' | 'resource' | 'group'>): string =>

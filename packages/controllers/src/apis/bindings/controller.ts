@@ -1,0 +1,157 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type Client, clusterOf, isConflict, isForbidden, isNotFound, type ObjectKey } from '@capstan/client';
+import { controller, done, type Result, type Runnable, removeFinalizer, requeueAfter } from '@capstan/controller';
+import { keysOf, type SharingCaches, withCaches } from '../caches.ts';
+import { withConditions } from '../conditions.ts';
+import {
+  type ApiBinding,
+  type ApiExport,
+  type BoundResource,
+  bindingType,
+  boundSchemasCluster,
+  exportType,
+  type ResourceSchema,
+  schemaType,
+} from '../kinds.ts';
+import { copyName, SchemaCopies, uidOfCopy } from '../schemas/copies.ts';
+import { emptyKind } from './content.ts';
+import { deletionCondition, type Remains } from './deletion.ts';
+import { Locks } from './locks.ts';
+import { reconcileBinding } from './reconcile.ts';
+import { takenKinds } from './taken.ts';
+
+const finalizer = 'apis.kcp.io/apibinding-finalizer';
+
+/** Makes bindings what they ask for, and takes away what they brought when they go. */
+export function bindingController({ concurrency = 16 }: { readonly concurrency?: number | undefined } = {}): Runnable {
+  const locks = new Locks();
+  const copies = new SchemaCopies();
+  return withCaches((caches) =>
+    controller('apibinding')
+      .for<ApiBinding>(bindingType)
+      .watches<ApiExport>(exportType, (object) => keysOf(caches().bindingsTo(object)))
+      .watches(schemaType, (schema) => keysOf(bindingsWith(caches(), schema.metadata.name ?? '', clusterOf(schema) ?? '')), {
+        metadataOnly: true,
+      })
+      .reconcile(
+        ({ key, object, client, signal }) =>
+          object === undefined ? done : new Work({ key, client, signal, caches: caches(), locks, copies }).run(object),
+        { concurrency, backoff: { base: 100, max: 30_000 } },
+      ),
+  );
+}
+
+/** Bindings that a schema matters to: to exports that name it, or served by this copy. */
+function bindingsWith(caches: SharingCaches, schema: string, cluster: string): ApiBinding[] {
+  if (cluster === boundSchemasCluster) return caches.bindings.byIndex('schema', uidOfCopy(schema));
+  return caches.exports.byIndex('schema', `${cluster}|${schema}`).flatMap((object) => caches.bindingsTo(object));
+}
+
+interface Parts {
+  readonly key: ObjectKey;
+  readonly client: Client;
+  readonly signal: AbortSignal;
+  readonly caches: SharingCaches;
+  readonly locks: Locks;
+  readonly copies: SchemaCopies;
+}
+
+class Work {
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  async run(binding: ApiBinding): Promise<Result> {
+    try {
+      if (binding.metadata.deletionTimestamp !== undefined) return await this.#delete(binding);
+      return await this.#parts.locks.hold(this.#cluster, () => this.#bind(binding));
+    } catch (error) {
+      // The copy lags behind, or the workspace is on its way out.
+      if (isConflict(error)) return requeueAfter(50);
+      if (isNotFound(error)) return done;
+      if (isForbidden(error)) return requeueAfter(5_000);
+      throw error;
+    }
+  }
+
+  get #cluster(): string {
+    return this.#parts.key.cluster ?? '';
+  }
+
+  async #bind(binding: ApiBinding): Promise<Result> {
+    const { client, signal, copies, key } = this.#parts;
+    const { status, isWaiting } = await reconcileBinding(binding, {
+      getExport: () => this.#export(binding),
+      getSchema: (cluster, name) => this.#schema(cluster, name),
+      taken: () => takenKinds(client, { except: key.name, copies, signal }),
+      keepSchema: (schema) => this.#keep(schema),
+      now: () => new Date(),
+    });
+    if (!isDeepStrictEqual(status, binding.status))
+      await client.resource<ApiBinding>(bindingType).updateStatus({ ...binding, status }, { signal });
+    return isWaiting ? requeueAfter(waitFor(binding.metadata.creationTimestamp)) : done;
+  }
+
+  async #export(binding: ApiBinding): Promise<{ cluster: string; object: ApiExport } | undefined> {
+    const { caches, client, signal } = this.#parts;
+    const reference = binding.spec?.reference?.export;
+    if (reference === undefined) return undefined;
+    const known = caches.exportAt(reference, this.#cluster);
+    if (known !== undefined) return { cluster: clusterOf(known) ?? '', object: known };
+    // A path may lead there in other ways than the one that the export names.
+    if (!reference.path) return undefined;
+    try {
+      const object = await client.cluster(reference.path).resource<ApiExport>(exportType).get(reference.name, { signal });
+      return { cluster: clusterOf(object) ?? '', object };
+    } catch (error) {
+      if (isNotFound(error) || isForbidden(error)) return undefined;
+      throw error;
+    }
+  }
+
+  #schema(cluster: string, name: string): Promise<ResourceSchema | undefined> {
+    const { caches, client, copies, signal } = this.#parts;
+    return copies.original(client, { cluster, name, uid: caches.schemas.get({ cluster, name })?.metadata.uid, signal });
+  }
+
+  async #keep(schema: ResourceSchema): Promise<string | undefined> {
+    const { caches, client, copies, signal } = this.#parts;
+    const { group, names } = schema.spec!;
+    const name = copyName(schema.metadata.uid ?? '', { group, resource: names.plural });
+    if (caches.schemas.get({ cluster: boundSchemasCluster, name }) !== undefined) return undefined;
+    return copies.keep(client, schema, signal);
+  }
+
+  /** Everything that the binding brought goes first; what holds it up is told. */
+  async #delete(binding: ApiBinding): Promise<Result> {
+    const { client, signal } = this.#parts;
+    const bindings = client.resource<ApiBinding>(bindingType);
+    if (binding.metadata.finalizers?.includes(finalizer) !== true) return done;
+    const remains = new Map<BoundResource, Remains>();
+    for (const bound of binding.status?.boundResources ?? []) remains.set(bound, await this.#empty(bound, binding));
+    const condition = deletionCondition(remains);
+    if (condition.status === 'True') {
+      await removeFinalizer(bindings, binding, finalizer);
+      return done;
+    }
+    const conditions = withConditions(binding.status?.conditions, [condition], new Date());
+    if (conditions !== binding.status?.conditions)
+      await bindings.updateStatus({ ...binding, status: { ...binding.status, conditions } }, { signal });
+    return requeueAfter(waitFor(binding.metadata.deletionTimestamp));
+  }
+
+  async #empty(bound: BoundResource, binding: ApiBinding): Promise<Remains> {
+    const { client, copies, signal } = this.#parts;
+    const cluster = binding.status?.apiExportClusterName ?? '';
+    const schema = (await copies.copy(client, bound, signal)) ?? (await this.#schema(cluster, bound.schema.name));
+    return schema === undefined ? { count: 0, finalizers: new Map() } : emptyKind(client, schema, signal);
+  }
+}
+
+/** What has taken long will take long: the looks become rarer with the age of what is waited for. */
+function waitFor(since: string | null | undefined): number {
+  const age = Date.now() - Date.parse(since ?? new Date().toISOString());
+  return Math.min(30_000, Math.max(200, age / 5));
+}

@@ -1,0 +1,27 @@
+import { holds, lacks, type NewCondition } from '../conditions.ts';
+import type { BoundResource } from '../kinds.ts';
+
+/** What is left of a bound kind. */
+export interface Remains {
+  readonly count: number;
+  /** How many wait for each finalizer. */
+  readonly finalizers: ReadonlyMap<string, number>;
+}
+
+/** Says what a binding's end waits for. */
+export function deletionCondition(remains: ReadonlyMap<BoundResource, Remains>): NewCondition {
+  const type = 'BindingResourceDeleteSuccess';
+  const finalizers = new Map<string, number>();
+  const resources: string[] = [];
+  for (const [{ group, resource }, left] of remains) {
+    if (left.count === 0) continue;
+    resources.push(`${resource}.${group} has ${left.count} resource instances`);
+    for (const [name, count] of left.finalizers) finalizers.set(name, (finalizers.get(name) ?? 0) + count);
+  }
+  if (finalizers.size > 0) {
+    const each = [...finalizers].map(([name, count]) => `${name} in ${count} resource instances`).sort();
+    return lacks(type, 'SomeFinalizersRemain', { message: `Some content in the workspace has finalizers remaining: ${each.join(', ')}` });
+  }
+  if (resources.length === 0) return holds(type);
+  return lacks(type, 'SomeResourcesRemain', { message: `Some resources are remaining: ${resources.sort().join(', ')}` });
+}

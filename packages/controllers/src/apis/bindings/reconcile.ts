@@ -1,0 +1,163 @@
+import { holds, isTrue, lacks, type NewCondition, withConditions } from '../conditions.ts';
+import type { ApiBinding, ApiExport, BindingStatus, BoundResource, ResourceSchema } from '../kinds.ts';
+import { claimsOf } from './claims.ts';
+import { namingConflict, ownerOf, printSkipped, type Taken } from './conflicts.ts';
+
+export interface BindingActions {
+  /** The export that is referred to, with the id of its workspace; undefined when it is not there. */
+  readonly getExport: () => Promise<{ readonly cluster: string; readonly object: ApiExport } | undefined>;
+  readonly getSchema: (cluster: string, name: string) => Promise<ResourceSchema | undefined>;
+  /** What else the workspace has: other bindings' kinds, and definitions. Read anew. */
+  readonly taken: () => Promise<readonly Taken[]>;
+  /** Makes the copy of a schema by which the bound kind is served. Says what is wrong when it cannot be. */
+  readonly keepSchema: (schema: ResourceSchema) => Promise<string | undefined>;
+  readonly now: () => Date;
+}
+
+/** What a look at a binding leads to: its status, and whether to look again though nothing changes. */
+export interface Outcome {
+  readonly status: BindingStatus;
+  readonly isWaiting: boolean;
+}
+
+/** The status that a binding should have. */
+export async function reconcileBinding(binding: ApiBinding, actions: BindingActions): Promise<Outcome> {
+  const { status = {} } = binding;
+  const begun: BindingStatus = status.phase === undefined ? { ...status, phase: 'Binding' } : status;
+  const found = await actions.getExport();
+  const { path = '', name = '' } = binding.spec?.reference?.export ?? {};
+  const place = `${path || (binding.metadata.annotations?.['kcp.io/cluster'] ?? '')}|${name}`;
+  if (found === undefined) {
+    const message = `APIExport ${place} not found`;
+    return { status: summarized(begun, [lacks('APIExportValid', 'APIExportNotFound', { message })], actions.now()), isWaiting: false };
+  }
+  const { cluster, object } = found;
+  const claims = claimsOf(binding, object.spec?.permissionClaims ?? []);
+  const identityHash = object.status?.identityHash;
+  const known = {
+    ...begun,
+    exportPermissionClaims: object.spec?.permissionClaims ?? [],
+    appliedPermissionClaims: claims.applied,
+  };
+  if (!identityHash) {
+    const missing = lacks('APIExportValid', 'MissingIdentityHash', {
+      severity: 'Warning',
+      message: `APIExport ${place} is missing status.identityHash`,
+    });
+    return { status: summarized(known, [...claims.conditions, missing], actions.now()), isWaiting: false };
+  }
+  const bound = await bind(binding, { cluster, object, identityHash }, actions);
+  const changed: BindingStatus = {
+    ...known,
+    apiExportClusterName: cluster,
+    boundResources: merged(status.boundResources ?? [], bound.resources),
+    ...(bound.isComplete && { phase: 'Bound' as const }),
+  };
+  return { status: summarized(changed, [...claims.conditions, ...bound.conditions], actions.now()), isWaiting: bound.isWaiting };
+}
+
+interface Provider {
+  readonly cluster: string;
+  readonly object: ApiExport;
+  readonly identityHash: string;
+}
+
+interface Bound {
+  readonly resources: readonly BoundResource[];
+  readonly conditions: readonly NewCondition[];
+  readonly isComplete: boolean;
+  readonly isWaiting: boolean;
+}
+
+async function bind(binding: ApiBinding, { cluster, object, identityHash }: Provider, actions: BindingActions): Promise<Bound> {
+  const resources: BoundResource[] = [];
+  const failed = (conditions: readonly NewCondition[], isWaiting = false): Bound => ({
+    resources,
+    conditions,
+    isComplete: false,
+    isWaiting,
+  });
+  const schemas: ResourceSchema[] = [];
+  for (const { schema } of object.spec?.resources ?? []) {
+    const read = await actions.getSchema(cluster, schema);
+    const message = `Invalid APIExport. Please contact the APIExport owner to resolve: APIResourceSchema "${schema}" not found`;
+    if (read === undefined) return failed([lacks('APIExportValid', 'InternalError', { message })]);
+    schemas.push(read);
+  }
+  const news = schemas.filter((schema) => !isBound(binding, schema, identityHash));
+  const taken = news.length === 0 ? [] : await actions.taken();
+  const skipped = new Map<string, Taken>();
+  for (const schema of schemas) {
+    const { group, names, versions, conversion } = schema.spec!;
+    if (versions.length > 1 && conversion === undefined) {
+      const message = 'Invalid APIExport. Please contact the APIExport owner to resolve';
+      return failed([lacks('APIExportValid', 'InternalError', { message })]);
+    }
+    if (news.includes(schema)) {
+      const owner = ownerOf({ group, names }, taken);
+      if (owner !== undefined) {
+        skipped.set(`${names.plural}.${group}`, owner);
+        continue;
+      }
+      const conflict = namingConflict({ group, names }, taken);
+      if (conflict !== undefined) return failed(notUpToDate(binding, 'NamingConflicts', `Unable to bind APIs: ${conflict}`), true);
+    }
+    const refusal = await actions.keepSchema(schema);
+    if (refusal !== undefined) {
+      const message = `APIResourceSchema ${cluster}|${schema.metadata.name} is invalid: ${refusal}`;
+      return failed(notUpToDate(binding, 'APIResourceSchemaInvalid', message));
+    }
+    resources.push(boundResource(schema, identityHash, binding));
+  }
+  if (skipped.size > 0) {
+    const message = `Unable to bind APIs because they are bound by other APIBindings or CRDs: ${printSkipped(skipped)}`;
+    return failed([holds('APIExportValid'), ...notUpToDate(binding, 'NamingConflicts', message)], true);
+  }
+  const conditions = ['APIExportValid', 'InitialBindingCompleted', 'BindingUpToDate'].map(holds);
+  return { resources, conditions, isComplete: true, isWaiting: false };
+}
+
+function isBound({ status }: ApiBinding, { spec, metadata }: ResourceSchema, identityHash: string): boolean {
+  return (status?.boundResources ?? []).some(
+    ({ group, resource, schema }) =>
+      group === spec!.group && resource === spec!.names.plural && schema.UID === metadata.uid && schema.identityHash === identityHash,
+  );
+}
+
+/** Once everything was bound, it stays so: later trouble is told apart. */
+function notUpToDate({ status }: ApiBinding, reason: string, message: string): NewCondition[] {
+  const one = lacks('BindingUpToDate', reason, { message });
+  return isTrue(status?.conditions, 'InitialBindingCompleted') ? [one] : [one, { ...one, type: 'InitialBindingCompleted' }];
+}
+
+function boundResource({ spec, metadata }: ResourceSchema, identityHash: string, { status }: ApiBinding): BoundResource {
+  const { group, names, versions } = spec!;
+  const before = (status?.boundResources ?? []).find((one) => one.group === group && one.resource === names.plural);
+  const stored = versions.filter(({ storage }) => storage).map(({ name }) => name);
+  return {
+    group,
+    resource: names.plural,
+    schema: { name: metadata.name ?? '', UID: metadata.uid ?? '', identityHash },
+    storageVersions: [...new Set([...(before?.storageVersions ?? []), ...stored])].sort(),
+  };
+}
+
+/** What was bound stays, also when the export does not offer it any more: its objects are still there. */
+function merged(before: readonly BoundResource[], now: readonly BoundResource[]): readonly BoundResource[] {
+  const same = (a: BoundResource) => (b: BoundResource) => a.group === b.group && a.resource === b.resource;
+  const kept = before.map((one) => now.find(same(one)) ?? one);
+  return [...kept, ...now.filter((one) => !before.some(same(one)))];
+}
+
+/** With the summary, which says whether the binding was ever complete. */
+function summarized(status: BindingStatus, set: readonly NewCondition[], now: Date): BindingStatus {
+  const initial: NewCondition[] = status.conditions?.some(({ type }) => type === 'InitialBindingCompleted') === true ? [] : [begins];
+  const conditions = withConditions(status.conditions, [...initial, ...set], now);
+  const { type: _, lastTransitionTime: __, ...completed } = conditions.find(({ type }) => type === 'InitialBindingCompleted')!;
+  return { ...status, conditions: withConditions(conditions, [{ type: 'Ready', ...completed }], now) };
+}
+
+const begins = lacks('InitialBindingCompleted', 'WaitingForEstablished', {
+  severity: 'Info',
+  message: 'Waiting for API(s) to be established',
+});

@@ -1,0 +1,93 @@
+import { clusterOf, type Informer, type InformerFactory, type ObjectKey, objectKey } from '@capstan/client';
+import type { Controller, ControllerContext, Runnable } from '@capstan/controller';
+import type { KubeObject } from '@capstan/machinery';
+import {
+  type ApiBinding,
+  type ApiExport,
+  bindingType,
+  type EndpointSlice,
+  exportType,
+  pathAnnotation,
+  schemaType,
+  sliceType,
+} from './kinds.ts';
+
+/** Names an export: its workspace is an id or a path. */
+export const exportKey = (workspace: string, name: string): string => `${workspace}|${name}`;
+
+const known = new WeakMap<InformerFactory, SharingCaches>();
+
+/** What is known about exports, bindings and schemas in all workspaces. */
+export class SharingCaches {
+  readonly exports: Informer<ApiExport>;
+  readonly bindings: Informer<ApiBinding>;
+  readonly slices: Informer<EndpointSlice>;
+  /** Without what they say: schemas are large, and never change. */
+  readonly schemas: Informer;
+
+  constructor(informers: InformerFactory) {
+    this.exports = informers.informer<ApiExport>(exportType);
+    this.bindings = informers.informer<ApiBinding>(bindingType);
+    this.slices = informers.informer<EndpointSlice>(sliceType);
+    this.schemas = informers.informer(schemaType, { metadataOnly: true });
+    this.exports.addIndex('name', namesOf);
+    this.exports.addIndex('schema', (object) =>
+      (object.spec?.resources ?? []).map(({ schema }) => exportKey(clusterOf(object) ?? '', schema)),
+    );
+    this.bindings.addIndex('export', (binding) =>
+      referencesOf(binding, binding.spec?.reference?.export, binding.status?.apiExportClusterName),
+    );
+    this.bindings.addIndex('schema', (binding) => (binding.status?.boundResources ?? []).map(({ schema }) => schema.UID));
+    this.bindings.addIndex('cluster', (binding) => [clusterOf(binding) ?? '']);
+    this.slices.addIndex('export', (slice) => referencesOf(slice, slice.spec?.export));
+  }
+
+  /** The same for all controllers that share informers. */
+  static of(informers: InformerFactory): SharingCaches {
+    let caches = known.get(informers);
+    if (caches === undefined) known.set(informers, (caches = new SharingCaches(informers)));
+    return caches;
+  }
+
+  /** The export that an object of `cluster` refers to. */
+  exportAt({ path, name }: { path?: string | undefined; name: string }, cluster: string): ApiExport | undefined {
+    return this.exports.byIndex('name', exportKey(path || cluster, name))[0];
+  }
+
+  bindingsTo(object: ApiExport): ApiBinding[] {
+    return [...new Set(namesOf(object).flatMap((name) => this.bindings.byIndex('export', name)))];
+  }
+
+  slicesOf(object: ApiExport): EndpointSlice[] {
+    return [...new Set(namesOf(object).flatMap((name) => this.slices.byIndex('export', name)))];
+  }
+}
+
+export const keysOf = (objects: readonly KubeObject[]): ObjectKey[] => objects.map(objectKey);
+
+/** A controller that asks the caches, which are there when its informers are. */
+export function withCaches(make: (caches: () => SharingCaches) => Controller): Runnable {
+  let caches: SharingCaches | undefined;
+  const made = make(() => caches!);
+  return {
+    name: made.name,
+    prepare(informers: InformerFactory) {
+      caches = SharingCaches.of(informers);
+      made.prepare(informers);
+    },
+    run: (context: ControllerContext) => made.run(context),
+  };
+}
+
+/** Under which an export is found: by its workspace's id, and by its path. */
+function namesOf(object: ApiExport): string[] {
+  const name = object.metadata.name ?? '';
+  const cluster = clusterOf(object) ?? '';
+  const path = object.metadata.annotations?.[pathAnnotation] ?? cluster;
+  return [...new Set([exportKey(cluster, name), exportKey(path, name)])];
+}
+
+function referencesOf(object: KubeObject, to: { path?: string; name: string } | undefined, found?: string): string[] {
+  if (to === undefined) return [];
+  return [...new Set([to.path || clusterOf(object) || '', ...(found ? [found] : [])])].map((workspace) => exportKey(workspace, to.name));
+}

@@ -1,0 +1,68 @@
+import { type Client, clusterOf, isAlreadyExists, isConflict, isForbidden, isNotFound, type ObjectKey } from '@capstan/client';
+import { controller, done, type Result, type Runnable, requeueAfter } from '@capstan/controller';
+import type { KubeObject } from '@capstan/machinery';
+import { type SharingCaches, withCaches } from '../caches.ts';
+import { type ApiExport, type EndpointSlice, exportType, namespaceType, secretType, sliceType } from '../kinds.ts';
+import { identityNamespace, reconcileExport } from './reconcile.ts';
+
+/** Gives every export an identity and a place where its view is told. */
+export function exportController({ concurrency = 8 }: { readonly concurrency?: number | undefined } = {}): Runnable {
+  return withCaches((caches) =>
+    controller('apiexport')
+      .for<ApiExport>(exportType)
+      .watches<EndpointSlice>(sliceType, (slice) => [{ cluster: clusterOf(slice), name: slice.metadata.name ?? '' }])
+      .reconcile(({ key, object, client, signal }) => (object === undefined ? done : reconcile(object, { key, client, signal, caches })), {
+        concurrency,
+        backoff: { base: 100, max: 30_000 },
+      }),
+  );
+}
+
+interface Parts {
+  readonly key: ObjectKey;
+  readonly client: Client;
+  readonly signal: AbortSignal;
+  readonly caches: () => SharingCaches;
+}
+
+async function reconcile(object: ApiExport, { key, client, signal, caches }: Parts): Promise<Result> {
+  const exports = client.resource<ApiExport>(exportType);
+  try {
+    return await reconcileExport(object, {
+      getSecret: (namespace, name) => unlessMissing(client.resource(secretType).in(namespace).get(name, { signal })),
+      createSecret: async (secret) => {
+        const namespace: KubeObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: identityNamespace } };
+        await unlessThere(client.resource(namespaceType).create(namespace, { signal }));
+        await unlessThere(client.resource(secretType).create(secret, { signal }));
+      },
+      hasSlice: (name) => caches().slices.get({ cluster: key.cluster, name }) !== undefined,
+      createSlice: (slice) => unlessThere(client.resource<EndpointSlice>(sliceType).create(slice, { signal })),
+      update: (changed) => exports.update(changed, { signal }),
+      updateStatus: (changed) => exports.updateStatus(changed, { signal }),
+      now: () => new Date(),
+    });
+  } catch (error) {
+    // The copy lags behind, or the workspace is on its way out.
+    if (isConflict(error)) return requeueAfter(50);
+    if (isNotFound(error)) return done;
+    if (isForbidden(error)) return requeueAfter(5_000);
+    throw error;
+  }
+}
+
+async function unlessMissing<T>(getting: Promise<T>): Promise<T | undefined> {
+  try {
+    return await getting;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+async function unlessThere(creating: Promise<unknown>): Promise<void> {
+  try {
+    await creating;
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+  }
+}
