@@ -16,6 +16,13 @@ describe('integers of 64 bits', () => {
     );
   });
 
+  it('are found wherever they stand', () => {
+    for (let before = 0; before < 40; before++) {
+      const text = `{"${'a'.repeat(before)}":9007199254740993}`;
+      expect(JSON.stringify(parseExact(text))).toBe(text);
+    }
+  });
+
   it('are numbers where a number holds them', () => {
     expect(parseExact('{"a":9007199254740991,"b":"1234567890123456"}')).toEqual({ a: 9007199254740991, b: '1234567890123456' });
   });
