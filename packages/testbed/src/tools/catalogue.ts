@@ -55,7 +55,7 @@ function kubernetes(name: ToolName): ToolDescription {
   };
 }
 
-/** kcp's plugins for kubectl. The last release that can be had as a Go module is older than the API that the newest kcp speaks, which serves it too. */
+/** kcp's plugins for kubectl. They speak v1alpha1 of its API. */
 function kcpPlugin(name: ToolName): ToolDescription {
   return { name, version: 'v0.27.1', go: { module: 'kcp', package: `github.com/kcp-dev/kcp/cli/cmd/${name}`, linkerFlags: '-s -w' } };
 }
