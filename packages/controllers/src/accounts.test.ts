@@ -8,6 +8,10 @@ import { configMap, configMaps, gone, makeNamespace, namespaces, startTestCluste
 
 const leases = { group: 'coordination.k8s.io', version: 'v1', resource: 'leases', namespaced: true };
 
+const roles = { group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'clusterroles', namespaced: false };
+const rule = { apiGroups: ['shop.example.com'], resources: ['carts'], verbs: ['get'] };
+const patience = { timeout: 20_000, interval: 20 };
+
 test('every controller gets by with the rights of its account, and the process with its own', async () => {
   await using cluster = await startTestCluster();
   const connection = connectionOf(loadKubeconfig({ path: join(cluster.directory, 'controller-manager.kubeconfig') }));
@@ -21,10 +25,10 @@ test('every controller gets by with the rights of its account, and the process w
     stopWithin: 1,
     log: (line) => void lines.push(line),
   });
-  for (const { account, make } of controllers) {
+  for (const { account, rootOnly, make } of controllers) {
     const impersonate = { user: `system:serviceaccount:kube-system:${account}` };
     manager.add(make({ authority: 'PEM', signing, concurrency: undefined }), {
-      client: clients.use(new Client({ ...connection, impersonate })),
+      client: clients.use(new Client({ ...connection, impersonate })).cluster(rootOnly ? 'root' : '*'),
     });
   }
   const stop = new AbortController();
@@ -35,11 +39,18 @@ test('every controller gets by with the rights of its account, and the process w
   );
   await makeNamespace(cluster.client, 'shop');
   const maps = cluster.client.resource(configMaps).in('shop');
-  await vi.waitFor(async () => expect(await maps.get('kube-root-ca.crt')).toBeDefined(), { timeout: 20_000, interval: 20 });
+  await vi.waitFor(async () => expect(await maps.get('kube-root-ca.crt')).toBeDefined(), patience);
   const { apiVersion, kind, metadata } = await maps.create(configMap('owner'));
   await maps.create(configMap('owned', { ownerReferences: [{ apiVersion, kind, name: 'owner', uid: metadata.uid! }] }));
   await maps.delete('owner', { propagationPolicy: 'Background' });
   await gone(maps, 'owned');
+  await cluster.client.resource(roles).create({
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRole',
+    metadata: { name: 'shop-viewer', labels: { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' } },
+    rules: [rule],
+  });
+  await vi.waitFor(async () => expect((await cluster.client.resource(roles).get('admin'))['rules']).toContainEqual(rule), patience);
   await cluster.client.resource(namespaces).delete('shop');
   await gone(cluster.client.resource(namespaces), 'shop');
   stop.abort();

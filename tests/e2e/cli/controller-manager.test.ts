@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import {
   buildCapstan,
   Child,
@@ -97,6 +98,55 @@ describe('capstan controller-manager', () => {
     } else await expect.poll(() => isThere(`owned-${cascade}`), { timeout: 30_000 }).toBe(false);
   });
 
+  test('kubectl certificate approve gives a certificate that kubectl can use', async () => {
+    const key = `${server.dataDirectory}/jane.key`;
+    const subject = ['-subj', '/O=devs/CN=jane', '-keyout', key, '-nodes', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256'];
+    const { stdout: request } = await run('openssl', ['req', '-new', ...subject], { timeout: 60_000 });
+    await kubectl(['create', '-f', '-'], {
+      apiVersion: 'certificates.k8s.io/v1',
+      kind: 'CertificateSigningRequest',
+      metadata: { name: 'jane' },
+      spec: {
+        request: Buffer.from(request).toString('base64'),
+        signerName: 'kubernetes.io/kube-apiserver-client',
+        usages: ['client auth'],
+      },
+    });
+    await kubectl(['certificate', 'approve', 'jane']);
+    await kubectl(['wait', '--for=jsonpath={.status.certificate}', 'csr/jane', '--timeout=30s']);
+    const certificate = await kubectl(['get', 'csr', 'jane', '-o', 'jsonpath={.status.certificate}']);
+    const file = `${server.dataDirectory}/jane.crt`;
+    writeFileSync(file, Buffer.from(certificate, 'base64'));
+    expect(await kubectl(['get', 'csr', 'jane', '--no-headers'])).toContain('Approved,Issued');
+    const jane = ['--server', server.url, '--certificate-authority', `${server.dataDirectory}/pki/ca.crt`];
+    const who = await run(
+      kubectlPath,
+      ['--kubeconfig', '/dev/null', ...jane, '--client-certificate', file, '--client-key', key, 'auth', 'whoami'],
+      {
+        timeout: 60_000,
+      },
+    );
+    expect(who.stdout).toMatch(/Username\s+jane\nGroups\s+\[devs system:authenticated\]/);
+  });
+
+  test('a role that is labelled for view gives its rules to who may view', async () => {
+    const label = { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' };
+    const rules = [{ apiGroups: [''], resources: ['secrets'], verbs: ['get'] }];
+    const role = {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRole',
+      metadata: { name: 'secret-viewer', labels: label },
+      rules,
+    };
+    await kubectl(['create', '-f', '-'], role);
+    await kubectl(['-n', 'shop', 'create', 'rolebinding', 'viewer', '--clusterrole=view', '--user=bob']);
+    const may = async (): Promise<string> =>
+      (
+        await run(kubectlPath, ['--kubeconfig', server.kubeconfig, '-n', 'shop', 'auth', 'can-i', 'get', 'secrets', '--as=bob'])
+      ).stdout.trim();
+    await expect.poll(may, { timeout: 30_000 }).toBe('yes');
+  });
+
   test('one that was killed is followed by one that finishes', async () => {
     await kubectl(['create', '-f', '-'], configMap('keeper', { finalizers: ['example.com/wait'] }));
     await kubectl(['delete', 'namespace', 'shop', '--wait=false']);
@@ -106,6 +156,26 @@ describe('capstan controller-manager', () => {
     await kubectl(['-n', 'shop', 'patch', 'configmap', 'keeper', '--type=merge', '-p', '{"metadata":{"finalizers":null}}']);
     manager = start();
     await kubectl(['wait', '--for=delete', 'namespace/shop', '--timeout=30s']);
+  });
+
+  test('runs those controllers that its file names', async () => {
+    const file = `${server.dataDirectory}/manager.yaml`;
+    const config = [
+      'kubeconfigFile: controller-manager.kubeconfig',
+      'listen: { port: 0 }',
+      'leaderElection: { name: capstan-controller-manager }',
+    ];
+    writeFileSync(file, `${[...config, 'controllers: [namespace, role-aggregation]'].join('\n')}\n`);
+    await using named = new Child('named', [process.execPath, capstanProgram, 'controller-manager', '--config', file]);
+    await named.waitUntil('leading', () => named.output.includes('leading'));
+    const health = /health at (\S+)/.exec(named.output)?.[1] ?? '';
+    const metrics = async (): Promise<string> => (await fetch(`${health}/metrics`)).text();
+    await expect.poll(metrics, { timeout: 30_000 }).toContain('workqueue_depth{name="role-aggregation"}');
+    expect(await metrics()).toContain('leader_election_master_status{name="capstan-controller-manager"} 1');
+    expect(await metrics()).not.toContain('garbage-collector');
+    writeFileSync(file, 'controllers: [namespaces]\n');
+    const { code, stderr } = await run(process.execPath, [capstanProgram, 'controller-manager', '--config', file], { timeout: 30_000 });
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`${file}:1:15: expected "*" for all, or one of namespace, `)]);
   });
 
   test('of those that contend, one works, and hands over when it ends', async () => {

@@ -1,10 +1,21 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { resolve } from 'node:path';
-import { answersReady, buildCapstan, Child, capstanProgram, freePort, readConnection, run, temporaryDirectory } from '@capstan/testbed';
+import {
+  answersReady,
+  buildCapstan,
+  Child,
+  capstanProgram,
+  freePort,
+  readConnection,
+  requireTool,
+  run,
+  temporaryDirectory,
+} from '@capstan/testbed';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 await buildCapstan();
+const kubectlPath = await requireTool('kubectl');
 
 const launcher = resolve(import.meta.dirname, '../../../apps/cli/bin/capstan');
 const capstan = (...args: string[]) => run(process.execPath, [capstanProgram, ...args], { timeout: 30_000 });
@@ -65,6 +76,27 @@ describe('capstan up', () => {
     expect(up.output).toContain('controller-manager ended (SIGKILL), starting it again');
     expect(childOf(up.pid, 'apiserver')).toBe(server);
     expect(await ready()).toBe(true);
+  });
+
+  test('when both are killed both come back, and work together again', async () => {
+    const [server, controllers] = [childOf(up.pid, 'apiserver'), childOf(up.pid, 'controller-manager')];
+    for (const pid of [server, controllers]) process.kill(pid, 'SIGKILL');
+    await up.waitUntil('others', () => {
+      const now = childrenOf(up.pid);
+      return now.length === 2 && !now.includes(server) && !now.includes(controllers);
+    });
+    await up.waitUntil('ready again', ready);
+    const kubectl = (...args: string[]) => run(kubectlPath, ['--kubeconfig', `${data}/admin.kubeconfig`, ...args], { timeout: 60_000 });
+    await kubectl('create', 'namespace', 'after');
+    expect((await kubectl('-n', 'after', 'wait', '--for=create', 'serviceaccount/default', '--timeout=60s')).code).toBe(0);
+    expect((await kubectl('delete', 'namespace', 'after', '--timeout=60s')).code).toBe(0);
+    const health =
+      up.output
+        .match(/health at (\S+)/g)
+        ?.at(-1)
+        ?.slice('health at '.length) ?? '';
+    await expect.poll(async () => (await fetch(`${health}/readyz`)).status, { timeout: 30_000 }).toBe(200);
+    expect((await fetch(`${health}/livez`)).status).toBe(200);
   });
 
   test('ends cleanly, with its children, when told to', async () => {
