@@ -1,3 +1,4 @@
+import { ApiError, ConnectionError } from '@capstan/client';
 import { Command, Option } from 'commander';
 import type { ControllerManagerFlags } from './commands/manager-settings.ts';
 import {
@@ -14,6 +15,8 @@ import type { SnapshotFlags } from './commands/snapshot.ts';
 import type { UpFlags } from './commands/up.ts';
 import { ConfigError } from './config/document.ts';
 import { exitCodes, Failure } from './failure.ts';
+import { commented, examples, type HelpLine } from './help.ts';
+import { addBindings } from './program-bindings.ts';
 
 /** Parses the command line and runs the command. Commands are loaded when they are asked for: `capstan version` does not load a server. */
 export async function runProgram(argv: readonly string[]): Promise<void> {
@@ -29,6 +32,7 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
 function report(error: unknown): number {
   if (error instanceof ConfigError) return tell(error.message, exitCodes.usage);
   if (error instanceof Failure) return tell(error.message, exitCodes[error.reason]);
+  if (error instanceof ApiError || error instanceof ConnectionError) return tell(error.message, exitCodes.unexpected);
   return tell(error instanceof Error ? (error.stack ?? error.message) : String(error), exitCodes.unexpected);
 }
 
@@ -99,6 +103,7 @@ export function createProgram(): Command {
     )
     .action(async (flags: ApiServerFlags) => (await import('./commands/apiserver.ts')).apiserver(flags));
   addControllerManager(program);
+  addBindings(program);
   addSnapshot(program);
   program
     .command('version')
@@ -169,17 +174,6 @@ function addSnapshot(program: Command): void {
     .action(async (file: string, flags: SnapshotFlags) => (await import('./commands/snapshot.ts')).restore(file, flags));
 }
 
-type Line = readonly [string, string];
-
-function examples(...lines: readonly Line[]): string {
-  return commented('Examples', lines);
-}
-
-function settingsHelp(...lines: readonly Line[]): string {
+function settingsHelp(...lines: readonly HelpLine[]): string {
   return commented('In the file', lines);
-}
-
-function commented(title: string, lines: readonly Line[]): string {
-  const width = Math.max(...lines.map(([text]) => text.length));
-  return `\n${title}:\n${lines.map(([text, what]) => `  ${what === '' ? text : `${text.padEnd(width)}   # ${what}`}`).join('\n')}\n`;
 }

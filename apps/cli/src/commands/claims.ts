@@ -1,0 +1,59 @@
+import { isNotFound } from '@capstan/client';
+import { Failure } from '../failure.ts';
+import { type ApiBinding, type BoundClaim, bindingsOf, claimName, decided, parseClaimName, stateOf } from '../workspaces/binding.ts';
+import { type ConnectionFlags, workspaceClient } from '../workspaces/connection.ts';
+
+const write = (line: string): void => void process.stdout.write(`${line}\n`);
+
+/** Shows what exports ask to see in this workspace, and what was decided about it. */
+export async function listClaims(name: string | undefined, flags: ConnectionFlags): Promise<void> {
+  using client = workspaceClient(flags);
+  const bindings = name === undefined ? (await bindingsOf(client).list()).items : [await found(bindingsOf(client), name)];
+  const rows = bindings.flatMap((binding) =>
+    (binding.status?.exportPermissionClaims ?? []).map((claim) => [
+      binding.metadata.name ?? '',
+      claimName(claim),
+      (claim.verbs ?? ['*']).join(','),
+      stateOf(binding, claim),
+    ]),
+  );
+  if (rows.length === 0) return write('No export asks for anything beside its own kinds.');
+  const table = [['BINDING', 'RESOURCE', 'VERBS', 'STATE'], ...rows];
+  const widths = [0, 1, 2].map((column) => Math.max(...table.map((row) => row[column]!.length)) + 3);
+  for (const row of table)
+    write(
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('')
+        .trimEnd(),
+    );
+}
+
+/** Says yes or no to what an export asks for. */
+export async function decideClaims(
+  name: string,
+  { claims, state, ...flags }: ConnectionFlags & { claims: readonly string[]; state: BoundClaim['state'] },
+): Promise<void> {
+  using client = workspaceClient(flags);
+  const bindings = bindingsOf(client);
+  let binding = await found(bindings, name);
+  const asked = binding.status?.exportPermissionClaims ?? [];
+  for (const text of claims) {
+    const wanted = claimName(parseClaimName(text));
+    const claim = asked.find((one) => claimName(one) === wanted);
+    if (claim === undefined)
+      throw new Failure('usage', `the export does not ask for ${wanted}; it asks for ${asked.map(claimName).join(', ') || 'nothing'}.`);
+    binding = { ...binding, spec: { ...binding.spec, permissionClaims: decided(binding, claim, state) } };
+  }
+  await bindings.update(binding);
+  write(`${name}: ${claims.join(', ')} ${state === 'Accepted' ? 'accepted' : 'rejected'}.`);
+}
+
+async function found(bindings: ReturnType<typeof bindingsOf>, name: string): Promise<ApiBinding> {
+  try {
+    return await bindings.get(name);
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    throw new Failure('usage', `there is no binding "${name}" in this workspace. "kubectl get apibindings" shows what there is.`, error);
+  }
+}
