@@ -47,6 +47,7 @@ export { patchedObject } from './patch/errors.ts';
 export { applyOperations, jsonPatch, UnfitOperation } from './patch/json-patch.ts';
 export { mergePatch } from './patch/merge-patch.ts';
 export { strategicMergePatch } from './patch/strategic-merge-patch.ts';
+export { compilePattern, type Pattern, PatternError } from './pattern/pattern.ts';
 export { decodeMessage } from './proto/decode.ts';
 export { encodeMessage } from './proto/encode.ts';
 export { decodeProtobuf, type Envelope, encodeEnvelope, encodeWatchEvent } from './proto/envelope.ts';

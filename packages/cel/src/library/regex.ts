@@ -1,3 +1,4 @@
+import { compilePattern, PatternError } from '@capstan/machinery';
 import { RE2JS } from 're2js';
 import { BOOL, INT, listOf, STRING } from '../types/type.ts';
 import { ArrayList } from '../value/collections.ts';
@@ -27,8 +28,12 @@ function tryCompile(pattern: string): RE2JS | CelError {
 }
 
 function matches(text: string, pattern: string): Value {
-  const regex = compileRegex(pattern);
-  return regex instanceof CelError ? regex : regex.matcher(text).find();
+  try {
+    return compilePattern(pattern).matches(text);
+  } catch (error) {
+    if (error instanceof PatternError) return new CelError(error.message);
+    throw error;
+  }
 }
 
 function find(text: string, pattern: string): Value {

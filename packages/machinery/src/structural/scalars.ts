@@ -1,7 +1,7 @@
 import * as fieldError from '../field/error.ts';
+import { compilePattern, type Pattern } from '../pattern/pattern.ts';
 import { formatCheck } from './formats.ts';
 import { goNumber, isGoInteger } from './go-number.ts';
-import { compilePattern, type Pattern } from './pattern.ts';
 import type { Run } from './run.ts';
 import type { Schema } from './schema.ts';
 

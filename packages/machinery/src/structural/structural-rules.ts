@@ -1,7 +1,7 @@
 import type { FieldError } from '../field/error.ts';
 import * as fieldError from '../field/error.ts';
 import type { FieldPath } from '../field/path.ts';
-import { compilePattern, PatternError } from './pattern.ts';
+import { compilePattern, PatternError } from '../pattern/pattern.ts';
 import type { Schema } from './schema.ts';
 import { isSame } from './unchanged.ts';
 

@@ -1,4 +1,7 @@
 import { RE2JS, RE2JSException } from 're2js';
+import { Automaton } from './automaton.ts';
+import { machineOf } from './machine.ts';
+import { readPattern } from './syntax.ts';
 
 /** A tenant's pattern: it runs in linear time, and finds a match anywhere in the text. */
 export interface Pattern {
@@ -27,9 +30,18 @@ export class PatternError extends Error {
 function compile(text: string): Pattern {
   try {
     const compiled = RE2JS.compile(text);
-    return { matches: (input) => compiled.matcher(input).find() };
+    const automaton = automatonOf(text);
+    if (automaton === undefined) return { matches: (input) => compiled.test(input) };
+    return { matches: (input) => automaton.matches(input) ?? compiled.test(input) };
   } catch (error) {
     if (error instanceof RE2JSException) throw new PatternError(error.message);
     throw error;
   }
+}
+
+/** Most patterns are plain: for them there is something faster that answers the same. */
+function automatonOf(text: string): Automaton | undefined {
+  const node = readPattern(text);
+  const machine = node === undefined ? undefined : machineOf(node);
+  return machine === undefined ? undefined : Automaton.of(machine);
 }
