@@ -11,6 +11,10 @@ import { namespaceController } from './namespaces/controller.ts';
 import { QuotaController } from './quotas/controller.ts';
 import type { Registration } from './registration.ts';
 import { RoleAggregation } from './role-aggregation/controller.ts';
+import { logicalClusterController } from './tenancy/logical-clusters/controller.ts';
+import { platformTree } from './tenancy/platform-tree/controller.ts';
+import { workspaceTypeController } from './tenancy/workspace-types/controller.ts';
+import { workspaceController } from './tenancy/workspaces/controller.ts';
 
 export { type ControllerSettings, chosenControllers, type Registration, type SigningSettings } from './registration.ts';
 
@@ -23,6 +27,10 @@ export const controllers: readonly Registration[] = [
   { name: 'account-tokens', account: 'account-token-controller', make: accountTokenController },
   { name: 'identity-leases', account: 'identity-lease-controller', rootOnly: true, make: identityLeaseController },
   { name: 'role-aggregation', account: 'clusterrole-aggregation-controller', make: () => new RoleAggregation() },
+  { name: 'workspace', account: 'workspace-controller', make: workspaceController },
+  { name: 'logical-cluster', account: 'workspace-controller', make: logicalClusterController },
+  { name: 'workspace-type', account: 'workspace-controller', make: workspaceTypeController },
+  { name: 'platform-tree', account: 'workspace-controller', make: platformTree },
   { name: 'apiexport', account: 'api-sharing-controller', make: exportController },
   { name: 'apiexportendpointslice', account: 'api-sharing-controller', make: endpointSliceController },
   { name: 'apibinding', account: 'api-sharing-controller', make: bindingController },

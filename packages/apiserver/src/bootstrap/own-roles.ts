@@ -28,6 +28,14 @@ export const ownControllerRoles: RuleTable = {
     'create configmaps',
     'get,list,update,watch configmaps #kube-root-ca.crt',
   ],
+  'workspace-controller': [
+    'create,get,list,watch,patch,update workspaces,workspaces/status,workspacetypes/status @tenancy.kcp.io',
+    'get,list,use,watch workspacetypes @tenancy.kcp.io',
+    'create,delete,get,list,watch,patch,update logicalclusters,logicalclusters/status @core.kcp.io',
+    'read shards @core.kcp.io',
+    'delete,post url:/capstan/workspaces/*',
+    recordEvents,
+  ],
   'platform-certificate-controller': [
     'read certificatesigningrequests @certificates.k8s.io',
     'update certificatesigningrequests/approval,certificatesigningrequests/status @certificates.k8s.io',

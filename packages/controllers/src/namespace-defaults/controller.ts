@@ -1,6 +1,19 @@
-import { type Client, isAlreadyExists, isConflict, isForbidden, isNotFound, type ObjectKey, type Resource } from '@capstan/client';
-import { type Controller, controller, type Result, requeueAfter } from '@capstan/controller';
+import {
+  type Client,
+  clusterOf,
+  type InformerFactory,
+  type InformerSelection,
+  isAlreadyExists,
+  isConflict,
+  isForbidden,
+  isNotFound,
+  type ObjectKey,
+  type Resource,
+  type ResourceType,
+} from '@capstan/client';
+import { controller, type Result, type Runnable, requeueAfter } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
+import { informed } from '../informed.ts';
 import { type Namespace, namespaceType } from '../namespaces/namespace.ts';
 import { accountName, authorityName, reconcileDefaults } from './reconcile.ts';
 
@@ -13,36 +26,52 @@ export interface NamespaceDefaultsOptions {
   readonly concurrency?: number | undefined;
 }
 
+const ourAccounts = { fieldSelector: `metadata.name=${accountName}`, metadataOnly: true };
+const ourMaps = { fieldSelector: `metadata.name=${authorityName}` };
+
 /** Watches namespaces, and in each the one account and the one ConfigMap that must be there. */
-export function namespaceDefaultsController({ authority, concurrency = 4 }: NamespaceDefaultsOptions): Controller<Namespace> {
-  return controller('namespace-defaults')
-    .for<Namespace>(namespaceType)
-    .watches(accounts, namespaceOf, { fieldSelector: `metadata.name=${accountName}`, metadataOnly: true })
-    .watches(maps, namespaceOf, { fieldSelector: `metadata.name=${authorityName}` })
-    .reconcile(({ key, object, client, signal }) => keepDefaults({ client, namespace: object, name: key.name, authority, signal }), {
-      concurrency,
-      backoff: { base: 200, max: 30_000 },
-    });
+export function namespaceDefaultsController({ authority, concurrency = 4 }: NamespaceDefaultsOptions): Runnable {
+  return informed((informers) =>
+    controller('namespace-defaults')
+      .for<Namespace>(namespaceType)
+      .watches(accounts, namespaceOf, ourAccounts)
+      .watches(maps, namespaceOf, ourMaps)
+      .reconcile(
+        ({ key, object, client, signal }) => keepDefaults({ key, client, namespace: object, authority, signal, informers: informers() }),
+        {
+          concurrency,
+          backoff: { base: 200, max: 30_000 },
+        },
+      ),
+  );
 }
 
-function namespaceOf({ metadata }: KubeObject): ObjectKey[] {
-  return [{ name: metadata.namespace ?? '' }];
+function namespaceOf(object: KubeObject): ObjectKey[] {
+  const cluster = clusterOf(object);
+  return [{ ...(cluster !== undefined && { cluster }), name: object.metadata.namespace ?? '' }];
 }
 
 interface Work {
+  readonly key: ObjectKey;
   readonly client: Client;
   readonly namespace: Namespace | undefined;
-  readonly name: string;
   readonly authority: string | undefined;
   readonly signal: AbortSignal;
+  readonly informers: InformerFactory;
 }
 
-async function keepDefaults({ client, namespace, name, authority, signal }: Work): Promise<Result> {
+async function keepDefaults({ key: { cluster, name }, client, namespace, authority, signal, informers }: Work): Promise<Result> {
   const inNamespace = (object: KubeObject): Resource => client.resource(object.kind === 'ConfigMap' ? maps : accounts).in(name);
+  // Most namespaces have what they need, and the copies know it. What they do not know may be on its way.
+  const known = (type: ResourceType, selection: InformerSelection, object: string): KubeObject | undefined =>
+    informers.informer(type, selection).get({ cluster, namespace: name, name: object });
   try {
     await reconcileDefaults(namespace, {
-      readAccount: () => found(client.resource(accounts).in(name).metadata().get(accountName, { signal })),
-      readAuthority: () => found(client.resource(maps).in(name).get(authorityName, { signal })),
+      readAccount: async () =>
+        known(accounts, ourAccounts, accountName) ??
+        (await found(client.resource(accounts).in(name).metadata().get(accountName, { signal }))),
+      readAuthority: async () =>
+        known(maps, ourMaps, authorityName) ?? (await found(client.resource(maps).in(name).get(authorityName, { signal }))),
       create: (object) => inNamespace(object).create(object, { signal }),
       update: (object) => inNamespace(object).update(object, { signal }),
       authority,
@@ -52,6 +81,8 @@ async function keepDefaults({ client, namespace, name, authority, signal }: Work
     if (isConflict(error) || isAlreadyExists(error)) return requeueAfter(50);
     // The namespace is ending or gone, and the copy does not know it yet.
     if (isNotFound(error) || (isForbidden(error) && isTerminating(error.status))) return { type: 'done' };
+    // A workspace is written before it can be entered.
+    if (isForbidden(error) && cluster !== undefined) return requeueAfter(500);
     throw error;
   }
 }

@@ -1,0 +1,69 @@
+import type { KindType } from '@capstan/controller';
+import type { KubeObject } from '@capstan/machinery';
+import type { Condition } from './conditions.ts';
+
+export const workspaceType: KindType = {
+  group: 'tenancy.kcp.io',
+  version: 'v1alpha1',
+  resource: 'workspaces',
+  namespaced: false,
+  kind: 'Workspace',
+};
+export const workspaceTypeType: KindType = {
+  group: 'tenancy.kcp.io',
+  version: 'v1alpha1',
+  resource: 'workspacetypes',
+  namespaced: false,
+  kind: 'WorkspaceType',
+};
+export const logicalClusterType: KindType = {
+  group: 'core.kcp.io',
+  version: 'v1alpha1',
+  resource: 'logicalclusters',
+  namespaced: false,
+  kind: 'LogicalCluster',
+};
+export const shardType: KindType = { group: 'core.kcp.io', version: 'v1alpha1', resource: 'shards', namespaced: false, kind: 'Shard' };
+
+/** The one object of this kind that every workspace has. */
+export const logicalClusterName = 'cluster';
+export const rootCluster = 'root';
+
+export type Phase = 'Scheduling' | 'Initializing' | 'Ready' | 'Unavailable';
+
+export interface Workspace extends KubeObject {
+  spec?: {
+    type?: { name: string; path?: string };
+    location?: {
+      selector?: { matchLabels?: Record<string, string>; matchExpressions?: { key: string; operator: string; values?: string[] }[] };
+    };
+    cluster?: string;
+    URL?: string;
+    mount?: object;
+  };
+  status?: { phase?: Phase; initializers?: string[]; terminators?: string[]; conditions?: readonly Condition[] };
+}
+
+export interface LogicalCluster extends KubeObject {
+  spec?: {
+    owner?: { apiVersion: string; resource: string; name: string; cluster: string; uid: string };
+    initializers?: string[];
+    terminators?: string[];
+    directlyDeletable?: boolean;
+  };
+  status?: { phase?: Phase; URL?: string; initializers?: string[]; terminators?: string[]; conditions?: readonly Condition[] };
+}
+
+export interface Shard extends KubeObject {
+  spec?: { baseURL?: string; externalURL?: string; virtualWorkspaceURL?: string };
+}
+
+export interface WorkspaceTypeObject extends KubeObject {
+  status?: { virtualWorkspaces?: { url: string; type: string }[]; conditions?: readonly Condition[] };
+}
+
+/** What is left in a workspace that is being emptied, as the server tells it. */
+export interface Purged {
+  readonly gone: boolean;
+  readonly remains: { readonly resources: Readonly<Record<string, number>>; readonly finalizers: Readonly<Record<string, number>> };
+}

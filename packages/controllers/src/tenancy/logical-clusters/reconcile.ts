@@ -1,0 +1,120 @@
+import { done, type Result, requeueAfter } from '@capstan/controller';
+import { type Condition, holds, lacks, withConditions } from '../conditions.ts';
+import { bindingsInitializer, contentFinalizer, ownerAnnotation, terminatorsFinalizer } from '../facts.ts';
+import type { LogicalCluster, Purged } from '../kinds.ts';
+import { labelChanges, trimmedOwner } from '../labels.ts';
+import { remaining, waitFor } from '../remains.ts';
+
+/** What the steps may do. */
+export interface LogicalClusterActions {
+  /** Binds what the type asks for; what is left to do. */
+  readonly bind: () => Promise<{ readonly incomplete: readonly string[]; readonly missing: readonly string[] }>;
+  readonly purge: () => Promise<Purged>;
+  readonly update: (logicalCluster: LogicalCluster) => Promise<LogicalCluster>;
+  readonly updateStatus: (logicalCluster: LogicalCluster) => Promise<LogicalCluster>;
+  readonly now: () => Date;
+}
+
+/** A step ends the reconcile by answering with its result. */
+type Step = (progress: { logicalCluster: LogicalCluster }, actions: LogicalClusterActions) => Promise<Result | undefined>;
+
+const steps: readonly Step[] = [describe, endWorkspace, bindDefaults, openWorkspace];
+
+/** Brings a new workspace to where people can use it, and empties one that is being deleted. Whatever was done before is found done. */
+export async function reconcileLogicalCluster(logicalCluster: LogicalCluster | undefined, actions: LogicalClusterActions): Promise<Result> {
+  if (logicalCluster === undefined) return done;
+  const progress = { logicalCluster };
+  for (const step of steps) {
+    const result = await step(progress, actions);
+    if (result !== undefined) return result;
+  }
+  return done;
+}
+
+/** Labels and finalizers follow the status; who made a workspace is nobody's business once it is made. */
+async function describe(progress: { logicalCluster: LogicalCluster }, { update }: LogicalClusterActions): Promise<undefined> {
+  const { metadata, status } = progress.logicalCluster;
+  const labels = Object.entries({ ...metadata.labels, ...labelChanges(progress.logicalCluster) }).filter(([, value]) => value !== null);
+  const owner = status?.phase === 'Ready' ? trimmedOwner(metadata.annotations?.[ownerAnnotation]) : undefined;
+  const waits = (status?.terminators ?? []).length > 0;
+  const { finalizers = [] } = metadata;
+  const isKept = finalizers.includes(terminatorsFinalizer) === waits;
+  if (Object.keys(labelChanges(progress.logicalCluster)).length === 0 && owner === undefined && isKept) return;
+  const others = finalizers.filter((name) => name !== terminatorsFinalizer);
+  progress.logicalCluster = await update({
+    ...progress.logicalCluster,
+    metadata: {
+      ...metadata,
+      labels: Object.fromEntries(labels) as Record<string, string>,
+      ...(owner !== undefined && { annotations: { ...metadata.annotations, [ownerAnnotation]: owner } }),
+      finalizers: waits ? [...others, terminatorsFinalizer] : others,
+    },
+  });
+}
+
+async function endWorkspace(progress: { logicalCluster: LogicalCluster }, actions: LogicalClusterActions): Promise<Result | undefined> {
+  const { metadata, status } = progress.logicalCluster;
+  if (metadata.deletionTimestamp === undefined) return undefined;
+  const terminators = status?.terminators ?? [];
+  if (terminators.length > 0) {
+    const message = `Terminators still exist: [${terminators.join(' ')}]`;
+    await report(progress, [lacks('WorkspaceContentDeleted', { severity: 'Info', reason: 'TerminatorExists', message })], actions);
+    return done;
+  }
+  if (metadata.finalizers?.includes(contentFinalizer) !== true) return done;
+  const { gone, remains } = await actions.purge();
+  if (gone) return done;
+  await report(progress, [remaining(remains)], actions);
+  return requeueAfter(waitFor(metadata.deletionTimestamp, actions.now()));
+}
+
+async function bindDefaults(progress: { logicalCluster: LogicalCluster }, actions: LogicalClusterActions): Promise<Result | undefined> {
+  const { metadata, status } = progress.logicalCluster;
+  if (status?.initializers?.includes(bindingsInitializer) !== true) return undefined;
+  const { incomplete, missing } = await actions.bind();
+  if (incomplete.length > 0 || missing.length > 0) {
+    await report(progress, [waiting(incomplete, missing)], actions);
+    return requeueAfter(waitFor(metadata.creationTimestamp ?? undefined, actions.now()));
+  }
+  const initializers = status.initializers.filter((name) => name !== bindingsInitializer);
+  await report(progress, [holds('APIBindingsInitialized')], actions, initializers);
+}
+
+function waiting(incomplete: readonly string[], missing: readonly string[]): Omit<Condition, 'lastTransitionTime'> {
+  const type = 'APIBindingsInitialized';
+  if (missing.length === 0) {
+    const message = `APIBinding(s) not yet fully bound: ${incomplete.join(', ')}`;
+    return lacks(type, { severity: 'Info', reason: 'WaitingOnAPIBindings', message });
+  }
+  const message = `encountered errors: unable to complete initialization: unable to find at least 1 APIExport: ${missing.join(', ')}`;
+  return lacks(type, { severity: 'Error', reason: 'APIBindingErrors', message });
+}
+
+async function openWorkspace(progress: { logicalCluster: LogicalCluster }, actions: LogicalClusterActions): Promise<undefined> {
+  const { status } = progress.logicalCluster;
+  if (status?.phase !== 'Initializing') return;
+  const { initializers = [] } = status;
+  if (initializers.length > 0) {
+    const message = `Initializers still exist: [${initializers.join(' ')}]`;
+    await report(progress, [lacks('WorkspaceInitialized', { severity: 'Info', reason: 'InitializerExists', message })], actions);
+    return;
+  }
+  progress.logicalCluster = {
+    ...progress.logicalCluster,
+    status: { ...status, phase: 'Ready', conditions: withConditions(status.conditions, [holds('WorkspaceInitialized')], actions.now()) },
+  };
+  progress.logicalCluster = await actions.updateStatus(progress.logicalCluster);
+}
+
+async function report(
+  progress: { logicalCluster: LogicalCluster },
+  conditions: readonly Omit<Condition, 'lastTransitionTime'>[],
+  { updateStatus, now }: LogicalClusterActions,
+  initializers?: string[],
+): Promise<void> {
+  const { status } = progress.logicalCluster;
+  const all = withConditions(status?.conditions, conditions, now());
+  if (all === status?.conditions && initializers === undefined) return;
+  const next = { ...status, conditions: all, ...(initializers !== undefined && { initializers }) };
+  progress.logicalCluster = await updateStatus({ ...progress.logicalCluster, status: next });
+}

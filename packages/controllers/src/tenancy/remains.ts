@@ -1,0 +1,30 @@
+import { type Condition, lacks } from './conditions.ts';
+import type { Purged } from './kinds.ts';
+
+/** Says what a workspace's end waits for. */
+export function remaining({ resources, finalizers }: Purged['remains']): Omit<Condition, 'lastTransitionTime'> {
+  const parts = [
+    ...sentence('Some resources are remaining: ', resources, (kind, count) => `${kind} has ${count} resource instances`),
+    ...sentence(
+      'Some content in the logical cluster has finalizers remaining: ',
+      finalizers,
+      (name, count) => `${name} in ${count} resource instances`,
+    ),
+  ];
+  return lacks('WorkspaceContentDeleted', {
+    severity: 'Info',
+    reason: 'SomeResourcesRemain',
+    message: parts.join('; ') || 'Some content was written while the workspace was emptied',
+  });
+}
+
+function sentence(start: string, counts: Readonly<Record<string, number>>, text: (name: string, count: number) => string): string[] {
+  const names = Object.keys(counts).sort();
+  return names.length === 0 ? [] : [start + names.map((name) => text(name, counts[name]!)).join(', ')];
+}
+
+/** What has taken long will take long: the looks become rarer with the age of what is waited for. */
+export function waitFor(since: string | undefined, now: Date): number {
+  const age = now.getTime() - Date.parse(since ?? now.toISOString());
+  return Math.min(10_000, Math.max(100, age / 5));
+}

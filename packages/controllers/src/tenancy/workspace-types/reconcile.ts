@@ -1,0 +1,19 @@
+import { isDeepStrictEqual } from 'node:util';
+import { holds, withConditions } from '../conditions.ts';
+import type { Shard, WorkspaceTypeObject } from '../kinds.ts';
+
+/** The type with the addresses at which those who initialize or end its workspaces find them; undefined when it has them. */
+export function withAddresses(
+  type: WorkspaceTypeObject,
+  context: { cluster: string; shards: readonly Shard[]; now: Date },
+): WorkspaceTypeObject | undefined {
+  const name = `${context.cluster}:${type.metadata.name}`;
+  const bases = context.shards.map(({ spec }) => spec?.virtualWorkspaceURL).filter((url) => url !== undefined);
+  const virtualWorkspaces = bases.flatMap((base) => [
+    { url: `${base}/services/initializingworkspaces/${name}`, type: 'initializing' },
+    { url: `${base}/services/terminatingworkspaces/${name}`, type: 'terminating' },
+  ]);
+  const conditions = withConditions(type.status?.conditions, [holds('VirtualWorkspaceURLsReady'), holds('Ready')], context.now);
+  const status = { ...type.status, conditions, ...(virtualWorkspaces.length > 0 && { virtualWorkspaces }) };
+  return isDeepStrictEqual(status, type.status) ? undefined : { ...type, status };
+}

@@ -1,0 +1,223 @@
+import { done, type Result, requeueAfter } from '@capstan/controller';
+import type { JsonObject } from '@capstan/machinery';
+import { type Condition, holds, lacks, withConditions } from '../conditions.ts';
+import {
+  clusterIdAnnotation,
+  ownerAnnotation,
+  pathAnnotation,
+  phaseLabel,
+  requiredGroupsAnnotation,
+  shardAnnotation,
+  typeAnnotation,
+  workspaceFinalizer,
+} from '../facts.ts';
+import type { LogicalCluster, Phase, Purged, Shard, Workspace } from '../kinds.ts';
+import { shardHash, trimmedOwner } from '../labels.ts';
+import { remaining, waitFor } from '../remains.ts';
+import { chooseShard } from './scheduling.ts';
+
+/** What the steps may do. `cluster` is the id of the workspace that the Workspace lies in. */
+export interface WorkspaceActions {
+  readonly cluster: string;
+  readonly shards: () => readonly Shard[];
+  /** From the shared copy. */
+  readonly logicalCluster: (id: string) => LogicalCluster | undefined;
+  /** From the server, when the copy may be behind. */
+  readonly readLogicalCluster: (id: string) => Promise<LogicalCluster | undefined>;
+  /** Makes it, or finds it made; undefined when another workspace has that id. */
+  readonly begin: (id: string, logicalCluster: LogicalCluster) => Promise<LogicalCluster | undefined>;
+  readonly purge: (id: string) => Promise<Purged>;
+  readonly patch: (patch: JsonObject) => Promise<unknown>;
+  readonly patchStatus: (patch: JsonObject) => Promise<unknown>;
+  readonly newId: () => string;
+  readonly now: () => Date;
+}
+
+/** A step ends the reconcile by answering with its result. */
+type Step = (progress: Progress, actions: WorkspaceActions) => Promise<Result | undefined> | Result | undefined;
+
+/** What is known so far; each step adds to it. */
+interface Progress {
+  readonly workspace: Workspace;
+  logicalCluster: LogicalCluster | undefined;
+  shard: Shard | undefined;
+}
+
+const steps: readonly Step[] = [endWorkspace, findShard, beginWorkspace, describeWorkspace, reportPhase];
+
+/** Gives a Workspace its logical cluster, tells how far that is, and ends both. Whatever was done before is found done. */
+export async function reconcileWorkspace(workspace: Workspace | undefined, actions: WorkspaceActions): Promise<Result> {
+  if (workspace === undefined || workspace.spec?.mount !== undefined) return done;
+  const progress: Progress = { workspace, logicalCluster: undefined, shard: undefined };
+  for (const step of steps) {
+    const result = await step(progress, actions);
+    if (result !== undefined) return result;
+  }
+  return done;
+}
+
+/** The finalizers of others go first: they may still need what is in the workspace. */
+async function endWorkspace({ workspace }: Progress, actions: WorkspaceActions): Promise<Result | undefined> {
+  const { metadata } = workspace;
+  if (metadata.deletionTimestamp === undefined) return undefined;
+  if (metadata.finalizers?.length !== 1 || metadata.finalizers[0] !== workspaceFinalizer) return done;
+  const id = idOf(workspace);
+  const logicalCluster = id === undefined ? undefined : actions.logicalCluster(id);
+  // Once it is marked, its own controller empties it, and says what it waits for.
+  if (logicalCluster?.metadata.deletionTimestamp !== undefined) return reportEnd(workspace, logicalCluster, actions);
+  const purged = id === undefined || !isOurs(logicalCluster, workspace) ? undefined : await actions.purge(id);
+  if (purged === undefined || purged.gone) {
+    await actions.patch({ metadata: { finalizers: null, resourceVersion: metadata.resourceVersion! } });
+    return done;
+  }
+  await writeStatus(workspace, { conditions: [remaining(purged.remains)] }, actions);
+  return requeueAfter(waitFor(metadata.deletionTimestamp, actions.now()));
+}
+
+async function reportEnd(workspace: Workspace, { status }: LogicalCluster, actions: WorkspaceActions): Promise<Result> {
+  const condition = status?.conditions?.find(({ type }) => type === 'WorkspaceContentDeleted');
+  const terminators = status?.terminators ?? [];
+  await writeStatus(workspace, { conditions: condition === undefined ? [] : [condition], terminators }, actions);
+  if (workspace.metadata.labels?.[phaseLabel] !== 'Deleting') await actions.patch({ metadata: { labels: { [phaseLabel]: 'Deleting' } } });
+  return requeueAfter(waitFor(workspace.metadata.deletionTimestamp, actions.now()));
+}
+
+async function findShard(progress: Progress, actions: WorkspaceActions): Promise<Result | undefined> {
+  const { workspace } = progress;
+  const shards = actions.shards();
+  const hash = workspace.metadata.annotations?.[shardAnnotation];
+  const chosen = hash === undefined ? chooseShard(workspace, shards) : shards.find(({ metadata }) => shardHash(metadata.name!) === hash);
+  if (typeof chosen === 'object') {
+    progress.shard = chosen;
+    return undefined;
+  }
+  const message = chosen ?? `chosen shard hash "${hash}" does not exist anymore`;
+  const condition = lacks('WorkspaceScheduled', { severity: 'Error', reason: 'Unschedulable', message });
+  await writeStatus(workspace, { conditions: [condition] }, actions);
+  return done;
+}
+
+async function beginWorkspace(progress: Progress, actions: WorkspaceActions): Promise<Result | undefined> {
+  const { workspace } = progress;
+  const id = idOf(workspace);
+  if (id === undefined) {
+    await actions.patch({ metadata: { annotations: { [clusterIdAnnotation]: actions.newId() }, finalizers: withOurs(workspace) } });
+    return done;
+  }
+  progress.logicalCluster = actions.logicalCluster(id);
+  if (isScheduled(workspace)) {
+    progress.logicalCluster ??= await actions.readLogicalCluster(id);
+    return undefined;
+  }
+  const parent = actions.logicalCluster(actions.cluster);
+  if (parent === undefined) return requeueAfter(100);
+  const path = `${parent.metadata.annotations?.[pathAnnotation] ?? actions.cluster}:${workspace.metadata.name}`;
+  const made = await actions.begin(id, logicalClusterFor(workspace, { path, cluster: actions.cluster }));
+  if (made === undefined) {
+    await actions.patch({ metadata: { annotations: { [clusterIdAnnotation]: actions.newId() } } });
+    return done;
+  }
+  progress.logicalCluster = made;
+}
+
+/** What everybody may see of it outside of its status. */
+async function describeWorkspace({ workspace, logicalCluster, shard }: Progress, actions: WorkspaceActions): Promise<undefined> {
+  const { metadata, spec } = workspace;
+  const id = idOf(workspace)!;
+  const parentPath = actions.logicalCluster(actions.cluster)?.metadata.annotations?.[pathAnnotation] ?? actions.cluster;
+  const url = `${shard!.spec?.externalURL ?? shard!.spec?.baseURL}/clusters/${parentPath}:${metadata.name}`;
+  const phase = phaseOf(logicalCluster);
+  const annotations: Record<string, string> = {};
+  const hash = shardHash(shard!.metadata.name!);
+  if (metadata.annotations?.[shardAnnotation] !== hash) annotations[shardAnnotation] = hash;
+  const owner = phase === 'Ready' ? trimmedOwner(metadata.annotations?.[ownerAnnotation]) : undefined;
+  if (owner !== undefined) annotations[ownerAnnotation] = owner;
+  const isSame =
+    Object.keys(annotations).length === 0 && metadata.labels?.[phaseLabel] === phase && spec?.cluster === id && spec.URL === url;
+  if (!isSame) await actions.patch({ metadata: { annotations, labels: { [phaseLabel]: phase } }, spec: { cluster: id, URL: url } });
+}
+
+async function reportPhase({ workspace, logicalCluster }: Progress, actions: WorkspaceActions): Promise<undefined> {
+  const { initializers = [], terminators = [] } = logicalCluster?.status ?? {};
+  const phase = phaseOf(logicalCluster);
+  await writeStatus(
+    workspace,
+    { phase, initializers, terminators, conditions: [holds('WorkspaceScheduled'), initialized(phase, initializers)] },
+    actions,
+  );
+}
+
+function initialized(phase: Phase, initializers: readonly string[]): Omit<Condition, 'lastTransitionTime'> {
+  if (phase === 'Ready') return holds('WorkspaceInitialized');
+  if (phase === 'Unavailable')
+    return lacks('WorkspaceInitialized', { severity: 'Error', reason: 'WorkspaceDisappeared', message: 'LogicalCluster disappeared' });
+  const message = `Initializers still exist: [${initializers.join(' ')}]`;
+  return lacks('WorkspaceInitialized', { severity: 'Info', reason: 'InitializerExists', message });
+}
+
+interface StatusChange {
+  readonly phase?: Phase;
+  readonly initializers?: readonly string[];
+  readonly terminators?: readonly string[];
+  readonly conditions: readonly Omit<Condition, 'lastTransitionTime'>[];
+}
+
+async function writeStatus({ status = {} }: Workspace, change: StatusChange, actions: WorkspaceActions): Promise<void> {
+  const conditions = withConditions(status.conditions, change.conditions, actions.now());
+  const patch: Record<string, unknown> = {};
+  if (conditions !== status.conditions && conditions.length > 0) patch['conditions'] = conditions;
+  if (change.phase !== undefined && change.phase !== status.phase) patch['phase'] = change.phase;
+  for (const field of ['initializers', 'terminators'] as const) {
+    const wanted = change[field];
+    if (wanted !== undefined && wanted.join() !== (status[field] ?? []).join()) patch[field] = wanted.length === 0 ? null : wanted;
+  }
+  if (Object.keys(patch).length > 0) await actions.patchStatus({ status: patch as JsonObject });
+}
+
+function logicalClusterFor({ metadata, spec }: Workspace, place: { path: string; cluster: string }): LogicalCluster {
+  const { [ownerAnnotation]: owner, [requiredGroupsAnnotation]: groups } = metadata.annotations ?? {};
+  return {
+    apiVersion: 'core.kcp.io/v1alpha1',
+    kind: 'LogicalCluster',
+    metadata: {
+      name: 'cluster',
+      annotations: {
+        [typeAnnotation]: `${spec?.type?.path ?? ''}:${spec?.type?.name ?? ''}`,
+        [pathAnnotation]: place.path,
+        ...(owner !== undefined && { [ownerAnnotation]: owner }),
+        ...(groups !== undefined && { [requiredGroupsAnnotation]: groups }),
+      },
+    },
+    spec: {
+      owner: {
+        apiVersion: 'tenancy.kcp.io/v1alpha1',
+        resource: 'workspaces',
+        name: metadata.name!,
+        cluster: place.cluster,
+        uid: metadata.uid!,
+      },
+    },
+  };
+}
+
+function idOf({ metadata, spec }: Workspace): string | undefined {
+  return spec?.cluster ?? metadata.annotations?.[clusterIdAnnotation];
+}
+
+function isScheduled({ spec }: Workspace): boolean {
+  return spec?.cluster !== undefined && spec.URL !== undefined;
+}
+
+/** One that is not there cannot be another's: ids are not used twice. */
+export function isOurs(logicalCluster: LogicalCluster | undefined, { metadata }: Workspace): boolean {
+  return logicalCluster === undefined || logicalCluster.spec?.owner?.uid === metadata.uid;
+}
+
+function phaseOf(logicalCluster: LogicalCluster | undefined): Phase {
+  if (logicalCluster === undefined) return 'Unavailable';
+  return logicalCluster.status?.phase ?? 'Scheduling';
+}
+
+function withOurs({ metadata }: Workspace): string[] {
+  return [...new Set([...(metadata.finalizers ?? []), workspaceFinalizer])];
+}
