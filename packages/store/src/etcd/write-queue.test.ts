@@ -7,12 +7,17 @@ import { WriteQueue } from './write-queue.ts';
 
 /** Stands for etcd: keeps the transactions that were sent until the test answers them. */
 class FakeEtcd {
-  readonly sent: { keys: string[]; succeed(etcdRevision: number): void; fail(error: Error): void }[] = [];
+  readonly sent: { keys: string[]; expected: number[]; succeed(etcdRevision: number): void; fail(error: Error): void }[] = [];
 
   call = <Response>(call: Call<Response>): Promise<Response> => {
     const { promise, resolve, reject } = Promise.withResolvers<Response>();
-    const keys = keysOf(call.body);
-    this.sent.push({ keys, succeed: (etcdRevision) => resolve(call.decode(answer(keys.length, etcdRevision))), fail: reject });
+    const compared = comparisonsOf(new Reader(call.body));
+    this.sent.push({
+      keys: compared.map(({ key }) => key),
+      expected: compared.map(({ expected }) => expected),
+      succeed: (etcdRevision) => resolve(call.decode(answer(compared.length, etcdRevision))),
+      fail: reject,
+    });
     return promise;
   };
 }
@@ -72,6 +77,18 @@ describe('the queue of writes', () => {
     expect(etcd.sent.map(({ keys }) => keys.length)).toEqual([1, 1, 2]);
   });
 
+  it('expects what etcd can have given to the key, and never that it is absent, unless it is to be made', async () => {
+    const position = positionOf('/a');
+    const asked = ['absent', revisionAt(7, position), revisionAt(7, position + 1), position, 0] as const;
+    for (const [index, expected] of asked.entries()) {
+      void queue.write('/a', 'x', expected);
+      await turn();
+      etcd.sent[index]!.succeed(index + 2);
+    }
+    const never = Number.MAX_SAFE_INTEGER;
+    expect(etcd.sent.flatMap(({ expected }) => expected)).toEqual([0, 7, never, never, never]);
+  });
+
   it('tells each writer of the failure of its own key alone', async () => {
     const results = Promise.allSettled(['/mine', '/yours'].map((name) => queue.write(name, 'x', 'absent')));
     await turn();
@@ -104,28 +121,33 @@ function samePosition(): [string, string] {
   }
 }
 
-/** The keys that the transactions in a transaction compare; or that of the transaction itself. */
-function keysOf(body: Buffer): string[] {
-  const keys: string[] = [];
-  const reader = new Reader(body);
+interface Comparison {
+  readonly key: string;
+  readonly expected: number;
+}
+
+/** What the transactions in a transaction compare; or the transaction itself. */
+function comparisonsOf(reader: Reader): Comparison[] {
+  const found: Comparison[] = [];
   for (let field = reader.field(); field !== 0; field = reader.field()) {
-    if (field === 1) keys.push(textAt(reader.nested(), 3));
+    if (field === 1) found.push(comparison(reader.nested()));
     else if (field === 2) {
       const operation = reader.nested();
-      if (operation.field() === 4) keys.push(textAt(at(operation.nested(), 1), 3));
+      if (operation.field() === 4) found.push(...comparisonsOf(operation.nested()));
     } else reader.skip();
   }
-  return keys;
+  return found;
 }
 
-function at(reader: Reader, wanted: number): Reader {
-  while (reader.field() !== wanted) reader.skip();
-  return reader.nested();
-}
-
-function textAt(reader: Reader, wanted: number): string {
-  while (reader.field() !== wanted) reader.skip();
-  return reader.text();
+function comparison(reader: Reader): Comparison {
+  let key = '';
+  let expected = 0;
+  for (let field = reader.field(); field !== 0; field = reader.field()) {
+    if (field === 3) key = reader.text();
+    else if (field === 6) expected = reader.integer();
+    else reader.skip();
+  }
+  return { key, expected };
 }
 
 /** All of them succeeded. */
