@@ -139,7 +139,7 @@ export class WriteQueue {
       body: encodeSwaps(writes),
       decode: (buffer) => decodeSwaps(buffer, writes.length, this.#skip),
       repeatable: false,
-      doing: `write ${writes.length} keys`,
+      doing: 'write',
     });
   }
 
