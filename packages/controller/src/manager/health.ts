@@ -23,13 +23,13 @@ export interface HealthSource {
 export async function startHealthServer({ host, port }: HealthOptions, source: HealthSource): Promise<HealthServer> {
   const server = createServer((request, response) => {
     const path = (request.url ?? '').split('?')[0];
-    const say = (code: number, text: string): void => {
-      response.writeHead(code, { 'content-type': 'text/plain; charset=utf-8' });
+    const say = (code: number, text: string, type = 'text/plain; charset=utf-8'): void => {
+      response.writeHead(code, { 'content-type': type });
       response.end(text);
     };
     if (request.method !== 'GET' && request.method !== 'HEAD') return say(405, 'only GET is served here\n');
     if (path === '/livez' || path === '/healthz') return say(200, 'ok\n');
-    if (path === '/metrics') return say(200, source.metrics.text());
+    if (path === '/metrics') return say(200, source.metrics.text(), 'text/plain; version=0.0.4; charset=utf-8');
     if (path !== '/readyz') return say(404, 'expected /livez, /readyz or /metrics\n');
     const why = source.notReady();
     return why === undefined ? say(200, 'ok\n') : say(503, `${why}\n`);

@@ -2,6 +2,7 @@ import { type Client, dropManagedFields, formatKey, InformerFactory, type Object
 import { EventRecorder } from '../events/recorder.ts';
 import { type ElectionOptions, LeaderElector } from '../leader/elector.ts';
 import { Metrics } from '../metrics/metrics.ts';
+import { addProcessMetrics } from '../metrics/process.ts';
 import { type HealthOptions, type HealthServer, startHealthServer } from './health.ts';
 import type { Runnable } from './runnable.ts';
 
@@ -53,6 +54,7 @@ export class Manager {
   constructor(options: ManagerOptions) {
     this.#options = options;
     this.#log = options.log ?? (() => {});
+    addProcessMetrics(this.metrics);
   }
 
   /** Where health is served, once `run` was called. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { Metrics } from './metrics.ts';
+import { addProcessMetrics } from './process.ts';
 
 test('numbers are written in the form that Prometheus reads', () => {
   const metrics = new Metrics();
@@ -23,4 +24,20 @@ test('numbers are written in the form that Prometheus reads', () => {
   expect(lines).toContain('seconds_bucket{name="x",le="60"} 1');
   expect(lines).toContain('seconds_bucket{name="x",le="+Inf"} 2');
   expect(lines).toContain('seconds_count{name="x"} 2');
+});
+
+test('a gauge that is given again reads what is there now', () => {
+  const metrics = new Metrics();
+  const labels = { name: 'queue' };
+  metrics.gauge('depth', 'Waiting.', { labels, read: () => 1 });
+  metrics.gauge('depth', 'Waiting.', { labels, read: () => 2 });
+  expect(metrics.text()).toBe('# HELP depth Waiting.\n# TYPE depth gauge\ndepth{name="queue"} 2\n');
+});
+
+test('a process tells what it costs', () => {
+  const metrics = new Metrics();
+  addProcessMetrics(metrics);
+  const text = metrics.text();
+  expect(text).toMatch(/# TYPE process_cpu_seconds_total counter\nprocess_cpu_seconds_total [\d.]+\n/);
+  expect(text).toMatch(/process_resident_memory_bytes [1-9]\d+\n/);
 });

@@ -38,6 +38,13 @@ export class Histogram {
   }
 }
 
+export interface GaugeOptions {
+  readonly labels?: Labels;
+  /** `counter` for what only grows and is counted elsewhere. */
+  readonly type?: 'gauge' | 'counter';
+  readonly read: () => number;
+}
+
 /** Numbers about a program, in the text form that Prometheus reads. */
 export class Metrics {
   readonly #families = new Map<string, Family>();
@@ -51,13 +58,14 @@ export class Metrics {
     );
   }
 
-  /** Read when somebody asks. */
-  gauge(name: string, help: string, { labels = {}, read }: { readonly labels?: Labels; readonly read: () => number }): void {
+  /** Read when somebody asks. Given again it replaces the one before: what it reads may have been made anew. */
+  gauge(name: string, help: string, { labels = {}, type = 'gauge', read }: GaugeOptions): void {
     this.#one(
-      { name, help, type: 'gauge', labels },
+      { name, help, type, labels },
       () => read,
       (one, text) => [`${name}${text} ${one()}`],
     );
+    this.#series.get(name)?.set(printLabels(labels), read);
   }
 
   histogram(name: string, help: string, labels: Labels = {}): Histogram {
