@@ -27,6 +27,7 @@ export {
   fieldImmutable,
   type MetaRules,
   validateLabels,
+  validateMetaChange,
   validateObjectMeta,
   validateObjectMetaUpdate,
   validateStandardFinalizer,

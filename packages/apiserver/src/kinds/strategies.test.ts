@@ -4,6 +4,7 @@ import {
   type FieldError,
   type KubeObject,
   names,
+  validateMetaChange,
   validateObjectMeta,
   validateObjectMetaUpdate,
 } from '@capstan/machinery';
@@ -60,7 +61,10 @@ function run({ resource, subresource, given, old }: Recorded): Outcome {
   } else {
     const rules = rulesOf(strategy, subresource);
     rules.prepareForUpdate?.(object, old, context);
-    errors.push(...validateObjectMetaUpdate(object.metadata, old.metadata, scope));
+    errors.push(
+      ...validateObjectMetaUpdate(object.metadata, old.metadata, scope),
+      ...validateMetaChange(object.metadata, old.metadata, scope),
+    );
     errors.push(...(rules.validate?.(object, context) ?? []), ...(rules.validateUpdate?.(object, old, context) ?? []));
   }
   strategy.canonicalize?.(object);

@@ -1,5 +1,6 @@
 import { applySchemaDefaults, asJson, type KubeObject, StatusError, status, updateManaged } from '@capstan/machinery';
 import { CacheEntry, namingCluster } from '../cache/entry.ts';
+import { dropUnserved } from '../kinds/unserved-fields.ts';
 import { clusterOfKey, rootCluster } from '../workspaces/names.ts';
 import type { RequestContext } from './context.ts';
 import { generateName, stampNew } from './metadata.ts';
@@ -46,6 +47,7 @@ export async function create(backend: Backend, context: RequestContext, request:
   const generated = !object.metadata.name && object.metadata.generateName;
   if (generated) object.metadata.name = generateName(object.metadata.generateName!);
   stampNew(object, context.now(), strategy.generation === true);
+  dropUnserved(resource, object, undefined);
   if (strategy.prepareForCreate !== undefined) strategy.prepareForCreate(object, context);
   else if (resource.subresources.has('status')) delete object['status'];
   refuse(resource, object.metadata.name ?? '', newObjectErrors(resource, object, context));

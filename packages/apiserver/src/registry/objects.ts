@@ -1,10 +1,9 @@
 import type { FieldError, KubeObject } from '@capstan/machinery';
-import { names, status, validateObjectMeta, validateObjectMetaUpdate } from '@capstan/machinery';
+import { names, status, validateObjectMeta } from '@capstan/machinery';
 import { type Store, StoreError } from '@capstan/store';
 import type { Admission } from '../admission/admission.ts';
 import { CacheEntry, storedText } from '../cache/entry.ts';
 import { cacheKey, storeKey, type WatchCache } from '../cache/watch-cache.ts';
-import type { Strategy } from '../kinds/strategy.ts';
 import type { RequestContext } from './context.ts';
 import type { Resource } from './resource.ts';
 import { toStatus } from './store-errors.ts';
@@ -15,8 +14,6 @@ export interface Backend {
   readonly store: Store;
   readonly admission: Admission;
 }
-
-type UpdateRules = Pick<Strategy, 'prepareForUpdate' | 'validate' | 'validateUpdate'>;
 
 /** One object of one resource, by name. */
 export interface Target {
@@ -84,28 +81,6 @@ export function newObjectErrors(resource: Resource, object: KubeObject, context:
   if (strategy.validate !== undefined) errors.push(...strategy.validate(object, context));
   if (strategy.validateCreate !== undefined) errors.push(...strategy.validateCreate(object, context));
   return errors;
-}
-
-export function changedObjectErrors(
-  resource: Resource,
-  change: { object: KubeObject; old: KubeObject; subresource: string },
-  context: RequestContext,
-): FieldError[] {
-  const { object, old, subresource } = change;
-  const rules = updateRules(resource, subresource);
-  const errors = validateObjectMetaUpdate(object.metadata, old.metadata, {
-    namespaced: resource.namespaced,
-    custom: resource.strategy.anyFinalizer === true,
-  });
-  if (rules.validate !== undefined) errors.push(...rules.validate(object, context));
-  if (rules.validateUpdate !== undefined) errors.push(...rules.validateUpdate(object, old, context));
-  return errors;
-}
-
-/** What the kind says about changes that come this way: to the object itself, its status, or another part of it. */
-export function updateRules({ strategy }: Resource, subresource: string): UpdateRules {
-  if (subresource === '' || subresource === 'scale') return strategy;
-  return (subresource === 'status' ? strategy.status : strategy.subresources?.[subresource]) ?? {};
 }
 
 export function refuse(resource: Resource, name: string, errors: readonly FieldError[]): void {

@@ -2,6 +2,8 @@ import { applySchemaDefaults, asJson, fieldError, type KubeObject, StatusError, 
 import { StoreError } from '@capstan/store';
 import type { AdmissionRequest, Shape } from '../admission/admission.ts';
 import { type CacheEntry, servedText } from '../cache/entry.ts';
+import { dropUnserved } from '../kinds/unserved-fields.ts';
+import { changedObjectErrors, updateRules } from './change-errors.ts';
 import type { RequestContext } from './context.ts';
 import { unsaved } from './create.ts';
 import { endsDeletion, remove } from './delete.ts';
@@ -10,14 +12,12 @@ import { deepEqual, specChanged, stampUpdate } from './metadata.ts';
 import {
   type Backend,
   cachedEntry,
-  changedObjectErrors,
   entryAfter,
   placeOf,
   refuse,
   storedEntry,
   type Target,
   textForStore,
-  updateRules,
   type Written,
   writing,
 } from './objects.ts';
@@ -109,6 +109,7 @@ async function tryUpdate(
   }
   stampUpdate(object, old);
   object.metadata.resourceVersion = String(current.revision);
+  dropUnserved(resource, object, old);
   prepare(resource, { object, old, subresource }, context);
   if (resource.strategy.generation === true && subresource !== 'status' && specChanged(object, old))
     object.metadata.generation = (old.metadata.generation ?? 0) + 1;

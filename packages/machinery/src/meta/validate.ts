@@ -45,23 +45,29 @@ export function validateObjectMeta(meta: ObjectMeta, rules: MetaRules): FieldErr
   return errors;
 }
 
-/**
- * What is wrong with changed metadata. Kubernetes validates it in the registry and again in the kind, so a client sees one cause for each; the message
- * names each problem once. The second pass runs only when the first found something.
- */
+/** What is wrong with changed metadata for every kind: a first look, before the kind itself looks at it. */
 export function validateObjectMetaUpdate(meta: ObjectMeta, old: ObjectMeta, rules: Omit<MetaRules, 'validateName'>): FieldError[] {
-  const path = rules.path ?? metadata;
   const errors = validateObjectMeta(meta, { ...rules, custom: true, validateName: pathSegment });
-  const changes = changeErrors(meta, old, path);
-  if (errors.length > 0) {
-    checkLabels(meta.labels, path, changes);
-    checkAnnotations(meta.annotations, path, changes);
-    checkOwners(meta.ownerReferences, path, changes);
-    checkManagedFields(meta.managedFields, path, changes);
-  }
-  if (changes.length > 0) errors.push(...changes, ...changes);
+  const changes = changeErrors(meta, old, rules.path ?? metadata);
+  if (errors.length > 0) checkShared(meta, rules.path ?? metadata, changes);
+  if (changes.length > 0) errors.push(...changes);
+  return errors;
+}
+
+/** What a kind finds wrong with changed metadata. */
+export function validateMetaChange(meta: ObjectMeta, old: ObjectMeta, rules: Omit<MetaRules, 'validateName'>): FieldError[] {
+  const path = rules.path ?? metadata;
+  const errors = changeErrors(meta, old, path);
+  checkShared(meta, path, errors);
   if (rules.custom !== true) checkStandardFinalizers(meta.finalizers, path, errors);
   return errors;
+}
+
+function checkShared(meta: ObjectMeta, path: FieldPath, errors: FieldError[]): void {
+  checkLabels(meta.labels, path, errors);
+  checkAnnotations(meta.annotations, path, errors);
+  checkOwners(meta.ownerReferences, path, errors);
+  checkManagedFields(meta.managedFields, path, errors);
 }
 
 function changeErrors(meta: ObjectMeta, old: ObjectMeta, path: FieldPath): FieldError[] {

@@ -1,0 +1,47 @@
+import {
+  type FieldError,
+  type KubeObject,
+  names,
+  validateMetaChange,
+  validateObjectMeta,
+  validateObjectMetaUpdate,
+} from '@capstan/machinery';
+import type { Strategy } from '../kinds/strategy.ts';
+import { type UpdateRound, updateRounds, usualRounds } from '../kinds/update-rounds.ts';
+import type { RequestContext } from './context.ts';
+import type { Resource } from './resource.ts';
+
+export type UpdateRules = Pick<Strategy, 'prepareForUpdate' | 'validate' | 'validateUpdate'>;
+
+interface Change {
+  readonly object: KubeObject;
+  readonly old: KubeObject;
+  readonly subresource: string;
+}
+
+/** What the kind says about changes that come this way: to the object itself, its status, or another part of it. */
+export function updateRules({ strategy }: Resource, subresource: string): UpdateRules {
+  if (subresource === '' || subresource === 'scale') return strategy;
+  return (subresource === 'status' ? strategy.status : strategy.subresources?.[subresource]) ?? {};
+}
+
+/** What is wrong with a changed object. Each check runs once; only when one of them failed they run as often, and in the order, as in Kubernetes. */
+export function changedObjectErrors(resource: Resource, change: Change, context: RequestContext): FieldError[] {
+  const { object, old, subresource } = change;
+  const rules = updateRules(resource, subresource);
+  const metaRules = { namespaced: resource.namespaced, custom: resource.strategy.anyFinalizer === true };
+  const metaErrors = validateObjectMetaUpdate(object.metadata, old.metadata, metaRules);
+  const rest = rules.validate?.(object, context) ?? [];
+  const changes = rules.validateUpdate?.(object, old, context) ?? [];
+  // Of metadata, only finalizers may be right for every kind and wrong for this one.
+  const isRight = metaErrors.length + rest.length + changes.length === 0;
+  if (isRight && (object.metadata.finalizers === undefined || metaRules.custom)) return [];
+  const found: Record<UpdateRound, readonly FieldError[]> = {
+    metadata: validateObjectMeta(object.metadata, { ...metaRules, validateName: resource.strategy.validateName ?? names.dns1123Subdomain }),
+    metadataChange: validateMetaChange(object.metadata, old.metadata, metaRules),
+    rest,
+    change: changes,
+  };
+  const rounds = subresource === '' ? updateRounds.get(`${resource.storage.group}/${resource.storage.resource}`) : undefined;
+  return [...metaErrors, ...(rounds ?? usualRounds).flatMap((round) => found[round])];
+}
