@@ -190,6 +190,21 @@ describe('capstan controller-manager', () => {
     expect(await first.exited).toEqual({ code: 0, signal: null });
     await second.waitUntil('leading', () => second.output.includes('leading'));
   });
+
+  test('one that leads and is killed is followed by another when its lease is over', async () => {
+    const file = `${server.dataDirectory}/short-lease.yaml`;
+    const election = 'leaderElection: { leaseSeconds: 3, renewSeconds: 2, retrySeconds: 1 }';
+    writeFileSync(file, `dataDirectory: .\nlisten: { port: 0 }\n${election}\n`);
+    const contend = () => new Child('contender', [process.execPath, capstanProgram, 'controller-manager', '--config', file]);
+    await using first = contend();
+    await first.waitUntil('leading', () => first.output.includes('leading'));
+    await using second = contend();
+    await second.waitUntil('running', () => second.output.includes('controllers run against'));
+    await first.kill();
+    await second.waitUntil('leading', () => second.output.includes('leading'));
+    await kubectl(['create', 'namespace', 'handed-over']);
+    await kubectl(['-n', 'handed-over', 'wait', '--for=create', 'serviceaccount/default', '--timeout=30s']);
+  });
 });
 
 test('without a kubeconfig it says what to do', async () => {
