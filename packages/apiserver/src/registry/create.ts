@@ -48,9 +48,13 @@ export async function create(backend: Backend, context: RequestContext, request:
   if (generated) object.metadata.name = generateName(object.metadata.generateName!);
   stampNew(object, context.now(), strategy.generation === true);
   dropUnserved(resource, object, undefined);
+  const told = context.warnings.length;
   if (strategy.prepareForCreate !== undefined) strategy.prepareForCreate(object, context);
   else if (resource.subresources.has('status')) delete object['status'];
-  refuse(resource, object.metadata.name ?? '', newObjectErrors(resource, object, context));
+  const errors = newObjectErrors(resource, object, context);
+  // Whoever is refused need not hear what is merely doubtful.
+  if (errors.length > 0) context.warnings.length = told;
+  refuse(resource, object.metadata.name ?? '', errors);
   strategy.canonicalize?.(object);
   const validating = backend.admission.validate(generated ? { ...asked, name: object.metadata.name ?? '' } : asked);
   if (validating !== undefined) await validating;

@@ -110,10 +110,13 @@ async function tryUpdate(
   stampUpdate(object, old);
   object.metadata.resourceVersion = String(current.revision);
   dropUnserved(resource, object, old);
+  const told = context.warnings.length;
   prepare(resource, { object, old, subresource }, context);
   if (resource.strategy.generation === true && subresource !== 'status' && specChanged(object, old))
     object.metadata.generation = (old.metadata.generation ?? 0) + 1;
-  refuse(resource, name, changedObjectErrors(resource, { object, old, subresource }, context));
+  const errors = changedObjectErrors(resource, { object, old, subresource }, context);
+  if (errors.length > 0) context.warnings.length = told;
+  refuse(resource, name, errors);
   resource.strategy.canonicalize?.(object);
   if (request.admits !== 'none') {
     const validating = backend.admission.validate(view === undefined ? asked : { ...asked, object: view.of(object) });

@@ -2,6 +2,7 @@ import { type FieldPath, names } from '@capstan/machinery';
 import { checkEnvironment, checkEnvironmentSources } from './env-validation.ts';
 import type { Findings } from './findings.ts';
 import { checkDevices, checkMounts, type Volumes } from './mount-validation.ts';
+import { checkResizePolicies, checkSleep } from './pod-details-validation.ts';
 import { checkLife, probeFields } from './probe-validation.ts';
 import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, textOf, textsOf } from './reading.ts';
 import { checkRequirements } from './resources.ts';
@@ -51,6 +52,7 @@ function checkSecurity(found: Findings, at: FieldPath, security: Fields): void {
   checkId(found, at.child('runAsUser'), security['runAsUser']);
   checkId(found, at.child('runAsGroup'), security['runAsGroup']);
   checkSeccomp(found, at.child('seccompProfile'), maybeFields(security['seccompProfile']));
+  found.optionalOneOf(at.child('procMount'), security['procMount'], ['Default', 'Unmasked']);
   if (security['allowPrivilegeEscalation'] !== false) return;
   if (security['privileged'] === true) {
     found.invalid(at, security, 'cannot set `allowPrivilegeEscalation` to false and `privileged` to true');
@@ -73,6 +75,7 @@ function checkCommon(found: Findings, at: FieldPath, { container, volumes }: { c
   checkDevices(found, at, { container, volumes });
   found.oneOf(at.child('imagePullPolicy'), container['imagePullPolicy'], ['Always', 'IfNotPresent', 'Never']);
   checkRequirements(found, at.child('resources'), fieldsOf(container['resources']));
+  checkResizePolicies(found, at.child('resizePolicy'), itemsOf(container['resizePolicy']));
   const security = maybeFields(container['securityContext']);
   if (security !== undefined) checkSecurity(found, at.child('securityContext'), security);
 }
@@ -101,6 +104,7 @@ export function checkContainers(found: Findings, at: FieldPath, { spec, volumes 
     if (seen.has(name)) found.duplicate(path.index(index).child('name'), name);
     seen.add(name);
     checkLife(found, path.index(index), container);
+    checkSleep(found, path.index(index), { container, patience: spec['terminationGracePeriodSeconds'] });
   }
   checkHostPorts(found, path, containers);
   checkInitContainers(found, at.child('initContainers'), { containers: itemsOf(spec['initContainers']), volumes, seen });

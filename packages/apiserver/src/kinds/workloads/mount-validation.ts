@@ -36,6 +36,7 @@ export function checkMounts(found: Findings, at: FieldPath, { container, volumes
       'HostToContainer',
       'None',
     ]);
+    found.optionalOneOf(at.child('volumeMounts', 'recursiveReadOnly'), mount['recursiveReadOnly'], ['Disabled', 'Enabled', 'IfPossible']);
   }
 }
 

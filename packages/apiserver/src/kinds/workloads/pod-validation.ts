@@ -2,6 +2,7 @@ import { type FieldError, FieldPath, type KubeObject, type NameCheck, names, val
 import { addressProblems } from './addresses.ts';
 import { checkContainers, checkId, checkSeccomp } from './container-validation.ts';
 import { Findings } from './findings.ts';
+import { checkKernelParameters, checkSystem, checkTokenAccount } from './pod-details-validation.ts';
 import { checkVolumes } from './podvolume-validation.ts';
 import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, stringMapOf, textOf, textsOf } from './reading.ts';
 import { checkAffinity, checkNodeLabels, checkSpread, checkTolerations } from './scheduling.ts';
@@ -9,6 +10,15 @@ import { checkAffinity, checkNodeLabels, checkSpread, checkTolerations } from '.
 const mostNameservers = 3;
 const mostSearches = 32;
 const highestSeconds = 2 ** 31 - 1;
+
+const searchRule =
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9_]([-_a-z0-9]*[a-z0-9_])?(\\.[a-z0-9_]([-_a-z0-9]*[a-z0-9_])?)*')";
+const searchPart = /^[a-z0-9_](?:[-_a-z0-9]*[a-z0-9_])?$/;
+
+/** Domains that are searched may have underscores, unlike names of objects. */
+function searchProblems(search: string): string[] {
+  return search.split('.').every((part) => searchPart.test(part)) ? [] : [searchRule];
+}
 
 function checkDns(found: Findings, at: FieldPath, spec: Readonly<Fields>): void {
   const config = maybeFields(spec['dnsConfig']);
@@ -29,6 +39,10 @@ function checkDns(found: Findings, at: FieldPath, spec: Readonly<Fields>): void 
   for (const [index, server] of servers.entries()) found.invalid(at.child('nameservers').index(index), server, addressProblems(server));
   const searches = textsOf(config?.['searches']);
   if (searches.length > mostSearches) found.invalid(at.child('searches'), searches, `must not have more than ${mostSearches} search paths`);
+  for (const [index, search] of searches.entries()) {
+    if (search !== '.')
+      found.invalid(at.child('searches').index(index), search.replace(/\.$/, ''), searchProblems(search.replace(/\.$/, '')));
+  }
   for (const [index, option] of itemsOf(config?.['options']).entries()) {
     if (textOf(option['name']) === '') found.required(at.child('options').index(index), 'must not be empty');
   }
@@ -44,6 +58,7 @@ function checkSecurity(found: Findings, at: FieldPath, spec: Readonly<Fields>): 
   }
   found.optionalOneOf(at.child('fsGroupChangePolicy'), security['fsGroupChangePolicy'], ['Always', 'OnRootMismatch']);
   checkSeccomp(found, at.child('seccompProfile'), maybeFields(security['seccompProfile']));
+  checkKernelParameters(found, at.child('sysctls'), itemsOf(security['sysctls']));
 }
 
 /** A field that holds the name of something else. */
@@ -92,6 +107,7 @@ function checkAliases(found: Findings, at: FieldPath, aliases: readonly Fields[]
 export function checkPodSpec(found: Findings, at: FieldPath, { spec, isPod = false }: { spec: Readonly<Fields>; isPod?: boolean }): void {
   const volumes = checkVolumes(found, at.child('volumes'), itemsOf(spec['volumes']));
   checkContainers(found, at, { spec, volumes });
+  checkTokenAccount(found, at.child('volumes'), spec);
   checkHostNetwork(found, at, { spec, isPod });
   found.oneOf(at.child('restartPolicy'), spec['restartPolicy'], ['Always', 'OnFailure', 'Never']);
   found.oneOf(at.child('dnsPolicy'), spec['dnsPolicy'], ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None']);
@@ -113,6 +129,7 @@ export function checkPodSpec(found: Findings, at: FieldPath, { spec, isPod = fal
   for (const field of ['priorityClassName', 'runtimeClassName']) {
     checkName(found, at.child(field), { name: spec[field], check: names.dns1123Subdomain });
   }
+  checkSystem(found, at.child('os'), maybeFields(spec['os']));
   found.optionalOneOf(at.child('preemptionPolicy'), spec['preemptionPolicy'], ['PreemptLowerPriority', 'Never']);
 }
 

@@ -95,6 +95,8 @@ const podStrategy: Strategy = separateStatus({
     const spec = made(pod, 'spec');
     tolerateTroubles(spec);
     setPriority(pod, spec, context);
+    // Negative means at once, as near as it gets.
+    if (numberOf(spec['terminationGracePeriodSeconds']) < 0) spec['terminationGracePeriodSeconds'] = 1;
     const gated = itemsOf(spec['schedulingGates']).length > 0;
     pod['status'] = { phase: 'Pending', ...(gated ? { conditions: [gateCondition(context)] } : {}), qosClass: qualityOf(spec) };
     warnName(context.warn, pod, "the Pod's hostname");

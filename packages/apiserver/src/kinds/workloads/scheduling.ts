@@ -1,5 +1,6 @@
 import { type FieldPath, type LabelSelectorObject, names, validateLabelSelector, validateLabels } from '@capstan/machinery';
 import type { Findings } from './findings.ts';
+import { checkSpreadScope } from './pod-details-validation.ts';
 import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, stringMapOf, textOf, textsOf } from './reading.ts';
 
 const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
@@ -156,7 +157,6 @@ export function checkSpread(found: Findings, at: FieldPath, constraints: readonl
     if (numberOf(constraint['maxSkew']) <= 0)
       found.invalid(path.child('maxSkew'), numberOf(constraint['maxSkew']), 'must be greater than zero');
     if (textOf(topologyKey) === '') found.required(path.child('topologyKey'), 'can not be empty');
-    else found.invalid(path.child('topologyKey'), topologyKey, names.qualifiedName(textOf(topologyKey)));
     const actions = ['DoNotSchedule', 'ScheduleAnyway'];
     if (!actions.includes(textOf(whenUnsatisfiable)))
       found.notSupported(path.child('whenUnsatisfiable'), textOf(whenUnsatisfiable), actions);
@@ -170,6 +170,7 @@ export function checkSpread(found: Findings, at: FieldPath, constraints: readonl
       const rule = `can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ${textOf(whenUnsatisfiable)}`;
       found.invalid(path.child('minDomains'), minDomains, rule);
     }
+    checkSpreadScope(found, path, constraint);
     found.add(validateLabelSelector(selectorIn(constraint, 'labelSelector'), path.child('labelSelector')));
   }
 }

@@ -1,5 +1,6 @@
 import { type FieldPath, fieldError, names } from '@capstan/machinery';
 import type { Findings } from './findings.ts';
+import { checkIscsi } from './pod-details-validation.ts';
 import { type Fields, itemsOf, textOf } from './reading.ts';
 
 /** The fields of a persistent volume that name where it is, in the order in which they are looked at. */
@@ -75,7 +76,8 @@ export function checkSource(found: Findings, at: FieldPath, { source, fields }: 
   const backstep = backstepProblem(path);
   if ((source === 'hostPath' || source === 'local') && backstep !== undefined) found.invalid(at.child('path'), path, backstep);
   if (source === 'hostPath') found.optionalOneOf(at.child('type'), fields['type'], hostPathTypes);
-  if (source === 'nfs' && path !== '' && !path.startsWith('/')) found.invalid(at.child('path'), path, 'must be an absolute path');
+  if (source === 'iscsi') checkIscsi(found, at, fields);
+  if (source === 'nfs' && !path.startsWith('/')) found.invalid(at.child('path'), path, 'must be an absolute path');
   if (source === 'csi') {
     checkDriverName(found, at.child('driver'), textOf(fields['driver']));
     if (persistentCsi(at) && textOf(fields['volumeHandle']) === '') found.required(at.child('volumeHandle'));
