@@ -81,7 +81,8 @@ export function rbacAuthorizer(
   function knownOf(user: User): Known {
     let known = byUser.get(user);
     if (known !== undefined) return known;
-    const identity = JSON.stringify([user.name, user.groups]);
+    // What a user carries may say more about who they are: where they are at home, how far they go, whose rights they have.
+    const identity = JSON.stringify([user.name, user.groups, user.extra]);
     known = byIdentity.get(identity);
     if (known === undefined) {
       known = new Map();
@@ -107,9 +108,8 @@ export function rbacAuthorizer(
 
   function grantsFor(user: User, cluster: string, namespace: string): Grants {
     const policy = policyIn?.(cluster);
-    const parts = effectiveUsers(user, cluster).map((one) =>
-      grantsIn(objects, { cluster, namespace, fallback: policy?.clusterRoles }, one),
-    );
+    const fallback = policy && ((role: string) => policy.clusterRole(role));
+    const parts = effectiveUsers(user, cluster).map((one) => grantsIn(objects, { cluster, namespace, fallback }, one));
     const grants = parts.flatMap((part) => part.grants);
     // The platform's own accounts are themselves everywhere, in what was made for them.
     if (policy !== undefined && namespace === '') for (const one of everywhere(user, cluster)) grants.push(...policyGrants(policy, one));
@@ -141,9 +141,10 @@ export function rbacAuthorizer(
   };
 }
 
-/** Whom the static policy knows: accounts of the root workspace wherever they go, others as they are seen. */
+/** Whom the static policy knows: accounts of the root workspace wherever they go, others as they are seen, and accounts of workspaces by their groups alone. */
 function everywhere(user: User, cluster: string): readonly User[] {
-  return homeOf(user) === rootCluster ? [user] : effectiveUsers(user, cluster).filter((one) => homeOf(one) === undefined);
+  if (homeOf(user) === rootCluster) return [user];
+  return effectiveUsers(user, cluster).map((one) => (homeOf(one) === undefined ? one : { name: '', groups: one.groups }));
 }
 
 function compile({ grants, missing }: Grants): Compiled {

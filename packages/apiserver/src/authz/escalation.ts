@@ -25,7 +25,7 @@ export interface EscalationRules {
   readonly objects: ObjectReader;
   readonly rbac: Authorizer & RuleResolver;
   /** Cluster roles that a workspace has without storing them. */
-  readonly rolesIn?: (cluster: string) => ReadonlyMap<string, readonly PolicyRule[]>;
+  readonly roleIn?: (cluster: string, name: string) => readonly PolicyRule[] | undefined;
 }
 
 const everything: readonly PolicyRule[] = [
@@ -59,7 +59,7 @@ function checkBinding(write: RoleWrite, rules: EscalationRules): void {
   const role: RoleRef = { apiGroup: '', kind: '', name: '', ...(write.object['roleRef'] as Partial<RoleRef> | null | undefined) };
   const resource = role.kind === 'Role' ? 'roles' : 'clusterroles';
   if (isRoleKind(role.kind) && may('bind', write, { rules, resource, group: role.apiGroup, name: role.name })) return;
-  const granted = referencedRules(rules.objects, { ...write, fallback: rules.rolesIn?.(write.cluster) }, role);
+  const granted = referencedRules(rules.objects, { ...write, fallback: (name) => rules.roleIn?.(write.cluster, name) }, role);
   if (granted === undefined) {
     // Kubernetes names the resource that is written, not the role that is missing.
     throw isRoleKind(role.kind)

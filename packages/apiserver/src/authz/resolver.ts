@@ -57,8 +57,8 @@ const none: readonly never[] = [];
 export interface RolePlace {
   readonly cluster: string;
   readonly namespace: string;
-  /** Cluster roles that are there without being stored. */
-  readonly fallback?: ReadonlyMap<string, readonly PolicyRule[]> | undefined;
+  /** Finds cluster roles that are there without being stored. */
+  readonly fallback?: ((name: string) => readonly PolicyRule[] | undefined) | undefined;
 }
 
 /** What the bindings of the workspace give a user: those of the whole workspace when the namespace is empty, those of the namespace otherwise. */
@@ -102,7 +102,7 @@ export function referencedRules(
   const at = kind === 'Role' ? { ...rbacResources.roles, namespace } : { ...rbacResources.clusterRoles, namespace: '' };
   const found = objects.get({ ...at, cluster, name });
   if (found !== undefined) return rulesOf(found);
-  return kind === 'ClusterRole' ? fallback?.get(name) : undefined;
+  return kind === 'ClusterRole' ? fallback?.(name) : undefined;
 }
 
 function subjectsOf(binding: KubeObject): readonly Subject[] {

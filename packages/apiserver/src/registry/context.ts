@@ -10,15 +10,25 @@ export class RequestContext implements StrategyContext {
   readonly objects: ObjectReader;
   readonly now: () => Date;
   readonly userAgent: string;
+  /** A review leaves out whether the user may enter the workspace. Only superusers can ask for it. */
+  readonly deepReview: boolean;
   readonly warnings: string[] = [];
   #annotations: Record<string, string> | undefined;
 
-  constructor(options: { info: RequestInfo; user: User; objects: ObjectReader; now: () => Date; userAgent: string }) {
+  constructor(options: {
+    info: RequestInfo;
+    user: User;
+    objects: ObjectReader;
+    now: () => Date;
+    userAgent: string;
+    deepReview?: boolean;
+  }) {
     this.info = options.info;
     this.user = options.user;
     this.objects = options.objects;
     this.now = options.now;
     this.userAgent = options.userAgent;
+    this.deepReview = options.deepReview ?? false;
   }
 
   get cluster(): string {

@@ -6,7 +6,7 @@ import { BadImpersonation, impersonate } from '../authn/impersonation.ts';
 import { peerCertificate } from '../authn/peer-certificate.ts';
 import { type Authenticator, anonymous, type Credentials, Unauthenticated, type User } from '../authn/user.ts';
 import type { Attributes, Authorizer } from '../authz/attributes.ts';
-import { forbidden } from '../authz/index.ts';
+import { forbidden, superuserGroup } from '../authz/index.ts';
 import { controllerManagerUser } from '../bootstrap/own-roles.ts';
 import type { Pages } from '../handlers/nonresource.ts';
 import { handleResource } from '../handlers/resources.ts';
@@ -43,6 +43,8 @@ export interface PipelineOptions {
   readonly now: () => Date;
   readonly onUnexpected: (error: unknown, request: string) => void;
 }
+
+const deepReviewHeader = 'x-kcp-internal-deep-subjectaccessreview';
 
 /** The way of every request: what it is, who sent it, whether there is room and whether they may; then the handler, and the record of it. */
 export class Pipeline {
@@ -162,7 +164,14 @@ export class Pipeline {
     // What nobody serves is a page that is not there; a resource that a group of the server itself does not have is a Status.
     if (!serving.catalog.hasGroup(info.group) && !isServed(catalogFor(serving, info), info))
       return pages.handle(exchange, { ...info, apiPrefix: '' });
-    const context = new RequestContext({ info, user, objects: serving.cache, now, userAgent: exchange.headers['user-agent'] ?? '' });
+    const context = new RequestContext({
+      info,
+      user: info.scope?.insideAs?.(user) ?? user,
+      objects: serving.cache,
+      now,
+      userAgent: exchange.headers['user-agent'] ?? '',
+      deepReview: exchange.headers[deepReviewHeader] === 'true' && user.groups.includes(superuserGroup),
+    });
     exchange.beforeAnswer = () => {
       for (const warning of context.warnings) exchange.header('Warning', warningHeader(warning));
       exchange.annotations = context.annotations;

@@ -13,11 +13,14 @@ import {
 } from '../reviews/index.ts';
 
 /** The kinds that are questions: who am I, may I, whose token is this. */
-export function reviewKinds(authorizer: Authorizer & RuleResolver, tokens: BearerTokens): Map<string, VirtualKind> {
+export function reviewKinds(
+  { authorizer, rbac }: { authorizer: Authorizer & RuleResolver; rbac: Authorizer & RuleResolver },
+  tokens: BearerTokens,
+): Map<string, VirtualKind> {
   const asker = (context: RequestContext): { cluster: string; user: RequestContext['user']; authorizer: Authorizer & RuleResolver } => ({
     cluster: context.cluster,
     user: context.user,
-    authorizer,
+    authorizer: context.deepReview ? rbac : authorizer,
   });
   return new Map<string, VirtualKind>([
     ['authorization.k8s.io/subjectaccessreviews', (object, context) => subjectAccessReview(object, asker(context))],

@@ -29,15 +29,15 @@ import { podActions } from '../kinds/workloads/pod-actions.ts';
 import { flowClassifier, InFlight, OpenCount } from '../limits/index.ts';
 import { openApiPages } from '../openapi/pages.ts';
 import { clientAuthorities, ensurePki, keepFresh } from '../pki/index.ts';
-import { builtinCatalog, isBuiltinKind } from '../registry/catalog.ts';
+import { builtinCatalog } from '../registry/catalog.ts';
 import { WatchHub } from '../watch/hub.ts';
-import { apiSharingPlugins } from '../workspaces/apis/plugins.ts';
 import { WorkspaceAuthentication } from '../workspaces/authentication.ts';
 import { workspaceAuthorizer } from '../workspaces/authorizer.ts';
 import { maximalPolicy } from '../workspaces/maximal-policy.ts';
 import { objectLimit } from '../workspaces/object-limit.ts';
 import { workspacePolicies } from '../workspaces/policy.ts';
 import { bootstrapRoot, publishShard } from '../workspaces/root/bootstrap.ts';
+import { apiSharing } from './api-sharing.ts';
 import { audiences, authentication } from './authentication.ts';
 import { bootstrap, publishAddress, systemContext } from './bootstrap.ts';
 import { keepCompacted } from './compaction.ts';
@@ -96,12 +96,16 @@ async function start(
   const webhooks = resources.use(new WebhookClient(cache));
   const webhook = webhookConversion(webhooks);
   const definitions = new Definitions({ cache, rules: rulesOf, webhook });
-  const { catalogs, scopes, tree } = workspaces({ cache, catalog, definitions, webhook });
-  const policyIn = workspacePolicies();
+  const spaces = workspaces({ cache, catalog, definitions, webhook });
+  const { catalogs, scopes, tree } = spaces;
+  const policyIn = workspacePolicies(cache);
   const rbac = rbacAuthorizer(cache, { policyIn });
   const maximal = maximalPolicy({ objects: cache, rbac, isBuiltin: (group) => catalog.isBuiltin(group) });
   const authorizer = workspaceAuthorizer({ rbac, objects: cache, maximal });
-  const tenants = tenancy({ cache, tree, catalogs, rbac, authority: () => pki.authority.certificate, now });
+  const sharing = apiSharing({ cache, hub, catalog, workspaces: spaces, authorizer, rbac });
+  resources.use(sharing.expiry);
+  const tenants = tenancy({ cache, tree, catalogs, rbac, authorizer, authority: () => pki.authority.certificate, now });
+  for (const [name, view] of tenants.views) spaces.views.set(name, view);
   const identities = authentication(pki, {
     objects: cache,
     now,
@@ -119,8 +123,8 @@ async function start(
     ...workloadPlugins,
     ...certificatePlugins(authorizer),
     ...dynamicAdmission({ objects: cache, catalogs, authorizer, client: webhooks }),
-    ...apiSharingPlugins({ objects: cache, tree, rbac, isBuiltin: (group, resource) => isBuiltinKind(catalog, group, resource) }),
-    rbacEscalation({ objects: cache, rbac, rolesIn: (cluster) => policyIn(cluster).clusterRoles }),
+    ...sharing.plugins,
+    rbacEscalation({ objects: cache, rbac, roleIn: (cluster, name) => policyIn(cluster).clusterRole(name) }),
     objectLimit({ cache, limit: options.workspaceObjectLimit }),
     resourceQuota({ cache, store, quotas: catalog.resource('', 'v1', 'resourcequotas')! }),
     tenants.birth,
@@ -132,7 +136,8 @@ async function start(
     catalogs,
     hub,
     admission,
-    virtualKinds: reviewKinds(authorizer, identities.tokens),
+    virtualKinds: reviewKinds({ authorizer, rbac }, identities.tokens),
+    virtualObjects: tenants.virtualObjects(() => serving),
     virtualSubresources: new Map([['/serviceaccounts/token', identities.tokenRequests], ...podActions({ cache, store, admission })]),
   };
   await bootstrap(serving, now);

@@ -1,6 +1,9 @@
 /** The workspace that is there from the beginning: the top of the tree, and what requests mean that name none. */
 export const rootCluster = 'root';
 
+/** Roles and bindings here hold in every workspace. Only the platform enters it. */
+export const adminCluster = 'system:admin';
+
 /** Stands for every workspace. */
 export const everyCluster = '*';
 

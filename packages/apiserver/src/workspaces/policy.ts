@@ -1,9 +1,10 @@
-import type { KubeObject } from '@capstan/machinery';
+import { type KubeObject, rulesOf } from '@capstan/machinery';
 import { type StaticPolicy, staticPolicy } from '../authz/policy.ts';
-import { rbacGroup } from '../authz/resolver.ts';
+import { rbacGroup, rbacResources } from '../authz/resolver.ts';
 import { rbacObjects } from '../bootstrap/rbac.ts';
 import { parseRule, type RuleTable } from '../bootstrap/rule-text.ts';
-import { rootCluster } from './names.ts';
+import type { ObjectReader } from '../cache/reader.ts';
+import { adminCluster, rootCluster } from './names.ts';
 
 /** May do everything in every workspace. */
 export const adminGroup = 'system:kcp:admin';
@@ -76,7 +77,7 @@ const rolesInRoot: RuleTable = {
 };
 
 /** Accounts of controllers that look at every object in every workspace. */
-const journalReaders = ['generic-garbage-collector'];
+const journalReaders = ['generic-garbage-collector', 'resourcequota-controller'];
 
 const everybody = 'system:authenticated';
 
@@ -101,14 +102,27 @@ const holdersInRoot: readonly (readonly [group: string, role: string])[] = [
   [`${maximalPermissionPrefix}${adminGroup}`, 'system:kcp:apiexport:kcp-admin:maximal-permission-policy'],
 ];
 
-/** What holds in each workspace without being stored. The root workspace stores Kubernetes' part of it, where it can be seen and changed as there. */
-export function workspacePolicies(): (cluster: string) => StaticPolicy {
+/**
+ * What holds in each workspace without being stored there: what is built in, and what the platform's owner wrote into `system:admin`. The root workspace stores Kubernetes'
+ * part of it, where it can be seen and changed as there.
+ */
+export function workspacePolicies(objects: ObjectReader): (cluster: string) => StaticPolicy {
   const kubernetes = rbacObjects();
   const own = [...roles(rolesEverywhere), ...holdersEverywhere.map(binding)];
   const everywhere = staticPolicy([...kubernetes, ...own]);
   const clusterAdmin = kubernetes.filter(({ kind, metadata }) => kind === 'ClusterRole' && metadata.name === 'cluster-admin');
   const root = staticPolicy([...clusterAdmin, ...own, ...roles(rolesInRoot), ...holdersInRoot.map(binding), journalBinding]);
-  return (cluster) => (cluster === rootCluster ? root : everywhere);
+  const withOwners = (policy: StaticPolicy): StaticPolicy => ({
+    clusterRole: (name) => {
+      const role = objects.get({ ...rbacResources.clusterRoles, cluster: adminCluster, namespace: '', name });
+      return role === undefined ? policy.clusterRole(name) : rulesOf(role);
+    },
+    get bindings() {
+      return [...policy.bindings, ...objects.list(rbacResources.clusterRoleBindings, adminCluster)];
+    },
+  });
+  const [inRoot, elsewhere] = [withOwners(root), withOwners(everywhere)];
+  return (cluster) => (cluster === rootCluster ? inRoot : elsewhere);
 }
 
 function roles(table: RuleTable): KubeObject[] {

@@ -59,7 +59,8 @@ describe('objects of a workspace', () => {
 
 describe('a path that leads nowhere', () => {
   test.each(['cccc', 'root:nothing', 'aaaa:nothing'])('%s is closed, like one that may not be entered', async (path) => {
-    expect((await server.call(`/clusters/${path}/api/v1/namespaces`)).code).toBe(403);
+    expect((await server.call(`/clusters/${path}/api/v1/namespaces`, { anonymous: true })).code).toBe(403);
+    expect((await server.call(`/clusters/${path}/api/v1/namespaces`)).code).toBe(404);
   });
 
   test.each(['root%2Faaaa', 'AAAA', 'a_b', 'root::x', 'root:', '*a', 'aaaa%00', 'r%C3%B6%C3%B6t'])('%s is no path at all', async (path) => {

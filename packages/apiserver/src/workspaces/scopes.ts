@@ -1,6 +1,7 @@
 import { status } from '@capstan/machinery';
 import type { User } from '../authn/user.ts';
-import { forbidden } from '../authz/index.ts';
+import { forbidden, superuserGroup } from '../authz/index.ts';
+import { controllerManagerUser } from '../bootstrap/own-roles.ts';
 import type { Catalog } from '../registry/catalog.ts';
 import type { Catalogs } from '../registry/catalogs.ts';
 import { attributesOf } from '../request/attributes.ts';
@@ -62,7 +63,8 @@ function isFirstObject({ group, resource, subresource, verb }: RequestInfo): boo
   return verb === 'create' && group === logicalClusters.group && resource === logicalClusters.resource && subresource === '';
 }
 
-/** Whether a workspace exists is nobody's business who cannot enter it: one that is not there looks like one that is closed. */
+/** Whether a workspace exists is nobody's business who cannot enter it: one that is not there looks like one that is closed. The platform itself is told. */
 function unreachable(path: string, info: RequestInfo, user: User): Error {
+  if (user.groups.includes(superuserGroup) || user.name === controllerManagerUser) return status.notFound(logicalClusters, path);
   return forbidden({ ...attributesOf(info, user), isResource: false, path: `/clusters/${path}${info.path}` }, 'access denied');
 }

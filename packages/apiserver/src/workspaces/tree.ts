@@ -2,7 +2,7 @@ import type { CacheEntry } from '../cache/entry.ts';
 import type { ObjectReader } from '../cache/reader.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import { homeClusterId } from './cluster-id.ts';
-import { rootCluster } from './names.ts';
+import { adminCluster, rootCluster } from './names.ts';
 
 export const logicalClusters = { group: 'core.kcp.io', resource: 'logicalclusters' } as const;
 export const workspaces = { group: 'tenancy.kcp.io', resource: 'workspaces' } as const;
@@ -25,7 +25,7 @@ export class Tree {
 
   /** The id of the workspace at a path; undefined when there is none. The first name is `root` or an id, or the first two are a user. */
   resolve(path: string): string | undefined {
-    if (path === boundSchemasCluster) return path;
+    if (path === boundSchemasCluster || path === adminCluster) return path;
     const { first, names } = beginningOf(path);
     let id = first;
     const children = names.length === 0 ? undefined : this.#cache.resource(workspaces).entries;
