@@ -58,7 +58,7 @@ test.each([
   ['listen: 6443\n', 'apiserver.yaml:1:9: expected a section with host, port, names, found "6443"'],
   ['authentication:\n  tokenFile: ""\n', 'apiserver.yaml:2:14: expected a path, found ""'],
   ['etcd:\n  endpoints: []\n', 'apiserver.yaml:2:14: expected a list of URLs such as [http://127.0.0.1:2379], found a list'],
-  ['etcd:\n  keyFile: a\n', 'apiserver.yaml: etcd needs "endpoints", a list of URLs'],
+  ['etcd:\n  keyFile: a\n', 'apiserver.yaml:2:3: expected "endpoints", a list of URLs, in etcd'],
   ['listen: {}\nlisten: {}\n', 'apiserver.yaml:2:1: "listen" is given twice; keep one'],
   [
     '- a\n',

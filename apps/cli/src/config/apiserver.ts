@@ -1,6 +1,5 @@
-import { ConfigError } from './document.ts';
 import { readConfig } from './file.ts';
-import { listOf, section, text, truth, url, wholeNumber } from './shape.ts';
+import { checked, listOf, section, text, truth, url, wholeNumber } from './shape.ts';
 
 const path = text('a path');
 
@@ -11,13 +10,16 @@ const shape = section({
     port: wholeNumber(1, 65_535),
     names: listOf(text('a host name or an address'), 'a list of host names and addresses'),
   }),
-  etcd: section({
-    endpoints: listOf(url('a URL such as http://127.0.0.1:2379'), 'a list of URLs such as [http://127.0.0.1:2379]'),
-    prefix: text('a prefix of keys such as /capstan'),
-    authorityFile: path,
-    certificateFile: path,
-    keyFile: path,
-  }),
+  etcd: checked(
+    section({
+      endpoints: listOf(url('a URL such as http://127.0.0.1:2379'), 'a list of URLs such as [http://127.0.0.1:2379]'),
+      prefix: text('a prefix of keys such as /capstan'),
+      authorityFile: path,
+      certificateFile: path,
+      keyFile: path,
+    }),
+    ({ endpoints }) => (endpoints === undefined ? 'expected "endpoints", a list of URLs, in etcd' : undefined),
+  ),
   /** What is served on request only, in the words of --runtime-config. */
   runtimeConfig: section({ 'admissionregistration.k8s.io/v1beta1': truth }),
   history: section({ compactionSeconds: wholeNumber(1, 86_400), eventSeconds: wholeNumber(60, 31_536_000) }),
@@ -36,8 +38,5 @@ export type ApiServerConfig = ReturnType<typeof shape>;
 
 /** Reads the configuration file of `capstan apiserver`. */
 export function readApiServerConfig(file: string): ApiServerConfig {
-  const config = readConfig(file, shape);
-  if (config.etcd !== undefined && config.etcd.endpoints === undefined)
-    throw new ConfigError(`${file}: etcd needs "endpoints", a list of URLs`);
-  return config;
+  return readConfig(file, shape);
 }

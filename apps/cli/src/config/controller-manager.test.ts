@@ -54,11 +54,8 @@ test.each([
     'controllers:\n  - "*"\n  - garbage\n',
     /^manager\.yaml:3:5: expected "\*" for all, or one of namespace, .*, with a dash before it to leave it out, found "garbage"$/,
   ],
-  [
-    'leaderElection: { leaseSeconds: 5 }\n',
-    /^manager\.yaml: leaderElection needs leaseSeconds > renewSeconds > retrySeconds, found 5, 10 and 2/,
-  ],
-  ['signing: { keyFile: a.key }\n', 'manager.yaml: signing needs both "certificateFile" and "keyFile", or neither'],
+  ['leaderElection: { leaseSeconds: 5 }\n', /^manager\.yaml:1:17: expected leaseSeconds > renewSeconds > retrySeconds, found 5, 10 and 2/],
+  ['signing: { keyFile: a.key }\n', 'manager.yaml:1:10: expected both "certificateFile" and "keyFile", or neither'],
 ])('%j is refused with its place and what was expected', (text, message) => {
   if (typeof message === 'string') expect(read(text)).toBe(message);
   else expect(read(text)).toMatch(message);

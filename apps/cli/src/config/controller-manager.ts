@@ -1,7 +1,6 @@
 import { controllers } from '@capstan/controllers';
-import { ConfigError } from './document.ts';
 import { readConfig } from './file.ts';
-import { listOf, oneOf, section, text, truth, wholeNumber } from './shape.ts';
+import { checked, listOf, oneOf, section, text, truth, wholeNumber } from './shape.ts';
 
 const path = text('a path');
 const names = controllers.map(({ name }) => name);
@@ -12,33 +11,33 @@ const shape = section({
   dataDirectory: path,
   kubeconfigFile: path,
   listen: section({ host: text('an address such as 127.0.0.1'), port: wholeNumber(0, 65_535) }),
-  leaderElection: section({
-    enabled: truth,
-    namespace: text('a namespace such as kube-system'),
-    name: text('the name of a lease such as capstan-controller-manager'),
-    leaseSeconds: wholeNumber(3, 3600),
-    renewSeconds: wholeNumber(2, 3599),
-    retrySeconds: wholeNumber(1, 3598),
-  }),
+  leaderElection: checked(
+    section({
+      enabled: truth,
+      namespace: text('a namespace such as kube-system'),
+      name: text('the name of a lease such as capstan-controller-manager'),
+      leaseSeconds: wholeNumber(3, 3600),
+      renewSeconds: wholeNumber(2, 3599),
+      retrySeconds: wholeNumber(1, 3598),
+    }),
+    ({ leaseSeconds = 15, renewSeconds = 10, retrySeconds = 2 }) =>
+      leaseSeconds > renewSeconds && renewSeconds > retrySeconds
+        ? undefined
+        : `expected leaseSeconds > renewSeconds > retrySeconds, found ${leaseSeconds}, ${renewSeconds} and ${retrySeconds}: a leader must be able to retry before it stops, and stop before others begin`,
+  ),
   controllers: listOf(choice, 'a list of names such as ["*", "-garbage-collector"]'),
   concurrency: section(Object.fromEntries(names.map((name) => [name, wholeNumber(1, 256)]))),
   useAccounts: truth,
-  signing: section({ certificateFile: path, keyFile: path, maximumHours: wholeNumber(1, 87_600) }),
+  signing: checked(
+    section({ certificateFile: path, keyFile: path, maximumHours: wholeNumber(1, 87_600) }),
+    ({ certificateFile, keyFile }) =>
+      (certificateFile === undefined) === (keyFile === undefined) ? undefined : 'expected both "certificateFile" and "keyFile", or neither',
+  ),
 });
 
 export type ControllerManagerConfig = ReturnType<typeof shape>;
 
 /** Reads the configuration file of `capstan controller-manager`. */
 export function readControllerManagerConfig(file: string): ControllerManagerConfig {
-  const config = readConfig(file, shape);
-  const { leaderElection = {}, signing } = config;
-  const { leaseSeconds = 15, renewSeconds = 10, retrySeconds = 2 } = leaderElection;
-  if (!(leaseSeconds > renewSeconds && renewSeconds > retrySeconds)) {
-    throw new ConfigError(
-      `${file}: leaderElection needs leaseSeconds > renewSeconds > retrySeconds, found ${leaseSeconds}, ${renewSeconds} and ${retrySeconds}: a leader must be able to retry before it stops, and stop before others begin`,
-    );
-  }
-  if (signing !== undefined && (signing.certificateFile === undefined) !== (signing.keyFile === undefined))
-    throw new ConfigError(`${file}: signing needs both "certificateFile" and "keyFile", or neither`);
-  return config;
+  return readConfig(file, shape);
 }

@@ -64,6 +64,16 @@ export function section<F extends Fields>(fields: F): Shape<Section<F>> {
   };
 }
 
+/** What fits the shape, but not together. `problemOf` says what is wrong with it; undefined when nothing is. */
+export function checked<Value>(shape: Shape<Value>, problemOf: (value: Value) => string | undefined): Shape<Value> {
+  return (node, source) => {
+    const value = shape(node, source);
+    const problem = problemOf(value);
+    if (problem !== undefined) throw complain(source, node.offset, problem);
+    return value;
+  };
+}
+
 function unknownKey({ key }: Entry, known: readonly string[]): string {
   const close = known.find((name) => name.toLowerCase() === key.toLowerCase() || distance(name, key) <= 2);
   const hint = close === undefined ? '' : ` Did you mean "${close}"?`;
