@@ -90,10 +90,20 @@ export function openApiPages(catalogs: Catalogs): Map<string, Page> {
 }
 
 function makeSources(catalog: Catalog): Sources {
-  const builtin = (): OpenApiResource[] => builtinOpenApiResources((group, version) => catalog.isBuiltinVersion(group, version));
+  const isServed = ({ group, version, resource }: OpenApiResource): boolean =>
+    catalog.version(group, version)?.resources.has(resource) === true;
+  const possible = (): OpenApiResource[] => builtinOpenApiResources((group, version) => catalog.isBuiltinVersion(group, version));
+  const builtin = (): OpenApiResource[] => possible().filter(isServed);
   const byVersion = (): Map<string, OpenApiResource[]> => Map.groupBy(builtin(), openapiV3Path);
+  // What leaves out some of the built-in kinds is not the document that has all of them.
+  const left =
+    possible().length === builtin().length
+      ? ''
+      : ` ${builtin()
+          .map(({ resource }) => resource)
+          .join()}`;
   const byPath = new Map<string, Source>(
-    [...byVersion().keys()].map((path) => [path, { key: path, resources: () => byVersion().get(path) ?? [] }]),
+    [...byVersion().keys()].map((path) => [path, { key: path + left, resources: () => byVersion().get(path) ?? [] }]),
   );
   const custom: Resource[] = [];
   for (const group of catalog.groups.values()) {
@@ -107,8 +117,8 @@ function makeSources(catalog: Catalog): Sources {
   }
   const all =
     custom.length === 0
-      ? { key: 'all', resources: builtin }
-      : { key: `all ${digest(custom)}`, resources: () => [...builtin(), ...custom.map(describe)] };
+      ? { key: `all${left}`, resources: builtin }
+      : { key: `all${left} ${digest(custom)}`, resources: () => [...builtin(), ...custom.map(describe)] };
   return { generation: catalog.generation, byPath, all };
 }
 

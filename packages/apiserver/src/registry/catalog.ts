@@ -48,6 +48,18 @@ export class Catalog {
     return new Catalog(this.#builtin, custom);
   }
 
+  /** Only some of the built-in kinds, with others beside them. */
+  only(keep: (group: string, resource: string) => boolean, custom: CustomKinds): Catalog {
+    const kept = new Map<string, Group>();
+    for (const group of this.#builtin.values()) {
+      const versions = group.versions
+        .map((version) => ({ ...version, resources: new Map([...version.resources].filter(([name]) => keep(group.name, name))) }))
+        .filter(({ resources }) => resources.size > 0);
+      if (versions.length > 0) kept.set(group.name, { ...group, preferredVersion: versions[0]!.version, versions });
+    }
+    return new Catalog(kept, custom);
+  }
+
   /** What was made of the catalog at the same number still holds. */
   get generation(): number {
     return this.#custom.generation;

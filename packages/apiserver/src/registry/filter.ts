@@ -17,6 +17,8 @@ export interface Filter {
   readonly prefix: string;
   /** Absent when there is no selector: everything below the prefix is meant. */
   readonly selects: ((entry: CacheEntry) => boolean) | undefined;
+  /** The key of the scope that it is seen through; empty without one. */
+  readonly scope: string;
   /** Two filters with the same key select the same objects. */
   readonly key: string;
 }
@@ -53,7 +55,7 @@ export function filterOf(resource: Resource, info: RequestInfo): Filter {
     selects,
   ].filter((part) => part !== undefined);
   const key = `${scope === undefined ? '' : scope.key}\n${prefix}\n${everywhere ? namespace : ''}\n${labelText}\n${nameText}`;
-  return { prefix, selects: parts.length > 1 ? (entry) => parts.every((part) => part(entry)) : parts[0], key };
+  return { prefix, scope: scope?.key ?? '', selects: parts.length > 1 ? (entry) => parts.every((part) => part(entry)) : parts[0], key };
 }
 
 function prefixOf({ namespaced }: Resource, cluster: string, namespace: string): string {

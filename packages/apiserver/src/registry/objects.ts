@@ -35,14 +35,19 @@ export function placeOf(context: RequestContext, { resource, namespace, name }: 
 
 /** The object as the cache has it. With several API servers it may be a moment old: writes find out by compare-and-swap. */
 export function cachedEntry({ cache }: Backend, context: RequestContext, target: Target): CacheEntry | undefined {
-  return cache.resource(target.resource.storage).newest(placeOf(context, target).cached);
+  return shown(cache.resource(target.resource.storage).newest(placeOf(context, target).cached), context, target);
 }
 
 /** The object as the store has it. */
 export async function storedEntry({ store }: Backend, context: RequestContext, target: Target): Promise<CacheEntry | undefined> {
   const place = placeOf(context, target);
   const found = await store.get(place.stored);
-  return found && CacheEntry.stored(place.cached, found.value, found.revision);
+  return found && shown(CacheEntry.stored(place.cached, found.value, found.revision), context, target);
+}
+
+/** What a request cannot see is not there for it. */
+function shown(entry: CacheEntry | undefined, { info }: RequestContext, { resource }: Target): CacheEntry | undefined {
+  return entry !== undefined && info.scope?.shows?.(resource, entry) === false ? undefined : entry;
 }
 
 /** The text under which an object of a served version lies in the store. */

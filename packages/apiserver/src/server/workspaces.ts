@@ -8,13 +8,20 @@ import { BoundDefinitions } from '../workspaces/kinds/bound-definitions.ts';
 import { BoundKinds } from '../workspaces/kinds/bound-kinds.ts';
 import { KindsByWorkspace } from '../workspaces/kinds/kinds-by-workspace.ts';
 import { PlatformKinds } from '../workspaces/kinds/platform-kinds.ts';
-import { Scopes } from '../workspaces/scopes.ts';
+import type { ViewName } from '../workspaces/place.ts';
+import { Scopes, type WorkspaceView } from '../workspaces/scopes.ts';
 import { Tree } from '../workspaces/tree.ts';
 
 export interface Workspaces {
   readonly catalogs: Catalogs;
   readonly scopes: Scopes;
   readonly tree: Tree;
+  /** The kinds of the platform itself. */
+  readonly platform: PlatformKinds;
+  /** The kinds that exports offer. */
+  readonly bound: BoundDefinitions;
+  /** To be filled by those who have views to offer. */
+  readonly views: Map<ViewName, WorkspaceView>;
 }
 
 /** Puts together what tells the workspaces of one server apart. */
@@ -35,5 +42,6 @@ export function workspaces(options: {
   const catalogs = new Catalogs(catalog, (cluster) => kinds.in(cluster));
   const everywhere = catalog.with(platform.all);
   const tree = new Tree(cache);
-  return { catalogs, tree, scopes: new Scopes({ tree, catalogs, wildcard: () => everywhere, views: new Map() }) };
+  const views = new Map<ViewName, WorkspaceView>();
+  return { catalogs, tree, platform, bound, views, scopes: new Scopes({ tree, catalogs, wildcard: () => everywhere, views }) };
 }

@@ -111,6 +111,17 @@ export class WatchHub implements Disposable {
     }
   }
 
+  /** Ends the watches through scopes whose keys begin so, and has their clients begin again: what they show has changed, though no object has. */
+  expire(scopes: readonly string[]): void {
+    for (const groups of this.#groups.values()) {
+      for (const { view, streams } of groups.values()) {
+        if (!scopes.some((scope) => view.scope.startsWith(scope))) continue;
+        const { revision } = this.#cache;
+        for (const stream of [...streams]) stream.fail(view.tooOld(revision, revision));
+      }
+    }
+  }
+
   /** Ends all watches: clients come back with the revision they have, and are told if it is too old. */
   endAll(): void {
     for (const stream of [...this.#streams]) stream.end();

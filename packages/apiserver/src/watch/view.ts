@@ -31,6 +31,11 @@ export class View {
     return this.#filter.prefix;
   }
 
+  /** The scope that it is seen through. */
+  get scope(): string {
+    return this.#filter.scope;
+  }
+
   has(member: WatchStream): boolean {
     return this.#members.has(member);
   }

@@ -56,7 +56,7 @@ function exportOf(objects: ObjectReader, binding: KubeObject): { cluster: string
 
 const known = new WeakMap<User, User>();
 
-function prefixed(user: User): User {
+export function prefixed(user: User): User {
   let other = known.get(user);
   if (other === undefined) {
     const groups = user.groups.map((group) => `${maximalPermissionPrefix}${group}`);

@@ -1,3 +1,5 @@
+import type { AdmissionPlugin } from '../admission/admission.ts';
+import type { User } from '../authn/user.ts';
 import type { Authorizer } from '../authz/attributes.ts';
 import type { CacheEntry } from '../cache/entry.ts';
 import type { Catalog } from '../registry/catalog.ts';
@@ -14,4 +16,8 @@ export interface Scope {
   readonly shows?: (resource: Resource, entry: CacheEntry) => boolean;
   /** Decides in place of the workspace's own rules. */
   readonly authorizer?: Authorizer;
+  /** What holds for changes that are made through it. */
+  readonly admission?: Pick<AdmissionPlugin, 'mutate' | 'validate'>;
+  /** As whom the user is known to the rules inside a workspace, having been let in. */
+  readonly insideAs?: (user: User) => User;
 }

@@ -10,6 +10,13 @@ export interface ApiSharingOptions extends ExportAccess {
   readonly isBuiltin: (group: string, resource: string) => boolean;
 }
 
+/** Changes that are made through a view keep to what it shows. */
+const throughViews: AdmissionPlugin = {
+  name: 'View',
+  mutate: (request) => request.context.info.scope?.admission?.mutate?.(request),
+  validate: (request) => request.context.info.scope?.admission?.validate?.(request),
+};
+
 /** What holds for the kinds by which workspaces share APIs. */
 export function apiSharingPlugins(options: ApiSharingOptions): AdmissionPlugin[] {
   return [
@@ -19,5 +26,6 @@ export function apiSharingPlugins(options: ApiSharingOptions): AdmissionPlugin[]
     endpointSliceAdmission(options),
     bindingAdmission(options),
     definitionAdmission(options.objects),
+    throughViews,
   ];
 }

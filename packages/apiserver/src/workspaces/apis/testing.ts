@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import type { KubeObject } from '@capstan/machinery';
+import type { TestServer } from '../../testing/harness.ts';
 
 /** A schema of the kind that kcp's own tests share. */
 export function cowboys(prefix = 'today', properties: object = {}): KubeObject {
@@ -42,4 +44,47 @@ export function apiBinding(name: string, path: string, spec: object = {}): KubeO
     metadata: { name },
     spec: { reference: { export: { path, name } }, ...spec },
   };
+}
+
+const apis = (cluster: string, version: string, resource: string): string => `/clusters/${cluster}/apis/apis.kcp.io/${version}/${resource}`;
+
+async function put(server: TestServer, path: string, body: object, method = 'POST'): Promise<KubeObject> {
+  const { code, text } = await server.call(path, { method, body });
+  if (code >= 300) throw new Error(`${method} ${path}: ${text}`);
+  return JSON.parse(text) as KubeObject;
+}
+
+/** Offers cowboys as a provider does whose export has got its identity. */
+export async function share(server: TestServer, cluster: string, spec: object = {}): Promise<{ schema: KubeObject; identity: string }> {
+  const schema = await put(server, apis(cluster, 'v1alpha1', 'apiresourceschemas'), cowboys());
+  const made = await put(server, apis(cluster, 'v1alpha2', 'apiexports'), apiExport('cowboys', {}, spec));
+  const identity = createHash('sha256').update(cluster).digest('hex');
+  const path = `${apis(cluster, 'v1alpha2', 'apiexports')}/cowboys/status`;
+  await put(server, path, { ...made, status: { identityHash: identity } }, 'PUT');
+  return { schema, identity };
+}
+
+/** Binds them as it is done when nothing stands in the way. */
+export async function bind(
+  server: TestServer,
+  {
+    provider,
+    consumer,
+    shared,
+    spec = {},
+  }: { provider: string; consumer: string; shared: Awaited<ReturnType<typeof share>>; spec?: object },
+): Promise<void> {
+  const { schema, identity } = shared;
+  const copy = { ...schema, metadata: { name: `${schema.metadata.uid}.cowboys.wildwest.dev` } };
+  await server.call(apis('system:bound-crds', 'v1alpha1', 'apiresourceschemas'), { method: 'POST', body: copy });
+  const binding = await put(server, apis(consumer, 'v1alpha2', 'apibindings'), apiBinding('cowboys', provider, spec));
+  const { name, uid: UID } = schema.metadata;
+  const bound = {
+    group: 'wildwest.dev',
+    resource: 'cowboys',
+    schema: { name, UID, identityHash: identity },
+    storageVersions: ['v1alpha1'],
+  };
+  const status = { apiExportClusterName: provider, phase: 'Bound', boundResources: [bound] };
+  await put(server, `${apis(consumer, 'v1alpha2', 'apibindings')}/cowboys/status`, { ...binding, status }, 'PUT');
 }

@@ -3,7 +3,7 @@ import { CacheEntry, servedText, storedText } from '../../cache/entry.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
 import { Definition, type WebhookConversion } from '../../crds/definition.ts';
 import type { RuleCompiler } from '../../crds/rules/rules.ts';
-import { fieldsOf, itemsOf } from '../../kinds/workloads/reading.ts';
+import { fieldsOf, itemsOf, textOf } from '../../kinds/workloads/reading.ts';
 import { rootCluster } from '../names.ts';
 import { boundSchemasCluster } from '../tree.ts';
 import type { BoundResource } from './bound-kinds.ts';
@@ -15,6 +15,11 @@ export const apiResourceSchemas = { group: 'apis.kcp.io', resource: 'apiresource
 /** What the copy of a schema is called. */
 export const boundSchemaName = ({ schema, resource, group }: Pick<BoundResource, 'schema' | 'resource' | 'group'>): string =>
   `${schema}.${resource}.${group}`;
+
+/** How many definitions are remembered. */
+const capacity = 5_000;
+
+const keyOf = (schema: string, identity: string): string => `${schema}/${identity}`;
 
 interface Options {
   readonly cache: WatchCache;
@@ -37,20 +42,29 @@ export class BoundDefinitions {
   /** The definition of a bound kind; undefined when its schema is not there. */
   readonly of = (bound: BoundResource): Definition | undefined => {
     if (this.#isPlatform(bound)) return this.#options.platform.all.get(bound.group, bound.resource);
-    const key = `${bound.schema}/${bound.identity}`;
-    let definition = this.#made.get(key);
-    if (definition === undefined) {
-      const schema = this.#options.cache.get({
-        ...apiResourceSchemas,
-        cluster: boundSchemasCluster,
-        namespace: '',
-        name: boundSchemaName(bound),
-      });
-      if (schema === undefined) return undefined;
-      this.#made.set(key, (definition = this.make(schema, bound.identity)));
-    }
-    return definition;
+    const known = this.#made.get(keyOf(bound.schema, bound.identity));
+    if (known !== undefined) return known;
+    const at = { ...apiResourceSchemas, cluster: boundSchemasCluster, namespace: '', name: boundSchemaName(bound) };
+    const copy = this.#options.cache.get(at);
+    return copy && this.#remember(copy, bound.schema, bound.identity);
   };
+
+  /** The definition of a schema where it was made, for objects under an identity. It is the same as that of its copy. */
+  ofSchema(schema: KubeObject, identity: string): Definition {
+    const { metadata, spec } = schema;
+    const { group, names } = fieldsOf(spec);
+    const uid = metadata.uid ?? '';
+    const bound = { group: textOf(group), resource: textOf(fieldsOf(names)['plural']), schema: uid, identity };
+    if (this.#isPlatform(bound)) return this.#options.platform.all.get(bound.group, bound.resource)!;
+    return this.#made.get(keyOf(uid, identity)) ?? this.#remember(schema, uid, identity);
+  }
+
+  #remember(schema: KubeObject, uid: string, identity: string): Definition {
+    if (this.#made.size >= capacity) this.#made.clear();
+    const definition = this.make(schema, identity);
+    this.#made.set(keyOf(uid, identity), definition);
+    return definition;
+  }
 
   /** The definition of any schema, for objects under an identity. */
   make(schema: KubeObject, identity: string): Definition {

@@ -1,0 +1,31 @@
+import type { AdmissionPlugin } from '../admission/admission.ts';
+import type { Authorizer } from '../authz/attributes.ts';
+import type { WatchCache } from '../cache/watch-cache.ts';
+import { type Catalog, isBuiltinKind } from '../registry/catalog.ts';
+import type { WatchHub } from '../watch/hub.ts';
+import { Bindings } from '../workspaces/apis/bindings.ts';
+import { apiSharingPlugins } from '../workspaces/apis/plugins.ts';
+import { apiExportView } from '../workspaces/views/apiexport.ts';
+import { ViewExpiry } from '../workspaces/views/expiry.ts';
+import { ExportedKindsOf } from '../workspaces/views/exported-kinds.ts';
+import type { Workspaces } from './workspaces.ts';
+
+/** How workspaces share APIs, as far as the server has a part in it. */
+export function apiSharing(options: {
+  readonly cache: WatchCache;
+  readonly hub: WatchHub;
+  readonly catalog: Catalog;
+  readonly workspaces: Workspaces;
+  readonly authorizer: Authorizer;
+  /** Decides by roles alone, whether or not somebody may enter. */
+  readonly rbac: Authorizer;
+}): { readonly plugins: readonly AdmissionPlugin[]; readonly expiry: Disposable } {
+  const { cache, hub, catalog, workspaces, authorizer, rbac } = options;
+  const { tree, platform, bound, views } = workspaces;
+  const kinds = new ExportedKindsOf({ cache, catalog, platform, bound });
+  views.set('apiexport', apiExportView({ tree, kinds, bindings: new Bindings(cache), authorizer, rbac }));
+  // Whoever claims one of these needs no identity: there is only one of each.
+  const isBuiltin = (group: string, resource: string): boolean =>
+    isBuiltinKind(catalog, group, resource) || platform.system.get(group, resource) !== undefined;
+  return { plugins: apiSharingPlugins({ objects: cache, tree, rbac, isBuiltin }), expiry: new ViewExpiry(cache, hub) };
+}

@@ -1,0 +1,100 @@
+import { everything, type LabelSelector, type LabelSelectorObject, selectorOfObject } from '@capstan/machinery';
+import type { CacheEntry } from '../../cache/entry.ts';
+import { endOf, type ResourceCache, type WatchCache } from '../../cache/watch-cache.ts';
+import { fieldsOf, itemsOf, stringMapOf, textOf, textsOf } from '../../kinds/workloads/reading.ts';
+import { apiBindings, type BoundResource, boundResources } from '../kinds/bound-kinds.ts';
+import { exportLabel } from './names.ts';
+import { referenceOf } from './reference.ts';
+
+/** What a workspace lets the provider of an API do with other things of it. */
+export interface AcceptedClaim {
+  readonly group: string;
+  readonly resource: string;
+  readonly identity: string;
+  readonly verbs: readonly string[];
+  /** The objects that are meant. */
+  readonly selector: LabelSelector;
+  /** Given to what the provider creates, so that it is among them. */
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** All that matters about an APIBinding when something is served. Bindings that say the same share one. */
+export interface BindingFacts {
+  /** The id of the workspace that the export is in; empty until it is bound. */
+  readonly provider: string;
+  readonly exportName: string;
+  /** Which export it is of, from its beginning. */
+  readonly label: string;
+  readonly bound: readonly BoundResource[];
+  readonly claims: readonly AcceptedClaim[];
+  /** The same for the same claims. */
+  readonly claimsKey: string;
+}
+
+const known = new WeakMap<CacheEntry, BindingFacts>();
+const shared = new Map<string, BindingFacts>();
+/** Bindings of thousands of workspaces differ in few ways. */
+const capacity = 10_000;
+
+export function factsOf(entry: CacheEntry): BindingFacts {
+  let facts = known.get(entry);
+  if (facts === undefined) known.set(entry, (facts = read(entry)));
+  return facts;
+}
+
+function read(entry: CacheEntry): BindingFacts {
+  const binding = entry.parse();
+  const provider = textOf(fieldsOf(binding['status'])['apiExportClusterName']);
+  const exportName = referenceOf(binding)?.name ?? '';
+  const label = binding.metadata.labels?.[exportLabel] ?? '';
+  const bound = boundResources(binding['status']);
+  const accepted = itemsOf(fieldsOf(binding['spec'])['permissionClaims']).filter(({ state }) => state === 'Accepted');
+  const claimsKey = accepted.length === 0 ? '' : JSON.stringify(accepted);
+  const key = JSON.stringify([provider, exportName, label, bound, claimsKey]);
+  let facts = shared.get(key);
+  if (facts === undefined) {
+    facts = { provider, exportName, label, bound, claims: accepted.map(claimOf), claimsKey };
+    if (shared.size >= capacity) shared.clear();
+    shared.set(key, facts);
+  }
+  return facts;
+}
+
+function claimOf(claim: Readonly<Record<string, unknown>>): AcceptedClaim {
+  const selector = fieldsOf(claim['selector']);
+  return {
+    group: textOf(claim['group']),
+    resource: textOf(claim['resource']),
+    identity: textOf(claim['identityHash']),
+    verbs: textsOf(claim['verbs']),
+    selector: selector['matchAll'] === true ? everything : selectorOfObject(selector as LabelSelectorObject),
+    labels: selector['matchAll'] === true ? {} : stringMapOf(selector['matchLabels']),
+  };
+}
+
+/** Finds bindings by what they are bound to. */
+export class Bindings {
+  readonly #held: ResourceCache;
+
+  constructor(cache: WatchCache) {
+    this.#held = cache.resource(apiBindings);
+  }
+
+  /** Another number whenever some binding changes. */
+  get generation(): number {
+    return this.#held.generation;
+  }
+
+  /** The binding of a workspace to an export; undefined when it is not bound. */
+  to(cluster: string, { provider, name }: { provider: string; name: string }): BindingFacts | undefined {
+    const prefix = `${cluster}//`;
+    let found: BindingFacts | undefined;
+    this.#held.entries.walk(prefix, endOf(prefix), (entry) => {
+      const facts = factsOf(entry);
+      if (facts.exportName !== name || facts.provider !== provider) return true;
+      found = facts;
+      return false;
+    });
+    return found;
+  }
+}

@@ -1,0 +1,189 @@
+import type { KubeObject } from '@capstan/machinery';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Call, createWorkspace, type Reply, startTestServer, type TestServer } from '../../testing/harness.ts';
+import { bind, share } from '../apis/testing.ts';
+
+let server: TestServer;
+
+const all = (resource: string) => ({ group: '', resource, verbs: ['*'] });
+const accepted = (claim: object, selector: object = { matchAll: true }) => ({ ...claim, selector, state: 'Accepted' });
+const gold = { matchLabels: { tier: 'gold' } };
+
+beforeAll(async () => {
+  server = await startTestServer();
+  for (const id of ['provider', 'plain', 'generous', 'picky', 'stranger']) {
+    await createWorkspace(server, id);
+    await server.call(`/clusters/${id}/api/v1/namespaces`, { method: 'POST', body: { metadata: { name: 'default' } } });
+  }
+  const readers = { group: '', resource: 'secrets', verbs: ['get', 'list'] };
+  const shared = await share(server, 'provider', { permissionClaims: [all('configmaps'), readers] });
+  await bind(server, { provider: 'provider', consumer: 'plain', shared });
+  const generous = [accepted(all('configmaps')), accepted({ ...readers, verbs: ['*'] })];
+  await bind(server, { provider: 'provider', consumer: 'generous', shared, spec: { permissionClaims: generous } });
+  const picky = [accepted({ ...all('configmaps'), verbs: ['get', 'list', 'create', 'update'] }, gold)];
+  await bind(server, { provider: 'provider', consumer: 'picky', shared, spec: { permissionClaims: picky } });
+  for (const id of ['plain', 'generous', 'picky', 'stranger']) {
+    await configMap(id, 'own', {});
+    await configMap(id, 'marked', { tier: 'gold' });
+  }
+  await server.call('/clusters/generous/api/v1/namespaces/default/secrets', { method: 'POST', body: { metadata: { name: 'hidden' } } });
+  for (const id of ['plain', 'generous']) {
+    const path = `/clusters/${id}/apis/wildwest.dev/v1alpha1/namespaces/default/cowboys`;
+    expect((await server.call(path, { method: 'POST', body: cowboy('billy') })).code).toBe(201);
+  }
+  await grant();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const cowboy = (name: string): object => ({
+  apiVersion: 'wildwest.dev/v1alpha1',
+  kind: 'Cowboy',
+  metadata: { name },
+  spec: { intent: 'x' },
+});
+
+async function configMap(cluster: string, name: string, labels: object): Promise<Reply> {
+  return server.call(`/clusters/${cluster}/api/v1/namespaces/default/configmaps`, { method: 'POST', body: { metadata: { name, labels } } });
+}
+
+/** Lets `pat` look through the view, and enter the workspace of the export. */
+async function grant(): Promise<void> {
+  const rbac = '/clusters/provider/apis/rbac.authorization.k8s.io/v1';
+  const rules = [
+    { apiGroups: ['apis.kcp.io'], resources: ['apiexports/content'], resourceNames: ['cowboys'], verbs: ['*'] },
+    { nonResourceURLs: ['/'], verbs: ['access'] },
+  ];
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'pat' };
+  const subjects = [{ kind: 'User', name: 'pat', apiGroup: 'rbac.authorization.k8s.io' }];
+  await server.call(`${rbac}/clusterroles`, { method: 'POST', body: { metadata: { name: 'pat' }, rules } });
+  await server.call(`${rbac}/clusterrolebindings`, { method: 'POST', body: { metadata: { name: 'pat' }, roleRef, subjects } });
+}
+
+const view = (path: string, call: Call = {}, user = 'pat'): Promise<Reply> =>
+  server.call(`/services/apiexport/provider/cowboys/clusters${path}`, {
+    ...call,
+    headers: { 'impersonate-user': user, 'impersonate-group': 'system:authenticated', ...call.headers },
+  });
+const names = (reply: Reply): string[] =>
+  reply.json().items!.map(({ metadata }: KubeObject) => `${metadata.annotations!['kcp.io/cluster']}/${metadata.name}`);
+const cowboys = '/apis/wildwest.dev/v1alpha1';
+const maps = '/api/v1/namespaces/default/configmaps';
+
+describe('through the view of an export', () => {
+  test('its objects are seen in all workspaces that are bound, and say where they are', async () => {
+    expect(names(await view(`/*${cowboys}/cowboys`))).toEqual(['generous/billy', 'plain/billy']);
+    expect(names(await view(`/plain${cowboys}/cowboys`))).toEqual(['plain/billy']);
+  });
+
+  test('claimed objects are seen where the claim was accepted, as far as it goes', async () => {
+    const shown = ['generous/marked', 'generous/own', 'picky/marked'];
+    expect(names(await view('/*/api/v1/configmaps?fieldSelector=metadata.name!=kube-root-ca.crt'))).toEqual(shown);
+    expect((await view(`/picky${maps}/own`)).code).toBe(404);
+    expect((await view(`/picky${maps}/marked`)).code).toBe(200);
+  });
+
+  test('bindings to the export are seen, and not changed', async () => {
+    expect(names(await view('/*/apis/apis.kcp.io/v1alpha2/apibindings'))).toEqual(['generous/cowboys', 'picky/cowboys', 'plain/cowboys']);
+    const reply = await view('/plain/apis/apis.kcp.io/v1alpha2/apibindings/cowboys', { method: 'DELETE' });
+    expect([reply.code, reply.json().message]).toEqual([403, expect.stringContaining('write access to APIBinding is not allowed')]);
+  });
+
+  test('nothing else is served', async () => {
+    const groups = (await view('/*/apis')).json()['groups'] as { name: string }[];
+    expect(groups.map(({ name }) => name)).toEqual(['apis.kcp.io', 'wildwest.dev']);
+    const core = (await view('/*/api/v1')).json()['resources'] as { name: string }[];
+    expect(core.map(({ name }) => name)).toEqual(['configmaps', 'secrets']);
+    expect((await view('/*/api/v1/serviceaccounts')).code).toBe(404);
+    expect((await view('/*/apis/apis.kcp.io/v1alpha2/apiexports')).code).toBe(404);
+  });
+
+  test('OpenAPI tells of the same kinds', async () => {
+    const { paths } = (await view('/plain/openapi/v3')).json() as unknown as { paths: object };
+    expect(Object.keys(paths)).toEqual(expect.arrayContaining(['api/v1', 'apis/wildwest.dev/v1alpha1', 'apis/apis.kcp.io/v1alpha2']));
+    expect(Object.keys(paths)).not.toContain('apis/apps/v1');
+    const document = (await view('/plain/openapi/v3/api/v1')).text;
+    expect(document).toContain('/api/v1/namespaces/{namespace}/configmaps/{name}');
+    expect(document).not.toContain('serviceaccounts');
+  });
+});
+
+describe('writes through the view', () => {
+  test('reach bound objects', async () => {
+    const path = `/plain${cowboys}/namespaces/default/cowboys`;
+    expect((await view(path, { method: 'POST', body: cowboy('annie') })).code).toBe(201);
+    const status = { apiVersion: 'wildwest.dev/v1alpha1', kind: 'Cowboy', status: { result: 'done' } };
+    const patch = { method: 'PATCH', headers: { 'content-type': 'application/merge-patch+json' }, body: status };
+    expect((await view(`${path}/annie/status`, patch)).json()['status']).toEqual({ result: 'done' });
+    expect((await server.call(`/clusters${path}/annie`)).json()['status']).toEqual({ result: 'done' });
+    expect((await view(`${path}/annie`, { method: 'DELETE' })).code).toBe(200);
+  });
+
+  test.each(['POST', 'PUT', 'PATCH', 'DELETE'])('never reach a workspace that is not bound (%s)', async (method) => {
+    for (const [path, body] of [
+      [`/stranger${cowboys}/namespaces/default/cowboys`, cowboy('mallory')],
+      [`/stranger${maps}`, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'own' } }],
+    ] as const) {
+      const named = method === 'POST' ? path : `${path}/own`;
+      const headers = method === 'PATCH' ? { 'content-type': 'application/merge-patch+json' } : {};
+      const reply = await view(named, { method, body, headers }, 'pat');
+      expect([reply.code, reply.json().message]).toEqual([403, expect.stringContaining('could not find suitable APIBinding')]);
+    }
+    expect((await server.call(`/clusters/stranger${maps}/own`)).code).toBe(200);
+  });
+
+  test.each(['POST', 'PUT', 'PATCH', 'DELETE'])('need an accepted claim (%s)', async (method) => {
+    const path = method === 'POST' ? `/plain${maps}` : `/plain${maps}/own`;
+    const headers = method === 'PATCH' ? { 'content-type': 'application/merge-patch+json' } : {};
+    const reply = await view(path, { method, body: { metadata: { name: 'own' } }, headers });
+    expect([reply.code, reply.json().message]).toEqual([403, expect.stringContaining('failed to find suitable reason')]);
+  });
+
+  test('need a verb that both the claim and its acceptance have', async () => {
+    expect((await view(`/picky${maps}/marked`, { method: 'DELETE' })).code).toBe(403);
+    const secrets = '/generous/api/v1/namespaces/default/secrets';
+    expect((await view(`${secrets}/hidden`)).code).toBe(200);
+    expect((await view(`${secrets}/hidden`, { method: 'DELETE' })).code).toBe(403);
+  });
+
+  test('of claims with labels stay among what is selected', async () => {
+    const made = await view(`/picky${maps}`, { method: 'POST', body: { metadata: { name: 'made' } } });
+    expect(made.json().metadata.labels).toEqual({ tier: 'gold' });
+    const silver = await view(`/picky${maps}`, { method: 'POST', body: { metadata: { name: 'silver', labels: { tier: 'silver' } } } });
+    expect(silver.json().message).toBe('configmaps "silver" is forbidden: protected label tier must have value gold');
+    const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'own', labels: { tier: 'gold' } } };
+    expect((await view(`/picky${maps}/own`, { method: 'PUT', body })).code).toBe(404);
+  });
+
+  test('are not made in all workspaces at once', async () => {
+    expect((await view(`/*${maps}`, { method: 'POST', body: { metadata: { name: 'x' } } })).code).toBe(405);
+  });
+});
+
+describe('the view', () => {
+  test('is for those who may see the content of the export', async () => {
+    for (const path of [`/*${cowboys}/cowboys`, '/*/apis', '/plain/openapi/v3']) expect((await view(path, {}, 'nobody')).code).toBe(403);
+  });
+
+  test('does not tell whether there is such an export', async () => {
+    const look = (place: string, user: string) =>
+      server.call(`/services/apiexport/${place}/clusters/*${cowboys}/cowboys`, { headers: { 'impersonate-user': user } });
+    for (const place of ['nowhere/cowboys', 'provider/nothing']) expect((await look(place, 'nobody')).code).toBe(403);
+    expect((await server.call(`/services/apiexport/provider/nothing/clusters/*${cowboys}/cowboys`)).code).toBe(404);
+  });
+
+  test('shows what happens, and begins again when it shows something else', async () => {
+    const path = '/services/apiexport/provider/cowboys/clusters/*/api/v1/configmaps?watch=true&resourceVersion=0';
+    const watching = server.watchUntil(path, ({ type }) => type === 'ERROR');
+    await configMap('generous', 'new', {});
+    const claims = [accepted(all('configmaps'))];
+    await server.call('/clusters/plain/apis/apis.kcp.io/v1alpha2/apibindings/cowboys', {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/merge-patch+json' },
+      body: { spec: { permissionClaims: claims } },
+    });
+    const events = await watching;
+    expect(events.map(({ object }) => object.metadata?.name)).toContain('new');
+    expect(events.at(-1)).toMatchObject({ type: 'ERROR', object: { code: 410, reason: 'Expired' } });
+    expect(names(await view('/*/api/v1/configmaps?labelSelector=tier=gold'))).toContain('plain/marked');
+  });
+});

@@ -1,0 +1,229 @@
+import { status } from '@capstan/machinery';
+import type { AdmissionRequest } from '../../admission/admission.ts';
+import { clusterExtra } from '../../authn/service-account.ts';
+import type { User } from '../../authn/user.ts';
+import type { Attributes, Authorizer, Decision } from '../../authz/attributes.ts';
+import { warrantsExtra } from '../../authz/effective-users.ts';
+import type { CacheEntry } from '../../cache/entry.ts';
+import { fieldsOf, maybeFields } from '../../kinds/workloads/reading.ts';
+import type { Resource } from '../../registry/resource.ts';
+import type { RequestInfo } from '../../request/info.ts';
+import { type AcceptedClaim, type BindingFacts, type Bindings, factsOf } from '../apis/bindings.ts';
+import { apisGroup, exportLabelValue } from '../apis/names.ts';
+import { apiBindings } from '../kinds/bound-kinds.ts';
+import { prefixed } from '../maximal-policy.ts';
+import { clusterOfKey, everyCluster } from '../names.ts';
+import { adminGroup } from '../policy.ts';
+import type { Scope } from '../scope.ts';
+import type { WorkspaceView } from '../scopes.ts';
+import type { Tree } from '../tree.ts';
+import type { ExportClaim, ExportedKinds, ExportedKindsOf } from './exported-kinds.ts';
+
+export interface ApiExportViewOptions {
+  readonly tree: Tree;
+  readonly kinds: ExportedKindsOf;
+  readonly bindings: Bindings;
+  /** Decides in the export's workspace. */
+  readonly authorizer: Authorizer;
+  /** The same, whether or not somebody may enter. */
+  readonly rbac: Authorizer;
+}
+
+/** The beginning of the keys of all scopes that show what one export may see. */
+export const exportScopeKey = (cluster: string, name: string): string => `apiexport/${cluster}/${name}/`;
+
+const readOnlyVerbs: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
+const denied = (reason: string): Decision => ({ allowed: false, reason });
+
+/**
+ * What the provider of an export sees: objects of its kinds, and of the kinds that it claims, in workspaces that are bound to it, as far as they let it. It is a
+ * filter over the same objects, so what is not shown cannot be reached by any verb.
+ */
+export function apiExportView(options: ApiExportViewOptions): WorkspaceView {
+  return {
+    scope({ of: [path = '', name = ''], cluster, info }): Scope {
+      const provider = options.tree.resolve(path);
+      const kinds = provider === undefined ? undefined : options.kinds.find(provider, name);
+      // Who may not look is not told whether there is something; who may is told that there is not.
+      if (kinds === undefined) return { ...nothing(options, { provider, name }), cluster, key: '' };
+      const look = new Look(options, { kinds, cluster, info });
+      return {
+        cluster,
+        catalog: kinds.catalog,
+        key: `${exportScopeKey(kinds.cluster, name)}${cluster}/${info.verb}`,
+        shows: look.shows,
+        authorizer: look,
+        admission: look,
+        insideAs: look.insideAs,
+      };
+    },
+  };
+}
+
+/** A scope in which there is nothing, for those who may know. */
+function nothing(
+  { authorizer, kinds }: ApiExportViewOptions,
+  { provider, name }: { provider: string | undefined; name: string },
+): Pick<Scope, 'catalog' | 'shows' | 'authorizer'> {
+  return {
+    catalog: kinds.empty,
+    shows: () => false,
+    authorizer: {
+      authorize: (attributes) =>
+        provider === undefined ? denied('access denied') : mayLook(authorizer, attributes, { cluster: provider, name }),
+    },
+  };
+}
+
+/** One request through the view. */
+class Look implements Authorizer {
+  readonly #options: ApiExportViewOptions;
+  readonly #kinds: ExportedKinds;
+  readonly #cluster: string;
+  readonly #verb: string;
+  readonly #label: string;
+  /** The binding of the workspace that was asked about last: objects come in the order of their workspaces. */
+  #last: { cluster: string; generation: number; binding: BindingFacts | undefined } | undefined;
+
+  constructor(options: ApiExportViewOptions, { kinds, cluster, info }: { kinds: ExportedKinds; cluster: string; info: RequestInfo }) {
+    this.#options = options;
+    this.#kinds = kinds;
+    this.#cluster = cluster;
+    this.#verb = info.verb;
+    this.#label = exportLabelValue(kinds.cluster, kinds.name);
+  }
+
+  readonly shows = (resource: Resource, entry: CacheEntry): boolean => {
+    if (isBindings(resource) && this.#isOwnBinding(factsOf(entry))) return true;
+    const binding = this.#binding(clusterOfKey(entry.key));
+    if (binding === undefined) return false;
+    if (this.#isOwn(resource)) return this.#isBound(binding, resource);
+    const claim = this.#accepted(binding, resource);
+    if (claim === undefined || !claim.selector.matches(entry.labels)) return false;
+    // In one workspace it was asked already; in all of them each decides for itself.
+    return this.#cluster !== everyCluster || this.#allowsVerb(claim, this.#verb);
+  };
+
+  authorize(attributes: Attributes): Decision {
+    const { cluster, name } = this.#kinds;
+    const invited = this.#isInvited(attributes);
+    if (!invited.allowed) return invited;
+    const decision = mayLook(this.#options.authorizer, attributes, { cluster, name });
+    return decision.allowed ? this.#maximalPolicy(attributes, decision) : decision;
+  }
+
+  /** What is created by a claim that selects by labels has these labels. */
+  mutate(request: AdmissionRequest): void {
+    const { operation, object, resource, name } = request;
+    const claim = this.#claimOn(request);
+    if (claim === undefined || object === undefined || operation === 'DELETE') return;
+    for (const [key, value] of Object.entries(claim.labels)) {
+      const labels = object.metadata.labels ?? {};
+      if (!Object.hasOwn(labels, key)) object.metadata.labels = { ...labels, [key]: value };
+      else if (labels[key] !== value) throw status.forbidden(resource, name, `protected label ${key} must have value ${value}`);
+    }
+  }
+
+  validate(request: AdmissionRequest): void {
+    const { object, old, resource, name } = request;
+    const claim = this.#claimOn(request);
+    if (claim === undefined || claim.selector.matches((object ?? old)?.metadata.labels ?? {})) return;
+    throw status.forbidden(resource, name, 'object does not match required labels');
+  }
+
+  /** Inside the workspace nothing else stands in the way of who was let in. */
+  readonly insideAs = (user: User): User => {
+    const warrant = {
+      user: 'system:serviceaccount:default:rest',
+      groups: [adminGroup],
+      extra: { [clusterExtra]: [this.#cluster] },
+    };
+    return { ...user, extra: { ...user.extra, [warrantsExtra]: [...(user.extra?.[warrantsExtra] ?? []), JSON.stringify(warrant)] } };
+  };
+
+  /** Whether the workspace lets the provider do this; any workspace may be looked for. */
+  #isInvited({ isResource, group, resource, verb }: Attributes): Decision {
+    if (!isResource || this.#cluster === everyCluster) return allowed;
+    const binding = this.#binding(this.#cluster);
+    if (binding === undefined) return denied('could not find suitable APIBinding in target logical cluster');
+    const kind = { group, resource };
+    if (this.#isOwn(kind) && this.#isBound(binding, kind)) return allowed;
+    const claim = this.#isOwn(kind) ? undefined : this.#accepted(binding, kind);
+    if (claim !== undefined && this.#allowsVerb(claim, verb)) return allowed;
+    if (isBindings(kind))
+      return readOnlyVerbs.has(verb) ? allowed : denied('write access to APIBinding is not allowed from virtual workspace');
+    return denied('failed to find suitable reason to allow access in APIBinding');
+  }
+
+  /** Who claims what others offer can do no more with it than they let their consumers. */
+  #maximalPolicy(attributes: Attributes, decision: Decision): Decision {
+    const claim = this.#kinds.claims.get(`${attributes.group}/${attributes.resource}`);
+    if (claim === undefined || claim.identity === '') return decision;
+    const offering = this.#options.kinds.withIdentity(claim.identity);
+    if (offering.length === 0) return denied(`no API export providing claimed resources found for identity hash: "${claim.identity}"`);
+    for (const { cluster, object } of offering) {
+      if (maybeFields(fieldsOf(fieldsOf(object['spec'])['maximalPermissionPolicy'])['local']) === undefined) continue;
+      const { allowed: may, reason } = this.#options.rbac.authorize({ ...attributes, cluster, user: prefixed(attributes.user) });
+      if (!may) return denied(`API export: "${object.metadata.name}", workspace: "${cluster}" RBAC decision: ${reason}`);
+    }
+    return decision;
+  }
+
+  #binding(cluster: string): BindingFacts | undefined {
+    const { bindings } = this.#options;
+    if (this.#last?.cluster !== cluster || this.#last.generation !== bindings.generation) {
+      const binding = bindings.to(cluster, { provider: this.#kinds.cluster, name: this.#kinds.name });
+      this.#last = { cluster, generation: bindings.generation, binding };
+    }
+    return this.#last.binding;
+  }
+
+  #isOwn({ group, resource }: Kind): boolean {
+    return this.#kinds.own.has(`${group}/${resource}`);
+  }
+
+  #isOwnBinding({ provider, exportName, label }: BindingFacts): boolean {
+    return provider === '' ? label === this.#label : provider === this.#kinds.cluster && exportName === this.#kinds.name;
+  }
+
+  #isBound({ bound }: BindingFacts, { group, resource }: Kind): boolean {
+    return bound.some((one) => one.group === group && one.resource === resource && one.identity === this.#kinds.identity);
+  }
+
+  /** The claim on a kind, when the export makes it and the workspace accepts it. */
+  #accepted(binding: BindingFacts, { group, resource }: Kind): AcceptedClaim | undefined {
+    const claim = this.#kinds.claims.get(`${group}/${resource}`);
+    return claim && binding.claims.find((one) => isSame(one, claim));
+  }
+
+  #allowsVerb(accepted: AcceptedClaim, verb: string): boolean {
+    const claimed = this.#kinds.claims.get(`${accepted.group}/${accepted.resource}`);
+    return includes(accepted.verbs, verb) && includes(claimed?.verbs ?? [], verb);
+  }
+
+  #claimOn({ resource }: AdmissionRequest): AcceptedClaim | undefined {
+    const binding = this.#isOwn(resource) ? undefined : this.#binding(this.#cluster);
+    return binding && this.#accepted(binding, resource);
+  }
+}
+
+type Kind = Pick<Resource, 'group' | 'resource'>;
+
+const allowed: Decision = { allowed: true, reason: '' };
+
+/** Looking through the view is a right of its own, on the export, with the verb of the request. */
+function mayLook(authorizer: Authorizer, attributes: Attributes, { cluster, name }: { cluster: string; name: string }): Decision {
+  const { user, verb } = attributes;
+  const kind = { group: apisGroup, version: 'v1alpha1', resource: 'apiexports', subresource: 'content' };
+  const decision = authorizer.authorize({ ...kind, cluster, user, verb, name, isResource: true, namespace: '', path: '' });
+  return decision.allowed ? decision : denied(`API export: "${name}", workspace: "${cluster}" RBAC decision: ${decision.reason}`);
+}
+
+function isBindings({ group, resource }: Kind): boolean {
+  return resource === apiBindings.resource && group === apiBindings.group;
+}
+
+const isSame = (one: AcceptedClaim, other: ExportClaim): boolean =>
+  one.resource === other.resource && one.group === other.group && one.identity === other.identity;
+
+const includes = (verbs: readonly string[], verb: string): boolean => verbs.includes('*') || verbs.includes(verb);
