@@ -1,4 +1,4 @@
-import { type Client, isConflict, isNotFound, type ObjectKey } from '@capstan/client';
+import { type Client, isConflict, isNotFound, type ObjectKey, objectKey } from '@capstan/client';
 import { type Controller, controller, type Result, requeueAfter } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
 import type { ControllerSettings } from '../registration.ts';
@@ -23,9 +23,9 @@ export function accountTokenController(settings: Pick<ControllerSettings, 'autho
     });
 }
 
-function accountOf({ metadata }: KubeObject): ObjectKey[] {
-  const name = metadata.annotations?.[accountAnnotation] ?? '';
-  return name === '' ? [] : [{ namespace: metadata.namespace, name }];
+function accountOf(secret: KubeObject): ObjectKey[] {
+  const name = secret.metadata.annotations?.[accountAnnotation] ?? '';
+  return name === '' ? [] : [{ ...objectKey(secret), name }];
 }
 
 interface Work {

@@ -1,18 +1,20 @@
-import { type Change, type Client, ConnectionError, type DiscoveredResource, discover, Informer } from '@capstan/client';
+import { type Change, type Client, ConnectionError, Informer, type ResourceType } from '@capstan/client';
 import {
   type Amounts,
   addAmounts,
   type KubeObject,
   type Measure,
   measureOf,
-  printSource,
   type Quantity,
+  quotaSource,
   type Scope,
   sameAmounts,
   wholeAmount,
 } from '@capstan/machinery';
-import { placeOf } from './place.ts';
-import { slim, slimMeasured } from './slim.ts';
+import { Counts, type CountsOptions } from './counts.ts';
+import { type Place, placeKey, placeOf, rootCluster } from './place.ts';
+import { ServedTypes } from './served-types.ts';
+import { slimMeasured } from './slim.ts';
 
 export type UsageChange =
   /** A new object, which was charged for before it was stored. */
@@ -20,130 +22,111 @@ export type UsageChange =
   /** Something went, or an object changed what it uses. */
   | { readonly type: 'other' };
 
-export interface CensusOptions {
+export interface CensusOptions extends Omit<CountsOptions, 'types'> {
   readonly client: Client;
-  /** What a source uses in a namespace has changed, or may have. */
-  readonly onChange: (source: string, place: string, change: UsageChange) => void;
-  readonly onError: (error: unknown, source: string) => void;
   readonly now: () => Date;
 }
 
+export type Usage =
+  | { readonly type: 'known'; readonly amounts: Amounts }
+  /** Nobody knows the kind. */
+  | { readonly type: 'unknown' }
+  /** Not all objects have been seen yet. */
+  | { readonly type: 'later' };
+
 interface Followed {
-  readonly type: DiscoveredResource;
   readonly measure: Measure;
   readonly informer: Informer;
-  /** How many there are in each namespace, where that is all that matters. */
-  readonly counts: Map<string, number>;
   readonly stop: AbortController;
   readonly running: Promise<void>;
 }
 
 const byPlace = 'place';
-const needed = ['create', 'delete', 'list', 'watch'];
+/** A kind that cannot be listed holds up the others only so long. */
+const fillTimeout = 2_000;
 
-/** Who uses what in which namespace. Only what some quota limits is followed, from then on when one first does; most types never are. */
+/**
+ * Who uses what in which namespace of which workspace. What some quota limits is followed, from when one first does: copies of those kinds of which not only the
+ * number matters, and the journal for all others.
+ */
 export class Census implements AsyncDisposable {
   readonly #options: CensusOptions;
+  readonly #types: ServedTypes;
+  readonly #counts: Counts;
   readonly #followed = new Map<string, Followed>();
-  #types: ReadonlyMap<string, DiscoveredResource> = new Map();
 
   constructor(options: CensusOptions) {
     this.#options = options;
-  }
-
-  /** Asks what types there are. Those that are gone are followed no more. */
-  async refresh(signal: AbortSignal): Promise<void> {
-    const types = new Map<string, DiscoveredResource>();
-    for (const type of await discover(this.#options.client, signal)) {
-      const source = printSource(type);
-      if (type.namespaced && !types.has(source) && needed.every((verb) => type.verbs.includes(verb))) types.set(source, type);
-    }
-    this.#types = types;
-    for (const [source, followed] of this.#followed) {
-      if (types.get(source)?.version === followed.type.version) continue;
-      this.#followed.delete(source);
-      followed.stop.abort();
-    }
-  }
-
-  /** Whether objects of this name can be counted. They are followed from now on. */
-  follow(source: string): boolean {
-    if (this.#followed.has(source)) return true;
-    const type = this.#types.get(source);
-    if (type === undefined) return false;
-    this.#followed.set(source, this.#begin(source, type));
-    return true;
-  }
-
-  /** Resolves when all that is there is known, or after so many milliseconds. */
-  async filled(sources: Iterable<string>, { signal, within }: { signal: AbortSignal; within: number }): Promise<void> {
-    const missing = [...sources].flatMap((source) => this.#followed.get(source)?.informer ?? []).filter(({ hasSynced }) => !hasSynced);
-    if (missing.length === 0) return;
-    const either = AbortSignal.any([signal, AbortSignal.timeout(within)]);
-    await Promise.allSettled(missing.map((informer) => informer.synced(either)));
-  }
-
-  /** What the objects of a namespace use; undefined while they are not all known. */
-  usage(source: string, place: string, scopes: readonly Scope[]): Amounts | undefined {
-    const followed = this.#followed.get(source);
-    if (followed?.informer.hasSynced !== true) return undefined;
-    const { measure, informer, counts } = followed;
-    const total = new Map<string, Quantity>();
-    if (measure.looksInside) {
-      const now = this.#options.now();
-      for (const object of informer.byIndex(byPlace, place)) {
-        if (scopes.every((scope) => measure.isInScope(scope, object))) addAmounts(total, measure.usage(object, now));
-      }
-    } else if (scopes.length === 0) {
-      const count = wholeAmount(counts.get(place) ?? 0);
-      for (const name of measure.usage(nothing, epoch).keys()) total.set(name, count);
-    }
-    return total;
+    this.#types = new ServedTypes(options.client);
+    this.#counts = new Counts({ ...options, types: this.#types });
   }
 
   get size(): number {
     return this.#followed.size;
   }
 
+  /** What the objects of a namespace use, within the scopes. */
+  async usage(source: string, { place, scopes, signal }: { place: Place; scopes: readonly Scope[]; signal: AbortSignal }): Promise<Usage> {
+    const measure = measureOf(quotaSource(`count/${source}`)!);
+    const amounts = new Map<string, Quantity>();
+    if (!measure.looksInside) {
+      // Such objects are in no scope.
+      if (scopes.length > 0) return { type: 'known', amounts };
+      const count = await this.#counts.of(source, place, signal);
+      if (count === undefined) return { type: 'unknown' };
+      for (const name of measure.usage(nothing, epoch).keys()) amounts.set(name, wholeAmount(count));
+      return { type: 'known', amounts };
+    }
+    const informer = await this.#copy(source, signal);
+    if (informer === undefined) return { type: 'unknown' };
+    if (!(await filled(informer, signal))) return { type: 'later' };
+    const now = this.#options.now();
+    for (const object of informer.byIndex(byPlace, placeKey(place))) {
+      if (scopes.every((scope) => measure.isInScope(scope, object))) addAmounts(amounts, measure.usage(object, now));
+    }
+    return { type: 'known', amounts };
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     const all = [...this.#followed.values()];
     for (const { stop } of all) stop.abort();
-    await Promise.all(all.map(({ running }) => running));
+    await Promise.all([...all.map(({ running }) => running), this.#counts[Symbol.asyncDispose]()]);
   }
 
-  #begin(source: string, type: DiscoveredResource): Followed {
+  async #copy(source: string, signal: AbortSignal): Promise<Informer | undefined> {
+    const known = this.#followed.get(source);
+    if (known !== undefined) return known.informer;
+    const type = await this.#types.find(rootCluster, source, signal);
+    if (type === undefined) return undefined;
+    let followed = this.#followed.get(source);
+    if (followed === undefined) this.#followed.set(source, (followed = this.#begin(source, type)));
+    return followed.informer;
+  }
+
+  #begin(source: string, type: ResourceType): Followed {
     const { client, onError } = this.#options;
     const measure = measureOf(type);
     const stop = new AbortController();
-    const resource = client.resource(type);
     const informer = new Informer({
-      resource: measure.looksInside ? resource : resource.metadata(),
-      transform: measure.looksInside ? slimMeasured : slim,
+      resource: client.resource(type),
+      transform: slimMeasured,
       onError: (error) => {
         // An outage is told by those who watch a few types; here it would be told once for each.
         if (!stop.signal.aborted && !(error instanceof ConnectionError)) onError(error, source);
       },
     });
-    const counts = new Map<string, number>();
-    if (measure.looksInside) informer.addIndex(byPlace, (object) => [placeOf(object)]);
-    informer.onChange((change) => this.#note({ source, measure, counts }, change));
-    return { type, measure, informer, counts, stop, running: informer.start(stop.signal) };
+    informer.addIndex(byPlace, (object) => [placeKey(placeOf(object))]);
+    informer.onChange((change) => this.#note(source, measure, change));
+    return { measure, informer, stop, running: informer.start(stop.signal) };
   }
 
-  #note({ source, measure, counts }: { source: string } & Pick<Followed, 'measure' | 'counts'>, change: Change<KubeObject>): void {
-    const place = placeOf(change.object);
-    if (change.type === 'updated') {
-      if (measure.looksInside && this.#differs(measure, change.old, change.object))
-        this.#options.onChange(source, place, { type: 'other' });
-      return;
-    }
-    if (!measure.looksInside) {
-      const count = (counts.get(place) ?? 0) + (change.type === 'added' ? 1 : -1);
-      if (count === 0) counts.delete(place);
-      else counts.set(place, count);
-    }
-    if (change.type === 'deleted') this.#options.onChange(source, place, { type: 'other' });
-    else if (!change.initial) this.#options.onChange(source, place, { type: 'new', object: change.object, measure });
+  #note(source: string, measure: Measure, change: Change<KubeObject>): void {
+    const { onChange } = this.#options;
+    const { object } = change;
+    if (change.type === 'added') {
+      if (!change.initial) onChange(source, placeOf(object), { type: 'new', object, measure });
+    } else if (change.type === 'deleted' || this.#differs(measure, change.old, object))
+      onChange(source, placeOf(object), { type: 'other' });
   }
 
   /** Most updates of pods change nothing that counts. */
@@ -152,6 +135,11 @@ export class Census implements AsyncDisposable {
     if (!sameAmounts(measure.usage(old, now), measure.usage(object, now))) return true;
     return movingScopes.some((scope) => measure.isInScope(scope, old) !== measure.isInScope(scope, object));
   }
+}
+
+async function filled(informer: Informer, signal: AbortSignal): Promise<boolean> {
+  if (!informer.hasSynced) await informer.synced(AbortSignal.any([signal, AbortSignal.timeout(fillTimeout)])).catch(() => {});
+  return informer.hasSynced;
 }
 
 const epoch = new Date(0);

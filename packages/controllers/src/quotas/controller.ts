@@ -2,23 +2,18 @@ import { type Client, formatKey, type Informer, type InformerFactory, isConflict
 import { type ControllerContext, done, type Result, type Runnable, requeueAfter, WorkQueue } from '@capstan/controller';
 import { type KubeObject, onlyAmounts, printSource, quotaScopes, quotaSource } from '@capstan/machinery';
 import { Census, type UsageChange } from './census.ts';
-import { placeOf } from './place.ts';
+import { placeKey, placeOf } from './place.ts';
 import { reconcileQuota } from './reconcile.ts';
 import { Settling } from './settling.ts';
 
 const quotas = { group: '', version: 'v1', resource: 'resourcequotas', namespaced: true };
-const definitions = { group: 'apiextensions.k8s.io', version: 'v1', resource: 'customresourcedefinitions', namespaced: false };
-const metadataOnly = { metadataOnly: true };
 const name = 'resourcequota';
 const byPlace = 'place';
-/** Stands in the queue among quotas: ask what types there are. */
-const rediscover = '?';
-/** A type is served a moment after its definition says so. */
+const byCluster = 'cluster';
+/** A kind is served a moment after its definition says so. */
 const typeSettles = 500;
 /** Deletions come in bursts: one count is for all of them. */
 const gather = 50;
-/** A type that cannot be listed holds up the others only so long. */
-const fillTimeout = 2_000;
 
 export interface QuotaControllerOptions {
   /** How many quotas at the same time. */
@@ -29,7 +24,7 @@ export interface QuotaControllerOptions {
   readonly settles?: number | undefined;
 }
 
-/** Fills the status of every ResourceQuota: one census for all namespaces of all workspaces, of those types alone that some quota limits. */
+/** Fills the status of every ResourceQuota: one census for all namespaces of all workspaces, of what some quota limits. */
 export class QuotaController implements Runnable {
   readonly name = name;
   readonly #options: QuotaControllerOptions;
@@ -39,8 +34,9 @@ export class QuotaController implements Runnable {
   }
 
   prepare(informers: InformerFactory): void {
-    informers.informer(quotas).addIndex(byPlace, (quota) => [placeOf(quota)]);
-    informers.informer(definitions, metadataOnly);
+    const known = informers.informer(quotas);
+    known.addIndex(byPlace, (quota) => [placeKey(placeOf(quota))]);
+    known.addIndex(byCluster, (quota) => [placeOf(quota).cluster]);
   }
 
   async run(context: ControllerContext): Promise<void> {
@@ -53,25 +49,29 @@ export class QuotaController implements Runnable {
       client: context.client,
       now: () => new Date(),
       onChange: (source, place, change) => {
-        for (const quota of known.byIndex(byPlace, place)) {
+        for (const quota of known.byIndex(byPlace, placeKey(place))) {
           if (!limits(quota, source)) continue;
           if (change.type === 'new') noteNew(settling, quota, change);
           // What is new was charged before; this is a look whether it was.
           queue.addAfter(keyOf(quota), change.type === 'new' ? settles : gather);
         }
       },
-      onError: (error, source) => context.onError(error, { name: source }),
+      onTypes: (cluster) => {
+        for (const quota of known.byIndex(byCluster, cluster)) queue.addAfter(keyOf(quota), typeSettles);
+      },
+      onGap: () => {
+        for (const quota of known.list()) {
+          settling.inherit(keyOf(quota));
+          queue.add(keyOf(quota), 'resync');
+        }
+      },
+      onError: (error, what) => context.onError(error, { name: what }),
     });
     metrics.gauge('workqueue_depth', 'Objects that wait.', { labels: { name }, read: () => queue.depth });
-    metrics.gauge('resourcequota_followed_types', 'Types whose objects are counted.', { read: () => census.size });
+    metrics.gauge('resourcequota_followed_types', 'Kinds of which copies are kept.', { read: () => census.size });
     await informers.synced(signal);
     using cleanup = new DisposableStack();
     cleanup.use(followQuotas({ known, queue, settling, settles }));
-    cleanup.use(
-      informers.informer(definitions, metadataOnly).onChange((change) => {
-        if (change.type !== 'added' || !change.initial) queue.addAfter(rediscover, typeSettles);
-      }),
-    );
     const timer = setInterval(() => {
       for (const quota of known.list()) queue.add(keyOf(quota), 'resync');
     }, resyncEvery);
@@ -80,8 +80,7 @@ export class QuotaController implements Runnable {
     signal.addEventListener('abort', close, { once: true });
     cleanup.defer(() => signal.removeEventListener('abort', close));
     if (signal.aborted) close();
-    const work = new Work({ context, known, queue, census, settling });
-    await Promise.all(Array.from({ length: concurrency }, () => work.run()));
+    await Promise.all(Array.from({ length: concurrency }, () => work({ context, known, queue, census, settling })));
   }
 }
 
@@ -93,78 +92,42 @@ interface Parts {
   readonly settling: Settling;
 }
 
-class Work {
-  readonly #parts: Parts;
-  #types: Promise<void> | undefined;
-
-  constructor(parts: Parts) {
-    this.#parts = parts;
-  }
-
-  async run(): Promise<void> {
-    const { queue, context } = this.#parts;
-    for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
-      if (!context.isLeading()) {
-        queue.done(key);
-        queue.close();
-        return;
-      }
-      try {
-        const result = key === rediscover ? await this.#rediscover() : await this.#reconcile(key);
-        queue.forget(key);
-        if (result.type === 'requeueAfter') queue.addAfter(key, result.milliseconds);
-      } catch (error) {
-        if (!context.drop.aborted) context.onError(error, parseKey(key));
-        queue.addFailed(key);
-      }
+async function work(parts: Parts): Promise<void> {
+  const { queue, context } = parts;
+  for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
+    if (!context.isLeading()) {
       queue.done(key);
+      queue.close();
+      return;
     }
-  }
-
-  /** Types are asked for when the first quota is there, not before. */
-  async #reconcile(key: string): Promise<Result> {
-    const { known, census, settling, context } = this.#parts;
-    const quota = known.get(parseKey(key));
-    if (quota === undefined) return done;
-    await this.#knownTypes();
-    const { drop } = context;
-    const place = placeOf(quota);
     try {
-      return await reconcileQuota(quota, {
-        follow: (source) => census.follow(source),
-        filled: (sources) => census.filled(sources, { signal: drop, within: fillTimeout }),
-        usage: (source, scopes) => census.usage(source, place, scopes),
-        pending: (what) => settling.pending(key, what),
-        writeStatus: (counted) => clientOf(context.client, key).resource(quotas).updateStatus(counted, { signal: drop }),
-      });
+      const result = await reconcileOne(key, parts);
+      queue.forget(key);
+      if (result.type === 'requeueAfter') queue.addAfter(key, result.milliseconds);
     } catch (error) {
-      // Charged meanwhile: the copy will have it in a moment.
-      if (isConflict(error)) return requeueAfter(gather);
-      if (isNotFound(error)) return done;
-      throw error;
+      if (!context.drop.aborted) context.onError(error, parseKey(key));
+      queue.addFailed(key);
     }
+    queue.done(key);
   }
+}
 
-  async #rediscover(): Promise<Result> {
-    const { known, queue } = this.#parts;
-    if (known.size === 0) this.#types = undefined;
-    else await this.#refresh();
-    for (const quota of known.list()) queue.add(keyOf(quota), 'resync');
-    return done;
-  }
-
-  #knownTypes(): Promise<void> {
-    return this.#types ?? this.#refresh();
-  }
-
-  #refresh(): Promise<void> {
-    const { census, context } = this.#parts;
-    const types = census.refresh(context.signal);
-    this.#types = types;
-    types.catch(() => {
-      if (this.#types === types) this.#types = undefined;
+async function reconcileOne(key: string, { known, census, settling, context }: Parts): Promise<Result> {
+  const quota = known.get(parseKey(key));
+  if (quota === undefined) return done;
+  const { drop } = context;
+  const place = placeOf(quota);
+  try {
+    return await reconcileQuota(quota, {
+      usage: (source, scopes) => census.usage(source, { place, scopes, signal: drop }),
+      pending: (what) => settling.pending(key, what),
+      writeStatus: (counted) => clientOf(context.client, key).resource(quotas).updateStatus(counted, { signal: drop }),
     });
-    return types;
+  } catch (error) {
+    // Charged meanwhile: the copy will have it in a moment.
+    if (isConflict(error)) return requeueAfter(gather);
+    if (isNotFound(error)) return done;
+    throw error;
   }
 }
 
@@ -186,10 +149,8 @@ function followQuotas({ known, queue, settling, settles }: Pick<Parts, 'known' |
 function noteNew(settling: Settling, quota: KubeObject, { object, measure }: Extract<UsageChange, { type: 'new' }>): void {
   if (!quotaScopes(quota).every((scope) => measure.isInScope(scope, object))) return;
   const hard = hardOf(quota);
-  settling.created(
-    keyOf(quota),
-    onlyAmounts(measure.usage(object, new Date()), (what) => Object.hasOwn(hard, what)),
-  );
+  const usage = onlyAmounts(measure.usage(object, new Date()), (what) => Object.hasOwn(hard, what));
+  settling.created(keyOf(quota), usage);
 }
 
 function isSameSpec(one: KubeObject, other: KubeObject): boolean {

@@ -1,7 +1,19 @@
 import { clusterOf } from '@capstan/client';
 import type { KubeObject } from '@capstan/machinery';
 
-/** A namespace of a workspace, as a key. */
-export function placeOf(object: KubeObject): string {
-  return `${clusterOf(object) ?? ''}|${object.metadata.namespace ?? ''}`;
+/** A namespace of a workspace. */
+export interface Place {
+  readonly cluster: string;
+  readonly namespace: string;
+}
+
+/** Objects that name no workspace are of this one. */
+export const rootCluster = 'root';
+
+export function placeOf(object: KubeObject): Place {
+  return { cluster: clusterOf(object) ?? rootCluster, namespace: object.metadata.namespace ?? '' };
+}
+
+export function placeKey({ cluster, namespace }: Place): string {
+  return `${cluster}|${namespace}`;
 }

@@ -1,5 +1,5 @@
 import { done, requeueAfter } from '@capstan/controller';
-import { type Amounts, type KubeObject, parseQuantity, readAmounts, zeroQuantity } from '@capstan/machinery';
+import { type KubeObject, parseQuantity, readAmounts, zeroQuantity } from '@capstan/machinery';
 import { expect, test } from 'vitest';
 import { type QuotaActions, reconcileQuota } from './reconcile.ts';
 
@@ -10,11 +10,9 @@ function recording(used: Readonly<Record<string, object>>, more: Partial<QuotaAc
   const written: unknown[] = [];
   const asked: string[] = [];
   const actions: QuotaActions = {
-    follow: (source) => Object.hasOwn(used, source),
-    filled: () => Promise.resolve(),
-    usage: (source, scopes): Amounts => {
+    usage: async (source, scopes) => {
       asked.push(`${source} ${scopes.map(({ scopeName }) => scopeName).join()}`.trim());
-      return readAmounts(used[source]);
+      return Object.hasOwn(used, source) ? { type: 'known', amounts: readAmounts(used[source]) } : { type: 'unknown' };
     },
     pending: () => ({ amount: zeroQuantity, wait: 0 }),
     writeStatus: async ({ status }) => written.push(status),
@@ -50,7 +48,7 @@ test('what nobody can count keeps the usage that it had, and what is not limited
 });
 
 test('what is still being counted is counted again later', async () => {
-  const { actions, written } = recording({ pods: {} }, { usage: () => undefined });
+  const { actions, written } = recording({ pods: {} }, { usage: async () => ({ type: 'later' }) });
   expect(await reconcileQuota(quota({ pods: '1' }), actions)).toMatchObject({ type: 'requeueAfter' });
   expect(written).toEqual([{ hard: { pods: '1' }, used: {} }]);
 });

@@ -14,16 +14,13 @@ import {
   writeAmounts,
   zeroQuantity,
 } from '@capstan/machinery';
+import type { Usage } from './census.ts';
 import type { Pending } from './settling.ts';
 
 /** What the steps may do. */
 export interface QuotaActions {
-  /** Whether objects of this name can be counted. */
-  readonly follow: (source: string) => boolean;
-  /** Resolves when all of these are counted, or after a while. */
-  readonly filled: (sources: ReadonlySet<string>) => Promise<void>;
-  /** What they use in the quota's namespace; undefined when not all of them are known yet. */
-  readonly usage: (source: string, scopes: readonly Scope[]) => Amounts | undefined;
+  /** What objects of this name use in the quota's namespace. */
+  readonly usage: (source: string, scopes: readonly Scope[]) => Promise<Usage>;
   /** What of the usage under this name may be for objects that nobody can see yet. */
   readonly pending: (name: string) => Pending;
   readonly writeStatus: (quota: KubeObject) => Promise<unknown>;
@@ -55,25 +52,25 @@ export async function reconcileQuota(quota: KubeObject, actions: QuotaActions): 
   return progress.wait > 0 ? requeueAfter(progress.wait) : done;
 }
 
-async function findSources({ hard, sources }: Progress, { follow, filled }: QuotaActions): Promise<void> {
+function findSources({ hard, sources }: Progress): void {
   for (const name of hard.keys()) {
     const source = quotaSource(name);
     if (source === undefined) continue;
     const key = printSource(source);
     const names = sources.get(key);
-    if (names !== undefined) names.push(name);
-    else if (follow(key)) sources.set(key, [name]);
+    if (names === undefined) sources.set(key, [name]);
+    else names.push(name);
   }
-  await filled(new Set(sources.keys()));
 }
 
-function count(progress: Progress, { usage }: QuotaActions): void {
+async function count(progress: Progress, { usage }: QuotaActions): Promise<void> {
   const { quota, sources, used } = progress;
   const scopes = quotaScopes(quota);
-  for (const [source, names] of sources) {
-    const found = usage(source, scopes);
-    if (found === undefined) progress.wait = countAgain;
-    else for (const name of names) used.set(name, found.get(name) ?? zeroQuantity);
+  const found = await Promise.all([...sources.keys()].map((source) => usage(source, scopes)));
+  for (const [index, names] of [...sources.values()].entries()) {
+    const one = found[index]!;
+    if (one.type === 'later') progress.wait = countAgain;
+    if (one.type === 'known') for (const name of names) used.set(name, one.amounts.get(name) ?? zeroQuantity);
   }
 }
 

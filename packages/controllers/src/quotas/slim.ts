@@ -1,28 +1,18 @@
-import type { KubeObject, ObjectMeta } from '@capstan/machinery';
+import type { KubeObject } from '@capstan/machinery';
 
 type Fields = { readonly [name: string]: unknown };
 
-/** Kept of any object that is only counted. */
-export function slim({ apiVersion, kind, metadata }: KubeObject): KubeObject {
-  const { name, namespace, uid, resourceVersion, annotations } = metadata;
-  const kept = annotations?.['kcp.io/cluster'];
+/** Kept of an object that is measured: containers are the largest part of pods, and what they take the smallest of them. */
+export function slimMeasured(object: KubeObject): KubeObject {
+  const { apiVersion, kind, metadata, status } = object;
+  const { name, namespace, uid, resourceVersion, deletionTimestamp, deletionGracePeriodSeconds, annotations } = metadata;
+  const spec = (object['spec'] ?? {}) as Fields;
   return {
     apiVersion,
     kind,
-    metadata: present({ name, namespace, uid, resourceVersion, annotations: kept === undefined ? undefined : { 'kcp.io/cluster': kept } }),
-  } as KubeObject;
-}
-
-/** Kept of an object that is measured: containers are the largest part of pods, and what they take the smallest of them. */
-export function slimMeasured(object: KubeObject): KubeObject {
-  const { deletionTimestamp, deletionGracePeriodSeconds, annotations } = object.metadata;
-  const kept = slim(object);
-  const spec = (object['spec'] ?? {}) as Fields;
-  return {
-    ...kept,
-    metadata: { ...kept.metadata, ...(present({ deletionTimestamp, deletionGracePeriodSeconds, annotations }) as ObjectMeta) },
+    metadata: present({ name, namespace, uid, resourceVersion, deletionTimestamp, deletionGracePeriodSeconds, annotations }),
     spec: { ...spec, containers: slimContainers(spec['containers']), initContainers: slimContainers(spec['initContainers']), volumes: [] },
-    status: object['status'],
+    status,
   } as KubeObject;
 }
 
