@@ -2,7 +2,21 @@ import { applyDefaults, type Defaults, made } from './defaulting.ts';
 import { type Fields, fieldsOf, isAbsent, itemsOf, numberOf, textOf } from './reading.ts';
 
 /** `registry:5000/name` has no tag although it has a colon; without a tag and a digest an image means `latest`. */
+/** Parts of an image's name behind its registry. */
+const imagePart = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$/;
+
+/** Whether a name says which image is meant: what does not is left to whoever pulls it. */
+function isReference(image: string): boolean {
+  const parts = image
+    .replace(/@.*$/, '')
+    .replace(/:[\w.-]+$/, '')
+    .split('/');
+  const hasRegistry = parts.length > 1 && /[.:A-Z]|^localhost$/.test(parts[0]!);
+  return (hasRegistry ? parts.slice(1) : parts).every((part) => imagePart.test(part));
+}
+
 export function isLatest(image: string): boolean {
+  if (!isReference(image)) return false;
   const at = image.indexOf('@');
   const name = image.slice(image.lastIndexOf('/', at === -1 ? undefined : at) + 1, at === -1 ? undefined : at);
   const colon = name.indexOf(':');

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { isLatest } from './pod-defaults.ts';
+import { validatePodUpdate } from './pod-update.ts';
 import { validatePod } from './pod-validation.ts';
 
 const container = {
@@ -58,4 +60,25 @@ test('a container is resized by policies that are known, once for each resource'
   expect(problems({}, { resizePolicy: [cpu, { ...cpu, resourceName: 'memory' }] })).toEqual([]);
   expect(problems({}, { resizePolicy: [cpu, cpu] })).toEqual(['spec.containers[0].resizePolicy[1]: Duplicate value: "cpu"']);
   expect(problems({}, { resizePolicy: [{ ...cpu, restartPolicy: '' }] })).toEqual(['spec.containers[0].resizePolicy: Required value']);
+});
+
+test('a change that adds containers is told nothing else', () => {
+  const pod = (spec: object) => ({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec: { ...spec } });
+  const found = validatePodUpdate(
+    pod({ containers: [container, container], initContainers: [container] }),
+    pod({ containers: [container] }),
+  );
+  expect(found.map(({ field }) => field)).toEqual(['spec.containers']);
+});
+
+test.each([
+  ['nginx', true],
+  ['nginx:latest', true],
+  ['nginx:1', false],
+  ['Registry.example.com/a/b', true],
+  ['registry:5000/a', true],
+  ['a@sha256:0', false],
+  ['Not an image!', false],
+])('whether the newest is meant by %j: %j', (image, expected) => {
+  expect(isLatest(image)).toBe(expected);
 });

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type FieldError, FieldPath, type KubeObject } from '@capstan/machinery';
+import { type FieldError, FieldPath, type KubeObject, names } from '@capstan/machinery';
 import { Findings } from './findings.ts';
 import { type Fields, fieldsOf, isAbsent, itemsOf, numberOf, textOf } from './reading.ts';
 
@@ -8,25 +8,27 @@ const at = FieldPath.of('spec');
 const changeable =
   '`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
 
+/** Nothing more is compared once the lists differ. */
 function checkContainerLists(found: Findings, spec: Readonly<Fields>, before: Readonly<Fields>): boolean {
-  let isSame = true;
   for (const field of ['containers', 'initContainers']) {
     if (itemsOf(spec[field]).length !== itemsOf(before[field]).length) {
       found.forbidden(at.child(field), 'pod updates may not add or remove containers');
-      isSame = false;
+      return false;
     }
     for (const [index, container] of itemsOf(spec[field]).entries()) {
-      if (textOf(container['image']).trim() === '' && textOf(container['image']) !== '') {
-        found.required(at.child(field).index(index).child('image'));
-      }
+      if (textOf(container['image']).trim() === '') found.required(at.child(field).index(index).child('image'));
     }
   }
-  return isSame;
+  return true;
 }
 
 function checkDeadline(found: Findings, spec: Readonly<Fields>, before: Readonly<Fields>): void {
   const path = at.child('activeDeadlineSeconds');
   const [deadline, old] = [spec['activeDeadlineSeconds'], before['activeDeadlineSeconds']];
+  if (!isAbsent(deadline) && numberOf(deadline) < 0) {
+    found.invalid(path, deadline, names.rangeMessage(0, 2 ** 31 - 1));
+    return;
+  }
   if (isAbsent(old)) return;
   if (isAbsent(deadline)) found.invalid(path, null, 'must not update from a positive integer to nil value');
   else if (numberOf(old) < numberOf(deadline)) found.invalid(path, deadline, 'must be less than or equal to previous value');

@@ -129,6 +129,8 @@ export function checkPodSpec(found: Findings, at: FieldPath, { spec, isPod = fal
   for (const field of ['priorityClassName', 'runtimeClassName']) {
     checkName(found, at.child(field), { name: spec[field], check: names.dns1123Subdomain });
   }
+  if (isPod && textOf(spec['nodeName']) !== '' && itemsOf(spec['schedulingGates']).length > 0)
+    found.forbidden(at.child('nodeName'), 'cannot be set until all schedulingGates have been cleared');
   checkSystem(found, at.child('os'), maybeFields(spec['os']));
   found.optionalOneOf(at.child('preemptionPolicy'), spec['preemptionPolicy'], ['PreemptLowerPriority', 'Never']);
 }
