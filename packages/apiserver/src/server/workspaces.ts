@@ -8,6 +8,7 @@ import { BoundDefinitions } from '../workspaces/kinds/bound-definitions.ts';
 import { BoundKinds } from '../workspaces/kinds/bound-kinds.ts';
 import { KindsByWorkspace } from '../workspaces/kinds/kinds-by-workspace.ts';
 import { PlatformKinds } from '../workspaces/kinds/platform-kinds.ts';
+import { WildcardKinds } from '../workspaces/kinds/wildcard-kinds.ts';
 import type { ViewName } from '../workspaces/place.ts';
 import { Scopes, type WorkspaceView } from '../workspaces/scopes.ts';
 import { Tree } from '../workspaces/tree.ts';
@@ -40,7 +41,7 @@ export function workspaces(options: {
     defined: definitions,
   });
   const catalogs = new Catalogs(catalog, (cluster) => kinds.in(cluster));
-  const everywhere = catalog.with(platform.all);
+  const everywhere = catalog.with(new WildcardKinds({ cache, platform, bound }));
   const tree = new Tree(cache);
   const views = new Map<ViewName, WorkspaceView>();
   return { catalogs, tree, platform, bound, views, scopes: new Scopes({ tree, catalogs, wildcard: () => everywhere, views }) };

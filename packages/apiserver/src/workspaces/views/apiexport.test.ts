@@ -187,3 +187,18 @@ describe('the view', () => {
     expect(names(await view('/*/api/v1/configmaps?labelSelector=tier=gold'))).toContain('plain/marked');
   });
 });
+
+describe('all workspaces at once', () => {
+  const bound = (identity: string) => `/clusters/*/apis/wildwest.dev/v1alpha1/cowboys:${identity}`;
+
+  test('are asked for a bound kind by its identity', async () => {
+    const { identityHash } = (await server.call('/clusters/provider/apis/apis.kcp.io/v1alpha2/apiexports/cowboys')).json()['status'] as {
+      identityHash: string;
+    };
+    expect(names(await server.call(bound(identityHash)))).toEqual(['generous/billy', 'plain/billy']);
+    expect((await server.call(bound('0'.repeat(64)))).code).toBe(404);
+    expect((await server.call('/clusters/*/apis/wildwest.dev/v1alpha1/cowboys')).code).toBe(404);
+    const headers = { 'impersonate-user': 'pat', 'impersonate-group': 'system:authenticated' };
+    expect((await server.call(bound(identityHash), { headers })).code).toBe(403);
+  });
+});
