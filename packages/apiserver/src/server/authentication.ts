@@ -12,8 +12,8 @@ import type { Pki } from '../pki/index.ts';
 
 /** Who our service account tokens are from and, when nobody says otherwise, for. */
 const issuer = 'https://kubernetes.default.svc.cluster.local';
-/** Whom tokens must be meant for. */
-export const audiences: readonly string[] = [issuer];
+/** Whom tokens must be meant for: this server, by its own name or by the one that kcp's clients know. */
+export const audiences: readonly string[] = [issuer, 'https://kcp.default.svc'];
 
 export interface Authentication {
   readonly authenticator: Authenticator;
@@ -52,7 +52,7 @@ export function authentication(
     tokenRequests: ({ object, context, target }) =>
       createServiceAccountToken(
         { cluster: context.cluster, namespace: target.namespace, name: target.name, body: object },
-        { issuer, key: pki.serviceAccounts, audiences, objects: options.objects, now: options.now, warn: context.warn },
+        { issuer, key: pki.serviceAccounts, audiences: [issuer], objects: options.objects, now: options.now, warn: context.warn },
       ).object,
     pages: new Map<string, Page>([
       ['/.well-known/openid-configuration', documentPage('application/json', documents.configuration)],

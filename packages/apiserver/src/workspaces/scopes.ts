@@ -1,4 +1,5 @@
 import { status } from '@capstan/machinery';
+import { homeOf } from '../authn/service-account.ts';
 import type { User } from '../authn/user.ts';
 import { forbidden, superuserGroup } from '../authz/index.ts';
 import { controllerManagerUser } from '../bootstrap/own-roles.ts';
@@ -6,7 +7,7 @@ import type { Catalog } from '../registry/catalog.ts';
 import type { Catalogs } from '../registry/catalogs.ts';
 import { attributesOf } from '../request/attributes.ts';
 import type { RequestInfo } from '../request/info.ts';
-import { everyCluster } from './names.ts';
+import { everyCluster, rootCluster } from './names.ts';
 import type { Place, ViewName } from './place.ts';
 import type { Scope } from './scope.ts';
 import { logicalClusters, type Tree } from './tree.ts';
@@ -35,9 +36,10 @@ export class Scopes {
 
   /** The same request, knowing what it can reach. */
   enter(info: RequestInfo, user: User): RequestInfo {
-    const { place } = info;
+    const place = placeOf(info.place, user);
     if (place.kind === 'plain') return info;
     const cluster = this.#resolve(place, info, user);
+    if (this.#options.tree.isInactive(cluster) && !isAboutItself(info)) throw closed(cluster);
     if (place.kind === 'workspace') {
       const catalog = cluster === everyCluster ? this.#options.wildcard() : this.#options.catalogs.of(cluster);
       return { ...info, cluster, scope: { cluster, catalog, key: cluster } };
@@ -53,14 +55,30 @@ export class Scopes {
       if (id !== undefined) return id;
       // A workspace begins with its logical cluster: whoever may create one says the id.
       if (isFirstObject(info) && !path.includes(':')) return path;
+      // Nothing is left of a workspace that is gone.
+      if (info.isResource && info.verb === 'list' && user.groups.includes(superuserGroup)) return path;
       throw unreachable(path, info, user);
     }
     return everyCluster;
   }
 }
 
+/** A service account whose path names no workspace means its own, as a program inside a cluster does. */
+function placeOf(place: Place, user: User): Place {
+  const home = place.kind === 'plain' ? homeOf(user) : undefined;
+  return home === undefined || home === rootCluster ? place : { kind: 'workspace', path: home };
+}
+
 function isFirstObject({ group, resource, subresource, verb }: RequestInfo): boolean {
   return verb === 'create' && group === logicalClusters.group && resource === logicalClusters.resource && subresource === '';
+}
+
+function isAboutItself({ isResource, group, resource, path }: RequestInfo): boolean {
+  return path.startsWith('/openapi') || (isResource && group === logicalClusters.group && resource === logicalClusters.resource);
+}
+
+function closed(cluster: string): Error {
+  return status.forbidden(logicalClusters, cluster, 'logical cluster is marked inactive');
 }
 
 /** Whether a workspace exists is nobody's business who cannot enter it: one that is not there looks like one that is closed. The platform itself is told. */
