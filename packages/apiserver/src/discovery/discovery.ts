@@ -159,7 +159,7 @@ function resourceList({ group, version, resources }: GroupVersion): object {
         namespaced: resource.namespaced,
         ...(sub.groupVersion !== resource.groupVersion && splitVersion(sub.groupVersion)),
         kind: sub.kind,
-        verbs: [...sub.verbs],
+        verbs: sub.verbs.size === 0 ? null : [...sub.verbs],
       });
     }
   }

@@ -4,12 +4,12 @@ import { accepted, negotiate } from '../http/negotiate.ts';
 import { deprecations } from '../kinds/deprecations.ts';
 import type { RequestContext } from '../registry/context.ts';
 import type { CustomKind, Resource } from '../registry/resource.ts';
-import { everyCluster } from '../workspaces/names.ts';
+import { everyCluster, rootCluster } from '../workspaces/names.ts';
 import { handleGet, handleList, handleWatch } from './read.ts';
 import { handleDelete, handleDeleteCollection } from './remove.ts';
 import { catalogFor, type Serving } from './serving.ts';
 import { handleSubresource } from './subresources.ts';
-import { handleVirtual } from './virtual.ts';
+import { handleVirtual, handleVirtualObject } from './virtual.ts';
 import { handleCreate, handlePatch, handleUpdate } from './write.ts';
 
 /** Answers a request for a resource, once it is known who asks and that they may. */
@@ -26,6 +26,11 @@ export function handleResource(serving: Serving, exchange: Exchange, context: Re
   if (resource.virtual) return handleVirtual(serving, exchange, context, resource);
   // A list under a name, or a name under a list, is a path that is served with other methods only.
   if (!fits(info.verb, info.path, context) || !resource.verbs.has(info.verb)) throw status.methodNotAllowed();
+  const virtual =
+    info.cluster === rootCluster && info.verb === 'get'
+      ? serving.virtualObjects.get(`${info.group}/${info.resource}/${info.name}`)
+      : undefined;
+  if (virtual !== undefined) return handleVirtualObject(exchange, context, virtual);
   return handleVerb(serving, exchange, context, resource);
 }
 

@@ -4,7 +4,7 @@ import type { Backend } from '../registry/objects.ts';
 import type { RequestInfo } from '../request/info.ts';
 import type { WatchHub } from '../watch/hub.ts';
 import type { VirtualSubresource } from './subresources.ts';
-import type { VirtualKind } from './virtual.ts';
+import type { VirtualKind, VirtualObject } from './virtual.ts';
 
 /** What the handlers of resources work with. */
 export interface Serving extends Backend {
@@ -15,6 +15,8 @@ export interface Serving extends Backend {
   readonly hub: WatchHub;
   /** By `group/resource`. */
   readonly virtualKinds: ReadonlyMap<string, VirtualKind>;
+  /** By `group/resource/name`, in the root workspace. */
+  readonly virtualObjects: ReadonlyMap<string, VirtualObject>;
   /** By `group/resource/subresource`: created through a subresource, answered and not stored as such. */
   readonly virtualSubresources: ReadonlyMap<string, VirtualSubresource>;
 }

@@ -10,6 +10,15 @@ import { checkNamespace, readObject, writeSettings } from './write.ts';
 /** Answers a created object of a kind that is never stored: a question and its answer in one. */
 export type VirtualKind = (object: KubeObject, context: RequestContext) => KubeObject | Promise<KubeObject>;
 
+/** An object that is made when it is read. */
+export type VirtualObject = (context: RequestContext) => Promise<KubeObject>;
+
+/** Names that no stored object can have stand for something that is worked out. */
+export async function handleVirtualObject(exchange: Exchange, context: RequestContext, object: VirtualObject): Promise<void> {
+  const wanted = withoutTable(exchange.headers.accept);
+  send(exchange, context, { code: 200, body: `${JSON.stringify(await object(context))}\n`, wanted });
+}
+
 /** What the server fills in belongs to nobody. */
 const answers = [['status']];
 

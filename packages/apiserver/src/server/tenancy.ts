@@ -2,8 +2,10 @@ import type { AdmissionPlugin } from '../admission/admission.ts';
 import type { Authorizer } from '../authz/attributes.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { Page } from '../handlers/nonresource.ts';
+import type { VirtualObject } from '../handlers/virtual.ts';
 import { fieldsOf, textOf } from '../kinds/workloads/reading.ts';
 import type { Catalogs } from '../registry/catalogs.ts';
+import type { Backend } from '../registry/objects.ts';
 import { endingWorkspace, logicalClusterRules } from '../workspaces/admission/logical-cluster.ts';
 import { workspaceRules } from '../workspaces/admission/workspace.ts';
 import { workspaceTypeRules } from '../workspaces/admission/workspace-type.ts';
@@ -11,9 +13,13 @@ import { workspaceTypeUse } from '../workspaces/admission/workspace-type-use.ts'
 import { workspaceBirth } from '../workspaces/contents/birth.ts';
 import { DefaultBindings } from '../workspaces/contents/default-bindings.ts';
 import { contentsPage, contentsPath } from '../workspaces/contents/pages.ts';
+import { homeWorkspace } from '../workspaces/home.ts';
 import { rootCluster } from '../workspaces/names.ts';
+import type { ViewName } from '../workspaces/place.ts';
+import type { WorkspaceView } from '../workspaces/scopes.ts';
 import type { Tree } from '../workspaces/tree.ts';
 import { WorkspaceTypes } from '../workspaces/types/workspace-types.ts';
+import { initializing, terminating, waitingView } from '../workspaces/views/waiting.ts';
 
 const shards = { group: 'core.kcp.io', resource: 'shards' } as const;
 
@@ -23,6 +29,9 @@ export interface Tenancy {
   /** Asked after all others have agreed: it makes what belongs to a new workspace. */
   readonly birth: AdmissionPlugin;
   readonly pages: readonly (readonly [string, Page])[];
+  readonly views: readonly (readonly [ViewName, WorkspaceView])[];
+  /** What is made when it is read, by `group/resource/name`. */
+  readonly virtualObjects: (backend: () => Backend) => ReadonlyMap<string, VirtualObject>;
 }
 
 /** How workspaces come to be and end, as far as the server has a part in it. */
@@ -32,11 +41,13 @@ export function tenancy(options: {
   readonly catalogs: Catalogs;
   /** Decides by roles alone, whether or not somebody may enter. */
   readonly rbac: Authorizer;
+  /** Decides who may do what in a workspace. */
+  readonly authorizer: Authorizer;
   /** PEM of the authority that clients verify the server with. */
   readonly authority: () => string;
   readonly now: () => Date;
 }): Tenancy {
-  const { cache, tree, catalogs, rbac, authority, now } = options;
+  const { cache, tree, catalogs, rbac, authorizer, authority, now } = options;
   const { store } = cache;
   const types = new WorkspaceTypes({ objects: cache, tree });
   const bindings = new DefaultBindings({ objects: cache, tree });
@@ -48,6 +59,11 @@ export function tenancy(options: {
   return {
     rules: [endingWorkspace, workspaceRules, workspaceTypeUse({ types, authorizer: rbac }), workspaceTypeRules, logicalClusterRules],
     birth: workspaceBirth({ backend: { store }, kinds, types, bindings, authority, url }),
+    views: [
+      ['initializingworkspaces', waitingView(initializing, { objects: cache, catalogs, rbac, authorizer })],
+      ['terminatingworkspaces', waitingView(terminating, { objects: cache, catalogs, rbac, authorizer })],
+    ],
+    virtualObjects: (backend) => new Map([['tenancy.kcp.io/workspaces/~', homeWorkspace({ backend, catalogs, authorizer })]]),
     pages: [[contentsPath, contentsPage({ store, objects: cache, kinds, types, bindings, now })]],
   };
 }

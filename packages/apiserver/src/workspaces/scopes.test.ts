@@ -60,7 +60,22 @@ describe('objects of a workspace', () => {
 describe('a path that leads nowhere', () => {
   test.each(['cccc', 'root:nothing', 'aaaa:nothing'])('%s is closed, like one that may not be entered', async (path) => {
     expect((await server.call(`/clusters/${path}/api/v1/namespaces`, { anonymous: true })).code).toBe(403);
-    expect((await server.call(`/clusters/${path}/api/v1/namespaces`)).code).toBe(404);
+    expect((await server.call(`/clusters/${path}/api/v1/namespaces/default`)).code).toBe(404);
+    expect((await server.call(`/clusters/${path}/api/v1/namespaces`)).json().items).toEqual([]);
+  });
+
+  test('a workspace that was closed is only entered to open it again', async () => {
+    const own = '/clusters/aaaa/apis/core.kcp.io/v1alpha1/logicalclusters/cluster';
+    const mark = (value: string | null): Promise<unknown> =>
+      server.call(own, {
+        method: 'PATCH',
+        headers: { 'content-type': 'application/merge-patch+json' },
+        body: { metadata: { annotations: { 'internal.kcp.io/inactive': value } } },
+      });
+    await mark('true');
+    expect((await server.call('/clusters/aaaa/api/v1/namespaces')).code).toBe(403);
+    await mark(null);
+    expect((await server.call('/clusters/aaaa/api/v1/namespaces')).code).toBe(200);
   });
 
   test.each(['root%2Faaaa', 'AAAA', 'a_b', 'root::x', 'root:', '*a', 'aaaa%00', 'r%C3%B6%C3%B6t'])('%s is no path at all', async (path) => {

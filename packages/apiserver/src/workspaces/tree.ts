@@ -2,6 +2,7 @@ import type { CacheEntry } from '../cache/entry.ts';
 import type { ObjectReader } from '../cache/reader.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import { homeClusterId } from './cluster-id.ts';
+import { inactiveAnnotation } from './facts.ts';
 import { adminCluster, rootCluster } from './names.ts';
 
 export const logicalClusters = { group: 'core.kcp.io', resource: 'logicalclusters' } as const;
@@ -36,6 +37,12 @@ export class Tree {
       if (id === '') return undefined;
     }
     return this.exists(id) ? id : undefined;
+  }
+
+  /** Whether a workspace was closed: nobody enters it but to open it again. */
+  isInactive(id: string): boolean {
+    const entry = this.#cache.resource(logicalClusters).entries.get(`${id}//${logicalClusterName}`);
+    return entry?.text.includes(inactiveAnnotation) === true && entry.object.metadata.annotations?.[inactiveAnnotation] === 'true';
   }
 
   exists(id: string): boolean {

@@ -1,0 +1,72 @@
+import { type KubeObject, StatusError, status } from '@capstan/machinery';
+import type { User } from '../authn/user.ts';
+import type { Authorizer } from '../authz/attributes.ts';
+import { forbidden } from '../authz/index.ts';
+import type { VirtualObject } from '../handlers/virtual.ts';
+import { fieldsOf, textOf } from '../kinds/workloads/reading.ts';
+import type { Catalogs } from '../registry/catalogs.ts';
+import { RequestContext } from '../registry/context.ts';
+import { create } from '../registry/create.ts';
+import type { Backend } from '../registry/objects.ts';
+import { attributesOf } from '../request/attributes.ts';
+import { ownerText } from './admission/owner.ts';
+import { homeClusterId } from './cluster-id.ts';
+import { ownerAnnotation, pathAnnotation, typeAnnotation } from './facts.ts';
+import { rootCluster } from './names.ts';
+import { logicalClusterName, logicalClusterOf, logicalClusters } from './tree.ts';
+
+/** Who makes what a user asked for. */
+const platform: User = { name: 'system:apiserver', groups: ['system:masters'] };
+
+/** `~` among the workspaces of root: the asker's own workspace, which is made when they first ask for it. */
+export function homeWorkspace(options: {
+  readonly backend: () => Backend;
+  readonly catalogs: Catalogs;
+  readonly authorizer: Authorizer;
+}): VirtualObject {
+  return async (context) => {
+    const cluster = homeClusterId(context.user.name);
+    const found = logicalClusterOf(context.objects, cluster) ?? (await makeHome(cluster, context, options));
+    const { phase, URL: url, conditions, initializers } = fieldsOf(found['status']);
+    if (textOf(phase) !== 'Ready') throw status.tooManyRequests('Creating the home workspace', 1);
+    return {
+      kind: 'Workspace',
+      apiVersion: 'tenancy.kcp.io/v1alpha1',
+      metadata: { name: logicalClusterName, creationTimestamp: found.metadata.creationTimestamp! },
+      spec: { cluster, URL: url },
+      status: { phase, ...(conditions !== undefined && { conditions }), ...(initializers !== undefined && { initializers }) },
+    } as KubeObject;
+  };
+}
+
+async function makeHome(
+  cluster: string,
+  context: RequestContext,
+  { backend, catalogs, authorizer }: Parameters<typeof homeWorkspace>[0],
+): Promise<KubeObject> {
+  const asked = { ...attributesOf(context.info, context.user), verb: 'create' };
+  if (!authorizer.authorize(asked).allowed) throw forbidden(asked, 'workspace access not permitted');
+  const object: KubeObject = {
+    apiVersion: 'core.kcp.io/v1alpha1',
+    kind: 'LogicalCluster',
+    metadata: {
+      name: logicalClusterName,
+      annotations: {
+        [ownerAnnotation]: ownerText(context.user),
+        [typeAnnotation]: `${rootCluster}:home`,
+        [pathAnnotation]: `user:${context.user.name}`,
+      },
+    },
+    spec: {},
+  };
+  const resource = catalogs.of(rootCluster).resource(logicalClusters.group, 'v1alpha1', logicalClusters.resource)!;
+  const inside = new RequestContext({ ...context, info: { ...context.info, cluster }, user: platform });
+  try {
+    const { entry } = await create(backend(), inside, { resource, namespace: '', object, manager: 'kube-apiserver', dryRun: false });
+    return entry.parse();
+  } catch (error) {
+    // Somebody else asked for it at the same time, as the same user.
+    if (error instanceof StatusError && error.reason === 'AlreadyExists') throw status.tooManyRequests('Creating the home workspace', 1);
+    throw error;
+  }
+}

@@ -1,0 +1,34 @@
+import { createHash } from 'node:crypto';
+import { Catalog, type CustomKinds, type Group } from '../../registry/catalog.ts';
+import type { Resource } from '../../registry/resource.ts';
+
+/** A catalog in which one kind is served, and only to be read; of its status as much as is said. */
+export function singleKind(resource: Resource, statusVerbs: readonly string[]): Catalog {
+  const verbs = ['get', 'list', 'watch'];
+  const status = resource.subresources.get('status')!;
+  const shown: Resource = {
+    ...resource,
+    verbs: new Set(verbs),
+    storageVersionHash: hashOf(resource),
+    custom: { ...resource.custom!, discoveredVerbs: verbs },
+    subresources: new Map([['status', { ...status, verbs: new Set(statusVerbs) }]]),
+  };
+  const { group: name, version } = resource;
+  const group: Group = {
+    name,
+    preferredVersion: version,
+    versions: [{ group: name, version, resources: new Map([[resource.resource, shown]]) }],
+  };
+  const kinds: CustomKinds = {
+    generation: 1,
+    hasGroup: (other) => other === name,
+    resource: (...path) => (path[0] === name && path[1] === version && path[2] === resource.resource ? shown : undefined),
+    groups: () => [group],
+  };
+  return new Catalog(new Map(), kinds);
+}
+
+/** kcp's has the workspace before it, which is none in a view. */
+function hashOf({ group, version, kind }: Resource): string {
+  return createHash('sha256').update(`/${group}/${version}/${kind}`).digest().subarray(0, 8).toString('base64');
+}
