@@ -1,6 +1,6 @@
 import type { KubeObject } from '@capstan/machinery';
 import type { Store } from '@capstan/store';
-import { endOf, type WatchCache } from '../../cache/watch-cache.ts';
+import type { WatchCache } from '../../cache/watch-cache.ts';
 import { RequestContext } from '../../registry/context.ts';
 import type { Resource } from '../../registry/resource.ts';
 import { update } from '../../registry/update.ts';
@@ -28,7 +28,8 @@ export function resourceQuota({ cache, store, quotas }: QuotaOptions): Admission
 
   const limitsIn = (place: string): readonly Limit[] => {
     const found: Limit[] = [];
-    held.entries.walk(place, endOf(place), ({ key }) => {
+    // A zero is what comes after a slash.
+    held.entries.walk(place, `${place.slice(0, -1)}0`, ({ key }) => {
       const entry = held.newest(key);
       if (entry !== undefined) found.push(limitOf(entry));
       return true;
