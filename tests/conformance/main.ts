@@ -1,23 +1,25 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { requireTool, run, type StoreDriver, startCapstan, temporaryDirectory } from '@capstan/testbed';
-import { runAll } from './run-all.ts';
-import { focused, parseSpecs } from './specs.ts';
+import { type RunningCapstan, requireTool, run, type StoreDriver, startCapstan, temporaryDirectory } from '@capstan/testbed';
+import { runInPhases } from './phases.ts';
+import { notRun, runAll } from './run-all.ts';
+import type { SpecRun } from './run-spec.ts';
+import { focused, parseSpecs, type Spec } from './specs.ts';
 import { type Column, conformancePage, count } from './table.ts';
 
 const usage = `Runs specs of Kubernetes' own end-to-end tests, each in a process of its own.
 
   npm run conformance [-- --store sqlite|etcd]... [--focus WORDS] [--parallel N] [--timeout SECONDS]
-                      [--specs FILE] [--kubeconfig FILE] [--controllers] [--output FILE] [--logs DIRECTORY]
+                      [--specs FILE] [--kubeconfig FILE] [--without-controllers] [--output FILE] [--logs DIRECTORY]
 
---store        start Capstan on this store; may be given twice; both unless told
---specs        run the specs that this file names instead of those in tests/conformance/specs.txt
---focus        only the specs whose names have all of these words; prints the table unless --output is given
---kubeconfig   run against this server instead
---controllers  a controller manager runs beside that server: run the specs that need one as well
---output       where the table is written; docs/conformance.md for a whole run
---logs         keep what each spec said in this directory
+--store                start Capstan on this store; may be given twice; both unless told
+--specs                run the specs that this file names instead of those in tests/conformance/specs.txt
+--focus                only the specs whose names have all of these words; prints the table unless --output is given
+--kubeconfig           run against this server, and the controllers that it has, instead
+--without-controllers  start none, and leave out the specs that need one
+--output               where the table is written; docs/conformance.md for a whole run
+--logs                 keep what each spec said in this directory
 `;
 
 /** History must be compacted twice before a spec on continue tokens can end. */
@@ -33,7 +35,7 @@ const { values } = parseArgs({
     parallel: { type: 'string', default: '4' },
     timeout: { type: 'string', default: '300' },
     kubeconfig: { type: 'string' },
-    controllers: { type: 'boolean', default: false },
+    'without-controllers': { type: 'boolean', default: false },
     output: { type: 'string' },
     logs: { type: 'string' },
     help: { type: 'boolean', default: false },
@@ -50,34 +52,55 @@ async function main(): Promise<number> {
   const testProgram = await requireTool('e2e.test');
   const kubectl = await requireTool('kubectl');
   const columns: Column[] = [];
-  const test = async (title: string, kubeconfig: string): Promise<void> => {
+  const runOn = (title: string, kubeconfig: string) => {
     process.stderr.write(`${title}: ${specs.length} specs\n`);
-    const runs = await runAll(specs, {
-      ...{ testProgram, kubectl, kubeconfig, controllers: values.controllers },
-      parallel: wholeNumber('parallel', values.parallel),
-      timeout: wholeNumber('timeout', values.timeout),
-      onDone: ({ spec, outcome, seconds, output }, done) => {
-        const reason = outcome.state === 'passed' ? '' : `: ${outcome.reason}`;
-        process.stderr.write(`${done}/${specs.length} ${outcome.state} (${Math.round(seconds)} s) ${spec.name}${reason}\n`);
-        if (values.logs !== undefined) keepLog(join(values.logs, title), spec.name, output);
-      },
-    });
-    columns.push({ title, rows: runs.map(({ spec, outcome }) => ({ name: spec.name, outcome })) });
+    let done = 0;
+    return (some: readonly Spec[]): Promise<SpecRun[]> =>
+      runAll(some, {
+        ...{ testProgram, kubectl, kubeconfig, controllers: !values['without-controllers'] },
+        parallel: wholeNumber('parallel', values.parallel),
+        timeout: wholeNumber('timeout', values.timeout),
+        onDone: ({ spec, outcome, seconds, output }) => {
+          const reason = outcome.state === 'passed' ? '' : `: ${outcome.reason}`;
+          process.stderr.write(`${++done}/${specs.length} ${outcome.state} (${Math.round(seconds)} s) ${spec.name}${reason}\n`);
+          if (values.logs !== undefined) keepLog(join(values.logs, title), spec.name, output);
+        },
+      });
   };
-  if (values.kubeconfig !== undefined) await test('given server', resolve(values.kubeconfig));
-  else for (const store of stores()) await onCapstan(store, (kubeconfig) => test(store, kubeconfig));
+  if (values.kubeconfig !== undefined) {
+    const title = 'given server';
+    columns.push(columnOf(title, await runGiven(specs, runOn(title, resolve(values.kubeconfig)))));
+  } else {
+    for (const store of stores()) {
+      await onCapstan(store, async (server) => {
+        const run = runOn(store, server.kubeconfig);
+        columns.push(columnOf(store, values['without-controllers'] ? await runGiven(specs, run) : await runInPhases(server, specs, run)));
+      });
+    }
+  }
   writePage(conformancePage(columns));
   return columns.some(({ rows }) => count(rows, 'failed') > 0) ? 1 : 0;
 }
 
-async function onCapstan(store: StoreDriver, test: (kubeconfig: string) => Promise<void>): Promise<void> {
+async function onCapstan(store: StoreDriver, test: (server: RunningCapstan) => Promise<void>): Promise<void> {
   using directory = temporaryDirectory('conformance');
   const config = directory.join('apiserver.yaml');
   writeFileSync(config, `history:\n  compactionSeconds: ${compactionSeconds}\n`);
   await using server = await startCapstan({ store, args: ['--config', config] });
   const kubectl = await requireTool('kubectl');
   using _beating = heartbeat(kubectl, server.kubeconfig);
-  await test(server.kubeconfig);
+  await test(server);
+}
+
+/** All at once, against what is there. */
+async function runGiven(specs: readonly Spec[], run: (specs: readonly Spec[]) => Promise<SpecRun[]>): Promise<SpecRun[]> {
+  if (!values['without-controllers']) return run(specs);
+  const left = specs.filter(({ needs }) => needs !== undefined).map(notRun);
+  return [...(await run(specs.filter(({ needs }) => needs === undefined))), ...left];
+}
+
+function columnOf(title: string, runs: readonly SpecRun[]): Column {
+  return { title, rows: runs.map(({ spec, outcome }) => ({ name: spec.name, needs: spec.needs?.what, outcome })) };
 }
 
 /** Nodes and leaders write all the time where there are some. History ages only by writes, and a spec on continue tokens waits for that. */
@@ -100,7 +123,12 @@ function stores(): StoreDriver[] {
 
 /** Part of a run never replaces the page of a whole one. */
 function writePage(page: string): void {
-  const whole = values.specs === conformanceSpecs && values.focus === '' && values.kubeconfig === undefined && values.store.length === 0;
+  const whole =
+    values.specs === conformanceSpecs &&
+    values.focus === '' &&
+    values.kubeconfig === undefined &&
+    values.store.length === 0 &&
+    !values['without-controllers'];
   const file = values.output ?? (whole ? join(root, 'docs', 'conformance.md') : undefined);
   if (file === undefined) process.stdout.write(page);
   else writeFileSync(file, page);

@@ -4,25 +4,25 @@ import type { Spec } from './specs.ts';
 export interface RunOptions extends SpecRunOptions {
   /** How many specs run at once. */
   readonly parallel: number;
-  readonly onDone: (run: SpecRun, done: number) => void;
+  readonly onDone: (run: SpecRun) => void;
 }
 
-/** Runs all specs, some at a time, and gives what came of them in the order of the list. What needs a controller that is not there is not run. */
+/** Runs all specs, some at a time, and gives what came of them in the order of the list. */
 export async function runAll(specs: readonly Spec[], options: RunOptions): Promise<SpecRun[]> {
   const runs: SpecRun[] = [];
   const waiting = specs.entries();
-  let done = 0;
   const work = async (): Promise<void> => {
     for (const [index, spec] of waiting) {
-      const run = spec.needs === undefined || options.controllers ? await runSpec(spec, options) : notRun(spec, spec.needs);
+      const run = await runSpec(spec, options);
       runs[index] = run;
-      options.onDone(run, ++done);
+      options.onDone(run);
     }
   };
   await Promise.all(Array.from({ length: options.parallel }, work));
   return runs;
 }
 
-function notRun(spec: Spec, needs: string): SpecRun {
-  return { spec, outcome: { state: 'not applicable', reason: `needs ${needs}` }, seconds: 0, output: '' };
+/** What has to be there for it is not. */
+export function notRun(spec: Spec): SpecRun {
+  return { spec, outcome: { state: 'not applicable', reason: `needs ${spec.needs?.what}` }, seconds: 0, output: '' };
 }

@@ -4,11 +4,20 @@ import { expect, test } from 'vitest';
 import { focused, focusPattern, parseSpecs } from './specs.ts';
 
 test('a list of specs has one name a line, under what they need', () => {
+  const needs = { from: 'capstan', what: 'the collector' };
   expect(parseSpecs('# remark\n[sig-x] one\n\n# needs the collector\n[sig-x] two\n[sig-x] three\n')).toEqual([
     { name: '[sig-x] one' },
-    { name: '[sig-x] two', needs: 'the collector' },
-    { name: '[sig-x] three', needs: 'the collector' },
+    { name: '[sig-x] two', needs },
+    { name: '[sig-x] three', needs },
   ]);
+});
+
+test.each([
+  ['the collector', 'capstan'],
+  ['the collector, and kube-controller-manager for deployments', 'kubernetes'],
+  ['a kubelet', 'a node'],
+])('%s: from %s', (what, from) => {
+  expect(parseSpecs(`# needs ${what}\nspec`)).toEqual([{ name: 'spec', needs: { from, what } }]);
 });
 
 test('no spec stands twice in the list', () => {

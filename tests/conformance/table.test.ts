@@ -6,15 +6,15 @@ test('the page counts the outcomes of each server and gives the reasons beside t
     {
       title: 'sqlite',
       rows: [
-        { name: 'one', outcome: { state: 'passed' } },
+        { name: 'one', needs: 'the collector', outcome: { state: 'passed' } },
         { name: 'two', outcome: { state: 'failed', reason: 'a | b\n<nil>' } },
         { name: 'three', outcome: { state: 'not applicable', reason: 'needs a controller' } },
       ],
     },
-    { title: 'etcd', rows: [{ name: 'one', outcome: { state: 'passed' } }] },
+    { title: 'etcd', rows: [{ name: 'one', needs: 'the collector', outcome: { state: 'passed' } }] },
   ]);
   expect(page).toContain('| sqlite | 1 | 1 | 1 |\n| etcd | 1 | 0 | 0 |');
-  expect(page).toContain('| one | passed | passed |  |');
-  expect(page).toContain(String.raw`| two | **failed** | – | a \| b \<nil\> |`);
-  expect(page).toContain('| three | not applicable yet | – | needs a controller |');
+  expect(page).toContain('| one | passed | passed | the collector |  |');
+  expect(page).toContain(String.raw`| two | **failed** | – |  | a \| b \<nil\> |`);
+  expect(page).toContain('| three | not applicable yet | – |  | needs a controller |');
 });

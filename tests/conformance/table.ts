@@ -2,6 +2,8 @@ import type { Outcome } from './outcome.ts';
 
 export interface Row {
   readonly name: string;
+  /** What it needs beside an API server. */
+  readonly needs?: string | undefined;
   readonly outcome: Outcome;
 }
 
@@ -22,14 +24,18 @@ const longestReason = 300;
 export function conformancePage(columns: readonly Column[]): string {
   const names = [...new Set(columns.flatMap(({ rows }) => rows.map(({ name }) => name)))];
   const found = columns.map(({ rows }) => new Map(rows.map((row) => [row.name, row.outcome])));
+  const needs = new Map(columns.flatMap(({ rows }) => rows.map((row) => [row.name, row.needs])));
   const lines = names.map((name) => {
     const outcomes = found.map((column) => column.get(name));
-    return `| ${[name, ...outcomes.map(mark), reasonOf(outcomes)].map(cell).join(' | ')} |`;
+    return `| ${[name, ...outcomes.map(mark), needs.get(name) ?? '', reasonOf(outcomes)].map(cell).join(' | ')} |`;
   });
   return [
     '# Conformance',
     '',
     'What specs of Kubernetes 1.34 say about this server. Written by `npm run conformance`; see `tests/conformance`.',
+    '',
+    'The controllers are those of `capstan controller-manager`. A real kube-controller-manager 1.34 ran beside them for the specs that name it, and for no others; there it had none',
+    'of the controllers that Capstan has itself.',
     '',
     `| | Passed | Failed | Not applicable yet |`,
     '|---|---|---|---|',
@@ -37,8 +43,8 @@ export function conformancePage(columns: readonly Column[]): string {
       ({ title, rows }) => `| ${title} | ${count(rows, 'passed')} | ${count(rows, 'failed')} | ${count(rows, 'not applicable')} |`,
     ),
     '',
-    `| Spec | ${columns.map(({ title }) => title).join(' | ')} | Reason |`,
-    `|---|${columns.map(() => '---|').join('')}---|`,
+    `| Spec | ${columns.map(({ title }) => title).join(' | ')} | Needs beside an API server | Reason |`,
+    `|---|${columns.map(() => '---|').join('')}---|---|`,
     ...lines,
     '',
   ].join('\n');

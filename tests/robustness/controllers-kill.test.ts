@@ -1,4 +1,4 @@
-import { Child, capstanProgram, type RunningCapstan, type StoreDriver, startCapstan, type ToolName } from '@capstan/testbed';
+import { type Child, type RunningCapstan, type StoreDriver, startCapstan, startControllerManager, type ToolName } from '@capstan/testbed';
 import { describeWith } from '@capstan/testbed/vitest';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { CascadeClient } from './cascade-client.ts';
@@ -17,9 +17,7 @@ for (const [store, needs] of drivers) {
     let manager: Child;
 
     const start = async (): Promise<void> => {
-      const args = ['controller-manager', '--data-dir', server.dataDirectory, '--port', '0', '--no-leader-elect'];
-      manager = new Child('controller-manager', [process.execPath, capstanProgram, ...args]);
-      await manager.waitUntil('running', () => manager.output.includes('controllers run against'));
+      manager = await startControllerManager(server);
     };
     const mapPath = (namespace: string, name: string): string => `/api/v1/namespaces/${namespace}/configmaps/${name}`;
     /** Kills it as soon as some of the work is done; what is left must be some of it too, or the test proves nothing. */

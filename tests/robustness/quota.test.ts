@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Child, capstanProgram, type RunningCapstan, startCapstan, startEtcd } from '@capstan/testbed';
+import { startCapstan, startControllerManager, startEtcd } from '@capstan/testbed';
 import { describeWith } from '@capstan/testbed/vitest';
 import { expect, test, vi } from 'vitest';
 import { ApiClient } from './apiserver-client.ts';
@@ -42,18 +42,11 @@ await describeWith(['etcd'], 'several servers on one etcd', () => {
   });
 });
 
-const startManager = async (server: RunningCapstan): Promise<Child> => {
-  const args = ['--data-dir', server.dataDirectory, '--port', '0', '--no-leader-elect'];
-  const manager = new Child('controller-manager', [process.execPath, capstanProgram, 'controller-manager', ...args]);
-  await manager.waitUntil('running', () => manager.output.includes('controllers run against'));
-  return manager;
-};
-
 test('a controller-manager that is killed while it counts leaves a quota that is right in the end, and was never exceeded', async () => {
   const most = 20;
   await using server = await startCapstan({ store: 'sqlite' });
   using client = new ApiClient(server.kubeconfig);
-  let manager = await startManager(server);
+  let manager = await startControllerManager(server);
   // What every namespace has counts too.
   await vi.waitFor(async () => expect(await names(client)).toContain('kube-root-ca.crt'), 20_000);
   await limit(client, most);
@@ -74,7 +67,7 @@ test('a controller-manager that is killed while it counts leaves a quota that is
     // A manager that has just begun takes nothing back for three seconds: now it does, all the time.
     await sleep(3_300 + Math.random() * 700);
     await manager.kill();
-    manager = await startManager(server);
+    manager = await startControllerManager(server);
   }
   stop.abort();
   await churning;

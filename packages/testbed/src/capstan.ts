@@ -1,6 +1,7 @@
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { buildCapstan } from './build.ts';
+import { TestAuthority } from './certificates.ts';
 import { Child } from './child.ts';
 import { type EtcdCluster, startEtcd } from './etcd.ts';
 import { answersReady, type RunningApiServer } from './kube-apiserver.ts';
@@ -28,6 +29,7 @@ export class RunningCapstan implements RunningApiServer {
   readonly #options: CapstanOptions;
   readonly #etcd: EtcdCluster | undefined;
   readonly #owned: AsyncDisposableStack;
+  #authority: TestAuthority | undefined;
   #child: Child;
 
   private constructor(parts: {
@@ -77,6 +79,16 @@ export class RunningCapstan implements RunningApiServer {
 
   get pids(): readonly number[] {
     return [this.#child.pid, ...(this.#etcd?.pids ?? [])];
+  }
+
+  kubeconfigFor(subject: string): Promise<string> {
+    if (this.#authority === undefined) {
+      const read = (name: string): string => readFileSync(resolve(this.dataDirectory, 'pki', name), 'utf8');
+      const directory = resolve(this.dataDirectory, '..', 'identities');
+      mkdirSync(directory);
+      this.#authority = TestAuthority.of({ certificate: read('ca.crt'), key: read('ca.key') }, directory);
+    }
+    return this.#authority.kubeconfig(subject, this.url);
   }
 
   get child(): Child {

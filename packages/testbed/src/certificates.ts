@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { output } from './command.ts';
+import { kubeconfigText } from './kubeconfig.ts';
 
 export interface KeyPair {
   /** PEM. */
@@ -39,6 +40,13 @@ export class TestAuthority {
     return new TestAuthority(directory);
   }
 
+  /** An authority that is there already, such as a server's own; the directory gets copies of its files. */
+  static of({ certificate, key }: KeyPair, directory: string): TestAuthority {
+    writeFileSync(join(directory, 'ca.crt'), certificate);
+    writeFileSync(join(directory, 'ca.key'), key, { mode: 0o600 });
+    return new TestAuthority(directory);
+  }
+
   /** A certificate for a user (`/O=group/CN=name`), or with addresses for a server. */
   async issue(subject: string, addresses: readonly string[] = []): Promise<KeyPair> {
     const name = `issued-${++this.#issued}`;
@@ -52,6 +60,14 @@ export class TestAuthority {
     await openssl(this.#directory, [...sign, '-extfile', `${name}.ext`, '-out', `${name}.crt`]);
     const read = (suffix: string): string => readFileSync(join(this.#directory, name + suffix), 'utf8');
     return { certificate: read('.crt'), key: read('.key') };
+  }
+
+  /** Writes a kubeconfig for a user of a server whose own certificate is from this authority too. Gives its path. */
+  async kubeconfig(subject: string, server: string): Promise<string> {
+    const identity = await this.issue(subject);
+    const file = join(this.#directory, `issued-${this.#issued}.kubeconfig`);
+    writeFileSync(file, kubeconfigText({ server, authority: this.certificate, ...identity }), { mode: 0o600 });
+    return file;
   }
 }
 

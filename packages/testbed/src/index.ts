@@ -3,8 +3,10 @@ export { type CapstanOptions, capstanProgram, type RunningCapstan, type StoreDri
 export { type KeyPair, TestAuthority } from './certificates.ts';
 export { Child, type ExitStatus } from './child.ts';
 export { type CommandOptions, type CommandResult, output, run } from './command.ts';
+export { startControllerManager } from './controller-manager.ts';
 export { type EtcdCluster, type EtcdOptions, startEtcd } from './etcd.ts';
 export { answersReady, type KubeApiserverOptions, type RunningApiServer, startKubeApiserver } from './kube-apiserver.ts';
+export { type KubeControllerManagerOptions, startKubeControllerManager } from './kube-controller-manager.ts';
 export { type Connection, kubeconfigText, readConnection } from './kubeconfig.ts';
 export { freePort, type TemporaryDirectory, temporaryDirectory } from './temporary.ts';
 export type { ToolName } from './tools/catalogue.ts';

@@ -3,7 +3,7 @@ import { request } from 'node:https';
 import { TestAuthority, writeSigningKey } from './certificates.ts';
 import { Child } from './child.ts';
 import { type EtcdCluster, startEtcd } from './etcd.ts';
-import { type Connection, kubeconfigText, readConnection } from './kubeconfig.ts';
+import { type Connection, readConnection } from './kubeconfig.ts';
 import { freePort, temporaryDirectory } from './temporary.ts';
 import { requireTool } from './tools/tool.ts';
 
@@ -11,6 +11,8 @@ import { requireTool } from './tools/tool.ts';
 export interface RunningApiServer extends AsyncDisposable {
   readonly kubeconfig: string;
   readonly url: string;
+  /** Writes a kubeconfig for another user, such as `/O=group/CN=name`, and gives its path. It goes with the server. */
+  kubeconfigFor(subject: string): Promise<string>;
   /** The processes whose memory counts: the server and its store. */
   readonly pids: readonly number[];
   /** Ends the server and the store that came with it. The data stays. */
@@ -35,12 +37,10 @@ export async function startKubeApiserver(options: KubeApiserverOptions = {}): Pr
   const url = `https://127.0.0.1:${port}`;
   const authority = await TestAuthority.create(directory.path);
   const server = await authority.issue('/CN=kube-apiserver', ['127.0.0.1', '10.96.0.1']);
-  const admin = await authority.issue('/O=system:masters/CN=admin');
   await writeSigningKey(directory.path, 'accounts.key');
   const files = {
     'server.crt': server.certificate,
     'server.key': server.key,
-    kubeconfig: kubeconfigText({ server: url, authority: authority.certificate, ...admin }),
   };
   for (const [name, text] of Object.entries(files)) writeFileSync(directory.join(name), text, { mode: 0o600 });
   const command = [
@@ -54,7 +54,7 @@ export async function startKubeApiserver(options: KubeApiserverOptions = {}): Pr
     ...['--authorization-mode=RBAC', '--service-cluster-ip-range=10.96.0.0/16', '--allow-privileged=true'],
     ...['--disable-admission-plugins=ServiceAccount', ...(options.args ?? [])],
   ];
-  const kubeconfig = directory.join('kubeconfig');
+  const kubeconfig = await authority.kubeconfig('/O=system:masters/CN=admin', url);
   const connection = readConnection(kubeconfig);
   let child = new Child('kube-apiserver', command);
   stack.defer(() => child.stop());
@@ -67,6 +67,7 @@ export async function startKubeApiserver(options: KubeApiserverOptions = {}): Pr
     get pids() {
       return [child.pid, ...etcd.pids];
     },
+    kubeconfigFor: (subject) => authority.kubeconfig(subject, url),
     stop: async () => {
       await child.stop();
       if (options.etcd === undefined) await etcd.stop();

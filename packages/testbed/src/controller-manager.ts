@@ -1,0 +1,18 @@
+import { type CapstanOptions, capstanProgram, type RunningCapstan } from './capstan.ts';
+import { Child } from './child.ts';
+
+/** The real `capstan controller-manager` process beside a server. It works at once: whoever starts a second one must have ended the first. */
+export async function startControllerManager(
+  server: RunningCapstan,
+  { args = [], environment }: Pick<CapstanOptions, 'args' | 'environment'> = {},
+): Promise<Child> {
+  const command = [capstanProgram, 'controller-manager', '--data-dir', server.dataDirectory, '--port', '0', '--no-leader-elect', ...args];
+  const manager = new Child('controller-manager', [process.execPath, ...command], environment === undefined ? {} : { environment });
+  try {
+    await manager.waitUntil('running', () => manager.output.includes('controllers run against'));
+  } catch (error) {
+    await manager.stop();
+    throw error;
+  }
+  return manager;
+}
