@@ -18,6 +18,7 @@ export const updateRounds: ReadonlyMap<string, readonly UpdateRound[]> = new Map
   ['/secrets', changeThenWhole],
   ['/endpoints', changeThenWhole],
   ['/events', ['rest', 'change']],
+  ['events.k8s.io/events', ['metadataChange', 'rest', 'change']],
   ['/replicationcontrollers', ['metadata', 'rest', 'metadataChange', 'rest', 'change']],
   ['/pods', changeInside],
   ['/persistentvolumeclaims', ['metadata', 'rest', 'metadataChange', 'metadata', 'rest', 'change']],

@@ -42,6 +42,6 @@ export function changedObjectErrors(resource: Resource, change: Change, context:
     rest,
     change: changes,
   };
-  const rounds = subresource === '' ? updateRounds.get(`${resource.storage.group}/${resource.storage.resource}`) : undefined;
+  const rounds = subresource === '' ? updateRounds.get(`${resource.group}/${resource.resource}`) : undefined;
   return [...metaErrors, ...(rounds ?? usualRounds).flatMap((round) => found[round])];
 }

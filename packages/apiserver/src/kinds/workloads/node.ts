@@ -11,9 +11,10 @@ import { keepAllButStatus } from './status.ts';
 
 function defaultNode(node: KubeObject): void {
   const spec = made(node, 'spec');
-  // Two names of one field: the list begins with the single value.
-  if (textsOf(spec['podCIDRs']).length === 0 && textOf(spec['podCIDR']) !== '') spec['podCIDRs'] = [spec['podCIDR']];
-  else if (textOf(spec['podCIDR']) === '' && textsOf(spec['podCIDRs']).length > 0) spec['podCIDR'] = textsOf(spec['podCIDRs'])[0];
+  // Two names of one field: the list begins with the single value, which counts where they differ.
+  const [single, first] = [textOf(spec['podCIDR']), textsOf(spec['podCIDRs'])[0]];
+  if (single !== '' && single !== first) spec['podCIDRs'] = [single];
+  else if (single === '' && first !== undefined) spec['podCIDR'] = first;
   const status = made(node, 'status');
   const capacity = maybeFields(status['capacity']);
   if (isAbsent(status['allocatable']) && capacity !== undefined) status['allocatable'] = { ...capacity };
@@ -42,12 +43,14 @@ function validateNode(node: KubeObject): FieldError[] {
 function validateNodeUpdate(node: KubeObject, old: KubeObject): FieldError[] {
   const found = new Findings();
   const [spec, before] = [fieldsOf(node['spec']), fieldsOf(old['spec'])];
+  checkResources(found, node);
   if (textsOf(before['podCIDRs']).length > 0 && !isDeepStrictEqual(spec['podCIDRs'], before['podCIDRs'])) {
     found.forbidden(FieldPath.of('spec', 'podCIDRs'), 'node updates may not change podCIDR except from "" to valid');
   }
   if (textOf(before['providerID']) !== '' && spec['providerID'] !== before['providerID']) {
     found.forbidden(FieldPath.of('spec', 'providerID'), 'node updates may not change providerID except from "" to valid');
   }
+  checkTaints(found, FieldPath.of('metadata', 'taints'), itemsOf(spec['taints']));
   return found.errors;
 }
 

@@ -93,6 +93,7 @@ const serviceStrategy: Strategy = separateStatus(
       mirrorAddress(spec);
       setFamilies(spec);
       allocate(service, spec, context);
+      warnService(context.warn, service);
     },
     validate: validateService,
     validateUpdate: validateServiceUpdate,
