@@ -1,7 +1,8 @@
 import { isObject, type JsonObject, parseYaml } from '@capstan/machinery';
+import { type ClaimExpression, type ClaimResult, claimExpression } from './claim-expression.ts';
 import type { OidcOptions } from './oidc.ts';
 
-/** Reads the issuers of an AuthenticationConfiguration (apiserver.config.k8s.io). Claims are mapped by name and prefix; expressions are refused. */
+/** Reads the issuers of an AuthenticationConfiguration (apiserver.config.k8s.io). Claims are mapped by name and prefix, or by expressions over `claims`. */
 export function parseAuthenticationConfiguration(text: string, audiences: readonly string[]): OidcOptions[] {
   const root = parseYaml(text);
   if (!isObject(root) || root['kind'] !== 'AuthenticationConfiguration') throw problem('kind', 'expected AuthenticationConfiguration');
@@ -43,48 +44,78 @@ function required(from: Section, name: string): string {
   return found;
 }
 
-function noExpressions({ at, value }: Section): void {
-  if (value['expression'] !== undefined) throw problem(`${at}.expression`, 'expressions are not supported here: map a claim by its name');
+const texts: readonly ClaimResult[] = ['string', 'list(string)'];
+
+/** What a mapping's expression is, when it has one: it stands in place of a claim's name and a prefix. */
+function expression(part: Section | undefined, results: readonly ClaimResult[]): ClaimExpression | undefined {
+  const source = part && text(part, 'expression');
+  if (part === undefined || source === undefined) return undefined;
+  if (text(part, 'claim') !== undefined) throw problem(part.at, 'claim and expression cannot both be specified');
+  if (part.value['prefix'] !== undefined) throw problem(part.at, 'prefix and expression cannot both be specified');
+  return claimExpression(source, `${part.at}.expression`, results);
 }
 
 function parseIssuer(entry: Section, audiences: readonly string[]): OidcOptions {
   const issuer = section(entry.value['issuer'], `${entry.at}.issuer`);
   const mappings = section(entry.value['claimMappings'], `${entry.at}.claimMappings`);
   const username = section(mappings.value['username'], `${mappings.at}.username`);
-  const groups = child(mappings, 'groups');
-  const uid = child(mappings, 'uid');
-  for (const part of [username, groups, uid]) if (part !== undefined) noExpressions(part);
+  const [groups, uid] = [child(mappings, 'groups'), child(mappings, 'uid')];
   const clientIds = issuer.value['audiences'];
   if (!Array.isArray(clientIds) || clientIds.length === 0 || !clientIds.every((id) => typeof id === 'string')) {
     throw problem(`${issuer.at}.audiences`, 'expected a list of at least one string');
   }
   const discoveryUrl = text(issuer, 'discoveryURL');
   const authorities = text(issuer, 'certificateAuthority');
+  const usernameExpression = expression(username, ['string']);
+  const groupsExpression = expression(groups, texts);
+  const uidExpression = expression(uid, ['string']);
   const groupsClaim = groups && text(groups, 'claim');
   const uidClaim = uid && text(uid, 'claim');
+  const { requiredClaims, validations } = validationRules(entry);
   return {
     issuerUrl: required(issuer, 'url'),
     clientIds: clientIds as string[],
     audiences,
-    usernameClaim: required(username, 'claim'),
-    usernamePrefix: text(username, 'prefix') ?? '-',
-    requiredClaims: requiredClaims(entry),
+    ...(usernameExpression === undefined
+      ? { usernameClaim: required(username, 'claim'), usernamePrefix: text(username, 'prefix') ?? '-' }
+      : { usernameExpression }),
+    requiredClaims,
+    validations,
+    extra: extraMappings(mappings),
     signingAlgorithms: ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512'],
     ...(discoveryUrl && { discoveryUrl }),
     ...(authorities && { authorities }),
     ...(groupsClaim && { groupsClaim, groupsPrefix: text(groups, 'prefix') ?? '' }),
+    ...(groupsExpression && { groupsExpression }),
     ...(uidClaim && { uidClaim }),
+    ...(uidExpression && { uidExpression }),
   };
 }
 
-function requiredClaims(entry: Section): Record<string, string> {
-  const rules = entry.value['claimValidationRules'] ?? [];
-  if (!Array.isArray(rules)) throw problem(`${entry.at}.claimValidationRules`, 'expected a list');
-  const parsed = rules.map((rule, index) => {
-    const part = section(rule, `${entry.at}.claimValidationRules[${index}]`);
-    noExpressions(part);
-    return [required(part, 'claim'), text(part, 'requiredValue') ?? ''] as const;
-  });
+function list(from: Section, name: string): Section[] {
+  const items = from.value[name] ?? [];
+  if (!Array.isArray(items)) throw problem(`${from.at}.${name}`, 'expected a list');
+  return items.map((item, index) => section(item, `${from.at}.${name}[${index}]`));
+}
+
+function extraMappings(mappings: Section): NonNullable<OidcOptions['extra']> {
+  return list(mappings, 'extra').map((part) => ({
+    key: required(part, 'key'),
+    value: claimExpression(required(part, 'valueExpression'), `${part.at}.valueExpression`, texts),
+  }));
+}
+
+function validationRules(entry: Section): Required<Pick<OidcOptions, 'requiredClaims' | 'validations'>> {
   if (entry.value['userValidationRules'] !== undefined) throw problem(`${entry.at}.userValidationRules`, 'is not supported');
-  return Object.fromEntries(parsed);
+  const parts = list(entry, 'claimValidationRules');
+  const byClaim = parts.filter((part) => text(part, 'expression') === undefined);
+  return {
+    requiredClaims: Object.fromEntries(byClaim.map((part) => [required(part, 'claim'), text(part, 'requiredValue') ?? ''])),
+    validations: parts
+      .filter((part) => !byClaim.includes(part))
+      .map((part) => ({
+        expression: claimExpression(required(part, 'expression'), `${part.at}.expression`, ['bool']),
+        message: text(part, 'message') ?? 'validation expression failed',
+      })),
+  };
 }

@@ -72,6 +72,34 @@ describe('a client certificate', () => {
     expect(authenticate(ours.sign({ organizations: ['system:masters'] }), both)).toMatchObject({ name: 'jane' });
   });
 
+  it('is known when the authorities between it and the root are shown too, also after a time without them', () => {
+    const below = (commonName: string) => {
+      const keys = newKeys();
+      const raw = ours.sign({ commonName, publicKey: keys.publicKey, usage: 'authority' });
+      return { raw, issuer: { key: keys.privateKey, certificate: new X509Certificate(raw) } };
+    };
+    const leafOf = (between: ReturnType<typeof below>, ...organizations: string[]): Buffer => {
+      const { publicKey } = newKeys();
+      return new X509Certificate(
+        issueCertificate({ commonName: 'jane', organizations, publicKey, usage: 'client', ...dates }, between.issuer),
+      ).raw;
+    };
+    let shown: Buffer[] = [];
+    const by = clientCertificates(ours.pem, { now, intermediatesOf: () => shown });
+    const [middle, signer] = [below('middle'), below('capstan-signer')];
+    const leaf = leafOf(middle);
+    expect(() => authenticate(leaf, by)).toThrow(/not signed by an authority/);
+    shown = [Buffer.from('garbage'), signer.raw, middle.raw];
+    expect(authenticate(Buffer.from(leaf), by)).toMatchObject({ name: 'jane' });
+    expect(authenticate(leafOf(middle, 'system:masters'), by)).toMatchObject({ groups: ['system:masters', 'system:authenticated'] });
+    // That of another server, which has the same authority.
+    expect(authenticate(leafOf(signer), by)).toMatchObject({ name: 'jane' });
+    expect(() => authenticate(leafOf(signer, 'system:masters'), by)).toThrow(/which its signer cannot give/);
+    const stranger = authority('middle');
+    shown = [new X509Certificate(stranger.pem).raw];
+    expect(() => authenticate(stranger.sign({}), by)).toThrow(/not signed by an authority/);
+  });
+
   it('signed by a certificate that is no authority is refused', () => {
     const keys = newKeys();
     const leaf = new X509Certificate(ours.sign({ publicKey: keys.publicKey }));

@@ -17,6 +17,8 @@ interface Verified {
 export interface ClientCertificateOptions {
   /** PEM of authorities that sign on request: they make nobody a member of system:masters, whoever holds their keys. */
   readonly signersPem?: string | undefined;
+  /** What a client showed behind this very certificate, in DER. */
+  readonly intermediatesOf?: (raw: Buffer) => readonly Buffer[];
   readonly now?: () => number;
 }
 
@@ -24,7 +26,8 @@ export interface ClientCertificateOptions {
  * Believes certificates that one of the authorities in the PEM text signed for client use: the common name is the user, the organizations are the groups.
  * The signature is verified once per certificate; its dates with every request.
  */
-export function clientCertificates(authoritiesPem: string, { now = Date.now, signersPem }: ClientCertificateOptions = {}): Authenticator {
+export function clientCertificates(authoritiesPem: string, options: ClientCertificateOptions = {}): Authenticator {
+  const { now = Date.now, signersPem, intermediatesOf = () => [] } = options;
   const trust: Trust = {
     authorities: parseAuthorities(authoritiesPem),
     signers: signersPem === undefined ? [] : parseAuthorities(signersPem),
@@ -35,12 +38,13 @@ export function clientCertificates(authoritiesPem: string, { now = Date.now, sig
 
   function lookUp(raw: Buffer): Verified | Unauthenticated {
     const content = raw.toString('latin1');
-    let verified = byContent.get(content);
-    if (verified === undefined) {
-      verified = verify(raw, trust);
-      byContent.set(content, verified);
-    }
-    return verified;
+    const held = byContent.get(content);
+    if (held !== undefined && !(held instanceof Unsigned)) return held;
+    // Another connection may show what was missing between it and the root.
+    const verified = held === undefined ? verify(raw, [], trust) : held;
+    const better = verified instanceof Unsigned ? verify(raw, intermediatesOf(raw), trust) : verified;
+    byContent.set(content, better);
+    return better;
   }
 
   return {
@@ -70,6 +74,12 @@ function parseAuthorities(pem: string): X509Certificate[] {
   return blocks.map((block) => new X509Certificate(block));
 }
 
+class Unsigned extends Unauthenticated {
+  constructor() {
+    super('the client certificate was not signed by an authority that this server trusts');
+  }
+}
+
 interface Trust {
   readonly authorities: readonly X509Certificate[];
   readonly signers: readonly X509Certificate[];
@@ -78,25 +88,47 @@ interface Trust {
 const isSignedBy = (certificate: X509Certificate, authorities: readonly X509Certificate[]): boolean =>
   authorities.some((authority) => authority.ca && certificate.checkIssued(authority) && certificate.verify(authority.publicKey));
 
-function verify(raw: Buffer, { authorities, signers }: Trust): Verified | Unauthenticated {
+/** The name of the authorities that servers make to sign on request. Only their own authority can have signed a certificate that says so. */
+const signerName = 'CN=capstan-signer';
+
+/** The authorities between a certificate and one that is trusted, nearest first; undefined when they do not lead there. */
+function chainOf(
+  certificate: X509Certificate,
+  intermediates: readonly X509Certificate[],
+  { authorities, signers }: Trust,
+): X509Certificate[] | undefined {
+  const chain: X509Certificate[] = [];
+  for (let current = certificate; ; ) {
+    const signer = signers.find((one) => isSignedBy(current, [one]));
+    if (signer !== undefined) return [...chain, signer];
+    if (isSignedBy(current, authorities)) return chain;
+    const next = intermediates.find((one) => !chain.includes(one) && isSignedBy(current, [one]));
+    if (next === undefined) return undefined;
+    chain.push(next);
+    current = next;
+  }
+}
+
+function verify(raw: Buffer, intermediates: readonly Buffer[], trust: Trust): Verified | Unauthenticated {
   const certificate = parse(raw);
   if (certificate instanceof Unauthenticated) return certificate;
-  const isOfSigner = isSignedBy(certificate, signers);
-  if (!isOfSigner && !isSignedBy(certificate, authorities))
-    return new Unauthenticated('the client certificate was not signed by an authority that this server trusts');
+  const parsed = intermediates.map(parse).filter((one) => one instanceof X509Certificate);
+  const chain = chainOf(certificate, parsed, trust);
+  if (chain === undefined) return new Unsigned();
   // No usage at all means any usage, as in Go's verification.
   const usages: readonly string[] = certificate.keyUsage ?? [];
   if (usages.length > 0 && !usages.includes(clientAuthentication) && !usages.includes(anyUsage)) {
     return new Unauthenticated('the client certificate is not meant for client authentication');
   }
   const user = userOf(certificate, raw);
+  const isOfSigner = chain.some((authority) => trust.signers.includes(authority) || authority.subject === signerName);
   if (isOfSigner && user?.groups.includes(masters) === true) {
     return new Unauthenticated(`the client certificate names the group ${masters}, which its signer cannot give`);
   }
   return {
     user,
-    notBefore: certificate.validFromDate.getTime(),
-    notAfter: certificate.validToDate.getTime(),
+    notBefore: Math.max(...[certificate, ...chain].map(({ validFromDate }) => validFromDate.getTime())),
+    notAfter: Math.min(...[certificate, ...chain].map(({ validToDate }) => validToDate.getTime())),
   };
 }
 

@@ -119,6 +119,37 @@ describe('an issuer', () => {
   });
 });
 
+describe('expressions over claims', () => {
+  const configured = (mapping: string): OidcOptions =>
+    parseAuthenticationConfiguration(
+      `kind: AuthenticationConfiguration
+jwt:
+  - issuer: { url: ${JSON.stringify(issuerUrl)}, audiences: [capstan], certificateAuthority: ${JSON.stringify(authorities)} }
+    ${mapping}`,
+      ['api'],
+    )[0]!;
+
+  it('make the name, the groups and what else is said of a user', async () => {
+    const options = configured(`claimMappings:
+      username: { expression: "claims.given + '@' + claims.tenant" }
+      groups: { expression: "claims.roles.map(role, 'r:' + role)" }
+      extra: [{ key: example.com/level, valueExpression: "claims.level" }]`);
+    expect(await authenticate(token({ given: 'jane', tenant: 'acme', roles: ['a', 'b'], level: 'high' }), options)).toEqual({
+      name: 'jane@acme',
+      groups: ['r:a', 'r:b', 'system:authenticated'],
+      extra: { 'example.com/level': ['high'] },
+    });
+  });
+
+  it('refuse tokens, with their message', async () => {
+    const options = configured(`claimMappings: { username: { claim: sub, prefix: "" } }
+    claimValidationRules: [{ expression: "claims.tenant == 'acme'", message: "only for acme" }]`);
+    expect((await authenticate(token({ tenant: 'acme' }), options)).name).toBe('jane');
+    await expect(authenticate(token({ tenant: 'other' }), options)).rejects.toThrow('oidc: only for acme');
+    await expect(authenticate(token(), options)).rejects.toThrow(/no such key: tenant/);
+  });
+});
+
 describe('an AuthenticationConfiguration', () => {
   const yaml = (jwt: string): string => `apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\njwt:\n${jwt}`;
 
@@ -145,7 +176,7 @@ describe('an AuthenticationConfiguration', () => {
     ['- issuer: {url: x}\n  claimMappings: {username: {claim: a}}', /jwt\[0\]\.issuer\.audiences: expected a list/],
     [
       '- issuer: {url: x, audiences: [a]}\n  claimMappings: {username: {expression: "1"}}',
-      /jwt\[0\]\.claimMappings\.username\.expression: expressions are not supported/,
+      /jwt\[0\]\.claimMappings\.username\.expression: must evaluate to string, not int/,
     ],
     ['- issuer: {audiences: [a]}\n  claimMappings: {username: {claim: a}}', /jwt\[0\]\.issuer\.url: is required/],
   ])('%j is refused with the field', (text, message) => {

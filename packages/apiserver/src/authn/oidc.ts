@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { JWTPayload, JWTVerifyGetKey } from 'jose';
 import { sharedAudiences, type TokenAuthenticator, type TokenUser, withAuthenticatedGroup } from './bearer.ts';
+import { type ClaimExpression, textsFrom } from './claim-expression.ts';
 import { fetchJson, httpsFetch } from './https-fetch.ts';
 import { type Claims, decode } from './jwt.ts';
 import { RecentlyUsed } from './recently-used.ts';
@@ -19,6 +20,14 @@ export interface OidcOptions {
   readonly groupsClaim?: string;
   readonly groupsPrefix?: string;
   readonly uidClaim?: string;
+  /** In place of a claim's name: what makes the name, the groups or the uid of all claims. */
+  readonly usernameExpression?: ClaimExpression;
+  readonly groupsExpression?: ClaimExpression;
+  readonly uidExpression?: ClaimExpression;
+  /** What else is said of the user. */
+  readonly extra?: readonly { readonly key: string; readonly value: ClaimExpression }[];
+  /** Tokens of which one of these is not true are refused, with its message. */
+  readonly validations?: readonly { readonly expression: ClaimExpression; readonly message: string }[];
   readonly requiredClaims?: Readonly<Record<string, string>>;
   /** PEM of the authorities that sign the issuer's TLS certificate; those that the system trusts when absent. */
   readonly authorities?: string;
@@ -108,22 +117,44 @@ function userOf(claims: Claims, options: OidcOptions): User {
     if (claims[claim] !== value)
       throw new Unauthenticated(`oidc: required claim ${claim} value does not match; expected ${JSON.stringify(value)}`);
   }
-  const name = claims[usernameClaim];
+  for (const { expression, message } of options.validations ?? []) {
+    if (expression(claims) !== true) throw new Unauthenticated(`oidc: ${message}`);
+  }
+  const { usernameExpression, groupsExpression, uidExpression } = options;
+  const name = usernameExpression === undefined ? claims[usernameClaim] : usernameExpression(claims);
   if (typeof name !== 'string' || name === '')
     throw new Unauthenticated(`oidc: parse username claims "${usernameClaim}": claim not present`);
-  if (usernameClaim === 'email' && claims['email_verified'] !== undefined && claims['email_verified'] !== true) {
+  if (
+    usernameExpression === undefined &&
+    usernameClaim === 'email' &&
+    claims['email_verified'] !== undefined &&
+    claims['email_verified'] !== true
+  ) {
     throw new Unauthenticated('oidc: email not verified');
   }
-  const uid = uidClaim === undefined ? undefined : claims[uidClaim];
-  const groups = groupsClaim === undefined ? [] : groupsOf(claims[groupsClaim], groupsClaim).map((group) => `${groupsPrefix}${group}`);
-  const prefix = options.usernamePrefix ?? (usernameClaim === 'email' ? '' : `${issuerUrl}#`);
+  const uid = uidExpression !== undefined ? uidExpression(claims) : uidClaim === undefined ? undefined : claims[uidClaim];
+  const groups =
+    groupsExpression !== undefined
+      ? textsFrom(groupsExpression(claims), 'the groups expression')
+      : groupsClaim === undefined
+        ? []
+        : groupsOf(claims[groupsClaim], groupsClaim).map((group) => `${groupsPrefix}${group}`);
+  const prefix = usernameExpression !== undefined ? '-' : (options.usernamePrefix ?? (usernameClaim === 'email' ? '' : `${issuerUrl}#`));
   const credential = typeof claims['jti'] === 'string' && claims['jti'] !== '' ? claims['jti'] : undefined;
   return {
     name: `${prefix === '-' ? '' : prefix}${name}`,
     ...(typeof uid === 'string' && { uid }),
     groups: withAuthenticatedGroup(groups),
-    ...(credential && { extra: { 'authentication.kubernetes.io/credential-id': [`JTI=${credential}`] } }),
+    ...extraOf(claims, options.extra ?? [], credential),
   };
+}
+
+function extraOf(claims: Claims, mapped: NonNullable<OidcOptions['extra']>, credential: string | undefined): Pick<User, 'extra'> {
+  const found = mapped
+    .map(({ key, value }) => [key, textsFrom(value(claims), `the extra ${key}`)] as const)
+    .filter(([, values]) => values.length > 0);
+  if (credential !== undefined) found.push(['authentication.kubernetes.io/credential-id', [`JTI=${credential}`]]);
+  return found.length === 0 ? {} : { extra: Object.fromEntries(found) };
 }
 
 function groupsOf(claim: unknown, name: string): readonly string[] {

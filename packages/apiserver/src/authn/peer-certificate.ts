@@ -1,11 +1,26 @@
 import type { TLSSocket } from 'node:tls';
 
 const known = new WeakMap<TLSSocket, Buffer | undefined>();
+const shownOn = new WeakMap<Buffer, TLSSocket>();
+/** More is no chain that anybody needs. */
+const longestChain = 8;
 
 /** The certificate that the client of a connection showed, in DER. Asking TLS for it is slow, so it is asked once per connection. */
 export function peerCertificate(socket: TLSSocket): Buffer | undefined {
   if (known.has(socket)) return known.get(socket);
   const raw = socket.getPeerX509Certificate()?.raw;
   known.set(socket, raw);
+  if (raw !== undefined) shownOn.set(raw, socket);
   return raw;
+}
+
+/** The certificates that the client showed behind the one that `peerCertificate` gave, in DER: those of authorities between it and the root. */
+export function intermediatesOf(raw: Buffer): Buffer[] {
+  const chain: Buffer[] = [];
+  let current = shownOn.get(raw)?.getPeerCertificate(true);
+  while (current?.issuerCertificate !== undefined && current.issuerCertificate !== current && chain.length < longestChain) {
+    current = current.issuerCertificate;
+    chain.push(current.raw);
+  }
+  return chain;
 }

@@ -15,7 +15,7 @@ import {
 /** The kinds that are questions: who am I, may I, whose token is this. */
 export function reviewKinds(
   { authorizer, rbac }: { authorizer: Authorizer & RuleResolver; rbac: Authorizer & RuleResolver },
-  tokens: BearerTokens,
+  tokensIn: (cluster: string) => BearerTokens,
 ): Map<string, VirtualKind> {
   const asker = (context: RequestContext): { cluster: string; user: RequestContext['user']; authorizer: Authorizer & RuleResolver } => ({
     cluster: context.cluster,
@@ -31,6 +31,6 @@ export function reviewKinds(
     ['authorization.k8s.io/selfsubjectaccessreviews', (object, context) => selfSubjectAccessReview(object, asker(context))],
     ['authorization.k8s.io/selfsubjectrulesreviews', (object, context) => selfSubjectRulesReview(object, asker(context))],
     ['authentication.k8s.io/selfsubjectreviews', (_object, context) => selfSubjectReview(context.user, context.now())],
-    ['authentication.k8s.io/tokenreviews', (object) => tokenReview(object, tokens)],
+    ['authentication.k8s.io/tokenreviews', (object, { cluster }) => tokenReview(object, tokensIn(cluster))],
   ]);
 }

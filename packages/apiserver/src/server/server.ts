@@ -34,6 +34,7 @@ import { WatchHub } from '../watch/hub.ts';
 import { WorkspaceAuthentication } from '../workspaces/authentication.ts';
 import { workspaceAuthorizer } from '../workspaces/authorizer.ts';
 import { maximalPolicy } from '../workspaces/maximal-policy.ts';
+import { rootCluster } from '../workspaces/names.ts';
 import { objectLimit } from '../workspaces/object-limit.ts';
 import { workspacePolicies } from '../workspaces/policy.ts';
 import { bootstrapRoot, publishShard } from '../workspaces/root/bootstrap.ts';
@@ -129,6 +130,7 @@ async function start(
     resourceQuota({ cache, store, quotas: catalog.resource('', 'v1', 'resourcequotas')! }),
     tenants.birth,
   ]);
+  const workspaceAuthentication = new WorkspaceAuthentication({ objects: cache, tree, audiences });
   const serving: Serving = {
     cache,
     store,
@@ -136,7 +138,9 @@ async function start(
     catalogs,
     hub,
     admission,
-    virtualKinds: reviewKinds({ authorizer, rbac }, identities.tokens),
+    virtualKinds: reviewKinds({ authorizer, rbac }, (cluster) =>
+      cluster === rootCluster ? identities.tokens : workspaceAuthentication.tokensIn(cluster, identities.tokens),
+    ),
     virtualObjects: tenants.virtualObjects(() => serving),
     virtualSubresources: new Map([['/serviceaccounts/token', identities.tokenRequests], ...podActions({ cache, store, admission })]),
   };
@@ -207,7 +211,7 @@ async function start(
     pages,
     scopes,
     authenticator: identities.authenticator,
-    workspaceAuthentication: new WorkspaceAuthentication({ objects: cache, tree, audiences }),
+    workspaceAuthentication,
     authorizer,
     metrics,
     audit,

@@ -1,6 +1,6 @@
 import type { KubeObject } from '@capstan/machinery';
 import { parseIssuers } from '../authn/authentication-configuration.ts';
-import { bearerToken, type TokenAuthenticator } from '../authn/bearer.ts';
+import { type BearerTokens, bearerToken, sharedAudiences, type TokenAuthenticator } from '../authn/bearer.ts';
 import { oidc } from '../authn/oidc.ts';
 import { clusterExtra } from '../authn/service-account.ts';
 import { type Credentials, Unauthenticated, type User } from '../authn/user.ts';
@@ -29,7 +29,7 @@ export class WorkspaceAuthentication {
   }
 
   /** The user whom one of the workspace's issuers vouches for; undefined when none does. */
-  async authenticate(path: string, { authorization }: Credentials): Promise<User | undefined> {
+  async authenticate(path: string, { authorization }: Pick<Credentials, 'authorization'>): Promise<User | undefined> {
     const token = authorization === undefined ? undefined : bearerToken(authorization);
     const cluster = this.#options.tree.resolve(path);
     if (token === undefined || cluster === undefined) return undefined;
@@ -38,6 +38,23 @@ export class WorkspaceAuthentication {
       if (found !== undefined) return guest(found.user, cluster);
     }
     return undefined;
+  }
+
+  /** Those of the server, and of the workspace for what the server does not know. */
+  tokensIn(cluster: string, tokens: BearerTokens): BearerTokens {
+    return {
+      ...tokens,
+      authenticateToken: async (token, wanted) => {
+        try {
+          return await tokens.authenticateToken(token, wanted);
+        } catch (error) {
+          const user =
+            error instanceof Unauthenticated ? await this.authenticate(cluster, { authorization: `Bearer ${token}` }) : undefined;
+          if (user === undefined) throw error;
+          return { user, audiences: sharedAudiences(this.#options.audiences, wanted) };
+        }
+      },
+    };
   }
 
   *#authenticators(cluster: string): Iterable<TokenAuthenticator> {

@@ -1,0 +1,31 @@
+import { compile, declare, toJson } from '@capstan/cel';
+import type { Json, JsonObject } from '@capstan/machinery';
+import { Unauthenticated } from './user.ts';
+
+/** What an expression makes of the claims of a token. */
+export type ClaimExpression = (claims: Readonly<Record<string, unknown>>) => Json;
+
+/** What an expression may give, in the words of the language. */
+export type ClaimResult = 'string' | 'list(string)' | 'bool';
+
+/** Compiles an expression over `claims`. Throws what is wrong with it. */
+export function claimExpression(source: string, at: string, results: readonly ClaimResult[]): ClaimExpression {
+  const { program, message } = compile(source, { variables: new Map([['claims', declare.dyn]]) });
+  if (program === undefined) throw new TypeError(`authentication configuration: ${at}: ${message}`);
+  if (program.typeName !== 'dyn' && program.typeName !== 'list(dyn)' && !results.includes(program.typeName as ClaimResult)) {
+    throw new TypeError(`authentication configuration: ${at}: must evaluate to ${results.join(' or ')}, not ${program.typeName}`);
+  }
+  return (claims) => {
+    const { value, error } = program.evaluate({ claims: claims as JsonObject });
+    if (error !== undefined) throw new Unauthenticated(`oidc: error evaluating ${at}: ${error}`);
+    return toJson(value) as Json;
+  };
+}
+
+/** Texts, as a text or a list of them. */
+export function textsFrom(value: Json, at: string): string[] {
+  if (value === null || value === '') return [];
+  if (typeof value === 'string') return [value];
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value as string[];
+  throw new Unauthenticated(`oidc: ${at}: expected a string or a list of strings`);
+}
