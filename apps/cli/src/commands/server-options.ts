@@ -20,6 +20,7 @@ export function serverOptions({ dataDirectory, host, port, etcdEndpoints, option
     ...(file.history?.eventSeconds && { eventLifetime: file.history.eventSeconds * 1000 }),
     ...(file.audit && { audit: auditOptions(file.audit) }),
     ...(file.authentication && authenticationOptions(file.authentication)),
+    ...(file.workspaces?.homeCreatorGroups && { homeCreators: file.workspaces.homeCreatorGroups }),
     ...(file.workspaces?.maxObjects && { workspaceObjectLimit: file.workspaces.maxObjects }),
   };
 }

@@ -31,7 +31,7 @@ const shape = section({
     maxAgeDays: wholeNumber(1, 36_500),
   }),
   authentication: section({ tokenFile: path, configurationFile: path, clientAuthorityFile: path }),
-  workspaces: section({ maxObjects: wholeNumber(1, 1_000_000_000) }),
+  workspaces: section({ maxObjects: wholeNumber(1, 1_000_000_000), homeCreatorGroups: listOf(text('a group'), 'a list of groups') }),
 });
 
 export type ApiServerConfig = ReturnType<typeof shape>;

@@ -71,7 +71,8 @@ export class Pages {
     if (info.method !== 'GET' && info.method !== 'HEAD') throw status.methodNotAllowed();
     const prefix = info.apiPrefix as 'api' | 'apis';
     if (path === `/${prefix}`) {
-      const aggregated = aggregatedVersion(exchange.headers.accept);
+      // kcp's views have none: its clients count on what else there is.
+      const aggregated = info.place.kind === 'view' ? undefined : aggregatedVersion(exchange.headers.accept);
       if (aggregated !== undefined) return sendDocument(exchange, info, discovery.aggregated(prefix, aggregated));
       return sendDocument(exchange, info, prefix === 'api' ? discovery.coreVersions(serverAddress) : discovery.groupList());
     }

@@ -27,7 +27,7 @@ export function handleResource(serving: Serving, exchange: Exchange, context: Re
   // A list under a name, or a name under a list, is a path that is served with other methods only.
   if (!fits(info.verb, info.path, context) || !resource.verbs.has(info.verb)) throw status.methodNotAllowed();
   const virtual =
-    info.cluster === rootCluster && info.verb === 'get'
+    info.name === '~' && info.verb === 'get' && info.cluster === rootCluster
       ? serving.virtualObjects.get(`${info.group}/${info.resource}/${info.name}`)
       : undefined;
   if (virtual !== undefined) return handleVirtualObject(exchange, context, virtual);

@@ -26,6 +26,8 @@ export interface ServerOptions {
   readonly clientAuthority?: string;
   /** How many objects a workspace may hold whose logical cluster does not say it. */
   readonly workspaceObjectLimit?: number;
+  /** Groups whose members get a workspace of their own when they ask for `~`; everybody who is known when absent. */
+  readonly homeCreators?: readonly string[];
   /** The text of a token file: token, user name, uid, groups. */
   readonly tokens?: string;
   /** OpenID issuers whose tokens are taken. */

@@ -105,7 +105,16 @@ async function start(
   const authorizer = workspaceAuthorizer({ rbac, objects: cache, maximal });
   const sharing = apiSharing({ cache, hub, catalog, workspaces: spaces, authorizer, rbac });
   resources.use(sharing.expiry);
-  const tenants = tenancy({ cache, tree, catalogs, rbac, authorizer, authority: () => pki.authority.certificate, now });
+  const tenants = tenancy({
+    cache,
+    tree,
+    catalogs,
+    rbac,
+    authorizer,
+    authority: () => pki.authority.certificate,
+    homeCreators: options.homeCreators,
+    now,
+  });
   for (const [name, view] of tenants.views) spaces.views.set(name, view);
   const identities = authentication(pki, {
     objects: cache,

@@ -45,9 +45,11 @@ export function tenancy(options: {
   readonly authorizer: Authorizer;
   /** PEM of the authority that clients verify the server with. */
   readonly authority: () => string;
+  /** Groups whose members get a home when they ask for it; those whom the root workspace permits it when absent. */
+  readonly homeCreators: readonly string[] | undefined;
   readonly now: () => Date;
 }): Tenancy {
-  const { cache, tree, catalogs, rbac, authorizer, authority, now } = options;
+  const { cache, tree, catalogs, rbac, authorizer, authority, homeCreators, now } = options;
   const { store } = cache;
   const types = new WorkspaceTypes({ objects: cache, tree });
   const bindings = new DefaultBindings({ objects: cache, tree });
@@ -63,7 +65,8 @@ export function tenancy(options: {
       ['initializingworkspaces', waitingView(initializing, { objects: cache, catalogs, rbac, authorizer })],
       ['terminatingworkspaces', waitingView(terminating, { objects: cache, catalogs, rbac, authorizer })],
     ],
-    virtualObjects: (backend) => new Map([['tenancy.kcp.io/workspaces/~', homeWorkspace({ backend, catalogs, authorizer })]]),
+    virtualObjects: (backend) =>
+      new Map([['tenancy.kcp.io/workspaces/~', homeWorkspace({ backend, catalogs, authorizer, creators: homeCreators })]]),
     pages: [[contentsPath, contentsPage({ store, objects: cache, kinds, types, bindings, now })]],
   };
 }

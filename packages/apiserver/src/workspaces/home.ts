@@ -1,7 +1,7 @@
 import { type KubeObject, StatusError, status } from '@capstan/machinery';
 import type { User } from '../authn/user.ts';
 import type { Authorizer } from '../authz/attributes.ts';
-import { forbidden } from '../authz/index.ts';
+import { forbidden, superuserGroup } from '../authz/index.ts';
 import type { VirtualObject } from '../handlers/virtual.ts';
 import { fieldsOf, textOf } from '../kinds/workloads/reading.ts';
 import type { Catalogs } from '../registry/catalogs.ts';
@@ -23,6 +23,8 @@ export function homeWorkspace(options: {
   readonly backend: () => Backend;
   readonly catalogs: Catalogs;
   readonly authorizer: Authorizer;
+  /** Groups whose members may have one; whoever may create it by the rules of root when undefined. */
+  readonly creators: readonly string[] | undefined;
 }): VirtualObject {
   return async (context) => {
     const cluster = homeClusterId(context.user.name);
@@ -42,10 +44,14 @@ export function homeWorkspace(options: {
 async function makeHome(
   cluster: string,
   context: RequestContext,
-  { backend, catalogs, authorizer }: Parameters<typeof homeWorkspace>[0],
+  { backend, catalogs, authorizer, creators }: Parameters<typeof homeWorkspace>[0],
 ): Promise<KubeObject> {
   const asked = { ...attributesOf(context.info, context.user), verb: 'create' };
-  if (!authorizer.authorize(asked).allowed) throw forbidden(asked, 'workspace access not permitted');
+  const isPermitted =
+    creators === undefined || context.user.groups.includes(superuserGroup)
+      ? authorizer.authorize(asked).allowed
+      : context.user.groups.some((group) => creators.includes(group));
+  if (!isPermitted) throw forbidden(asked, 'workspace access not permitted');
   const object: KubeObject = {
     apiVersion: 'core.kcp.io/v1alpha1',
     kind: 'LogicalCluster',
