@@ -32,17 +32,9 @@ export {
   validateObjectMetaUpdate,
   validateStandardFinalizer,
 } from './meta/validate.ts';
-export {
-  type DocumentsOptions,
-  type OpenApiDocument,
-  OpenApiDocuments,
-  openapiV3Index,
-  openapiV3Path,
-} from './openapi/documents.ts';
+export { type DocumentsOptions, OpenApiDocuments, openapiV3Index, openapiV3Path } from './openapi/documents.ts';
+export { type PackedDocument, Turns } from './openapi/packed.ts';
 export { builtinOpenApiResources, type OpenApiResource, type OpenApiSchemaSource, type OpenApiSubresource } from './openapi/resource.ts';
-export { openapiV2 } from './openapi/v2.ts';
-export { openapiV2Protobuf } from './openapi/v2-protobuf.ts';
-export { openapiV3 } from './openapi/v3.ts';
 export type { PatchReading } from './patch/errors.ts';
 export { patchedObject } from './patch/errors.ts';
 export { applyOperations, jsonPatch, UnfitOperation } from './patch/json-patch.ts';

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { type CompiledSchema, compileSchema, type JsonObject, type KubeObject } from '@capstan/machinery';
 import type { CacheEntry } from '../cache/entry.ts';
 import { fieldsOf, itemsOf, maybeFields } from '../kinds/workloads/reading.ts';
@@ -35,6 +36,7 @@ export class Definition {
   readonly #resources = new Map<string, Resource | undefined>();
   readonly #schemas = new Map<string, CompiledSchema>();
   readonly #rules = new Map<string, RuleChecker | undefined>();
+  readonly #hashes = new Map<string, string>();
 
   constructor(options: DefinitionOptions) {
     this.#options = options;
@@ -73,6 +75,23 @@ export class Definition {
     return schema;
   }
 
+  /** The schema as its author wrote it. It is not kept: it is looked at once, for a document, and most kinds are never used otherwise. */
+  writtenSchema(version: string): JsonObject {
+    return this.#schemas.get(version)?.schema.json ?? schemaIn(this.entry.parse(), version);
+  }
+
+  /** The same for the same schema. */
+  schemaHash(version: string): string {
+    let hash = this.#hashes.get(version);
+    if (hash === undefined) {
+      hash = createHash('sha256')
+        .update(JSON.stringify(this.writtenSchema(version)))
+        .digest('hex');
+      this.#hashes.set(version, hash);
+    }
+    return hash;
+  }
+
   #make(name: string): Resource | undefined {
     const version = this.summary.versions.find((candidate) => candidate.name === name);
     if (version === undefined) return undefined;
@@ -90,6 +109,7 @@ export class Definition {
       summary,
       version,
       schema: () => this.schema(name),
+      written: { schema: () => this.writtenSchema(name), hash: () => this.schemaHash(name) },
       rules: () => this.#rulesOf(name),
       ...(this.#options.storedAs !== undefined && { storedAs: this.#options.storedAs }),
       conversion: conversion.strategy === 'Webhook' ? this.#options.webhook(parts, conversion) : plainConversion(parts),

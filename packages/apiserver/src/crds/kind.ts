@@ -17,13 +17,15 @@ export interface KindParts {
   readonly summary: Summary;
   readonly version: Version;
   readonly schema: () => CompiledSchema;
+  /** What can be said without compiling it. */
+  readonly written: { readonly schema: () => JsonObject; readonly hash: () => string };
   readonly rules: () => RuleChecker | undefined;
   readonly conversion: Conversion | undefined;
   readonly storedAs?: string;
 }
 
 /** A custom kind in one version, as the request path knows it. */
-export function customResource({ summary, version, schema, rules, conversion, storedAs }: KindParts): Resource {
+export function customResource({ summary, version, schema, written, rules, conversion, storedAs }: KindParts): Resource {
   const { group, names } = summary;
   const groupVersion = apiVersionOf(group, version.name);
   const base = { group, resource: names.plural };
@@ -59,9 +61,9 @@ export function customResource({ summary, version, schema, rules, conversion, st
       terminating: summary.terminating,
       warning: warningOf(summary, version),
       scale: version.scale && scaleMapping(version.scale),
-      schema: () => schema().schema.json,
+      schema: written.schema,
       get hash() {
-        return schema().hash;
+        return written.hash();
       },
       discoveredVerbs: summary.terminating ? verbsAtTheEnd : verbs,
     } satisfies CustomKind,

@@ -6,7 +6,7 @@ import { accepted, type Format, NotAcceptable, plainFormat } from './negotiate.t
 import { protobufOf, protobufType } from './protobuf.ts';
 
 /** Answers longer than this are compressed for clients that take it. */
-const gzipAbove = 128 << 10;
+export const gzipAbove = 128 << 10;
 
 export interface Reply {
   readonly code: number;

@@ -7,11 +7,12 @@ import {
   type OpenApiSubresource,
   openapiV3Index,
   openapiV3Path,
+  Turns,
 } from '@capstan/machinery';
 import { notFoundPage, type Page } from '../handlers/nonresource.ts';
 import { catalogFor } from '../handlers/serving.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { compressed } from '../http/reply.ts';
+import { sendPacked } from '../http/packed.ts';
 import type { Catalog } from '../registry/catalog.ts';
 import type { Catalogs } from '../registry/catalogs.ts';
 import type { Resource, Subresource } from '../registry/resource.ts';
@@ -26,12 +27,11 @@ const protobufV2 = [
 /** What a document is made of, and a key that is the same for the same resources. */
 interface Source {
   readonly key: string;
-  readonly resources: () => OpenApiResource[];
+  readonly resources: () => Iterable<OpenApiResource>;
 }
 
 /** The documents that a catalog has at one of its generations. */
 interface Sources {
-  readonly generation: number;
   readonly byPath: ReadonlyMap<string, Source>;
   readonly all: Source;
 }
@@ -39,26 +39,28 @@ interface Sources {
 /** `/openapi/v2` and `/openapi/v3`: the schemas of everything that is served. Documents are made when somebody asks. */
 export function openApiPages(catalogs: Catalogs): Map<string, Page> {
   const documents = new OpenApiDocuments({ title: 'Capstan', version: 'v1.34.1', revision: '1', capacity: 40 });
-  const known = new WeakMap<Catalog, Sources>();
-  const sourcesOf = (info: RequestInfo): Sources => {
+  const known = new WeakMap<Catalog, { generation: number; sources: Promise<Sources> }>();
+  const sourcesOf = (info: RequestInfo): Promise<Sources> => {
     const catalog = catalogFor({ catalogs }, info);
-    let sources = known.get(catalog);
-    if (sources === undefined || sources.generation !== catalog.generation) known.set(catalog, (sources = makeSources(catalog)));
-    return sources;
+    let found = known.get(catalog);
+    if (found === undefined || found.generation !== catalog.generation)
+      known.set(catalog, (found = { generation: catalog.generation, sources: makeSources(catalog) }));
+    return found.sources;
   };
   return new Map<string, Page>([
     [
       '/openapi/v3',
-      (exchange, info) => {
-        const hashes = new Map([...sourcesOf(info).byPath].map(([path, { key }]) => [path, documents.hash(key)]));
+      async (exchange, info) => {
+        const { byPath } = await sourcesOf(info);
+        const hashes = new Map([...byPath].map(([path, { key }]) => [path, documents.hash(key)]));
         exchange.send({ code: 200, type: 'application/json', body: JSON.stringify(openapiV3Index(hashes)) });
       },
     ],
     [
       '/openapi/v3/',
-      (exchange, info) => {
+      async (exchange, info) => {
         const path = info.path.slice('/openapi/v3/'.length);
-        const source = sourcesOf(info).byPath.get(path);
+        const source = (await sourcesOf(info)).byPath.get(path);
         if (source === undefined) return notFoundPage(exchange);
         const hash = documents.hash(source.key);
         const asked = info.query.get('hash');
@@ -71,25 +73,25 @@ export function openApiPages(catalogs: Catalogs): Map<string, Page> {
         }
         exchange.header('Vary', 'Accept');
         if (tagged(exchange, hash)) return;
-        compressed(exchange, { code: 200, type: 'application/json', body: documents.v3(source.key, source.resources).text });
+        await sendPacked(exchange, 'application/json', await documents.v3(source.key, source.resources));
       },
     ],
     [
       '/openapi/v2',
-      (exchange, info) => {
-        const { key, resources } = sourcesOf(info).all;
+      async (exchange, info) => {
+        const { key, resources } = (await sourcesOf(info)).all;
         exchange.header('Vary', 'Accept');
         if (tagged(exchange, documents.hash(key))) return;
         if (protobufV2.some((type) => (exchange.headers.accept ?? '').includes(type))) {
-          return exchange.send({ code: 200, type: protobufV2[1], body: documents.v2Protobuf(key, resources) });
+          return sendPacked(exchange, protobufV2[1], await documents.v2Protobuf(key, resources));
         }
-        compressed(exchange, { code: 200, type: 'application/json', body: documents.v2(key, resources).text });
+        await sendPacked(exchange, 'application/json', await documents.v2(key, resources));
       },
     ],
   ]);
 }
 
-function makeSources(catalog: Catalog): Sources {
+async function makeSources(catalog: Catalog): Promise<Sources> {
   const isServed = ({ group, version, resource }: OpenApiResource): boolean =>
     catalog.version(group, version)?.resources.has(resource) === true;
   const possible = (): OpenApiResource[] => builtinOpenApiResources((group, version) => catalog.isBuiltinVersion(group, version));
@@ -106,26 +108,38 @@ function makeSources(catalog: Catalog): Sources {
     [...byVersion().keys()].map((path) => [path, { key: path + left, resources: () => byVersion().get(path) ?? [] }]),
   );
   const custom: Resource[] = [];
+  const turns = new Turns();
   for (const group of catalog.groups.values()) {
     for (const version of group.versions) {
       const own = [...version.resources.values()].filter((resource) => resource.custom !== undefined);
       if (own.length === 0) continue;
       custom.push(...own);
       const path = openapiV3Path(version);
-      byPath.set(path, { key: `${path} ${digest(own)}`, resources: () => own.map(describe) });
+      byPath.set(path, { key: `${path} ${await digest(own, turns)}`, resources: () => described(own) });
     }
   }
   const all =
     custom.length === 0
       ? { key: `all${left}`, resources: builtin }
-      : { key: `all${left} ${digest(custom)}`, resources: () => [...builtin(), ...custom.map(describe)] };
-  return { generation: catalog.generation, byPath, all };
+      : { key: `all${left} ${await digest(custom, turns)}`, resources: () => described(custom, builtin()) };
+  return { byPath, all };
 }
 
-function digest(resources: readonly Resource[]): string {
+/** Everything that a document says of these resources, in one text. */
+async function digest(resources: readonly Resource[], turns: Turns): Promise<string> {
   const hash = createHash('sha256');
-  for (const { groupVersion, resource, custom } of resources) hash.update(`${groupVersion}/${resource}\0${custom!.hash}\0`);
+  for (const { groupVersion, resource, kind, listKind, namespaced, subresources, custom } of resources) {
+    const shape = [groupVersion, resource, kind, listKind, namespaced, ...subresources.keys()].join('/');
+    hash.update(`${shape}\0${custom!.hash}\0`);
+    if (turns.isOver) await turns.next();
+  }
   return hash.digest('hex');
+}
+
+/** Each is described when its turn has come: together they are large. */
+function* described(resources: readonly Resource[], first: readonly OpenApiResource[] = []): Generator<OpenApiResource> {
+  yield* first;
+  for (const resource of resources) yield describe(resource);
 }
 
 function describe(resource: Resource): OpenApiResource {

@@ -7,17 +7,19 @@ import type { SchemaCollector } from './schema.ts';
 
 const meta = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 
-/** Puts everything that the resources' operations refer to into the document. */
-export function collectSchemas(schemas: SchemaCollector, resources: readonly OpenApiResource[]): void {
+/** Puts what every document refers to into it. */
+export function collectShared(schemas: SchemaCollector): void {
   const types = builtinTypes();
   for (const name of [statusSchema, deleteOptionsSchema, patchSchema]) schemas.reference(types.object(name));
-  for (const resource of resources) {
-    if (resource.schema.kind === 'object') schemas.reference(resource.schema);
-    else addCustom(schemas, resource, resource.schema.schema);
-    const list = listType(resource);
-    if (list !== undefined) schemas.reference(list);
-    mark(schemas, resource);
-  }
+}
+
+/** Puts everything that the resource's operations refer to into the document. */
+export function collectSchemas(schemas: SchemaCollector, resource: OpenApiResource): void {
+  if (resource.schema.kind === 'object') schemas.reference(resource.schema);
+  else addCustom(schemas, resource, resource.schema.schema);
+  const list = listType(resource);
+  if (list !== undefined) schemas.reference(list);
+  mark(schemas, resource);
 }
 
 function mark(schemas: SchemaCollector, resource: OpenApiResource): void {

@@ -1,15 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../json.ts';
+import { type PackedDocument, pack } from './packed.ts';
 import type { OpenApiResource } from './resource.ts';
 import { openapiV2 } from './v2.ts';
 import { openapiV2Protobuf } from './v2-protobuf.ts';
-import { openapiV3 } from './v3.ts';
-
-export interface OpenApiDocument {
-  readonly text: string;
-  /** A client that has the document of this hash needs no other. */
-  readonly hash: string;
-}
+import { type DocumentInfo, openapiV3 } from './v3.ts';
 
 export interface DocumentsOptions {
   readonly title: string;
@@ -20,31 +15,33 @@ export interface DocumentsOptions {
   readonly capacity: number;
 }
 
+type Resources = () => Iterable<OpenApiResource>;
+
 /**
- * Makes documents when they are asked for, and keeps each as text, once for all workspaces that serve the same resources. A key stands for the
- * resources: whoever asks must give the same one for the same resources, and another one for others.
+ * Makes documents when they are asked for, a little at a time, and keeps each compressed, once for all workspaces that serve the same resources. A
+ * key stands for the resources: whoever asks must give the same one for the same resources, and another one for others.
  */
 export class OpenApiDocuments {
   readonly #options: DocumentsOptions;
-  readonly #kept = new Map<string, OpenApiDocument>();
+  readonly #kept = new Map<string, Promise<PackedDocument>>();
 
   constructor(options: DocumentsOptions) {
     this.#options = options;
   }
 
   /** The document of one group and version. */
-  v3(key: string, resources: () => readonly OpenApiResource[]): OpenApiDocument {
-    return this.#keep({ version: 'v3', key }, () => openapiV3(resources(), this.#info()));
+  v3(key: string, resources: Resources): Promise<PackedDocument> {
+    return this.#keep(`v3 ${key}`, () => openapiV3(resources(), this.#info()));
   }
 
   /** The document of everything. */
-  v2(key: string, resources: () => readonly OpenApiResource[]): OpenApiDocument {
-    return this.#keep({ version: 'v2', key }, () => openapiV2(resources(), this.#info()));
+  v2(key: string, resources: Resources): Promise<PackedDocument> {
+    return this.#keep(`v2 ${key}`, () => openapiV2(resources(), this.#info()));
   }
 
-  /** The same in protobuf. Only old clients want it, so it is not kept. */
-  v2Protobuf(key: string, resources: () => readonly OpenApiResource[]): Buffer {
-    return openapiV2Protobuf(JSON.parse(this.v2(key, resources).text) as JsonObject);
+  /** The same in protobuf. */
+  v2Protobuf(key: string, resources: Resources): Promise<PackedDocument> {
+    return this.#keep(`v2-protobuf ${key}`, () => openapiV2Protobuf(resources(), this.#info()));
   }
 
   /** The hash of a document that need not be made for it: the list of all documents needs only these. */
@@ -53,16 +50,18 @@ export class OpenApiDocuments {
     return createHash('sha512').update([title, version, revision, key].join('\0')).digest('hex').toUpperCase();
   }
 
-  #info(): { title: string; version: string } {
+  #info(): DocumentInfo {
     return { title: this.#options.title, version: this.#options.version };
   }
 
-  #keep({ version, key }: { version: string; key: string }, make: () => JsonObject): OpenApiDocument {
-    const kept = `${version} ${key}`;
-    let document = this.#kept.get(kept);
-    if (document === undefined) document = { text: JSON.stringify(make()), hash: this.hash(key) };
-    else this.#kept.delete(kept);
-    this.#kept.set(kept, document);
+  #keep(key: string, make: () => Iterable<string | Buffer>): Promise<PackedDocument> {
+    let document = this.#kept.get(key);
+    if (document === undefined) {
+      document = pack(make());
+      // The next one who asks tries again.
+      document.catch(() => this.#kept.delete(key));
+    } else this.#kept.delete(key);
+    this.#kept.set(key, document);
     if (this.#kept.size > this.#options.capacity) this.#kept.delete(this.#kept.keys().next().value!);
     return document;
   }

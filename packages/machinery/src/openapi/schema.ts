@@ -68,8 +68,8 @@ export class SchemaCollector {
   }
 
   /** All that were asked for and all that those refer to, by name. */
-  collected(): JsonObject {
-    return Object.fromEntries([...this.#schemas].sort(([a], [b]) => (a < b ? -1 : 1)));
+  collected(): [name: string, schema: JsonObject][] {
+    return [...this.#schemas].sort(([a], [b]) => (a < b ? -1 : 1));
   }
 
   /** A reference to the type's schema, which is now part of the document. */

@@ -1,6 +1,10 @@
 import type { Json, JsonObject } from '../json.ts';
 import { wire } from '../proto/wire-reader.ts';
 import { BackwardWriter } from '../proto/wire-writer.ts';
+import type { Part } from './parts.ts';
+import type { OpenApiResource } from './resource.ts';
+import { openapiV2Layout, openapiV2Parts } from './v2.ts';
+import type { DocumentInfo } from './v3.ts';
 
 /**
  * How a value of the document is written. `extensions`: the `x-` fields that a message has no place for, under that number.
@@ -139,11 +143,51 @@ function unwrap(name: string, value: Json): { path: number[]; shape: Shape } | u
   }
 }
 
-/** The document in the protobuf form that client-go asks for (`com.github.proto-openapi.spec.v2@v1.0+protobuf`). */
-export function openapiV2Protobuf(document: JsonObject): Buffer {
+/** The document, in pieces, in the protobuf form that client-go asks for (`com.github.proto-openapi.spec.v2@v1.0+protobuf`). */
+export function* openapiV2Protobuf(resources: Iterable<OpenApiResource>, info: DocumentInfo): Generator<Buffer> {
+  const { before, after } = openapiV2Layout(info);
+  yield documentBytes(before);
+  // A message begins with its length: the entries of one are kept until the last is known.
+  let section: Part['section'] = 'paths';
+  let entriesOfSection: Buffer[] = [];
+  for (const part of openapiV2Parts(resources)) {
+    if (part.section !== section) {
+      yield* sectionBytes(section, entriesOfSection);
+      section = part.section;
+      entriesOfSection = [];
+    }
+    entriesOfSection.push(entryBytes(part));
+    yield Buffer.alloc(0);
+  }
+  yield* sectionBytes(section, entriesOfSection);
+  yield documentBytes(after);
+}
+
+function documentBytes(document: JsonObject): Buffer {
   const writer = new BackwardWriter();
   writeMessage(writer, 'Document', document);
   return writer.result();
+}
+
+function rowOf(section: Part['section']): { number: number; entry: number; value: Shape } {
+  const { number, shape } = messages['Document']!.fields.get(section === 'paths' ? 'paths' : 'definitions')!;
+  const { number: entry, value } = shape as Shape & { kind: 'entries' };
+  return { number, entry, value };
+}
+
+function entryBytes({ section, name, value }: Part): Buffer {
+  const { entry, value: shape } = rowOf(section);
+  const writer = new BackwardWriter();
+  writeEntry(writer, entry, { key: name, value, shape });
+  return Buffer.from(writer.result());
+}
+
+function* sectionBytes(section: Part['section'], parts: readonly Buffer[]): Generator<Buffer> {
+  const writer = new BackwardWriter();
+  writer.varint(parts.reduce((sum, { length }) => sum + length, 0));
+  writer.tag(rowOf(section).number, wire.bytes);
+  yield writer.result();
+  yield* parts;
 }
 
 function writeMessage(writer: BackwardWriter, name: string, value: Json): void {

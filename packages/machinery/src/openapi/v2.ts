@@ -1,27 +1,39 @@
 import type { Json, JsonObject } from '../json.ts';
-import { collectSchemas } from './collect.ts';
+import { collectSchemas, collectShared } from './collect.ts';
 import { type Operation, type PathItem, pathsOf } from './operations.ts';
 import { parameters } from './parameters.ts';
+import { documentText, type Layout, type Part } from './parts.ts';
 import { type OpenApiResource, schemaNameOf } from './resource.ts';
 import { SchemaCollector } from './schema.ts';
-import { mediaTypes, patchTypes } from './v3.ts';
+import { type DocumentInfo, mediaTypes, patchTypes } from './v3.ts';
 
-/** One document for everything that is served, for clients from before version 3. */
-export function openapiV2(resources: readonly OpenApiResource[], info: { readonly title: string; readonly version: string }): JsonObject {
-  const schemas = new SchemaCollector('v2');
-  collectSchemas(schemas, resources.map(simplify));
-  for (const resource of resources) if (takesAnything(resource)) keepOpen(schemas, resource);
-  const paths: JsonObject = {};
-  for (const resource of resources) for (const item of pathsOf(resource)) paths[item.path] = pathItem(item, schemas);
+/** The text of one document for everything that is served, in pieces, for clients from before version 3. */
+export function openapiV2(resources: Iterable<OpenApiResource>, info: DocumentInfo): Generator<string> {
+  return documentText(openapiV2Parts(resources), openapiV2Layout(info));
+}
+
+export function openapiV2Layout(info: DocumentInfo): Layout {
   return {
-    swagger: '2.0',
-    info: { ...info },
-    paths,
-    definitions: schemas.collected(),
-    parameters: Object.fromEntries(Object.keys(parameters).map((name) => [name, parameter(name)])),
-    securityDefinitions: { BearerToken: { type: 'apiKey', description: 'Bearer token', name: 'authorization', in: 'header' } },
-    security: [{ BearerToken: [] }],
+    before: { swagger: '2.0', info: { ...info } },
+    opening: '"definitions":{',
+    after: {
+      parameters: Object.fromEntries(Object.keys(parameters).map((name) => [name, parameter(name)])),
+      securityDefinitions: { BearerToken: { type: 'apiKey', description: 'Bearer token', name: 'authorization', in: 'header' } },
+      security: [{ BearerToken: [] }],
+    },
+    closing: '',
   };
+}
+
+export function* openapiV2Parts(resources: Iterable<OpenApiResource>): Generator<Part> {
+  const schemas = new SchemaCollector('v2');
+  collectShared(schemas);
+  for (const resource of resources) {
+    collectSchemas(schemas, simplify(resource));
+    if (takesAnything(resource)) keepOpen(schemas, resource);
+    for (const item of pathsOf(resource)) yield { section: 'paths', name: item.path, value: pathItem(item, schemas) };
+  }
+  for (const [name, value] of schemas.collected()) yield { section: 'schemas', name, value };
 }
 
 function pathItem({ operations, parameters: names }: PathItem, schemas: SchemaCollector): JsonObject {

@@ -1,25 +1,34 @@
 import type { Json, JsonObject } from '../json.ts';
-import { collectSchemas } from './collect.ts';
+import { collectSchemas, collectShared } from './collect.ts';
 import { type Operation, type PathItem, pathsOf } from './operations.ts';
 import { parameters } from './parameters.ts';
+import { documentText, type Part } from './parts.ts';
 import type { OpenApiResource } from './resource.ts';
 import { SchemaCollector } from './schema.ts';
 
-/** The document of one group and version; all resources are of it. */
-export function openapiV3(resources: readonly OpenApiResource[], info: { readonly title: string; readonly version: string }): JsonObject {
+export interface DocumentInfo {
+  readonly title: string;
+  readonly version: string;
+}
+
+/** The text of the document of one group and version, in pieces; all resources are of it. */
+export function openapiV3(resources: Iterable<OpenApiResource>, info: DocumentInfo): Generator<string> {
+  return documentText(partsOf(resources), {
+    before: { openapi: '3.0.0', info: { ...info } },
+    opening: '"components":{"schemas":{',
+    after: { securitySchemes: { BearerToken: { type: 'apiKey', description: 'Bearer token', name: 'authorization', in: 'header' } } },
+    closing: '}',
+  });
+}
+
+function* partsOf(resources: Iterable<OpenApiResource>): Generator<Part> {
   const schemas = new SchemaCollector('v3');
-  collectSchemas(schemas, resources);
-  const paths: JsonObject = {};
-  for (const resource of resources) for (const item of pathsOf(resource)) paths[item.path] = pathItem(item, schemas);
-  return {
-    openapi: '3.0.0',
-    info: { ...info },
-    paths,
-    components: {
-      schemas: schemas.collected(),
-      securitySchemes: { BearerToken: { type: 'apiKey', description: 'Bearer token', name: 'authorization', in: 'header' } },
-    },
-  };
+  collectShared(schemas);
+  for (const resource of resources) {
+    collectSchemas(schemas, resource);
+    for (const item of pathsOf(resource)) yield { section: 'paths', name: item.path, value: pathItem(item, schemas) };
+  }
+  for (const [name, value] of schemas.collected()) yield { section: 'schemas', name, value };
 }
 
 function pathItem({ operations, parameters: names }: PathItem, schemas: SchemaCollector): JsonObject {

@@ -1,0 +1,43 @@
+import { promisify } from 'node:util';
+import { createGunzip, gunzip } from 'node:zlib';
+import type { PackedDocument } from '@capstan/machinery';
+import type { Exchange } from './exchange.ts';
+import { gzipAbove } from './reply.ts';
+
+const unpack = promisify(gunzip);
+/** Longer ones are sent piece by piece: encrypting one at once would hold everybody up. */
+const wholeUpTo = 1 << 20;
+const mostWaiting = 1 << 20;
+
+/** Sends what is compressed already. A client that takes it so is saved the time; for another one it is unpacked. */
+export async function sendPacked(exchange: Exchange, type: string, { packed, length }: PackedDocument): Promise<void> {
+  if (length > gzipAbove && (exchange.headers['accept-encoding'] ?? '').includes('gzip')) {
+    exchange.header('Content-Encoding', 'gzip');
+    exchange.header('Vary', 'Accept-Encoding');
+    return exchange.send({ code: 200, type, body: packed });
+  }
+  if (length <= wholeUpTo || exchange.method === 'HEAD') return exchange.send({ code: 200, type, body: await unpack(packed) });
+  await sendPieces(exchange, type, packed);
+}
+
+async function sendPieces(exchange: Exchange, type: string, packed: Buffer): Promise<void> {
+  let isGone = false;
+  let resume: (() => void) | undefined;
+  exchange.onClose(() => {
+    isGone = true;
+    resume?.();
+  });
+  const answer = exchange.stream(200, type);
+  const pieces = createGunzip({ chunkSize: 256 << 10 });
+  pieces.end(packed);
+  for await (const piece of pieces) {
+    if (isGone) return;
+    answer.write(piece as Buffer);
+    if (answer.pending <= mostWaiting) continue;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    resume = resolve;
+    answer.onDrain(resolve);
+    await promise;
+  }
+  answer.end();
+}

@@ -1,0 +1,68 @@
+import { gunzipSync } from 'node:zlib';
+import type { JsonObject } from '@capstan/machinery';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Things, version } from '../crds/testing/definitions.ts';
+import { startTestServer, type TestServer } from '../testing/harness.ts';
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await startTestServer();
+});
+
+afterAll(() => server[Symbol.asyncDispose]());
+
+const protobuf = { accept: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf' };
+
+describe.each([
+  ['/openapi/v2', {}],
+  ['/openapi/v2', protobuf],
+  ['/openapi/v3/api/v1', {}],
+])('%s %o', (path, headers) => {
+  it('is the same packed and plain', async () => {
+    const plain = await server.call(path, { headers });
+    const packed = await server.call(path, { headers: { ...headers, 'accept-encoding': 'gzip' } });
+    expect([plain.code, packed.code]).toEqual([200, 200]);
+    expect(plain.headers['content-encoding']).toBeUndefined();
+    expect(packed.headers['content-encoding']).toBe('gzip');
+    expect(gunzipSync(packed.body).equals(plain.body)).toBe(true);
+  });
+
+  it('is not sent again to who has it', async () => {
+    const { headers: sent } = await server.call(path, { headers });
+    const again = await server.call(path, { headers: { ...headers, 'if-none-match': String(sent['etag']) } });
+    expect([again.code, again.body.length]).toEqual([304, 0]);
+  });
+});
+
+describe('a definition', () => {
+  const documents = async (): Promise<{ v2: string; v3: JsonObject; tag: unknown }> => {
+    const v2 = await server.call('/openapi/v2');
+    const index = (await server.call('/openapi/v3')).json() as never as { paths: JsonObject };
+    return { v2: v2.text, v3: index.paths, tag: v2.headers['etag'] };
+  };
+
+  it('shows in the documents, and every change of it that they tell of', async () => {
+    const things = new Things(server, 'pages.example.com');
+    const path = 'apis/pages.example.com/v1';
+    const before = await documents();
+    expect(before.v3[path]).toBeUndefined();
+    await things.define({ versions: [version('v1', { first: { type: 'string' } })] });
+    const defined = await documents();
+    expect(defined.v2).toContain('com.example.pages.v1.Thing');
+    expect(defined.tag).not.toBe(before.tag);
+    const headers = { 'content-type': 'application/merge-patch+json' };
+    const change = async (versions: JsonObject[]): Promise<void> => {
+      await server.call(things.definitionPath, { method: 'PATCH', headers, body: { spec: { versions } } });
+    };
+    const base = { served: true, storage: true };
+    await change([{ ...base, ...version('v1', { first: { type: 'string' } }), subresources: { status: {} } }]);
+    const withStatus = await documents();
+    expect(withStatus.v3[path]).not.toEqual(defined.v3[path]);
+    expect(withStatus.v2).toContain('/apis/pages.example.com/v1/namespaces/{namespace}/things/{name}/status');
+    await change([{ ...base, ...version('v1', { second: { type: 'string' } }), subresources: { status: {} } }]);
+    const changed = await documents();
+    expect(changed.v3[path]).not.toEqual(withStatus.v3[path]);
+    expect(changed.v2).toContain('"second"');
+  });
+});

@@ -1,0 +1,36 @@
+import type { JsonObject } from '../json.ts';
+
+/** A path or a schema of a document. All paths come before the first schema. */
+export interface Part {
+  readonly section: 'paths' | 'schemas';
+  readonly name: string;
+  readonly value: JsonObject;
+}
+
+/** What stands around the paths and schemas of a document. */
+export interface Layout {
+  readonly before: JsonObject;
+  /** What opens the schemas: `"definitions":{`. */
+  readonly opening: string;
+  /** What stands beside the schemas. */
+  readonly after: JsonObject;
+  /** What is still open then. */
+  readonly closing: string;
+}
+
+/** The text of a document, part by part: whoever writes it can let others in between. */
+export function* documentText(parts: Iterable<Part>, { before, opening, after, closing }: Layout): Generator<string> {
+  yield `${JSON.stringify(before).slice(0, -1)},"paths":{`;
+  let section: Part['section'] = 'paths';
+  let comma = '';
+  for (const part of parts) {
+    if (part.section !== section) {
+      yield `},${opening}`;
+      section = part.section;
+      comma = '';
+    }
+    yield `${comma}${JSON.stringify(part.name)}:${JSON.stringify(part.value)}`;
+    comma = ',';
+  }
+  yield `${section === 'paths' ? `},${opening}` : ''}},${JSON.stringify(after).slice(1)}${closing}`;
+}
