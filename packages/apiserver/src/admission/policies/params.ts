@@ -5,6 +5,7 @@ import type { Resource } from '../../registry/resource.ts';
 import type { AdmissionRequest } from '../admission.ts';
 import { namespaceOf } from '../matching/match.ts';
 import { served } from '../matching/versions.ts';
+import { ruleCluster } from '../source.ts';
 import type { AnyPolicy, PolicyBinding } from './policy.ts';
 
 /** A policy or binding that cannot be used as it is. Its failure policy says what that means. */
@@ -29,7 +30,8 @@ export async function paramsOf(
 }
 
 function stored(request: AdmissionRequest, resource: Resource, paramRef: Readonly<Fields>): readonly KubeObject[] {
-  const { objects, cluster } = request.context;
+  const { objects } = request.context;
+  const cluster = ruleCluster(request);
   const namespace = paramNamespace(request, resource, textOf(paramRef['namespace']));
   const name = textOf(paramRef['name']);
   const { storage } = resource;

@@ -3,6 +3,7 @@ import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
 import { bindingsOf } from '../expressions/bindings.ts';
 import { refusedFor } from '../forbidden.ts';
 import { matchingResource } from '../matching/match.ts';
+import { ruleCluster } from '../source.ts';
 import { type View, viewOf } from '../webhooks/review.ts';
 import { evaluatePolicy, type Finding, type Findings } from './evaluate.ts';
 import { Misconfigured, paramResource, paramsOf } from './params.ts';
@@ -59,7 +60,7 @@ class PolicyRun {
     let view: View | undefined;
     let binding: PolicyBinding | undefined;
     try {
-      const params = paramResource(policy, catalogs.of(this.#request.context.cluster));
+      const params = paramResource(policy, catalogs.of(ruleCluster(this.#request)));
       for (binding of bindings) {
         if (binding.criteria !== undefined && matchingResource(binding.criteria, this.#request, catalogs) === undefined) continue;
         view ??= await viewOf(this.#request, resource);

@@ -5,6 +5,7 @@ import type { Catalogs } from '../../registry/catalogs.ts';
 import type { Resource } from '../../registry/resource.ts';
 import type { AdmissionRequest } from '../admission.ts';
 import { isExempt, matchingResource } from '../matching/match.ts';
+import { ruleCluster } from '../source.ts';
 import { type AnyPolicy, bindingOf, type PolicyBinding } from './policy.ts';
 
 export interface PolicyOptions {
@@ -90,7 +91,7 @@ export function concernedBy<Policy extends AnyPolicy>(
   request: AdmissionRequest,
   catalogs: Catalogs,
 ): readonly Concerned<Policy>[] {
-  const bound = policies.of(request.context.cluster);
+  const bound = policies.of(ruleCluster(request));
   if (bound.length === 0 || isExempt(request.resource)) return nobody;
   if (request.resource.virtual && reviews.has(request.resource.group)) return nobody;
   const concerned: Concerned<Policy>[] = [];

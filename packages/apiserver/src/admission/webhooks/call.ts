@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { RequestContext } from '../../registry/context.ts';
+import { ruleCluster } from '../source.ts';
 import { readAnswer, type Verdict } from './answer.ts';
 import type { WebhookClient } from './client.ts';
 import { CallFailure, noDryRun } from './failure.ts';
@@ -8,7 +9,8 @@ import { reviewText, reviewVersionOf, type View } from './review.ts';
 
 /** Asks a webhook about a request. Throws a `CallFailure` when it cannot be asked or answers nonsense. */
 export async function ask(client: WebhookClient, hook: Hook, { view, mutating }: { view: View; mutating: boolean }): Promise<Verdict> {
-  const { context, dryRun } = view.request;
+  const { request } = view;
+  const { context, dryRun } = request;
   if (dryRun && hook.hasSideEffects) throw noDryRun(hook.name);
   const version = reviewVersionOf(hook.reviewVersions);
   if (version === undefined) {
@@ -16,7 +18,7 @@ export async function ask(client: WebhookClient, hook: Hook, { view, mutating }:
   }
   const uid = randomUUID();
   const answer = await client.post({
-    cluster: context.cluster,
+    cluster: ruleCluster(request),
     endpoint: hook.endpoint,
     body: reviewText(version, uid, view),
     timeoutSeconds: hook.timeoutSeconds,

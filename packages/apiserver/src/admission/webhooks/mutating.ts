@@ -6,13 +6,14 @@ import { converted } from '../matching/versions.ts';
 import { checkPlace, replaceContents } from '../patching/form.ts';
 import { repairManagedFields } from '../patching/managed-fields.ts';
 import { Rounds } from '../reinvocation.ts';
+import { ruleCluster, unnaming } from '../source.ts';
 import { ask } from './call.ts';
 import { Configurations } from './configurations.ts';
 import { CallFailure, denied, failedCalling } from './failure.ts';
 import type { Hook } from './hook.ts';
 import type { WebhookOptions } from './options.ts';
 import { operationsOf, patchedBy } from './patch.ts';
-import { type View, viewOf } from './review.ts';
+import { named, type View, viewOf } from './review.ts';
 
 const pluginName = 'MutatingAdmissionWebhook';
 const auditPrefix = 'mutation.webhook.admission.k8s.io/';
@@ -23,7 +24,7 @@ export function mutatingWebhooks(options: WebhookOptions): AdmissionPlugin {
   return {
     name: pluginName,
     mutate(request) {
-      const hooks = configurations.of(request.context.cluster);
+      const hooks = configurations.of(ruleCluster(request));
       if (hooks.length === 0 || isExempt(request.resource)) return;
       // Only those who are asked change the object: when nobody is concerned by it as it is, nobody will be.
       const isAsked = hooks.some(({ criteria }) => matchingResource(criteria, request, options.catalogs) !== undefined);
@@ -51,7 +52,7 @@ class MutatingRound {
     for (const [index, hook] of hooks.entries()) {
       const resource = matchingResource(hook.criteria, this.#request, this.#options.catalogs);
       if (resource === undefined) continue;
-      const view = await viewOf(this.#request, resource);
+      const view = named(await viewOf(this.#request, resource));
       if (hook.conditions.length > 0 && !this.#options.meetsConditions(hook, view)) continue;
       if (!rounds.includes(hook.id)) continue;
       await this.#call(hook, view, index);
@@ -92,7 +93,8 @@ class MutatingRound {
     const { resource, shape, object } = this.#request;
     const patched = patchedBy(operations, view.object, { resource: view.resource, shape });
     if (deepEqual(patched, view.object)) return false;
-    const next = shape === undefined ? await converted(patched, view.resource, resource) : patched;
+    const own = unnaming(patched);
+    const next = shape === undefined ? await converted(own, view.resource, resource) : own;
     if (shape === undefined) checkPlace(this.#request, next);
     replaceContents(object!, next);
     return true;

@@ -4,6 +4,7 @@ import type { Resource } from '../../registry/resource.ts';
 import type { AdmissionRequest } from '../admission.ts';
 import { namespaceOf } from '../matching/match.ts';
 import { converted } from '../matching/versions.ts';
+import { naming } from '../source.ts';
 
 export type ReviewVersion = 'v1' | 'v1beta1';
 
@@ -25,6 +26,12 @@ export async function viewOf(request: AdmissionRequest, resource: Resource): Pro
     object: object && (await converted(object, own, resource)),
     old: old && (await converted(old, own, resource)),
   };
+}
+
+/** The same, in which objects say which workspace they are of: a webhook may be asked by many. */
+export function named(view: View): View {
+  const { request, object, old } = view;
+  return request.shape === undefined ? { ...view, object: naming(object, request), old: naming(old, request) } : view;
 }
 
 /** The first version in the webhook's list that is known here. */

@@ -1,12 +1,13 @@
 import type { Resource } from '../../registry/resource.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
 import { isExempt, matchingResource } from '../matching/match.ts';
+import { ruleCluster } from '../source.ts';
 import { ask } from './call.ts';
 import { Configurations } from './configurations.ts';
 import { CallFailure, denied, failedCalling } from './failure.ts';
 import type { Hook } from './hook.ts';
 import type { WebhookOptions } from './options.ts';
-import { type View, viewOf } from './review.ts';
+import { named, type View, viewOf } from './review.ts';
 
 /** Webhooks that may refuse what is written. They see it as it will be stored, all at the same time. */
 export function validatingWebhooks(options: WebhookOptions): AdmissionPlugin {
@@ -14,7 +15,7 @@ export function validatingWebhooks(options: WebhookOptions): AdmissionPlugin {
   return {
     name: 'ValidatingAdmissionWebhook',
     validate(request) {
-      const hooks = configurations.of(request.context.cluster);
+      const hooks = configurations.of(ruleCluster(request));
       if (hooks.length === 0 || isExempt(request.resource)) return;
       const concerned: Concerned[] = [];
       for (const hook of hooks) {
@@ -37,7 +38,7 @@ async function validate(concerned: readonly Concerned[], request: AdmissionReque
   const calls: { hook: Hook; view: View }[] = [];
   for (const { hook, resource } of concerned) {
     let view = views.get(resource.groupVersion);
-    if (view === undefined) views.set(resource.groupVersion, (view = await viewOf(request, resource)));
+    if (view === undefined) views.set(resource.groupVersion, (view = named(await viewOf(request, resource))));
     if (hook.conditions.length > 0 && !options.meetsConditions(hook, view)) continue;
     calls.push({ hook, view });
   }

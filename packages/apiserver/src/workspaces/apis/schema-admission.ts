@@ -32,7 +32,11 @@ export const schemaAdmission: AdmissionPlugin = {
 function schemaErrors(schema: KubeObject): FieldError[] {
   const spec = fieldsOf(schema['spec']);
   const group = textOf(spec['group']);
-  const checked = definitionErrors(asDefinition(schema), undefined, (json, at) => ruleErrors(json, at, () => false));
+  const definition = asDefinition(schema);
+  const { annotations = {} } = schema.metadata;
+  const checked = definitionErrors({ ...definition, metadata: { ...definition.metadata, annotations } }, undefined, (json, at) =>
+    ruleErrors(json, at, () => false),
+  );
   return [
     ...nameErrors(schema),
     ...groupErrors(group, FieldPath.of('spec', 'group')),

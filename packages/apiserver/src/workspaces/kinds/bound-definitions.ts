@@ -19,7 +19,7 @@ export const boundSchemaName = ({ schema, resource, group }: Pick<BoundResource,
 /** How many definitions are remembered. */
 const capacity = 5_000;
 
-const keyOf = (schema: string, identity: string): string => `${schema}/${identity}`;
+const keyOf = ({ schema, identity, isEnding }: BoundResource): string => `${schema}/${identity}/${isEnding === true}`;
 
 interface Options {
   readonly cache: WatchCache;
@@ -42,11 +42,11 @@ export class BoundDefinitions {
   /** The definition of a bound kind; undefined when its schema is not there. */
   readonly of = (bound: BoundResource): Definition | undefined => {
     if (this.#isPlatform(bound)) return this.#options.platform.all.get(bound.group, bound.resource);
-    const known = this.#made.get(keyOf(bound.schema, bound.identity));
+    const known = this.#made.get(keyOf(bound));
     if (known !== undefined) return known;
     const at = { ...apiResourceSchemas, cluster: boundSchemasCluster, namespace: '', name: boundSchemaName(bound) };
     const copy = this.#options.cache.get(at);
-    return copy && this.#remember(copy, bound.schema, bound.identity);
+    return copy && this.#remember(copy, bound);
   };
 
   /** The definition of a schema where it was made, for objects under an identity. It is the same as that of its copy. */
@@ -56,20 +56,19 @@ export class BoundDefinitions {
     const uid = metadata.uid ?? '';
     const bound = { group: textOf(group), resource: textOf(fieldsOf(names)['plural']), schema: uid, identity };
     if (this.#isPlatform(bound)) return this.#options.platform.all.get(bound.group, bound.resource)!;
-    return this.#made.get(keyOf(uid, identity)) ?? this.#remember(schema, uid, identity);
+    return this.#made.get(keyOf(bound)) ?? this.#remember(schema, bound);
   }
 
-  #remember(schema: KubeObject, uid: string, identity: string): Definition {
+  #remember(schema: KubeObject, bound: BoundResource): Definition {
     if (this.#made.size >= capacity) this.#made.clear();
-    const definition = this.make(schema, identity);
-    this.#made.set(keyOf(uid, identity), definition);
+    const definition = this.#make(schema, bound);
+    this.#made.set(keyOf(bound), definition);
     return definition;
   }
 
-  /** The definition of any schema, for objects under an identity. */
-  make(schema: KubeObject, identity: string): Definition {
+  #make(schema: KubeObject, { identity, isEnding }: BoundResource): Definition {
     const { cache: _, platform: __, ...parts } = this.#options;
-    const object = asDefinition(schema);
+    const object = asDefinition(schema, isEnding);
     const key = `${boundSchemasCluster}//${object.metadata.name}`;
     const entry = new CacheEntry(key, servedText(key, storedText(object), 0), 0);
     return new Definition({
@@ -89,7 +88,7 @@ export class BoundDefinitions {
 }
 
 /** An APIResourceSchema is a definition that differs in its form and is not served by being there. */
-export function asDefinition(schema: KubeObject): KubeObject {
+export function asDefinition(schema: KubeObject, isEnding = false): KubeObject {
   const spec = fieldsOf(schema['spec']);
   const names = fieldsOf(spec['names']);
   const versions = itemsOf(spec['versions']).map(({ schema: openAPIV3Schema, ...version }) => ({
@@ -103,7 +102,7 @@ export function asDefinition(schema: KubeObject): KubeObject {
     spec: { conversion: { strategy: 'None' }, ...spec, versions } as unknown as JsonObject,
     status: {
       acceptedNames: names,
-      conditions: [{ type: 'Established', status: 'True' }],
+      conditions: ['Established', ...(isEnding ? ['Terminating'] : [])].map((type) => ({ type, status: 'True' })),
       storedVersions: itemsOf(spec['versions']).flatMap(({ name, storage }) => (storage === true ? [name] : [])),
     },
   } as unknown as KubeObject;

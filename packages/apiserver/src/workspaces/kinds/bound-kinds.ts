@@ -1,3 +1,4 @@
+import type { KubeObject } from '@capstan/machinery';
 import type { CacheEvent } from '../../cache/event-ring.ts';
 import type { ResourceCache, WatchCache } from '../../cache/watch-cache.ts';
 import type { Definition } from '../../crds/definition.ts';
@@ -15,6 +16,8 @@ export interface BoundResource {
   /** The UID of the schema: what it says never changes. */
   readonly schema: string;
   readonly identity: string;
+  /** It is on its way out: nothing new is made of it. */
+  readonly isEnding?: true;
 }
 
 /** How many workspaces' bindings are remembered, and how many sets of bound kinds. */
@@ -59,10 +62,10 @@ export class BoundKinds implements KindSource {
   }
 
   #read(cluster: string): WorkspaceKinds | undefined {
-    const bound = this.#cache.list(apiBindings, cluster).flatMap((binding) => boundResources(binding['status']));
+    const bound = this.#cache.list(apiBindings, cluster).flatMap(boundBy);
     if (bound.length === 0) return undefined;
     const key = bound
-      .map(({ group, resource, schema, identity }) => `${group}/${resource}/${schema}/${identity}`)
+      .map(({ group, resource, schema, identity, isEnding }) => `${group}/${resource}/${schema}/${identity}/${isEnding === true}`)
       .sort()
       .join('\n');
     let kinds = this.#sets.get(key);
@@ -77,6 +80,11 @@ export class BoundKinds implements KindSource {
     }
     return kinds;
   }
+}
+
+function boundBy({ metadata, status }: KubeObject): BoundResource[] {
+  const bound = boundResources(status);
+  return metadata.deletionTimestamp === undefined ? bound : bound.map((one) => ({ ...one, isEnding: true }));
 }
 
 /** The kinds in the status of an APIBinding. */

@@ -11,6 +11,7 @@ import { converted } from '../../matching/versions.ts';
 import { checkPlace, type Form, replaceContents } from '../../patching/form.ts';
 import { repairManagedFields } from '../../patching/managed-fields.ts';
 import { Rounds } from '../../reinvocation.ts';
+import { ruleCluster } from '../../source.ts';
 import { type View, viewOf } from '../../webhooks/review.ts';
 import { Misconfigured, paramResource, paramsOf } from '../params.ts';
 import { type Concerned, concernedBy, Policies, type PolicyOptions } from '../policies.ts';
@@ -88,7 +89,7 @@ class MutatingRound {
     const request = this.#request;
     let params: Resource | undefined;
     try {
-      params = paramResource(policy, catalogs.of(request.context.cluster));
+      params = paramResource(policy, catalogs.of(ruleCluster(request)));
     } catch (error) {
       return this.#misconfigured(error, policy, undefined);
     }
