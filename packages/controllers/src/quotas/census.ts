@@ -16,12 +16,6 @@ import { type Place, placeKey, placeOf, rootCluster } from './place.ts';
 import { ServedTypes } from './served-types.ts';
 import { slimMeasured } from './slim.ts';
 
-export type UsageChange =
-  /** A new object, which was charged for before it was stored. */
-  | { readonly type: 'new'; readonly object: KubeObject; readonly measure: Measure }
-  /** Something went, or an object changed what it uses. */
-  | { readonly type: 'other' };
-
 export interface CensusOptions extends Omit<CountsOptions, 'types'> {
   readonly client: Client;
   readonly now: () => Date;

@@ -1,10 +1,11 @@
 import { type Client, formatKey, type Informer, type InformerFactory, isConflict, isNotFound, objectKey, parseKey } from '@capstan/client';
 import { type ControllerContext, done, type Result, type Runnable, requeueAfter, WorkQueue } from '@capstan/controller';
 import { type KubeObject, onlyAmounts, printSource, quotaScopes, quotaSource } from '@capstan/machinery';
-import { Census, type UsageChange } from './census.ts';
+import { Census } from './census.ts';
 import { placeKey, placeOf } from './place.ts';
 import { reconcileQuota } from './reconcile.ts';
 import { Settling } from './settling.ts';
+import type { UsageChange } from './usage-change.ts';
 
 const quotas = { group: '', version: 'v1', resource: 'resourcequotas', namespaced: true };
 const name = 'resourcequota';

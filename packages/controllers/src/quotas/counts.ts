@@ -1,9 +1,9 @@
 import { type Client, isNotFound } from '@capstan/client';
 import { measureOf, printSource, quotaSource } from '@capstan/machinery';
 import { followJournal, type JournalEntry } from '../journal/follow.ts';
-import type { UsageChange } from './census.ts';
 import { type Place, rootCluster } from './place.ts';
 import type { ServedTypes } from './served-types.ts';
+import type { UsageChange } from './usage-change.ts';
 
 export interface CountsOptions {
   readonly client: Client;
