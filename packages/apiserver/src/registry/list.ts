@@ -24,20 +24,20 @@ export async function list(cache: WatchCache, resource: Resource, info: RequestI
   const limit = options.resourceVersion === '0' ? 0 : Math.max(0, options.limit ?? 0);
   const request = { resource, filter, limit };
   if (options.continue)
-    return described(await nextPage(cache, { ...request, token: options.continue, asked: options.resourceVersion ?? '' }), resource);
+    return described(await nextPage(cache, { ...request, token: options.continue, asked: options.resourceVersion ?? '' }));
   const revision = parseRevision(options.resourceVersion ?? '', (why) => status.badRequest(`invalid resource version: ${why}`));
   if (revision === undefined) {
     await fresh(cache);
     const converting = selectable(cache, resource, filter);
     if (converting !== undefined) await converting;
-    return described(pageNow(cache, { ...request, after: '' }), resource);
+    return described(pageNow(cache, { ...request, after: '' }));
   }
   if (revision > 0) await untilSeen(cache, revision);
   const converting = selectable(cache, resource, filter);
   if (converting !== undefined) await converting;
   // A limit with a revision and nothing else has always meant that very revision.
   const exact = options.resourceVersionMatch === 'Exact' || (revision > 0 && limit > 0 && !options.resourceVersionMatch);
-  return described(exact ? await pageAt(cache, revision, { ...request, after: '' }) : pageNow(cache, { ...request, after: '' }), resource);
+  return described(exact ? await pageAt(cache, revision, { ...request, after: '' }) : pageNow(cache, { ...request, after: '' }));
 }
 
 /** Converts what a selector will look into, where that cannot be done while it looks. */
@@ -99,10 +99,8 @@ async function nextPage(
   return pageAt(cache, revision, { ...request, after });
 }
 
-function described(page: ListPage, { custom }: Resource): ListResult {
+function described(page: ListPage): ListResult {
   const meta: Record<string, unknown> = { resourceVersion: String(page.revision) };
-  // Lists of kinds that users added say that there is no more; the others say nothing.
-  if (custom !== undefined) meta['continue'] = '';
   if (page.after !== undefined) {
     meta['continue'] = encodeToken({ revision: page.revision, after: page.after });
     if (page.remaining !== undefined) meta['remainingItemCount'] = page.remaining;

@@ -48,10 +48,15 @@ function wholeObjects(resource: Resource): Shaper {
         const text = textOf(resource, entry);
         items += items === '' ? `{${text.slice(skip)}` : `,{${text.slice(skip)}`;
       }
-      return `{"kind":"${resource.listKind}","apiVersion":"${resource.groupVersion}","metadata":${meta},"items":[${items}]}\n`;
+      return `{"kind":"${resource.listKind}","apiVersion":"${resource.groupVersion}","metadata":${ended(resource, meta)},"items":[${items}]}\n`;
     },
     watched: (entry) => textOf(resource, entry),
   };
+}
+
+/** Lists of kinds that users added say that there is no more; the others say nothing. */
+function ended({ custom }: Resource, meta: string): string {
+  return custom === undefined || meta.includes('"continue":') ? meta : `{"continue":"",${meta.slice(1)}`;
 }
 
 function partial(resource: Resource, entry: CacheEntry, version: string): string {
