@@ -43,10 +43,10 @@ function parse(request: Buffer): ParsedRequest | string {
   const [whole, ...after] = elements(request);
   const [info, algorithm, signature, ...more] = elements(whole!.content);
   // What the signature does not cover must be as it has to be; the rest it vouches for.
-  const tags = [whole, info, algorithm, signature].map((element) => element!.tag);
-  if (after.length > 0 || more.length > 0 || String(tags) !== '48,48,48,3' || signature!.content[0] !== 0) return malformed;
-  const [, subject, key, attributes] = elements(info!.content);
   const [identifier] = elements(algorithm!.content);
+  const tags = [whole, info, algorithm, signature, identifier].map((element) => element!.tag);
+  if (after.length > 0 || more.length > 0 || String(tags) !== '48,48,48,3,6' || signature!.content[0] !== 0) return malformed;
+  const [, subject, key, attributes] = elements(info!.content);
   const publicKey = createPublicKey({ key: key!.whole, format: 'der', type: 'spki' });
   const digest = digests.get(identifier!.content.toString('hex'));
   if (digest === undefined) return 'x509: cannot verify signature: algorithm unimplemented';

@@ -1,6 +1,7 @@
 import { type BearerTokens, bearerTokens, type TokenAuthenticator } from '../authn/bearer.ts';
 import { clientCertificates } from '../authn/client-certificates.ts';
 import { openIdDocuments } from '../authn/openid.ts';
+import { intermediatesOf } from '../authn/peer-certificate.ts';
 import { serviceAccountTokens } from '../authn/service-account-tokens.ts';
 import { createServiceAccountToken } from '../authn/token-request.ts';
 import { union } from '../authn/union.ts';
@@ -47,7 +48,7 @@ export function authentication(
       exchange.send({ code: 200, type, body });
     };
   return {
-    authenticator: union([clientCertificates(authorities, { signersPem: pki.signer?.certificate }), tokens]),
+    authenticator: union([clientCertificates(authorities, { signersPem: pki.signer?.certificate, intermediatesOf }), tokens]),
     tokens,
     tokenRequests: ({ object, context, target }) =>
       createServiceAccountToken(
