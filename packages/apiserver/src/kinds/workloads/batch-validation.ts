@@ -12,6 +12,7 @@ import { scheduleProblem } from './cron.ts';
 import { Findings } from './findings.ts';
 import { checkTemplate } from './pod-validation.ts';
 import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, stringMapOf, textOf } from './reading.ts';
+import { checkSuccessPolicy } from './success-policy.ts';
 
 const counts = [
   'parallelism',
@@ -111,6 +112,8 @@ function checkJobSpec(found: Findings, at: FieldPath, spec: Readonly<Fields>): v
   for (const [index, rule] of itemsOf(policy?.['rules']).entries()) {
     checkFailureRule(found, at.child('podFailurePolicy', 'rules').index(index), { rule, spec });
   }
+  const success = maybeFields(spec['successPolicy']);
+  if (success !== undefined) checkSuccessPolicy(found, at.child('successPolicy'), { policy: success, spec });
   const replacements = policy === undefined ? ['Failed', 'TerminatingOrFailed'] : ['Failed'];
   found.optionalOneOf(at.child('podReplacementPolicy'), spec['podReplacementPolicy'], replacements);
   checkTemplate(found, at.child('template'), fieldsOf(spec['template']));
