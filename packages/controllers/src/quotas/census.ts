@@ -127,7 +127,7 @@ export class Census implements AsyncDisposable {
   #differs(measure: Measure, old: KubeObject, object: KubeObject): boolean {
     const now = this.#options.now();
     if (!sameAmounts(measure.usage(old, now), measure.usage(object, now))) return true;
-    return movingScopes.some((scope) => measure.isInScope(scope, old) !== measure.isInScope(scope, object));
+    return measure.scopeKey?.(old) !== measure.scopeKey?.(object);
   }
 }
 
@@ -138,5 +138,3 @@ async function filled(informer: Informer, signal: AbortSignal): Promise<boolean>
 
 const epoch = new Date(0);
 const nothing: KubeObject = { apiVersion: '', kind: '', metadata: {} };
-/** The scopes that an object can move into while it is there. */
-const movingScopes: readonly Scope[] = ['Terminating', 'VolumeAttributesClass'].map((scopeName) => ({ scopeName, operator: 'Exists' }));

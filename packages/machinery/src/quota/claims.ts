@@ -40,16 +40,20 @@ export const claimMeasure: Measure = {
     return usage;
   },
   isInScope(scope, object) {
-    if (scope.scopeName !== 'VolumeAttributesClass') return false;
-    const { spec, status } = object as Claim;
-    const names = [
-      spec?.volumeAttributesClassName,
-      status?.currentVolumeAttributesClassName,
-      status?.modifyVolumeStatus?.targetVolumeAttributesClassName,
-    ].filter((name) => name !== undefined && name !== '') as string[];
-    return fitsNames(scope, names);
+    return scope.scopeName === 'VolumeAttributesClass' && fitsNames(scope, attributesClasses(object as Claim));
   },
+  scopeKey: (object) => attributesClasses(object as Claim).join(),
 };
+
+/** Those that it has, wants and is on its way to. */
+function attributesClasses({ spec, status }: Claim): string[] {
+  const names = [
+    spec?.volumeAttributesClassName,
+    status?.currentVolumeAttributesClassName,
+    status?.modifyVolumeStatus?.targetVolumeAttributesClassName,
+  ];
+  return names.filter((name) => name !== undefined && name !== '') as string[];
+}
 
 /** What it asks for, or what it was given already if that is more. */
 function storageOf({ spec, status }: Claim): Quantity | undefined {

@@ -42,6 +42,7 @@ export const podMeasure: Measure = {
     return usage;
   },
   isInScope: (scope, object) => isInScope(scope, object as Pod),
+  scopeKey: (object) => String(isTerminatingPod(object)),
   missing(limited, object) {
     const pod = object as Pod;
     const names = demanded.filter((name) => limited.has(name));

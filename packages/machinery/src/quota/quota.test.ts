@@ -137,6 +137,16 @@ describe('scopes', () => {
     expect([pods.isInScope(scope, bare), pods.isInScope(scope, rich)]).toEqual(holds);
   });
 
+  it('follow a claim from one class to another', () => {
+    const claims = measureOf({ group: '', resource: 'persistentvolumeclaims' });
+    const inGold = { scopeName: 'VolumeAttributesClass', operator: 'In', values: ['gold'] };
+    const gold = object({ spec: { volumeAttributesClassName: 'gold' } });
+    const moving = object({ spec: { volumeAttributesClassName: 'silver' }, status: { currentVolumeAttributesClassName: 'gold' } });
+    const silver = object({ spec: { volumeAttributesClassName: 'silver' }, status: { currentVolumeAttributesClassName: 'silver' } });
+    expect([gold, moving, silver].map((claim) => claims.isInScope(inGold, claim))).toEqual([true, true, false]);
+    expect(new Set([gold, moving, silver].map((claim) => claims.scopeKey!(claim))).size).toBe(3);
+  });
+
   it('of anything but pods and claims hold for nothing', () => {
     expect(measureOf({ group: '', resource: 'secrets' }).isInScope({ scopeName: 'NotTerminating', operator: 'Exists' }, bare)).toBe(false);
   });
