@@ -98,3 +98,11 @@ describe('integers that a number cannot hold', () => {
     }
   });
 });
+
+it('a pod that never ran is shown as deleted at once', async () => {
+  const pods = '/api/v1/namespaces/default/pods';
+  await server.call(pods, { method: 'POST', body: { metadata: { name: 'gone' }, spec: { containers: [{ name: 'c', image: 'i' }] } } });
+  const { metadata } = (await server.call(`${pods}/gone`, { method: 'DELETE' })).json();
+  expect([metadata.name, metadata.deletionGracePeriodSeconds]).toEqual(['gone', 0]);
+  expect(metadata.deletionTimestamp).toMatch(/Z$/);
+});

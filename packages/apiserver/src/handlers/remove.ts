@@ -1,6 +1,7 @@
 import {
   builtinTypes,
   type DeleteOptions,
+  formatTime,
   invalidOptions,
   parseDeleteOptions,
   parseListOptions,
@@ -13,6 +14,7 @@ import type { CacheEntry } from '../cache/entry.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { negotiate } from '../http/negotiate.ts';
 import type { RequestContext } from '../registry/context.ts';
+import { unsaved } from '../registry/create.ts';
 import { type DeleteRequest, deleteObject } from '../registry/delete.ts';
 import { filterOf } from '../registry/filter.ts';
 import { fresh } from '../registry/list.ts';
@@ -33,7 +35,8 @@ export async function handleDelete(serving: Serving, exchange: Exchange, context
   if (!deleted.gone || resource.strategy.returnDeletedObject === true) {
     const converting = readable(resource, [deleted.entry]);
     if (converting !== undefined) await converting;
-    return send(exchange, context, { code: accepted ? 202 : 200, body: shaperFor(resource, wanted, context).one(deleted.entry), wanted });
+    const entry = deleted.gone && resource.strategy.gracePeriodSeconds !== undefined ? ended(deleted.entry, context.now()) : deleted.entry;
+    return send(exchange, context, { code: accepted ? 202 : 200, body: shaperFor(resource, wanted, context).one(entry), wanted });
   }
   const details: StatusDetails = {
     name,
@@ -46,6 +49,14 @@ export async function handleDelete(serving: Serving, exchange: Exchange, context
     body: `${JSON.stringify({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details })}\n`,
     wanted,
   });
+}
+
+/** What could have taken its time and did not is shown as deleted at once. */
+function ended(entry: CacheEntry, now: Date): CacheEntry {
+  const object = entry.parse();
+  object.metadata.deletionTimestamp ??= formatTime(now);
+  object.metadata.deletionGracePeriodSeconds = 0;
+  return unsaved(entry.key, object, entry.revision);
 }
 
 /** Deletes what a selector finds, some at a time; what others delete meanwhile is no error. */
