@@ -52,6 +52,8 @@ const descriptions: Record<string, Record<string, string>> = {
   MutatingWebhookConfiguration: { '': 'Services that are asked before a change, and may alter it.' },
   ValidatingAdmissionPolicy: { '': 'Conditions, written as expressions, that changes must meet where a binding says so.' },
   ValidatingAdmissionPolicyBinding: { '': 'Puts a validating policy into effect for some of the objects.' },
+  MutatingAdmissionPolicy: { '': 'Changes, written as expressions, that are made to objects where a binding says so.' },
+  MutatingAdmissionPolicyBinding: { '': 'Puts a mutating policy into effect for some of the objects.' },
   CertificateSigningRequest: { '': 'Asks for a certificate. It is issued when the request is approved.' },
   Pod: { '': 'Containers that run together on one node.' },
   Deployment: { '': 'Keeps a number of identical pods running and replaces them step by step when the template changes.' },

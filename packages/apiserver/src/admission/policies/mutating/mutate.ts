@@ -72,8 +72,14 @@ function configured(configuration: JsonObject, object: KubeObject, form: Form): 
     if (error instanceof UnfitConfiguration) throw new FailedMutation(`error applying patch: ${error.message}`);
     if (!(error instanceof CodecError)) throw error;
     const name = `${groupVersion.includes('/') ? groupVersion : `/${groupVersion}`}, Kind=${kind}`;
-    throw new FailedMutation(`unable to convert unstructured object to ${name}: ${error.message}`);
+    throw new FailedMutation(`unable to convert unstructured object to ${name}: ${conversionProblem(error.message)}`);
   }
+}
+
+/** A number with a fraction where none may be is the one thing that apply lets through and the kind does not. */
+function conversionProblem(message: string): string {
+  const fraction = /^json: cannot unmarshal number \S+ into Go .* of type (int\d+)$/.exec(message);
+  return fraction === null ? message : `cannot convert float64 to ${fraction[1]}`;
 }
 
 function operationsOf(value: Value): JsonObject[] {
