@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
-import { readConnection } from '@capstan/testbed';
+import { readConnection, type StoreDriver } from '@capstan/testbed';
 import { compare } from './compare.ts';
+import { compareControllers } from './controllers/compare.ts';
 import { listeningProcess } from './measure/memory.ts';
 import { comparisonTable } from './measure/table.ts';
 import { profileNamed } from './profiles/named.ts';
@@ -14,8 +15,9 @@ const usage = `Measures API servers with the same work, one after the other.
   npm run load -- --profile start --command "capstan apiserver --data-dir d" --kubeconfig d/admin.kubeconfig
   npm run load -- --profile crds [--crds N] [--count N] --command "capstan apiserver --data-dir d" --kubeconfig d/admin.kubeconfig
   npm run load -- --compare [--store sqlite|etcd] [--only crd,crds]
+  npm run load -- --profile controllers [--store sqlite|etcd] [--only informers,namespace,idle] [--count N]
 
---only  profiles to compare; all without it. --clients, --count and --crds change their amounts
+--only  profiles to compare, or parts of the profile controllers; all without it. --clients, --count and --crds change their amounts
 --pids  processes whose memory counts beside the one that listens, such as etcd, for each kubeconfig in turn
 `;
 
@@ -46,11 +48,20 @@ const amounts: Amounts = {
 };
 
 if (values.help) process.stdout.write(usage);
-else if (values.compare) {
-  if (values.store !== 'sqlite' && values.store !== 'etcd') throw new Error(`--store: expected sqlite or etcd, found ${values.store}`);
-  process.stdout.write(await compare({ store: values.store, amounts, only: values.only.split(',').filter(Boolean) }));
-} else if (values.profile === 'start' || values.profile === 'crds') await measureStarted(values.profile);
+else if (values.compare) process.stdout.write(await compare({ store: storeDriver(), amounts, only: only() }));
+else if (values.profile === 'controllers')
+  process.stdout.write(await compareControllers({ store: storeDriver(), count: amounts.count, only: only() }));
+else if (values.profile === 'start' || values.profile === 'crds') await measureStarted(values.profile);
 else await measure();
+
+function storeDriver(): StoreDriver {
+  if (values.store !== 'sqlite' && values.store !== 'etcd') throw new Error(`--store: expected sqlite or etcd, found ${values.store}`);
+  return values.store;
+}
+
+function only(): string[] {
+  return values.only.split(',').filter(Boolean);
+}
 
 async function measure(): Promise<void> {
   if (values.profile === undefined || values.kubeconfig.length === 0) {

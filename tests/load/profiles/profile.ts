@@ -30,7 +30,7 @@ export interface Amounts {
 export interface Measurement {
   readonly what: string;
   readonly value: number;
-  readonly unit: 'per second' | 'ms' | 'MB' | 'count' | 's';
+  readonly unit: 'per second' | 'ms' | 'KiB' | 'MB' | 'count' | 's' | '%';
   readonly better: 'higher' | 'lower';
 }
 

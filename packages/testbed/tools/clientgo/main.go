@@ -35,6 +35,7 @@ func main() {
 	kubeconfig := flag.String("kubeconfig", "", "how to reach the server")
 	namespace := flag.String("namespace", "default", "an existing namespace to work in")
 	objects := flag.Int("objects", 100, "how many objects the writer makes")
+	sync := flag.String("sync", "", "only fill an informer, in json or protobuf, and tell how long that took")
 	flag.Parse()
 
 	p, err := connect(*kubeconfig)
@@ -43,6 +44,19 @@ func main() {
 		os.Exit(2)
 	}
 	p.namespace, p.objects = *namespace, *objects
+	if *sync != "" {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+		defer cancel()
+		took, err := p.timeSync(ctx, *sync)
+		if err == nil {
+			err = json.NewEncoder(os.Stdout).Encode(took)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(2)
+		}
+		return
+	}
 
 	checks := []struct {
 		name string

@@ -1,0 +1,30 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Child, capstanProgram, freePort, startKubeApiserver, startKubeControllerManager, temporaryDirectory } from '@capstan/testbed';
+import { processorSeconds } from '../measure/processor.ts';
+import type { Measurement } from '../profiles/profile.ts';
+import type { Pair } from './rows.ts';
+
+const settle = 30_000;
+const seconds = 60;
+
+/** What both sides cost while nobody asks for anything: server, store and controllers, over the same minute. */
+export async function idleRow(): Promise<Pair> {
+  await using server = await startKubeApiserver();
+  await using manager = await startKubeControllerManager(server);
+  using directory = temporaryDirectory('idle');
+  const args = ['up', '--data-dir', directory.path, '--port', String(await freePort())];
+  await using capstan = new Child('capstan up', [process.execPath, capstanProgram, ...args]);
+  await capstan.waitUntil('running', () => capstan.output.includes('controllers run against'));
+  await sleep(settle);
+  const used = (): [number, number] => [processorSeconds([...server.pids, manager.child.pid]), processorSeconds([capstan.pid])];
+  const before = used();
+  await sleep(seconds * 1000);
+  const after = used();
+  const row = (index: 0 | 1): Measurement => ({
+    what: `idle for ${seconds} s: share of one processor`,
+    value: ((after[index] - before[index]) / seconds) * 100,
+    unit: '%',
+    better: 'lower',
+  });
+  return { kubernetes: row(0), capstan: row(1) };
+}
