@@ -23,6 +23,9 @@ export function parseServiceAccountName(userName: string): { namespace: string; 
   return isValid ? { namespace, name } : undefined;
 }
 
+/** Whoever belongs to a workspace has this group in others, which can give all of them something at once. */
+export const clusterGroup = (cluster: string): string => `system:cluster:${cluster}`;
+
 /** The workspace that a service account is of; undefined for users who are the same everywhere. */
 export function homeOf(user: User): string | undefined {
   return isServiceAccount(user.name) ? (user.extra?.[clusterExtra]?.[0] ?? rootCluster) : undefined;
@@ -39,5 +42,8 @@ export function atHomeIn(user: User, cluster: string): User {
  * still give it something on purpose.
  */
 export function abroad(user: User, home: string): User {
-  return { name: `system:kcp:serviceaccount:${home}:${user.name.slice(prefix.length)}`, groups: ['system:authenticated'] };
+  return {
+    name: `system:kcp:serviceaccount:${home}:${user.name.slice(prefix.length)}`,
+    groups: ['system:authenticated', clusterGroup(home)],
+  };
 }

@@ -1,10 +1,12 @@
-import { abroad, homeOf } from '../authn/service-account.ts';
+import { abroad, clusterGroup, homeOf } from '../authn/service-account.ts';
 import type { User } from '../authn/user.ts';
 
 /** Workspaces outside of which a user is nobody in particular: every value must name the workspace; a value may list several, with commas. */
 export const scopesExtra = 'authentication.kcp.io/scopes';
 /** Others whose rights a user has as well, each as JSON. */
 export const warrantsExtra = 'authorization.kcp.io/warrant';
+
+const clusterScope = 'cluster:';
 
 /** A chain of warrants longer than this is not followed. */
 const deepest = 5;
@@ -18,10 +20,20 @@ export function effectiveUsers(user: User, cluster: string): readonly User[] {
 
 function resolve(user: User, cluster: string, depth: number): readonly User[] {
   const home = homeOf(user);
-  const self = home !== undefined && home !== cluster ? abroad(user, home) : isInScope(user, cluster) ? user : stranger;
+  const self = home !== undefined && home !== cluster ? abroad(user, home) : isInScope(user, cluster) ? user : strangerOf(user, depth);
   const warrants = user.extra?.[warrantsExtra];
   if (warrants === undefined || depth === deepest) return [self];
   return [self, ...warrants.flatMap((text) => resolveWarrant(text, cluster, depth))];
+}
+
+/** Nobody in particular, who belongs to the workspaces that all scopes name. What a warrant says of that is not believed. */
+function strangerOf({ extra }: User, depth: number): User {
+  const [first = '', ...others] = extra?.[scopesExtra] ?? [];
+  const clusters = first
+    .split(',')
+    .filter((scope) => scope.startsWith(clusterScope) && others.every((one) => one.split(',').includes(scope)));
+  if (depth > 0 || clusters.length === 0) return stranger;
+  return { ...stranger, groups: [...stranger.groups, ...clusters.map((scope) => clusterGroup(scope.slice(clusterScope.length)))] };
 }
 
 function resolveWarrant(text: string, cluster: string, depth: number): readonly User[] {
@@ -31,7 +43,7 @@ function resolveWarrant(text: string, cluster: string, depth: number): readonly 
 
 function isInScope({ extra }: User, cluster: string): boolean {
   const scopes = extra?.[scopesExtra];
-  return scopes === undefined || scopes.every((scope) => scope.split(',').includes(`cluster:${cluster}`));
+  return scopes === undefined || scopes.every((scope) => scope.split(',').includes(`${clusterScope}${cluster}`));
 }
 
 /** What cannot be read gives no rights. */

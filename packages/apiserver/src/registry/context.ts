@@ -12,6 +12,8 @@ export class RequestContext implements StrategyContext {
   readonly userAgent: string;
   /** A review leaves out whether the user may enter the workspace. Only superusers can ask for it. */
   readonly deepReview: boolean;
+  /** Throws when the user may not do this to what the request is about. Absent where nobody needs to be asked. */
+  readonly permit: ((verb: string) => void) | undefined;
   readonly warnings: string[] = [];
   #annotations: Record<string, string> | undefined;
 
@@ -22,6 +24,7 @@ export class RequestContext implements StrategyContext {
     now: () => Date;
     userAgent: string;
     deepReview?: boolean;
+    permit?: ((verb: string) => void) | undefined;
   }) {
     this.info = options.info;
     this.user = options.user;
@@ -29,6 +32,7 @@ export class RequestContext implements StrategyContext {
     this.now = options.now;
     this.userAgent = options.userAgent;
     this.deepReview = options.deepReview ?? false;
+    this.permit = options.permit;
   }
 
   get cluster(): string {

@@ -158,6 +158,12 @@ export class Pipeline {
     if (!decision.allowed) throw forbidden(attributes, decision.reason);
   }
 
+  #permit(info: RequestInfo, user: User, verb: string): void {
+    const attributes = { ...attributesOf(info, user), verb };
+    const decision = (info.scope?.authorizer ?? this.#options.authorizer).authorize(attributes);
+    if (!decision.allowed) throw forbidden(attributes, decision.reason);
+  }
+
   async #dispatch(exchange: Exchange, info: RequestInfo, user: User): Promise<void> {
     const { serving, now, pages } = this.#options;
     if (!info.isResource) return pages.handle(exchange, info);
@@ -170,6 +176,8 @@ export class Pipeline {
       objects: serving.cache,
       now,
       userAgent: exchange.headers['user-agent'] ?? '',
+      // What is changed may turn out not to be there, and be created.
+      permit: info.verb === 'patch' || info.verb === 'update' ? (verb) => this.#permit(info, user, verb) : undefined,
       deepReview: exchange.headers[deepReviewHeader] === 'true' && user.groups.includes(superuserGroup),
     });
     exchange.beforeAnswer = () => {

@@ -33,7 +33,8 @@ export interface ApiExportViewOptions {
 export const exportScopeKey = (cluster: string, name: string): string => `apiexport/${cluster}/${name}/`;
 
 const readOnlyVerbs: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
-const denied = (reason: string): Decision => ({ allowed: false, reason });
+/** Why is not told: it would say something about workspaces that are none of the asker's business. */
+const denied: Decision = { allowed: false, reason: 'access denied' };
 
 /**
  * What the provider of an export sees: objects of its kinds, and of the kinds that it claims, in workspaces that are bound to it, as far as they let it. It is a
@@ -69,8 +70,7 @@ function nothing(
     catalog: kinds.empty,
     shows: () => false,
     authorizer: {
-      authorize: (attributes) =>
-        provider === undefined ? denied('access denied') : mayLook(authorizer, attributes, { cluster: provider, name }),
+      authorize: (attributes) => (provider === undefined ? denied : mayLook(authorizer, attributes, { cluster: provider, name })),
     },
   };
 }
@@ -145,14 +145,13 @@ class Look implements Authorizer {
   #isInvited({ isResource, group, resource, verb }: Attributes): Decision {
     if (!isResource || this.#cluster === everyCluster) return allowed;
     const binding = this.#binding(this.#cluster);
-    if (binding === undefined) return denied('could not find suitable APIBinding in target logical cluster');
+    if (binding === undefined) return denied;
     const kind = { group, resource };
     if (this.#isOwn(kind) && this.#isBound(binding, kind)) return allowed;
     const claim = this.#isOwn(kind) ? undefined : this.#accepted(binding, kind);
     if (claim !== undefined && this.#allowsVerb(claim, verb)) return allowed;
-    if (isBindings(kind))
-      return readOnlyVerbs.has(verb) ? allowed : denied('write access to APIBinding is not allowed from virtual workspace');
-    return denied('failed to find suitable reason to allow access in APIBinding');
+    if (isBindings(kind)) return readOnlyVerbs.has(verb) ? allowed : denied;
+    return denied;
   }
 
   /** Who claims what others offer can do no more with it than they let their consumers. */
@@ -160,11 +159,10 @@ class Look implements Authorizer {
     const claim = this.#kinds.claims.get(`${attributes.group}/${attributes.resource}`);
     if (claim === undefined || claim.identity === '') return decision;
     const offering = this.#options.kinds.withIdentity(claim.identity);
-    if (offering.length === 0) return denied(`no API export providing claimed resources found for identity hash: "${claim.identity}"`);
+    if (offering.length === 0) return denied;
     for (const { cluster, object } of offering) {
       if (maybeFields(fieldsOf(fieldsOf(object['spec'])['maximalPermissionPolicy'])['local']) === undefined) continue;
-      const { allowed: may, reason } = this.#options.rbac.authorize({ ...attributes, cluster, user: prefixed(attributes.user) });
-      if (!may) return denied(`API export: "${object.metadata.name}", workspace: "${cluster}" RBAC decision: ${reason}`);
+      if (!this.#options.rbac.authorize({ ...attributes, cluster, user: prefixed(attributes.user) }).allowed) return denied;
     }
     return decision;
   }
@@ -216,7 +214,7 @@ function mayLook(authorizer: Authorizer, attributes: Attributes, { cluster, name
   const { user, verb } = attributes;
   const kind = { group: apisGroup, version: 'v1alpha1', resource: 'apiexports', subresource: 'content' };
   const decision = authorizer.authorize({ ...kind, cluster, user, verb, name, isResource: true, namespace: '', path: '' });
-  return decision.allowed ? decision : denied(`API export: "${name}", workspace: "${cluster}" RBAC decision: ${decision.reason}`);
+  return decision.allowed ? decision : denied;
 }
 
 function isBindings({ group, resource }: Kind): boolean {
