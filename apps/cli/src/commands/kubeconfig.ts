@@ -7,7 +7,10 @@ const lookEvery = 60_000;
 /** The connection that a kubeconfig describes. Who replaces the file, with a renewed certificate, is heard without a restart. */
 export function readConnection(path: string, now: () => number = Date.now): Connection {
   if (!existsSync(path)) {
-    throw new Failure('usage', `${path} is not there. Start the API server first, or name a kubeconfig with --kubeconfig.`);
+    throw new Failure(
+      'usage',
+      `${path} is not there. Start the API server first, or name a kubeconfig with --kubeconfig. An API server without pki/ca.key can write it only when pki/controller-manager.crt and pki/controller-manager.key are there.`,
+    );
   }
   try {
     const connection = connectionOf(loadKubeconfig({ path }));

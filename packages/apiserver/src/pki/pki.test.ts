@@ -145,6 +145,12 @@ describe('ensurePki', () => {
     await expect(ensurePki(directory, { hosts: ['new.example.org'] })).rejects.toThrow(/no ca\.key to sign/);
   });
 
+  it('does without a controller-manager and a signer where neither is there and none can be made', async () => {
+    await ensurePki(directory);
+    for (const name of ['ca.key', 'controller-manager.crt', 'signer.crt']) unlinkSync(file(name));
+    expect(await ensurePki(directory)).toMatchObject({ controllerManager: undefined, signer: undefined });
+  });
+
   it('says that a folder cannot be written', async () => {
     chmodSync(directory, 0o500);
     if (process.getuid?.() === 0) return;
