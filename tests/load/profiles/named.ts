@@ -6,9 +6,12 @@ import { get } from './get.ts';
 import { list } from './list.ts';
 import { memory, rest } from './memory.ts';
 import type { Profile } from './profile.ts';
+import { workspaces } from './workspaces.ts';
 
 /** By the name that the command line gives, in the order of a comparison. */
-export const profiles: ReadonlyMap<string, Profile> = new Map(Object.entries({ rest, create, get, list, churn, memory, crd, crds }));
+export const profiles: ReadonlyMap<string, Profile> = new Map(
+  Object.entries({ rest, create, get, list, churn, memory, crd, crds, workspaces }),
+);
 
 export function profileNamed(name: string): Profile {
   const profile = profiles.get(name);

@@ -113,6 +113,7 @@ async function start(
     authorizer,
     authority: () => pki.authority.certificate,
     homeCreators: options.homeCreators,
+    backend: () => serving,
     now,
   });
   for (const [name, view] of tenants.views) spaces.views.set(name, view);
@@ -150,7 +151,7 @@ async function start(
     virtualKinds: reviewKinds({ authorizer, rbac }, (cluster) =>
       cluster === rootCluster ? identities.tokens : workspaceAuthentication.tokensIn(cluster, identities.tokens),
     ),
-    virtualObjects: tenants.virtualObjects(() => serving),
+    virtualObjects: tenants.virtualObjects,
     virtualSubresources: new Map([['/serviceaccounts/token', identities.tokenRequests], ...podActions({ cache, store, admission })]),
   };
   await bootstrap(serving, now);

@@ -31,7 +31,7 @@ export interface Tenancy {
   readonly pages: readonly (readonly [string, Page])[];
   readonly views: readonly (readonly [ViewName, WorkspaceView])[];
   /** What is made when it is read, by `group/resource/name`. */
-  readonly virtualObjects: (backend: () => Backend) => ReadonlyMap<string, VirtualObject>;
+  readonly virtualObjects: ReadonlyMap<string, VirtualObject>;
 }
 
 /** How workspaces come to be and end, as far as the server has a part in it. */
@@ -47,9 +47,11 @@ export function tenancy(options: {
   readonly authority: () => string;
   /** Groups whose members get a home when they ask for it; those whom the root workspace permits it when absent. */
   readonly homeCreators: readonly string[] | undefined;
+  /** What the server writes with; there once everything was put together. */
+  readonly backend: () => Backend;
   readonly now: () => Date;
 }): Tenancy {
-  const { cache, tree, catalogs, rbac, authorizer, authority, homeCreators, now } = options;
+  const { cache, tree, catalogs, rbac, authorizer, authority, homeCreators, backend, now } = options;
   const { store } = cache;
   const types = new WorkspaceTypes({ objects: cache, tree });
   const bindings = new DefaultBindings({ objects: cache, tree });
@@ -65,8 +67,7 @@ export function tenancy(options: {
       ['initializingworkspaces', waitingView(initializing, { objects: cache, catalogs, rbac, authorizer })],
       ['terminatingworkspaces', waitingView(terminating, { objects: cache, catalogs, rbac, authorizer })],
     ],
-    virtualObjects: (backend) =>
-      new Map([['tenancy.kcp.io/workspaces/~', homeWorkspace({ backend, catalogs, authorizer, creators: homeCreators })]]),
-    pages: [[contentsPath, contentsPage({ store, objects: cache, kinds, types, bindings, now })]],
+    virtualObjects: new Map([['tenancy.kcp.io/workspaces/~', homeWorkspace({ backend, catalogs, authorizer, creators: homeCreators })]]),
+    pages: [[contentsPath, contentsPage({ store, cache, objects: cache, backend, kinds, types, bindings, now })]],
   };
 }

@@ -62,8 +62,17 @@ export interface WorkspaceTypeObject extends KubeObject {
   status?: { virtualWorkspaces?: { url: string; type: string }[]; conditions?: readonly Condition[] };
 }
 
+/** What the server says of a workspace that it began. */
+export interface Begun {
+  readonly logicalCluster: LogicalCluster;
+  /** Whether the Workspace says it already. */
+  readonly isTold: boolean;
+}
+
 /** What is left in a workspace that is being emptied, as the server tells it. */
 export interface Purged {
   readonly gone: boolean;
+  /** Whether the Workspace is gone too. */
+  readonly isTold: boolean;
   readonly remains: { readonly resources: Readonly<Record<string, number>>; readonly finalizers: Readonly<Record<string, number>> };
 }

@@ -145,7 +145,7 @@ describe('deleting a Workspace', () => {
     const b = await make(client, 'root:old:a', workspace('b'));
     await client.cluster('root').resource<Workspace>(workspaceType).delete('old');
     await untilGone(client, 'root', 'old');
-    await expect(logicalClusterAt(client, b.spec!.cluster!)).rejects.toThrow('access denied');
+    await expect(logicalClusterAt(client, b.spec!.cluster!)).rejects.toThrow('not found');
   });
 
   it('says what it waits for, and goes on when that is gone', async () => {

@@ -8,6 +8,7 @@ import type { Backend } from '../../registry/objects.ts';
 import {
   bindingsInitializer,
   contentFinalizer,
+  ownerAnnotation,
   pathAnnotation,
   terminatorsFinalizer,
   typeAnnotation,
@@ -25,7 +26,7 @@ import {
   type WorkspaceTypes,
 } from '../types/workspace-types.ts';
 import type { DefaultBindings } from './default-bindings.ts';
-import { firstObjects } from './first-objects.ts';
+import { firstObjects, trimmedOwner } from './first-objects.ts';
 import { kindOf, writeMissing } from './writing.ts';
 
 export interface BirthOptions {
@@ -112,6 +113,8 @@ async function begin(request: AdmissionRequest, options: BirthOptions): Promise<
       terminators: textsOf(fieldsOf(object['spec'])['terminators']),
     }),
   };
+  const owner = waiting.length === 0 ? trimmedOwner(object.metadata.annotations?.[ownerAnnotation]) : undefined;
+  if (owner !== undefined) object.metadata.annotations = { ...object.metadata.annotations, [ownerAnnotation]: owner };
   if (request.dryRun || !isTyped) return;
   const catalog = options.kinds();
   const first = firstObjects(object, { authority: options.authority(), now: place.now });

@@ -41,6 +41,14 @@ function administration(user: string): KubeObject {
   };
 }
 
+/** The owner without what is only needed while the workspace is made; undefined when there is nothing to change. */
+export function trimmedOwner(annotation: string | undefined): string | undefined {
+  const username = ownerName(annotation);
+  if (username === undefined) return undefined;
+  const short = JSON.stringify({ username });
+  return short === annotation ? undefined : short;
+}
+
 /** The name in an owner annotation; undefined when it names nobody. */
 export function ownerName(annotation: string | undefined): string | undefined {
   if (annotation === undefined) return undefined;

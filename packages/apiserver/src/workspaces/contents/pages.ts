@@ -1,34 +1,43 @@
 import { type KubeObject, status } from '@capstan/machinery';
 import type { Store } from '@capstan/store';
 import type { ObjectReader } from '../../cache/reader.ts';
+import type { WatchCache } from '../../cache/watch-cache.ts';
 import { type Page, sendJson } from '../../handlers/nonresource.ts';
 import type { AnswerStream, Exchange } from '../../http/exchange.ts';
 import type { Catalog } from '../../registry/catalog.ts';
+import type { Backend } from '../../registry/objects.ts';
+import type { Query } from '../../request/info.ts';
 import { pathAnnotation, typeAnnotation } from '../facts.ts';
 import { isPath, rootCluster } from '../names.ts';
 import { logicalClusterOf } from '../tree.ts';
 import { defaultBindingsOf, type WorkspaceTypes } from '../types/workspace-types.ts';
+import { beginWorkspace, parseBeginning } from './begin.ts';
 import type { DefaultBindings } from './default-bindings.ts';
-import { purge } from './purge.ts';
+import { finishWorkspace } from './finish.ts';
+import { type Purged, purge } from './purge.ts';
 import { exportLines, importLines } from './transfer.ts';
 import { kindOf, writeMissing } from './writing.ts';
 
 /** Operations on one workspace as a whole lie below this path of the root workspace: who may call them can read and delete everything in it. */
 export const contentsPath = '/capstan/workspaces/';
 
+/** One object, and what is said about it. */
+const largestBeginning = 1 << 20;
 /** An import is held in memory while it is read. */
 const largestImport = 256 << 20;
 
 export interface ContentsOptions {
   readonly store: Store;
+  readonly cache: WatchCache;
   readonly objects: ObjectReader;
+  readonly backend: () => Backend;
   readonly kinds: () => Catalog;
   readonly types: WorkspaceTypes;
   readonly bindings: DefaultBindings;
   readonly now: () => Date;
 }
 
-/** `<id>/content`: DELETE empties and ends it, GET exports it, POST imports. `<id>/bindings`: POST binds what its type asks for, and tells what is left to do. */
+/** `<id>/begin`: POST makes it. `<id>/content`: DELETE empties and ends it, GET exports it, POST imports. `<id>/bindings`: POST binds what its type asks for, and tells what is left to do. */
 export function contentsPage(options: ContentsOptions): Page {
   return async (exchange, info) => {
     const [cluster = '', part = '', ...rest] = info.path.slice(contentsPath.length).split('/');
@@ -36,7 +45,11 @@ export function contentsPage(options: ContentsOptions): Page {
     if (rest.length > 0 || cluster === rootCluster || cluster.includes(':') || !isPath(cluster)) throw status.noSuchResource();
     switch (action) {
       case 'DELETE content':
-        return sendJson(exchange, info, JSON.stringify(await purge(options, { cluster, now: options.now() })));
+        return sendJson(exchange, info, JSON.stringify(await end(options, cluster, ownerIn(info.query))));
+      case 'POST begin': {
+        const wanted = parseBeginning((await exchange.body(largestBeginning)).toString('utf8'));
+        return sendJson(exchange, info, JSON.stringify(await beginWorkspace(options, cluster, wanted)));
+      }
       case 'GET content':
         existing(options, cluster);
         return sendLines(exchange, exportLines(options, cluster));
@@ -51,6 +64,24 @@ export function contentsPage(options: ContentsOptions): Page {
         throw status.methodNotAllowed();
     }
   };
+}
+
+/** Empties a workspace, and lets go of the Workspace when it is gone and named. */
+async function end(options: ContentsOptions, cluster: string, owner: Owner | undefined): Promise<Purged & { isTold: boolean }> {
+  const purged = await purge(options, { cluster, now: options.now() });
+  return { ...purged, isTold: purged.gone && owner !== undefined && (await finishWorkspace(options, owner)) };
+}
+
+interface Owner {
+  readonly cluster: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** `?ownerCluster=…&ownerName=…&ownerUid=…`. */
+function ownerIn(query: Query): Owner | undefined {
+  const [cluster, name, uid] = [query.get('ownerCluster'), query.get('ownerName'), query.get('ownerUid')];
+  return cluster === null || name === null || uid === null ? undefined : { cluster, name, uid };
 }
 
 /** Bindings that are not complete, and exports that are not there. */

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import {
   type Client,
   type InformerFactory,
-  isAlreadyExists,
   isConflict,
   isForbidden,
   isNotFound,
@@ -14,6 +13,7 @@ import { controller, type Result, type Runnable, requeueAfter } from '@capstan/c
 import type { JsonObject, KubeObject } from '@capstan/machinery';
 import { informed } from '../../informed.ts';
 import {
+  type Begun,
   type LogicalCluster,
   logicalClusterName,
   logicalClusterType,
@@ -58,6 +58,7 @@ interface Work {
 async function reconcileOne({ key, workspace, client, signal, informers, written }: Work): Promise<Result> {
   const workspaces = client.resource<Workspace>(workspaceType);
   const clusters = informers.informer<LogicalCluster>(logicalClusterType);
+  const root = client.cluster(rootCluster);
   const write = async (patch: JsonObject, subresource?: string): Promise<void> => {
     const answer = await workspaces.patch(
       key.name,
@@ -73,8 +74,13 @@ async function reconcileOne({ key, workspace, client, signal, informers, written
       logicalCluster: (id) => clusters.get({ cluster: id, name: logicalClusterName }),
       readLogicalCluster: (id) =>
         unlessGone(client.cluster(id).resource<LogicalCluster>(logicalClusterType).get(logicalClusterName, { signal })),
-      begin: (id, wanted) => begin(client.cluster(id), { wanted, workspace: workspace!, signal }),
-      purge: (id) => client.cluster(rootCluster).json<Purged>({ method: 'DELETE', path: `/capstan/workspaces/${id}/content`, signal }),
+      begin: async (id, wanted) => {
+        const call = { method: 'POST', path: `/capstan/workspaces/${id}/begin`, body: JSON.stringify(wanted), signal };
+        const begun = await root.json<Begun>(call);
+        return isOurs(begun.logicalCluster, workspace!) ? begun : undefined;
+      },
+      purge: (id) =>
+        root.json<Purged>({ method: 'DELETE', path: `/capstan/workspaces/${id}/content?${ownerQuery(key, workspace!)}`, signal }),
       patch: (patch) => write(patch),
       patchStatus: (patch) => write(patch, 'status'),
       newId: () =>
@@ -90,19 +96,8 @@ async function reconcileOne({ key, workspace, client, signal, informers, written
   }
 }
 
-/** Undefined when the id is another workspace's. */
-async function begin(
-  client: Client,
-  { wanted, workspace, signal }: { wanted: LogicalCluster; workspace: Workspace; signal: AbortSignal },
-): Promise<LogicalCluster | undefined> {
-  const resource = client.resource<LogicalCluster>(logicalClusterType);
-  try {
-    return await resource.create(wanted, { signal });
-  } catch (error) {
-    if (!isAlreadyExists(error)) throw error;
-    const existing = await resource.get(logicalClusterName, { signal });
-    return isOurs(existing, workspace) ? existing : undefined;
-  }
+function ownerQuery({ cluster = rootCluster, name }: ObjectKey, { metadata }: Workspace): string {
+  return new URLSearchParams({ ownerCluster: cluster, ownerName: name, ownerUid: metadata.uid ?? '' }).toString();
 }
 
 /** A workspace that is not there looks like one that is closed. */

@@ -11,7 +11,7 @@ import {
   typeAnnotation,
   workspaceFinalizer,
 } from '../facts.ts';
-import type { LogicalCluster, Phase, Purged, Shard, Workspace } from '../kinds.ts';
+import type { Begun, LogicalCluster, Phase, Purged, Shard, Workspace } from '../kinds.ts';
 import { shardHash, trimmedOwner } from '../labels.ts';
 import { remaining, waitFor } from '../remains.ts';
 import { chooseShard } from './scheduling.ts';
@@ -24,8 +24,9 @@ export interface WorkspaceActions {
   readonly logicalCluster: (id: string) => LogicalCluster | undefined;
   /** From the server, when the copy may be behind. */
   readonly readLogicalCluster: (id: string) => Promise<LogicalCluster | undefined>;
-  /** Makes it, or finds it made; undefined when another workspace has that id. */
-  readonly begin: (id: string, logicalCluster: LogicalCluster) => Promise<LogicalCluster | undefined>;
+  /** Makes it, or finds it made, and tells the Workspace when that has not changed meanwhile; undefined when another workspace has that id. */
+  readonly begin: (id: string, wanted: { logicalCluster: LogicalCluster; url: string; shard: string }) => Promise<Begun | undefined>;
+  /** Empties it, and lets go of the Workspace when it is gone. */
   readonly purge: (id: string) => Promise<Purged>;
   readonly patch: (patch: JsonObject) => Promise<unknown>;
   readonly patchStatus: (patch: JsonObject) => Promise<unknown>;
@@ -66,6 +67,7 @@ async function endWorkspace({ workspace }: Progress, actions: WorkspaceActions):
   // Once it is marked, its own controller empties it, and says what it waits for.
   if (logicalCluster?.metadata.deletionTimestamp !== undefined) return reportEnd(workspace, logicalCluster, actions);
   const purged = id === undefined || !isOurs(logicalCluster, workspace) ? undefined : await actions.purge(id);
+  if (purged?.isTold === true) return done;
   if (purged === undefined || purged.gone) {
     await actions.patch({ metadata: { finalizers: null, resourceVersion: metadata.resourceVersion! } });
     return done;
@@ -112,12 +114,17 @@ async function beginWorkspace(progress: Progress, actions: WorkspaceActions): Pr
   const parent = actions.logicalCluster(actions.cluster);
   if (parent === undefined) return requeueAfter(100);
   const path = `${parent.metadata.annotations?.[pathAnnotation] ?? actions.cluster}:${workspace.metadata.name}`;
-  const made = await actions.begin(id, logicalClusterFor(workspace, { path, cluster: actions.cluster }));
+  const made = await actions.begin(id, {
+    logicalCluster: logicalClusterFor(workspace, { path, cluster: actions.cluster }),
+    url: urlOf(progress.shard!, path),
+    shard: shardHash(progress.shard!.metadata.name!),
+  });
   if (made === undefined) {
     await actions.patch({ metadata: { annotations: { [clusterIdAnnotation]: actions.newId() } } });
     return done;
   }
-  progress.logicalCluster = made;
+  if (made.isTold) return done;
+  progress.logicalCluster = made.logicalCluster;
 }
 
 /** What everybody may see of it outside of its status. */
@@ -125,7 +132,7 @@ async function describeWorkspace({ workspace, logicalCluster, shard }: Progress,
   const { metadata, spec } = workspace;
   const id = idOf(workspace)!;
   const parentPath = actions.logicalCluster(actions.cluster)?.metadata.annotations?.[pathAnnotation] ?? actions.cluster;
-  const url = `${shard!.spec?.externalURL ?? shard!.spec?.baseURL}/clusters/${parentPath}:${metadata.name}`;
+  const url = urlOf(shard!, `${parentPath}:${metadata.name}`);
   const phase = phaseOf(logicalCluster);
   const annotations: Record<string, string> = {};
   const hash = shardHash(shard!.metadata.name!);
@@ -198,6 +205,10 @@ function logicalClusterFor({ metadata, spec }: Workspace, place: { path: string;
       },
     },
   };
+}
+
+function urlOf({ spec }: Shard, path: string): string {
+  return `${spec?.externalURL ?? spec?.baseURL}/clusters/${path}`;
 }
 
 function idOf({ metadata, spec }: Workspace): string | undefined {

@@ -1,0 +1,23 @@
+import { type Store, StoreError } from '@capstan/store';
+import { storeKey, type WatchCache } from '../../cache/watch-cache.ts';
+import { workspaceFinalizer } from '../facts.ts';
+import { workspaces } from '../tree.ts';
+
+/** Lets go of the Workspace of a workspace that is gone; false when others hold it too, or it changed meanwhile. */
+export async function finishWorkspace(
+  { cache, store }: { cache: WatchCache; store: Store },
+  { cluster, name, uid }: { cluster: string; name: string; uid: string },
+): Promise<boolean> {
+  const entry = cache.resource(workspaces).newest(`${cluster}//${name}`);
+  if (entry === undefined) return true;
+  const { metadata } = entry.parse();
+  if (metadata.uid !== uid || metadata.deletionTimestamp === undefined) return false;
+  if (metadata.finalizers?.length !== 1 || metadata.finalizers[0] !== workspaceFinalizer) return false;
+  try {
+    await store.delete(storeKey({ ...workspaces, cluster, namespace: '', name }), entry.revision);
+    return true;
+  } catch (error) {
+    if (error instanceof StoreError && (error.code === 'conflict' || error.code === 'missing')) return error.code === 'missing';
+    throw error;
+  }
+}

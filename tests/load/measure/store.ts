@@ -1,0 +1,20 @@
+import { readdirSync, readlinkSync, statSync } from 'node:fs';
+
+/** The size of the SQLite files that these processes have open, in MB; undefined when there are none or they cannot be seen. */
+export function storeMegabytes(pids: readonly number[]): number | undefined {
+  const files = new Set<string>();
+  for (const pid of pids) {
+    try {
+      for (const descriptor of readdirSync(`/proc/${pid}/fd`)) {
+        const target = readlinkSync(`/proc/${pid}/fd/${descriptor}`);
+        if (/\.(?:db|sqlite)(?:-wal)?$/.test(target)) files.add(target);
+      }
+    } catch {
+      // Gone, or somebody else's.
+    }
+  }
+  if (files.size === 0) return undefined;
+  let bytes = 0;
+  for (const file of files) bytes += statSync(file).size;
+  return bytes / 1024 / 1024;
+}
