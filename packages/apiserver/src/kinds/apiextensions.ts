@@ -1,7 +1,8 @@
 import { type FieldError, FieldPath, fieldError, formatTime, type KubeObject } from '@capstan/machinery';
 import { ruleErrors } from '../crds/rules/errors.ts';
+import { rootCluster } from '../workspaces/names.ts';
 import { unknownFormats } from './apiextensions/schema.ts';
-import { definitionErrors, type RuleErrors, statusErrors } from './apiextensions/validation.ts';
+import { definitionErrors, groupWithoutDot, type RuleErrors, statusErrors } from './apiextensions/validation.ts';
 import { keepPart } from './parts.ts';
 import type { Strategy, StrategyContext } from './strategy.ts';
 import { applyDefaults, type Defaults, made } from './workloads/defaulting.ts';
@@ -74,6 +75,11 @@ function beginDeletion(object: KubeObject, { now }: StrategyContext): void {
   object['status'] = { ...status, conditions: [...others, terminating] };
 }
 
+/** In a tenant's workspace any of Kubernetes' kinds that it does not have can be defined, under the group that it has there. */
+function inPlace({ cluster }: StrategyContext, errors: FieldError[]): FieldError[] {
+  return cluster === rootCluster ? errors : errors.filter(({ body }) => !body.endsWith(groupWithoutDot));
+}
+
 const customresourcedefinitions: Strategy = {
   generation: true,
   requireResourceVersion: true,
@@ -93,8 +99,11 @@ const customresourcedefinitions: Strategy = {
     rememberStorageVersion(object);
     warnOfFormats(object, old, context);
   },
-  validateCreate: (object) => [...fullNameErrors(object), ...definitionErrors(object, undefined, rulesBeside(undefined))],
-  validateUpdate: (object, old) => definitionErrors(object, old, rulesBeside(old)),
+  validateCreate: (object, context) => [
+    ...fullNameErrors(object),
+    ...inPlace(context, definitionErrors(object, undefined, rulesBeside(undefined))),
+  ],
+  validateUpdate: (object, old, context) => inPlace(context, definitionErrors(object, old, rulesBeside(old))),
   beforeDeletion: beginDeletion,
   returnDeletedObject: true,
   status: {

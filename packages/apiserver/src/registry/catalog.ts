@@ -89,14 +89,14 @@ export class Catalog {
   }
 
   version(group: string, version: string): GroupVersion | undefined {
-    return versionOf(this.#builtin.get(group), version) ?? versionOf(this.groups.get(group), version);
+    return versionOf(this.groups.get(group), version);
   }
 
   resource(group: string, version: string, resource: string): Resource | undefined {
     const builtin = this.#builtin.get(group);
     if (builtin === undefined) return this.#custom.resource(group, version, resource);
     const found = versionOf(builtin, version);
-    return found === undefined ? this.#custom.resource(group, version, resource) : found.resources.get(resource);
+    return found?.resources.get(resource) ?? this.#custom.resource(group, version, resource);
   }
 
   /** True when some resource has this kind in this version: tells a wrong kind from an unknown one. */
@@ -113,11 +113,17 @@ function versionOf(group: Group | undefined, version: string): GroupVersion | un
   return group?.versions.find((candidate) => candidate.version === version);
 }
 
-/** A group that the server has and users add versions to: the server's own come first. */
+/** A group that the server has and users add to: the server's own versions come first, and its kinds go before others of the same name. */
 function joined(builtin: Group | undefined, custom: Group): Group {
   if (builtin === undefined) return custom;
+  const own = builtin.versions.map((version) => {
+    const more = versionOf(custom, version.version);
+    if (more === undefined) return version;
+    const resources = [...new Map([...more.resources, ...version.resources])].sort(([a], [b]) => (a < b ? -1 : 1));
+    return { ...version, resources: new Map(resources) };
+  });
   const added = custom.versions.filter(({ version }) => versionOf(builtin, version) === undefined);
-  return { ...builtin, versions: [...builtin.versions, ...added] };
+  return { ...builtin, versions: [...own, ...added] };
 }
 
 /** `optional` names the versions to serve of those that are served on request only, such as `admissionregistration.k8s.io/v1beta1`. */

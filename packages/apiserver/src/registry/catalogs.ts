@@ -1,21 +1,31 @@
 import type { Catalog, CustomKinds } from './catalog.ts';
 
-/** The catalogs of all workspaces. One that has no kinds of its own shares the built-in one. */
+/** The catalogs of all workspaces. Those that have the same kinds share one. */
 export class Catalogs {
+  /** All built-in kinds. */
   readonly builtin: Catalog;
+  readonly #builtinIn: (cluster: string) => Catalog;
   readonly #custom: (cluster: string) => CustomKinds | undefined;
-  readonly #own = new WeakMap<CustomKinds, Catalog>();
+  readonly #made = new WeakMap<Catalog, WeakMap<CustomKinds, Catalog>>();
 
-  constructor(builtin: Catalog, custom: (cluster: string) => CustomKinds | undefined) {
-    this.builtin = builtin;
-    this.#custom = custom;
+  constructor(options: {
+    readonly builtin: Catalog;
+    readonly builtinIn: (cluster: string) => Catalog;
+    readonly customIn: (cluster: string) => CustomKinds | undefined;
+  }) {
+    this.builtin = options.builtin;
+    this.#builtinIn = options.builtinIn;
+    this.#custom = options.customIn;
   }
 
   of(cluster: string): Catalog {
+    const builtin = this.#builtinIn(cluster);
     const custom = this.#custom(cluster);
-    if (custom === undefined) return this.builtin;
-    let catalog = this.#own.get(custom);
-    if (catalog === undefined) this.#own.set(custom, (catalog = this.builtin.with(custom)));
+    if (custom === undefined) return builtin;
+    let made = this.#made.get(builtin);
+    if (made === undefined) this.#made.set(builtin, (made = new WeakMap()));
+    let catalog = made.get(custom);
+    if (catalog === undefined) made.set(custom, (catalog = builtin.with(custom)));
     return catalog;
   }
 }

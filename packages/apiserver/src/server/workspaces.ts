@@ -8,7 +8,9 @@ import { BoundDefinitions } from '../workspaces/kinds/bound-definitions.ts';
 import { BoundKinds } from '../workspaces/kinds/bound-kinds.ts';
 import { KindsByWorkspace } from '../workspaces/kinds/kinds-by-workspace.ts';
 import { PlatformKinds } from '../workspaces/kinds/platform-kinds.ts';
+import { isTenantKind } from '../workspaces/kinds/tenant-kinds.ts';
 import { WildcardKinds } from '../workspaces/kinds/wildcard-kinds.ts';
+import { rootCluster } from '../workspaces/names.ts';
 import type { ViewName } from '../workspaces/place.ts';
 import { Scopes, type WorkspaceView } from '../workspaces/scopes.ts';
 import { Tree } from '../workspaces/tree.ts';
@@ -40,7 +42,12 @@ export function workspaces(options: {
     bound: new BoundKinds({ cache, definition: bound.of }),
     defined: definitions,
   });
-  const catalogs = new Catalogs(catalog, (cluster) => kinds.in(cluster));
+  const tenants = catalog.only(isTenantKind, platform.system);
+  const catalogs = new Catalogs({
+    builtin: catalog,
+    builtinIn: (cluster) => (cluster === rootCluster ? catalog : tenants),
+    customIn: (cluster) => kinds.in(cluster),
+  });
   const everywhere = catalog.with(new WildcardKinds({ cache, platform, bound }));
   const tree = new Tree(cache);
   const views = new Map<ViewName, WorkspaceView>();

@@ -52,11 +52,14 @@ function specErrors(internal: InternalSpec, at: FieldPath, ruleErrors: RuleError
   ];
 }
 
+/** Groups without a dot are Kubernetes' own. */
+export const groupWithoutDot = 'should be a domain with at least one dot';
+
 function groupErrors(group: string, at: FieldPath): FieldError[] {
   if (group === '') return [fieldError.required(at)];
   const problems = nameRules.dns1123Subdomain(group);
   if (problems.length > 0) return [fieldError.invalid(at, group, problems.join(','))];
-  return group.includes('.') ? [] : [fieldError.invalid(at, group, 'should be a domain with at least one dot')];
+  return group.includes('.') ? [] : [fieldError.invalid(at, group, groupWithoutDot)];
 }
 
 function scopeErrors(scope: string, at: FieldPath): FieldError[] {
