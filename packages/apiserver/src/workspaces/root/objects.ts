@@ -84,6 +84,8 @@ export function apiBindingStatus(schemas: readonly KubeObject[], identityHash: s
     boundResources: schemas.map((schema) => boundResource(schema, identityHash)),
     conditions: holding(conditions, now),
     phase: 'Bound',
+    exportPermissionClaims: [],
+    appliedPermissionClaims: [],
   };
 }
 
