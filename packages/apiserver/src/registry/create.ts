@@ -3,7 +3,7 @@ import { CacheEntry, namingCluster } from '../cache/entry.ts';
 import { dropUnserved } from '../kinds/unserved-fields.ts';
 import { clusterOfKey, rootCluster } from '../workspaces/names.ts';
 import type { RequestContext } from './context.ts';
-import { generateName, stampNew } from './metadata.ts';
+import { generateName, keepCluster, stampNew } from './metadata.ts';
 import { type Backend, entryAfter, newObjectErrors, placeOf, refuse, type Target, textForStore, type Written, writing } from './objects.ts';
 import { resetFieldsOf } from './reset-fields.ts';
 import type { Resource } from './resource.ts';
@@ -27,6 +27,7 @@ export async function create(backend: Backend, context: RequestContext, request:
   if (request.applied !== true && object.metadata.resourceVersion) {
     throw new StatusError({ code: 500, message: 'resourceVersion should not be set on objects to be created' });
   }
+  keepCluster(object, undefined);
   applySchemaDefaults(asJson(object), resource.type);
   strategy.default?.(object);
   // What is changed from here on, by the server or by webhooks, belongs to nobody.

@@ -1,5 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { formatTime, type KubeObject, type ObjectMeta } from '@capstan/machinery';
+import { clusterAnnotation } from '../workspaces/names.ts';
 
 const suffixLetters = 'bcdfghjklmnpqrstvwxz2456789';
 const suffixLength = 5;
@@ -35,6 +36,18 @@ function ordered(meta: ObjectMeta): ObjectMeta {
 function hasKeys(record: object): boolean {
   for (const _ in record) return true;
   return false;
+}
+
+/** The workspace that an object names is shown, never written: what clients send back of it changes nothing and belongs to nobody. */
+export function keepCluster({ metadata }: KubeObject, old: KubeObject | undefined): void {
+  const shown = old?.metadata.annotations?.[clusterAnnotation];
+  if (metadata.annotations?.[clusterAnnotation] === shown) return;
+  if (shown !== undefined) {
+    (metadata.annotations ??= {})[clusterAnnotation] = shown;
+    return;
+  }
+  delete metadata.annotations![clusterAnnotation];
+  if (!hasKeys(metadata.annotations!)) delete metadata.annotations;
 }
 
 /** What the server alone decides about a new object. */
