@@ -11,11 +11,12 @@ const tokens = 'mallory-token,mallory,1\nbob-token,bob,2';
 const [theirs, ours] = ['mmmm', 'bbbb'];
 const rbac = '/apis/rbac.authorization.k8s.io/v1';
 const admission = '/apis/admissionregistration.k8s.io/v1';
+const mutating = 'admissionregistration.k8s.io/v1beta1';
 const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
 let server: TestServer;
 beforeAll(async () => {
-  server = await startTestServer({ tokens });
+  server = await startTestServer({ tokens, optionalVersions: [mutating] });
   await give(theirs, 'mallory');
   await give(ours, 'bob');
   await admin(ours, definitions, widgets('bob'));
@@ -82,6 +83,7 @@ const questions: readonly (readonly [path: string, call?: Call])[] = [
   [`${rbac}/clusterrolebindings`],
   [`${admission}/validatingwebhookconfigurations`],
   [`${admission}/validatingadmissionpolicies`],
+  [`/apis/${mutating}/mutatingadmissionpolicies`],
   ['/apis/apis.kcp.io/v1alpha2/apibindings'],
   ['/apis/apis.kcp.io/v1alpha2/apiexports'],
   ['/apis/core.kcp.io/v1alpha1/logicalclusters'],
@@ -128,6 +130,16 @@ const denyAll = {
   matchConstraints: { resourceRules: everything },
   validations: [{ expression: 'false', message: 'no' }],
 };
+const changeAll = {
+  matchConstraints: { resourceRules: everything },
+  reinvocationPolicy: 'IfNeeded',
+  mutations: [
+    {
+      patchType: 'ApplyConfiguration',
+      applyConfiguration: { expression: 'Object{metadata: Object.metadata{labels: {"changed": "by-mallory"}}}' },
+    },
+  ],
+};
 const made = (path: string, rest: object) =>
   metadata.map((meta): Step => ({ path, call: { method: 'POST', body: { metadata: meta, ...rest } } }));
 
@@ -162,6 +174,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   }),
   made(`${admission}/validatingadmissionpolicies`, { spec: denyAll }),
   made(`${admission}/validatingadmissionpolicybindings`, { spec: { policyName: 'x', validationActions: ['Deny'] } }),
+  made(`/apis/${mutating}/mutatingadmissionpolicies`, { spec: changeAll }),
+  made(`/apis/${mutating}/mutatingadmissionpolicybindings`, { spec: { policyName: 'x' } }),
   made('/apis/apis.kcp.io/v1alpha2/apibindings', { spec: { reference: { export: { path: ours, name: 'x' } } } }),
   made('/apis/apis.kcp.io/v1alpha2/apiexports', { spec: {} }),
   fc.constant<Step>({ path: definitions, call: { method: 'POST', body: widgets('mallory') } }),

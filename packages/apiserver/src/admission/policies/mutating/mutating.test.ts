@@ -1,6 +1,6 @@
 import type { JsonObject } from '@capstan/machinery';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type Reply, startTestServer } from '../../../testing/harness.ts';
+import { createWorkspace, type Reply, startTestServer } from '../../../testing/harness.ts';
 import { addData, Bench, register } from '../../webhooks/testing.ts';
 
 const apiVersion = 'admissionregistration.k8s.io/v1beta1';
@@ -80,6 +80,15 @@ describe('mutating policies', () => {
     expect(dataOf(reply)).toEqual({ a: '2', old: '1' });
     await enforce('broken', apply('Object{data: {"x": object.nope}}'));
     expect((await bench.server.call(`${configMaps}/${name}`, { method: 'DELETE' })).code).toBe(200);
+  });
+
+  it('hold in their own workspace alone', async () => {
+    await createWorkspace(bench.server, 'neighbour');
+    const there = '/clusters/neighbour/api/v1/namespaces';
+    await post(there, { metadata: { name: 'test' } });
+    await enforce('add', apply('Object{data: {"added": "yes"}}'));
+    expect(dataOf(await bench.create())).toEqual({ a: '1', added: 'yes' });
+    expect(dataOf(await post(`${there}/test/configmaps`, { metadata: { name: 'c' }, data: { a: '1' } }))).toEqual({ a: '1' });
   });
 
   it('are not asked about themselves', async () => {
