@@ -3,7 +3,7 @@ import type { BindFlags } from './commands/bind.ts';
 import { examples } from './help.ts';
 import type { ConnectionFlags } from './workspaces/connection.ts';
 
-const kubeconfigOption = (): Option =>
+export const kubeconfigOption = (): Option =>
   new Option('-k, --kubeconfig <file>', 'the kubeconfig to use (default: $KUBECONFIG, then ~/.kube/config)');
 const contextOption = (): Option => new Option('--context <name>', 'the context of the kubeconfig to use');
 

@@ -13,10 +13,11 @@ import {
 import { parseRuntimeConfig } from './commands/runtime-config.ts';
 import type { SnapshotFlags } from './commands/snapshot.ts';
 import type { UpFlags } from './commands/up.ts';
+import type { WorkspaceSnapshotFlags } from './commands/workspace-snapshot.ts';
 import { ConfigError } from './config/document.ts';
 import { exitCodes, Failure } from './failure.ts';
 import { commented, examples, type HelpLine } from './help.ts';
-import { addBindings } from './program-bindings.ts';
+import { addBindings, kubeconfigOption } from './program-bindings.ts';
 
 /** Parses the command line and runs the command. Commands are loaded when they are asked for: `capstan version` does not load a server. */
 export async function runProgram(argv: readonly string[]): Promise<void> {
@@ -44,6 +45,7 @@ function tell(message: string, code: number): number {
 const dataDirectoryOption = (): Option => new Option('-d, --data-dir <dir>', `where everything is kept (default: ${defaultDataDirectory})`);
 const portOption = (): Option => new Option('-p, --port <number>', `port to serve on (default: ${defaultPort})`).argParser(parsePort);
 const hostOption = (): Option => new Option('--host <address>', 'address to serve on (default: 127.0.0.1)');
+const workspaceOption = (): Option => new Option('-w, --workspace <path>', 'only this workspace, of the server that the kubeconfig names');
 const etcdOption = (): Option =>
   new Option('--etcd-endpoints <urls>', 'keep objects in this etcd instead of SQLite; several URLs are separated by commas').argParser(
     parseEndpoints,
@@ -158,20 +160,34 @@ function addSnapshot(program: Command): void {
       examples(
         ['capstan snapshot save backup.db', 'everything, readable by any store'],
         ['capstan snapshot restore backup.db --data-dir ./restored', 'into a directory that holds no store yet'],
+        ['capstan snapshot save web.ndjson --workspace root:acme:web', 'one workspace of a running server'],
+        ['capstan snapshot restore web.ndjson --workspace root:other:web', 'into the same or another one'],
       ),
     );
   snapshot
     .command('save <file>')
-    .description('Write a consistent copy of all objects to a new file.')
+    .description('Write a consistent copy of all objects, or of one workspace, to a new file.')
     .addOption(dataDirectoryOption())
     .addOption(etcdOption())
-    .action(async (file: string, flags: SnapshotFlags) => (await import('./commands/snapshot.ts')).save(file, flags));
+    .addOption(workspaceOption())
+    .addOption(kubeconfigOption())
+    .action(async (file: string, flags: SnapshotFlags & Partial<WorkspaceSnapshotFlags>) =>
+      flags.workspace === undefined
+        ? (await import('./commands/snapshot.ts')).save(file, flags)
+        : (await import('./commands/workspace-snapshot.ts')).saveWorkspace(file, { ...flags, workspace: flags.workspace }),
+    );
   snapshot
     .command('restore <file>')
-    .description('Make a new store from a saved file. The server must not be running.')
+    .description('Make a new store from a saved file while no server runs, or fill one workspace of a server that does.')
     .addOption(dataDirectoryOption())
     .addOption(etcdOption())
-    .action(async (file: string, flags: SnapshotFlags) => (await import('./commands/snapshot.ts')).restore(file, flags));
+    .addOption(workspaceOption())
+    .addOption(kubeconfigOption())
+    .action(async (file: string, flags: SnapshotFlags & Partial<WorkspaceSnapshotFlags>) =>
+      flags.workspace === undefined
+        ? (await import('./commands/snapshot.ts')).restore(file, flags)
+        : (await import('./commands/workspace-snapshot.ts')).restoreWorkspace(file, { ...flags, workspace: flags.workspace }),
+    );
 }
 
 function settingsHelp(...lines: readonly HelpLine[]): string {

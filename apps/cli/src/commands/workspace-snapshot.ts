@@ -1,0 +1,99 @@
+import { createWriteStream } from 'node:fs';
+import { readFile, rename, rm } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Client, followLines, isForbidden, isNotFound } from '@capstan/client';
+import type { KubeObject } from '@capstan/machinery';
+import { Failure } from '../failure.ts';
+import { type ConnectionFlags, workspaceClient } from '../workspaces/connection.ts';
+
+export interface WorkspaceSnapshotFlags extends ConnectionFlags {
+  readonly workspace: string;
+}
+
+const logicalClusters = { group: 'core.kcp.io', version: 'v1alpha1', resource: 'logicalclusters', namespaced: false };
+const workspaces = { group: 'tenancy.kcp.io', version: 'v1alpha1', resource: 'workspaces', namespaced: false };
+const idle = 60_000;
+/** In milliseconds: so long a new workspace may take to be ready. */
+const readyWithin = 60_000;
+
+const write = (line: string): void => void process.stdout.write(`${line}\n`);
+
+/** Writes everything in one workspace to a file, as it is at one moment. Workspaces below it are not part of it. */
+export async function saveWorkspace(file: string, flags: WorkspaceSnapshotFlags): Promise<void> {
+  using client = workspaceClient(flags);
+  const id = await idOf(client, flags.workspace);
+  if (id === undefined) throw missing(flags.workspace);
+  const target = resolve(file);
+  const temporary = `${target}.part`;
+  const stream = createWriteStream(temporary, { mode: 0o600 });
+  let lines = 0;
+  try {
+    await followLines(client.cluster('root'), {
+      path: `/capstan/workspaces/${id}/content`,
+      idle,
+      signal: new AbortController().signal,
+      onLine: (line) => {
+        stream.write(`${line}\n`);
+        lines++;
+      },
+    });
+    await new Promise<void>((done, fail) => stream.on('error', fail).end(done));
+    await rename(temporary, target);
+  } catch (error) {
+    stream.destroy();
+    await rm(temporary, { force: true });
+    throw error;
+  }
+  write(`saved ${lines - 1} objects of ${flags.workspace} to ${file}`);
+}
+
+/** Puts what was saved into a workspace, which is made when it is not there. What it has already is left alone. */
+export async function restoreWorkspace(file: string, flags: WorkspaceSnapshotFlags): Promise<void> {
+  const body = await readFile(resolve(file)).catch((error: Error) => {
+    throw new Failure(
+      'usage',
+      `${file} cannot be read: ${error.message}. Give the path of a file that "capstan snapshot save --workspace" wrote.`,
+    );
+  });
+  using client = workspaceClient(flags);
+  const id = (await idOf(client, flags.workspace)) ?? (await makeWorkspace(client, flags.workspace));
+  const answer = await client.cluster('root').json<{ created: number; kept: readonly string[]; skipped: readonly string[] }>({
+    method: 'POST',
+    path: `/capstan/workspaces/${id}/content`,
+    headers: { 'content-type': 'application/x-ndjson' },
+    body,
+  });
+  write(`restored ${answer.created} objects into ${flags.workspace}; ${answer.kept.length} were there already`);
+}
+
+async function idOf(client: Client, path: string): Promise<string | undefined> {
+  try {
+    const { metadata } = await client.cluster(path).resource(logicalClusters).get('cluster');
+    return metadata.annotations?.['kcp.io/cluster'];
+  } catch (error) {
+    if (isNotFound(error) || isForbidden(error)) return undefined;
+    throw error;
+  }
+}
+
+async function makeWorkspace(client: Client, path: string): Promise<string> {
+  const colon = path.lastIndexOf(':');
+  if (colon <= 0) throw missing(path);
+  const [parent, name] = [path.slice(0, colon), path.slice(colon + 1)];
+  const children = client.cluster(parent).resource(workspaces);
+  await children.create({ apiVersion: 'tenancy.kcp.io/v1alpha1', kind: 'Workspace', metadata: { name }, spec: {} } as KubeObject);
+  for (const deadline = Date.now() + readyWithin; ; ) {
+    const { spec, status } = (await children.get(name)) as KubeObject & { spec?: { cluster?: string }; status?: { phase?: string } };
+    if (status?.phase === 'Ready' && spec?.cluster !== undefined) return spec.cluster;
+    if (Date.now() > deadline)
+      throw new Failure(
+        'unexpected',
+        `the workspace ${path} is ${status?.phase ?? 'not there'} after ${readyWithin / 1000} s; "kubectl describe workspace ${name}" says why.`,
+      );
+    await sleep(100);
+  }
+}
+
+const missing = (path: string): Failure =>
+  new Failure('usage', `there is no workspace ${path}, or it may not be entered. "capstan ws tree" shows what there is.`);
