@@ -32,9 +32,11 @@ export {
   validateObjectMetaUpdate,
   validateStandardFinalizer,
 } from './meta/validate.ts';
-export { type DocumentsOptions, OpenApiDocuments, openapiV3Index, openapiV3Path } from './openapi/documents.ts';
-export { type PackedDocument, Turns } from './openapi/packed.ts';
+export { openapiV3Index, openapiV3Path } from './openapi/index-document.ts';
 export { builtinOpenApiResources, type OpenApiResource, type OpenApiSchemaSource, type OpenApiSubresource } from './openapi/resource.ts';
+export { openapiV2 } from './openapi/v2.ts';
+export { openapiV2Protobuf } from './openapi/v2-protobuf.ts';
+export { type DocumentInfo as OpenApiDocumentInfo, openapiV3 } from './openapi/v3.ts';
 export type { PatchReading } from './patch/errors.ts';
 export { patchedObject } from './patch/errors.ts';
 export { applyOperations, jsonPatch, UnfitOperation } from './patch/json-patch.ts';
@@ -50,6 +52,7 @@ export * from './quota/amounts.ts';
 export type { Measure } from './quota/measure.ts';
 export { podAmounts } from './quota/pod-amounts.ts';
 export { isTerminatingPod } from './quota/pods.ts';
+export { isWorkspaceQuota, workspaceQuotaNamespace } from './quota/reach.ts';
 export { quotaScopes, type Scope } from './quota/scope.ts';
 export { measureOf, printSource, quotaSource } from './quota/sources.ts';
 export { aggregateRules, staleAggregations } from './rbac/aggregation.ts';

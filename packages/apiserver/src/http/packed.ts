@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { createGunzip, gunzip } from 'node:zlib';
-import type { PackedDocument } from '@capstan/machinery';
+import type { PackedDocument } from '../openapi/packed.ts';
 import type { Exchange } from './exchange.ts';
 import { gzipAbove } from './reply.ts';
 

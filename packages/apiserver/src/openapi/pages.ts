@@ -2,12 +2,10 @@ import { createHash } from 'node:crypto';
 import {
   builtinOpenApiResources,
   builtinTypes,
-  OpenApiDocuments,
   type OpenApiResource,
   type OpenApiSubresource,
   openapiV3Index,
   openapiV3Path,
-  Turns,
 } from '@capstan/machinery';
 import { notFoundPage, type Page } from '../handlers/nonresource.ts';
 import { catalogFor } from '../handlers/serving.ts';
@@ -17,6 +15,8 @@ import type { Catalog } from '../registry/catalog.ts';
 import type { Catalogs } from '../registry/catalogs.ts';
 import type { Resource, Subresource } from '../registry/resource.ts';
 import type { RequestInfo } from '../request/info.ts';
+import { OpenApiDocuments } from './documents.ts';
+import { Turns } from './packed.ts';
 
 /** Clients ask for it under either name; only the second is a media type that everybody can read. */
 const protobufV2 = [

@@ -1,7 +1,7 @@
 import type { Client } from '@capstan/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { configMap, eventually, logicalClusterAt, make, startTenants, type Tenants, untilGone, workspace } from '../suite/tenants.ts';
 import { type Workspace, type WorkspaceTypeObject, workspaceType, workspaceTypeType } from './kinds.ts';
-import { configMap, eventually, logicalClusterAt, make, startTenants, type Tenants, untilGone, workspace } from './suite.ts';
 
 let tenants: Tenants;
 let client: Client;

@@ -1,10 +1,7 @@
-import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { Json, JsonObject } from '../json.ts';
 import { decodeMessage } from '../proto/decode.ts';
 import type { ObjectType, Type } from '../schema/type.ts';
-import { OpenApiDocuments, openapiV3Index, openapiV3Path } from './documents.ts';
-import type { PackedDocument } from './packed.ts';
 import { builtinOpenApiResources, type OpenApiResource } from './resource.ts';
 import * as v2 from './v2.ts';
 import { openapiV2Protobuf } from './v2-protobuf.ts';
@@ -192,83 +189,6 @@ describe('openapiV2', () => {
       required: ['containerPort'],
       type: { value: ['object'] },
     });
-  });
-});
-
-describe('OpenApiDocuments', () => {
-  const options = { ...info, revision: '1', capacity: 2 };
-
-  it('makes a document once for all who ask with the same key, at the same time too, and forgets the least used', async () => {
-    const documents = new OpenApiDocuments(options);
-    let made = 0;
-    const resources = (): OpenApiResource[] => {
-      made++;
-      return [custom];
-    };
-    const first = documents.v3('a', resources);
-    expect(documents.v3('a', resources)).toBe(first);
-    await first;
-    await documents.v3('b', resources);
-    await documents.v3('a', resources);
-    await documents.v3('c', resources);
-    expect(made).toBe(3);
-    expect(documents.v3('a', resources)).toBe(first);
-    await documents.v3('b', resources);
-    expect(made).toBe(4);
-  });
-
-  it('packs what the pieces say', async () => {
-    const documents = new OpenApiDocuments(options);
-    const resources = (): OpenApiResource[] => [...all, custom];
-    const unpacked = async (document: Promise<PackedDocument>): Promise<Buffer> => {
-      const { packed, length } = await document;
-      const bytes = gunzipSync(packed);
-      expect(bytes.length).toBe(length);
-      return bytes;
-    };
-    expect((await unpacked(documents.v2('k', resources))).toString()).toBe([...v2.openapiV2(resources(), info)].join(''));
-    expect((await unpacked(documents.v3('k', resources))).toString()).toBe([...v3.openapiV3(resources(), info)].join(''));
-    expect((await unpacked(documents.v2Protobuf('k', resources))).equals(Buffer.concat([...openapiV2Protobuf(resources(), info)]))).toBe(
-      true,
-    );
-  });
-
-  it('lets others in while it makes a large one', async () => {
-    const many = function* (): Generator<OpenApiResource> {
-      for (let index = 0; index < 400; index++)
-        yield { ...custom, kind: `Foo${index}`, listKind: `Foo${index}List`, resource: `foos${index}` };
-    };
-    let turns = 0;
-    const timer = setInterval(() => turns++, 0);
-    await new OpenApiDocuments(options).v2('many', many);
-    clearInterval(timer);
-    expect(turns).toBeGreaterThan(2);
-  });
-
-  it('tries again after it failed', async () => {
-    const documents = new OpenApiDocuments(options);
-    const broken = (): never => {
-      throw new Error('cannot be read');
-    };
-    await expect(
-      documents.v3('a', function* () {
-        yield custom;
-        broken();
-      }),
-    ).rejects.toThrow('cannot be read');
-    expect((await documents.v3('a', () => [custom])).length).toBeGreaterThan(0);
-  });
-
-  it('lists documents by hashes that differ when they do', () => {
-    const documents = new OpenApiDocuments(options);
-    const hash = documents.hash('a');
-    expect(hash).toMatch(/^[0-9A-F]{128}$/);
-    expect(documents.hash('b')).not.toBe(hash);
-    expect(new OpenApiDocuments({ ...options, revision: '2' }).hash('a')).not.toBe(hash);
-    expect(openapiV3Index(new Map([[openapiV3Path({ group: '', version: 'v1' }), hash]]))).toEqual({
-      paths: { 'api/v1': { serverRelativeURL: `/openapi/v3/api/v1?hash=${hash}` } },
-    });
-    expect(openapiV3Path(custom)).toBe('apis/example.com/v1');
   });
 });
 

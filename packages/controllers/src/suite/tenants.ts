@@ -4,10 +4,10 @@ import { Client, connectionOf, loadKubeconfig } from '@capstan/client';
 import { Manager, type Runnable } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
 import { vi } from 'vitest';
-import { type LogicalCluster, logicalClusterName, logicalClusterType, type Workspace, workspaceType } from './kinds.ts';
-import { logicalClusterController } from './logical-clusters/controller.ts';
-import { workspaceTypeController } from './workspace-types/controller.ts';
-import { workspaceController } from './workspaces/controller.ts';
+import { type LogicalCluster, logicalClusterName, logicalClusterType, type Workspace, workspaceType } from '../tenancy/kinds.ts';
+import { logicalClusterController } from '../tenancy/logical-clusters/controller.ts';
+import { workspaceTypeController } from '../tenancy/workspace-types/controller.ts';
+import { workspaceController } from '../tenancy/workspaces/controller.ts';
 
 /** A server, its administrator's client, and controllers that act as the account that they really have. */
 export interface Tenants extends AsyncDisposable {

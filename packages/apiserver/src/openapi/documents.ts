@@ -1,10 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { JsonObject } from '../json.ts';
+import { type OpenApiDocumentInfo, type OpenApiResource, openapiV2, openapiV2Protobuf, openapiV3 } from '@capstan/machinery';
 import { type PackedDocument, pack } from './packed.ts';
-import type { OpenApiResource } from './resource.ts';
-import { openapiV2 } from './v2.ts';
-import { openapiV2Protobuf } from './v2-protobuf.ts';
-import { type DocumentInfo, openapiV3 } from './v3.ts';
 
 export interface DocumentsOptions {
   readonly title: string;
@@ -50,7 +46,7 @@ export class OpenApiDocuments {
     return createHash('sha512').update([title, version, revision, key].join('\0')).digest('hex').toUpperCase();
   }
 
-  #info(): DocumentInfo {
+  #info(): OpenApiDocumentInfo {
     return { title: this.#options.title, version: this.#options.version };
   }
 
@@ -65,16 +61,4 @@ export class OpenApiDocuments {
     if (this.#kept.size > this.#options.capacity) this.#kept.delete(this.#kept.keys().next().value!);
     return document;
   }
-}
-
-/** The list of documents at `/openapi/v3`: the path of each group and version, with the hash that its address carries. */
-export function openapiV3Index(hashes: ReadonlyMap<string, string>): JsonObject {
-  const paths: JsonObject = {};
-  for (const [path, hash] of hashes) paths[path] = { serverRelativeURL: `/openapi/v3/${path}?hash=${hash}` };
-  return { paths };
-}
-
-/** `api/v1` or `apis/apps/v1`: how the index and the address name a group and version. */
-export function openapiV3Path({ group, version }: { readonly group: string; readonly version: string }): string {
-  return group === '' ? `api/${version}` : `apis/${group}/${version}`;
 }
