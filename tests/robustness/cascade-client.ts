@@ -34,6 +34,17 @@ export class CascadeClient implements Disposable {
     });
   }
 
+  /** Made so that it cannot go before it is released. */
+  async makeHeld(namespace: string, name: string): Promise<void> {
+    const metadata = { name, labels: { test: 'yes' }, finalizers: ['example.com/held'] };
+    await this.#write('POST', `/api/v1/namespaces/${namespace}/configmaps`, { metadata });
+  }
+
+  async release(path: string): Promise<void> {
+    const value = { metadata: { finalizers: null } };
+    await this.#must('PATCH', path, { type: 'application/merge-patch+json', value });
+  }
+
   async makeMany(namespace: string, count: number, owner?: Item): Promise<void> {
     const numbers = Array.from({ length: count }, (_, index) => index).values();
     const work = async (): Promise<void> => {
@@ -73,8 +84,12 @@ export class CascadeClient implements Disposable {
     }
   }
 
-  async #write(method: string, path: string, value?: unknown): Promise<Item> {
-    const { status, body } = await this.#client.ask(method, path, value === undefined ? undefined : { type: 'application/json', value });
+  #write(method: string, path: string, value?: unknown): Promise<Item> {
+    return this.#must(method, path, value === undefined ? undefined : { type: 'application/json', value });
+  }
+
+  async #must(method: string, path: string, content?: { readonly type: string; readonly value: unknown }): Promise<Item> {
+    const { status, body } = await this.#client.ask(method, path, content);
     if (status < 200 || status > 299) throw new Error(`${method} ${path} was answered with ${status}: ${body}`);
     return JSON.parse(body) as Item;
   }

@@ -45,10 +45,13 @@ for (const [store, needs] of drivers) {
 
     test('a namespace that is being emptied goes after all', async () => {
       await client.makeNamespace('emptied');
-      await client.makeMany('emptied', many);
+      await client.makeMany('emptied', many - 1);
+      // However fast it is emptied, this one keeps it from being through before the kill.
+      await client.makeHeld('emptied', 'held');
       await client.delete('/api/v1/namespaces/emptied');
       await killInTheMiddle(deleted('emptied'));
       expect(await client.get('/api/v1/namespaces/emptied')).toBeDefined();
+      await client.release(mapPath('emptied', 'held'));
       await start();
       await gone('/api/v1/namespaces/emptied');
       expect(await client.maps('emptied')).toEqual([]);
