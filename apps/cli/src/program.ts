@@ -18,6 +18,7 @@ import { ConfigError } from './config/document.ts';
 import { exitCodes, Failure } from './failure.ts';
 import { commented, examples, type HelpLine } from './help.ts';
 import { addBindings, kubeconfigOption } from './program-bindings.ts';
+import { addWorkspaces } from './program-workspaces.ts';
 
 /** Parses the command line and runs the command. Commands are loaded when they are asked for: `capstan version` does not load a server. */
 export async function runProgram(argv: readonly string[]): Promise<void> {
@@ -105,6 +106,7 @@ export function createProgram(): Command {
     )
     .action(async (flags: ApiServerFlags) => (await import('./commands/apiserver.ts')).apiserver(flags));
   addControllerManager(program);
+  addWorkspaces(program);
   addBindings(program);
   addSnapshot(program);
   program

@@ -1,0 +1,193 @@
+import { homedir } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Client, isForbidden, isNotFound, type Resource } from '@capstan/client';
+import type { KubeObject } from '@capstan/machinery';
+import { Failure } from '../failure.ts';
+import { type ConnectionFlags, workspaceClient, workspaceIn } from '../workspaces/connection.ts';
+import { KubeconfigFile } from '../workspaces/kubeconfig-file.ts';
+import { pathFrom } from '../workspaces/target.ts';
+
+const type = { group: 'tenancy.kcp.io', version: 'v1alpha1', resource: 'workspaces', namespaced: false };
+const logicalClusters = { group: 'core.kcp.io', version: 'v1alpha1', resource: 'logicalclusters', namespaced: false };
+
+interface Workspace extends KubeObject {
+  spec?: { type?: { name: string; path?: string }; cluster?: string; URL?: string };
+  status?: { phase?: string; conditions?: { type: string; status: string; message?: string }[] };
+}
+
+export interface CreateFlags extends ConnectionFlags {
+  readonly type?: string;
+  readonly enter?: boolean;
+  readonly timeout: number;
+}
+
+export interface DeleteFlags extends ConnectionFlags {
+  readonly timeout: number;
+}
+
+const write = (line: string): void => void process.stdout.write(`${line}\n`);
+
+/** The workspaces in the one that is named, or in the current one. */
+export async function list(target: string | undefined, flags: ConnectionFlags): Promise<void> {
+  using place = new Place(flags);
+  const { items } = await place.children(place.path(target ?? '.')).list();
+  if (items.length === 0) return write(`There are no workspaces in ${place.path(target ?? '.')}.`);
+  const rows = items.map(({ metadata, spec, status }) => [metadata.name ?? '', spec?.type?.name ?? '', phaseOf(metadata, status)]);
+  for (const line of columns([['NAME', 'TYPE', 'PHASE'], ...rows])) write(line);
+}
+
+export async function tree(target: string | undefined, flags: ConnectionFlags): Promise<void> {
+  using place = new Place(flags);
+  const top = place.path(target ?? '.');
+  write(top);
+  await branch(place, top, '');
+}
+
+async function branch(place: Place, path: string, indent: string): Promise<void> {
+  const items = await place
+    .children(path)
+    .list()
+    .then(
+      (found) => found.items,
+      (error: unknown) => {
+        if (isForbidden(error) || isNotFound(error)) return [];
+        throw error;
+      },
+    );
+  for (const [index, { metadata }] of items.entries()) {
+    const isLast = index === items.length - 1;
+    write(`${indent}${isLast ? '└── ' : '├── '}${metadata.name}`);
+    await branch(place, `${path}:${metadata.name}`, `${indent}${isLast ? '    ' : '│   '}`);
+  }
+}
+
+/** Prints the path of the current workspace. */
+export async function current(flags: ConnectionFlags): Promise<void> {
+  using place = new Place(flags);
+  write(await place.fullPath(place.path('.')));
+}
+
+/** Points the kubeconfig at another workspace. */
+export async function use(target: string, flags: ConnectionFlags): Promise<void> {
+  using place = new Place(flags);
+  const server = await place.serverOf(target);
+  const path = await place.fullPath(workspaceIn(server) ?? 'root');
+  place.file.use(server);
+  write(`Current workspace is ${path}.`);
+}
+
+export async function create(name: string, flags: CreateFlags): Promise<void> {
+  using place = new Place(flags);
+  const parent = place.path('.');
+  const colon = flags.type?.lastIndexOf(':') ?? -1;
+  const wanted =
+    flags.type === undefined
+      ? {}
+      : { type: colon < 0 ? { name: flags.type } : { name: flags.type.slice(colon + 1), path: flags.type.slice(0, colon) } };
+  const workspaces = place.children(parent);
+  await workspaces.create({ apiVersion: 'tenancy.kcp.io/v1alpha1', kind: 'Workspace', metadata: { name }, spec: wanted });
+  const made = await until(flags.timeout, async () => {
+    const found = await workspaces.get(name);
+    return found.status?.phase === 'Ready' ? { done: found } : { why: whyWaiting(found) };
+  });
+  write(`Workspace ${parent}:${name} (type ${made.spec?.type?.path}:${made.spec?.type?.name}) is ready.`);
+  if (flags.enter === true) await use(name, flags);
+}
+
+export async function remove(name: string, flags: DeleteFlags): Promise<void> {
+  using place = new Place(flags);
+  const workspaces = place.children(place.path('.'));
+  await workspaces.delete(name);
+  await until(flags.timeout, async () => {
+    try {
+      return { why: whyWaiting(await workspaces.get(name)) };
+    } catch (error) {
+      if (isNotFound(error)) return { done: true };
+      throw error;
+    }
+  });
+  write(`Workspace ${place.path('.')}:${name} is deleted.`);
+}
+
+/** Asks until it is done; says what it waited for when the time is over. */
+async function until<T>(seconds: number, look: () => Promise<{ done: T } | { why: string }>): Promise<T> {
+  const end = Date.now() + seconds * 1000;
+  for (;;) {
+    const state = await look();
+    if ('done' in state) return state.done;
+    if (Date.now() > end) throw new Failure('unexpected', `not done after ${seconds} s, and goes on: ${state.why}`);
+    await sleep(100);
+  }
+}
+
+function whyWaiting({ metadata, status }: Workspace): string {
+  const waiting = (status?.conditions ?? [])
+    .filter((one) => one.status === 'False')
+    .map(({ type: what, message = '' }) => `${what}: ${message}`);
+  return waiting.join('; ') || `the phase is ${phaseOf(metadata, status) || 'not known yet: do the controllers run?'}`;
+}
+
+function phaseOf(metadata: KubeObject['metadata'], status: Workspace['status']): string {
+  return metadata.deletionTimestamp === undefined ? (status?.phase ?? '') : 'Deleting';
+}
+
+/** The workspace that the kubeconfig points at, and those around it. */
+class Place implements Disposable {
+  readonly file: KubeconfigFile;
+  readonly #client: Client;
+  readonly #here: string;
+
+  constructor(flags: ConnectionFlags) {
+    this.file = KubeconfigFile.read(flags.kubeconfig);
+    this.#client = workspaceClient({ ...flags, kubeconfig: this.file.path });
+    this.#here = workspaceIn(this.#client.connection.server) ?? 'root';
+  }
+
+  path(target: string): string {
+    return pathFrom(this.#here, target);
+  }
+
+  children(path: string): Resource<Workspace> {
+    return this.#client.cluster(path).resource<Workspace>(type);
+  }
+
+  /** The path from the top: a server's address may have an id in its place. */
+  async fullPath(path: string): Promise<string> {
+    try {
+      const { metadata } = await this.#client.cluster(path).resource(logicalClusters).get('cluster');
+      return metadata.annotations?.['kcp.io/path'] ?? path;
+    } catch (error) {
+      if (isForbidden(error) || isNotFound(error)) throw new Failure('usage', `there is no workspace ${path}, or you may not enter it.`);
+      throw error;
+    }
+  }
+
+  /** The address of the workspace that is meant: `~` is one's own, `-` the one before. */
+  async serverOf(target: string): Promise<string> {
+    // Shells make the home directory of it.
+    if (target === '~' || target === homedir())
+      return String((await this.#client.cluster('root').resource<Workspace>(type).get('~')).spec?.URL);
+    if (target === '-') {
+      const previous = this.file.previousServer;
+      if (previous === undefined) throw new Failure('usage', 'there is no workspace to return to yet.');
+      return previous;
+    }
+    const base = this.#client.connection.server.replace(/(\/clusters\/[^/]+)?\/*$/, '');
+    const here = target.startsWith('..') ? await this.fullPath(this.#here) : this.#here;
+    return `${base}/clusters/${pathFrom(here, target)}`;
+  }
+
+  [Symbol.dispose](): void {
+    this.#client[Symbol.dispose]();
+  }
+}
+
+function columns(rows: readonly (readonly string[])[]): string[] {
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  return rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column]!))
+      .join('   ')
+      .trimEnd(),
+  );
+}

@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { pathFrom } from './target.ts';
+
+test.each([
+  ['root:main', 'default', 'root:main:default'],
+  ['root:main', 'a:b', 'root:main:a:b'],
+  ['root:main', '..', 'root'],
+  ['root', '..', 'root'],
+  ['root:main:default', '..:other', 'root:main:other'],
+  ['root:main', '.', 'root:main'],
+  ['root:main', ':root:x', 'root:x'],
+  ['root:main', 'root:x', 'root:x'],
+  ['root:main', 'root', 'root'],
+])('from %s, %s leads to %s', (current, target, expected) => {
+  expect(pathFrom(current, target)).toBe(expected);
+});
+
+test.each(['/home/somebody', 'a b', 'a::b', '*', 'A'])('%s is no path', (target) => {
+  expect(() => pathFrom('root', target)).toThrow('is no path of workspaces');
+});
