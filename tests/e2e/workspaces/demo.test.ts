@@ -1,0 +1,63 @@
+import { copyFile, readFile, symlink } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import {
+  type Child,
+  capstanProgram,
+  type RunningCapstan,
+  requireTool,
+  run,
+  startCapstan,
+  startControllerManager,
+  temporaryDirectory,
+} from '@capstan/testbed';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+const kubectl = await requireTool('kubectl');
+const repository = resolve(import.meta.dirname, '../../..');
+
+/** The blocks of the page that are marked as part of the demo, in their order. */
+async function demo(): Promise<string[]> {
+  const page = await readFile(resolve(repository, 'docs/workspaces.md'), 'utf8');
+  return [...page.matchAll(/<!-- demo -->\n\n```sh\n(.*?)```/gs)].map(([, block]) => block!);
+}
+
+describe('the demo of workspaces', () => {
+  let server: RunningCapstan;
+  let manager: Child;
+  beforeAll(async () => {
+    server = await startCapstan({ store: 'sqlite' });
+    manager = await startControllerManager(server);
+  });
+  afterAll(async () => {
+    await manager.stop();
+    await server[Symbol.asyncDispose]();
+  });
+
+  test('runs as written', { timeout: 240_000 }, async () => {
+    await using directory = await temporaryDirectory('demo');
+    await symlink(capstanProgram, directory.join('capstan'));
+    await symlink(kubectl, directory.join('kubectl'));
+    const kubeconfig = directory.join('kubeconfig');
+    await copyFile(server.kubeconfig, kubeconfig);
+    const said: string[] = [];
+    for (const block of await demo()) {
+      const environment = { KUBECONFIG: kubeconfig, PATH: `${directory.path}:${process.env.PATH}` };
+      const { code, stdout, stderr } = await run('bash', ['-euo', 'pipefail', '-c', block], {
+        directory: repository,
+        environment,
+        timeout: 120_000,
+      });
+      expect([code, block, stderr]).toEqual([0, block, expect.anything()]);
+      said.push(`${stdout}${stderr}`);
+    }
+    const [offered, bound, used, provided, left, taken] = said as [string, string, string, string, string, string];
+    expect(offered).toContain('apiexport.apis.kcp.io/models condition met');
+    for (const team of ['red', 'green', 'blue']) expect(bound).toContain(team);
+    expect(bound.match(/models\.training\.example\.com can be used here/g)).toHaveLength(3);
+    expect(used).toContain('my-amazing-chat');
+    expect(used).toMatch(/spec\.processesPerNode: Invalid value: 64: spec\.processesPerNode in body should be less than or equal to 8/);
+    expect(provided.match(/my-amazing-chat/g)).toHaveLength(3);
+    expect(left).toMatch(/secrets\.core\s.*Accepted/);
+    expect(taken).toContain('my-amazing-chat');
+  });
+});
