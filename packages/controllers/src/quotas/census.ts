@@ -12,7 +12,7 @@ import {
   wholeAmount,
 } from '@capstan/machinery';
 import { Counts, type CountsOptions } from './counts.ts';
-import { type Place, placeKey, placeOf, rootCluster } from './place.ts';
+import { type Place, placeKey, placeOf, rootCluster, wholeOf } from './place.ts';
 import { ServedTypes } from './served-types.ts';
 import { slimMeasured } from './slim.ts';
 
@@ -28,6 +28,8 @@ export type Usage =
   /** Not all objects have been seen yet. */
   | { readonly type: 'later' };
 
+type Objects = { readonly type: 'known'; readonly all: readonly KubeObject[] } | Exclude<Usage, { type: 'known' }>;
+
 interface Followed {
   readonly measure: Measure;
   readonly informer: Informer;
@@ -41,7 +43,7 @@ const fillTimeout = 2_000;
 
 /**
  * Who uses what in which namespace of which workspace. What some quota limits is followed, from when one first does: copies of those kinds of which not only the
- * number matters, and the journal for all others.
+ * number matters, where they are built in, which is in the root workspace; and the journal for all others.
  */
 export class Census implements AsyncDisposable {
   readonly #options: CensusOptions;
@@ -71,11 +73,10 @@ export class Census implements AsyncDisposable {
       for (const name of measure.usage(nothing, epoch).keys()) amounts.set(name, wholeAmount(count));
       return { type: 'known', amounts };
     }
-    const informer = await this.#copy(source, signal);
-    if (informer === undefined) return { type: 'unknown' };
-    if (!(await filled(informer, signal))) return { type: 'later' };
+    const objects = await this.#objects(source, place, signal);
+    if (objects.type !== 'known') return objects;
     const now = this.#options.now();
-    for (const object of informer.byIndex(byPlace, placeKey(place))) {
+    for (const object of objects.all) {
       if (scopes.every((scope) => measure.isInScope(scope, object))) addAmounts(amounts, measure.usage(object, now));
     }
     return { type: 'known', amounts };
@@ -85,6 +86,16 @@ export class Census implements AsyncDisposable {
     const all = [...this.#followed.values()];
     for (const { stop } of all) stop.abort();
     await Promise.all([...all.map(({ running }) => running), this.#counts[Symbol.asyncDispose]()]);
+  }
+
+  async #objects(source: string, place: Place, signal: AbortSignal): Promise<Objects> {
+    if (place.cluster !== rootCluster) {
+      const all = await this.#counts.all(source, place, signal);
+      return all === undefined ? { type: 'unknown' } : { type: 'known', all };
+    }
+    const informer = await this.#copy(source, signal);
+    if (informer === undefined) return { type: 'unknown' };
+    return (await filled(informer, signal)) ? { type: 'known', all: informer.byIndex(byPlace, placeKey(place)) } : { type: 'later' };
   }
 
   async #copy(source: string, signal: AbortSignal): Promise<Informer | undefined> {
@@ -109,7 +120,10 @@ export class Census implements AsyncDisposable {
         if (!stop.signal.aborted && !(error instanceof ConnectionError)) onError(error, source);
       },
     });
-    informer.addIndex(byPlace, (object) => [placeKey(placeOf(object))]);
+    informer.addIndex(byPlace, (object) => {
+      const place = placeOf(object);
+      return [placeKey(place), placeKey(wholeOf(place))];
+    });
     informer.onChange((change) => this.#note(source, measure, change));
     return { measure, informer, stop, running: informer.start(stop.signal) };
   }

@@ -51,6 +51,32 @@ test('a quota follows what comes and goes, and what it allows', async () => {
   await statusIs({ hard: { configmaps: '3', 'count/configmaps': '5' }, used: { configmaps: '1', 'count/configmaps': '1' } });
 });
 
+test('a quota for the whole workspace counts in all namespaces, and what is in none', async () => {
+  await using _ = cluster.run(quick());
+  await makeNamespace(cluster.client, 'admin');
+  const maps = { group: '', version: 'v1', resource: 'configmaps', namespaced: true };
+  const before = (await cluster.client.resource(maps).list()).items.length;
+  await makeMap('here');
+  const hard = { 'count/configmaps': '1k', 'count/customresourcedefinitions.apiextensions.k8s.io': '100' };
+  const metadata = { name: 'all', annotations: { 'experimental.quota.kcp.io/cluster-scoped': 'true' } };
+  const admin = cluster.client.resource(quotas).in('admin');
+  await admin.create({ apiVersion: 'v1', kind: 'ResourceQuota', metadata, spec: { hard } } as KubeObject);
+  const crds = (await cluster.client.resource(definitions).list()).items.length;
+  const used = (count: number) => ({
+    'count/configmaps': String(count),
+    'count/customresourcedefinitions.apiextensions.k8s.io': String(crds),
+  });
+  const isUsed = (count: number) =>
+    vi.waitFor(async () => expect((await admin.get('all'))['status']).toEqual({ hard, used: used(count) }), {
+      timeout: 20_000,
+      interval: 20,
+    });
+  await isUsed(before + 1);
+  await cluster.client.resource(configMaps).in(namespace).delete('here');
+  await isUsed(before);
+  await admin.delete('all');
+});
+
 test('what is charged and not stored is given back', async () => {
   await using _ = cluster.run(quick());
   await limit({ configmaps: '5' });

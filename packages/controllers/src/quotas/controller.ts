@@ -1,8 +1,8 @@
 import { type Client, formatKey, type Informer, type InformerFactory, isConflict, isNotFound, objectKey, parseKey } from '@capstan/client';
 import { type ControllerContext, done, type Result, type Runnable, requeueAfter, WorkQueue } from '@capstan/controller';
-import { type KubeObject, onlyAmounts, printSource, quotaScopes, quotaSource } from '@capstan/machinery';
+import { isWorkspaceQuota, type KubeObject, onlyAmounts, printSource, quotaScopes, quotaSource } from '@capstan/machinery';
 import { Census } from './census.ts';
-import { placeKey, placeOf } from './place.ts';
+import { type Place, placeKey, placeOf, reachOf, wholeOf } from './place.ts';
 import { reconcileQuota } from './reconcile.ts';
 import { Settling } from './settling.ts';
 import type { UsageChange } from './usage-change.ts';
@@ -36,7 +36,7 @@ export class QuotaController implements Runnable {
 
   prepare(informers: InformerFactory): void {
     const known = informers.informer(quotas);
-    known.addIndex(byPlace, (quota) => [placeKey(placeOf(quota))]);
+    known.addIndex(byPlace, (quota) => [placeKey(reachOf(quota))]);
     known.addIndex(byCluster, (quota) => [placeOf(quota).cluster]);
   }
 
@@ -50,7 +50,7 @@ export class QuotaController implements Runnable {
       client: context.client,
       now: () => new Date(),
       onChange: (source, place, change) => {
-        for (const quota of known.byIndex(byPlace, placeKey(place))) {
+        for (const quota of quotasOver(known, place)) {
           if (!limits(quota, source)) continue;
           if (change.type === 'new') noteNew(settling, quota, change);
           // What is new was charged before; this is a look whether it was.
@@ -117,7 +117,7 @@ async function reconcileOne(key: string, { known, census, settling, context }: P
   const quota = known.get(parseKey(key));
   if (quota === undefined) return done;
   const { drop } = context;
-  const place = placeOf(quota);
+  const place = reachOf(quota);
   try {
     return await reconcileQuota(quota, {
       usage: (source, scopes) => census.usage(source, { place, scopes, signal: drop }),
@@ -142,9 +142,15 @@ function followQuotas({ known, queue, settling, settles }: Pick<Parts, 'known' |
     }
     settling.charged(key, change.old, change.object);
     // What was charged is looked at when it has settled: not everything that is charged is stored in the end.
-    if (isSameSpec(change.old, change.object)) queue.addAfter(key, settles);
+    if (limitsTheSame(change.old, change.object)) queue.addAfter(key, settles);
     else queue.add(key);
   });
+}
+
+/** Those of a namespace and those of its whole workspace. */
+function quotasOver(known: Informer, place: Place): KubeObject[] {
+  const ofWorkspace = known.byIndex(byPlace, placeKey(wholeOf(place)));
+  return place.namespace === '' ? ofWorkspace : [...ofWorkspace, ...known.byIndex(byPlace, placeKey(place))];
 }
 
 function noteNew(settling: Settling, quota: KubeObject, { object, measure }: Extract<UsageChange, { type: 'new' }>): void {
@@ -154,8 +160,8 @@ function noteNew(settling: Settling, quota: KubeObject, { object, measure }: Ext
   settling.created(keyOf(quota), usage);
 }
 
-function isSameSpec(one: KubeObject, other: KubeObject): boolean {
-  return JSON.stringify(one['spec']) === JSON.stringify(other['spec']);
+function limitsTheSame(one: KubeObject, other: KubeObject): boolean {
+  return JSON.stringify(one['spec']) === JSON.stringify(other['spec']) && isWorkspaceQuota(one) === isWorkspaceQuota(other);
 }
 
 function limits(quota: KubeObject, source: string): boolean {

@@ -1,5 +1,5 @@
-import { type Client, isNotFound } from '@capstan/client';
-import { measureOf, printSource, quotaSource } from '@capstan/machinery';
+import { type Client, isNotFound, type Resource } from '@capstan/client';
+import { type KubeObject, measureOf, printSource, quotaSource } from '@capstan/machinery';
 import { followJournal, type JournalEntry } from '../journal/follow.ts';
 import { type Place, rootCluster } from './place.ts';
 import type { ServedTypes } from './served-types.ts';
@@ -35,19 +35,27 @@ export class Counts implements AsyncDisposable {
   }
 
   /** How many there are; undefined when there can be none, because nobody knows the kind. */
-  async of(source: string, { cluster, namespace }: Place, signal: AbortSignal): Promise<number | undefined> {
+  async of(source: string, place: Place, signal: AbortSignal): Promise<number | undefined> {
+    const found = await this.#in(source, place, signal);
+    if (found === undefined) return undefined;
+    const page = await unlessUnknown(found.metadata().list({ limit: 1, signal }));
+    return page && page.items.length + (page.metadata.remainingItemCount ?? 0);
+  }
+
+  /** The objects themselves, where their number does not tell what they use. */
+  async all(source: string, place: Place, signal: AbortSignal): Promise<readonly KubeObject[] | undefined> {
+    const found = await this.#in(source, place, signal);
+    return found && (await unlessUnknown(found.list({ signal })))?.items;
+  }
+
+  async #in(source: string, { cluster, namespace }: Place, signal: AbortSignal): Promise<Resource<KubeObject> | undefined> {
     // Changes must be told from before the first count on.
     await this.#begin(signal);
     const { client, types } = this.#options;
     const type = await types.find(cluster, source, signal);
-    if (type === undefined) return undefined;
-    try {
-      const { items, metadata } = await client.cluster(cluster).resource(type).in(namespace).metadata().list({ limit: 1, signal });
-      return items.length + (metadata.remainingItemCount ?? 0);
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+    // What lives in no namespace is limited for whole workspaces alone.
+    if (type === undefined || (!type.namespaced && namespace !== '')) return undefined;
+    return client.cluster(cluster).resource(type).in(namespace);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -95,12 +103,24 @@ export class Counts implements AsyncDisposable {
       types.forget(cluster);
       onTypes(cluster);
     }
-    if (type === 'MODIFIED' || metadata.namespace === undefined) return;
+    if (type === 'MODIFIED' && cluster === rootCluster) return;
     const slash = apiVersion.indexOf('/');
     const source = printSource({ group: slash < 0 ? '' : apiVersion.slice(0, slash), resource });
     const measure = measureOf(quotaSource(`count/${source}`)!);
-    if (measure.looksInside) return;
-    const place = { cluster, namespace: metadata.namespace };
-    onChange(source, place, type === 'ADDED' ? { type: 'new', object: nothing, measure } : { type: 'other' });
+    // Those of the root workspace are followed by copies.
+    if (measure.looksInside ? cluster === rootCluster : type === 'MODIFIED') return;
+    const place = { cluster, namespace: metadata.namespace ?? '' };
+    // Of what is looked into, only the number is told.
+    const isCounted = type === 'ADDED' && !measure.looksInside;
+    onChange(source, place, isCounted ? { type: 'new', object: nothing, measure } : { type: 'other' });
+  }
+}
+
+async function unlessUnknown<T>(asking: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asking;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
   }
 }

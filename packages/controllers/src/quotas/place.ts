@@ -1,7 +1,7 @@
 import { clusterOf } from '@capstan/client';
-import type { KubeObject } from '@capstan/machinery';
+import { isWorkspaceQuota, type KubeObject } from '@capstan/machinery';
 
-/** A namespace of a workspace. */
+/** A namespace of a workspace; the empty one is the whole workspace. */
 export interface Place {
   readonly cluster: string;
   readonly namespace: string;
@@ -12,6 +12,16 @@ export const rootCluster = 'root';
 
 export function placeOf(object: KubeObject): Place {
   return { cluster: clusterOf(object) ?? rootCluster, namespace: object.metadata.namespace ?? '' };
+}
+
+/** What a quota limits. */
+export function reachOf(quota: KubeObject): Place {
+  const place = placeOf(quota);
+  return isWorkspaceQuota(quota) ? wholeOf(place) : place;
+}
+
+export function wholeOf({ cluster }: Place): Place {
+  return { cluster, namespace: '' };
 }
 
 export function placeKey({ cluster, namespace }: Place): string {

@@ -49,7 +49,7 @@ function bySource(served: readonly DiscoveredResource[]): Map<string, Discovered
   const types = new Map<string, DiscoveredResource>();
   for (const type of served) {
     const source = printSource(type);
-    if (type.namespaced && !types.has(source) && needed.every((verb) => type.verbs.includes(verb))) types.set(source, type);
+    if (!types.has(source) && needed.every((verb) => type.verbs.includes(verb))) types.set(source, type);
   }
   return types;
 }

@@ -33,7 +33,7 @@ const changing = new Map<string, ReadonlySet<string>>([
 
 /** Whether a request can use anything that quotas limit. Most cannot: this costs next to nothing. */
 export function canDemand({ operation, resource, subresource, object, old }: AdmissionRequest): boolean {
-  if (!resource.namespaced || resource.virtual || object === undefined || isEvent(resource)) return false;
+  if (resource.virtual || object === undefined || isEvent(resource)) return false;
   if (operation === 'CREATE') return subresource === '';
   if (operation !== 'UPDATE' || old === undefined) return false;
   if (resource.group === '' && resource.resource === 'pods') {

@@ -1,9 +1,19 @@
-import { type Amounts, type KubeObject, printSource, quotaScopes, quotaSource, readAmounts, type Scope } from '@capstan/machinery';
+import {
+  type Amounts,
+  isWorkspaceQuota,
+  type KubeObject,
+  printSource,
+  quotaScopes,
+  quotaSource,
+  readAmounts,
+  type Scope,
+} from '@capstan/machinery';
 import type { CacheEntry } from '../../cache/entry.ts';
 
 /** A ResourceQuota as admission reads it: what holds is what its status says. */
 export interface Limit {
   readonly name: string;
+  readonly isForWorkspace: boolean;
   readonly hard: Amounts;
   readonly used: Amounts;
   readonly scopes: readonly Scope[];
@@ -35,6 +45,7 @@ export function readLimit(quota: KubeObject): Limit {
   }
   return {
     name: quota.metadata.name ?? '',
+    isForWorkspace: isWorkspaceQuota(quota),
     hard: amounts,
     used: readAmounts(used),
     scopes: quotaScopes(quota),

@@ -1,4 +1,4 @@
-import type { KubeObject } from '@capstan/machinery';
+import { type KubeObject, workspaceQuotaNamespace } from '@capstan/machinery';
 import type { Store } from '@capstan/store';
 import type { WatchCache } from '../../cache/watch-cache.ts';
 import { RequestContext } from '../../registry/context.ts';
@@ -6,7 +6,7 @@ import type { Resource } from '../../registry/resource.ts';
 import { update } from '../../registry/update.ts';
 import { Admission, type AdmissionPlugin, type AdmissionRequest } from '../admission.ts';
 import { decide, type Running } from './decide.ts';
-import { canDemand, concerns, demandOf } from './demand.ts';
+import { canDemand, concerns, type Demand, demandOf } from './demand.ts';
 import { Ledger } from './ledger.ts';
 import { type Limit, limitOf } from './limit.ts';
 
@@ -20,25 +20,35 @@ export interface QuotaOptions {
   readonly quotas: Resource;
 }
 
-/** Nothing is admitted that exceeds a quota of its namespace. What is admitted is charged first, so it comes after all who may refuse. */
+/** Where quotas are that are charged together: in a namespace, for it alone or for the whole workspace. */
+interface Place {
+  readonly cluster: string;
+  readonly namespace: string;
+  readonly isForWorkspace: boolean;
+}
+
+/** Nothing is admitted that exceeds a quota of its namespace or workspace. What is admitted is charged first, so it comes after all who may refuse. */
 export function resourceQuota({ cache, store, quotas }: QuotaOptions): AdmissionPlugin {
   const held = cache.resource(quotas);
   const backend = { cache, store, admission: new Admission([]) };
   const ledgers = new Map<string, Ledger>();
 
-  const limitsIn = (place: string): readonly Limit[] => {
+  const limitsIn = ({ cluster, namespace, isForWorkspace }: Place): readonly Limit[] => {
     const found: Limit[] = [];
     // A zero is what comes after a slash.
-    held.entries.walk(place, `${place.slice(0, -1)}0`, ({ key }) => {
+    held.entries.walk(`${cluster}/${namespace}/`, `${cluster}/${namespace}0`, ({ key }) => {
       const entry = held.newest(key);
-      if (entry !== undefined) found.push(limitOf(entry));
+      const limit = entry && limitOf(entry);
+      if (limit?.isForWorkspace === isForWorkspace) found.push(limit);
       return true;
     });
     return found;
   };
 
-  const ledgerOf = (place: string, { context, namespace }: AdmissionRequest): Ledger => {
-    let ledger = ledgers.get(place);
+  const ledgerOf = (place: Place, context: RequestContext): Ledger => {
+    const { cluster, namespace, isForWorkspace } = place;
+    const key = isForWorkspace ? cluster : `${cluster}/${namespace}`;
+    let ledger = ledgers.get(key);
     if (ledger === undefined) {
       const system = systemContext(context);
       const write = async (name: string, change: (quota: KubeObject) => KubeObject): Promise<void> => {
@@ -47,26 +57,40 @@ export function resourceQuota({ cache, store, quotas }: QuotaOptions): Admission
           change: (old) => ({ object: change(old) }),
         });
       };
-      ledger = new Ledger({ read: () => limitsIn(place), write }, () => ledgers.delete(place));
-      ledgers.set(place, ledger);
+      ledger = new Ledger({ read: () => limitsIn(place), write }, () => ledgers.delete(key));
+      ledgers.set(key, ledger);
     }
     return ledger;
+  };
+
+  const charge = async (request: AdmissionRequest, places: readonly Place[]): Promise<void> => {
+    const { context, dryRun } = request;
+    const demand = demandOf(request);
+    const meant = places.filter((place) => limitsIn(place).some((limit) => concerns(limit, demand)));
+    // All are asked before one is charged. What the last refuses nevertheless is given back to the first when somebody counts.
+    if (dryRun || meant.length > 1) for (const place of meant) ask(demand, limitsIn(place));
+    if (!dryRun) for (const place of meant) await ledgerOf(place, context).charge(demand);
   };
 
   return {
     name: 'ResourceQuota',
     validate(request) {
       if (held.entries.size === 0 || !canDemand(request)) return;
-      const place = `${request.context.cluster}/${request.namespace}/`;
-      const limits = limitsIn(place);
-      if (limits.length === 0) return;
-      const demand = demandOf(request);
-      if (!limits.some((limit) => concerns(limit, demand))) return;
-      if (!request.dryRun) return ledgerOf(place, request).charge(demand);
-      const decision = decide(demand, limits, nothingRunning);
-      if (decision.type === 'refused') throw decision.error;
+      const places = placesOf(request).filter((place) => limitsIn(place).length > 0);
+      return places.length === 0 ? undefined : charge(request, places);
     },
   };
+}
+
+function placesOf({ resource, namespace, context: { cluster } }: AdmissionRequest): Place[] {
+  const places = [{ cluster, namespace: workspaceQuotaNamespace, isForWorkspace: true }];
+  if (resource.namespaced) places.push({ cluster, namespace, isForWorkspace: false });
+  return places;
+}
+
+function ask(demand: Demand, limits: readonly Limit[]): void {
+  const decision = decide(demand, limits, nothingRunning);
+  if (decision.type === 'refused') throw decision.error;
 }
 
 /** Quotas are charged by the server itself, whoever asked. */

@@ -53,6 +53,28 @@ describe('quotas', () => {
     );
   });
 
+  it('for the whole workspace count in all namespaces, and what is in none', async () => {
+    const hard = { 'count/configmaps': '1', 'count/clusterroles.rbac.authorization.k8s.io': '1' };
+    const used = { 'count/configmaps': '0', 'count/clusterroles.rbac.authorization.k8s.io': '0' };
+    const admin = '/api/v1/namespaces/admin/resourcequotas';
+    await server.call('/api/v1/namespaces', { method: 'POST', body: { metadata: { name: 'admin' } } });
+    const metadata = { name: 'all', annotations: { 'experimental.quota.kcp.io/cluster-scoped': 'true' } };
+    await server.call(admin, { method: 'POST', body: { metadata, spec: { hard } } });
+    await merge(`${admin}/all/status`, { status: { hard, used } });
+    await limit({ 'count/configmaps': '5' });
+    const role = (name: string): Promise<Reply> =>
+      server.call('/apis/rbac.authorization.k8s.io/v1/clusterroles', { method: 'POST', body: { metadata: { name }, rules: [] } });
+    expect([(await makeMap('a')).code, (await role('one')).code]).toEqual([201, 201]);
+    expect(told(await makeMap('b'))).toEqual([
+      403,
+      'configmaps "b" is forbidden: exceeded quota: all, requested: count/configmaps=1, used: count/configmaps=1, limited: count/configmaps=1',
+    ]);
+    expect((await role('two')).code).toBe(403);
+    expect((await quota()).status.used).toEqual({ 'count/configmaps': '1' });
+    await server.call(`${admin}/all`, { method: 'DELETE' });
+    expect([(await makeMap('b')).code, (await role('two')).code]).toEqual([201, 201]);
+  });
+
   it('are asked, not charged, by dry runs', async () => {
     await limit({ configmaps: '1' });
     expect((await makeMap('a', '?dryRun=All')).code).toBe(201);

@@ -13,8 +13,7 @@ import type { PlatformKinds } from './platform-kinds.ts';
 export const apiResourceSchemas = { group: 'apis.kcp.io', resource: 'apiresourceschemas' } as const;
 
 /** What the copy of a schema is called. */
-export const boundSchemaName = ({ schema, resource, group }: Pick<BoundResource, 'schema' | 'resource' | 'group'>): string =>
-  `${schema}.${resource}.${group}`;
+const boundSchemaName = ({ schema, resource, group }: BoundResource): string => `${schema}.${resource}.${group || 'core'}`;
 
 /** How many definitions are remembered. */
 const capacity = 5_000;

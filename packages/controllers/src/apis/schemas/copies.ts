@@ -60,7 +60,8 @@ export class SchemaCopies {
 }
 
 /** The copy of a schema is called after the UID of the original. */
-export const copyName = (uid: string, { group, resource }: { group: string; resource: string }): string => `${uid}.${resource}.${group}`;
+export const copyName = (uid: string, { group, resource }: { group: string; resource: string }): string =>
+  `${uid}.${resource}.${group || 'core'}`;
 
 export const uidOfCopy = (name: string): string => name.slice(0, name.indexOf('.'));
 
