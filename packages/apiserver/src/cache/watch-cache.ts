@@ -4,6 +4,7 @@ import { atRevision, CacheEntry } from './entry.ts';
 import { type CacheEvent, EventRing } from './event-ring.ts';
 import type { ObjectKey, ObjectReader } from './reader.ts';
 import { SortedMap } from './sorted-map.ts';
+import { isUnion, Unions } from './unions.ts';
 
 const registry = '/registry/';
 /** Keys of objects begin here; all of them lie in this range. */
@@ -31,6 +32,10 @@ export class ResourceCache {
   constructor(name: string, ring: EventRing) {
     this.name = name;
     this.ring = ring;
+  }
+
+  clear(): void {
+    this.entries = new SortedMap();
   }
 
   /** The newest version that this server knows of: the base of the next change. Reads go by `entries`, so that they show one state of things. */
@@ -63,6 +68,7 @@ export class WatchCache implements ObjectReader, Disposable {
   oldest = 0;
   readonly #options: WatchCacheOptions;
   readonly #resources = new Map<string, ResourceCache>();
+  readonly #unions = new Unions();
   readonly #followers = new Set<CacheFollower>();
   #loadedAt = 0;
   #revision = 0;
@@ -169,6 +175,7 @@ export class WatchCache implements ObjectReader, Disposable {
       resource.generation++;
       resource.ahead.clear();
     }
+    this.#unions.reload(this.#resources, revision);
     this.#release();
     this.#watch = this.store.watch(registryRange, revision, {
       // What was there before is in the cache.
@@ -201,6 +208,7 @@ export class WatchCache implements ObjectReader, Disposable {
   }
 
   #resourceAt(name: string): ResourceCache {
+    if (isUnion(name)) return this.#unions.get(name) ?? this.#unions.add(new ResourceCache(name, this.#ring()), this.#resources);
     let found = this.#resources.get(name);
     if (found === undefined) {
       found = new ResourceCache(name, this.#ring());
@@ -224,6 +232,7 @@ export class WatchCache implements ObjectReader, Disposable {
     }
     this.#revision = Math.max(this.#revision, batch.at(-1)?.revision ?? 0);
     for (const [resource, events] of changed) {
+      if (!this.#unions.isEmpty) this.#unions.apply(resource.name, events);
       for (const listener of resource.listeners) listener.changed(events);
       for (const follower of this.#followers) follower(resource.name, events);
     }

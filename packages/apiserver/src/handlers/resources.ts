@@ -17,6 +17,8 @@ export function handleResource(serving: Serving, exchange: Exchange, context: Re
   const { info } = context;
   const resource = catalogFor(serving, info).resource(info.group, info.version, info.resource);
   if (resource === undefined) throw status.noSuchResource();
+  if (resource.metadataOnly === true && !negotiate(exchange.headers.accept).shape.startsWith('PartialObjectMetadata'))
+    throw status.noSuchResource();
   if (resource.custom !== undefined) checkCustom(resource.custom, exchange, context);
   if (info.namespace !== '' && !resource.namespaced && info.resource !== 'namespaces') throw status.noSuchResource();
   const deprecation = deprecations.get(`${info.group}/${info.resource}`);

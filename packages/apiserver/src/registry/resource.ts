@@ -24,6 +24,8 @@ export interface Resource extends GroupResource {
   readonly subresources: ReadonlyMap<string, Subresource>;
   /** A kind that is answered and never stored, such as a review. */
   readonly virtual: boolean;
+  /** Objects of several kinds that only share a name: nothing but their metadata can be shown. */
+  readonly metadataOnly?: true;
   /** What only kinds have that users added. */
   readonly custom?: CustomKind;
 }

@@ -1,6 +1,7 @@
 import { status } from '@capstan/machinery';
 import { type Store, StoreError } from '@capstan/store';
 import { CacheEntry } from '../cache/entry.ts';
+import { means } from '../cache/unions.ts';
 import { endOf, parseStoreKey, type ResourceCache, registryRange, type WatchCache } from '../cache/watch-cache.ts';
 import { encodeToken } from './continue-token.ts';
 import type { Filter } from './filter.ts';
@@ -96,7 +97,7 @@ async function fromStore(store: Store, revision: number, { resource, filter, aft
 /** Tells objects of the resource from others in the same range of the store. */
 export function storedAs({ storage: { group, resource } }: Resource): (stored: string) => boolean {
   const name = `${group === '' ? 'core' : group}/${resource}`;
-  return (stored) => stored === name;
+  return (stored) => means(name, stored);
 }
 
 /** The same place in the store as a prefix in the cache. For all workspaces it holds other resources too. */

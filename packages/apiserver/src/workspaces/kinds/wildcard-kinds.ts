@@ -1,7 +1,11 @@
-import { endOf, type WatchCache } from '../../cache/watch-cache.ts';
+import { builtinTypes } from '@capstan/machinery';
+import type { CacheEntry } from '../../cache/entry.ts';
+import { endOf, type ResourceCache, type WatchCache } from '../../cache/watch-cache.ts';
 import type { Definition } from '../../crds/definition.ts';
+import { definitionResource } from '../../crds/definitions.ts';
+import { defaultPrinter } from '../../kinds/printers/printers.ts';
 import { fieldsOf, itemsOf, textOf } from '../../kinds/workloads/reading.ts';
-import type { CustomKinds, Group } from '../../registry/catalog.ts';
+import { apiVersionOf, type CustomKinds, type Group } from '../../registry/catalog.ts';
 import type { Resource } from '../../registry/resource.ts';
 import { factsOf } from '../apis/bindings.ts';
 import { apiExports } from '../apis/names.ts';
@@ -41,9 +45,28 @@ export class WildcardKinds implements CustomKinds {
 
   resource(group: string, version: string, resource: string): Resource | undefined {
     const colon = resource.indexOf(':');
-    if (colon < 0) return this.#options.platform.all.resource(group, version, resource);
+    if (colon < 0) return this.#options.platform.all.resource(group, version, resource) ?? this.#namesakes(group, version, resource);
     const wanted = { group, resource: resource.slice(0, colon), identity: resource.slice(colon + 1) };
     return (this.#exported(wanted) ?? this.#bound(wanted))?.resource(version);
+  }
+
+  /** What any workspace calls so. It may be something else in each, but metadata is metadata. */
+  #namesakes(group: string, version: string, resource: string): Resource | undefined {
+    return this.#isSomewhere(group, resource) ? metadataOf({ group, version, resource }) : undefined;
+  }
+
+  #isSomewhere(group: string, resource: string): boolean {
+    const { cache } = this.#options;
+    const isFound = (held: ResourceCache, matches: (entry: CacheEntry) => boolean): boolean => {
+      let found = false;
+      held.entries.walk('', endOf(''), (entry) => !(found = matches(entry)));
+      return found;
+    };
+    const name = `//${resource}.${group}`;
+    if (isFound(cache.resource(definitionResource), ({ key }) => key.endsWith(name))) return true;
+    return isFound(cache.resource(apiBindings), (entry) =>
+      factsOf(entry).bound.some((one) => one.group === group && one.resource === resource),
+    );
   }
 
   /** As whoever has the identity offers it now. */
@@ -73,6 +96,31 @@ export class WildcardKinds implements CustomKinds {
     });
     return found;
   }
+}
+
+/** A kind of which nothing is known but its name. */
+function metadataOf({ group, version, resource }: { group: string; version: string; resource: string }): Resource {
+  return {
+    group,
+    version,
+    resource,
+    groupVersion: apiVersionOf(group, version),
+    kind: 'PartialObjectMetadata',
+    listKind: 'PartialObjectMetadataList',
+    singular: '',
+    namespaced: true,
+    verbs: new Set(['list', 'watch']),
+    shortNames: [],
+    categories: [],
+    storageVersionHash: '',
+    type: builtinTypes().object('io.k8s.apimachinery.pkg.apis.meta.v1.PartialObjectMetadata'),
+    strategy: {},
+    printer: defaultPrinter,
+    storage: { group, resource: `${resource}*`, apiVersion: '', kind: '' },
+    subresources: new Map(),
+    virtual: false,
+    metadataOnly: true,
+  };
 }
 
 interface Wanted {

@@ -1,5 +1,5 @@
 import type { KubeObject } from '@capstan/machinery';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Call, createWorkspace, type Reply, startTestServer, type TestServer } from '../../testing/harness.ts';
 import { bind, share } from '../apis/testing.ts';
 
@@ -208,6 +208,8 @@ describe('the view', () => {
 });
 
 describe('all workspaces at once', () => {
+  const metadata = { accept: 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1' };
+
   const bound = (identity: string) => `/clusters/*/apis/wildwest.dev/v1alpha1/cowboys:${identity}`;
 
   test('are asked for a bound kind by its identity', async () => {
@@ -217,7 +219,24 @@ describe('all workspaces at once', () => {
     expect(names(await server.call(bound(identityHash)))).toEqual(['generous/billy', 'plain/billy']);
     expect((await server.call(bound('0'.repeat(64)))).code).toBe(404);
     expect((await server.call('/clusters/*/apis/wildwest.dev/v1alpha1/cowboys')).code).toBe(404);
+    expect((await server.call('/clusters/*/apis/wildwest.dev/v1alpha1/sheriffs', { headers: metadata })).code).toBe(404);
     const headers = { 'impersonate-user': 'pat', 'impersonate-group': 'system:authenticated' };
     expect((await server.call(bound(identityHash), { headers })).code).toBe(403);
+  });
+
+  test('are asked for the metadata of whatever has the same name, whoever defined it', async () => {
+    const names = { plural: 'cowboys', singular: 'cowboy', kind: 'Cowboy', listKind: 'CowboyList' };
+    const versions = [{ name: 'v1alpha1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }];
+    const spec = { group: 'wildwest.dev', names, scope: 'Namespaced', versions };
+    const own = '/clusters/stranger/apis/wildwest.dev/v1alpha1/namespaces/default/cowboys';
+    await server.call('/clusters/stranger/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+      method: 'POST',
+      body: { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition', metadata: { name: 'cowboys.wildwest.dev' }, spec },
+    });
+    await vi.waitFor(async () => expect((await server.call(own, { method: 'POST', body: cowboy('local') })).code).toBe(201), 5_000);
+    const path = '/clusters/*/apis/wildwest.dev/v1alpha1/cowboys';
+    const listed = (await server.call(path, { headers: metadata })).json().items!;
+    expect(listed.map((one) => one.metadata.name)).toEqual(['billy', 'billy', 'local']);
+    expect(listed[0]).not.toHaveProperty('spec');
   });
 });

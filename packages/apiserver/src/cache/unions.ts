@@ -1,0 +1,67 @@
+import type { CacheEvent } from './event-ring.ts';
+import type { ResourceCache } from './watch-cache.ts';
+
+/** Stands at the end of a name for whatever follows: a resource under every identity. */
+const anyIdentity = '*';
+
+export const isUnion = (name: string): boolean => name.endsWith(anyIdentity);
+
+/** Whether a stored resource is meant by a name: it is the same, or the name means it under every identity. */
+export function means(name: string, stored: string): boolean {
+  if (!isUnion(name)) return name === stored;
+  const base = name.slice(0, -anyIdentity.length);
+  return stored === base || (stored.startsWith(base) && stored[base.length] === ':');
+}
+
+/** Resources that are stored in several places, seen as one. Made when somebody first asks, and kept up from then on. */
+export class Unions {
+  readonly #made = new Map<string, ResourceCache>();
+
+  get isEmpty(): boolean {
+    return this.#made.size === 0;
+  }
+
+  get(name: string): ResourceCache | undefined {
+    return this.#made.get(name);
+  }
+
+  /** `union` is empty still. */
+  add(union: ResourceCache, parts: Iterable<readonly [string, ResourceCache]>): ResourceCache {
+    fill(union, parts);
+    this.#made.set(union.name, union);
+    return union;
+  }
+
+  /** Everything was read anew. */
+  reload(parts: ReadonlyMap<string, ResourceCache>, revision: number): void {
+    for (const union of this.#made.values()) {
+      fill(union, parts);
+      union.ring.startAt(revision);
+      union.generation++;
+    }
+  }
+
+  apply(stored: string, events: readonly CacheEvent[]): void {
+    for (const union of this.#made.values()) {
+      if (!means(union.name, stored)) continue;
+      for (const event of events) {
+        if (event.type === 'DELETED') union.entries.delete(event.entry.key);
+        else union.entries.set(event.entry);
+        union.ring.push(event);
+        union.generation++;
+      }
+      for (const listener of union.listeners) listener.changed(events);
+    }
+  }
+}
+
+function fill(union: ResourceCache, parts: Iterable<readonly [string, ResourceCache]>): void {
+  union.clear();
+  for (const [name, { entries }] of parts) {
+    if (!means(union.name, name)) continue;
+    entries.walk('', '\u{10ffff}', (entry) => {
+      union.entries.set(entry);
+      return true;
+    });
+  }
+}
