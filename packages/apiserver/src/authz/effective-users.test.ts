@@ -1,0 +1,59 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { User } from '../authn/user.ts';
+import { effectiveUsers } from './effective-users.ts';
+
+const scopes = 'authentication.kcp.io/scopes';
+const warrants = 'authorization.kcp.io/warrant';
+const home = 'authentication.kcp.io/cluster-name';
+const names = (user: User, cluster: string): string[] => effectiveUsers(user, cluster).map(({ name }) => name);
+
+describe('a user in a workspace', () => {
+  it('is the same everywhere when nothing says otherwise', () => {
+    const jane = { name: 'jane', groups: ['devs'] };
+    expect(effectiveUsers(jane, 'aaaa')).toEqual([jane]);
+  });
+
+  it.each([
+    [['cluster:aaaa'], ['jane']],
+    [['cluster:bbbb,cluster:aaaa'], ['jane']],
+    [['cluster:bbbb'], ['system:anonymous']],
+    [['cluster:aaaa', 'cluster:bbbb'], ['system:anonymous']],
+    [[''], ['system:anonymous']],
+    [['cluster:*'], ['system:anonymous']],
+  ])('with the scopes %j is %j', (values, expected) => {
+    expect(names({ name: 'jane', groups: ['devs'], extra: { [scopes]: values } }, 'aaaa')).toEqual(expected);
+  });
+
+  it('keeps no group of theirs outside of their scope', () => {
+    const jane = { name: 'jane', groups: ['system:kcp:admin'], extra: { [scopes]: ['cluster:bbbb'] } };
+    expect(effectiveUsers(jane, 'aaaa')).toEqual([{ name: 'system:anonymous', groups: ['system:authenticated', 'system:cluster:bbbb'] }]);
+  });
+
+  it('has the rights of whoever gave them a warrant, as far as that one goes', () => {
+    const warrant = JSON.stringify({ user: 'joe', groups: ['ops'], extra: { [scopes]: ['cluster:aaaa'] } });
+    const jane = { name: 'jane', groups: [], extra: { [scopes]: ['cluster:bbbb'], [warrants]: [warrant] } };
+    expect(names(jane, 'aaaa')).toEqual(['system:anonymous', 'joe']);
+    expect(names(jane, 'bbbb')).toEqual(['jane', 'system:anonymous']);
+  });
+
+  it('is a guest under another name when they are a service account of elsewhere', () => {
+    const robot = { name: 'system:serviceaccount:default:robot', groups: ['system:serviceaccounts'], extra: { [home]: ['aaaa'] } };
+    expect(names(robot, 'aaaa')).toEqual(['system:serviceaccount:default:robot']);
+    expect(effectiveUsers(robot, 'bbbb')).toEqual([
+      { name: 'system:kcp:serviceaccount:aaaa:default:robot', groups: ['system:authenticated', 'system:cluster:aaaa'] },
+    ]);
+  });
+
+  it('gains nothing by warrants that cannot be read, however deep they go', () => {
+    const nested = (depth: number): string =>
+      JSON.stringify({ user: `u${depth}`, groups: [], ...(depth < 9 && { extra: { [warrants]: [nested(depth + 1)] } }) });
+    expect(names({ name: 'jane', groups: [], extra: { [warrants]: [nested(0)] } }, 'aaaa').length).toBe(6);
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        for (const { name } of effectiveUsers({ name: 'jane', groups: [], extra: { [warrants]: [text] } }, 'aaaa'))
+          expect(name).toBe('jane');
+      }),
+    );
+  });
+});
