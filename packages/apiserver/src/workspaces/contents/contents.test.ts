@@ -39,9 +39,9 @@ describe('a workspace that begins', () => {
     const cluster = await begin('beginning', 'root:universal', { 'experimental.tenancy.kcp.io/owner': '{"username":"alice"}' });
     expect(cluster['status']).toMatchObject({ phase: 'Ready', URL: `${server.url}/clusters/beginning` });
     expect(cluster['spec']).toMatchObject({ initializers: ['root:universal', 'system:apibindings'] });
-    expect(await names('/clusters/beginning/api/v1/namespaces')).toEqual(['default']);
-    expect(await names('/clusters/beginning/api/v1/serviceaccounts')).toEqual(['default']);
-    expect(await names('/clusters/beginning/api/v1/configmaps')).toEqual(['kube-root-ca.crt']);
+    expect(await names('/clusters/beginning/api/v1/namespaces')).toEqual(['default', 'kube-system']);
+    expect(await names('/clusters/beginning/api/v1/serviceaccounts')).toEqual(['default', 'default']);
+    expect(await names('/clusters/beginning/api/v1/configmaps')).toEqual(['kube-root-ca.crt', 'kube-root-ca.crt']);
     const bindings = '/clusters/beginning/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/workspace-admin';
     expect((await server.call(bindings)).json()['subjects']).toMatchObject([{ kind: 'User', name: 'alice' }]);
     expect(await names('/clusters/beginning/apis/tenancy.kcp.io/v1alpha1/workspaces')).toEqual([]);
@@ -81,7 +81,7 @@ describe('purging a workspace', () => {
     });
     expect(await names('/clusters/first/api/v1/namespaces')).toEqual([]);
     expect((await server.call('/clusters/first/api/v1/namespaces/default')).code).toBe(404);
-    expect(await names('/clusters/first-too/api/v1/namespaces')).toEqual(['default']);
+    expect(await names('/clusters/first-too/api/v1/namespaces')).toEqual(['default', 'kube-system']);
     expect((await server.call(content('first'), { method: 'DELETE' })).json()).toMatchObject({ gone: true });
   });
 
@@ -95,7 +95,7 @@ describe('purging a workspace', () => {
       remains: { resources: { 'configmaps.': 1 }, finalizers: { 'example.com/hold': 1 } },
     });
     expect(await names('/clusters/held/api/v1/configmaps')).toEqual(['kept']);
-    expect(await names('/clusters/held/api/v1/namespaces')).toEqual(['default']);
+    expect(await names('/clusters/held/api/v1/namespaces')).toEqual(['default', 'kube-system']);
     expect((await server.call(`/clusters/held${logicalClusters}/cluster`)).json().metadata.deletionTimestamp).toBeDefined();
     await server.call('/clusters/held/api/v1/namespaces/default/configmaps/kept', {
       method: 'PATCH',
@@ -108,7 +108,7 @@ describe('purging a workspace', () => {
   it('waits for terminators with everything in place', async () => {
     await begin('terminated', 'root:waits');
     expect((await server.call(content('terminated'), { method: 'DELETE' })).json()).toMatchObject({ gone: false });
-    expect(await names('/clusters/terminated/api/v1/namespaces')).toEqual(['default']);
+    expect(await names('/clusters/terminated/api/v1/namespaces')).toEqual(['default', 'kube-system']);
   });
 
   it('is not done to the root workspace, nor from within a workspace', async () => {

@@ -5,12 +5,13 @@ import { objectsOfNamespace } from '../../bootstrap/index.ts';
 import { fieldsOf, textOf } from '../../kinds/workloads/reading.ts';
 import { ownerAnnotation } from '../facts.ts';
 
-const firstNamespace = 'default';
+/** Tools that install themselves into a cluster expect the second. */
+const firstNamespaces = ['default', 'kube-system'];
 
 /** What every workspace has from the beginning, as the store keeps it. `authority` is the PEM with which clients verify the server. */
 export function firstObjects(logicalCluster: KubeObject, { authority, now }: { authority: string; now: Date }): KubeObject[] {
   const owner = ownerName(logicalCluster.metadata.annotations?.[ownerAnnotation]);
-  const objects = [namespace(firstNamespace), ...objectsOfNamespace(firstNamespace, authority)];
+  const objects = firstNamespaces.flatMap((name) => [namespace(name), ...objectsOfNamespace(name, authority)]);
   if (owner !== undefined) objects.push(administration(owner));
   return objects.map((object) => born(object, now));
 }
