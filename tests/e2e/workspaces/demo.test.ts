@@ -34,7 +34,7 @@ describe('the demo of workspaces', () => {
   });
 
   test('runs as written', { timeout: 240_000 }, async () => {
-    await using directory = await temporaryDirectory('demo');
+    using directory = temporaryDirectory('demo');
     await symlink(capstanProgram, directory.join('capstan'));
     await symlink(kubectl, directory.join('kubectl'));
     const kubeconfig = directory.join('kubeconfig');
