@@ -50,7 +50,8 @@ export class Discovery {
   coreVersions(serverAddress: string): Document {
     return this.#document(`/api ${serverAddress}`, 'application/json', () => ({
       kind: 'APIVersions',
-      versions: this.#catalog.groups.get('')?.versions.map(({ version }) => version) ?? [],
+      // Clients expect a core version, even where a view has nothing in it.
+      versions: this.#catalog.groups.get('')?.versions.map(({ version }) => version) ?? ['v1'],
       serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress }],
     }));
   }
