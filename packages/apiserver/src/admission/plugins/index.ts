@@ -2,6 +2,7 @@ import type { AdmissionPlugin } from '../admission.ts';
 import { defaultIngressClass, defaultStorageClass } from './default-classes.ts';
 import { limitRanger } from './limit-ranger.ts';
 import { taintNodesByCondition } from './node-taints.ts';
+import { podSecurity } from './pod-security/plugin.ts';
 import { singleDefaultPriority } from './priority.ts';
 import { runtimeClass } from './runtime-class.ts';
 import { serviceAccounts } from './service-account.ts';
@@ -12,6 +13,7 @@ export const workloadPlugins: readonly AdmissionPlugin[] = [
   limitRanger,
   serviceAccounts,
   taintNodesByCondition,
+  podSecurity,
   singleDefaultPriority,
   defaultStorageClass,
   persistentVolumeClaimResize,

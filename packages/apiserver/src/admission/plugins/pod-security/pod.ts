@@ -1,0 +1,33 @@
+import type { JsonObject } from '@capstan/machinery';
+import { type Fields, fieldsOf, itemsOf, stringMapOf, textOf } from '../../../kinds/workloads/reading.ts';
+
+/** A pod, or a template of one, as the checks see it. */
+export interface Pod {
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly spec: Readonly<Fields>;
+  readonly security: Readonly<Fields>;
+  /** All of them in the order in which they are named: init containers, then the usual ones, then ephemeral ones. */
+  readonly containers: readonly Container[];
+}
+
+export interface Container {
+  readonly name: string;
+  readonly fields: Readonly<Fields>;
+  readonly security: Readonly<Fields>;
+}
+
+export function podOf(template: Readonly<Fields> | Readonly<JsonObject>): Pod {
+  const spec = fieldsOf(template['spec']);
+  return {
+    annotations: stringMapOf(fieldsOf(template['metadata'])['annotations']),
+    spec,
+    security: fieldsOf(spec['securityContext']),
+    containers: [...itemsOf(spec['initContainers']), ...itemsOf(spec['containers']), ...itemsOf(spec['ephemeralContainers'])].map(
+      (fields) => ({ name: textOf(fields['name']), fields, security: fieldsOf(fields['securityContext']) }),
+    ),
+  };
+}
+
+export function isWindows({ spec }: Pod): boolean {
+  return fieldsOf(spec['os'])['name'] === 'windows';
+}
