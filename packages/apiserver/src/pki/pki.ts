@@ -17,6 +17,8 @@ export interface Pki {
   readonly admin: KeyPair;
   /** Of `capstan controller-manager`. Absent, like the signer, when it is not there and nothing can be signed. */
   readonly controllerManager: KeyPair | undefined;
+  /** Of who may do everything in every workspace by its rules, and not in spite of them, as `admin` may. */
+  readonly platformAdmin: KeyPair | undefined;
   /** An authority below `authority` for the controller-manager, which signs what clients ask for: the key of `authority` stays with the server. */
   readonly signer: KeyPair | undefined;
   /** Signs the tokens of service accounts. */
@@ -72,7 +74,7 @@ export async function ensurePki(directory: string, { hosts = [], now = () => new
   const at = now();
   const authority = await ensureAuthority(directory, at);
   const place = { directory, authority, now: at };
-  const [serving, admin, controllerManager, signer, serviceAccounts] = await Promise.all([
+  const [serving, admin, platformAdmin, controllerManager, signer, serviceAccounts] = await Promise.all([
     ensureKeyPair(place, {
       name: 'apiserver',
       commonName: 'kube-apiserver',
@@ -80,11 +82,12 @@ export async function ensurePki(directory: string, { hosts = [], now = () => new
       hosts: [...new Set([...everyServersHosts, ...hosts])],
     }),
     ensureKeyPair(place, { name: 'admin', commonName: 'kubernetes-admin', organizations: ['system:masters'], usage: 'client' }),
+    ensureIfPossible(place, { name: 'kcp-admin', commonName: 'kcp-admin', organizations: ['system:kcp:admin'], usage: 'client' }),
     ensureIfPossible(place, { name: 'controller-manager', commonName: controllerManagerUser, usage: 'client' }),
     ensureIfPossible(place, { name: 'signer', commonName: 'capstan-signer', usage: 'authority', lifetime: signerLifetime }),
     ensureKey(join(directory, 'sa.key')).then(({ key }) => signingKey(key)),
   ]);
-  return { directory, authority, serving, admin, controllerManager, signer, serviceAccounts };
+  return { directory, authority, serving, admin, platformAdmin, controllerManager, signer, serviceAccounts };
 }
 
 async function ensureAuthority(directory: string, now: Date): Promise<Authority> {

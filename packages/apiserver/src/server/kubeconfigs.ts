@@ -1,12 +1,12 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { controllerManagerUser } from '../bootstrap/own-roles.ts';
-import { adminKubeconfig, kubeconfig, type Pki } from '../pki/index.ts';
+import { adminKubeconfig, type Pki, userKubeconfig } from '../pki/index.ts';
 
 /** Writes how the administrator and the controller-manager reach the server; answers with the path of the administrator's. */
 export async function writeKubeconfigs(directory: string, pki: Pki, url: string): Promise<string> {
   if (pki.controllerManager !== undefined) {
-    const text = kubeconfig(pki, url, { user: controllerManagerUser, keyPair: pki.controllerManager });
+    const text = userKubeconfig(pki, url, { name: controllerManagerUser, keyPair: pki.controllerManager });
     await writeWhole(join(directory, 'controller-manager.kubeconfig'), text);
   }
   // Last: its presence says that the server is ready.
