@@ -15,6 +15,7 @@ import { logicalClusterController } from './tenancy/logical-clusters/controller.
 import { platformTree } from './tenancy/platform-tree/controller.ts';
 import { workspaceTypeController } from './tenancy/workspace-types/controller.ts';
 import { workspaceController } from './tenancy/workspaces/controller.ts';
+import { partitionSetController } from './topology/partition-sets/controller.ts';
 
 export { type ControllerSettings, chosenControllers, type Registration, type SigningSettings } from './registration.ts';
 
@@ -31,6 +32,7 @@ export const controllers: readonly Registration[] = [
   { name: 'logical-cluster', account: 'workspace-controller', make: logicalClusterController },
   { name: 'workspace-type', account: 'workspace-controller', make: workspaceTypeController },
   { name: 'platform-tree', account: 'workspace-controller', make: platformTree },
+  { name: 'partitionset', account: 'partition-controller', make: partitionSetController },
   { name: 'apiexport', account: 'api-sharing-controller', make: exportController },
   { name: 'apiexportendpointslice', account: 'api-sharing-controller', make: endpointSliceController },
   { name: 'apibinding', account: 'api-sharing-controller', make: bindingController },

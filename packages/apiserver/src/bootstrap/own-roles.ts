@@ -28,6 +28,13 @@ export const ownControllerRoles: RuleTable = {
     'create configmaps',
     'get,list,update,watch configmaps #kube-root-ca.crt',
   ],
+  'partition-controller': [
+    'read partitionsets @topology.kcp.io',
+    'update partitionsets/status @topology.kcp.io',
+    'create,delete,get,list,watch partitions @topology.kcp.io',
+    'read shards @core.kcp.io',
+    recordEvents,
+  ],
   'workspace-controller': [
     'create,get,list,watch,patch,update workspaces,workspaces/status,workspacetypes/status @tenancy.kcp.io',
     'get,list,use,watch workspacetypes @tenancy.kcp.io',

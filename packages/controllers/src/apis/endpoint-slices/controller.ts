@@ -84,7 +84,8 @@ function factsOf(
   { shards, partitions }: { shards: Informer<Shard>; partitions: Informer<Partition> },
 ): SliceFacts {
   const found = exportOf(caches, slice.spec?.export, clusterOf(slice));
-  const [shard] = shards.list();
+  // Shards may be named before they are there; this one is.
+  const shard = shards.list().find(({ metadata }) => metadata.name === 'root');
   const url = shard?.spec?.virtualWorkspaceURL;
   return {
     exportCluster: found && clusterOf(found),

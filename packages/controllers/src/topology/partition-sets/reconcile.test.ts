@@ -1,0 +1,56 @@
+import type { KubeObject } from '@capstan/machinery';
+import { describe, expect, test } from 'vitest';
+import type { PartitionSet } from '../kinds.ts';
+import { wantedPartitions, withOutcome } from './reconcile.ts';
+
+const now = new Date('2026-01-02T03:04:05Z');
+const shard = (labels: Record<string, string>): KubeObject => ({ apiVersion: '', kind: 'Shard', metadata: { labels } });
+const partitionSet = (spec: PartitionSet['spec'] & object): PartitionSet => ({
+  apiVersion: 'topology.kcp.io/v1alpha1',
+  kind: 'PartitionSet',
+  metadata: { name: 'set', uid: 'u' },
+  spec,
+});
+const selectors = (spec: PartitionSet['spec'] & object, ...labels: Record<string, string>[]): unknown[] =>
+  wantedPartitions(partitionSet(spec), labels.map(shard)).map((partition) => partition.spec?.selector);
+
+describe('the partitions of a set', () => {
+  test('are one for each combination of labels that a shard has', () => {
+    const shards = [{ region: 'a', zone: '1' }, { region: 'a', zone: '2' }, { region: 'a', zone: '1', extra: 'x' }, { region: 'b' }];
+    expect(selectors({ dimensions: ['zone', 'region'] }, ...shards)).toEqual([
+      { matchLabels: { region: 'a', zone: '1' } },
+      { matchLabels: { region: 'a', zone: '2' } },
+    ]);
+  });
+
+  test('select what the set selects, and no more', () => {
+    const shardSelector = { matchLabels: { cloud: 'x' }, matchExpressions: [{ key: 'excluded', operator: 'DoesNotExist' }] };
+    const shards = [
+      { region: 'a', cloud: 'x' },
+      { region: 'b', cloud: 'x', excluded: 'true' },
+      { region: 'c', cloud: 'y' },
+    ];
+    expect(selectors({ dimensions: ['region'], shardSelector }, ...shards)).toEqual([
+      { ...shardSelector, matchLabels: { cloud: 'x', region: 'a' } },
+    ]);
+  });
+
+  test('are none where nothing is to be told apart', () => {
+    expect(selectors({ dimensions: [] }, { region: 'a' })).toEqual([]);
+  });
+
+  test('have names that a person can read and that differ where they do', () => {
+    const named = (region: string): string =>
+      wantedPartitions(partitionSet({ dimensions: ['region'] }), [shard({ region })])[0]!.metadata.name!;
+    expect(named('West_1')).toMatch(/^set-west-1-[0-9a-f]{5}$/);
+    expect(named('West_1')).toBe(named('West_1'));
+    expect(named('West_1')).not.toBe(named('west-1'));
+    expect(named('r'.repeat(63))).toHaveLength(63);
+  });
+});
+
+test('a set tells how many partitions it has, once', () => {
+  const told = withOutcome(partitionSet({}), 2, now)!;
+  expect(told.status).toMatchObject({ count: 2, conditions: [{ type: 'PartitionSetValid' }, { type: 'PartitionsReady', status: 'True' }] });
+  expect(withOutcome(told, 2, new Date())).toBeUndefined();
+});

@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto';
+import { everything, type KubeObject, type LabelSelectorObject, selectorOfObject } from '@capstan/machinery';
+import { type Condition, holds, withConditions } from '../../tenancy/conditions.ts';
+import { type Partition, type PartitionSet, partitionSetType } from '../kinds.ts';
+
+/** Names that the server makes are not longer, and end in so many letters of its own. */
+const longestName = 63;
+const ending = 5;
+
+/** The partitions that a set should have: one for every combination of its labels that some shard has. */
+export function wantedPartitions(set: PartitionSet, shards: readonly KubeObject[]): Partition[] {
+  const { shardSelector, dimensions = [] } = set.spec ?? {};
+  const selector = shardSelector === undefined ? everything : selectorOfObject(shardSelector);
+  const own = [...new Set(dimensions)].sort();
+  const labels = [...new Set([...own, ...Object.keys(shardSelector?.matchLabels ?? {})])].sort();
+  if (labels.length === 0) return [];
+  const found = new Map<string, Partition>();
+  for (const { metadata } of shards) {
+    const has = metadata.labels ?? {};
+    if (!selector.matches(has) || !labels.every((label) => Object.hasOwn(has, label))) continue;
+    const matchLabels = Object.fromEntries(labels.map((label) => [label, has[label]!]));
+    const partition = partitionOf(set, matchLabels, own);
+    found.set(partition.metadata.name!, partition);
+  }
+  return [...found.values()];
+}
+
+/** The set with the status that it should have; undefined when it has. */
+export function withOutcome(set: PartitionSet, count: number, now: Date): PartitionSet | undefined {
+  const conditions = withConditions(set.status?.conditions, [holds('PartitionSetValid'), holds('PartitionsReady')], now);
+  if (conditions === set.status?.conditions && (set.status.count ?? 0) === count) return undefined;
+  return { ...set, status: { ...set.status, count, conditions: conditions as Condition[] } };
+}
+
+function partitionOf(set: PartitionSet, matchLabels: Record<string, string>, dimensions: readonly string[]): Partition {
+  const { name = '', uid = '' } = set.metadata;
+  const { matchExpressions = [] } = set.spec?.shardSelector ?? {};
+  const selector: LabelSelectorObject = { matchLabels, ...(matchExpressions.length > 0 && { matchExpressions }) };
+  const { group, version, kind } = partitionSetType;
+  const apiVersion = `${group}/${version}`;
+  return {
+    apiVersion,
+    kind: 'Partition',
+    metadata: {
+      name: nameOf([name, ...dimensions.map((label) => matchLabels[label]!.toLowerCase())], selector),
+      ownerReferences: [{ apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true }],
+    },
+    spec: { selector },
+  };
+}
+
+/** Readable, and another for every selector. */
+function nameOf(words: readonly string[], selector: LabelSelectorObject): string {
+  const digest = createHash('sha256').update(JSON.stringify(selector)).digest('hex');
+  // Values of labels may have what names may not.
+  const readable = `${words.join('-')}-`.replaceAll('_', '-').slice(0, longestName - ending);
+  return `${readable}${digest.slice(0, ending)}`;
+}
