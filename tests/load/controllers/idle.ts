@@ -20,6 +20,7 @@ export async function idleRow(): Promise<Pair> {
   const before = used();
   await sleep(seconds * 1000);
   const after = used();
+  for (const child of [manager.child, capstan]) if (!child.running) throw new Error(`${child.name} ended while it was to be idle`);
   const row = (index: 0 | 1): Measurement => ({
     what: `idle for ${seconds} s: share of one processor`,
     value: ((after[index] - before[index]) / seconds) * 100,

@@ -31,13 +31,15 @@ export async function namespaceRow(store: StoreDriver, count: number): Promise<P
 async function onKubernetes(count: number): Promise<number> {
   await using server = await startKubeApiserver();
   await using _manager = await startKubeControllerManager(server);
-  return deletionSeconds(server, count);
+  // Awaited here: what is being used ends with this function.
+  return await deletionSeconds(server, count);
 }
 
 async function onCapstan(store: StoreDriver, count: number): Promise<number> {
   await using server = await startCapstan({ store });
   await using _manager = await startControllerManager(server);
-  return deletionSeconds(server, count);
+  // Awaited here: what is being used ends with this function.
+  return await deletionSeconds(server, count);
 }
 
 async function deletionSeconds(server: RunningApiServer, count: number): Promise<number> {

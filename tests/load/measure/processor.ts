@@ -1,30 +1,34 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** What Linux calls USER_HZ: 100 on every machine that we know of. */
-const ticksPerSecond = 100;
-
-interface Usage {
-  readonly parent: number;
-  readonly seconds: number;
-}
-
 /** Processor time in seconds that these processes and all below them have used so far. */
 export function processorSeconds(roots: readonly number[]): number {
-  const usages = new Map<number, Usage>();
+  const parents = new Map<number, number>();
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue;
-    try {
-      usages.set(Number(name), parseUsage(readFileSync(`/proc/${name}/stat`, 'utf8')));
-    } catch {
-      // Gone meanwhile.
-    }
+    const stat = readIfThere(`/proc/${name}/stat`);
+    if (stat !== undefined) parents.set(Number(name), parentOf(stat));
   }
-  const isOurs = (pid: number): boolean => roots.includes(pid) || (usages.has(pid) && isOurs(usages.get(pid)!.parent));
-  return [...usages].filter(([pid]) => isOurs(pid)).reduce((sum, [, { seconds }]) => sum + seconds, 0);
+  const isMeant = (pid: number): boolean => roots.includes(pid) || (parents.has(pid) && isMeant(parents.get(pid)!));
+  return [...parents.keys()].filter(isMeant).reduce((sum, pid) => sum + ofThreads(pid), 0);
+}
+
+/** In nanoseconds per thread: what the kernel tells of whole processes comes in hundredths of a second, too coarse for those that do almost nothing. */
+function ofThreads(pid: number): number {
+  let nanoseconds = 0;
+  for (const thread of readdirSync(`/proc/${pid}/task`))
+    nanoseconds += Number(readIfThere(`/proc/${pid}/task/${thread}/schedstat`)?.split(' ')[0] ?? 0);
+  return nanoseconds / 1e9;
 }
 
 /** Reads a line of /proc/<pid>/stat. The name of the program stands in brackets and may have anything in it, brackets too. */
-export function parseUsage(stat: string): Usage {
-  const [, parent, , , , , , , , , , user, system] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return { parent: Number(parent), seconds: (Number(user) + Number(system)) / ticksPerSecond };
+export function parentOf(stat: string): number {
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+}
+
+function readIfThere(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return undefined;
+  }
 }
