@@ -24,7 +24,10 @@ describe('ensurePki', () => {
   it('makes everything on the first start and nothing on the second', async () => {
     await ensurePki(directory);
     const first = all();
-    const pairs = ['admin', 'apiserver', 'ca', 'controller-manager', 'signer'].flatMap((name) => [`${name}.crt`, `${name}.key`]);
+    const pairs = ['admin', 'apiserver', 'ca', 'controller-manager', 'kcp-admin', 'signer'].flatMap((name) => [
+      `${name}.crt`,
+      `${name}.key`,
+    ]);
     expect(Object.keys(first).sort()).toEqual([...pairs, 'sa.key'].sort());
     await ensurePki(directory);
     expect(all()).toEqual(first);

@@ -16,7 +16,7 @@ export function secureContext(pki: Pki): { cert: string; key: string; ca: string
 /** Looks at the certificates now and renews what has run through two thirds of its life, or what someone replaced on disk. */
 export async function renew(pki: Pki, options: PkiOptions = {}): Promise<{ pki: Pki; changed: boolean }> {
   const fresh = await ensurePki(pki.directory, options);
-  const changed = (['authority', 'serving', 'admin', 'controllerManager', 'signer'] as const).some(
+  const changed = (['authority', 'serving', 'admin', 'platformAdmin', 'controllerManager', 'signer'] as const).some(
     (part) => fresh[part]?.certificate !== pki[part]?.certificate,
   );
   return { pki: fresh, changed };
