@@ -1,0 +1,176 @@
+import type { KubeObject } from '@capstan/machinery';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Call, type Reply, startTestServer, type TestServer } from '../../testing/harness.ts';
+
+let server: TestServer;
+const workspaces = '/apis/tenancy.kcp.io/v1alpha1/workspaces';
+const types = '/apis/tenancy.kcp.io/v1alpha1/workspacetypes';
+const logicalClusters = '/apis/core.kcp.io/v1alpha1/logicalclusters';
+const merge = { 'content-type': 'application/merge-patch+json' };
+
+beforeAll(async () => {
+  server = await startTestServer({ tokens: 'alice-token,alice,1,"team"\nmallory-token,mallory,2' });
+  await begin('alices', 'alice');
+  await begin('mallorys', 'mallory');
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+async function begin(id: string, owner: string, type = 'root:universal'): Promise<void> {
+  const annotations = {
+    'internal.tenancy.kcp.io/type': type,
+    'kcp.io/path': `root:${id}`,
+    'experimental.tenancy.kcp.io/owner': JSON.stringify({ username: owner }),
+    'authorization.kcp.io/required-groups': 'system:authenticated',
+  };
+  const body = { apiVersion: 'core.kcp.io/v1alpha1', kind: 'LogicalCluster', metadata: { name: 'cluster', annotations } };
+  const { code, text } = await server.call(`/clusters/${id}${logicalClusters}`, { method: 'POST', body });
+  if (code !== 201) throw new Error(text);
+}
+
+const as = (user: string, path: string, call: Call = {}): Promise<Reply> =>
+  server.call(path, { anonymous: true, ...call, headers: { ...call.headers, authorization: `Bearer ${user}-token` } });
+
+const workspace = (name: string, spec: object = {}, annotations: Record<string, string> = {}): object => ({
+  apiVersion: 'tenancy.kcp.io/v1alpha1',
+  kind: 'Workspace',
+  metadata: { name, annotations },
+  spec,
+});
+const post = (user: string, cluster: string, body: object): Promise<Reply> =>
+  as(user, `/clusters/${cluster}${workspaces}`, { method: 'POST', body });
+const message = (reply: Reply): [number, string] => [reply.code, reply.json().message ?? ''];
+const annotation = (object: KubeObject, name: string): string | undefined => object.metadata.annotations?.[name];
+
+describe('a user who creates a Workspace', () => {
+  it('is its owner, and brings the groups that its parent asks for', async () => {
+    const made = (await post('alice', 'alices', workspace('mine'))).json();
+    expect(JSON.parse(annotation(made, 'experimental.tenancy.kcp.io/owner')!)).toMatchObject({
+      username: 'alice',
+      groups: expect.arrayContaining(['team']),
+    });
+    expect(annotation(made, 'authorization.kcp.io/required-groups')).toBe('system:authenticated');
+    expect(made['spec']).toEqual({ type: { name: 'universal', path: 'root' } });
+    expect(made.metadata.finalizers).toEqual(['core.kcp.io/logicalcluster']);
+  });
+
+  it('cannot name another workspace as theirs, nor another owner, nor fewer groups', async () => {
+    const made = (
+      await post(
+        'mallory',
+        'mallorys',
+        workspace(
+          'theft',
+          {},
+          {
+            'internal.tenancy.kcp.io/cluster': 'alices',
+            'experimental.tenancy.kcp.io/owner': '{"username":"alice"}',
+            'authorization.kcp.io/required-groups': '',
+          },
+        ),
+      )
+    ).json();
+    expect(annotation(made, 'internal.tenancy.kcp.io/cluster')).not.toBe('alices');
+    expect(annotation(made, 'experimental.tenancy.kcp.io/owner')).toContain('mallory');
+    expect(annotation(made, 'authorization.kcp.io/required-groups')).toBe('system:authenticated');
+    expect(message(await post('mallory', 'mallorys', workspace('spec', { cluster: 'alices' })))).toEqual([
+      403,
+      'workspaces.tenancy.kcp.io "spec" is forbidden: spec.Cluster can only be set by system privileged users',
+    ]);
+    expect((await post('mallory', 'mallorys', workspace('spec', { URL: 'https://evil.example' }))).code).toBe(403);
+  });
+
+  it('cannot turn one that is there into another, nor forget that it must be emptied', async () => {
+    const path = `/clusters/mallorys${workspaces}/theft`;
+    const patch = (body: object): Promise<Reply> => as('mallory', path, { method: 'PATCH', headers: merge, body });
+    expect(message(await patch({ spec: { cluster: 'alices' } }))).toEqual([
+      403,
+      'workspaces.tenancy.kcp.io "theft" is forbidden: spec.cluster can only be changed by system privileged users',
+    ]);
+    expect((await patch({ spec: { type: { name: 'project' } } })).code).toBeGreaterThanOrEqual(403);
+    const kept = (await patch({ metadata: { finalizers: null, annotations: { 'internal.tenancy.kcp.io/cluster': 'alices' } } })).json();
+    expect(kept.metadata.finalizers).toEqual(['core.kcp.io/logicalcluster']);
+    expect(annotation(kept, 'internal.tenancy.kcp.io/cluster')).not.toBe('alices');
+    expect((await as('mallory', `${path}/status`, { method: 'PATCH', headers: merge, body: { status: { phase: 'Ready' } } })).code).toBe(
+      403,
+    );
+  });
+
+  it('uses types that exist, that they may use, and that fit', async () => {
+    expect(message(await post('alice', 'alices', workspace('x', { type: { name: 'nothing' } })))).toEqual([
+      403,
+      'workspaces.tenancy.kcp.io "x" is forbidden: workspace type "nothing" cannot be resolved',
+    ]);
+    expect(message(await post('alice', 'alices', workspace('x', { type: { name: 'home', path: 'root' } })))).toEqual([
+      403,
+      'workspaces.tenancy.kcp.io "x" is forbidden: unable to use workspace type root:home: missing verb=\'use\' permission on workspacetype',
+    ]);
+    expect(message(await post('alice', 'alices', workspace('x', { type: { name: 'organization', path: 'root' } })))).toEqual([
+      403,
+      'workspaces.tenancy.kcp.io "x" is forbidden: workspace type root:organization only allows [root:root] parent workspaces, but parent type root:universal only implements [root:universal]',
+    ]);
+  });
+});
+
+describe('a WorkspaceType', () => {
+  const type = (name: string, spec: object): object => ({
+    apiVersion: 'tenancy.kcp.io/v1alpha1',
+    kind: 'WorkspaceType',
+    metadata: { name },
+    spec,
+  });
+  const make = (body: object): Promise<Reply> => as('alice', `/clusters/alices${types}`, { method: 'POST', body });
+
+  it('names others by their whole path', async () => {
+    expect(message(await make(type('partial', { limitAllowedChildren: { types: [{ name: 'x' }] } })))[1]).toContain(
+      '.spec.limitAllowedChildren.types[0].path must be set',
+    );
+    expect(message(await make(type('root', {})))[1]).toContain('root workspace type can only be created in root cluster');
+  });
+
+  it('that extends itself cannot be used', async () => {
+    const [path, name] = ['root:alices', 'circle'];
+    // Found by its id: this workspace has no Workspace object.
+    expect((await make(type('one', { extend: { with: [{ name: 'two', path: 'alices' }] } }))).code).toBe(201);
+    expect((await make(type('two', { extend: { with: [{ name: 'one', path: 'alices' }] } }))).code).toBe(201);
+    const [code, why] = message(await post('alice', 'alices', workspace(name, { type: { name: 'one', path: 'alices' } })));
+    expect([code, why]).toEqual([403, expect.stringContaining(`circular dependency detected in workspace type ${path}:one`)]);
+  });
+});
+
+describe('the LogicalCluster of a workspace', () => {
+  const own = `/clusters/alices${logicalClusters}/cluster`;
+  const patch = (path: string, body: object): Promise<Reply> => as('alice', path, { method: 'PATCH', headers: merge, body });
+
+  it('is neither made nor deleted by those who use the workspace', async () => {
+    const body = { apiVersion: 'core.kcp.io/v1alpha1', kind: 'LogicalCluster', metadata: { name: 'cluster' } };
+    expect((await as('alice', `/clusters/unused${logicalClusters}`, { method: 'POST', body })).code).toBe(403);
+    expect(message(await as('alice', own, { method: 'DELETE' }))[1]).toContain('LogicalCluster cannot be deleted');
+    expect((await server.call(`/clusters/root${logicalClusters}/cluster`, { method: 'DELETE' })).code).toBe(403);
+  });
+
+  it('keeps saying what the workspace is', async () => {
+    for (const name of ['internal.tenancy.kcp.io/type', 'kcp.io/path', 'authorization.kcp.io/required-groups'])
+      expect((await patch(own, { metadata: { annotations: { [name]: 'other' } } })).code).toBe(403);
+    expect((await patch(own, { spec: { owner: { apiVersion: 'v1', resource: 'x', name: 'x', cluster: 'x', uid: 'x' } } })).code).toBe(403);
+    expect((await patch(own, { spec: { initializers: ['root:xyz'] } })).code).toBe(403);
+    expect((await patch(`${own}/status`, { status: { initializers: ['root:xyz'] } })).code).toBe(403);
+    expect((await patch(own, { metadata: { finalizers: null } })).json().metadata.finalizers).toEqual([
+      'core.kcp.io/logicalcluster-deletion',
+    ]);
+  });
+});
+
+describe('a workspace that ends', () => {
+  it('takes nothing new', async () => {
+    await begin('ending', 'alice');
+    const configMaps = '/clusters/ending/api/v1/namespaces/default/configmaps';
+    const body = (name: string, finalizers: string[] = []): object => ({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name, finalizers },
+    });
+    await as('alice', configMaps, { method: 'POST', body: body('held', ['example.com/hold']) });
+    await server.call('/capstan/workspaces/ending/content', { method: 'DELETE' });
+    expect(message(await as('alice', configMaps, { method: 'POST', body: body('late') }))[1]).toContain('because it is being terminated');
+  });
+});
