@@ -2,7 +2,7 @@ import { status } from '@capstan/machinery';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission/admission.ts';
 import type { User } from '../authn/user.ts';
 import { superuserGroup } from '../authz/authorizer.ts';
-import type { WatchCache } from '../cache/watch-cache.ts';
+import { cacheKey, type ResourceCache, type WatchCache } from '../cache/watch-cache.ts';
 import { isPlatformAccount } from './authorizer.ts';
 import { rootCluster } from './names.ts';
 import { adminGroup } from './policy.ts';
@@ -19,7 +19,7 @@ const reserved = [limitAnnotation, 'authorization.kcp.io/required-groups', 'inte
  * moment can go over it by that much.
  */
 export function objectLimit({ cache, limit }: { readonly cache: WatchCache; readonly limit: number | undefined }): AdmissionPlugin {
-  const underWay = new Map<string, number>();
+  const admitted = new Admitted(cache);
   return {
     name: 'WorkspaceObjectLimit',
     validate(request) {
@@ -29,8 +29,7 @@ export function objectLimit({ cache, limit }: { readonly cache: WatchCache; read
       if (user.groups.includes(superuserGroup) || isPlatformAccount(user)) return;
       const most = limitOf(cache, cluster) ?? limit;
       if (most === undefined) return;
-      const waiting = underWay.get(cluster) ?? 0;
-      const count = cache.countIn(cluster) + waiting;
+      const count = cache.countIn(cluster) + admitted.underWay(cluster);
       if (count >= most) {
         throw status.forbidden(
           request.resource,
@@ -38,19 +37,46 @@ export function objectLimit({ cache, limit }: { readonly cache: WatchCache; read
           `the workspace holds ${count} objects, and ${most} is its limit; delete some, or ask whoever runs the platform for a higher limit`,
         );
       }
-      // What was let in is in the cache a moment later.
-      underWay.set(cluster, waiting + 1);
-      setTimeout(() => settle(underWay, cluster), settleAfter).unref();
+      admitted.add(request);
     },
   };
 }
 
-const settleAfter = 100;
+/** In milliseconds: what is not stored after so long never will be. */
+const forgottenAfter = 5_000;
 
-function settle(underWay: Map<string, number>, cluster: string): void {
-  const left = (underWay.get(cluster) ?? 1) - 1;
-  if (left === 0) underWay.delete(cluster);
-  else underWay.set(cluster, left);
+interface UnderWay {
+  readonly held: ResourceCache;
+  readonly key: string;
+  readonly since: number;
+}
+
+/** What was let in and is not in the cache yet. Only of workspaces where something is being created. */
+class Admitted {
+  readonly #cache: WatchCache;
+  readonly #byCluster = new Map<string, UnderWay[]>();
+
+  constructor(cache: WatchCache) {
+    this.#cache = cache;
+  }
+
+  underWay(cluster: string): number {
+    const before = this.#byCluster.get(cluster);
+    if (before === undefined) return 0;
+    const oldest = Date.now() - forgottenAfter;
+    const left = before.filter(({ held, key, since }) => since > oldest && held.entries.get(key) === undefined);
+    if (left.length === 0) this.#byCluster.delete(cluster);
+    else this.#byCluster.set(cluster, left);
+    return left.length;
+  }
+
+  add({ resource, namespace, name, context: { cluster } }: AdmissionRequest): void {
+    const key = cacheKey({ cluster, namespace: resource.namespaced ? namespace : '', name });
+    const one = { held: this.#cache.resource(resource.storage), key, since: Date.now() };
+    const others = this.#byCluster.get(cluster);
+    if (others === undefined) this.#byCluster.set(cluster, [one]);
+    else others.push(one);
+  }
 }
 
 function limitOf(cache: WatchCache, cluster: string): number | undefined {
