@@ -46,8 +46,8 @@ function isInScope({ extra }: User, cluster: string): boolean {
   return scopes === undefined || scopes.every((scope) => scope.split(',').includes(`${clusterScope}${cluster}`));
 }
 
-/** What cannot be read gives no rights. */
-function parseWarrant(text: string): User | undefined {
+/** The user that a warrant is of. What cannot be read gives no rights. */
+export function parseWarrant(text: string): User | undefined {
   try {
     const { user, uid, groups, extra } = JSON.parse(text) as { user?: unknown; uid?: unknown; groups?: unknown; extra?: unknown };
     if (typeof user !== 'string' || user === '') return undefined;

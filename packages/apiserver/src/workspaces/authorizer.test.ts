@@ -1,5 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { effectiveUsers, warrantsExtra } from '../authz/effective-users.ts';
 import { type Call, createWorkspace, type Reply, startTestServer, type TestServer } from '../testing/harness.ts';
+import { scopedTo } from './impersonation.ts';
 
 const tokens = ['alice-token,alice,1', 'bob-token,bob,2,"team"', 'owner-token,owner,3,"system:kcp:admin"'].join('\n');
 const configMaps = '/api/v1/namespaces/default/configmaps';
@@ -142,6 +144,23 @@ describe('impersonation', () => {
       },
     ],
     [
+      'an account of the root workspace by a warrant',
+      {
+        'impersonate-user': 'x',
+        'impersonate-extra-authorization.kcp.io%2fwarrant': '{"user":"system:serviceaccount:kube-system:namespace-controller"}',
+      },
+    ],
+    [
+      'somebody with a warrant of somebody with a warrant',
+      {
+        'impersonate-user': 'x',
+        'impersonate-extra-authorization.kcp.io%2fwarrant': JSON.stringify({
+          user: 'y',
+          extra: { 'authorization.kcp.io/warrant': ['{"user":"z","groups":["system:masters"]}'] },
+        }),
+      },
+    ],
+    [
       'somebody with a warrant',
       { 'impersonate-user': 'x', 'impersonate-extra-authorization.kcp.io%2fwarrant': '{"user":"y","groups":["system:kcp:admin"]}' },
     ],
@@ -154,6 +173,24 @@ describe('impersonation', () => {
     await bind('aaaa', 'carol', 'cluster-admin', { kind: 'User', name: 'carol' });
     expect(await codeOf('alice', `/clusters/aaaa${configMaps}`, { headers: { 'impersonate-user': 'carol' } })).toBe(200);
     expect(await codeOf('alice', `/clusters/aaaa${configMaps}`, { headers: { 'impersonate-user': 'dave' } })).toBe(403);
+  });
+
+  test('with a warrant for one of its users, or within scopes, counts in the workspace alone', async () => {
+    await bind('aaaa', 'frank', 'cluster-admin', { kind: 'User', name: 'frank' });
+    const warrant = { 'impersonate-user': 'x', 'impersonate-extra-authorization.kcp.io%2fwarrant': '{"user":"frank"}' };
+    const scope = (id: string) => ({ 'impersonate-user': 'frank', 'impersonate-extra-authentication.kcp.io%2fscopes': `cluster:${id}` });
+    expect(await codeOf('alice', `/clusters/aaaa${configMaps}`, { headers: warrant })).toBe(200);
+    expect(await codeOf('alice', `/clusters/aaaa${configMaps}`, { headers: scope('aaaa') })).toBe(200);
+    expect(await codeOf('alice', `/clusters/aaaa${configMaps}`, { headers: scope('bbbb') })).toBe(403);
+    expect(
+      effectiveUsers(
+        scopedTo('aaaa', { name: 'alice', groups: [] }, { name: 'x', groups: [], extra: { [warrantsExtra]: ['{"user":"frank"}'] } }),
+        'bbbb',
+      ),
+    ).toEqual([
+      { name: 'system:anonymous', groups: ['system:authenticated', 'system:cluster:aaaa'] },
+      { name: 'system:anonymous', groups: ['system:authenticated'] },
+    ]);
   });
 
   test('names nobody through headers of a proxy', async () => {

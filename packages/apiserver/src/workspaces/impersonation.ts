@@ -1,8 +1,8 @@
 import { status } from '@capstan/machinery';
-import { clusterExtra } from '../authn/service-account.ts';
+import { clusterExtra, homeOf } from '../authn/service-account.ts';
 import type { User } from '../authn/user.ts';
 import { superuserGroup } from '../authz/authorizer.ts';
-import { scopesExtra } from '../authz/effective-users.ts';
+import { parseWarrant, scopesExtra, warrantsExtra } from '../authz/effective-users.ts';
 import { adminGroup, bootstrapperGroup, externalLogicalClusterAdminGroup, logicalClusterAdminGroup } from './policy.ts';
 
 /** Groups that mean something in every workspace, and how much. Nobody becomes more than they are by what one workspace lets them impersonate. */
@@ -28,16 +28,40 @@ export function checkImpersonation(sender: User, wanted: User, cluster: string):
   }
 }
 
-/** That a service account is of this workspace is what permission was asked for. */
+/** Scopes take rights away, and a warrant is another user to become; whatever else the platform says about users is not for others to say. */
 function claimsIdentity({ extra = {} }: User, cluster: string): boolean {
-  return Object.entries(extra).some(
-    ([key, values]) => reservedExtra.test(key) && !(key === clusterExtra && values.length === 1 && values[0] === cluster),
-  );
+  return Object.entries(extra).some(([key, values]) => {
+    if (!reservedExtra.test(key) || key === scopesExtra) return false;
+    if (key === warrantsExtra) return values.some((text) => isTooMuch(parseWarrant(text), cluster));
+    // That a service account is of this workspace is what permission was asked for.
+    return !(key === clusterExtra && values.length === 1 && values[0] === cluster);
+  });
 }
 
-/** The impersonated user, who is nobody in particular outside of the workspace that permitted it. */
+function isTooMuch(holder: User | undefined, cluster: string): boolean {
+  if (holder === undefined) return true;
+  const home = homeOf(holder);
+  return rankOf(holder.groups) > 0 || (home !== undefined && home !== cluster) || claimsIdentity(holder, cluster);
+}
+
+/** The impersonated user, who is nobody in particular outside of the workspace that permitted it; nor is anybody whose warrant they have. */
 export function scopedTo(cluster: string, sender: User, user: User): User {
-  if (sender === user || rankOf(sender.groups) > 1) return user;
-  const before = user.extra?.[scopesExtra] ?? [];
-  return { ...user, extra: { ...user.extra, [scopesExtra]: [...before, `cluster:${cluster}`] } };
+  return sender === user || rankOf(sender.groups) > 1 ? user : scoped(user, cluster);
+}
+
+function scoped(user: User, cluster: string): User {
+  const extra: Record<string, readonly string[]> = {
+    ...user.extra,
+    [scopesExtra]: [...(user.extra?.[scopesExtra] ?? []), `cluster:${cluster}`],
+  };
+  const warrants = user.extra?.[warrantsExtra];
+  if (warrants !== undefined) extra[warrantsExtra] = warrants.map((text) => scopedWarrant(text, cluster));
+  return { ...user, extra };
+}
+
+function scopedWarrant(text: string, cluster: string): string {
+  const holder = parseWarrant(text);
+  if (holder === undefined) return text;
+  const { name, ...rest } = scoped(holder, cluster);
+  return JSON.stringify({ user: name, ...rest });
 }
