@@ -5,7 +5,7 @@ const tokens = 'bob-token,bob,1';
 const configMaps = '/clusters/bbbb/api/v1/namespaces/default/configmaps';
 
 test('a workspace holds so many objects and no more, and cannot give itself more', async () => {
-  await using server = await startTestServer({ tokens, workspaceObjectLimit: 15 });
+  await using server = await startTestServer({ tokens, workspaceObjectLimit: 20 });
   const as = (path: string, method: string, body?: object): Promise<Reply> =>
     server.call(path, {
       method,
