@@ -127,7 +127,9 @@ describe('identity', () => {
 
 test('requests are counted by what they ask for, never by name', async () => {
   await server.call(`${path}/some-name`);
+  await server.call(path);
   const { text } = await server.call('/metrics');
+  expect(text).toMatch(/apiserver_cache_list_total\{group="",index="",resource="configmaps"\} \d+/);
   expect(text).toMatch(/apiserver_request_total\{verb="GET",group="",resource="configmaps",subresource="",code="404"\} \d+/);
   expect(text).not.toContain('some-name');
 });

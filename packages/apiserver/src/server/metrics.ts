@@ -3,6 +3,8 @@ const bounds = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 
 
 interface Series {
   readonly labels: string;
+  /** Of lists that were answered, which the watch cache does: its own labels. */
+  readonly listLabels: string | undefined;
   count: number;
   sum: number;
   readonly buckets: number[];
@@ -49,6 +51,7 @@ export class Metrics {
       const { verb, group, resource, subresource } = request;
       series = {
         labels: `verb="${verb.toUpperCase()}",group="${group}",resource="${resource}",subresource="${subresource}",code="${code}"`,
+        listLabels: verb === 'list' && code === 200 ? `group="${group}",index="",resource="${resource}"` : undefined,
         count: 0,
         sum: 0,
         buckets: bounds.map(() => 0),
@@ -77,6 +80,9 @@ export class Metrics {
         `apiserver_request_duration_seconds_count{${labels}} ${count}`,
       );
     }
+    lines.push('# HELP apiserver_cache_list_total Lists from the watch cache.', '# TYPE apiserver_cache_list_total counter');
+    for (const { listLabels, count } of this.#requests.values())
+      if (listLabels !== undefined) lines.push(`apiserver_cache_list_total{${listLabels}} ${count}`);
     for (const { name, help, type, value } of this.#gauges)
       lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type ?? 'gauge'}`, `${name} ${value()}`);
     return `${lines.join('\n')}\n`;
