@@ -1,6 +1,5 @@
 import type { KubeObject } from '@capstan/machinery';
-import { fieldsOf, textOf } from '../kinds/workloads/reading.ts';
-import { apiBindings, boundResources } from '../workspaces/kinds/bound-kinds.ts';
+import { Bindings } from '../workspaces/apis/bindings.ts';
 import { clusterAnnotation, rootCluster } from '../workspaces/names.ts';
 import type { AdmissionRequest } from './admission.ts';
 
@@ -12,10 +11,7 @@ export function ruleCluster({ resource, context }: AdmissionRequest): string {
   const { cluster, objects } = context;
   // Only what is bound is stored under the identity of somebody else.
   if (!resource.storage.resource.includes(':')) return cluster;
-  const binding = objects
-    .list(apiBindings, cluster)
-    .find(({ status }) => boundResources(status).some((one) => one.group === resource.group && one.resource === resource.resource));
-  return binding === undefined ? cluster : textOf(fieldsOf(binding['status'])['apiExportClusterName']);
+  return new Bindings(objects).bringing(cluster, resource)?.provider ?? cluster;
 }
 
 /** The object as it is seen from outside: saying which workspace it is of. In the root workspace it does not. */

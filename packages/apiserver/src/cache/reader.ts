@@ -1,4 +1,5 @@
 import type { GroupResource, KubeObject } from '@capstan/machinery';
+import type { CacheEntry } from './entry.ts';
 
 /** Reads objects from the watch cache, for the parts of the server that need other objects to do their work (RBAC, tokens, admission, quota). */
 export interface ObjectReader {
@@ -13,4 +14,11 @@ export interface ObjectKey extends GroupResource {
   /** Empty for objects without a namespace. */
   readonly namespace: string;
   readonly name: string;
+}
+
+/** The same, for those who look at many objects and remember something else of them. */
+export interface EntryReader {
+  /** Visits what a workspace has of a resource, until `visit` answers false. Objects are not kept parsed for it, as `get` and `list` do. */
+  walk(resource: GroupResource, cluster: string, visit: (entry: CacheEntry) => boolean): void;
+  generation(resource: GroupResource): number;
 }

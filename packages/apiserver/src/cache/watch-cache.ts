@@ -2,7 +2,7 @@ import type { GroupResource, KubeObject } from '@capstan/machinery';
 import { prefixRange, type Range, type Store, type StoreError, type StoreEvent, type Watch } from '@capstan/store';
 import { atRevision, CacheEntry } from './entry.ts';
 import { type CacheEvent, EventRing } from './event-ring.ts';
-import type { ObjectKey, ObjectReader } from './reader.ts';
+import type { EntryReader, ObjectKey, ObjectReader } from './reader.ts';
 import { SortedMap } from './sorted-map.ts';
 import { isUnion, Unions } from './unions.ts';
 
@@ -62,7 +62,7 @@ export interface WatchCacheOptions {
  * Every object, in memory, as the store has it up to `revision`. It follows one watch over the whole store; reads that need more than it has seen wait
  * for `atLeast`.
  */
-export class WatchCache implements ObjectReader, Disposable {
+export class WatchCache implements ObjectReader, EntryReader, Disposable {
   readonly store: Store;
   /** States before this revision are forgotten, even where the cache could still show them: clients rely on it that old pages end. */
   oldest = 0;
@@ -131,6 +131,11 @@ export class WatchCache implements ObjectReader, Disposable {
       return true;
     });
     return found;
+  }
+
+  walk(resource: GroupResource, cluster: string, visit: (entry: CacheEntry) => boolean): void {
+    const prefix = `${cluster}/`;
+    this.resource(resource).entries.walk(prefix, endOf(prefix), visit);
   }
 
   generation(resource: GroupResource): number {

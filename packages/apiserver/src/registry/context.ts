@@ -1,5 +1,5 @@
 import type { User } from '../authn/user.ts';
-import type { ObjectReader } from '../cache/reader.ts';
+import type { EntryReader, ObjectReader } from '../cache/reader.ts';
 import type { StrategyContext } from '../kinds/strategy.ts';
 import type { RequestInfo } from '../request/info.ts';
 
@@ -7,7 +7,7 @@ import type { RequestInfo } from '../request/info.ts';
 export class RequestContext implements StrategyContext {
   readonly info: RequestInfo;
   readonly user: User;
-  readonly objects: ObjectReader;
+  readonly objects: ObjectReader & EntryReader;
   readonly now: () => Date;
   readonly userAgent: string;
   /** A review leaves out whether the user may enter the workspace. Only superusers can ask for it. */
@@ -20,7 +20,7 @@ export class RequestContext implements StrategyContext {
   constructor(options: {
     info: RequestInfo;
     user: User;
-    objects: ObjectReader;
+    objects: ObjectReader & EntryReader;
     now: () => Date;
     userAgent: string;
     deepReview?: boolean;

@@ -31,8 +31,10 @@ import { openApiPages } from '../openapi/pages.ts';
 import { clientAuthorities, ensurePki, keepFresh } from '../pki/index.ts';
 import { builtinCatalog } from '../registry/catalog.ts';
 import { WatchHub } from '../watch/hub.ts';
+import { Bindings } from '../workspaces/apis/bindings.ts';
 import { WorkspaceAuthentication } from '../workspaces/authentication.ts';
 import { workspaceAuthorizer } from '../workspaces/authorizer.ts';
+import { isTenantKind } from '../workspaces/kinds/tenant-kinds.ts';
 import { maximalPolicy } from '../workspaces/maximal-policy.ts';
 import { rootCluster } from '../workspaces/names.ts';
 import { objectLimit } from '../workspaces/object-limit.ts';
@@ -101,7 +103,12 @@ async function start(
   const { catalogs, scopes, tree } = spaces;
   const policyIn = workspacePolicies(cache);
   const rbac = rbacAuthorizer(cache, { policyIn });
-  const maximal = maximalPolicy({ objects: cache, rbac, isBuiltin: (group) => catalog.isBuiltin(group) });
+  const maximal = maximalPolicy({
+    objects: cache,
+    bindings: new Bindings(cache),
+    rbac,
+    isNeverBound: ({ cluster, group, resource }) => (cluster === rootCluster ? catalog.isBuiltin(group) : isTenantKind(group, resource)),
+  });
   const authorizer = workspaceAuthorizer({ rbac, objects: cache, maximal });
   const sharing = apiSharing({ cache, hub, catalog, workspaces: spaces, authorizer, rbac });
   resources.use(sharing.expiry);

@@ -5,6 +5,7 @@ import {
   type ApiBinding,
   type ApiExport,
   bindingType,
+  definitionType,
   type EndpointSlice,
   exportType,
   pathAnnotation,
@@ -22,6 +23,8 @@ export class SharingCaches {
   readonly exports: Informer<ApiExport>;
   readonly bindings: Informer<ApiBinding>;
   readonly slices: Informer<EndpointSlice>;
+  /** Of definitions, too, it only matters whether there are any. */
+  readonly definitions: Informer;
   /** Without what they say: schemas are large, and never change. */
   readonly schemas: Informer;
 
@@ -30,6 +33,8 @@ export class SharingCaches {
     this.bindings = informers.informer<ApiBinding>(bindingType);
     this.slices = informers.informer<EndpointSlice>(sliceType);
     this.schemas = informers.informer(schemaType, { metadataOnly: true });
+    this.definitions = informers.informer(definitionType, { metadataOnly: true });
+    this.definitions.addIndex('cluster', (definition) => [clusterOf(definition) ?? '']);
     this.exports.addIndex('name', namesOf);
     this.exports.addIndex('schema', (object) =>
       (object.spec?.resources ?? []).map(({ schema }) => exportKey(clusterOf(object) ?? '', schema)),

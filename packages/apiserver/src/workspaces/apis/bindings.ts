@@ -1,6 +1,6 @@
-import { everything, type LabelSelector, type LabelSelectorObject, selectorOfObject } from '@capstan/machinery';
+import { everything, type GroupResource, type LabelSelector, type LabelSelectorObject, selectorOfObject } from '@capstan/machinery';
 import type { CacheEntry } from '../../cache/entry.ts';
-import { endOf, type ResourceCache, type WatchCache } from '../../cache/watch-cache.ts';
+import type { EntryReader } from '../../cache/reader.ts';
 import { fieldsOf, itemsOf, stringMapOf, textOf, textsOf } from '../../kinds/workloads/reading.ts';
 import { apiBindings, type BoundResource, boundResources } from '../kinds/bound-kinds.ts';
 import { exportLabel } from './names.ts';
@@ -47,7 +47,8 @@ function read(entry: CacheEntry): BindingFacts {
   const provider = textOf(fieldsOf(binding['status'])['apiExportClusterName']);
   const exportName = referenceOf(binding)?.name ?? '';
   const label = binding.metadata.labels?.[exportLabel] ?? '';
-  const bound = boundResources(binding['status']);
+  const isEnding = binding.metadata.deletionTimestamp !== undefined;
+  const bound = boundResources(binding['status']).map((one) => (isEnding ? { ...one, isEnding } : one));
   const accepted = itemsOf(fieldsOf(binding['spec'])['permissionClaims']).filter(({ state }) => state === 'Accepted');
   const claimsKey = accepted.length === 0 ? '' : JSON.stringify(accepted);
   const key = JSON.stringify([provider, exportName, label, bound, claimsKey]);
@@ -74,22 +75,36 @@ function claimOf(claim: Readonly<Record<string, unknown>>): AcceptedClaim {
 
 /** Finds bindings by what they are bound to. */
 export class Bindings {
-  readonly #held: ResourceCache;
+  readonly #objects: EntryReader;
 
-  constructor(cache: WatchCache) {
-    this.#held = cache.resource(apiBindings);
+  constructor(objects: EntryReader) {
+    this.#objects = objects;
   }
 
   /** Another number whenever some binding changes. */
   get generation(): number {
-    return this.#held.generation;
+    return this.#objects.generation(apiBindings);
+  }
+
+  /** What the bindings of a workspace say, by their names. */
+  in(cluster: string): readonly BindingFacts[] {
+    const found: BindingFacts[] = [];
+    this.#objects.walk(apiBindings, cluster, (entry) => {
+      found.push(factsOf(entry));
+      return true;
+    });
+    return found;
+  }
+
+  /** The binding by which a workspace has a kind; undefined when it has it otherwise. */
+  bringing(cluster: string, { group, resource }: GroupResource): BindingFacts | undefined {
+    return this.in(cluster).find(({ bound }) => bound.some((one) => one.group === group && one.resource === resource));
   }
 
   /** The binding of a workspace to an export; undefined when it is not bound. */
   to(cluster: string, { provider, name }: { provider: string; name: string }): BindingFacts | undefined {
-    const prefix = `${cluster}//`;
     let found: BindingFacts | undefined;
-    this.#held.entries.walk(prefix, endOf(prefix), (entry) => {
+    this.#objects.walk(apiBindings, cluster, (entry) => {
       const facts = factsOf(entry);
       if (facts.exportName !== name || facts.provider !== provider) return true;
       found = facts;

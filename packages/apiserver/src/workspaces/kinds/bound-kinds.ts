@@ -1,9 +1,9 @@
-import type { KubeObject } from '@capstan/machinery';
 import type { CacheEvent } from '../../cache/event-ring.ts';
 import type { ResourceCache, WatchCache } from '../../cache/watch-cache.ts';
 import type { Definition } from '../../crds/definition.ts';
 import { WorkspaceKinds } from '../../crds/kinds.ts';
 import { fieldsOf, itemsOf, textOf } from '../../kinds/workloads/reading.ts';
+import { Bindings } from '../apis/bindings.ts';
 import { clusterOfKey } from '../names.ts';
 import type { KindSource } from './kinds-by-workspace.ts';
 
@@ -30,10 +30,10 @@ export class BoundKinds implements KindSource {
   readonly #workspaces = new Map<string, WorkspaceKinds | undefined>();
   readonly #sets = new Map<string, WorkspaceKinds>();
   #seen: ResourceCache['entries'];
-  readonly #cache: WatchCache;
+  readonly #bindings: Bindings;
 
   constructor(options: { cache: WatchCache; definition: (bound: BoundResource) => Definition | undefined }) {
-    this.#cache = options.cache;
+    this.#bindings = new Bindings(options.cache);
     this.#definition = options.definition;
     this.#held = options.cache.resource(apiBindings);
     this.#seen = this.#held.entries;
@@ -45,8 +45,8 @@ export class BoundKinds implements KindSource {
     if (this.#seen !== this.#held.entries) this.forgetAll();
     if (this.#workspaces.has(cluster)) return this.#workspaces.get(cluster);
     if (this.#workspaces.size >= capacity) this.#workspaces.clear();
-    const kinds = this.#read(cluster);
-    this.#workspaces.set(cluster, kinds);
+    const { kinds, isComplete } = this.#read(cluster);
+    if (isComplete) this.#workspaces.set(cluster, kinds);
     return kinds;
   }
 
@@ -61,30 +61,24 @@ export class BoundKinds implements KindSource {
     for (const { entry } of events) this.#workspaces.delete(clusterOfKey(entry.key));
   }
 
-  #read(cluster: string): WorkspaceKinds | undefined {
-    const bound = this.#cache.list(apiBindings, cluster).flatMap(boundBy);
-    if (bound.length === 0) return undefined;
+  #read(cluster: string): { kinds: WorkspaceKinds | undefined; isComplete: boolean } {
+    const bound = this.#bindings.in(cluster).flatMap((binding) => binding.bound);
+    if (bound.length === 0) return { kinds: undefined, isComplete: true };
     const key = bound
       .map(({ group, resource, schema, identity, isEnding }) => `${group}/${resource}/${schema}/${identity}/${isEnding === true}`)
       .sort()
       .join('\n');
-    let kinds = this.#sets.get(key);
-    if (kinds === undefined) {
-      kinds = new WorkspaceKinds();
-      for (const resource of bound) {
-        const definition = this.#definition(resource);
-        if (definition !== undefined) kinds.set(definition);
-      }
-      if (this.#sets.size >= capacity) this.#sets.clear();
-      this.#sets.set(key, kinds);
-    }
-    return kinds;
+    const known = this.#sets.get(key);
+    if (known !== undefined) return { kinds: known, isComplete: true };
+    const kinds = new WorkspaceKinds();
+    const definitions = bound.map(this.#definition);
+    for (const definition of definitions) if (definition !== undefined) kinds.set(definition);
+    // A schema that is not there yet may come at any time.
+    const isComplete = !definitions.includes(undefined);
+    if (this.#sets.size >= capacity) this.#sets.clear();
+    if (isComplete) this.#sets.set(key, kinds);
+    return { kinds, isComplete };
   }
-}
-
-function boundBy({ metadata, status }: KubeObject): BoundResource[] {
-  const bound = boundResources(status);
-  return metadata.deletionTimestamp === undefined ? bound : bound.map((one) => ({ ...one, isEnding: true }));
 }
 
 /** The kinds in the status of an APIBinding. */

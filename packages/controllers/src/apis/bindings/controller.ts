@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { type Client, clusterOf, isConflict, isForbidden, isNotFound, type ObjectKey } from '@capstan/client';
 import { controller, done, type Result, type Runnable, removeFinalizer, requeueAfter } from '@capstan/controller';
@@ -20,6 +21,8 @@ import { Locks } from './locks.ts';
 import { reconcileBinding } from './reconcile.ts';
 import { takenKinds } from './taken.ts';
 
+/** In milliseconds: so long something that was written may take to come back. */
+const patience = 500;
 const finalizer = 'apis.kcp.io/apibinding-finalizer';
 
 /** Makes bindings what they ask for, and takes away what they brought when they go. */
@@ -81,17 +84,29 @@ class Work {
   }
 
   async #bind(binding: ApiBinding): Promise<Result> {
-    const { client, signal, copies, key } = this.#parts;
+    const { client, signal, key } = this.#parts;
     const { status, isWaiting } = await reconcileBinding(binding, {
       getExport: () => this.#export(binding),
       getSchema: (cluster, name) => this.#schema(cluster, name),
-      taken: () => takenKinds(client, { except: key.name, copies, signal }),
+      taken: () => takenKinds({ cluster: this.#cluster, except: key.name }, this.#parts),
       keepSchema: (schema) => this.#keep(schema),
       now: () => new Date(),
     });
-    if (!isDeepStrictEqual(status, binding.status))
-      await client.resource<ApiBinding>(bindingType).updateStatus({ ...binding, status }, { signal });
+    if (!isDeepStrictEqual(status, binding.status)) {
+      const written = await client.resource<ApiBinding>(bindingType).updateStatus({ ...binding, status }, { signal });
+      await this.#seen(written);
+    }
     return isWaiting ? requeueAfter(waitFor(binding.metadata.creationTimestamp)) : done;
+  }
+
+  /** Waits until the copy has what was written: the next one who binds in this workspace looks there. */
+  async #seen({ metadata }: ApiBinding): Promise<void> {
+    const { caches, key, signal } = this.#parts;
+    for (let wait = 1; wait < patience; wait *= 2) {
+      const known = caches.bindings.get(key);
+      if (known === undefined || known.metadata.resourceVersion === metadata.resourceVersion) return;
+      await sleep(wait, undefined, { signal });
+    }
   }
 
   async #export(binding: ApiBinding): Promise<{ cluster: string; object: ApiExport } | undefined> {

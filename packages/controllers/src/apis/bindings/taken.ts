@@ -1,6 +1,7 @@
 import type { Client } from '@capstan/client';
 import type { KubeObject } from '@capstan/machinery';
-import { type ApiBinding, type BoundResource, bindingType, definitionType, type Names } from '../kinds.ts';
+import type { SharingCaches } from '../caches.ts';
+import { type BoundResource, definitionType, type Names } from '../kinds.ts';
 import type { SchemaCopies } from '../schemas/copies.ts';
 import type { Taken } from './conflicts.ts';
 
@@ -9,29 +10,33 @@ interface Definition extends KubeObject {
   status?: { acceptedNames?: Names };
 }
 
-/** The kinds that a workspace has beside those of one binding. */
-export async function takenKinds(
-  client: Client,
-  { except, copies, signal }: { except: string; copies: SchemaCopies; signal: AbortSignal },
-): Promise<readonly Taken[]> {
-  const [bindings, definitions] = await Promise.all([
-    client.resource<ApiBinding>(bindingType).list({ signal }),
-    client.resource<Definition>(definitionType).list({ signal }),
-  ]);
-  const others = bindings.items.filter(({ metadata }) => metadata.name !== except);
+interface Parts {
+  readonly client: Client;
+  readonly caches: SharingCaches;
+  readonly copies: SchemaCopies;
+  readonly signal: AbortSignal;
+}
+
+/** The kinds that a workspace has beside those of one binding. Most workspaces have no definitions, so nothing has to be asked for. */
+export async function takenKinds({ cluster, except }: { cluster: string; except: string }, parts: Parts): Promise<readonly Taken[]> {
+  const { caches, client, copies, signal } = parts;
+  const others = caches.bindings.byIndex('cluster', cluster).filter(({ metadata }) => metadata.name !== except);
   const bound = others.flatMap((binding) => (binding.status?.boundResources ?? []).map((resource) => ({ binding, resource })));
   const byBindings = bound.map(async ({ binding, resource }): Promise<Taken> => {
     const names = (await copies.copy(client, resource, signal))?.spec?.names ?? namesOf(resource);
     return { group: resource.group, names, by: { binding } };
   });
-  const byDefinitions = definitions.items.map(
-    ({ metadata, spec, status }): Taken => ({
-      group: spec!.group,
-      names: status?.acceptedNames ?? spec!.names,
-      by: { definition: metadata.name ?? '' },
-    }),
-  );
-  return [...(await Promise.all(byBindings)), ...byDefinitions];
+  return [...(await Promise.all(byBindings)), ...(await defined(cluster, parts))];
+}
+
+async function defined(cluster: string, { caches, client, signal }: Parts): Promise<Taken[]> {
+  if (caches.definitions.byIndex('cluster', cluster).length === 0) return [];
+  const { items } = await client.resource<Definition>(definitionType).list({ signal });
+  return items.map(({ metadata, spec, status }) => ({
+    group: spec!.group,
+    names: status?.acceptedNames ?? spec!.names,
+    by: { definition: metadata.name ?? '' },
+  }));
 }
 
 /** What can be told of a kind without its schema. */
