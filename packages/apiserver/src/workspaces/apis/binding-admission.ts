@@ -2,7 +2,7 @@ import { type FieldError, FieldPath, fieldError, isObject, type KubeObject, stat
 import type { AdmissionPlugin, AdmissionRequest } from '../../admission/admission.ts';
 import { fieldsOf, itemsOf, textOf } from '../../kinds/workloads/reading.ts';
 import { deepEqual } from '../../registry/metadata.ts';
-import { apiBindings } from '../kinds/bound-kinds.ts';
+import { apiBindings } from '../kinds/bound-resources.ts';
 import { toV1alpha2 } from '../kinds/conversions.ts';
 import { isSystem } from '../system-user.ts';
 import { bindingFinalizer, exportLabel, exportLabelValue } from './names.ts';

@@ -2,7 +2,7 @@ import { everything, type GroupResource, type LabelSelector, type LabelSelectorO
 import type { CacheEntry } from '../../cache/entry.ts';
 import type { EntryReader } from '../../cache/reader.ts';
 import { fieldsOf, itemsOf, stringMapOf, textOf, textsOf } from '../../kinds/workloads/reading.ts';
-import { apiBindings, type BoundResource, boundResources } from '../kinds/bound-kinds.ts';
+import { apiBindings, type BoundResource, boundResources } from '../kinds/bound-resources.ts';
 import { exportLabel } from './names.ts';
 import { referenceOf } from './reference.ts';
 

@@ -3,7 +3,7 @@ import type { AdmissionPlugin } from '../../admission/admission.ts';
 import type { ObjectReader } from '../../cache/reader.ts';
 import { definitionResource } from '../../crds/definitions.ts';
 import { fieldsOf, textOf } from '../../kinds/workloads/reading.ts';
-import { apiBindings, boundResources } from '../kinds/bound-kinds.ts';
+import { apiBindings, boundResources } from '../kinds/bound-resources.ts';
 import { apisGroup } from './names.ts';
 import { isOf } from './refusal.ts';
 

@@ -4,7 +4,7 @@ import type { ObjectReader } from '../../cache/reader.ts';
 import { fieldsOf, itemsOf, textOf } from '../../kinds/workloads/reading.ts';
 import { pathAnnotation } from '../facts.ts';
 import { apiResourceSchemas } from '../kinds/bound-definitions.ts';
-import { apiBindings } from '../kinds/bound-kinds.ts';
+import { apiBindings } from '../kinds/bound-resources.ts';
 import { exportedByRoot } from '../kinds/definitions.ts';
 import { rootCluster } from '../names.ts';
 import { apiBindingStatus } from '../root/objects.ts';

@@ -1,7 +1,7 @@
 import type { KubeObject } from '@capstan/machinery';
 import type { ObjectReader } from '../../cache/reader.ts';
 import { fieldsOf, textOf } from '../../kinds/workloads/reading.ts';
-import { apiBindings, boundResources } from '../kinds/bound-kinds.ts';
+import { apiBindings, boundResources } from '../kinds/bound-resources.ts';
 
 const apiExports = { group: 'apis.kcp.io', resource: 'apiexports' } as const;
 

@@ -6,7 +6,7 @@ import type { RuleCompiler } from '../../crds/rules/rules.ts';
 import { fieldsOf, itemsOf, textOf } from '../../kinds/workloads/reading.ts';
 import { rootCluster } from '../names.ts';
 import { boundSchemasCluster } from '../tree.ts';
-import type { BoundResource } from './bound-kinds.ts';
+import type { BoundResource } from './bound-resources.ts';
 import { rootResourceSchemas } from './definitions.ts';
 import type { PlatformKinds } from './platform-kinds.ts';
 

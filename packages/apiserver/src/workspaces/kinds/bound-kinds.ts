@@ -2,23 +2,10 @@ import type { CacheEvent } from '../../cache/event-ring.ts';
 import type { ResourceCache, WatchCache } from '../../cache/watch-cache.ts';
 import type { Definition } from '../../crds/definition.ts';
 import { WorkspaceKinds } from '../../crds/kinds.ts';
-import { fieldsOf, itemsOf, textOf } from '../../kinds/workloads/reading.ts';
 import { Bindings } from '../apis/bindings.ts';
 import { clusterOfKey } from '../names.ts';
+import { apiBindings, type BoundResource } from './bound-resources.ts';
 import type { KindSource } from './kinds-by-workspace.ts';
-
-export const apiBindings = { group: 'apis.kcp.io', resource: 'apibindings' } as const;
-
-/** A kind as a binding names it. */
-export interface BoundResource {
-  readonly group: string;
-  readonly resource: string;
-  /** The UID of the schema: what it says never changes. */
-  readonly schema: string;
-  readonly identity: string;
-  /** It is on its way out: nothing new is made of it. */
-  readonly isEnding?: true;
-}
 
 /** How many workspaces' bindings are remembered, and how many sets of bound kinds. */
 const capacity = 20_000;
@@ -79,17 +66,4 @@ export class BoundKinds implements KindSource {
     if (isComplete) this.#sets.set(key, kinds);
     return { kinds, isComplete };
   }
-}
-
-/** The kinds in the status of an APIBinding. */
-export function boundResources(status: unknown): BoundResource[] {
-  return itemsOf(fieldsOf(status)['boundResources']).map((bound) => {
-    const schema = fieldsOf(bound['schema']);
-    return {
-      group: textOf(bound['group']),
-      resource: textOf(bound['resource']),
-      schema: textOf(schema['UID']),
-      identity: textOf(schema['identityHash']),
-    };
-  });
 }

@@ -11,7 +11,7 @@ import { factsOf } from '../apis/bindings.ts';
 import { apiExports } from '../apis/names.ts';
 import { clusterOfKey } from '../names.ts';
 import { apiResourceSchemas, type BoundDefinitions } from './bound-definitions.ts';
-import { apiBindings } from './bound-kinds.ts';
+import { apiBindings } from './bound-resources.ts';
 import type { PlatformKinds } from './platform-kinds.ts';
 
 interface Options {

@@ -10,7 +10,7 @@ import type { Resource } from '../../registry/resource.ts';
 import type { RequestInfo } from '../../request/info.ts';
 import { type AcceptedClaim, type BindingFacts, type Bindings, factsOf } from '../apis/bindings.ts';
 import { apisGroup, exportLabelValue } from '../apis/names.ts';
-import { apiBindings } from '../kinds/bound-kinds.ts';
+import { apiBindings } from '../kinds/bound-resources.ts';
 import { prefixed } from '../maximal-policy.ts';
 import { clusterOfKey, everyCluster } from '../names.ts';
 import { adminGroup } from '../policy.ts';

@@ -4,7 +4,7 @@ import { fieldsOf } from '../../kinds/workloads/reading.ts';
 import type { WatchHub } from '../../watch/hub.ts';
 import { factsOf } from '../apis/bindings.ts';
 import { apiExports } from '../apis/names.ts';
-import { apiBindings } from '../kinds/bound-kinds.ts';
+import { apiBindings } from '../kinds/bound-resources.ts';
 import { clusterOfKey } from '../names.ts';
 import { exportScopeKey } from './apiexport.ts';
 

@@ -7,7 +7,7 @@ import { fieldsOf, itemsOf, textOf, textsOf } from '../../kinds/workloads/readin
 import { type Catalog, isBuiltinKind } from '../../registry/catalog.ts';
 import { apiExports } from '../apis/names.ts';
 import { apiResourceSchemas, type BoundDefinitions } from '../kinds/bound-definitions.ts';
-import { apiBindings } from '../kinds/bound-kinds.ts';
+import { apiBindings } from '../kinds/bound-resources.ts';
 import type { PlatformKinds } from '../kinds/platform-kinds.ts';
 import { clusterOfKey } from '../names.ts';
 
