@@ -1,5 +1,6 @@
 import { accountTokenController } from './account-tokens/controller.ts';
 import { bindingController } from './apis/bindings/controller.ts';
+import { defaultBindingController } from './apis/default-bindings/controller.ts';
 import { endpointSliceController } from './apis/endpoint-slices/controller.ts';
 import { exportController } from './apis/exports/controller.ts';
 import { schemaCopyController } from './apis/schemas/controller.ts';
@@ -36,6 +37,7 @@ export const controllers: readonly Registration[] = [
   { name: 'apiexport', account: 'api-sharing-controller', make: exportController },
   { name: 'apiexportendpointslice', account: 'api-sharing-controller', make: endpointSliceController },
   { name: 'apibinding', account: 'api-sharing-controller', make: bindingController },
+  { name: 'default-bindings', account: 'api-sharing-controller', make: defaultBindingController },
   { name: 'apiresourceschema-cleanup', account: 'api-sharing-controller', make: schemaCopyController },
   { name: 'csr-approving', account: 'certificate-controller', rootOnly: true, make: csrApproving },
   { name: 'csr-signing', account: 'certificate-controller', rootOnly: true, make: csrSigning },

@@ -13,6 +13,8 @@ export const ownControllerRoles: RuleTable = {
     'create apiexportendpointslices @apis.kcp.io',
     'create,delete apiresourceschemas @apis.kcp.io',
     'read shards @core.kcp.io',
+    'get logicalclusters @core.kcp.io',
+    'read workspacetypes @tenancy.kcp.io',
     'read partitions @topology.kcp.io',
     'read customresourcedefinitions @apiextensions.k8s.io',
     'create namespaces',

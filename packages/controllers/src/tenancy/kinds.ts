@@ -59,6 +59,11 @@ export interface Shard extends KubeObject {
 }
 
 export interface WorkspaceTypeObject extends KubeObject {
+  spec?: {
+    extend?: { with?: readonly { name: string; path?: string }[] };
+    defaultAPIBindings?: readonly { export: string; path?: string }[];
+    defaultAPIBindingLifecycle?: 'InitializeOnly' | 'Maintain';
+  };
   status?: { virtualWorkspaces?: { url: string; type: string }[]; conditions?: readonly Condition[] };
 }
 

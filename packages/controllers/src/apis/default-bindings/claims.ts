@@ -1,0 +1,19 @@
+import type { ApiBinding, ApiExport } from '../kinds.ts';
+
+type Accepted = NonNullable<NonNullable<ApiBinding['spec']>['permissionClaims']>[number];
+
+/** All that an export claims, accepted: whoever made the type of the workspace decided so. */
+export function acceptedClaims({ spec }: ApiExport): Accepted[] {
+  return (spec?.permissionClaims ?? []).map((claim) => ({ ...claim, selector: { matchAll: true }, state: 'Accepted' }));
+}
+
+export function hasClaims({ spec }: ApiBinding, exported: ApiExport): boolean {
+  return sorted(spec?.permissionClaims ?? []) === sorted(acceptedClaims(exported));
+}
+
+function sorted(claims: readonly Accepted[]): string {
+  const texts = claims.map(({ group = '', resource, identityHash = '', verbs, selector, state }) =>
+    JSON.stringify([group, resource, identityHash, [...verbs].sort(), selector, state]),
+  );
+  return texts.sort().join('\n');
+}

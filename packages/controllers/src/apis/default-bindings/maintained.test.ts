@@ -1,0 +1,39 @@
+import { describe, expect, test } from 'vitest';
+import type { WorkspaceTypeObject } from '../../tenancy/kinds.ts';
+import type { ApiBinding, ApiExport } from '../kinds.ts';
+import { acceptedClaims, hasClaims } from './claims.ts';
+import { keysOfType, maintainedExports } from './maintained.ts';
+
+const type = (name: string, spec: WorkspaceTypeObject['spec'] & object): WorkspaceTypeObject => ({
+  apiVersion: 'tenancy.kcp.io/v1alpha1',
+  kind: 'WorkspaceType',
+  metadata: { name, annotations: { 'kcp.io/cluster': 'id1', 'kcp.io/path': 'root:provider' } },
+  spec,
+});
+
+function exportsIn(start: string, ...types: WorkspaceTypeObject[]): unknown {
+  return maintainedExports(start, (path, name) => types.find((one) => keysOfType(one).includes(`${path}:${name}`)));
+}
+
+describe('what types look after', () => {
+  test('are the bindings of those that say so, of the type and of all that it extends', () => {
+    const base = type('base', { defaultAPIBindings: [{ export: 'cowboys' }], defaultAPIBindingLifecycle: 'Maintain' });
+    const loose = type('loose', { defaultAPIBindings: [{ export: 'sheriffs' }], defaultAPIBindingLifecycle: 'InitializeOnly' });
+    const leaf = type('leaf', { extend: { with: [{ name: 'base', path: 'root:provider' }, { name: 'loose' }, { name: 'leaf' }] } });
+    expect(exportsIn('root:provider:leaf', base, loose, leaf)).toEqual([{ path: 'id1', name: 'cowboys' }]);
+    expect(exportsIn('root:provider:gone', base)).toEqual([]);
+  });
+});
+
+test('claims are accepted as they are made, in any order', () => {
+  const claims = [
+    { resource: 'configmaps', verbs: ['get', 'list'] },
+    { group: 'apps', resource: 'deployments', verbs: ['*'] },
+  ];
+  const exported = { spec: { permissionClaims: claims } } as unknown as ApiExport;
+  const accepted = acceptedClaims(exported);
+  const binding = (permissionClaims: readonly object[]): ApiBinding => ({ spec: { permissionClaims } }) as unknown as ApiBinding;
+  expect(hasClaims(binding([...accepted].reverse()), exported)).toBe(true);
+  expect(hasClaims(binding(accepted.slice(1)), exported)).toBe(false);
+  expect(hasClaims(binding(accepted.map((claim) => ({ ...claim, state: 'Rejected' }))), exported)).toBe(false);
+});
