@@ -9,6 +9,7 @@ export { type CheckOptions, type CheckResult, checkObject } from './codec/check.
 export { applySchemaDefaults } from './codec/defaults.ts';
 export { CodecError, cannotBeHandled, type KindOfBody, strictDecodingMessage, unrecognizedBody } from './codec/error.ts';
 export { parseExact } from './codec/exact.ts';
+export { goTypeName } from './codec/go-type.ts';
 export { parseJson, readTypeMeta, type TypeMeta, typeMetaError } from './codec/json.ts';
 export { checkLiterals } from './codec/literals.ts';
 export { parseYaml, parseYamlStrictly, yamlDuplicates } from './codec/yaml.ts';

@@ -4,7 +4,6 @@ import {
   CodecError,
   fieldError,
   isObject,
-  type Json,
   type JsonObject,
   jsonPatch,
   type KubeObject,
@@ -20,6 +19,8 @@ import { resetFieldsOf } from '../registry/reset-fields.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { Changed } from '../registry/update.ts';
 import { asText, checked } from './decode.ts';
+import { misfit, unreadable } from './patch-misfit.ts';
+import { shownResult } from './patch-text.ts';
 import type { WriteSettings } from './write.ts';
 
 export type PatchKind = 'json' | 'merge' | 'strategic' | 'apply';
@@ -55,66 +56,49 @@ export function patched(context: RequestContext, patch: Patch): (old: KubeObject
   const text = patch.bytes.toString();
   return (old) => {
     const before = asJson(old!);
-    const result =
-      patch.kind === 'json'
-        ? jsonPatch(before, text, { fieldValidation: patch.settings.validation })
-        : patch.kind === 'merge'
-          ? mergePatch(before, text, { fieldValidation: patch.settings.validation })
-          : strategicMergePatch(before, text, patch.resource.type);
-    return { object: read(result, patch, context) };
+    const result = made(before, text, patch);
+    // Reading changes it: what is shown of it in a message is made once more.
+    const refuse = (why: string): StatusError => {
+      const { kind, resource } = patch;
+      const type = resource.custom === undefined ? resource.type : undefined;
+      const again = made(before, text, patch);
+      const reason = kind === 'strategic' ? (misfit(again, resource.type) ?? unreadable(why)) : why;
+      return invalidPatch(shownResult({ kind, patch: text, before, result: again, type }), reason);
+    };
+    return { object: read(result, patch, { context, refuse }) };
   };
 }
 
+function made(before: JsonObject, text: string, { kind, settings, resource }: Patch): JsonObject {
+  if (kind === 'json') return jsonPatch(before, text, { fieldValidation: settings.validation });
+  if (kind === 'merge') return mergePatch(before, text, { fieldValidation: settings.validation });
+  return strategicMergePatch(before, text, resource.type);
+}
+
+interface Reading {
+  readonly context: RequestContext;
+  readonly refuse: (why: string) => StatusError;
+}
+
 /** The patched object is read as a body would be: patches may bring in anything. */
-function read(result: JsonObject, { bytes, resource, settings }: Patch, context: RequestContext): KubeObject {
-  const sortedText = resource.custom === undefined ? inGoOrder : inKeyOrder;
-  // Reading drops what is not known, and with it what the message would show. Of custom resources only the metadata can be unreadable.
-  const mayBeShown = settings.validation === 'Strict' || (resource.custom !== undefined && bytes.includes('metadata'));
-  const shown = mayBeShown ? sortedText(result) : '';
-  let problems: readonly string[];
-  if (resource.custom === undefined && (result['kind'] !== resource.kind || result['apiVersion'] !== resource.groupVersion)) {
+function read(result: JsonObject, { kind, resource, settings }: Patch, { context, refuse }: Reading): KubeObject {
+  // A strategic patch is put into an object that is of its kind already.
+  const isDecoded = kind !== 'strategic' && resource.custom === undefined;
+  if (isDecoded && (result['kind'] !== resource.kind || result['apiVersion'] !== resource.groupVersion)) {
     const scheme = 'in scheme "pkg/api/legacyscheme/scheme.go:30"';
-    throw invalidPatch(
-      sortedText(result),
-      `no kind "${asText(result['kind'])}" is registered for version "${asText(result['apiVersion'])}" ${scheme}`,
-    );
+    throw refuse(`no kind "${asText(result['kind'])}" is registered for version "${asText(result['apiVersion'])}" ${scheme}`);
   }
+  let problems: readonly string[];
   try {
     problems = checked(result, resource);
   } catch (error) {
     if (!(error instanceof StatusError) || error.code !== 400) throw error;
-    throw invalidPatch(
-      resource.custom === undefined || shown === '' ? sortedText(result) : shown,
-      error.message.replace(/^.*?cannot be handled as a [^:]*: /, ''),
-    );
+    const why = error.message.replace(/^.*?cannot be handled as a [^:]*: /, '');
+    throw refuse(why);
   }
-  if (settings.validation === 'Strict' && problems.length > 0) throw invalidPatch(shown, strictDecodingMessage(problems));
+  if (settings.validation === 'Strict' && problems.length > 0) throw refuse(strictDecodingMessage(problems));
   if (settings.validation === 'Warn') for (const problem of problems) context.warn(problem);
   return result as unknown as KubeObject;
-}
-
-/** As Go writes what it knows no type of: with all keys sorted. */
-function inKeyOrder(value: Json): string {
-  if (Array.isArray(value)) return `[${value.map(inKeyOrder).join(',')}]`;
-  if (!isObject(value)) return JSON.stringify(value);
-  const fields = Object.keys(value).sort();
-  return `{${fields.map((key) => `${JSON.stringify(key)}:${inKeyOrder(value[key]!)}`).join(',')}}`;
-}
-
-/** As Go writes what a patch made: a map, so its keys are sorted. */
-function inGoOrder(object: JsonObject): string {
-  const metadata = isObject(object['metadata']) ? inOrder(object['metadata']) : object['metadata'];
-  return JSON.stringify(
-    Object.fromEntries(
-      Object.keys(object)
-        .sort()
-        .map((key) => [key, key === 'metadata' ? metadata : object[key]]),
-    ),
-  );
-}
-
-function inOrder({ name, generateName, namespace, uid, resourceVersion, generation, creationTimestamp, ...rest }: JsonObject): object {
-  return { name, generateName, namespace, uid, resourceVersion, generation, creationTimestamp, ...rest };
 }
 
 function invalidPatch(text: string, why: string): StatusError {
