@@ -1,0 +1,125 @@
+import { describe, expect, test } from 'vitest';
+import type { ApiBinding, ApiExport, ResourceSchema } from '../kinds.ts';
+import { binding, cowboyExport, cowboySchema } from '../testing.ts';
+import type { Taken } from './conflicts.ts';
+import { type BindingActions, reconcileBinding } from './reconcile.ts';
+
+const offered: ApiExport = { ...cowboyExport('cowboys', 'today'), status: { identityHash: 'abc' } };
+const schema = (names: object = {}): ResourceSchema => {
+  const made = cowboySchema('today', names);
+  return { ...made, metadata: { ...made.metadata, uid: 'uid-1' } };
+};
+const other: ApiBinding = binding('sheriffs', 'root:law');
+const taken = (names: object, by: Taken['by'] = { binding: other }): Taken => ({
+  group: 'wildwest.dev',
+  names: { plural: 'sheriffs', singular: 'sheriff', kind: 'Sheriff', listKind: 'SheriffList', ...names },
+  by,
+});
+
+async function look(given: Partial<BindingActions> = {}, object: ApiBinding = binding('cowboys', 'provider')) {
+  const kept: string[] = [];
+  const outcome = await reconcileBinding(object, {
+    getExport: async () => ({ cluster: 'provider', object: offered }),
+    getSchema: async () => schema(),
+    taken: async () => [],
+    keepSchema: async ({ metadata }) => void kept.push(metadata.uid!) as undefined,
+    now: () => new Date('2026-01-01T00:00:00Z'),
+    ...given,
+  });
+  const conditions = Object.fromEntries((outcome.status.conditions ?? []).map((one) => [one.type, one]));
+  return { ...outcome, kept, conditions };
+}
+
+describe('a binding', () => {
+  test('is bound when every schema has a copy', async () => {
+    const { status, conditions, kept } = await look();
+    expect(kept).toEqual(['uid-1']);
+    expect(status).toMatchObject({
+      phase: 'Bound',
+      apiExportClusterName: 'provider',
+      boundResources: [
+        {
+          group: 'wildwest.dev',
+          resource: 'cowboys',
+          schema: { name: 'today.cowboys.wildwest.dev', UID: 'uid-1', identityHash: 'abc' },
+          storageVersions: ['v1alpha1'],
+        },
+      ],
+    });
+    for (const type of ['Ready', 'APIExportValid', 'BindingUpToDate', 'InitialBindingCompleted', 'PermissionClaimsValid'])
+      expect(conditions[type]).toMatchObject({ status: 'True' });
+  });
+
+  test('is the same when it is looked at again', async () => {
+    const bound = { ...binding('cowboys', 'provider'), status: (await look()).status };
+    expect((await look({}, bound)).status).toEqual(bound.status);
+  });
+
+  test.each<[string, Partial<BindingActions>, string, string]>([
+    ['there is no export', { getExport: async () => undefined }, 'APIExportValid', 'APIExport provider|cowboys not found'],
+    [
+      'the export has no identity yet',
+      { getExport: async () => ({ cluster: 'provider', object: cowboyExport('cowboys', 'today') }) },
+      'APIExportValid',
+      'APIExport provider|cowboys is missing status.identityHash',
+    ],
+    [
+      'a schema is missing',
+      { getSchema: async () => undefined },
+      'APIExportValid',
+      'Invalid APIExport. Please contact the APIExport owner to resolve: APIResourceSchema "today.cowboys.wildwest.dev" not found',
+    ],
+    [
+      'a schema is refused',
+      { keepSchema: async () => 'spec.versions: Required value' },
+      'BindingUpToDate',
+      'APIResourceSchema provider|today.cowboys.wildwest.dev is invalid: spec.versions: Required value',
+    ],
+    [
+      'another has the resource',
+      { taken: async () => [taken({ plural: 'cowboys' })] },
+      'InitialBindingCompleted',
+      'Unable to bind APIs because they are bound by other APIBindings or CRDs: map[cowboys.wildwest.dev:{sheriffs false}]',
+    ],
+    [
+      'another has the short name',
+      { getSchema: async () => schema({ shortNames: ['cb'] }), taken: async () => [taken({ shortNames: ['cb'] })] },
+      'BindingUpToDate',
+      'Unable to bind APIs: naming conflict with APIBinding "sheriffs" bound to APIExport root:law:sheriffs: spec.names.shortNames=[cb] is forbidden',
+    ],
+    [
+      'a definition has the kind',
+      { taken: async () => [taken({ kind: 'Cowboy' }, { definition: 'sheriffs.wildwest.dev' })] },
+      'BindingUpToDate',
+      'Unable to bind APIs: naming conflict with CustomResourceDefinition "sheriffs.wildwest.dev": spec.names.kind=Cowboy is forbidden',
+    ],
+  ])('says so when %s', async (_, given, type, message) => {
+    const { status, conditions } = await look(given);
+    expect(conditions[type]).toMatchObject({ status: 'False', message });
+    expect([status.phase, conditions['Ready']!.status]).toEqual(['Binding', 'False']);
+  });
+
+  test('stays bound when something stands in the way later', async () => {
+    const bound = { ...binding('cowboys', 'provider'), status: (await look()).status };
+    const moved = { ...schema(), metadata: { name: 'tomorrow.cowboys.wildwest.dev', uid: 'uid-2' } };
+    const { status, conditions } = await look({ getSchema: async () => moved, taken: async () => [taken({ kind: 'Cowboy' })] }, bound);
+    expect(status).toMatchObject({ phase: 'Bound', boundResources: bound.status.boundResources });
+    expect([conditions['Ready']!.status, conditions['BindingUpToDate']!.status]).toEqual(['True', 'False']);
+  });
+
+  test('keeps what the export does not offer any more', async () => {
+    const bound = { ...binding('cowboys', 'provider'), status: (await look()).status };
+    const emptied = { ...offered, spec: { resources: [] } };
+    const { status } = await look({ getExport: async () => ({ cluster: 'provider', object: emptied }) }, bound);
+    expect(status.boundResources).toEqual(bound.status.boundResources);
+  });
+
+  test('remembers every version that objects were stored in', async () => {
+    const bound = { ...binding('cowboys', 'provider'), status: (await look()).status };
+    const next = schema();
+    next.metadata.uid = 'uid-2';
+    next.spec = { ...next.spec!, versions: [{ name: 'v1', served: true, storage: true }] };
+    const { status } = await look({ getSchema: async () => next }, bound);
+    expect(status.boundResources![0]!.storageVersions).toEqual(['v1', 'v1alpha1']);
+  });
+});
