@@ -92,6 +92,11 @@ export class Informer<T extends KubeObject = KubeObject> {
     this.#cache.addIndex(name, valuesOf);
   }
 
+  /** Whether an index has anything under a value: does not cost more when there is much. */
+  hasIndexed(name: string, value: string): boolean {
+    return this.#cache.byIndex(name, value).size > 0;
+  }
+
   byIndex(name: string, value: string): T[] {
     return [...this.#cache.byIndex(name, value)];
   }

@@ -63,6 +63,10 @@ export class SharingCaches {
     return [...new Set(namesOf(object).flatMap((name) => this.bindings.byIndex('export', name)))];
   }
 
+  isBound(object: ApiExport): boolean {
+    return namesOf(object).some((name) => this.bindings.hasIndexed('export', name));
+  }
+
   slicesOf(object: ApiExport): EndpointSlice[] {
     return [...new Set(namesOf(object).flatMap((name) => this.slices.byIndex('export', name)))];
   }

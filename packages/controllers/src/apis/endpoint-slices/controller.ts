@@ -89,7 +89,7 @@ function factsOf(
   const url = shard?.spec?.virtualWorkspaceURL;
   return {
     exportCluster: found && clusterOf(found),
-    isBound: found !== undefined && caches.bindingsTo(found).length > 0,
+    isBound: found !== undefined && caches.isBound(found),
     shard: shard && url ? { url, labels: shard.metadata.labels ?? {} } : undefined,
     partition: partitionOf(slice, partitions),
   };
