@@ -8,6 +8,7 @@ import {
   jsonPatch,
   type KubeObject,
   mergePatch,
+  type ObjectType,
   parseYamlStrictly,
   StatusError,
   status,
@@ -35,9 +36,9 @@ const kinds: ReadonlyMap<string, PatchKind> = new Map([
 /** Strategic merges need Go's types. */
 const customPatches = ['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml'];
 
-export function patchKindOf(contentType: string | undefined, isCustom = false): PatchKind {
+export function patchKindOf(contentType: string | undefined, hasType = true): PatchKind {
   const kind = kinds.get((contentType ?? '').split(';', 1)[0]!.trim().toLowerCase());
-  if (isCustom && (kind === undefined || kind === 'strategic')) throw status.unsupportedMediaType(customPatches);
+  if (!hasType && (kind === undefined || kind === 'strategic')) throw status.unsupportedMediaType(customPatches);
   if (kind === undefined)
     throw new StatusError({ code: 415, reason: 'UnsupportedMediaType', message: '415: Unsupported Media Type', details: {} });
   return kind;
@@ -48,6 +49,8 @@ interface Patch {
   readonly bytes: Buffer;
   readonly settings: WriteSettings;
   readonly resource: Resource;
+  /** What strategic patches are merged by: undefined where they are not taken. */
+  readonly type: ObjectType | undefined;
 }
 
 /** The function that turns an object into what the patch makes of it. Only an apply can do without an object. */
@@ -62,17 +65,17 @@ export function patched(context: RequestContext, patch: Patch): (old: KubeObject
       const { kind, resource } = patch;
       const type = resource.custom === undefined ? resource.type : undefined;
       const again = made(before, text, patch);
-      const reason = kind === 'strategic' ? (misfit(again, resource.type) ?? unreadable(why)) : why;
+      const reason = kind === 'strategic' ? (misfit(again, patch.type ?? resource.type) ?? unreadable(why)) : why;
       return invalidPatch(shownResult({ kind, patch: text, before, result: again, type }), reason);
     };
     return { object: read(result, patch, { context, refuse }) };
   };
 }
 
-function made(before: JsonObject, text: string, { kind, settings, resource }: Patch): JsonObject {
+function made(before: JsonObject, text: string, { kind, settings, resource, type }: Patch): JsonObject {
   if (kind === 'json') return jsonPatch(before, text, { fieldValidation: settings.validation });
   if (kind === 'merge') return mergePatch(before, text, { fieldValidation: settings.validation });
-  return strategicMergePatch(before, text, resource.type);
+  return strategicMergePatch(before, text, type ?? resource.type);
 }
 
 interface Reading {

@@ -112,7 +112,7 @@ async function givenScale(serving: Serving, exchange: Exchange, context: Request
 }
 
 async function patchedScale(exchange: Exchange, context: RequestContext, { resource, sub }: Scaled): Promise<Change> {
-  const kind = patchKindOf(exchange.headers['content-type'], resource.custom !== undefined);
+  const kind = patchKindOf(exchange.headers['content-type'], resource.custom === undefined);
   const options = parsePatchOptions(context.info.query);
   const errors = validatePatchOptions(options, kind === 'apply' ? 'apply' : 'other');
   const text = (await exchange.body(bodyLimit)).toString();

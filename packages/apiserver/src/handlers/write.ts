@@ -1,6 +1,7 @@
 import {
   invalidOptions,
   type KubeObject,
+  type ObjectType,
   type PatchOptions,
   parseExact,
   parsePatchOptions,
@@ -96,7 +97,8 @@ export async function handleUpdate(serving: Serving, exchange: Exchange, context
 
 export async function handlePatch(serving: Serving, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
   const wanted = negotiate(exchange.headers.accept);
-  const kind = patchKindOf(exchange.headers['content-type'], resource.custom !== undefined);
+  const type = mergeType(serving, resource);
+  const kind = patchKindOf(exchange.headers['content-type'], type !== undefined);
   const options = parsePatchOptions(context.info.query);
   const errors = validatePatchOptions(options, kind === 'apply' ? 'apply' : 'other');
   const bytes = await exchange.body(bodyLimit);
@@ -104,7 +106,7 @@ export async function handlePatch(serving: Serving, exchange: Exchange, context:
   const settings = settingsFrom(context, options);
   const { namespace, name, subresource } = context.info;
   const target = { resource, namespace, name };
-  const patch = patched(context, { kind, bytes, settings, resource });
+  const patch = patched(context, { kind, bytes, settings, resource, type });
   const current = cachedEntry(serving, context, target) ?? (await storedEntry(serving, context, target));
   if (current === undefined && kind === 'apply' && subresource === '') {
     const object = patch(undefined).object;
@@ -137,6 +139,13 @@ export async function handlePatch(serving: Serving, exchange: Exchange, context:
     },
   });
   return answer(exchange, context, { written, resource, wanted });
+}
+
+/** Strategic patches are merged by the types of Kubernetes, also where a workspace has a kind of Kubernetes from a provider. */
+function mergeType({ catalog }: Serving, resource: Resource): ObjectType | undefined {
+  if (resource.custom === undefined) return resource.type;
+  const builtin = catalog.resource(resource.group, resource.version, resource.resource);
+  return builtin?.custom === undefined && builtin?.kind === resource.kind ? builtin.type : undefined;
 }
 
 /** Reads the request's body as the kind that is expected. */

@@ -10,7 +10,7 @@ const wholeGroups = new Set([
   'rbac.authorization.k8s.io',
 ]);
 
-const coreKinds = new Set(['configmaps', 'events', 'limitranges', 'namespaces', 'resourcequotas', 'secrets', 'serviceaccounts']);
+const coreKinds = new Set(['configmaps', 'events', 'namespaces', 'resourcequotas', 'secrets', 'serviceaccounts']);
 
 /**
  * The kinds of Kubernetes that a tenant's workspace has: those with which it is run. Workloads, networks and machines are for providers to offer: a workspace has them when it
