@@ -15,6 +15,8 @@ import type { Catalog } from '../registry/catalog.ts';
 import type { Catalogs } from '../registry/catalogs.ts';
 import type { Resource, Subresource } from '../registry/resource.ts';
 import type { RequestInfo } from '../request/info.ts';
+import { placePrefix } from '../workspaces/place.ts';
+import { discoveryDocument, discoveryPaths } from './discovery.ts';
 import { OpenApiDocuments } from './documents.ts';
 import { Turns } from './packed.ts';
 
@@ -38,7 +40,8 @@ interface Sources {
 
 /** `/openapi/v2` and `/openapi/v3`: the schemas of everything that is served. Documents are made when somebody asks. */
 export function openApiPages(catalogs: Catalogs): Map<string, Page> {
-  const documents = new OpenApiDocuments({ title: 'Capstan', version: 'v1.34.1', revision: '1', capacity: 40 });
+  const about = { title: 'Capstan', version: 'v1.34.1' };
+  const documents = new OpenApiDocuments({ ...about, revision: '1', capacity: 40 });
   const known = new WeakMap<Catalog, { generation: number; sources: Promise<Sources> }>();
   const sourcesOf = (info: RequestInfo): Promise<Sources> => {
     const catalog = catalogFor({ catalogs }, info);
@@ -52,8 +55,12 @@ export function openApiPages(catalogs: Catalogs): Map<string, Page> {
       '/openapi/v3',
       async (exchange, info) => {
         const { byPath } = await sourcesOf(info);
-        const hashes = new Map([...byPath].map(([path, { key }]) => [path, documents.hash(key)]));
-        exchange.send({ code: 200, type: 'application/json', body: JSON.stringify(openapiV3Index(hashes)) });
+        const paths = [...discoveryPaths(catalogFor({ catalogs }, info)).keys()].map((path): [string, string] => [
+          path,
+          documents.hash(path),
+        ]);
+        const hashes = new Map([...paths, ...[...byPath].map(([path, { key }]): [string, string] => [path, documents.hash(key)])]);
+        exchange.send({ code: 200, type: 'application/json', body: JSON.stringify(openapiV3Index(hashes, placePrefix(info.place))) });
       },
     ],
     [
@@ -61,19 +68,21 @@ export function openApiPages(catalogs: Catalogs): Map<string, Page> {
       async (exchange, info) => {
         const path = info.path.slice('/openapi/v3/'.length);
         const source = (await sourcesOf(info)).byPath.get(path);
-        if (source === undefined) return notFoundPage(exchange);
-        const hash = documents.hash(source.key);
+        const discovery = source === undefined ? discoveryPaths(catalogFor({ catalogs }, info)).get(path) : undefined;
+        if (source === undefined && discovery === undefined) return notFoundPage(exchange);
+        const hash = documents.hash(source?.key ?? path);
         const asked = info.query.get('hash');
         if (asked === hash) {
           exchange.header('Cache-Control', 'public, immutable');
           exchange.header('Expires', new Date(Date.now() + 365 * 24 * 3600_000).toUTCString());
         } else if (asked !== null) {
-          exchange.header('Location', `/openapi/v3/${path}?hash=${hash}`);
+          exchange.header('Location', `${placePrefix(info.place)}/openapi/v3/${path}?hash=${hash}`);
           return exchange.send({ code: 301, type: 'text/plain; charset=utf-8', body: '' });
         }
         exchange.header('Vary', 'Accept');
         if (tagged(exchange, hash)) return;
-        await sendPacked(exchange, 'application/json', await documents.v3(source.key, source.resources));
+        if (source !== undefined) return sendPacked(exchange, 'application/json', await documents.v3(source.key, source.resources));
+        exchange.send({ code: 200, type: 'application/json', body: JSON.stringify(discoveryDocument(discovery!, about)) });
       },
     ],
     [

@@ -20,6 +20,12 @@ const views: ReadonlyMap<string, { view: ViewName; segments: number }> = new Map
 
 export const plain: Place = { kind: 'plain' };
 
+/** How paths begin that lead to the same place. */
+export function placePrefix(place: Place): string {
+  if (place.kind === 'plain') return '';
+  return place.kind === 'workspace' ? `/clusters/${place.path}` : `/services/${place.view}/${place.of.join('/')}/clusters/${place.path}`;
+}
+
 /** Splits a path into the place and what is asked for there. `decode` undoes percent signs; what it yields has to be a name, so that nothing can be hidden in them. */
 export function parsePlace(path: string, decode: (text: string) => string): { place: Place; rest: string } {
   if (path.startsWith('/clusters/'))

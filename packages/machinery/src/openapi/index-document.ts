@@ -1,9 +1,9 @@
 import type { JsonObject } from '../json.ts';
 
 /** The list of documents at `/openapi/v3`: the path of each group and version, with the hash that its address carries. */
-export function openapiV3Index(hashes: ReadonlyMap<string, string>): JsonObject {
+export function openapiV3Index(hashes: ReadonlyMap<string, string>, prefix = ''): JsonObject {
   const paths: JsonObject = {};
-  for (const [path, hash] of hashes) paths[path] = { serverRelativeURL: `/openapi/v3/${path}?hash=${hash}` };
+  for (const [path, hash] of hashes) paths[path] = { serverRelativeURL: `${prefix}/openapi/v3/${path}?hash=${hash}` };
   return { paths };
 }
 

@@ -105,9 +105,15 @@ describe('through the view of an export', () => {
   });
 
   test('OpenAPI tells of the same kinds', async () => {
-    const { paths } = (await view('/plain/openapi/v3')).json() as unknown as { paths: object };
+    const { paths } = (await view('/plain/openapi/v3')).json() as unknown as { paths: Record<string, { serverRelativeURL: string }> };
     expect(Object.keys(paths)).toEqual(expect.arrayContaining(['api/v1', 'apis/wildwest.dev/v1alpha1', 'apis/apis.kcp.io/v1alpha2']));
     expect(Object.keys(paths)).not.toContain('apis/apps/v1');
+    expect(Object.keys(paths)).toEqual(expect.arrayContaining(['api', 'apis', 'apis/wildwest.dev', 'version']));
+    const { serverRelativeURL } = paths['apis/wildwest.dev/v1alpha1']!;
+    expect(serverRelativeURL).toMatch(
+      /^\/services\/apiexport\/provider\/cowboys\/clusters\/plain\/openapi\/v3\/apis\/wildwest.dev\/v1alpha1\?hash=/,
+    );
+    expect((await server.call(serverRelativeURL)).code).toBe(200);
     const document = (await view('/plain/openapi/v3/api/v1')).text;
     expect(document).toContain('/api/v1/namespaces/{namespace}/configmaps/{name}');
     expect(document).not.toContain('serviceaccounts');
