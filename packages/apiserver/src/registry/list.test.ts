@@ -88,3 +88,14 @@ test('a list in pages ends when its history is forgotten, and says how to go on'
   const token = (reply.json().metadata as Record<string, string>)['continue'];
   expect(names(await forgetful.call(`${path}?limit=2&continue=${token}`))).toEqual(['c', 'd0']);
 });
+
+test('a list in pages ends even where nobody writes, and a new one does not', async () => {
+  await using forgetful = await startTestServer({ compactionInterval: 100 });
+  await forgetful.call('/api/v1/namespaces', { method: 'POST', body: { metadata: { name: 'lists' } } });
+  for (const name of ['a', 'b']) await forgetful.call(path, { method: 'POST', body: { metadata: { name } } });
+  const first = async (): Promise<string> =>
+    ((await forgetful.call(`${path}?limit=1`)).json().metadata as Record<string, string>)['continue']!;
+  const token = await first();
+  await expect.poll(async () => (await forgetful.call(`${path}?continue=${token}`)).code).toBe(410);
+  expect(names(await forgetful.call(`${path}?continue=${await first()}`))).toEqual(['b']);
+});
