@@ -1,6 +1,7 @@
 import type { KubeObject } from '@capstan/machinery';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createWorkspace, startTestServer, type TestServer } from '../../testing/harness.ts';
+import { bind, share } from '../apis/testing.ts';
 
 let server: TestServer;
 beforeAll(async () => void (server = await startTestServer()));
@@ -102,6 +103,24 @@ describe('purging a workspace', () => {
       headers: { 'content-type': 'application/merge-patch+json' },
       body: { metadata: { finalizers: null } },
     });
+    expect(await purge()).toMatchObject({ gone: true });
+  });
+
+  it('waits for the provider of an API, and not for one that is gone', async () => {
+    await createWorkspace(server, 'provider');
+    await begin('consumer');
+    await bind(server, { provider: 'provider', consumer: 'consumer', shared: await share(server, 'provider') });
+    await put('/clusters/consumer/apis/wildwest.dev/v1alpha1/namespaces/default/cowboys', {
+      apiVersion: 'wildwest.dev/v1alpha1',
+      kind: 'Cowboy',
+      metadata: { name: 'billy', finalizers: ['wildwest.dev/hold'] },
+    });
+    const purge = async (): Promise<unknown> => (await server.call(content('consumer'), { method: 'DELETE' })).json();
+    expect(await purge()).toMatchObject({
+      gone: false,
+      remains: { resources: { 'cowboys.wildwest.dev': 1 }, finalizers: { 'wildwest.dev/hold': 1 } },
+    });
+    await server.call('/clusters/provider/apis/apis.kcp.io/v1alpha2/apiexports/cowboys', { method: 'DELETE' });
     expect(await purge()).toMatchObject({ gone: true });
   });
 

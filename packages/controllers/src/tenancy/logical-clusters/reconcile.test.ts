@@ -1,0 +1,98 @@
+import { describe, expect, it, vi } from 'vitest';
+import type { LogicalCluster } from '../kinds.ts';
+import { type LogicalClusterActions, reconcileLogicalCluster } from './reconcile.ts';
+
+const now = new Date('2026-01-01T00:00:00Z');
+
+function logicalCluster(status: NonNullable<LogicalCluster['status']>, metadata: Partial<LogicalCluster['metadata']> = {}): LogicalCluster {
+  return {
+    apiVersion: 'core.kcp.io/v1alpha1',
+    kind: 'LogicalCluster',
+    metadata: {
+      name: 'cluster',
+      labels: { 'tenancy.kcp.io/phase': status.phase! },
+      finalizers: ['core.kcp.io/logicalcluster-deletion'],
+      ...metadata,
+    },
+    status,
+  };
+}
+
+function actions(more: Partial<Pick<LogicalClusterActions, 'bind'>> = {}) {
+  return {
+    bind: vi.fn<LogicalClusterActions['bind']>(async () => ({ incomplete: [], missing: [] })),
+    purge: vi.fn<LogicalClusterActions['purge']>(async () => ({ gone: true, isTold: false, remains: { resources: {}, finalizers: {} } })),
+    update: vi.fn(async (changed: LogicalCluster) => changed),
+    updateStatus: vi.fn(async (changed: LogicalCluster) => changed),
+    now: () => now,
+    ...more,
+  };
+}
+
+describe('a workspace that is on its way', () => {
+  it('is opened when nobody wants to do anything any more', async () => {
+    const acts = actions();
+    await reconcileLogicalCluster(logicalCluster({ phase: 'Initializing' }), acts);
+    expect(acts.updateStatus).toHaveBeenLastCalledWith(expect.objectContaining({ status: expect.objectContaining({ phase: 'Ready' }) }));
+  });
+
+  it('waits for those who do, and labels itself for them', async () => {
+    const acts = actions();
+    await reconcileLogicalCluster(logicalCluster({ phase: 'Initializing', initializers: ['root:slow'] }), acts);
+    const [[labelled]] = acts.update.mock.calls as [[LogicalCluster]];
+    expect(Object.keys(labelled.metadata.labels!).some((key) => key.startsWith('initializer.internal.kcp.io/'))).toBe(true);
+    const conditions = acts.updateStatus.mock.calls.at(-1)![0].status?.conditions;
+    expect(conditions).toMatchObject([{ type: 'WorkspaceInitialized', status: 'False', message: 'Initializers still exist: [root:slow]' }]);
+  });
+
+  it('has what its type binds before that', async () => {
+    const waiting = actions({ bind: async () => ({ incomplete: ['a-1'], missing: [] }) });
+    const fresh = logicalCluster({ phase: 'Initializing', initializers: ['system:apibindings'] });
+    expect(await reconcileLogicalCluster(fresh, waiting)).toMatchObject({ type: 'requeueAfter' });
+    expect(waiting.updateStatus.mock.calls.at(-1)![0].status?.conditions).toMatchObject([
+      { type: 'APIBindingsInitialized', reason: 'WaitingOnAPIBindings', message: 'APIBinding(s) not yet fully bound: a-1' },
+    ]);
+    const bound = actions();
+    await reconcileLogicalCluster(fresh, bound);
+    expect(bound.updateStatus.mock.calls.at(-1)![0].status).toMatchObject({ phase: 'Ready', initializers: [] });
+  });
+
+  it('costs nothing once it is ready', async () => {
+    const acts = actions();
+    await reconcileLogicalCluster(logicalCluster({ phase: 'Ready' }), acts);
+    for (const act of [acts.bind, acts.purge, acts.update, acts.updateStatus]) expect(act).not.toHaveBeenCalled();
+  });
+});
+
+describe('a workspace that ends', () => {
+  const leaving = (
+    status: Partial<NonNullable<LogicalCluster['status']>> = {},
+    finalizers = ['core.kcp.io/logicalcluster-deletion'],
+  ): LogicalCluster =>
+    logicalCluster(
+      { phase: 'Ready', ...status },
+      { deletionTimestamp: '2026-01-01T00:00:00Z', labels: { 'tenancy.kcp.io/phase': 'Deleting' }, finalizers },
+    );
+
+  it('is emptied', async () => {
+    const acts = actions();
+    expect(await reconcileLogicalCluster(leaving(), acts)).toEqual({ type: 'done' });
+    expect(acts.purge).toHaveBeenCalledOnce();
+  });
+
+  it('waits for terminators, and says for which', async () => {
+    const acts = actions();
+    await reconcileLogicalCluster(leaving({ terminators: ['root:slow'] }), acts);
+    expect(acts.purge).not.toHaveBeenCalled();
+    expect(acts.update.mock.calls[0]![0].metadata.finalizers).toContain('kcp.io/has-terminators');
+    expect(acts.updateStatus.mock.calls[0]![0].status?.conditions).toMatchObject([
+      { reason: 'TerminatorExists', message: 'Terminators still exist: [root:slow]' },
+    ]);
+  });
+
+  it('is left to others when it is empty and they hold it', async () => {
+    const acts = actions();
+    await reconcileLogicalCluster(leaving({}, ['example.com/hold']), acts);
+    expect(acts.purge).not.toHaveBeenCalled();
+  });
+});
