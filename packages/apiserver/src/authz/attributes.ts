@@ -23,4 +23,6 @@ export type Decision = { readonly allowed: true; readonly reason: string } | { r
 /** Decides from what is in memory: it is on the path of every request, so it is never a promise. */
 export interface Authorizer {
   authorize(attributes: Attributes): Decision;
+  /** How it came to its decision, for the audit log: each step under the name that it has there. */
+  explain?(attributes: Attributes): Readonly<Record<string, Decision>>;
 }

@@ -1,8 +1,11 @@
 import type { StatusError } from '@capstan/machinery';
-import type { AuditedRequest, AuditLog, Recording } from '../audit/index.ts';
+import type { AuditedRequest, AuditLog, Recording, Stage } from '../audit/index.ts';
 import type { User } from '../authn/user.ts';
-import type { Attributes, Decision } from '../authz/attributes.ts';
+import type { Attributes, Authorizer, Decision } from '../authz/attributes.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { rootCluster } from '../workspaces/names.ts';
+
+const workspaceAnnotation = 'tenancy.kcp.io/workspace';
 
 /** What the audit log will say about one request. Costs next to nothing for those that it says nothing about. */
 export class Audited {
@@ -15,6 +18,7 @@ export class Audited {
   #sender: User | undefined;
   #decision: Decision | undefined;
   #failure: StatusError | undefined;
+  #annotations: Readonly<Record<string, string>> | undefined;
 
   constructor(log: AuditLog, exchange: Exchange, id: string) {
     this.#log = log;
@@ -27,11 +31,17 @@ export class Audited {
     this.#attributes = attributes;
     this.#sender = sender;
     this.#recording = this.#log.recordingOf(attributes);
+    if (attributes.cluster !== rootCluster) this.#annotations = { [workspaceAnnotation]: attributes.cluster };
+    this.#record('RequestReceived');
   }
 
-  decided(decision: Decision): void {
+  decided(decision: Decision, authorizer: Authorizer): void {
     this.#decision = decision;
     if (!decision.allowed) this.#recording ??= this.#log.denials;
+    if (this.#recording === undefined || this.#attributes === undefined) return;
+    for (const [step, { allowed, reason }] of Object.entries(authorizer.explain?.(this.#attributes) ?? {})) {
+      this.#annotations = { ...this.#annotations, [`${step}-decision`]: allowed ? 'Allowed' : 'NoOpinion', [`${step}-reason`]: reason };
+    }
   }
 
   failed(error: StatusError): void {
@@ -40,14 +50,19 @@ export class Audited {
   }
 
   end(): void {
-    if (this.#recording === undefined) return;
+    this.#record('ResponseComplete');
+  }
+
+  #record(stage: Stage): void {
+    if (this.#recording === undefined || this.#recording.omitStages.includes(stage)) return;
+    const isComplete = stage === 'ResponseComplete';
     const exchange = this.#exchange;
     const now = new Date();
     const sender = this.#sender;
     const user = this.#attributes?.user;
     const request: AuditedRequest = {
       auditId: this.id,
-      stage: 'ResponseComplete',
+      stage,
       requestUri: exchange.url,
       attributes: this.#attributes ?? unknownRequest(exchange),
       ...(sender !== undefined && sender !== user && { impersonator: sender }),
@@ -55,9 +70,9 @@ export class Audited {
       ...(exchange.headers['user-agent'] !== undefined && { userAgent: exchange.headers['user-agent'] }),
       receivedAt: this.#received ?? now,
       at: now,
-      response: { code: exchange.code, ...(this.#failure && failureOf(this.#failure)) },
+      ...(isComplete && { response: { code: exchange.code, ...(this.#failure && failureOf(this.#failure)) } }),
       ...(this.#decision && { decision: this.#decision }),
-      ...(exchange.annotations && { annotations: exchange.annotations }),
+      ...((this.#annotations ?? exchange.annotations) && { annotations: { ...this.#annotations, ...exchange.annotations } }),
       requestObject: () => parsed(exchange.received),
       responseObject: () => parsed(exchange.sent),
     };

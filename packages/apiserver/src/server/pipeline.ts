@@ -154,7 +154,7 @@ export class Pipeline {
 
   #authorize(attributes: Attributes, authorizer: Authorizer, audited: Audited): void {
     const decision = authorizer.authorize(attributes);
-    audited.decided(decision);
+    audited.decided(decision, authorizer);
     if (!decision.allowed) throw forbidden(attributes, decision.reason);
   }
 

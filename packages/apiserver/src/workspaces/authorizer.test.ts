@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { effectiveUsers, warrantsExtra } from '../authz/effective-users.ts';
 import { type Call, createWorkspace, type Reply, startTestServer, type TestServer } from '../testing/harness.ts';
@@ -204,6 +205,22 @@ describe('impersonation', () => {
         403,
       );
     }
+  });
+});
+
+test('the audit log tells of every step by which somebody was let in', async () => {
+  await codeOf('alice', `/clusters/aaaa${configMaps}?fieldManager=audited`, { method: 'POST', body: { metadata: { name: 'a' } } });
+  const lines = async (): Promise<{ requestURI: string; annotations?: Record<string, string> }[]> =>
+    (await readFile(`${server.directory}/audit.log`, 'utf8'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+  const annotations = async () => (await lines()).find(({ requestURI }) => requestURI.endsWith('=audited'))?.annotations;
+  await expect.poll(annotations).toMatchObject({
+    'tenancy.kcp.io/workspace': 'aaaa',
+    'request.auth.kcp.io/01-requiredgroups-decision': 'Allowed',
+    'request.auth.kcp.io/02-content-reason': 'access to the workspace: given',
+    'request.auth.kcp.io/05-bootstrap-decision': 'Allowed',
   });
 });
 

@@ -37,21 +37,34 @@ export function workspaceAuthorizer(options: {
 
   function mayEnter(user: User, cluster: string): boolean {
     if (isPlatformAccount(user)) return true;
-    const groups = new Set(effectiveUsers(user, cluster).flatMap((one) => one.groups));
+    const groups = groupsIn(cluster, user);
     if (groups.has(logicalClusterAdminGroup)) return true;
     const workspace = logicalClusterOf(objects, cluster);
     if (workspace === undefined || closedPhases.has(textOf(fieldsOf(workspace['status'])['phase']))) return false;
     if (isServiceAccount(user.name) && homeOf(user) === cluster) return true;
-    if (!isServiceAccount(user.name) && !hasRequiredGroups(workspace, groups)) return false;
+    if (!isExpected(user, workspace, groups)) return false;
     return rbac.authorize({ ...entering, user, cluster }).allowed;
   }
 
   return {
+    explain(attributes) {
+      const { cluster, user } = attributes;
+      if (cluster === rootCluster || cluster === everyCluster || user.groups.includes(superuserGroup)) return {};
+      const workspace = logicalClusterOf(objects, cluster);
+      const isWanted = workspace !== undefined && isExpected(user, workspace, groupsIn(cluster, user));
+      return {
+        'request.auth.kcp.io/01-requiredgroups': step(isWanted, 'the groups that the workspace asks for'),
+        'request.auth.kcp.io/02-content': step(mayEnter(user, cluster), 'access to the workspace'),
+        'request.auth.kcp.io/03-systemcrd': step(!isGuarded(attributes), 'what the platform alone writes'),
+        'request.auth.kcp.io/04-maxpermissionpolicy': step(withinPolicy(attributes), 'what the provider of the API permits'),
+        'request.auth.kcp.io/05-bootstrap': rbac.authorize(attributes),
+      };
+    },
     authorize(attributes) {
-      const { cluster, user, group, resource, subresource } = attributes;
+      const { cluster, user } = attributes;
       if (user.groups.includes(superuserGroup)) return rbac.authorize(attributes);
       if (cluster === everyCluster && !isPlatformAccount(user)) return denied;
-      if (group === 'apis.kcp.io' && subresource === 'status' && guardedStatus.has(resource) && !isPlatformAccount(user)) return denied;
+      if (isGuarded(attributes)) return denied;
       if (cluster === rootCluster) return withinPolicy(attributes) ? rbac.authorize(attributes) : denied;
       if (cluster !== everyCluster && !(mayEnter(user, cluster) && withinPolicy(attributes))) return denied;
       const decision = rbac.authorize(attributes);
@@ -59,6 +72,21 @@ export function workspaceAuthorizer(options: {
     },
     rulesFor: (user, place) => rbac.rulesFor(user, place),
   };
+}
+
+const groupsIn = (cluster: string, user: User): ReadonlySet<string> => new Set(effectiveUsers(user, cluster).flatMap((one) => one.groups));
+
+/** Service accounts have no groups that could be asked for. */
+function isExpected(user: User, workspace: KubeObject, groups: ReadonlySet<string>): boolean {
+  return isServiceAccount(user.name) || hasRequiredGroups(workspace, groups);
+}
+
+function isGuarded({ group, resource, subresource, user }: Attributes): boolean {
+  return group === 'apis.kcp.io' && subresource === 'status' && guardedStatus.has(resource) && !isPlatformAccount(user);
+}
+
+function step(allowed: boolean, what: string): Decision {
+  return { allowed, reason: `${what}: ${allowed ? 'given' : 'not given'}` };
 }
 
 const entering: Omit<Attributes, 'user' | 'cluster'> = {
