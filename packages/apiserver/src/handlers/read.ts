@@ -46,7 +46,10 @@ export function shaperFor(resource: Resource, wanted: Negotiated, context: Reque
     if (errors.length > 0) throw invalidOptions('TableOptions', errors);
   }
   const shape = shaper(resource, wanted, include as IncludeObject, context.now);
-  return context.info.scope === undefined ? shape : naming(shape);
+  const { scope } = context.info;
+  if (scope === undefined) return shape;
+  const { labelled } = scope;
+  return naming(shape, labelled && ((entry) => labelled(resource, entry)));
 }
 
 export function send(exchange: Exchange, context: RequestContext, answer: { code: number; body: string; wanted: Negotiated }): void {

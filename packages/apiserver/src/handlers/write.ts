@@ -16,6 +16,7 @@ import { create } from '../registry/create.ts';
 import { cachedEntry, storedEntry, type Written } from '../registry/objects.ts';
 import { type Resource, readable } from '../registry/resource.ts';
 import { update } from '../registry/update.ts';
+import { dropClaimLabels } from '../workspaces/apis/claim-labels.ts';
 import { decodeObject, type Expected, type FieldValidation } from './decode.ts';
 import { patched, patchKindOf } from './patch.ts';
 import { send, shaperFor } from './read.ts';
@@ -53,6 +54,7 @@ export async function handleCreate(serving: Serving, exchange: Exchange, context
   const wanted = negotiate(exchange.headers.accept);
   const settings = writeSettings(context, 'CreateOptions');
   const object = await readObject(serving, exchange, { context, expected: resource, validation: settings.validation });
+  dropClaimLabels(object);
   checkNamespace(context, resource, object);
   const written = await create(serving, context, {
     resource,
@@ -68,6 +70,7 @@ export async function handleUpdate(serving: Serving, exchange: Exchange, context
   const wanted = negotiate(exchange.headers.accept);
   const settings = writeSettings(context, 'UpdateOptions');
   const object = await readObject(serving, exchange, { context, expected: resource, validation: settings.validation });
+  dropClaimLabels(object);
   const { namespace, name, subresource } = context.info;
   checkName(object, name);
   checkNamespace(context, resource, object);

@@ -100,6 +100,15 @@ export function namedEntry(entry: CacheEntry): CacheEntry {
   return named;
 }
 
+/** The same object with more labels than it has. */
+export function labelledEntry(entry: CacheEntry, labels: Readonly<Record<string, string>>): CacheEntry {
+  const object = entry.parse();
+  object.metadata.labels = { ...object.metadata.labels, ...labels };
+  const labelled = new CacheEntry(entry.key, JSON.stringify(object), entry.revision);
+  origins.set(labelled, originOf(entry));
+  return labelled;
+}
+
 /** The entry that another was made from by one of the above; itself when it was not. */
 export function originOf(entry: CacheEntry): CacheEntry {
   return origins.get(entry) ?? entry;

@@ -26,13 +26,14 @@ export function shaper(resource: Resource, wanted: Negotiated, includeObject: In
   }
 }
 
-/** The same, with objects that say which workspace they are of. */
-export function naming(shape: Shaper): Shaper {
+/** The same, with objects that say which workspace they are of, and whatever else `more` makes of them. */
+export function naming(shape: Shaper, more: (entry: CacheEntry) => CacheEntry = (entry) => entry): Shaper {
+  const shown = (entry: CacheEntry): CacheEntry => more(namedEntry(entry));
   return {
     key: `${shape.key} naming`,
-    one: (entry) => shape.one(namedEntry(entry)),
-    list: (entries, meta) => shape.list(entries.map(namedEntry), meta),
-    watched: (entry, first) => shape.watched(namedEntry(entry), first),
+    one: (entry) => shape.one(shown(entry)),
+    list: (entries, meta) => shape.list(entries.map(shown), meta),
+    watched: (entry, first) => shape.watched(shown(entry), first),
   };
 }
 

@@ -21,9 +21,9 @@ export function apiSharing(options: {
   readonly rbac: Authorizer;
 }): { readonly plugins: readonly AdmissionPlugin[]; readonly expiry: Disposable } {
   const { cache, hub, catalog, workspaces, authorizer, rbac } = options;
-  const { tree, platform, bound, views } = workspaces;
+  const { tree, platform, bound, views, labelled } = workspaces;
   const kinds = new ExportedKindsOf({ cache, catalog, platform, bound });
-  views.set('apiexport', apiExportView({ tree, kinds, bindings: new Bindings(cache), authorizer, rbac }));
+  views.set('apiexport', apiExportView({ tree, kinds, bindings: new Bindings(cache), authorizer, rbac, labelled }));
   // Whoever claims one of these needs no identity: there is only one of each.
   const isBuiltin = (group: string, resource: string): boolean =>
     isBuiltinKind(catalog, group, resource) || platform.system.get(group, resource) !== undefined;

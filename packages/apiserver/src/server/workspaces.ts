@@ -4,6 +4,8 @@ import type { Definitions } from '../crds/definitions.ts';
 import { rulesOf } from '../crds/rules/checker.ts';
 import type { Catalog } from '../registry/catalog.ts';
 import { Catalogs } from '../registry/catalogs.ts';
+import { Bindings } from '../workspaces/apis/bindings.ts';
+import { ClaimLabels } from '../workspaces/apis/claim-labels.ts';
 import { BoundDefinitions } from '../workspaces/kinds/bound-definitions.ts';
 import { BoundKinds } from '../workspaces/kinds/bound-kinds.ts';
 import { KindsByWorkspace } from '../workspaces/kinds/kinds-by-workspace.ts';
@@ -25,6 +27,8 @@ export interface Workspaces {
   readonly bound: BoundDefinitions;
   /** To be filled by those who have views to offer. */
   readonly views: Map<ViewName, WorkspaceView>;
+  /** Shows objects with what others claim of them. */
+  readonly labelled: ClaimLabels['show'];
 }
 
 /** Puts together what tells the workspaces of one server apart. */
@@ -51,5 +55,14 @@ export function workspaces(options: {
   const everywhere = catalog.with(new WildcardKinds({ cache, platform, bound }));
   const tree = new Tree(cache);
   const views = new Map<ViewName, WorkspaceView>();
-  return { catalogs, tree, platform, bound, views, scopes: new Scopes({ tree, catalogs, wildcard: () => everywhere, views }) };
+  const labelled = new ClaimLabels(new Bindings(cache)).show;
+  return {
+    catalogs,
+    tree,
+    platform,
+    bound,
+    views,
+    scopes: new Scopes({ tree, catalogs, wildcard: () => everywhere, views, labelled }),
+    labelled,
+  };
 }

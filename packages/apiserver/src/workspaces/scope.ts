@@ -14,6 +14,8 @@ export interface Scope {
   readonly key: string;
   /** Objects of one kind that are shown; absent when all are. */
   readonly shows?: (resource: Resource, entry: CacheEntry) => boolean;
+  /** The object as it is shown; absent when it is shown as it is. */
+  readonly labelled?: (resource: Resource, entry: CacheEntry) => CacheEntry;
   /** Decides in place of the workspace's own rules. */
   readonly authorizer?: Authorizer;
   /** What holds for changes that are made through it. */

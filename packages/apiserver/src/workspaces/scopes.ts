@@ -24,6 +24,8 @@ export interface ScopesOptions {
   /** The kinds that can be asked for in all workspaces at once. */
   readonly wildcard: () => Catalog;
   readonly views: ReadonlyMap<ViewName, WorkspaceView>;
+  /** Shows objects with what others claim of them. */
+  readonly labelled: NonNullable<Scope['labelled']>;
 }
 
 /** Looks up where requests lead. */
@@ -41,8 +43,9 @@ export class Scopes {
     const cluster = this.#resolve(place, info, user);
     if (this.#options.tree.isInactive(cluster) && !isAboutItself(info)) throw closed(cluster);
     if (place.kind === 'workspace') {
-      const catalog = cluster === everyCluster ? this.#options.wildcard() : this.#options.catalogs.of(cluster);
-      return { ...info, cluster, scope: { cluster, catalog, key: cluster } };
+      if (cluster === everyCluster) return { ...info, cluster, scope: { cluster, catalog: this.#options.wildcard(), key: cluster } };
+      const { catalogs, labelled } = this.#options;
+      return { ...info, cluster, scope: { cluster, catalog: catalogs.of(cluster), key: cluster, labelled } };
     }
     const view = this.#options.views.get(place.view);
     if (view === undefined) throw status.noSuchResource();

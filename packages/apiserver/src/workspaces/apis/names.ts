@@ -9,11 +9,26 @@ export const bindingFinalizer = 'apis.kcp.io/apibinding-finalizer';
 /** On a binding: which export it is of, so that all bindings of one can be selected. */
 export const exportLabel = 'internal.apis.kcp.io/export';
 
+/** How many exports are remembered. */
+const capacity = 5_000;
+const values = new Map<string, string>();
+
 const digits = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
 
 /** The value of the label. `cluster` is the id of the export's workspace. */
 export function exportLabelValue(cluster: string, name: string): string {
-  let rest = BigInt(`0x${createHash('sha224').update(`${cluster}:${name}`).digest('hex')}`);
+  const key = `${cluster}:${name}`;
+  let value = values.get(key);
+  if (value === undefined) {
+    if (values.size >= capacity) values.clear();
+    values.set(key, (value = base62(createHash('sha224').update(key).digest('hex'))));
+  }
+  return value;
+}
+
+/** A number that is written in hexadecimal digits, in fewer. */
+export function base62(hex: string): string {
+  let rest = BigInt(`0x${hex}`);
   let text = '';
   for (; rest > 0n; rest /= 62n) text = digits[Number(rest % 62n)] + text;
   return text;

@@ -84,6 +84,18 @@ describe('through the view of an export', () => {
     expect((await view(`/picky${maps}/marked`)).code).toBe(200);
   });
 
+  test('claimed objects bear marks, which are only shown', async () => {
+    const marks = (reply: Reply): string[] => Object.keys(reply.json().metadata.labels ?? {});
+    const mark = /^claimed\.internal\.apis\.kcp\.io\/[0-9A-Za-z]+$/;
+    const read = await server.call(`/clusters/picky${maps}/marked`);
+    expect(marks(read)).toEqual(['tier', expect.stringMatching(mark)]);
+    expect(marks(await server.call(`/clusters/picky${maps}/own`))).toEqual([]);
+    const written = await server.call(`/clusters/picky${maps}/marked`, { method: 'PUT', body: { ...read.json(), data: { a: '1' } } });
+    expect(JSON.stringify(written.json().metadata.managedFields)).not.toContain('claimed.internal');
+    await configMap('stranger', 'forged', { 'claimed.internal.apis.kcp.io/x': 'y' });
+    expect(marks(await server.call(`/clusters/stranger${maps}/forged`))).toEqual([]);
+  });
+
   test('bindings to the export are seen, and not changed', async () => {
     expect(names(await view('/*/apis/apis.kcp.io/v1alpha2/apibindings'))).toEqual([
       'generous/cowboys',
@@ -172,7 +184,7 @@ describe('writes through the view', () => {
 
   test('of claims with labels stay among what is selected', async () => {
     const made = await view(`/picky${maps}`, { method: 'POST', body: { metadata: { name: 'made' } } });
-    expect(made.json().metadata.labels).toEqual({ tier: 'gold' });
+    expect(made.json().metadata.labels).toMatchObject({ tier: 'gold' });
     const silver = await view(`/picky${maps}`, { method: 'POST', body: { metadata: { name: 'silver', labels: { tier: 'silver' } } } });
     expect(silver.json().message).toBe('configmaps "silver" is forbidden: protected label tier must have value gold');
     const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'own', labels: { tier: 'gold' } } };

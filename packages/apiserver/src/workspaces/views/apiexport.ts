@@ -27,6 +27,7 @@ export interface ApiExportViewOptions {
   readonly authorizer: Authorizer;
   /** The same, whether or not somebody may enter. */
   readonly rbac: Authorizer;
+  readonly labelled: NonNullable<Scope['labelled']>;
 }
 
 /** The beginning of the keys of all scopes that show what one export may see. */
@@ -53,6 +54,7 @@ export function apiExportView(options: ApiExportViewOptions): WorkspaceView {
         catalog: kinds.catalog,
         key: `${exportScopeKey(kinds.cluster, name)}${cluster}/${info.verb}`,
         shows: look.shows,
+        labelled: options.labelled,
         authorizer: look,
         admission: look,
         insideAs: look.insideAs,

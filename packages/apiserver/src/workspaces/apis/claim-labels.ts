@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto';
+import type { KubeObject } from '@capstan/machinery';
+import type { CacheEntry } from '../../cache/entry.ts';
+import { labelledEntry, type Resource } from '../../registry/resource.ts';
+import { clusterOfKey } from '../names.ts';
+import type { AcceptedClaim, BindingFacts, Bindings } from './bindings.ts';
+import { base62, exportLabelValue } from './names.ts';
+
+const prefix = 'claimed.internal.apis.kcp.io/';
+
+/**
+ * Labels by which kcp marks what somebody has a claim on. Here they are shown and never stored: they say what the bindings of the workspace say now, and
+ * nobody can write them.
+ */
+export class ClaimLabels {
+  readonly #bindings: Bindings;
+  readonly #known = new WeakMap<AcceptedClaim, string>();
+
+  /** Of the workspace that was asked about last: objects come in the order of their workspaces. */
+  #last: { cluster: string; generation: number; claiming: readonly BindingFacts[] } | undefined;
+
+  constructor(bindings: Bindings) {
+    this.#bindings = bindings;
+  }
+
+  /** The object with its labels; itself when nobody has a claim on it. */
+  readonly show = (resource: Resource, entry: CacheEntry): CacheEntry => {
+    let labels: Record<string, string> | undefined;
+    for (const binding of this.#claiming(clusterOfKey(entry.key))) {
+      const claim = binding.claims.find((one) => one.resource === resource.resource && one.group === resource.group);
+      if (claim?.selector.matches(entry.labels) !== true) continue;
+      labels ??= {};
+      labels[prefix + exportLabelValue(binding.provider, binding.exportName)] = this.#valueOf(claim);
+    }
+    return labels === undefined ? entry : labelledEntry(entry, labels);
+  };
+
+  #claiming(cluster: string): readonly BindingFacts[] {
+    const { generation } = this.#bindings;
+    if (this.#last?.cluster !== cluster || this.#last.generation !== generation) {
+      const claiming = this.#bindings.in(cluster).filter(({ claims, provider }) => claims.length > 0 && provider !== '');
+      this.#last = { cluster, generation, claiming };
+    }
+    return this.#last.claiming;
+  }
+
+  #valueOf(claim: BindingFacts['claims'][number]): string {
+    let value = this.#known.get(claim);
+    if (value === undefined) {
+      const { group, resource, identity } = claim;
+      const text = JSON.stringify({
+        ...(group !== '' && { group }),
+        resource,
+        verbs: null,
+        ...(identity !== '' && { identityHash: identity }),
+      });
+      this.#known.set(claim, (value = base62(createHash('sha224').update(text).digest('hex'))));
+    }
+    return value;
+  }
+}
+
+/** Takes away what was only shown, from what comes back. */
+export function dropClaimLabels({ metadata }: KubeObject): void {
+  const { labels } = metadata;
+  if (!labels) return;
+  for (const key of Object.keys(labels)) if (key.startsWith(prefix)) delete labels[key];
+}
