@@ -8,6 +8,10 @@ describe('what a client takes', () => {
     [undefined, { format: 'json', shape: 'object' }],
     ['*/*', { format: 'json', shape: 'object' }],
     ['application/vnd.kubernetes.protobuf,application/json', { format: 'json', shape: 'object' }],
+    [
+      'application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1',
+      { format: 'protobuf', shape: 'PartialObjectMetadata' },
+    ],
     ['application/vnd.kubernetes.protobuf', { format: 'protobuf', shape: 'object' }],
     ['application/yaml', { format: 'yaml', shape: 'object' }],
     [`${table},application/json`, { format: 'json', shape: 'Table' }],

@@ -68,8 +68,9 @@ function choose(accept: string): Negotiated | Error {
       if (format === 'protobuf' && as === 'Table') continue;
       result = { format, shape: as as Shape, shapeVersion: version };
     }
-    // Clients that take protobuf nearly always take JSON too, which we have ready.
-    if (format !== 'protobuf') return result;
+    // Clients that take protobuf nearly always take JSON too, which we have ready. But metadata has no type in protobuf and one in JSON, and who compares listed
+    // with single objects must find none.
+    if (format !== 'protobuf' || as !== undefined) return result;
     protobuf ??= result;
   }
   if (protobuf !== undefined) return protobuf;
