@@ -1,9 +1,10 @@
 import type { AdmissionPlugin } from '../admission.ts';
 import { defaultIngressClass, defaultStorageClass } from './default-classes.ts';
+import { defaultTolerations } from './default-tolerations.ts';
 import { limitRanger } from './limit-ranger.ts';
 import { taintNodesByCondition } from './node-taints.ts';
 import { podSecurity } from './pod-security/plugin.ts';
-import { singleDefaultPriority } from './priority.ts';
+import { priority } from './priority.ts';
 import { runtimeClass } from './runtime-class.ts';
 import { serviceAccounts } from './service-account.ts';
 import { persistentVolumeClaimResize } from './volume-resize.ts';
@@ -14,7 +15,8 @@ export const workloadPlugins: readonly AdmissionPlugin[] = [
   serviceAccounts,
   taintNodesByCondition,
   podSecurity,
-  singleDefaultPriority,
+  priority,
+  defaultTolerations,
   defaultStorageClass,
   persistentVolumeClaimResize,
   runtimeClass,

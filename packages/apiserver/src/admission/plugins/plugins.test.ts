@@ -150,4 +150,27 @@ describe('classes', () => {
       'pods "p" is forbidden: the integer value of priority (7) must not be provided in pod spec; priority admission controller computed 10 from the given PriorityClass name',
     );
   });
+
+  it('of priority stand for a number', async () => {
+    await post('/apis/scheduling.k8s.io/v1/priorityclasses', { metadata: { name: 'high' }, value: 7, preemptionPolicy: 'Never' });
+    const named = async (priorityClassName: string): Promise<Reply> => pod([container('a')], { priorityClassName });
+    expect(specOf(await named('high'))).toMatchObject({ priority: 7, preemptionPolicy: 'Never' });
+    expect(specOf(await named('system-node-critical'))).toMatchObject({ priority: 2_000_001_000 });
+    expect((await named('nope')).json().message).toBe('pods "p" is forbidden: no PriorityClass with name nope was found');
+  });
+});
+
+describe('pods', () => {
+  it('stay a while on nodes in trouble, unless they say otherwise', async () => {
+    const forever = { key: 'node.kubernetes.io/unreachable', operator: 'Exists' };
+    const patient = { key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 };
+    expect(specOf(await pod([container('a')], { tolerations: [forever] }))).toMatchObject({ tolerations: [forever, patient] });
+  });
+
+  it('keep their priority when an update does not name it', async () => {
+    const made = await inNamespace('pods', { metadata: { name: 'kept' }, spec: { containers: [container('a')] } });
+    const spec = { ...(made.json()['spec'] as JsonObject), priority: undefined, preemptionPolicy: undefined };
+    const reply = await server.call(`/api/v1/namespaces/${namespace}/pods/kept`, { method: 'PUT', body: { ...made.json(), spec } });
+    expect(specOf(reply)).toMatchObject({ preemptionPolicy: 'PreemptLowerPriority' });
+  });
 });

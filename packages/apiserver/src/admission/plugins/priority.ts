@@ -1,17 +1,72 @@
-import type { AdmissionPlugin } from '../admission.ts';
+import type { KubeObject } from '@capstan/machinery';
+import { made } from '../../kinds/workloads/defaulting.ts';
+import { systemPriorities } from '../../kinds/workloads/policy.ts';
+import { fieldsOf, isAbsent, numberOf, textOf } from '../../kinds/workloads/reading.ts';
+import type { RequestContext } from '../../registry/context.ts';
+import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
 import { forbidden } from '../forbidden.ts';
 
 const classes = { group: 'scheduling.k8s.io', resource: 'priorityclasses' };
 
-/** There is one default priority at most. */
-export const singleDefaultPriority: AdmissionPlugin = {
+/** Pods get the number that the name of their priority stands for, and there is one default priority at most. */
+export const priority: AdmissionPlugin = {
   name: 'Priority',
+  mutate(request) {
+    const { resource, operation, subresource, object } = request;
+    if (resource.group !== '' || resource.resource !== 'pods' || subresource !== '' || object === undefined) return;
+    if (operation === 'CREATE') setPriority(request, object);
+    if (operation === 'UPDATE') keepPriority(object, request.old);
+  },
   validate(request) {
     const { resource, operation, subresource, object, context } = request;
     if (resource.resource !== classes.resource || resource.group !== classes.group || subresource !== '') return;
     if (object?.['globalDefault'] !== true) return;
-    const other = context.objects.list(classes, context.cluster).find((candidate) => candidate['globalDefault'] === true);
+    const other = defaultClass(context);
     if (other === undefined || (operation === 'UPDATE' && other.metadata.name === object.metadata.name)) return;
     throw forbidden(request, `PriorityClass ${other.metadata.name} is already marked as default. Only one default can exist`);
   },
 };
+
+function setPriority(request: AdmissionRequest, pod: KubeObject): void {
+  const spec = made(pod, 'spec');
+  const name = textOf(spec['priorityClassName']);
+  const found = name === '' ? defaultClass(request.context) : namedClass(request.context, name);
+  if (found === undefined && name !== '' && !systemPriorities.has(name)) {
+    throw forbidden(request, `no PriorityClass with name ${name} was found`);
+  }
+  if (found !== undefined) spec['priorityClassName'] = found.metadata.name;
+  const value = numberOf(found?.['value'] ?? systemPriorities.get(name));
+  const preemption = textOf(found?.['preemptionPolicy']) || 'PreemptLowerPriority';
+  const computed = 'must not be provided in pod spec; priority admission controller computed';
+  const by = 'from the given PriorityClass name';
+  if (!isAbsent(spec['priority']) && spec['priority'] !== value) {
+    throw forbidden(request, `the integer value of priority (${numberOf(spec['priority'])}) ${computed} ${value} ${by}`);
+  }
+  if (!isAbsent(spec['preemptionPolicy']) && spec['preemptionPolicy'] !== preemption) {
+    throw forbidden(request, `the string value of PreemptionPolicy (${textOf(spec['preemptionPolicy'])}) ${computed} ${preemption} ${by}`);
+  }
+  spec['priority'] = value;
+  spec['preemptionPolicy'] = preemption;
+}
+
+function keepPriority(pod: KubeObject, old: KubeObject | undefined): void {
+  const spec = made(pod, 'spec');
+  const oldSpec = fieldsOf(old?.['spec']);
+  for (const field of ['priority', 'preemptionPolicy']) {
+    if (isAbsent(spec[field]) && !isAbsent(oldSpec[field])) spec[field] = oldSpec[field];
+  }
+}
+
+function namedClass({ objects, cluster }: RequestContext, name: string): KubeObject | undefined {
+  return objects.get({ ...classes, cluster, namespace: '', name });
+}
+
+/** The least of them, should there be several after all. */
+function defaultClass({ objects, cluster }: RequestContext): KubeObject | undefined {
+  let found: KubeObject | undefined;
+  for (const candidate of objects.list(classes, cluster)) {
+    if (candidate['globalDefault'] !== true) continue;
+    if (found === undefined || numberOf(candidate['value']) < numberOf(found['value'])) found = candidate;
+  }
+  return found;
+}

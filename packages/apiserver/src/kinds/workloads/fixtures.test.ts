@@ -2,6 +2,9 @@ import { readFileSync } from 'node:fs';
 import { isObject, type KubeObject } from '@capstan/machinery';
 import { loadAll } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
+import type { AdmissionRequest } from '../../admission/admission.ts';
+import { defaultTolerations } from '../../admission/plugins/default-tolerations.ts';
+import { priority } from '../../admission/plugins/priority.ts';
 import { defaultPrinter, printers } from '../printers/printers.ts';
 import { contextOf } from './testing.ts';
 import { workloadStrategies } from './workloads.ts';
@@ -31,11 +34,18 @@ function withoutEmpty(value: unknown): unknown {
   );
 }
 
+/** What admission gives to pods, the recorded ones too. */
+function admitted(object: KubeObject): void {
+  const request = { operation: 'CREATE', resource: { group: '', resource: 'pods' }, subresource: '', object, context: contextOf() };
+  for (const plugin of [priority, defaultTolerations]) void plugin.mutate!(request as unknown as AdmissionRequest);
+}
+
 function created(input: KubeObject, resource: string): KubeObject {
   const object = structuredClone(input);
   object.metadata.uid = 'UID';
   const strategy = workloadStrategies.get(resource)!;
   strategy.default?.(object);
+  if (resource === '/pods') admitted(object);
   strategy.prepareForCreate?.(object, contextOf());
   return object;
 }

@@ -10,7 +10,6 @@ import { contextOf } from './testing.ts';
 import { workloadStrategies } from './workloads.ts';
 
 const pod = (spec: object, status: object = {}): KubeObject => ({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec, status });
-const someContainer = { containers: [{ name: 'a', image: 'x' }] };
 
 test.each([
   ['nginx', true],
@@ -71,34 +70,6 @@ describe('ranges of addresses', () => {
     ['fd00:1::/32', 'fd00::/16', true],
     ['fd00::/16', '0.0.0.0/0', false],
   ])('%s lies within %s: %s', (inner, outer, within) => expect(isStrictlyWithin(parseRange(inner)!, parseRange(outer)!)).toBe(within));
-});
-
-describe('priorities of pods', () => {
-  const create = (spec: object, classes: KubeObject[] = []) => {
-    const object = pod({ ...someContainer, ...spec });
-    const context = contextOf(classes.map((each) => ({ ...each, resource: 'priorityclasses' })));
-    workloadStrategies.get('/pods')!.prepareForCreate!(object, context);
-    return object['spec'];
-  };
-  const priorityClass = (name: string, more: object): KubeObject => ({
-    apiVersion: 'scheduling.k8s.io/v1',
-    kind: 'PriorityClass',
-    metadata: { name },
-    ...more,
-  });
-
-  test('none', () => expect(create({})).toMatchObject({ priority: 0, preemptionPolicy: 'PreemptLowerPriority' }));
-  test('by name', () => {
-    const classes = [priorityClass('high', { value: 7, preemptionPolicy: 'Never' })];
-    expect(create({ priorityClassName: 'high' }, classes)).toMatchObject({ priority: 7, preemptionPolicy: 'Never' });
-  });
-  test('by default', () => {
-    const classes = [priorityClass('usual', { value: 3, globalDefault: true })];
-    expect(create({}, classes)).toMatchObject({ priority: 3, priorityClassName: 'usual' });
-  });
-  test('of the system', () => expect(create({ priorityClassName: 'system-node-critical' })).toMatchObject({ priority: 2_000_001_000 }));
-  test('unknown', () =>
-    expect(() => create({ priorityClassName: 'nope' })).toThrow('pods "p" is forbidden: no PriorityClass with name nope was found'));
 });
 
 describe('status', () => {

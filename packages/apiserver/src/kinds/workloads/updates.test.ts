@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { isObject, type Json, type JsonObject, type KubeObject } from '@capstan/machinery';
 import { describe, expect, test } from 'vitest';
+import { tolerateTroubles } from '../../admission/plugins/default-tolerations.ts';
 import { contextOf } from './testing.ts';
 import { workloadStrategies } from './workloads.ts';
 
@@ -30,6 +31,8 @@ function updated({ resource, old, patch }: Recorded): { object: KubeObject; erro
   const strategy = workloadStrategies.get(resource)!;
   const object = structuredClone(merged(old as unknown as Json, patch)) as unknown as KubeObject;
   strategy.default?.(object);
+  // Admission gave it to the recorded ones, too.
+  if (resource === '/pods') tolerateTroubles(object);
   strategy.prepareForUpdate?.(object, old, contextOf());
   const errors = [...(strategy.validate?.(object, contextOf()) ?? []), ...(strategy.validateUpdate?.(object, old, contextOf()) ?? [])];
   return { object, errors: errors.map((error) => `${error.field}: ${error.body}`) };

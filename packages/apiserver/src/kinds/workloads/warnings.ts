@@ -44,7 +44,10 @@ function warnScheduling(warn: WarnAt, at: FieldPath, spec: Readonly<Fields>): vo
 
 function warnVolumes(warn: WarnAt, at: FieldPath, volumes: readonly Fields[]): void {
   for (const [index, volume] of volumes.entries()) {
-    for (const [source, message] of oldVolumes) if (!isAbsent(volume[source])) warn(at.index(index).child(source), message);
+    for (const [source, message] of oldVolumes) {
+      // Its field has another name than the path that is told.
+      if (!isAbsent(volume[source])) warn(at.index(index).child(source === 'storageos' ? 'storageOS' : source), message);
+    }
   }
 }
 

@@ -1,0 +1,29 @@
+import type { KubeObject } from '@capstan/machinery';
+import { made } from '../../kinds/workloads/defaulting.ts';
+import { itemsOf, textOf } from '../../kinds/workloads/reading.ts';
+import type { AdmissionPlugin } from '../admission.ts';
+
+const patience = 300;
+const troubles = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'];
+
+/** A pod stays a while on a node that is in trouble, unless it says otherwise. */
+export const defaultTolerations: AdmissionPlugin = {
+  name: 'DefaultTolerationSeconds',
+  mutate({ resource, operation, subresource, object }) {
+    if (resource.group !== '' || resource.resource !== 'pods' || subresource !== '' || object === undefined) return;
+    if (operation === 'CREATE' || operation === 'UPDATE') tolerateTroubles(object);
+  },
+};
+
+export function tolerateTroubles(pod: KubeObject): void {
+  const spec = made(pod, 'spec');
+  const given = itemsOf(spec['tolerations']);
+  const tolerates = (trouble: string): boolean =>
+    given.some(({ key, effect }) => ['', trouble].includes(textOf(key)) && ['', 'NoExecute'].includes(textOf(effect)));
+  const missing = troubles.filter((trouble) => !tolerates(trouble));
+  if (missing.length === 0) return;
+  spec['tolerations'] = [
+    ...given,
+    ...missing.map((key) => ({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: patience })),
+  ];
+}
