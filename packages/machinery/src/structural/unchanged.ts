@@ -58,7 +58,8 @@ export function oldItems(old: Json | undefined, schema: Schema): (item: Json) =>
 
 const nothing = (): undefined => undefined;
 
+/** An item that lacks a key is like no other. */
 function keyText(item: Json, keys: readonly string[]): string | undefined {
-  if (!isObject(item)) return undefined;
+  if (!isObject(item) || keys.some((key) => own(item, key) === undefined)) return undefined;
   return keys.length === 1 ? JSON.stringify(own(item, keys[0]!)) : JSON.stringify(keys.map((key) => own(item, key)));
 }
