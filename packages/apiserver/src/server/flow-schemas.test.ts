@@ -26,3 +26,24 @@ test('a FlowSchema says whether its priority level is there', async () => {
   });
   await expect.poll(() => dangling(server, 'mine')).toEqual([['Dangling', 'False', 'Found', `${named} "later" and it exists`]]);
 });
+
+test('only the condition that the server applied is its own, and the status changes no metadata', async () => {
+  await using server = await startTestServer();
+  const mine = `${path}/flowschemas/mine`;
+  const spec = { priorityLevelConfiguration: { name: 'catch-all' } };
+  await server.call(`${path}/flowschemas`, { method: 'POST', body: { metadata: { name: 'mine' }, spec } });
+  await expect.poll(() => dangling(server, 'mine')).toHaveLength(1);
+  const condition = { type: 'Mine', status: 'True', reason: 'R', message: 'm', lastTransitionTime: '2026-01-01T00:00:00Z' };
+  const patch = [
+    { op: 'add', path: '/status/conditions/-', value: condition },
+    { op: 'add', path: '/metadata/labels', value: { a: 'b' } },
+  ];
+  const headers = { 'content-type': 'application/json-patch+json' };
+  const { metadata } = (await server.call(`${mine}/status`, { method: 'PATCH', headers, body: patch })).json();
+  expect(metadata).not.toHaveProperty('labels');
+  expect(metadata.managedFields?.find(({ operation }) => operation === 'Apply')).toMatchObject({
+    subresource: 'status',
+    fieldsV1: { 'f:status': { 'f:conditions': { 'k:{"type":"Dangling"}': { 'f:reason': {} } } } },
+  });
+  expect(await dangling(server, 'mine')).toHaveLength(2);
+});

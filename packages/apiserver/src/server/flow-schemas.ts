@@ -1,7 +1,8 @@
-import type { KubeObject } from '@capstan/machinery';
+import { applyPatch, type KubeObject } from '@capstan/machinery';
 import type { Serving } from '../handlers/serving.ts';
+import { resetFieldsOf } from '../registry/reset-fields.ts';
 import type { Resource } from '../registry/resource.ts';
-import { update } from '../registry/update.ts';
+import { type Changed, update } from '../registry/update.ts';
 import { defaultCluster } from '../request/info.ts';
 import { systemContext } from './bootstrap.ts';
 import { coalesced } from './coalesced.ts';
@@ -40,18 +41,22 @@ async function say(serving: Serving, resource: Resource, what: { name: string; w
   try {
     await update(serving, systemContext(serving, now), {
       ...{ resource, namespace: '', name, subresource: 'status', manager, dryRun: false },
-      change: (old) => ({
-        object: {
-          ...old,
-          status: { conditions: [...conditionsOf(old).filter(({ type }) => type !== wanted.type), condition] },
-        } as KubeObject,
-      }),
+      change: (old) => applied(old, { resource, condition, now: now() }),
     });
   } catch (error) {
     // Deleted or written by another server meanwhile: that change is followed in its turn.
     const reason = error instanceof Error && 'reason' in error ? error.reason : undefined;
     if (reason !== 'NotFound' && reason !== 'Conflict') throw error;
   }
+}
+
+/** Only the one condition is ours: others may say more. */
+function applied(live: KubeObject, { resource, condition, now }: { resource: Resource; condition: Condition; now: Date }): Changed {
+  const { groupVersion: apiVersion, kind, type } = resource;
+  const config = { apiVersion, kind, metadata: { name: live.metadata.name! }, status: { conditions: [condition] } };
+  const resetFields = resetFieldsOf(resource, 'status');
+  const options = { live, config, type, kind, manager, force: true, apiVersion, subresource: 'status', now, resetFields };
+  return { object: applyPatch(options).object, applied: true };
 }
 
 function dangling(level: string, found: boolean): Condition {

@@ -12,6 +12,7 @@ import { keepPart } from '../parts.ts';
 import type { Strategy } from '../strategy.ts';
 import { applyDefaults, made } from '../workloads/defaulting.ts';
 import { type Fields, fieldsOf, itemsOf, maybeFields, textOf, textsOf } from '../workloads/reading.ts';
+import { keepMetadata } from '../workloads/status.ts';
 import { matchConditionErrors } from './conditions.ts';
 import { matchDefaults, matchResourceErrors, paramKindErrors, paramRefErrors, requiredChoice, variableErrors } from './policy-parts.ts';
 import { choiceErrors, failurePolicies } from './rules.ts';
@@ -137,8 +138,12 @@ export const validatingadmissionpolicies: Strategy = {
   },
   prepareForUpdate: (object, old) => keepPart(object, old, 'status'),
   validate: policyErrors,
+  resetFields: { main: [['status']], status: [['spec'], ['metadata']] },
   status: {
-    prepareForUpdate: (object, old) => keepPart(object, old, 'spec'),
+    prepareForUpdate: (object, old) => {
+      keepPart(object, old, 'spec');
+      keepMetadata(object, old);
+    },
     validateUpdate: statusErrors,
   },
 };

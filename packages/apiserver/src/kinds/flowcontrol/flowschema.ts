@@ -3,6 +3,7 @@ import { keepPart, sameValue } from '../parts.ts';
 import type { Strategy } from '../strategy.ts';
 import { applyDefaults, made } from '../workloads/defaulting.ts';
 import { type Fields, fieldsOf, itemsOf, maybeFields, numberOf, textOf, textsOf } from '../workloads/reading.ts';
+import { keepMetadata } from '../workloads/status.ts';
 import { conditionErrors } from './conditions.ts';
 import { mandatoryFlowSchemas } from './mandatory.ts';
 
@@ -162,8 +163,12 @@ export const flowschemas: Strategy = {
     }
     return errors;
   },
+  resetFields: { main: [['status']], status: [['spec'], ['metadata']] },
   status: {
-    prepareForUpdate: (object, old) => keepPart(object, old, 'spec'),
+    prepareForUpdate: (object, old) => {
+      keepPart(object, old, 'spec');
+      keepMetadata(object, old);
+    },
     validateUpdate: conditionErrors,
   },
 };

@@ -3,6 +3,7 @@ import { keepPart, sameValue } from '../parts.ts';
 import type { Strategy } from '../strategy.ts';
 import { applyDefaults, type Defaults } from '../workloads/defaulting.ts';
 import { type Fields, fieldsOf, maybeFields, numberOf, textOf } from '../workloads/reading.ts';
+import { keepMetadata } from '../workloads/status.ts';
 import { conditionErrors } from './conditions.ts';
 import { mandatoryPriorityLevels } from './mandatory.ts';
 
@@ -129,8 +130,12 @@ export const prioritylevelconfigurations: Strategy = {
     const name = object.metadata.name ?? '';
     return [...annotationErrors(object), ...specErrors(level, name), ...mandatoryErrors(level, name)];
   },
+  resetFields: { main: [['status']], status: [['spec'], ['metadata']] },
   status: {
-    prepareForUpdate: (object, old) => keepPart(object, old, 'spec'),
+    prepareForUpdate: (object, old) => {
+      keepPart(object, old, 'spec');
+      keepMetadata(object, old);
+    },
     validateUpdate: conditionErrors,
   },
 };
