@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { settleMemory } from '@capstan/apiserver/settle';
 import { Client, type Connection } from '@capstan/client';
 import { Manager } from '@capstan/controller';
 import { chosenControllers, controllers } from '@capstan/controllers';
@@ -24,6 +25,7 @@ export async function controllerManager(flags: ControllerManagerFlags): Promise<
   const client = clients.use(new Client(connection, { userAgent }));
   const manager = new Manager({ client, health: { host, port }, stopWithin: 5_000, log: write, ...(leaderElection && { leaderElection }) });
   addControllers(manager, { file, settings, connection, clients });
+  settleMemory(signal);
   const running = manager.run(signal);
   try {
     const url = await Promise.race([running, listening(manager, host)]);

@@ -25,3 +25,15 @@ test('old events fall out when the texts that they hold weigh too much', () => {
   expect(ring.since(ring.after).length).toBeLessThan(10);
   expect(ring.since(ring.after).at(-1)!.revision).toBe(100);
 });
+
+test('what is forgotten is gone, and the rest is as it was', () => {
+  const ring = new EventRing({ after: 0, maxEvents: 1000, maxBytes: 1 << 20 });
+  for (let revision = 1; revision <= 100; revision++) ring.push(event(revision));
+  expect(ring.forget(40)).toBe(40);
+  expect(ring.after).toBe(40);
+  expect(ring.since(40).map(({ revision }) => revision)).toEqual(Array.from({ length: 60 }, (_, at) => 41 + at));
+  // Nothing was lost by what never was.
+  expect(ring.forget(1_000)).toBe(60);
+  expect(ring.forget(2_000)).toBe(0);
+  expect(ring.after).toBe(100);
+});

@@ -54,6 +54,23 @@ export class EventRing {
     }
   }
 
+  /** Drops the events up to a revision; answers how many there were. */
+  forget(revision: number): number {
+    const before = this.#head;
+    while (this.#head < this.#events.length && this.#events[this.#head]!.revision <= revision) {
+      const dropped = this.#events[this.#head]!;
+      this.#bytes -= weight(dropped);
+      this.#after = dropped.revision;
+      this.#head++;
+    }
+    const count = this.#head - before;
+    if (count > 0) {
+      this.#events = this.#events.slice(this.#head);
+      this.#head = 0;
+    }
+    return count;
+  }
+
   /** Events above the revision, oldest first. Only complete when the revision is at least `after`. */
   since(revision: number): CacheEvent[] {
     let low = this.#head;

@@ -142,6 +142,14 @@ export class WatchCache implements ObjectReader, EntryReader, Disposable {
     return this.resource(resource).generation;
   }
 
+  /** Forgets what was before a revision; answers how many events that were. */
+  forget(revision: number): number {
+    this.oldest = revision;
+    let count = 0;
+    for (const resource of this.#resources.values()) count += resource.ring.forget(revision);
+    return count;
+  }
+
   /** Resolves when everything up to the revision has been applied. At once when it has. */
   atLeast(revision: number): Promise<void> | undefined {
     if (revision <= this.#revision) return undefined;

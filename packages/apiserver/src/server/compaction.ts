@@ -11,6 +11,8 @@ const mark = '/compaction';
 export interface CompactionOptions {
   readonly signal: AbortSignal;
   readonly onError: (error: unknown) => void;
+  /** Told how many events were let go of. */
+  readonly onForgotten?: (count: number) => void;
   /** In milliseconds. */
   readonly every?: number;
 }
@@ -31,7 +33,7 @@ export function keepCompacted(cache: WatchCache, options: CompactionOptions): vo
       const current = await store.currentRevision();
       const compacted = await store.compactedRevision();
       if (older !== undefined && older > compacted) await store.compact(older);
-      cache.oldest = Math.max(compacted, older ?? 0);
+      options.onForgotten?.(cache.forget(Math.max(compacted, older ?? 0)));
       const isQuiet = older === current;
       older = current;
       if (!isQuiet) return;

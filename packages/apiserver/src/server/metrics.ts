@@ -31,19 +31,12 @@ export interface Gauge {
 export class Metrics {
   readonly #requests = new Map<string, Series>();
   readonly #gauges: Gauge[] = [];
-  #observed = 0;
-
-  /** How many requests were observed. */
-  get observed(): number {
-    return this.#observed;
-  }
 
   gauge(gauge: Gauge): void {
     this.#gauges.push(gauge);
   }
 
   observe(request: Observed, code: number, seconds: number): void {
-    this.#observed++;
     const key = `${request.verb}|${request.group}|${request.resource}|${request.subresource}|${code}`;
     let series = this.#requests.get(key);
     if (series === undefined) {

@@ -58,6 +58,9 @@ import { tenancy } from './tenancy.ts';
 import { versionInfo } from './version.ts';
 import { workspaces } from './workspaces.ts';
 
+/** So many events of history weigh enough to look for memory to give back. */
+const manyEvents = 10_000;
+
 /** Starts an API server and resolves when it is ready. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const stop = new AbortController();
@@ -267,13 +270,16 @@ async function start(
     },
     onError: (error) => options.log(`certificates could not be renewed: ${String(error)}`),
   });
-  settleMemory(() => metrics.observed, stop.signal);
+  const settling = settleMemory(stop.signal);
   keepEventsFor({
     ...{ cache, store, now, signal: stop.signal, lifetime: options.eventLifetime },
     onError: (error) => options.log(`old events could not be deleted: ${String(error)}`),
   });
   keepCompacted(cache, {
     signal: stop.signal,
+    onForgotten: (events) => {
+      if (events > manyEvents) settling.freed();
+    },
     onError: (error) => options.log(`history could not be compacted: ${String(error)}`),
     ...(options.compactionInterval !== undefined && { every: options.compactionInterval }),
   });

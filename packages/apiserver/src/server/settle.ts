@@ -1,26 +1,37 @@
+import { performance } from 'node:perf_hooks';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** How long nothing must have happened. */
-const quiet = 1_500;
+/** How often to look, in milliseconds, and how much of that the process may have been busy. */
+const interval = 1_500;
+const quiet = 0.1;
+
+/** What has grown by less than this is left alone, a quarter and 32 MiB, unless so much was done since, in milliseconds, that much may have been deleted. */
+const growth = 1.25;
+const least = 32 << 20;
+const work = 20_000;
 
 /**
- * Gives back the memory that starting took, once, when the server has nothing to do: what was parsed and compiled only to start is a tenth of all it holds.
- * It stops the process for a moment, so it waits for one in which nobody notices.
+ * Gives memory back when the process has nothing to do: what was only needed to start, which is a tenth of all it holds, and what was deleted since. The engine keeps such memory otherwise, in
+ * case it is needed again. It stops the process for a moment, so it waits for one in which nobody notices.
+ * `freed` tells it that much has been let go of.
  */
-export function settleMemory(requests: () => number, signal: AbortSignal): void {
-  let seen = requests();
+export function settleMemory(signal: AbortSignal): { readonly freed: () => void } {
+  let settled = { memory: 0, active: 0, isWhole: true };
+  let before = performance.eventLoopUtilization();
   const timer = setInterval(() => {
-    const now = requests();
-    if (now !== seen) {
-      seen = now;
-      return;
-    }
-    clearInterval(timer);
+    const now = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(now, before);
+    before = now;
+    if (utilization > quiet) return;
+    const hasGrown = process.memoryUsage.rss() >= settled.memory * growth + least;
+    if (!hasGrown && settled.isWhole && now.active - settled.active < work) return;
     collect();
-  }, quiet);
+    settled = { memory: process.memoryUsage.rss(), active: now.active, isWhole: true };
+  }, interval);
   timer.unref();
   signal.addEventListener('abort', () => clearInterval(timer), { once: true });
+  return { freed: () => void (settled.isWhole = false) };
 }
 
 function collect(): void {
