@@ -1,4 +1,4 @@
-import { readConnection, type StoreDriver, startCapstan } from '@capstan/testbed';
+import { type RunningApiServer, readConnection, type StoreDriver, startCapstan, startKubeApiserver } from '@capstan/testbed';
 import { fill } from '../profiles/fill.ts';
 import { freshNamespace, type Measurement } from '../profiles/profile.ts';
 import { clientGoSync, ownSync, type Place, reconcileAll } from './probes.ts';
@@ -7,35 +7,58 @@ import type { Pair } from './rows.ts';
 const rounds = 3;
 const objectSize = 1_000;
 
-/** Informers of both sides on one server that holds many objects, and a reconciler of ours over them: the medians of some rounds. */
+/** Informers of both sides on the same server that holds many objects, ours and then the other, and a reconciler of ours over them. */
 export async function informerRows(store: StoreDriver, count: number): Promise<Pair[]> {
+  return [...(await onCapstan(store, count)), ...(await onKubernetes(count))];
+}
+
+async function onCapstan(store: StoreDriver, count: number): Promise<Pair[]> {
   await using server = await startCapstan({ store });
-  const namespace = freshNamespace();
-  const subject = { name: `capstan on ${store}`, address: readConnection(server.kubeconfig), pids: server.pids };
-  await fill(subject, namespace, { count, size: objectSize });
-  const place: Place = { kubeconfig: server.kubeconfig, namespace, count };
-  const times: Record<'json' | 'protobuf' | 'own' | 'reconciles', number[]> = { json: [], protobuf: [], own: [], reconciles: [] };
-  for (let round = 0; round < rounds; round++) {
-    times.json.push(await clientGoSync('json', place));
-    times.protobuf.push(await clientGoSync('protobuf', place));
-    times.own.push(await ownSync(place));
-    times.reconciles.push(await reconcileAll(place));
-    process.stderr.write(`${JSON.stringify(times)}\n`);
-  }
-  const sync = (encoding: string, value: number): Measurement => ({
-    what: `${count} objects into an informer; client-go in ${encoding}`,
-    value,
-    unit: 's',
-    better: 'lower',
+  const place = await filled(server, count);
+  // The server has JSON for both, whatever a client prefers.
+  const times = await medians({
+    theirs: () => clientGoSync('json', place),
+    ours: () => ownSync(place),
+    reconciles: () => reconcileAll(place),
   });
   const reconciles = (value: number): Measurement => ({ what: 'reconciles', value, unit: 'per second', better: 'higher' });
   return [
-    { kubernetes: sync('JSON', median(times.json)), capstan: sync('JSON', median(times.own)) },
-    { kubernetes: sync('protobuf', median(times.protobuf)), capstan: sync('protobuf', median(times.own)) },
-    { kubernetes: reconciles(Number.NaN), capstan: reconciles(count / median(times.reconciles)) },
+    pair(`${count} objects into an informer, on Capstan`, times.theirs, times.ours),
+    { kubernetes: reconciles(Number.NaN), capstan: reconciles(count / times.reconciles) },
   ];
 }
 
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
+async function onKubernetes(count: number): Promise<Pair[]> {
+  await using server = await startKubeApiserver();
+  const place = await filled(server, count);
+  const times = await medians({
+    json: () => clientGoSync('json', place),
+    protobuf: () => clientGoSync('protobuf', place),
+    ours: () => ownSync(place),
+  });
+  const what = `${count} objects into an informer, on kube-apiserver`;
+  return [pair(`${what}; client-go in JSON`, times.json, times.ours), pair(`${what}; client-go in protobuf`, times.protobuf, times.ours)];
+}
+
+async function filled(server: RunningApiServer, count: number): Promise<Place> {
+  const namespace = freshNamespace();
+  await fill({ name: server.url, address: readConnection(server.kubeconfig), pids: server.pids }, namespace, { count, size: objectSize });
+  return { kubeconfig: server.kubeconfig, namespace, count };
+}
+
+/** Each in turn, some rounds long, so that what else the machine does meets all of them. */
+async function medians<Name extends string>(measures: Readonly<Record<Name, () => Promise<number>>>): Promise<Record<Name, number>> {
+  const names = Object.keys(measures) as Name[];
+  const times = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<Name, number[]>;
+  for (let round = 0; round < rounds; round++) {
+    for (const name of names) times[name].push(await measures[name]());
+  }
+  process.stderr.write(`  ${JSON.stringify(times)}\n`);
+  const middle = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
+  return Object.fromEntries(names.map((name) => [name, middle(times[name])])) as Record<Name, number>;
+}
+
+function pair(what: string, kubernetes: number, capstan: number): Pair {
+  const row = (value: number): Measurement => ({ what, value, unit: 's', better: 'lower' });
+  return { kubernetes: row(kubernetes), capstan: row(capstan) };
 }
