@@ -59,6 +59,14 @@ export class SharingCaches {
     return this.exports.byIndex('name', exportKey(path || cluster, name))[0];
   }
 
+  /** The export that a binding is of. Once it is bound it stays with the workspace that it found: another one at the same path is somebody else. */
+  exportOf(binding: ApiBinding): ApiExport | undefined {
+    const reference = binding.spec?.reference?.export;
+    const provider = binding.status?.apiExportClusterName;
+    if (reference === undefined) return undefined;
+    return this.exportAt(provider ? { path: provider, name: reference.name } : reference, clusterOf(binding) ?? '');
+  }
+
   bindingsTo(object: ApiExport): ApiBinding[] {
     return [...new Set(namesOf(object).flatMap((name) => this.bindings.byIndex('export', name)))];
   }

@@ -16,9 +16,9 @@ beforeAll(async () => {
     await server.call(`/clusters/${id}/api/v1/namespaces`, { method: 'POST', body: { metadata: { name: 'default' } } });
   }
   const readers = { group: '', resource: 'secrets', verbs: ['get', 'list'] };
-  const shared = await share(server, 'provider', { permissionClaims: [all('configmaps'), readers] });
+  const shared = await share(server, 'provider', { permissionClaims: [all('configmaps'), readers, all('serviceaccounts')] });
   await bind(server, { provider: 'provider', consumer: 'plain', shared });
-  const generous = [accepted(all('configmaps')), accepted({ ...readers, verbs: ['*'] })];
+  const generous = [accepted(all('configmaps')), accepted({ ...readers, verbs: ['*'] }), accepted(all('serviceaccounts'))];
   await bind(server, { provider: 'provider', consumer: 'generous', shared, spec: { permissionClaims: generous } });
   const picky = [accepted({ ...all('configmaps'), verbs: ['get', 'list', 'create', 'update'] }, gold)];
   await bind(server, { provider: 'provider', consumer: 'picky', shared, spec: { permissionClaims: picky } });
@@ -111,8 +111,8 @@ describe('through the view of an export', () => {
     const groups = (await view('/*/apis')).json()['groups'] as { name: string }[];
     expect(groups.map(({ name }) => name)).toEqual(['apis.kcp.io', 'wildwest.dev']);
     const core = (await view('/*/api/v1')).json()['resources'] as { name: string }[];
-    expect(core.map(({ name }) => name)).toEqual(['configmaps', 'secrets']);
-    expect((await view('/*/api/v1/serviceaccounts')).code).toBe(404);
+    expect(core.map(({ name }) => name)).toEqual(['configmaps', 'secrets', 'serviceaccounts', 'serviceaccounts/token']);
+    expect((await view('/*/api/v1/limitranges')).code).toBe(404);
     expect((await view('/*/apis/apis.kcp.io/v1alpha2/apiexports')).code).toBe(404);
   });
 
@@ -128,7 +128,7 @@ describe('through the view of an export', () => {
     expect((await server.call(serverRelativeURL)).code).toBe(200);
     const document = (await view('/plain/openapi/v3/api/v1')).text;
     expect(document).toContain('/api/v1/namespaces/{namespace}/configmaps/{name}');
-    expect(document).not.toContain('serviceaccounts');
+    expect(document).not.toContain('limitranges');
   });
 });
 
@@ -189,6 +189,12 @@ describe('writes through the view', () => {
     expect(silver.json().message).toBe('configmaps "silver" is forbidden: protected label tier must have value gold');
     const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'own', labels: { tier: 'gold' } } };
     expect((await view(`/picky${maps}/own`, { method: 'PUT', body })).code).toBe(404);
+  });
+
+  test('by a claim on accounts make no tokens', async () => {
+    const accounts = '/generous/api/v1/namespaces/default/serviceaccounts';
+    expect((await view(accounts, { method: 'POST', body: { metadata: { name: 'helper' } } })).code).toBe(201);
+    expect((await view(`${accounts}/helper/token`, { method: 'POST', body: { spec: {} } })).code).toBe(403);
   });
 
   test('are not made in all workspaces at once', async () => {

@@ -144,13 +144,13 @@ class Look implements Authorizer {
   };
 
   /** Whether the workspace lets the provider do this; any workspace may be looked for. */
-  #isInvited({ isResource, group, resource, verb }: Attributes): Decision {
+  #isInvited({ isResource, group, resource, subresource, verb }: Attributes): Decision {
     if (!isResource || this.#cluster === everyCluster) return allowed;
     const binding = this.#binding(this.#cluster);
     if (binding === undefined) return denied;
     const kind = { group, resource };
     if (this.#isOwn(kind) && this.#isBound(binding, kind)) return allowed;
-    const claim = this.#isOwn(kind) ? undefined : this.#accepted(binding, kind);
+    const claim = this.#isOwn(kind) || !isClaimable(subresource) ? undefined : this.#accepted(binding, kind);
     if (claim !== undefined && this.#allowsVerb(claim, verb)) return allowed;
     if (isBindings(kind)) return readOnlyVerbs.has(verb) ? allowed : denied;
     return denied;
@@ -210,6 +210,9 @@ class Look implements Authorizer {
 type Kind = Pick<Resource, 'group' | 'resource'>;
 
 const allowed: Decision = { allowed: true, reason: '' };
+
+/** A claim on accounts is none on their tokens: what else hangs on an object is not meant by a claim on it. */
+const isClaimable = (subresource: string): boolean => subresource === '' || subresource === 'status';
 
 /** Looking through the view is a right of its own, on the export, with the verb of the request. */
 function mayLook(authorizer: Authorizer, attributes: Attributes, { cluster, name }: { cluster: string; name: string }): Decision {

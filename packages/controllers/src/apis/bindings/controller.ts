@@ -113,10 +113,10 @@ class Work {
     const { caches, client, signal } = this.#parts;
     const reference = binding.spec?.reference?.export;
     if (reference === undefined) return undefined;
-    const known = caches.exportAt(reference, this.#cluster);
+    const known = caches.exportOf(binding);
     if (known !== undefined) return { cluster: clusterOf(known) ?? '', object: known };
     // A path may lead there in other ways than the one that the export names.
-    if (!reference.path) return undefined;
+    if (!reference.path || binding.status?.apiExportClusterName) return undefined;
     try {
       const object = await client.cluster(reference.path).resource<ApiExport>(exportType).get(reference.name, { signal });
       return { cluster: clusterOf(object) ?? '', object };
