@@ -20,15 +20,8 @@ const marks: Readonly<Record<Outcome['state'], string>> = {
 };
 const longestReason = 300;
 
-/** The page for people: how many of each, then one row for each spec with a column for each server, and the reasons. */
+/** The page for people. */
 export function conformancePage(columns: readonly Column[]): string {
-  const names = [...new Set(columns.flatMap(({ rows }) => rows.map(({ name }) => name)))];
-  const found = columns.map(({ rows }) => new Map(rows.map((row) => [row.name, row.outcome])));
-  const needs = new Map(columns.flatMap(({ rows }) => rows.map((row) => [row.name, row.needs])));
-  const lines = names.map((name) => {
-    const outcomes = found.map((column) => column.get(name));
-    return `| ${[name, ...outcomes.map(mark), needs.get(name) ?? '', reasonOf(outcomes)].map(cell).join(' | ')} |`;
-  });
   return [
     '# Conformance',
     '',
@@ -37,17 +30,32 @@ export function conformancePage(columns: readonly Column[]): string {
     'The controllers are those of `capstan controller-manager`. A real kube-controller-manager 1.34 ran beside them for the specs that name it, and for no others; there it had none',
     'of the controllers that Capstan has itself.',
     '',
+    ...resultsTable('Spec', columns),
+    '',
+  ].join('\n');
+}
+
+/** How many of each, then one row for each test with a column for each server, and the reasons. */
+export function resultsTable(what: 'Spec' | 'Test', columns: readonly Column[]): string[] {
+  const names = [...new Set(columns.flatMap(({ rows }) => rows.map(({ name }) => name)))];
+  const found = columns.map(({ rows }) => new Map(rows.map((row) => [row.name, row.outcome])));
+  const needs = new Map(columns.flatMap(({ rows }) => rows.map((row) => [row.name, row.needs])));
+  const isNeeding = [...needs.values()].some((need) => need !== undefined);
+  const lines = names.map((name) => {
+    const outcomes = found.map((column) => column.get(name));
+    return `| ${[name, ...outcomes.map(mark), ...(isNeeding ? [needs.get(name) ?? ''] : []), reasonOf(outcomes)].map(cell).join(' | ')} |`;
+  });
+  return [
     `| | Passed | Failed | Not applicable yet |`,
     '|---|---|---|---|',
     ...columns.map(
       ({ title, rows }) => `| ${title} | ${count(rows, 'passed')} | ${count(rows, 'failed')} | ${count(rows, 'not applicable')} |`,
     ),
     '',
-    `| Spec | ${columns.map(({ title }) => title).join(' | ')} | Needs beside an API server | Reason |`,
-    `|---|${columns.map(() => '---|').join('')}---|---|`,
+    `| ${[what, ...columns.map(({ title }) => title), ...(isNeeding ? ['Needs beside an API server'] : []), 'Reason'].join(' | ')} |`,
+    `|---|${columns.map(() => '---|').join('')}${isNeeding ? '---|' : ''}---|`,
     ...lines,
-    '',
-  ].join('\n');
+  ];
 }
 
 export function count(rows: readonly Row[], state: Outcome['state']): number {

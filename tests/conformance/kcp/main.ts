@@ -1,0 +1,113 @@
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { delimiter, join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { buildCapstan, freePort, requireTool, run, temporaryDirectory } from '@capstan/testbed';
+import { type Column, count, resultsTable } from '../table.ts';
+import { readTests } from './outcome.ts';
+import { packages, type TestPackage } from './packages.ts';
+import { startForKcp } from './server.ts';
+import { kcpSources, type Sources } from './sources.ts';
+
+const usage = `Runs kcp's own end-to-end tests, one package after the other, each on a server of its own.
+
+  npm run kcp-e2e [-- --package NAME]... [--run PATTERN] [--parallel N] [--timeout SECONDS] [--output FILE] [--logs DIRECTORY]
+
+--package  only this package, such as virtual/apiexport; may be given more than once
+--run      only the tests whose names match, as "go test -run" takes it
+--output   where the table is written; docs/kcp.md for a whole run
+--logs     keep what each package said in this directory
+`;
+
+const root = resolve(import.meta.dirname, '../../..');
+const { values } = parseArgs({
+  options: {
+    package: { type: 'string', multiple: true, default: [] },
+    run: { type: 'string', default: '.' },
+    parallel: { type: 'string', default: '2' },
+    timeout: { type: 'string', default: '600' },
+    output: { type: 'string' },
+    logs: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
+});
+
+if (values.help) process.stdout.write(usage);
+else process.exitCode = await main();
+
+async function main(): Promise<number> {
+  const chosen = packages.filter(({ name }) => values.package.length === 0 || values.package.includes(name));
+  if (chosen.length === 0) throw new Error(`--package: expected some of ${packages.map(({ name }) => name).join(', ')}`);
+  const sources = await kcpSources();
+  await buildCapstan();
+  const rows: Column['rows'][number][] = [];
+  for (const one of chosen) {
+    for (const { name, outcome } of await runPackage(one, sources)) {
+      rows.push({ name: `${one.name}: ${name}`, outcome });
+      process.stderr.write(`${outcome.state} ${one.name} ${name}${outcome.state === 'passed' ? '' : `: ${outcome.reason}`}\n`);
+    }
+  }
+  writePage([{ title: 'Capstan', rows }]);
+  return count(rows, 'failed') > 0 ? 1 : 0;
+}
+
+async function runPackage({ name, leftOut }: TestPackage, sources: Sources): Promise<ReturnType<typeof readTests>> {
+  if (leftOut !== undefined) return [{ name: 'all tests', outcome: { state: 'not applicable', reason: leftOut } }];
+  const program = await sources.program(name);
+  using directory = temporaryDirectory('kcp-e2e');
+  const own = directory.join('server');
+  mkdirSync(own);
+  await using server = await startForKcp({ directory: own, port: await freePort(), tokens: sources.tokens });
+  const ended = await run(
+    program,
+    [
+      ...['-test.v', '-test.run', values.run, '-test.timeout', `${values.timeout}s`, '-test.parallel', values.parallel],
+      ...['-v=0', '-kcp-kubeconfig', server.kubeconfig],
+    ],
+    {
+      directory: sources.directoryOf(name),
+      environment: {
+        NO_GORUN: '1',
+        ARTIFACT_DIR: directory.path,
+        KCP_TEST_TOKENS: sources.tokens,
+        PATH: [await standIns(directory.join('bin')), process.env['PATH']].join(delimiter),
+      },
+      timeout: (Number(values.timeout) + 60) * 1000,
+    },
+  );
+  const output = ended.stdout + ended.stderr;
+  if (values.logs !== undefined) {
+    mkdirSync(values.logs, { recursive: true });
+    writeFileSync(join(values.logs, `${name.replaceAll('/', '-')}.log`), output);
+  }
+  return readTests(output);
+}
+
+/** A folder for PATH with what tests start themselves. */
+async function standIns(folder: string): Promise<string> {
+  mkdirSync(folder);
+  const programs = {
+    kcp: `exec '${process.execPath}' '${join(import.meta.dirname, 'stand-in.ts')}' "$@"`,
+    kubectl: `exec '${await requireTool('kubectl')}' "$@"`,
+  };
+  for (const [name, line] of Object.entries(programs)) {
+    writeFileSync(join(folder, name), `#!/bin/sh\n${line}\n`);
+    chmodSync(join(folder, name), 0o755);
+  }
+  return folder;
+}
+
+/** Part of a run never replaces the page of a whole one. */
+function writePage(columns: readonly Column[]): void {
+  const page = [
+    "# kcp's own tests",
+    '',
+    'What the end-to-end tests of kcp v0.30.0 say about this server and its controllers. Written by `npm run kcp-e2e`; see `tests/conformance`.',
+    '',
+    ...resultsTable('Test', columns),
+    '',
+  ].join('\n');
+  const isWhole = values.package.length === 0 && values.run === '.';
+  const file = values.output ?? (isWhole ? join(root, 'docs', 'kcp.md') : undefined);
+  if (file === undefined) process.stdout.write(page);
+  else writeFileSync(file, page);
+}

@@ -1,0 +1,84 @@
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { answersReady, Child, capstanProgram, output, readConnection } from '@capstan/testbed';
+
+export interface KcpServerOptions {
+  /** Everything that belongs to the server is put here. */
+  readonly directory: string;
+  readonly port: number;
+  /** The tokens of the tests' users. */
+  readonly tokens: string;
+  /** More of the configuration file. */
+  readonly settings?: Readonly<Record<string, unknown>>;
+}
+
+export interface KcpServer extends AsyncDisposable {
+  readonly kubeconfig: string;
+  /** The API server's process. */
+  readonly child: Child;
+}
+
+/** Who the tests are: an administrator within the rules, and one above them. */
+const identities = { 'kcp-admin': 'system:kcp:admin', 'shard-admin': 'system:masters' } as const;
+type Identity = keyof typeof identities;
+
+/** Capstan with its controllers, and beside the kubeconfig the files that kcp's tests look for: they sign certificates and serve webhooks themselves. */
+export async function startForKcp({ directory, port, tokens, settings = {} }: KcpServerOptions): Promise<KcpServer> {
+  const data = join(directory, 'data');
+  const url = `https://127.0.0.1:${port}`;
+  mkdirSync(join(data, 'pki'), { recursive: true });
+  await makeAuthority(directory);
+  for (const name of ['ca.crt', 'ca.key']) copyFileSync(join(directory, `client-${name}`), join(data, 'pki', name));
+  const kubeconfig = join(directory, 'admin.kubeconfig');
+  writeFileSync(kubeconfig, await kubeconfigOf(directory, url));
+  const config = join(directory, 'apiserver.yaml');
+  writeFileSync(
+    config,
+    JSON.stringify({ dataDirectory: data, listen: { host: '127.0.0.1', port }, authentication: { tokenFile: tokens }, ...settings }),
+  );
+  await using stack = new AsyncDisposableStack();
+  const child = stack.use(new Child('apiserver', [process.execPath, capstanProgram, 'apiserver', '--config', config]));
+  await child.waitUntil('ready', () => answersReady(readConnection(kubeconfig)));
+  const manager = [capstanProgram, 'controller-manager', '--data-dir', data, '--port', '0', '--no-leader-elect'];
+  stack.use(new Child('controller-manager', [process.execPath, ...manager]));
+  for (const name of ['apiserver.crt', 'apiserver.key']) copyFileSync(join(data, 'pki', name), join(directory, name));
+  const owned = stack.move();
+  return { kubeconfig, child, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** The tests sign with RSA. */
+async function makeAuthority(directory: string): Promise<void> {
+  const extensions = ['basicConstraints=critical,CA:TRUE', 'keyUsage=critical,keyCertSign,digitalSignature,keyEncipherment'];
+  const made = ['-keyout', 'client-ca.key', '-out', 'client-ca.crt', '-days', '30', '-subj', '/CN=kubernetes'];
+  const rsa = ['-newkey', 'rsa:2048', '-noenc'];
+  await output('openssl', ['req', '-x509', ...rsa, ...made, ...extensions.flatMap((one) => ['-addext', one])], { directory });
+}
+
+async function kubeconfigOf(directory: string, server: string): Promise<string> {
+  const base64 = (file: string): string => readFileSync(join(directory, file)).toString('base64');
+  const users = [];
+  for (const name of Object.keys(identities) as Identity[]) {
+    const issued = ['-CA', 'client-ca.crt', '-CAkey', 'client-ca.key', '-keyout', `${name}.key`, '-out', `${name}.crt`];
+    const wanted = ['-subj', `/O=${identities[name]}/CN=${name}`, '-days', '30', '-addext', 'extendedKeyUsage=clientAuth'];
+    await output('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-noenc', ...issued, ...wanted], { directory });
+    users.push({ name, user: { 'client-certificate-data': base64(`${name}.crt`), 'client-key-data': base64(`${name}.key`) } });
+  }
+  const context = (name: string, path: string, user: Identity) => ({
+    cluster: { name, cluster: { server: `${server}${path}`, 'certificate-authority-data': base64('client-ca.crt') } },
+    context: { name, context: { cluster: name, user } },
+  });
+  const contexts = [
+    context('base', '', 'kcp-admin'),
+    context('root', '/clusters/root', 'kcp-admin'),
+    context('shard-base', '', 'shard-admin'),
+    context('system:admin', '/clusters/system:admin', 'shard-admin'),
+  ];
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: contexts.map(({ cluster }) => cluster),
+    users,
+    contexts: contexts.map((one) => one.context),
+    'current-context': 'root',
+  });
+}

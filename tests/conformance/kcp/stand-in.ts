@@ -1,0 +1,43 @@
+import { copyFileSync, mkdirSync, renameSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { startForKcp } from './server.ts';
+
+/*
+ * Stands in for `kcp start …` in tests that start a server of their own: starts Capstan on the same port, with the same files.
+ */
+
+const given = new Map<string, string>();
+const args = process.argv.slice(3);
+for (let at = 0; at < args.length; at++) {
+  const [name = '', value] = args[at]!.split(/=(.*)/s);
+  given.set(name, value ?? args[++at] ?? '');
+}
+const tokens = given.get('--token-auth-file') || process.env['KCP_TEST_TOKENS'];
+const [root, port, kubeconfig] = ['--root-directory', '--secure-port', '--kubeconfig-path'].map((name) => given.get(name));
+if (root === undefined || port === undefined || kubeconfig === undefined || tokens === undefined) {
+  throw new Error('expected --root-directory, --secure-port, --kubeconfig-path and tokens');
+}
+
+const directory = join(root, 'capstan');
+mkdirSync(directory, { recursive: true });
+const server = await startForKcp({ directory, port: Number(port), tokens: resolve(tokens), settings: settingsOf(given) });
+const beside = dirname(kubeconfig);
+for (const name of ['client-ca.crt', 'client-ca.key', 'apiserver.crt', 'apiserver.key'])
+  copyFileSync(join(directory, name), join(beside, name));
+// It is waited for: it must be there as a whole.
+copyFileSync(server.kubeconfig, `${kubeconfig}.new`);
+renameSync(`${kubeconfig}.new`, kubeconfig);
+const { promise: asked, resolve: end } = Promise.withResolvers<void>();
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => end());
+await Promise.race([asked, server.child.exited]);
+await server[Symbol.asyncDispose]();
+
+function settingsOf(flags: ReadonlyMap<string, string>): Record<string, unknown> {
+  const settings: Record<string, unknown> = {};
+  const audit = { logFile: flags.get('--audit-log-path'), policyFile: flags.get('--audit-policy-file') };
+  if (audit.logFile !== undefined)
+    settings['audit'] = { logFile: resolve(audit.logFile), ...(audit.policyFile && { policyFile: resolve(audit.policyFile) }) };
+  const groups = flags.get('--home-workspaces-home-creator-groups');
+  if (groups !== undefined) settings['workspaces'] = { homeCreatorGroups: groups.split(',') };
+  return settings;
+}
