@@ -81,6 +81,9 @@ export const batchStrategies = new Map<string, Strategy>([
   ],
   [
     'batch/cronjobs',
-    separateStatus({ default: defaultCronJob, validate: validateCronJob, generation: true, defaultPropagation: 'Background' }),
+    withTemplateWarnings(
+      separateStatus({ default: defaultCronJob, validate: validateCronJob, generation: true, defaultPropagation: 'Background' }),
+      ['spec', 'jobTemplate', 'spec', 'template'],
+    ),
   ],
 ]);

@@ -1,4 +1,4 @@
-import { FieldPath, formatTime, type KubeObject } from '@capstan/machinery';
+import { formatTime, type KubeObject } from '@capstan/machinery';
 import type { Strategy, StrategyContext } from '../strategy.ts';
 import { made } from './defaulting.ts';
 import { defaultPod, defaultTemplate } from './pod-defaults.ts';
@@ -8,7 +8,7 @@ import { validatePod, validatePodTemplate } from './pod-validation.ts';
 import { qualityOf } from './quality.ts';
 import { type Fields, fieldsOf, itemsOf, numberOf, textOf } from './reading.ts';
 import { separateStatus } from './status.ts';
-import { warnName, warnPodSpec } from './warnings.ts';
+import { warnName, warnPod, withTemplateWarnings } from './warnings.ts';
 
 function gateCondition(context: StrategyContext): Fields {
   return {
@@ -39,7 +39,7 @@ const podStrategy: Strategy = separateStatus({
     const gated = itemsOf(spec['schedulingGates']).length > 0;
     pod['status'] = { phase: 'Pending', ...(gated ? { conditions: [gateCondition(context)] } : {}), qosClass: qualityOf(spec) };
     warnName(context.warn, pod, "the Pod's hostname");
-    warnPodSpec(context.warn, FieldPath.of('spec'), spec);
+    warnPod(context.warn, pod);
   },
   validate: validatePod,
   validateUpdate: validatePodUpdate,
@@ -76,12 +76,15 @@ const podStrategy: Strategy = separateStatus({
   },
 });
 
-const podTemplateStrategy: Strategy = {
-  default: (object) => void defaultTemplate(object),
-  validate: validatePodTemplate,
-  generation: true,
-  returnDeletedObject: true,
-};
+const podTemplateStrategy: Strategy = withTemplateWarnings(
+  {
+    default: (object) => void defaultTemplate(object),
+    validate: validatePodTemplate,
+    generation: true,
+    returnDeletedObject: true,
+  },
+  ['template'],
+);
 
 export const podStrategies = new Map<string, Strategy>([
   ['/pods', podStrategy],

@@ -78,4 +78,39 @@ describe('warnings of what is most likely not meant', () => {
     const spec = { containers: [{ name: 'a', image: 'x', env }] };
     expect(warningsOf('/pods', { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' }, spec })).toEqual([]);
   });
+
+  test.each<[string, (template: object) => object, string]>([
+    ['/podtemplates', (template) => ({ template }), 'template'],
+    ['batch/cronjobs', (template) => ({ spec: { jobTemplate: { spec: { template } } } }), 'spec.jobTemplate.spec.template'],
+  ])('of what is old in %s', (resource, wrap, at) => {
+    const annotations = { 'seccomp.security.alpha.kubernetes.io/pod': 'x', 'security.alpha.kubernetes.io/sysctls': 'y' };
+    const term = { topologyKey: 'k' };
+    const affinity = { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } };
+    const spec = { containers: [{ name: 'a', image: 'x' }], affinity };
+    const object = { apiVersion: 'v1', kind: 'K', metadata: { name: 'a' }, ...wrap({ metadata: { annotations }, spec }) };
+    expect(warningsOf(resource, object)).toEqual([
+      `${at}.metadata.annotations[security.alpha.kubernetes.io/sysctls]: non-functional in v1.11+; use the "sysctls" field instead`,
+      `${at}.metadata.annotations[seccomp.security.alpha.kubernetes.io/pod]: non-functional in v1.27+; use the "seccompProfile" field instead`,
+      `${at}.spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].labelSelector: a null labelSelector results in matching no pod`,
+    ]);
+  });
+
+  test('of files in volumes that are in the way of one another', () => {
+    const items = [
+      { key: 'a', path: 'x' },
+      { key: 'b', path: 'x/y/' },
+      { key: 'c', path: 'xy' },
+    ];
+    const volumes = [
+      { name: 'c', configMap: { name: 'm', items } },
+      { name: 'p', projected: { sources: [{}, { secret: { name: 's', items } }, { serviceAccountToken: { path: 'xy' } }] } },
+    ];
+    const spec = { volumes, containers: [{ name: 'a', image: 'x' }] };
+    expect(warningsOf('/pods', { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' }, spec })).toEqual([
+      'volume "c" (ConfigMap "m"): overlapping paths: "x/y" with "x"',
+      'volume "p" (Projected) has no sources provided',
+      'volume "p" (Projected): overlapping paths: "x/y" (Secret "s") with "x" (Secret "s")',
+      'volume "p" (Projected): overlapping paths: "xy" (ServiceAccountToken) with "xy" (Secret "s")',
+    ]);
+  });
 });

@@ -1,8 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { FieldPath, fieldError, type KubeObject, names } from '@capstan/machinery';
 import type { Strategy } from '../strategy.ts';
+import { oldAnnotationsOf, oldSeccompOf } from './annotation-warnings.ts';
 import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, textOf } from './reading.ts';
 import { isWhole } from './resources.ts';
+import { overlappingPaths } from './volume-path-warnings.ts';
 
 type Warn = (message: string) => void;
 type WarnAt = (at: FieldPath, message: string) => void;
@@ -28,6 +30,8 @@ const oldVolumes = new Map([
   ['rbd', 'deprecated in v1.28, non-functional in v1.31+'],
 ]);
 
+const matchesNone = 'a null labelSelector results in matching no pod';
+
 function warnScheduling(warn: WarnAt, at: FieldPath, spec: Readonly<Fields>): void {
   for (const label of Object.keys(fieldsOf(spec['nodeSelector']))) {
     const message = oldNodeLabels.get(label);
@@ -38,7 +42,7 @@ function warnScheduling(warn: WarnAt, at: FieldPath, spec: Readonly<Fields>): vo
     const key = textOf(constraint['topologyKey']);
     const message = oldNodeLabels.get(key);
     if (message !== undefined) warn(path.child('topologyKey'), `${key} is ${message}`);
-    if (isAbsent(constraint['labelSelector'])) warn(path.child('labelSelector'), `a null labelSelector results in matching no pod`);
+    if (isAbsent(constraint['labelSelector'])) warn(path.child('labelSelector'), matchesNone);
   }
 }
 
@@ -125,21 +129,46 @@ function warnPorts(warn: WarnAt, at: FieldPath, spec: Readonly<Fields>): void {
   for (const { path, message } of named) warn(path, message);
 }
 
-/** What is accepted in a pod and most likely not meant. */
-export function warnPodSpec(tell: Warn, at: FieldPath, spec: Readonly<Fields>): void {
+/** What is accepted in a pod, or a template of one, and most likely not meant. `parents` lead to it. */
+export function warnPod(tell: Warn, template: Readonly<Fields>, parents: readonly string[] = []): void {
   const warn: WarnAt = (path, message) => tell(`${path.toString()}: ${message}`);
+  const [first, ...rest] = parents;
+  const within = (...names: [string, ...string[]]): FieldPath =>
+    first === undefined ? FieldPath.of(...names) : FieldPath.of(first, ...rest, ...names);
+  const at = within('spec');
+  const annotations = within('metadata', 'annotations');
+  const spec = fieldsOf(template['spec']);
+  const volumes = itemsOf(spec['volumes']);
   warnScheduling(warn, at, spec);
-  warnVolumes(warn, at.child('volumes'), itemsOf(spec['volumes']));
+  oldAnnotationsOf(template, annotations).forEach(tell);
+  warnVolumes(warn, at.child('volumes'), volumes);
+  overlappingPaths(volumes).forEach(tell);
   warnRepeated(warn, at.child('hostAliases'), { items: itemsOf(spec['hostAliases']), field: 'ip' });
   const secrets = itemsOf(spec['imagePullSecrets']);
   warnRepeated(warn, at.child('imagePullSecrets'), { items: secrets, field: 'name' });
   for (const [index, secret] of secrets.entries()) {
     if (textOf(secret['name']) === '') warn(at.child('imagePullSecrets').index(index).child('name'), `invalid empty name ""`);
   }
+  oldSeccompOf(template, annotations).forEach(tell);
   for (const [container, path] of containersOf(spec, at)) warnContainer(warn, path, container);
   warnPorts(warn, at, spec);
   if (numberOf(spec['terminationGracePeriodSeconds']) < 0) {
     warn(at.child('terminationGracePeriodSeconds'), `must be >= 0; negative values are invalid and will be treated as 1`);
+  }
+  warnAffinity(warn, at.child('affinity'), fieldsOf(spec['affinity']));
+}
+
+function warnAffinity(warn: WarnAt, at: FieldPath, affinity: Readonly<Fields>): void {
+  for (const kind of ['podAffinity', 'podAntiAffinity']) {
+    const rules = fieldsOf(affinity[kind]);
+    const [required, preferred] = ['requiredDuringSchedulingIgnoredDuringExecution', 'preferredDuringSchedulingIgnoredDuringExecution'];
+    for (const [index, term] of itemsOf(rules[required!]).entries()) {
+      if (isAbsent(term['labelSelector'])) warn(at.child(kind, required!).index(index).child('labelSelector'), matchesNone);
+    }
+    for (const [index, weighted] of itemsOf(rules[preferred!]).entries()) {
+      const isEmpty = isAbsent(fieldsOf(weighted['podAffinityTerm'])['labelSelector']);
+      if (isEmpty) warn(at.child(kind, preferred!).index(index).child('podAffinityTerm', 'labelSelector'), matchesNone);
+    }
   }
 }
 
@@ -151,25 +180,24 @@ export function warnName(warn: Warn, object: KubeObject, use: string): void {
   );
 }
 
-/** Warns of what stands in the pod template at a path, when an object is made and when the template changes. */
+/** Warns of what stands in the pod template at a path, when an object is made and when the template changes. Who makes pods gives them its name, too. */
 export function withTemplateWarnings(strategy: Strategy, path: readonly [string, ...string[]] = ['spec', 'template']): Strategy {
   const templateOf = (object: KubeObject): Fields | undefined => {
     let found: unknown = object;
     for (const field of path) found = fieldsOf(found)[field];
     return maybeFields(found);
   };
-  const at = FieldPath.of(...path, 'spec');
   return {
     ...strategy,
     prepareForCreate: (object, context) => {
       strategy.prepareForCreate?.(object, context);
-      warnName(context.warn, object, 'Pod names and hostnames');
-      warnPodSpec(context.warn, at, fieldsOf(templateOf(object)?.['spec']));
+      if (path.length > 1) warnName(context.warn, object, 'Pod names and hostnames');
+      warnPod(context.warn, fieldsOf(templateOf(object)), path);
     },
     prepareForUpdate: (object, old, context) => {
       strategy.prepareForUpdate?.(object, old, context);
       const template = templateOf(object);
-      if (!isDeepStrictEqual(template, templateOf(old))) warnPodSpec(context.warn, at, fieldsOf(template?.['spec']));
+      if (!isDeepStrictEqual(template, templateOf(old))) warnPod(context.warn, fieldsOf(template), path);
     },
   };
 }
