@@ -1,6 +1,6 @@
 import type { AdmissionPlugin, AdmissionRequest } from '../../admission/admission.ts';
 import type { ObjectReader } from '../../cache/reader.ts';
-import { pathAnnotation } from '../root/objects.ts';
+import { pathAnnotation } from '../facts.ts';
 import { logicalClusterOf, logicalClusters } from '../tree.ts';
 import { isOf } from './refusal.ts';
 

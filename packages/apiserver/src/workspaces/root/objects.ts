@@ -1,14 +1,13 @@
 import type { JsonObject, KubeObject } from '@capstan/machinery';
 import { type Fields, fieldsOf, textOf } from '../../kinds/workloads/reading.ts';
 import { holding } from '../conditions.ts';
+import { pathAnnotation, typeAnnotation } from '../facts.ts';
 import type { RootExport } from '../kinds/definitions.ts';
 import { rootCluster } from '../names.ts';
 import { logicalClusterName } from '../tree.ts';
 
 /** Where the identities of exports are kept. */
 export const identityNamespace = 'kcp-system';
-
-export const pathAnnotation = 'kcp.io/path';
 
 const v1alpha2 = 'apis.kcp.io/v1alpha2';
 const annotations = { [pathAnnotation]: rootCluster };
@@ -17,7 +16,7 @@ export function logicalCluster(): KubeObject {
   return {
     apiVersion: 'core.kcp.io/v1alpha1',
     kind: 'LogicalCluster',
-    metadata: { name: logicalClusterName, annotations: { ...annotations, 'internal.tenancy.kcp.io/type': 'root:root' } },
+    metadata: { name: logicalClusterName, annotations: { ...annotations, [typeAnnotation]: 'root:root' } },
     spec: {},
   };
 }
