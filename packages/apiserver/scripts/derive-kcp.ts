@@ -13,6 +13,9 @@ import type { KcpFile, RootExport } from '../src/workspaces/kinds/definitions.ts
  * DIR is the unpacked module, as in Go's module cache (`…/mod/github.com/kcp-dev/kcp@v0.30.0`). Only names, types, defaults, rules and their
  * messages are taken over, no prose. With --check nothing is written: it fails when the file is not what it would write.
  */
+/** kcp has this rule in its schemas, but lets users choose anew which of their objects a provider sees; its own tests ask for that. */
+const unenforced = 'Permission claim selector is immutable';
+
 const { values } = parseArgs({ options: { 'kcp-dir': { type: 'string' }, check: { type: 'boolean', default: false } } });
 if (values['kcp-dir'] === undefined) throw new Error('expected --kcp-dir DIR, the unpacked module of a kcp release');
 const crds = join(values['kcp-dir'], 'config/crds');
@@ -53,9 +56,6 @@ function expectSameSchema({ group, name, schema }: RootExport['resources'][numbe
   if (found.metadata['name'] !== schema || !isDeepStrictEqual(found.spec, { ...expected?.spec, versions }))
     throw new Error(`${file} differs from the definition of ${name}.${group}: expected them to say the same`);
 }
-
-/** kcp has this rule in its schemas, but lets users choose anew which of their objects a provider sees; its own tests ask for that. */
-const unenforced = 'Permission claim selector is immutable';
 
 /** Descriptions are text; a property that is called `description` is a schema. */
 function withoutProse(value: unknown): unknown {
