@@ -27,12 +27,23 @@ export class PatternError extends Error {
   override readonly name = 'PatternError';
 }
 
+/** Names of groups may repeat, counts may be too many: large ones, or one within another. */
+const mayBeRefused = /\(\?P?<|\{\d{3}|\{.*\{/s;
+
 function compile(text: string): Pattern {
+  const automaton = automatonOf(text);
+  if (automaton === undefined) {
+    const compiled = compileRe2(text);
+    return { matches: (input) => compiled.test(input) };
+  }
+  // A pattern that the automaton can read is one that RE2 can read, unless it is one of these: RE2 is asked only when a text is too much for the automaton.
+  let compiled = mayBeRefused.test(text) ? compileRe2(text) : undefined;
+  return { matches: (input) => automaton.matches(input) ?? (compiled ??= compileRe2(text)).test(input) };
+}
+
+function compileRe2(text: string): RE2JS {
   try {
-    const compiled = RE2JS.compile(text);
-    const automaton = automatonOf(text);
-    if (automaton === undefined) return { matches: (input) => compiled.test(input) };
-    return { matches: (input) => automaton.matches(input) ?? compiled.test(input) };
+    return RE2JS.compile(text);
   } catch (error) {
     if (error instanceof RE2JSException) throw new PatternError(error.message);
     throw error;

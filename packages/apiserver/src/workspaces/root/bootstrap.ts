@@ -1,11 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { type KubeObject, StatusError } from '@capstan/machinery';
+import { applySchemaDefaults, asJson, type KubeObject, StatusError } from '@capstan/machinery';
+import { StoreError } from '@capstan/store';
+import type { CacheEntry } from '../../cache/entry.ts';
 import type { Serving } from '../../handlers/serving.ts';
 import { fieldsOf, textOf } from '../../kinds/workloads/reading.ts';
 import type { RequestContext } from '../../registry/context.ts';
 import { create } from '../../registry/create.ts';
-import { cachedEntry, storedEntry } from '../../registry/objects.ts';
+import { stampNew } from '../../registry/metadata.ts';
+import { cachedEntry, entryAfter, placeOf, storedEntry, type Target, textForStore } from '../../registry/objects.ts';
 import { objectOf, type Resource } from '../../registry/resource.ts';
 import { update } from '../../registry/update.ts';
 import { exportedByRoot, type RootExport, rootResourceSchemas } from '../kinds/definitions.ts';
@@ -52,19 +55,19 @@ async function share(root: Root, exported: RootExport, schemas: ReadonlyMap<stri
   const secret = await root.ensure(identitySecret(name, randomBytes(32).toString('base64url')));
   const identityHash = hashOf(secret);
   const wanted = apiExport(exported);
-  const existing = await root.ensure(wanted);
+  const existing = await root.ensure({ ...wanted, status: apiExportStatus(undefined, identityHash, root.now) });
   const { resources } = fieldsOf(wanted['spec']);
   if (!isDeepStrictEqual(fieldsOf(existing['spec'])['resources'], resources)) {
     await root.change(existing, '', (object) => ({ ...object, spec: { ...fieldsOf(object['spec']), resources } }));
   }
   if (fieldsOf(existing['status'])['identityHash'] !== identityHash)
     await root.status(existing, apiExportStatus(existing['status'], identityHash, root.now));
-  const binding = await root.ensure(apiBinding(name));
   const bound = apiBindingStatus(
     exported.resources.map(({ schema }) => schemas.get(schema)!),
     identityHash,
     root.now,
   );
+  const binding = await root.ensure({ ...apiBinding(name), status: bound });
   if (!isDeepStrictEqual(fieldsOf(binding['status'])['boundResources'], bound['boundResources'])) await root.status(binding, bound);
 }
 
@@ -73,6 +76,10 @@ export function hashOf(secret: KubeObject): string {
   return createHash('sha256')
     .update(Buffer.from(textOf(fieldsOf(secret['data'])['key']), 'base64'))
     .digest('hex');
+}
+
+function isThere(error: unknown): boolean {
+  return error instanceof StoreError ? error.code === 'exists' : error instanceof StatusError && error.reason === 'AlreadyExists';
 }
 
 /** Writes to the root workspace, beside other servers that do the same. */
@@ -97,12 +104,24 @@ class Root {
     const cached = cachedEntry(this.#serving, this.#context, target);
     if (cached !== undefined) return objectOf(resource, cached);
     try {
-      const request = { resource, namespace, object: structuredClone(object), manager, dryRun: false };
-      return objectOf(resource, (await create(this.#serving, this.#context, request)).entry);
+      return objectOf(resource, await this.#make(target, structuredClone(object)));
     } catch (error) {
-      if (!(error instanceof StatusError) || error.reason !== 'AlreadyExists') throw error;
+      if (!isThere(error)) throw error;
       return objectOf(resource, (await storedEntry(this.#serving, this.#context, target))!);
     }
+  }
+
+  async #make(target: Target, object: KubeObject): Promise<CacheEntry> {
+    const { resource, namespace } = target;
+    if (resource.custom === undefined)
+      return (await create(this.#serving, this.#context, { resource, namespace, object, manager, dryRun: false })).entry;
+    // Tenancy's own objects are right as they come: checking them would mean to compile every rule of its kinds at the first start.
+    applySchemaDefaults(asJson(object), resource.type);
+    stampNew(object, this.now, true);
+    const place = placeOf(this.#context, target);
+    const text = await textForStore(resource, object);
+    const revision = await this.#serving.store.create(place.stored, text);
+    return entryAfter(this.#serving, resource, { key: place.cached, text, revision });
   }
 
   status(object: KubeObject, status: object): Promise<void> {
