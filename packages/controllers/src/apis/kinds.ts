@@ -1,6 +1,6 @@
 import type { KindType } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
-import type { Condition } from './conditions.ts';
+import type { Condition } from '../kcp-conditions.ts';
 
 const group = 'apis.kcp.io';
 export const exportType: KindType = { group, version: 'v1alpha2', resource: 'apiexports', namespaced: false, kind: 'APIExport' };

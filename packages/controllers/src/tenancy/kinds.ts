@@ -1,6 +1,6 @@
 import type { KindType } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
-import type { Condition } from './conditions.ts';
+import type { Condition } from '../kcp-conditions.ts';
 
 export const workspaceType: KindType = {
   group: 'tenancy.kcp.io',

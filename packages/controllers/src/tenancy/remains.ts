@@ -1,4 +1,4 @@
-import { type Condition, lacks } from './conditions.ts';
+import { type Condition, lacks } from '../kcp-conditions.ts';
 import type { Purged } from './kinds.ts';
 
 /** Says what a workspace's end waits for. */

@@ -1,6 +1,6 @@
 import type { KindType } from '@capstan/controller';
 import type { KubeObject, LabelSelectorObject } from '@capstan/machinery';
-import type { Condition } from '../tenancy/conditions.ts';
+import type { Condition } from '../kcp-conditions.ts';
 
 const topology = { group: 'topology.kcp.io', version: 'v1alpha1', namespaced: false } as const;
 

@@ -1,4 +1,4 @@
-import { holds, lacks, type NewCondition } from '../conditions.ts';
+import { holds, lacks, type NewCondition } from '../../kcp-conditions.ts';
 import type { ApiBinding, Claim, ScopedClaim } from '../kinds.ts';
 
 /** So many are told of; there may be any number. */
@@ -30,5 +30,5 @@ function validity(unexpected: readonly Claim[]): NewCondition {
     .map(({ group = '', resource, identityHash = '' }) => `unexpected/invalid claim for ${resource}.${group} (identity "${identityHash}")`);
   const list = each.length === 1 ? each[0] : `[${each.join(', ')}]`;
   const message = `${unexpected.length} unexpected and/or invalid permission claims (showing first ${each.length}): ${list}`;
-  return lacks('PermissionClaimsValid', 'InvalidPermissionClaims', { message });
+  return lacks('PermissionClaimsValid', { reason: 'InvalidPermissionClaims', message });
 }

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { type Client, clusterOf, isConflict, isForbidden, isNotFound, type ObjectKey } from '@capstan/client';
 import { controller, done, type Result, type Runnable, removeFinalizer, requeueAfter } from '@capstan/controller';
+import { withConditions } from '../../kcp-conditions.ts';
 import { keysOf, type SharingCaches, withCaches } from '../caches.ts';
-import { withConditions } from '../conditions.ts';
 import {
   type ApiBinding,
   type ApiExport,

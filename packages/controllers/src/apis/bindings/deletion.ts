@@ -1,4 +1,4 @@
-import { holds, lacks, type NewCondition } from '../conditions.ts';
+import { holds, lacks, type NewCondition } from '../../kcp-conditions.ts';
 import type { BoundResource } from '../kinds.ts';
 
 /** What is left of a bound kind. */
@@ -20,8 +20,11 @@ export function deletionCondition(remains: ReadonlyMap<BoundResource, Remains>):
   }
   if (finalizers.size > 0) {
     const each = [...finalizers].map(([name, count]) => `${name} in ${count} resource instances`).sort();
-    return lacks(type, 'SomeFinalizersRemain', { message: `Some content in the workspace has finalizers remaining: ${each.join(', ')}` });
+    return lacks(type, {
+      reason: 'SomeFinalizersRemain',
+      message: `Some content in the workspace has finalizers remaining: ${each.join(', ')}`,
+    });
   }
   if (resources.length === 0) return holds(type);
-  return lacks(type, 'SomeResourcesRemain', { message: `Some resources are remaining: ${resources.sort().join(', ')}` });
+  return lacks(type, { reason: 'SomeResourcesRemain', message: `Some resources are remaining: ${resources.sort().join(', ')}` });
 }

@@ -1,4 +1,4 @@
-import { holds, isTrue, lacks, type NewCondition, withConditions } from '../conditions.ts';
+import { holds, isTrue, lacks, type NewCondition, withConditions } from '../../kcp-conditions.ts';
 import type { ApiBinding, ApiExport, BindingStatus, BoundResource, ResourceSchema } from '../kinds.ts';
 import { claimsOf } from './claims.ts';
 import { namingConflict, ownerOf, printSkipped, type Taken } from './conflicts.ts';
@@ -29,7 +29,10 @@ export async function reconcileBinding(binding: ApiBinding, actions: BindingActi
   const place = `${path || (binding.metadata.annotations?.['kcp.io/cluster'] ?? '')}|${name}`;
   if (found === undefined) {
     const message = `APIExport ${place} not found`;
-    return { status: summarized(begun, [lacks('APIExportValid', 'APIExportNotFound', { message })], actions.now()), isWaiting: false };
+    return {
+      status: summarized(begun, [lacks('APIExportValid', { reason: 'APIExportNotFound', message })], actions.now()),
+      isWaiting: false,
+    };
   }
   const { cluster, object } = found;
   const claims = claimsOf(binding, object.spec?.permissionClaims ?? []);
@@ -40,7 +43,8 @@ export async function reconcileBinding(binding: ApiBinding, actions: BindingActi
     appliedPermissionClaims: claims.applied,
   };
   if (!identityHash) {
-    const missing = lacks('APIExportValid', 'MissingIdentityHash', {
+    const missing = lacks('APIExportValid', {
+      reason: 'MissingIdentityHash',
       severity: 'Warning',
       message: `APIExport ${place} is missing status.identityHash`,
     });
@@ -81,7 +85,7 @@ async function bind(binding: ApiBinding, { cluster, object, identityHash }: Prov
   for (const { schema } of object.spec?.resources ?? []) {
     const read = await actions.getSchema(cluster, schema);
     const message = `Invalid APIExport. Please contact the APIExport owner to resolve: APIResourceSchema "${schema}" not found`;
-    if (read === undefined) return failed([lacks('APIExportValid', 'InternalError', { message })]);
+    if (read === undefined) return failed([lacks('APIExportValid', { reason: 'InternalError', message })]);
     schemas.push(read);
   }
   const news = schemas.filter((schema) => !isBound(binding, schema, identityHash));
@@ -91,7 +95,7 @@ async function bind(binding: ApiBinding, { cluster, object, identityHash }: Prov
     const { group, names, versions, conversion } = schema.spec!;
     if (versions.length > 1 && conversion === undefined) {
       const message = 'Invalid APIExport. Please contact the APIExport owner to resolve';
-      return failed([lacks('APIExportValid', 'InternalError', { message })]);
+      return failed([lacks('APIExportValid', { reason: 'InternalError', message })]);
     }
     if (news.includes(schema)) {
       const owner = ownerOf({ group, names }, taken);
@@ -126,7 +130,7 @@ function isBound({ status }: ApiBinding, { spec, metadata }: ResourceSchema, ide
 
 /** Once everything was bound, it stays so: later trouble is told apart. */
 function notUpToDate({ status }: ApiBinding, reason: string, message: string): NewCondition[] {
-  const one = lacks('BindingUpToDate', reason, { message });
+  const one = lacks('BindingUpToDate', { reason, message });
   return isTrue(status?.conditions, 'InitialBindingCompleted') ? [one] : [one, { ...one, type: 'InitialBindingCompleted' }];
 }
 
@@ -157,7 +161,8 @@ function summarized(status: BindingStatus, set: readonly NewCondition[], now: Da
   return { ...status, conditions: withConditions(conditions, [{ type: 'Ready', ...completed }], now) };
 }
 
-const begins = lacks('InitialBindingCompleted', 'WaitingForEstablished', {
+const begins = lacks('InitialBindingCompleted', {
+  reason: 'WaitingForEstablished',
   severity: 'Info',
   message: 'Waiting for API(s) to be established',
 });

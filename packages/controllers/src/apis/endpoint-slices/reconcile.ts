@@ -1,5 +1,5 @@
 import type { LabelSelector } from '@capstan/machinery';
-import { holds, lacks, type NewCondition, withConditions } from '../conditions.ts';
+import { holds, lacks, type NewCondition, withConditions } from '../../kcp-conditions.ts';
 import type { EndpointSlice } from '../kinds.ts';
 
 /** What an endpoint slice is made from. */
@@ -30,10 +30,10 @@ export function withEndpoints(slice: EndpointSlice, facts: SliceFacts, now: Date
 function conditionsOf({ spec, metadata }: EndpointSlice, { exportCluster, partition }: SliceFacts): NewCondition[] {
   const { path = metadata.annotations?.['kcp.io/cluster'] ?? '', name = '' } = spec?.export ?? {};
   if (exportCluster === undefined)
-    return [lacks('APIExportValid', 'APIExportNotFound', { message: `Error getting APIExport ${path}|${name}` })];
+    return [lacks('APIExportValid', { reason: 'APIExportNotFound', message: `Error getting APIExport ${path}|${name}` })];
   if (partition === undefined) {
     const message = `partition.topology.kcp.io "${spec?.partition}" not found`;
-    return [holds('APIExportValid'), lacks('PartitionValid', 'PartitionInvalidReference', { message })];
+    return [holds('APIExportValid'), lacks('PartitionValid', { reason: 'PartitionInvalidReference', message })];
   }
   return [holds('APIExportValid'), holds('PartitionValid')];
 }

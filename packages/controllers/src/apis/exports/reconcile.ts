@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { done, type Result, requeueAfter } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
-import { holds, isTrue, lacks, type NewCondition, withConditions } from '../conditions.ts';
+import { holds, isTrue, lacks, type NewCondition, withConditions } from '../../kcp-conditions.ts';
 import { type ApiExport, type EndpointSlice, pathAnnotation } from '../kinds.ts';
 
 /** Where identities are kept that nobody chose. */
@@ -70,10 +70,10 @@ function identityOf(secret: KubeObject | undefined, name: string): Identity {
 }
 
 function verdict({ hash, failure }: Identity, wanted: string | undefined): NewCondition {
-  if (failure !== undefined) return lacks('IdentityValid', 'IdentityVerificationFailed', { message: failure });
+  if (failure !== undefined) return lacks('IdentityValid', { reason: 'IdentityVerificationFailed', message: failure });
   if (hash === wanted) return holds('IdentityValid');
   const message = `hash mismatch: identity secret hash "${hash}" must match status.identityHash "${wanted}"`;
-  return lacks('IdentityValid', 'IdentityVerificationFailed', { message });
+  return lacks('IdentityValid', { reason: 'IdentityVerificationFailed', message });
 }
 
 async function ensureSlice(object: ApiExport, { hasSlice, createSlice }: ExportActions): Promise<void> {

@@ -1,5 +1,5 @@
 import { done, type Result, requeueAfter } from '@capstan/controller';
-import { type Condition, holds, lacks, withConditions } from '../conditions.ts';
+import { type Condition, holds, lacks, withConditions } from '../../kcp-conditions.ts';
 import { bindingsInitializer, contentFinalizer, ownerAnnotation, terminatorsFinalizer } from '../facts.ts';
 import type { LogicalCluster, Purged } from '../kinds.ts';
 import { labelChanges, trimmedOwner } from '../labels.ts';

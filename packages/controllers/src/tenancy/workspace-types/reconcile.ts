@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { holds, withConditions } from '../conditions.ts';
+import { holds, withConditions } from '../../kcp-conditions.ts';
 import type { Shard, WorkspaceTypeObject } from '../kinds.ts';
 
 /** The type with the addresses at which those who initialize or end its workspaces find them; undefined when it has them. */

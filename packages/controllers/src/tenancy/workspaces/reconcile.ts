@@ -1,6 +1,6 @@
 import { done, type Result, requeueAfter } from '@capstan/controller';
 import type { JsonObject } from '@capstan/machinery';
-import { type Condition, holds, lacks, withConditions } from '../conditions.ts';
+import { type Condition, holds, lacks, withConditions } from '../../kcp-conditions.ts';
 import {
   clusterIdAnnotation,
   ownerAnnotation,

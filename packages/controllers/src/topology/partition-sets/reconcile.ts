@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { everything, type KubeObject, type LabelSelectorObject, selectorOfObject } from '@capstan/machinery';
-import { type Condition, holds, withConditions } from '../../tenancy/conditions.ts';
+import { type Condition, holds, withConditions } from '../../kcp-conditions.ts';
 import { type Partition, type PartitionSet, partitionSetType } from '../kinds.ts';
 
 /** Names that the server makes are not longer, and end in so many letters of its own. */

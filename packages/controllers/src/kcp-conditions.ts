@@ -17,10 +17,9 @@ export const holds = (type: string): NewCondition => ({ type, status: 'True' });
 /** What does not hold, with the reason and what a person should know. */
 export function lacks(
   type: string,
-  reason: string,
-  { severity = 'Error', message }: { severity?: Condition['severity']; message: string },
+  { severity = 'Error', ...why }: { readonly severity?: Condition['severity']; readonly reason: string; readonly message: string },
 ): NewCondition {
-  return { type, status: 'False', severity, reason, message };
+  return { type, status: 'False', severity, ...why };
 }
 
 export const isTrue = (conditions: readonly Condition[] | undefined, type: string): boolean =>
@@ -32,9 +31,10 @@ export function withConditions(conditions: readonly Condition[] = [], set: reado
   for (const wanted of set) {
     const old = list.find(({ type }) => type === wanted.type);
     if (old !== undefined && isSame(old, wanted)) continue;
-    list = [...list.filter(({ type }) => type !== wanted.type), { ...wanted, lastTransitionTime: formatTime(now) }];
+    const lastTransitionTime = old?.status === wanted.status ? old.lastTransitionTime : formatTime(now);
+    list = [...list.filter(({ type }) => type !== wanted.type), { ...wanted, lastTransitionTime }];
   }
-  return list === conditions ? conditions : [...list].sort((a, b) => rank(a).localeCompare(rank(b), 'en'));
+  return list === conditions ? conditions : [...list].sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
 }
 
 const rank = ({ type }: Condition): string => (type === 'Ready' ? '' : type);
