@@ -99,7 +99,10 @@ func connect(kubeconfig string) (*probe, error) {
 	if p.typed, err = kubernetes.NewForConfig(protobuf); err != nil {
 		return nil, err
 	}
-	if p.json, err = kubernetes.NewForConfig(config); err != nil {
+	// Typed clients take protobuf unless told otherwise.
+	text := rest.CopyConfig(config)
+	text.ContentType = "application/json"
+	if p.json, err = kubernetes.NewForConfig(text); err != nil {
 		return nil, err
 	}
 	if p.dynamic, err = dynamic.NewForConfig(config); err != nil {
