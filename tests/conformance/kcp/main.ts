@@ -74,7 +74,8 @@ async function runPackage({ name, leftOut }: TestPackage, sources: Sources): Pro
       timeout: (Number(values.timeout) + 60) * 1000,
     },
   );
-  const output = ended.stdout + ended.stderr;
+  // Where the run kept its files is nobody's business later.
+  const output = (ended.stdout + ended.stderr).replaceAll(directory.path, '…');
   if (values.logs !== undefined) {
     mkdirSync(values.logs, { recursive: true });
     writeFileSync(join(values.logs, `${name.replaceAll('/', '-')}.log`), output);
