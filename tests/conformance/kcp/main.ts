@@ -50,7 +50,7 @@ async function main(): Promise<number> {
   return count(rows, 'failed') > 0 ? 1 : 0;
 }
 
-async function runPackage({ name, leftOut }: TestPackage, sources: Sources): Promise<ReturnType<typeof readTests>> {
+async function runPackage({ name, leftOut, reasons = {} }: TestPackage, sources: Sources): Promise<ReturnType<typeof readTests>> {
   if (leftOut !== undefined) return [{ name: 'all tests', outcome: { state: 'not applicable', reason: leftOut } }];
   const program = await sources.program(name);
   using directory = temporaryDirectory('kcp-e2e');
@@ -80,7 +80,10 @@ async function runPackage({ name, leftOut }: TestPackage, sources: Sources): Pro
     mkdirSync(values.logs, { recursive: true });
     writeFileSync(join(values.logs, `${name.replaceAll('/', '-')}.log`), output);
   }
-  return readTests(output);
+  return readTests(output).map((test) => {
+    const reason = test.outcome.state === 'failed' ? reasons[test.name] : undefined;
+    return reason === undefined ? test : { ...test, outcome: { state: 'failed', reason } };
+  });
 }
 
 /** A folder for PATH with what tests start themselves. */

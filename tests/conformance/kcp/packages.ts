@@ -3,21 +3,32 @@ export interface TestPackage {
   readonly name: string;
   /** Why it is not run. */
   readonly leftOut?: string;
+  /** Why tests fail that are known to, by name. */
+  readonly reasons?: Readonly<Record<string, string>>;
 }
 
 const cache = 'needs kcp’s cache server and its CachedResource API, which copy objects between shards';
 
 export const packages: readonly TestPackage[] = [
   { name: 'apibinding' },
-  { name: 'audit' },
+  {
+    name: 'audit',
+    reasons: { TestAuditLogs: 'reads the log in the moment of the answer; no request of Capstan waits until its record is on the disk' },
+  },
   { name: 'authentication' },
-  { name: 'authorizer' },
+  {
+    name: 'authorizer',
+    reasons: { TestAuthorizationOrder: 'needs webhooks that decide about permission, and an order of authorizers that can be chosen' },
+  },
   { name: 'cache', leftOut: cache },
   { name: 'conformance' },
   { name: 'customresourcedefinition' },
   { name: 'garbagecollector' },
   { name: 'homeworkspaces' },
-  { name: 'mounts' },
+  {
+    name: 'mounts',
+    reasons: { TestMountsMachinery: 'needs workspaces that are mounted from elsewhere, an alpha feature of kcp' },
+  },
   { name: 'openapi' },
   { name: 'proxy' },
   { name: 'quota' },
