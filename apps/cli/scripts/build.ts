@@ -37,6 +37,6 @@ function escapeIn(file: string): void {
   const text = readFileSync(file, 'utf8');
   writeFileSync(
     file,
-    text.replace(/[^\x00-\x7f]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`),
+    text.replace(/[\u0080-\uffff]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`),
   );
 }
