@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Attributes, Authorizer } from '../authz/attributes.ts';
+import { type Attributes, type Authorizer, nothingWanted } from '../authz/attributes.ts';
 import { forbidden } from '../authz/wording.ts';
 import { atHomeIn, parseServiceAccountName, serviceAccountGroups } from './service-account.ts';
 import type { User } from './user.ts';
@@ -105,20 +105,7 @@ function describe({ groups, extra, uid }: Wanted): string {
 }
 
 function check({ cluster, user, authorizer }: ImpersonationRequest, what: Partial<Attributes>): void {
-  const attributes: Attributes = {
-    cluster,
-    user,
-    verb: 'impersonate',
-    isResource: true,
-    group: '',
-    version: '',
-    resource: '',
-    subresource: '',
-    namespace: '',
-    name: '',
-    path: '',
-    ...what,
-  };
+  const attributes: Attributes = { ...nothingWanted, cluster, user, verb: 'impersonate', isResource: true, ...what };
   const decision = authorizer.authorize(attributes);
   if (!decision.allowed) throw forbidden(attributes, decision.reason);
 }

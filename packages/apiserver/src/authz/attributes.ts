@@ -18,6 +18,18 @@ export interface Attributes {
   readonly path: string;
 }
 
+/** What says nothing about what is wanted. */
+export const nothingWanted = {
+  isResource: false,
+  group: '',
+  version: '',
+  resource: '',
+  subresource: '',
+  namespace: '',
+  name: '',
+  path: '',
+} as const satisfies Partial<Attributes>;
+
 export type Decision = { readonly allowed: true; readonly reason: string } | { readonly allowed: false; readonly reason: string };
 
 /** Decides from what is in memory: it is on the path of every request, so it is never a promise. */

@@ -1,7 +1,7 @@
 import type { StatusError } from '@capstan/machinery';
 import type { AuditedRequest, AuditLog, Recording, Stage } from '../audit/index.ts';
 import type { User } from '../authn/user.ts';
-import type { Attributes, Authorizer, Decision } from '../authz/attributes.ts';
+import { type Attributes, type Authorizer, type Decision, nothingWanted } from '../authz/attributes.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { rootCluster } from '../workspaces/names.ts';
 
@@ -96,16 +96,10 @@ function parsed(body: string | Buffer | undefined): unknown {
 /** A request that was refused before it was known what it wants. */
 function unknownRequest(exchange: Exchange): Attributes {
   return {
+    ...nothingWanted,
     cluster: '',
     user: { name: '', groups: [] },
     verb: exchange.method.toLowerCase(),
-    isResource: false,
-    group: '',
-    version: '',
-    resource: '',
-    subresource: '',
-    namespace: '',
-    name: '',
     path: exchange.url.split('?', 1)[0]!,
   };
 }

@@ -243,3 +243,22 @@ describe('what the platform decides', () => {
     expect(await codeOf('alice', `/clusters/aaaa${bindings}`, { method: 'POST', body })).toBe(201);
   });
 });
+
+describe('roles that need not be stored', () => {
+  test('let viewers look at everything but secrets', async () => {
+    await createWorkspace(server, 'dddd');
+    await bind('dddd', 'bob-looks', 'viewer', { kind: 'User', name: 'bob' });
+    expect(await codeOf('bob', '/clusters/dddd/api/v1/configmaps')).toBe(200);
+    expect(await codeOf('bob', '/clusters/dddd/api/v1/secrets')).toBe(403);
+    expect(await codeOf('bob', '/clusters/dddd/api/v1/namespaces/default', { method: 'DELETE' })).toBe(403);
+  });
+
+  test('are given in all workspaces by those who own the platform, and by nobody else', async () => {
+    await createWorkspace(server, 'eeee');
+    expect(await codeOf('bob', '/clusters/eeee/api/v1/configmaps')).toBe(403);
+    for (const who of ['alice', 'owner']) expect(await codeOf(who, `/clusters/system:admin${bindings}`)).toBe(403);
+    await bind('system:admin', 'bob-looks-everywhere', 'viewer', { kind: 'User', name: 'bob' });
+    expect(await codeOf('bob', '/clusters/eeee/api/v1/configmaps')).toBe(200);
+    expect(await codeOf('bob', '/clusters/eeee/api/v1/secrets')).toBe(403);
+  });
+});

@@ -1,7 +1,7 @@
 import type { KubeObject } from '@capstan/machinery';
 import { homeOf, isServiceAccount, parseServiceAccountName } from '../authn/service-account.ts';
 import type { User } from '../authn/user.ts';
-import type { Attributes, Authorizer, Decision } from '../authz/attributes.ts';
+import { type Attributes, type Authorizer, type Decision, nothingWanted } from '../authz/attributes.ts';
 import { type RuleResolver, superuserGroup } from '../authz/authorizer.ts';
 import { effectiveUsers } from '../authz/effective-users.ts';
 import type { ObjectReader } from '../cache/reader.ts';
@@ -89,17 +89,7 @@ function step(allowed: boolean, what: string): Decision {
   return { allowed, reason: `${what}: ${allowed ? 'given' : 'not given'}` };
 }
 
-const entering: Omit<Attributes, 'user' | 'cluster'> = {
-  verb: 'access',
-  isResource: false,
-  group: '',
-  version: '',
-  resource: '',
-  subresource: '',
-  namespace: '',
-  name: '',
-  path: '/',
-};
+const entering: Omit<Attributes, 'user' | 'cluster'> = { ...nothingWanted, verb: 'access', path: '/' };
 
 /** An account that the platform's own controllers act as. Tenants' accounts of the same name are at home in their workspace. */
 export function isPlatformAccount(user: User): boolean {

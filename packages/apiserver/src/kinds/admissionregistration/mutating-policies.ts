@@ -1,4 +1,4 @@
-import { type FieldError, FieldPath, fieldError, type KubeObject, names } from '@capstan/machinery';
+import { type FieldError, FieldPath, fieldError, type KubeObject } from '@capstan/machinery';
 import type { Known } from '../../admission/expressions/declarations.ts';
 import { expressionErrors } from '../../admission/expressions/errors.ts';
 import { compilePatch, type PatchType } from '../../admission/expressions/expression.ts';
@@ -7,7 +7,7 @@ import type { Strategy } from '../strategy.ts';
 import { applyDefaults, made } from '../workloads/defaulting.ts';
 import { type Fields, fieldsOf, itemsOf, maybeFields, textOf, textsOf } from '../workloads/reading.ts';
 import { matchConditionErrors } from './conditions.ts';
-import { matchDefaults, matchResourceErrors, paramKindErrors, paramRefErrors, requiredChoice, variableErrors } from './policy-parts.ts';
+import { bindingErrors, matchDefaults, matchResourceErrors, paramKindErrors, requiredChoice, variableErrors } from './policy-parts.ts';
 import { failurePolicies } from './rules.ts';
 
 const spec = FieldPath.of('spec');
@@ -90,15 +90,8 @@ export const mutatingadmissionpolicybindings: Strategy = {
   default: (object) => applyDefaults(object, { within: { spec: { within: { matchResources: matchDefaults } } } }),
   validate(object) {
     const binding = fieldsOf(object['spec']);
-    const policy = textOf(binding['policyName']);
-    const reference = maybeFields(binding['paramRef']);
     const match = maybeFields(binding['matchResources']);
-    const path = spec.child('policyName');
-    const errors =
-      policy === ''
-        ? [fieldError.required(path)]
-        : names.dns1123Subdomain(policy).map((message) => fieldError.invalid(path, policy, message));
-    if (reference !== undefined) errors.push(...paramRefErrors(reference, spec.child('paramRef')));
+    const errors = bindingErrors(binding);
     if (match === undefined) return errors;
     return [
       ...errors,

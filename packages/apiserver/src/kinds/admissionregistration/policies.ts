@@ -14,7 +14,7 @@ import { applyDefaults, made } from '../workloads/defaulting.ts';
 import { type Fields, fieldsOf, itemsOf, maybeFields, textOf, textsOf } from '../workloads/reading.ts';
 import { keepMetadata } from '../workloads/status.ts';
 import { matchConditionErrors } from './conditions.ts';
-import { matchDefaults, matchResourceErrors, paramKindErrors, paramRefErrors, requiredChoice, variableErrors } from './policy-parts.ts';
+import { bindingErrors, matchDefaults, matchResourceErrors, paramKindErrors, requiredChoice, variableErrors } from './policy-parts.ts';
 import { choiceErrors, failurePolicies } from './rules.ts';
 
 const spec = FieldPath.of('spec');
@@ -168,15 +168,8 @@ export const validatingadmissionpolicybindings: Strategy = {
   default: (object) => applyDefaults(object, { within: { spec: { within: { matchResources: matchDefaults } } } }),
   validate(object) {
     const binding = fieldsOf(object['spec']);
-    const policy = textOf(binding['policyName']);
-    const reference = maybeFields(binding['paramRef']);
     const match = maybeFields(binding['matchResources']);
-    const path = spec.child('policyName');
-    const errors =
-      policy === ''
-        ? [fieldError.required(path)]
-        : names.dns1123Subdomain(policy).map((message) => fieldError.invalid(path, policy, message));
-    if (reference !== undefined) errors.push(...paramRefErrors(reference, spec.child('paramRef')));
+    const errors = bindingErrors(binding);
     if (match !== undefined) errors.push(...matchResourceErrors(match, spec.child('matchResources')));
     return [...errors, ...actionErrors(textsOf(binding['validationActions']), spec.child('validationActions'))];
   },

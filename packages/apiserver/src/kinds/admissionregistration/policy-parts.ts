@@ -1,4 +1,4 @@
-import { type FieldError, type FieldPath, fieldError, names, validateLabelSelector } from '@capstan/machinery';
+import { type FieldError, FieldPath, fieldError, names, validateLabelSelector } from '@capstan/machinery';
 import { expressionErrors } from '../../admission/expressions/errors.ts';
 import type { Variables } from '../../admission/expressions/variables.ts';
 import type { Defaults } from '../workloads/defaulting.ts';
@@ -77,7 +77,7 @@ export function variableErrors(variable: Fields, path: FieldPath, variables: Var
   return errors;
 }
 
-export function paramRefErrors(reference: Fields, path: FieldPath): FieldError[] {
+function paramRefErrors(reference: Fields, path: FieldPath): FieldError[] {
   const name = textOf(reference['name']);
   const selector = maybeFields(reference['selector']);
   const notFound = textOf(reference['parameterNotFoundAction']);
@@ -91,4 +91,18 @@ export function paramRefErrors(reference: Fields, path: FieldPath): FieldError[]
   if (notFound === '') errors.push(fieldError.required(path.child('parameterNotFoundAction')));
   else errors.push(...choiceErrors(notFound, ['Deny', 'Allow'], path.child('parameterNotFoundAction')));
   return errors;
+}
+
+const bindingSpec = FieldPath.of('spec');
+
+/** What is wrong with a binding's policy and parameters, whichever kind of policy it binds. */
+export function bindingErrors(binding: Fields): FieldError[] {
+  const policy = textOf(binding['policyName']);
+  const reference = maybeFields(binding['paramRef']);
+  const path = bindingSpec.child('policyName');
+  const errors =
+    policy === ''
+      ? [fieldError.required(path)]
+      : names.dns1123Subdomain(policy).map((message) => fieldError.invalid(path, policy, message));
+  return reference === undefined ? errors : [...errors, ...paramRefErrors(reference, bindingSpec.child('paramRef'))];
 }
