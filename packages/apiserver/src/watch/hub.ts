@@ -12,6 +12,7 @@ import { type Resource, readable } from '../registry/resource.ts';
 import type { Shaper } from '../registry/shape.ts';
 import { pageNow, storedAs, storeRange } from '../registry/snapshot.ts';
 import type { RequestInfo } from '../request/info.ts';
+import { Audience } from './audience.ts';
 import { WatchStream } from './stream.ts';
 import { bookmarkFrame, View } from './view.ts';
 
@@ -21,16 +22,10 @@ const lastMark = 2_000;
 /** Without a timeout of the client's own, a watch ends after this to twice this, so that clients spread over servers again. */
 const minTimeout = 1_800_000;
 
-interface Group {
-  readonly view: View;
-  /** All that watch through this view, also those that still catch up. */
-  readonly streams: Set<WatchStream>;
-}
-
 /** All watches of the server, grouped by what they see. */
 export class WatchHub implements Disposable {
   readonly #cache: WatchCache;
-  readonly #groups = new Map<ResourceCache, Map<string, Group>>();
+  readonly #audiences = new Map<ResourceCache, Audience>();
   readonly #streams = new Set<WatchStream>();
   readonly #timer: NodeJS.Timeout;
 
@@ -65,7 +60,9 @@ export class WatchHub implements Disposable {
     const converting = readable(resource, initial);
     if (converting !== undefined) await converting;
     const held = this.#cache.resource(resource.storage);
-    const group = this.#group(held, resource, { key: `${resource.groupVersion}\n${shaper.key}\n${filter.key}`, shaper, filter });
+    const audience = this.#audienceOf(held);
+    const key = `${resource.groupVersion}\n${shaper.key}\n${filter.key}`;
+    const group = audience.group(filter.prefix, key, () => new View(resource, shaper, filter, key));
     const stream =
       format === 'protobuf' ? protobufFrames(exchange.stream(200, protobufWatchType)) : exchange.stream(200, 'application/json');
     let timer: NodeJS.Timeout;
@@ -73,7 +70,7 @@ export class WatchHub implements Disposable {
       clearTimeout(timer);
       this.#streams.delete(member);
       group.streams.delete(member);
-      if (group.streams.size === 0) this.#groups.get(held)?.delete(group.view.key);
+      if (group.streams.size === 0) audience.remove(group);
     };
     const member = new WatchStream({
       stream,
@@ -106,15 +103,13 @@ export class WatchHub implements Disposable {
 
   /** Ends the watches of one resource below a prefix: what it is has changed. */
   endWatches(held: ResourceCache, prefix: string): void {
-    for (const { view, streams } of this.#groups.get(held)?.values() ?? []) {
-      if (view.prefix.startsWith(prefix)) for (const stream of [...streams]) stream.end();
-    }
+    for (const { streams } of this.#audiences.get(held)?.below(prefix) ?? []) for (const stream of [...streams]) stream.end();
   }
 
   /** Ends the watches through scopes whose keys begin so, and has their clients begin again: what they show has changed, though no object has. */
   expire(scopes: readonly string[]): void {
-    for (const groups of this.#groups.values()) {
-      for (const { view, streams } of groups.values()) {
+    for (const audience of this.#audiences.values()) {
+      for (const { view, streams } of audience.below('')) {
         if (!scopes.some((scope) => view.scope.startsWith(scope))) continue;
         const { revision } = this.#cache;
         for (const stream of [...streams]) stream.fail(view.tooOld(revision, revision));
@@ -132,24 +127,13 @@ export class WatchHub implements Disposable {
     this.endAll();
   }
 
-  #group(held: ResourceCache, resource: Resource, wanted: { key: string; shaper: Shaper; filter: ReturnType<typeof filterOf> }): Group {
-    let groups = this.#groups.get(held);
-    if (groups === undefined) {
-      const fresh = new Map<string, Group>();
-      groups = fresh;
-      this.#groups.set(held, groups);
-      held.listeners.add({
-        changed: (events) => {
-          for (const { view } of fresh.values()) view.publish(events);
-        },
-      });
+  #audienceOf(held: ResourceCache): Audience {
+    let audience = this.#audiences.get(held);
+    if (audience === undefined) {
+      this.#audiences.set(held, (audience = new Audience()));
+      held.listeners.add(audience);
     }
-    let group = groups.get(wanted.key);
-    if (group === undefined) {
-      group = { view: new View(resource, wanted.shaper, wanted.filter, wanted.key), streams: new Set() };
-      groups.set(wanted.key, group);
-    }
-    return group;
+    return audience;
   }
 
   /** Events of one resource from the store, up to where the ring takes over. Undefined when the store has forgotten them. */
@@ -180,9 +164,7 @@ export class WatchHub implements Disposable {
 
   #sendBookmarks(): void {
     const now = Date.now();
-    for (const groups of this.#groups.values()) {
-      for (const group of groups.values()) for (const member of group.streams) member.bookmark(now, bookmarkEvery);
-    }
+    for (const member of this.#streams) member.bookmark(now, bookmarkEvery);
   }
 }
 

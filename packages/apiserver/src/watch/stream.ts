@@ -34,6 +34,7 @@ export class WatchStream {
   readonly #source: WatchSource;
   readonly #bookmarks: boolean;
   readonly #onDone: () => void;
+  /** How far it is. A live member is as far as the cache, so that this is only kept up to date for others. */
   #revision: number;
   #first = true;
   #done = false;
@@ -90,30 +91,23 @@ export class WatchStream {
     }
   };
 
-  /** Called by the group: the bytes that all members share. */
-  deliver(chunk: Buffer, revision: number): void {
-    if (this.#stream.pending > highWater) {
-      this.#view.leave(this);
-      this.#stream.onDrain(this.catchUp);
-      return;
-    }
-    this.#revision = revision;
-    this.#stream.write(chunk);
+  /** Called by the group: the bytes that all members share, and the revision before them. */
+  deliver(chunk: Buffer, before: number): void {
+    if (this.#stream.pending > highWater) this.#fallBehind(before);
+    else this.#stream.write(chunk);
   }
 
   /** Called by the group for views whose first event differs from the others. */
-  deliverEvents(events: readonly CacheEvent[]): void {
-    if (this.#stream.pending > highWater) {
-      this.#view.leave(this);
-      this.#stream.onDrain(this.catchUp);
-      return;
-    }
-    this.#send(events);
+  deliverEvents(events: readonly CacheEvent[], before: number): void {
+    if (this.#stream.pending > highWater) this.#fallBehind(before);
+    else if (!this.#send(events)) this.#view.leave(this);
   }
 
-  /** The cache has moved on without anything for this view. */
-  advance(revision: number): void {
-    this.#revision = Math.max(this.#revision, revision);
+  /** Called by the group when every member has to fetch for itself what came after a revision. */
+  fetchAfter(revision: number): void {
+    this.#view.leave(this);
+    this.#revision = revision;
+    this.catchUp();
   }
 
   /** Tells the client how far it is, if it asked to be told and was not lately. */
@@ -143,6 +137,13 @@ export class WatchStream {
     this.#done = true;
     this.#view.leave(this);
     this.#onDone();
+  }
+
+  /** Leaves the live group until the client has read what it was sent. */
+  #fallBehind(revision: number): void {
+    this.#view.leave(this);
+    this.#revision = revision;
+    this.#stream.onDrain(this.catchUp);
   }
 
   async #catchUpFromHistory(): Promise<void> {

@@ -48,20 +48,18 @@ export class View {
     this.#members.delete(member);
   }
 
-  /** Sends what of these events the view shows to every member that is up to date. */
+  /** Sends what of these events the view shows to every member that is up to date. Events that it could not show may have been left out. */
   publish(events: readonly CacheEvent[]): void {
     if (this.#members.size === 0) return;
+    // Whatever came earlier has been sent to all members.
+    const before = events[0]!.revision - 1;
     if (this.resource.storage.convert?.ahead !== undefined) {
       // Each member fetches the events itself, once they are converted.
-      for (const member of [...this.#members]) {
-        this.leave(member);
-        member.catchUp();
-      }
+      for (const member of [...this.#members]) member.fetchAfter(before);
       return;
     }
-    const last = events.at(-1)!.revision;
     if (this.shaper.key.startsWith('table')) {
-      for (const member of this.#members) member.deliverEvents(events);
+      for (const member of this.#members) member.deliverEvents(events, before);
       return;
     }
     let chunk = '';
@@ -69,12 +67,9 @@ export class View {
       const seen = this.transition(event);
       if (seen !== undefined) chunk += `{"type":"${seen.type}","object":${this.shaper.watched(seen.entry, false)}}\n`;
     }
-    if (chunk === '') {
-      for (const member of this.#members) member.advance(last);
-      return;
-    }
+    if (chunk === '') return;
     const bytes = Buffer.from(chunk);
-    for (const member of this.#members) member.deliver(bytes, last);
+    for (const member of this.#members) member.deliver(bytes, before);
   }
 
   /** How an event looks through the selector: an object that leaves it is deleted for this client, one that enters is new. */

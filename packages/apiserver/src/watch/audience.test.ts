@@ -1,0 +1,133 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { CacheEntry } from '../cache/entry.ts';
+import { type CacheEvent, EventRing } from '../cache/event-ring.ts';
+import { ResourceCache } from '../cache/watch-cache.ts';
+import type { AnswerStream } from '../http/exchange.ts';
+import { builtinCatalog } from '../registry/catalog.ts';
+import type { Shaper } from '../registry/shape.ts';
+import { Audience } from './audience.ts';
+import { WatchStream } from './stream.ts';
+import { View } from './view.ts';
+
+const resource = builtinCatalog().resource('', 'v1', 'configmaps')!;
+
+/** Remembers what it was given, and can be told that the client does not read. */
+class Client implements AnswerStream {
+  text = '';
+  pending = 0;
+  #drained: (() => void)[] = [];
+  write = (chunk: string | Buffer): void => void (this.text += String(chunk));
+  end(): void {}
+  abort(): void {}
+  onDrain = (listener: () => void): void => void this.#drained.push(listener);
+
+  /** The revisions of what it was sent. */
+  get seen(): number[] {
+    return this.text
+      .trim()
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => (JSON.parse(line) as { object: number }).object);
+  }
+
+  read(): void {
+    this.pending = 0;
+    const waiting = this.#drained;
+    this.#drained = [];
+    for (const listener of waiting) listener();
+  }
+}
+
+function stage(options: { maxEvents?: number; shape?: string } = {}) {
+  const ring = new EventRing({ after: 0, maxEvents: options.maxEvents ?? 1000, maxBytes: 1 << 20 });
+  const cache = new ResourceCache('core/configmaps', ring);
+  const audience = new Audience();
+  let revision = 0;
+  const shaper: Shaper = {
+    key: options.shape ?? 'object',
+    one: () => '',
+    list: () => '',
+    watched: (entry) => `${entry.revision}`,
+  };
+  return {
+    audience,
+    watch: (prefix: string): Client => {
+      const client = new Client();
+      const view = new View(resource, shaper, { prefix, selects: undefined, scope: '', key: prefix }, prefix);
+      const group = audience.group(prefix, prefix, () => view);
+      const member = new WatchStream({
+        stream: client,
+        view: group.view,
+        source: { cache, revision: () => revision, history: () => Promise.resolve(undefined) },
+        after: revision,
+        bookmarks: false,
+        onDone: () => {},
+      });
+      group.streams.add(member);
+      member.startWith([], undefined);
+      return client;
+    },
+    commit: (...keys: string[]): void => {
+      const events = keys.map((key): CacheEvent => {
+        const entry = new CacheEntry(key, '{}', ++revision);
+        return { type: 'ADDED', revision, entry, previous: undefined };
+      });
+      for (const event of events) ring.push(event);
+      audience.changed(events);
+    },
+  };
+}
+
+const clusters = fc.constantFrom('a', 'b', 'ab');
+const namespaces = fc.constantFrom('', 'x', 'y', 'xy');
+const keys = fc.tuple(clusters, namespaces).map(([cluster, namespace]) => `${cluster}/${namespace}/name`);
+const places = fc.oneof(
+  fc.constant(''),
+  clusters.map((cluster) => `${cluster}/`),
+  fc.tuple(clusters, namespaces).map(([cluster, namespace]) => `${cluster}/${namespace}/`),
+);
+
+test('everybody is sent just what is of their own place, in order', () => {
+  const batches = fc.array(fc.array(keys, { minLength: 1, maxLength: 6 }), { maxLength: 10 });
+  fc.assert(
+    fc.property(fc.array(places, { maxLength: 12 }), batches, (watched, commits) => {
+      const { watch, commit } = stage();
+      const clients = watched.map((place) => ({ place, client: watch(place) }));
+      for (const batch of commits) commit(...batch);
+      const all = commits.flat().map((key, at) => ({ key, revision: at + 1 }));
+      for (const { place, client } of clients) {
+        expect(client.seen).toEqual(all.filter(({ key }) => key.startsWith(place)).map(({ revision }) => revision));
+      }
+    }),
+  );
+});
+
+for (const shape of ['object', 'table']) {
+  test(`a client that did not read begins where it left off, however much happened elsewhere meanwhile (${shape})`, () => {
+    const { watch, commit } = stage({ maxEvents: 5, shape });
+    const client = watch('a/');
+    commit('a/x/one');
+    for (let at = 0; at < 20; at++) commit('b/x/other');
+    client.pending = 1 << 30;
+    commit('a/x/two', 'b/x/other');
+    commit('a/x/three');
+    client.read();
+    commit('a/x/four');
+    expect(client.seen).toEqual([1, 22, 24, 25]);
+  });
+}
+
+test('nothing is kept of groups that are gone', () => {
+  const { audience, watch } = stage();
+  watch('a/');
+  watch('b/x/');
+  for (const group of [...audience.below('')]) audience.remove(group);
+  expect([...audience.below('')]).toEqual([]);
+});
+
+test('groups are found by where they look', () => {
+  const { audience, watch } = stage();
+  for (const place of ['', 'a/', 'a/x/', 'ab/', 'b/']) watch(place);
+  expect([...audience.below('a/')].map(({ view }) => view.prefix)).toEqual(['a/', 'a/x/']);
+});
