@@ -1,11 +1,13 @@
 import { cpus, totalmem } from 'node:os';
 import { buildCapstan, type RunningApiServer, readConnection, type StoreDriver, startCapstan, startKubeApiserver } from '@capstan/testbed';
+import { medians } from './measure/medians.ts';
 import { type Column, comparisonTable, formatted } from './measure/table.ts';
-import { create } from './profiles/create.ts';
 import { profileNamed } from './profiles/named.ts';
 import type { Amounts, Measurement, Profile, Subject } from './profiles/profile.ts';
 
-const warmUp = 1_000;
+/** These run several times in turns, and once before to warm up: both servers, and the generator, get faster in their first seconds of a kind of work. */
+const repeated: ReadonlySet<string> = new Set(['create', 'get', 'list', 'churn']);
+const usualRounds = 3;
 
 interface Contender {
   readonly name: string;
@@ -17,13 +19,15 @@ export interface ComparisonOptions {
   readonly amounts: Amounts;
   /** Names of profiles; all when empty. */
   readonly only: readonly string[];
+  /** How often what can be repeated is run. */
+  readonly rounds: number | undefined;
 }
 
 /** What is measured on the same two servers. Whatever fills a server gets new ones. */
 const groups: readonly (readonly string[])[] = [['rest', 'create', 'get', 'list', 'churn'], ['memory'], ['crd'], ['crds']];
 
 /** Measures a kube-apiserver with etcd and Capstan side by side, each step first on one and then on the other. Gives markdown. */
-export async function compare({ store, amounts, only }: ComparisonOptions): Promise<string> {
+export async function compare({ store, amounts, only, rounds = usualRounds }: ComparisonOptions): Promise<string> {
   for (const name of only) profileNamed(name);
   await buildCapstan();
   const contenders: Contender[] = [
@@ -32,7 +36,7 @@ export async function compare({ store, amounts, only }: ComparisonOptions): Prom
   ];
   const columns = contenders.map(({ name }) => ({ name, measurements: [] as Measurement[] }));
   for (const group of groups) {
-    const steps = group.filter((name) => only.length === 0 || only.includes(name)).flatMap((name) => stepsOf(name, amounts));
+    const steps = group.filter((name) => only.length === 0 || only.includes(name)).flatMap((name) => stepsOf(name, amounts, rounds));
     if (steps.length > 0) await runSteps(contenders, columns, steps);
   }
   return `${machine()}\n\n${comparisonTable(columns)}\n`;
@@ -42,12 +46,15 @@ interface Step {
   readonly name: string;
   readonly profile: Profile;
   readonly amounts: Amounts;
+  readonly rounds: number;
+  /** A run before those that count. */
+  readonly warmUp: boolean;
 }
 
-function stepsOf(name: string, amounts: Amounts): Step[] {
-  const step: Step = { name, profile: profileNamed(name), amounts };
-  if (name !== 'create') return [step];
-  return [{ name: 'warm', profile: warm, amounts }, step, { ...step, amounts: { ...amounts, clients: 1000 } }];
+function stepsOf(name: string, amounts: Amounts, rounds: number): Step[] {
+  const warmUp = repeated.has(name);
+  const step: Step = { name, profile: profileNamed(name), amounts, rounds: warmUp ? rounds : 1, warmUp };
+  return name === 'create' ? [step, { ...step, amounts: { ...amounts, clients: 1000 } }] : [step];
 }
 
 async function runSteps(
@@ -65,20 +72,27 @@ async function runSteps(
       columns[index]!.measurements.push({ what: 'start to ready, with the store', value: seconds, unit: 's', better: 'lower' });
     subjects.push({ name: contender.name, address: readConnection(server.kubeconfig), pids: server.pids, restartable: server });
   }
-  for (const { name, profile, amounts } of steps) {
+  for (const step of steps) {
+    const measured = await inTurns(step, subjects);
     for (const [index, subject] of subjects.entries()) {
-      process.stderr.write(`${name} on ${subject.name}\n`);
-      const measured = await profile(subject, amounts);
-      columns[index]!.measurements.push(...measured);
-      for (const one of measured) process.stderr.write(`  ${one.what}: ${formatted(one)}\n`);
+      const middle = medians(measured[index]!);
+      columns[index]!.measurements.push(...middle);
+      for (const one of middle) process.stderr.write(`${subject.name}: ${one.what}: ${formatted(one)}\n`);
     }
   }
 }
 
-/** Both servers compile what they run often; what that costs at first is not what is asked here. */
-async function warm(subject: Subject, amounts: Amounts): Promise<Measurement[]> {
-  await create(subject, { ...amounts, count: warmUp });
-  return [];
+/** Round by round, each subject after the other, so that a slow minute of the machine hits both. */
+async function inTurns({ name, profile, amounts, rounds, warmUp }: Step, subjects: readonly Subject[]): Promise<Measurement[][][]> {
+  const measured = subjects.map((): Measurement[][] => []);
+  for (let round = warmUp ? 0 : 1; round <= rounds; round++) {
+    for (const [index, subject] of subjects.entries()) {
+      process.stderr.write(`${name} on ${subject.name}, ${round === 0 ? 'to warm up' : `${round} of ${rounds}`}\n`);
+      const measurements = await profile(subject, amounts);
+      if (round > 0) measured[index]!.push(measurements);
+    }
+  }
+  return measured;
 }
 
 function machine(): string {

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { readConnection, type StoreDriver } from '@capstan/testbed';
 import { compare } from './compare.ts';
 import { compareControllers } from './controllers/compare.ts';
+import { medians } from './measure/medians.ts';
 import { listeningProcess } from './measure/memory.ts';
 import { comparisonTable } from './measure/table.ts';
 import { profileNamed } from './profiles/named.ts';
@@ -14,10 +15,11 @@ const usage = `Measures API servers with the same work, one after the other.
                   [--clients N] [--count N] [--seconds N] [--rounds N] [--pids 1,2] [--json]
   npm run load -- --profile start --command "capstan apiserver --data-dir d" --kubeconfig d/admin.kubeconfig
   npm run load -- --profile crds [--crds N] [--count N] --command "capstan apiserver --data-dir d" --kubeconfig d/admin.kubeconfig
-  npm run load -- --compare [--store sqlite|etcd] [--only crd,crds]
+  npm run load -- --compare [--store sqlite|etcd] [--only crd,crds] [--rounds N]
   npm run load -- --profile controllers [--store sqlite|etcd] [--only informers,namespace,idle] [--count N]
 
 --only  profiles to compare, or parts of the profile controllers; all without it. --clients, --count and --crds change their amounts
+--rounds  each number is the middle of so many runs; one for --profile, three for --compare, where both servers take turns
 --pids  processes whose memory counts beside the one that listens, such as etcd, for each kubeconfig in turn
 `;
 
@@ -28,7 +30,7 @@ const { values } = parseArgs({
     clients: { type: 'string' },
     count: { type: 'string' },
     seconds: { type: 'string', default: '120' },
-    rounds: { type: 'string', default: '1' },
+    rounds: { type: 'string' },
     pids: { type: 'string', multiple: true, default: [] },
     command: { type: 'string' },
     compare: { type: 'boolean', default: false },
@@ -48,7 +50,7 @@ const amounts: Amounts = {
 };
 
 if (values.help) process.stdout.write(usage);
-else if (values.compare) process.stdout.write(await compare({ store: storeDriver(), amounts, only: only() }));
+else if (values.compare) process.stdout.write(await compare({ store: storeDriver(), amounts, only: only(), rounds: rounds() }));
 else if (values.profile === 'controllers')
   process.stdout.write(await compareControllers({ store: storeDriver(), count: amounts.count, only: only() }));
 else if (values.profile === 'start' || values.profile === 'crds') await measureStarted(values.profile);
@@ -57,6 +59,10 @@ else await measure();
 function storeDriver(): StoreDriver {
   if (values.store !== 'sqlite' && values.store !== 'etcd') throw new Error(`--store: expected sqlite or etcd, found ${values.store}`);
   return values.store;
+}
+
+function rounds(): number | undefined {
+  return values.rounds === undefined ? undefined : wholeNumber('rounds', values.rounds);
 }
 
 function only(): string[] {
@@ -71,11 +77,11 @@ async function measure(): Promise<void> {
   }
   const profile = profileNamed(values.profile);
   const subjects = values.kubeconfig.map(subjectOf);
-  const rounds = subjects.map((): Measurement[][] => []);
-  for (let round = 0; round < wholeNumber('rounds', values.rounds); round++) {
-    for (const [index, subject] of subjects.entries()) rounds[index]!.push(await profile(subject, amounts));
+  const measured = subjects.map((): Measurement[][] => []);
+  for (let round = 0; round < (rounds() ?? 1); round++) {
+    for (const [index, subject] of subjects.entries()) measured[index]!.push(await profile(subject, amounts));
   }
-  print(subjects.map(({ name }, index) => ({ name, measurements: medians(rounds[index]!) })));
+  print(subjects.map(({ name }, index) => ({ name, measurements: medians(measured[index]!) })));
 }
 
 async function measureStarted(profile: 'start' | 'crds'): Promise<void> {
@@ -96,14 +102,6 @@ function subjectOf(kubeconfig: string, index: number): Subject {
   const listening = listeningProcess(address.port);
   const given = (values.pids[index] ?? '').split(',').filter(Boolean).map(Number);
   return { name: kubeconfig, address, pids: [...(listening === undefined ? [] : [listening]), ...given] };
-}
-
-/** Number by number, the middle of all rounds. */
-function medians(rounds: readonly Measurement[][]): Measurement[] {
-  return rounds[0]!.map((measurement, row) => {
-    const sorted = rounds.map((round) => round[row]!.value).sort((a, b) => a - b);
-    return { ...measurement, value: sorted[Math.floor(sorted.length / 2)]! };
-  });
 }
 
 function wholeNumber(name: string, value: string): number {

@@ -12,7 +12,7 @@ export const create: Profile = async (subject, amounts) => {
   const path = configMapsPath(namespace);
   using pool = await Pool.open(subject.address, clients);
   const { token } = subject.address;
-  const result = await pool.run({ clients, count: amounts.count ?? 5_000, seconds: amounts.seconds }, (index) =>
+  const result = await pool.run({ clients, count: amounts.count ?? 10_000, seconds: amounts.seconds }, (index) =>
     requestText({ method: 'POST', path, body: configMapBody(`c-${index}`, 1024), token }),
   );
   return throughput(`creates, ${clients} clients`, result);

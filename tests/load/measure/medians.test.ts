@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest';
+import type { Measurement } from '../profiles/profile.ts';
+import { medians } from './medians.ts';
+
+function round(creates: number, errors: number): Measurement[] {
+  return [
+    { what: 'creates', value: creates, unit: 'per second', better: 'higher' },
+    { what: 'errors', value: errors, unit: 'count', better: 'lower' },
+  ];
+}
+
+test('each row is the middle of its own numbers', () => {
+  expect(medians([round(900, 0), round(1100, 2), round(1000, 1)]).map(({ value }) => value)).toEqual([1000, 1]);
+});
+
+test('one round is its own middle', () => {
+  expect(medians([round(7, 3)])).toEqual(round(7, 3));
+});
