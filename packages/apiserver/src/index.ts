@@ -1,3 +1,4 @@
+export { optionalPlugins } from './admission/plugins/index.ts';
 export { parseAuditPolicy } from './audit/index.ts';
 export { parseAuthenticationConfiguration } from './authn/index.ts';
 export { optionalVersions } from './registry/catalog.ts';

@@ -16,6 +16,7 @@ export function serverOptions({ dataDirectory, host, port, etcdEndpoints, option
     log: (line) => process.stdout.write(`${line}\n`),
     ...(file.listen?.names && { hosts: file.listen.names }),
     ...(etcdEndpoints && { etcd: etcdOptions(etcdEndpoints, file.etcd ?? {}) }),
+    ...(file.admission?.disabledPlugins && { disabledPlugins: file.admission.disabledPlugins }),
     ...(file.history?.compactionSeconds && { compactionInterval: file.history.compactionSeconds * 1000 }),
     ...(file.history?.eventSeconds && { eventLifetime: file.history.eventSeconds * 1000 }),
     ...(file.audit && { audit: auditOptions(file.audit) }),

@@ -1,5 +1,6 @@
+import { optionalPlugins } from '@capstan/apiserver';
 import { readConfig } from './file.ts';
-import { checked, listOf, section, text, truth, url, wholeNumber } from './shape.ts';
+import { checked, listOf, oneOf, section, text, truth, url, wholeNumber } from './shape.ts';
 
 const path = text('a path');
 
@@ -22,6 +23,7 @@ const shape = section({
   ),
   /** What is served on request only, in the words of --runtime-config. */
   runtimeConfig: section({ 'admissionregistration.k8s.io/v1beta1': truth }),
+  admission: section({ disabledPlugins: listOf(oneOf(optionalPlugins, `one of ${[...optionalPlugins].join(', ')}`), 'a list of plugins') }),
   history: section({ compactionSeconds: wholeNumber(1, 86_400), eventSeconds: wholeNumber(60, 31_536_000) }),
   audit: section({
     policyFile: path,

@@ -22,6 +22,8 @@ export interface ServerOptions {
   };
   /** Versions to serve that are not served unless somebody asks for them: `admissionregistration.k8s.io/v1beta1`. */
   readonly optionalVersions?: readonly string[];
+  /** Names of admission plugins to go without: some of `optionalPlugins`. */
+  readonly disabledPlugins?: readonly string[];
   /** PEM of an authority, beside our own, whose certificates clients show to say who they are. */
   readonly clientAuthority?: string;
   /** How many objects a workspace may hold whose logical cluster does not say it. */

@@ -141,7 +141,7 @@ async function start(
     ...tenants.rules,
     namespaceLifecycle(cache),
     definitionLifecycle,
-    ...workloadPlugins,
+    ...workloadPlugins.filter(({ name }) => !options.disabledPlugins?.includes(name)),
     ...certificatePlugins(authorizer),
     ...dynamicAdmission({ objects: cache, catalogs, authorizer, client: webhooks }),
     ...sharing.plugins,

@@ -22,3 +22,6 @@ export const workloadPlugins: readonly AdmissionPlugin[] = [
   runtimeClass,
   defaultIngressClass,
 ];
+
+/** The names of those that a server can go without, as Kubernetes spells them. */
+export const optionalPlugins: ReadonlySet<string> = new Set(workloadPlugins.map(({ name }) => name));
