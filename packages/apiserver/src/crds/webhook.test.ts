@@ -1,8 +1,8 @@
 import type { JsonObject, KubeObject } from '@capstan/machinery';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Answer, type Question, TestWebhook } from '../admission/webhooks/testing.ts';
-import { startTestServer, type TestServer } from '../testing/harness.ts';
-import { definition, definitionsPath, hasCondition, merge, Things, version } from './testing/definitions.ts';
+import { createWorkspace, startTestServer, type TestServer } from '../testing/harness.ts';
+import { definition, definitionsPath, hasCondition, merge, Things, thing, version } from './testing/definitions.ts';
 
 let server: TestServer;
 let webhook: TestWebhook;
@@ -90,6 +90,25 @@ describe('conversion by a webhook', () => {
     expect(events.at(-1)).toMatchObject({ type: 'DELETED', object: { spec: { address: 'h:3' } } });
     const revisions = events.map(({ object }) => Number(object.metadata.resourceVersion));
     expect(revisions).toEqual([...new Set(revisions)].sort((a, b) => a - b));
+  });
+
+  test('never sees what lies in other workspaces, though it is called the same', async () => {
+    const things = await defined();
+    await createWorkspace(server, 'stranger');
+    const there = (path: string): string => `/clusters/stranger${path}`;
+    const namesake = definition(things.group, { versions: [version('v0', { secret: { type: 'string' } })] });
+    await server.call(there('/api/v1/namespaces'), { method: 'POST', body: { metadata: { name: 'default' } } });
+    await server.call(there(definitionsPath), { method: 'POST', body: namesake });
+    const own = thing(things.group, 'theirs', { secret: 'x' }, 'v0');
+    await vi.waitFor(async () => expect((await server.call(there(things.path('v0')), { method: 'POST', body: own })).code).toBe(201));
+    await things.create('a', { host: 'h', port: '0' });
+    const { resourceVersion } = (await server.call(things.path('v2'))).json().metadata;
+    await server.call(`${there(things.path('v0'))}/theirs`, { method: 'PATCH', headers: merge, body: { spec: { secret: 'y' } } });
+    await server.call(`${things.path()}/a`, { method: 'DELETE' });
+    const since = `watch=true&resourceVersion=${resourceVersion}&timeoutSeconds=20`;
+    const events = await server.watchUntil(`${things.path('v2')}?${since}`, ({ type }) => type === 'DELETED');
+    expect(events.map(({ type }) => type)).toEqual(['DELETED']);
+    expect(JSON.stringify(webhook.questions).includes('theirs')).toBe(false);
   });
 
   test.each<[string, (objects: KubeObject[], wanted: string) => JsonObject, string]>([

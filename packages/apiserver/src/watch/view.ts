@@ -89,9 +89,12 @@ export class View {
   /** Resolves when the events can be shown; undefined when they can be at once. */
   ready(events: readonly CacheEvent[]): Promise<void> | undefined {
     if (this.resource.storage.convert?.ahead === undefined) return undefined;
+    // What others have under the same name is none of this converter's business.
+    const { prefix } = this.#filter;
+    const own = events.filter(({ entry }) => entry.key.startsWith(prefix));
     return readable(
       this.resource,
-      events.flatMap(({ entry, previous }) => (previous === undefined ? [entry] : [entry, previous])),
+      own.flatMap(({ entry, previous }) => (previous === undefined ? [entry] : [entry, previous])),
     );
   }
 
