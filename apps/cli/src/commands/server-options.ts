@@ -43,10 +43,18 @@ function etcdTls({ authorityFile, certificateFile, keyFile }: Part<'etcd'>): Etc
   };
 }
 
-function auditOptions({ policyFile, logFile, maxSizeMiB, maxBackups, maxAgeDays }: Part<'audit'>): NonNullable<ServerOptions['audit']> {
+function auditOptions({
+  policyFile,
+  logFile,
+  mode,
+  maxSizeMiB,
+  maxBackups,
+  maxAgeDays,
+}: Part<'audit'>): NonNullable<ServerOptions['audit']> {
   return {
     ...(policyFile && { policy: parsed(policyFile, parseAuditPolicy) }),
     ...(logFile && { file: logFile }),
+    ...(mode && { mode }),
     ...(maxSizeMiB && { maxSize: maxSizeMiB * 1024 * 1024 }),
     ...(maxBackups && { maxBackups }),
     ...(maxAgeDays && { maxAge: maxAgeDays }),

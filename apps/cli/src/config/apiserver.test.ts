@@ -60,6 +60,7 @@ test.each([
     'admission:\n  disabledPlugins: [ServiceAccounts]\n',
     /^apiserver.yaml:2:21: expected one of LimitRanger, ServiceAccount, .*, found "ServiceAccounts"$/,
   ],
+  ['audit:\n  mode: sometimes\n', 'apiserver.yaml:2:9: expected blocking or batch, found "sometimes"'],
   ['authentication:\n  tokenFile: ""\n', 'apiserver.yaml:2:14: expected a path, found ""'],
   ['etcd:\n  endpoints: []\n', 'apiserver.yaml:2:14: expected a list of URLs such as [http://127.0.0.1:2379], found a list'],
   ['etcd:\n  keyFile: a\n', 'apiserver.yaml:2:3: expected "endpoints", a list of URLs, in etcd'],

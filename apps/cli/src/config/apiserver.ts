@@ -28,6 +28,7 @@ const shape = section({
   audit: section({
     policyFile: path,
     logFile: path,
+    mode: oneOf(new Set(['blocking', 'batch'] as const), 'blocking or batch'),
     maxSizeMiB: wholeNumber(1, 100_000),
     maxBackups: wholeNumber(1, 10_000),
     maxAgeDays: wholeNumber(1, 36_500),

@@ -28,9 +28,10 @@ export const truth: Shape<boolean> = (node, source) => {
 };
 
 /** One of a few words. `expected` says what they are. */
-export function oneOf(words: ReadonlySet<string>, expected: string): Shape<string> {
+export function oneOf<Word extends string>(words: ReadonlySet<Word>, expected: string): Shape<Word> {
+  const isWord = (text: string): text is Word => words.has(text as Word);
   return (node, source) => {
-    if (node.kind !== 'scalar' || !words.has(node.text)) throw wrong(source, node, expected);
+    if (node.kind !== 'scalar' || !isWord(node.text)) throw wrong(source, node, expected);
     return node.text;
   };
 }

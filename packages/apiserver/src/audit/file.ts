@@ -17,11 +17,12 @@ export interface LogFileOptions {
 const maxPendingBytes = 16 * 1024 * 1024;
 const day = 24 * 60 * 60 * 1000;
 
-/** A file that grows by lines and is rotated. Lines of one turn of the event loop are written together; nobody waits for them. */
+/** A file that grows by lines and is rotated. Lines of one turn of the event loop, and those that come while others are written, are written together. */
 export class LogFile implements AsyncDisposable {
   readonly #options: Required<LogFileOptions>;
   #pending: string[] = [];
   #pendingBytes = 0;
+  #waiting: (() => void)[] = [];
   #isScheduled = false;
   #isFailing = false;
   #writing: Promise<void> = Promise.resolve();
@@ -40,7 +41,8 @@ export class LogFile implements AsyncDisposable {
     return this.#dropped;
   }
 
-  write(line: string): void {
+  /** Never throws and never waits. `done` is called when the line is in the file, or known to be lost. */
+  write(line: string, done?: () => void): void {
     if (this.#pendingBytes + line.length > maxPendingBytes) {
       this.#dropped++;
       this.#fail(
@@ -48,9 +50,11 @@ export class LogFile implements AsyncDisposable {
           `${this.#options.file}: ${maxPendingBytes} bytes wait to be written, further lines are dropped until the disk catches up`,
         ),
       );
+      done?.();
       return;
     }
     this.#pending.push(line);
+    if (done !== undefined) this.#waiting.push(done);
     this.#pendingBytes += line.length;
     if (this.#isScheduled) return;
     this.#isScheduled = true;
@@ -75,7 +79,9 @@ export class LogFile implements AsyncDisposable {
     this.#isScheduled = false;
     const lines = this.#pending;
     if (lines.length === 0) return;
+    const waiting = this.#waiting;
     this.#pending = [];
+    this.#waiting = [];
     this.#pendingBytes = 0;
     const bytes = Buffer.from(this.#mayBeTorn ? `\n${lines.join('')}` : lines.join(''));
     try {
@@ -89,6 +95,7 @@ export class LogFile implements AsyncDisposable {
       this.#mayBeTorn = this.#handle !== undefined;
       this.#fail(new Error(`${this.#options.file} cannot be written: ${(error as Error).message}`, { cause: error }));
     }
+    for (const done of waiting) done();
   }
 
   #fail(error: Error): void {

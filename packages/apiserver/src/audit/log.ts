@@ -3,8 +3,13 @@ import { type AuditedRequest, eventLine } from './event.ts';
 import { LogFile, type LogFileOptions } from './file.ts';
 import { type AuditPolicy, compilePolicy, defaultPolicy, type Recording } from './policy.ts';
 
+/** Whether an answer waits until its record is in the file, or the record may come after it. The names are those of `--audit-log-mode`. */
+export type AuditMode = 'blocking' | 'batch';
+
 export interface AuditLogOptions extends LogFileOptions {
   readonly policy?: AuditPolicy;
+  /** `blocking` when absent. */
+  readonly mode?: AuditMode;
 }
 
 export interface AuditLog extends AsyncDisposable {
@@ -12,8 +17,12 @@ export interface AuditLog extends AsyncDisposable {
   recordingOf(attributes: Attributes): Recording | undefined;
   /** How a request that was refused is to be recorded, when the rules alone would not record it. */
   readonly denials: Recording | undefined;
-  /** Writes one stage of a request, unless its recording leaves the stage out. Never throws, never waits. */
-  record(request: AuditedRequest, recording: Recording): void;
+  readonly mode: AuditMode;
+  /**
+   * Writes one stage of a request, unless its recording leaves the stage out. Never throws, never waits; `done` is called when the record is in the file, or
+   * known to be lost: requests are answered all the same.
+   */
+  record(request: AuditedRequest, recording: Recording, done?: () => void): void;
   /** Events that were lost because they could not be written. */
   readonly dropped: number;
 }
@@ -26,13 +35,15 @@ export interface AuditLog extends AsyncDisposable {
  *     const how = recording ?? (code === 401 || code === 403 ? audit.denials : undefined);
  *     if (how !== undefined) audit.record({ stage: 'ResponseComplete', … }, how);
  */
-export function auditLog({ policy = defaultPolicy, ...fileOptions }: AuditLogOptions): AuditLog {
+export function auditLog({ policy = defaultPolicy, mode = 'blocking', ...fileOptions }: AuditLogOptions): AuditLog {
   const file = new LogFile(fileOptions);
   return {
     recordingOf: compilePolicy(policy),
     denials: policy.denials === true ? { level: 'Metadata', omitStages: [], omitManagedFields: true } : undefined,
-    record(request, recording) {
-      if (!recording.omitStages.includes(request.stage)) file.write(eventLine(request, recording));
+    mode,
+    record(request, recording, done) {
+      if (recording.omitStages.includes(request.stage)) done?.();
+      else file.write(eventLine(request, recording), done);
     },
     get dropped() {
       return file.dropped;

@@ -9,6 +9,14 @@ export interface Answer {
   readonly body: string | Buffer;
 }
 
+/** Whoever has to do something before an answer leaves. */
+export interface AnswerKeeper {
+  /** Asked when the answer is known. */
+  readonly holds: boolean;
+  /** `send` is to be called once, when the answer may leave. */
+  hold(send: () => void): void;
+}
+
 /** One request and its answer, whatever the version of HTTP. */
 export interface Exchange {
   readonly method: string;
@@ -20,6 +28,8 @@ export interface Exchange {
   readonly socket: TLSSocket;
   /** Called once, just before the answer is sent: the last chance to add headers. */
   beforeAnswer: (() => void) | undefined;
+  /** Answers that go on, such as watches, are not held. */
+  keeper: AnswerKeeper | undefined;
   /** The bodies as they were received and sent, for the audit log. */
   readonly received: Buffer | undefined;
   readonly sent: string | Buffer | undefined;
@@ -35,6 +45,8 @@ export interface Exchange {
   readonly answered: boolean;
   /** The code that was answered with; 0 before. */
   readonly code: number;
+  /** Whether it is over. */
+  readonly closed: boolean;
   /** Called once when the exchange is over, however it ended. */
   onClose(listener: () => void): void;
 }
@@ -58,6 +70,7 @@ abstract class BaseExchange {
   protected readonly extra: string[] = [];
   code = 0;
   beforeAnswer: (() => void) | undefined;
+  keeper: AnswerKeeper | undefined;
   received: Buffer | undefined;
   sent: string | Buffer | undefined;
   annotations: Readonly<Record<string, string>> | undefined;
@@ -70,11 +83,19 @@ abstract class BaseExchange {
     return this.code !== 0;
   }
 
-  protected answering(answer: Answer): void {
+  send(answer: Answer): void {
+    if (this.answered || this.closed) return;
     this.beforeAnswer?.();
     this.code = answer.code;
     this.sent = answer.body;
+    if (this.keeper?.holds === true) this.keeper.hold(() => this.respond(answer));
+    else this.respond(answer);
   }
+
+  abstract readonly closed: boolean;
+
+  /** Puts the answer on its way. The client may have left meanwhile. */
+  protected abstract respond(answer: Answer): void;
 
   protected async receiving(body: Promise<Buffer>): Promise<Buffer> {
     return (this.received = await body);
@@ -150,10 +171,12 @@ export class Http1Exchange extends BaseExchange implements Exchange {
     return this.receiving(collect(this.#request, this.#request.headers['content-length'], limit));
   }
 
-  send(answer: Answer): void {
-    if (this.answered || this.#response.destroyed) return;
-    this.answering(answer);
-    const { code, type, body } = answer;
+  get closed(): boolean {
+    return this.#response.destroyed;
+  }
+
+  protected respond({ code, type, body }: Answer): void {
+    if (this.closed) return;
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
     const headers = [...this.extra, 'Content-Type', type, 'Content-Length', String(length)];
     // What was not read of the body would be taken for the next request: close instead.
@@ -216,10 +239,12 @@ export class Http2Exchange extends BaseExchange implements Exchange {
     return this.receiving(collect(this.#stream, this.headers['content-length'], limit));
   }
 
-  send(answer: Answer): void {
-    if (this.answered || this.#stream.destroyed) return;
-    this.answering(answer);
-    const { code, type, body } = answer;
+  get closed(): boolean {
+    return this.#stream.destroyed;
+  }
+
+  protected respond({ code, type, body }: Answer): void {
+    if (this.closed) return;
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
     const withBody = this.headers[':method'] !== 'HEAD' && length > 0;
     this.#stream.respond(this.#answerHeaders(code, type, String(length)), { endStream: !withBody });

@@ -2,13 +2,13 @@ import type { StatusError } from '@capstan/machinery';
 import type { AuditedRequest, AuditLog, Recording, Stage } from '../audit/index.ts';
 import type { User } from '../authn/user.ts';
 import { type Attributes, type Authorizer, type Decision, nothingWanted } from '../authz/attributes.ts';
-import type { Exchange } from '../http/exchange.ts';
+import type { AnswerKeeper, Exchange } from '../http/exchange.ts';
 import { rootCluster } from '../workspaces/names.ts';
 
 const workspaceAnnotation = 'tenancy.kcp.io/workspace';
 
 /** What the audit log will say about one request. Costs next to nothing for those that it says nothing about. */
-export class Audited {
+export class Audited implements AnswerKeeper {
   readonly id: string;
   readonly #log: AuditLog;
   readonly #exchange: Exchange;
@@ -19,12 +19,14 @@ export class Audited {
   #decision: Decision | undefined;
   #failure: StatusError | undefined;
   #annotations: Readonly<Record<string, string>> | undefined;
+  #isComplete = false;
 
   constructor(log: AuditLog, exchange: Exchange, id: string) {
     this.#log = log;
     this.#exchange = exchange;
     this.id = id;
     this.#received = exchange.method === 'GET' ? undefined : new Date();
+    if (log.mode === 'blocking') exchange.keeper = this;
   }
 
   begin(attributes: Attributes, sender: User): void {
@@ -49,12 +51,29 @@ export class Audited {
     if (error.code === 401 || error.code === 403) this.#recording ??= this.#log.denials;
   }
 
-  end(): void {
-    this.#record('ResponseComplete');
+  get holds(): boolean {
+    return this.#recording !== undefined && !this.#isComplete;
   }
 
-  #record(stage: Stage): void {
-    if (this.#recording === undefined || this.#recording.omitStages.includes(stage)) return;
+  hold(send: () => void): void {
+    this.#complete(send);
+  }
+
+  /** To be called when nothing more will be done for the request. An answer that is still being packed is recorded when it leaves. */
+  end(): void {
+    if (this.#isComplete || this.#recording === undefined) return;
+    if (this.#exchange.answered || this.#exchange.closed) this.#complete();
+    else this.#exchange.onClose(() => this.#complete());
+  }
+
+  #complete(done?: () => void): void {
+    if (this.#isComplete) return;
+    this.#isComplete = true;
+    this.#record('ResponseComplete', done);
+  }
+
+  #record(stage: Stage, done?: () => void): void {
+    if (this.#recording === undefined || this.#recording.omitStages.includes(stage)) return done?.();
     const isComplete = stage === 'ResponseComplete';
     const exchange = this.#exchange;
     const now = new Date();
@@ -76,7 +95,7 @@ export class Audited {
       requestObject: () => parsed(exchange.received),
       responseObject: () => parsed(exchange.sent),
     };
-    this.#log.record(request, this.#recording);
+    this.#log.record(request, this.#recording, done);
   }
 }
 

@@ -1,0 +1,118 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { AuditLog } from '../audit/index.ts';
+import type { AnswerKeeper, Exchange } from '../http/exchange.ts';
+import { startTestServer } from '../testing/harness.ts';
+import { Audited } from './audited.ts';
+
+const path = '/api/v1/namespaces/default/configmaps';
+const jane = { name: 'jane', groups: ['system:authenticated'] };
+
+describe('in blocking mode', () => {
+  test('an answer comes after its record is in the file, however many are on their way', async () => {
+    await using server = await startTestServer();
+    const file = join(server.directory, 'audit.log');
+    const write = async (name: string): Promise<void> => {
+      const reply = await server.call(path, { method: 'POST', body: { metadata: { name } } });
+      expect(reply.code).toBe(201);
+      expect(readFileSync(file, 'utf8')).toContain(`"auditID":"${String(reply.headers['audit-id'])}","stage":"ResponseComplete"`);
+    };
+    await Promise.all(Array.from({ length: 40 }, (_, index) => write(`held-${index}`)));
+  });
+
+  test('a refusal is recorded once, with its code, before it is answered', async () => {
+    await using server = await startTestServer();
+    const reply = await server.call(path, { anonymous: true });
+    const lines = readFileSync(join(server.directory, 'audit.log'), 'utf8').trim().split('\n');
+    const own = lines.filter((line) => line.includes(String(reply.headers['audit-id'])));
+    expect(own.map((line) => JSON.parse(line).responseStatus.code)).toEqual([403]);
+  });
+
+  test('requests are answered when the log cannot be written', async () => {
+    const said: string[] = [];
+    await using server = await startTestServer({ log: (line) => said.push(line), audit: { file: '/dev/null/audit.log' } });
+    expect((await server.call(path, { method: 'POST', body: { metadata: { name: 'unrecorded' } } })).code).toBe(201);
+    expect(said).toEqual([expect.stringContaining('the audit log cannot be written')]);
+  });
+
+  test('an answer is held until the log says so, and recorded once', async () => {
+    const recorded: string[] = [];
+    let written = (): void => {};
+    const log = logThat('blocking', (stage, done) => {
+      recorded.push(stage);
+      if (done !== undefined) written = done;
+    });
+    const exchange = exchangeStub();
+    const audited = new Audited(log, exchange, 'id');
+    audited.begin(attributes, jane);
+    const { sent, keeper } = exchange;
+    expect(keeper?.holds).toBe(true);
+    keeper!.hold(() => sent.push('answer'));
+    audited.end();
+    expect([recorded, sent]).toEqual([['RequestReceived', 'ResponseComplete'], []]);
+    written();
+    expect(sent).toEqual(['answer']);
+  });
+});
+
+test('in batch mode nothing is held', () => {
+  const exchange = exchangeStub();
+  new Audited(
+    logThat('batch', () => {}),
+    exchange,
+    'id',
+  ).begin(attributes, jane);
+  expect(exchange.keeper).toBeUndefined();
+});
+
+test('an answer that is packed in the background is recorded with its code', async () => {
+  await using server = await startTestServer({ audit: { policy: { rules: [{ level: 'Metadata' }] } } });
+  for (let index = 0; index < 3; index++)
+    await server.call(path, { method: 'POST', body: { metadata: { name: `big-${index}` }, data: { a: 'x'.repeat(100_000) } } });
+  const reply = await server.call(path, { headers: { 'accept-encoding': 'gzip' } });
+  expect(reply.headers['content-encoding']).toBe('gzip');
+  const line = readFileSync(join(server.directory, 'audit.log'), 'utf8')
+    .split('\n')
+    .find((one) => one.includes(`"auditID":"${String(reply.headers['audit-id'])}","stage":"ResponseComplete"`));
+  expect(JSON.parse(line!).responseStatus.code).toBe(200);
+});
+
+const attributes = {
+  cluster: 'root',
+  user: jane,
+  verb: 'create',
+  isResource: true,
+  group: '',
+  version: 'v1',
+  resource: 'configmaps',
+  subresource: '',
+  namespace: 'default',
+  name: '',
+  path,
+};
+
+function logThat(mode: 'blocking' | 'batch', record: (stage: string, done?: () => void) => void): AuditLog {
+  const recording = { level: 'Metadata', omitStages: [], omitManagedFields: true } as const;
+  return {
+    mode,
+    recordingOf: () => recording,
+    denials: undefined,
+    dropped: 0,
+    record: (request, _recording, done) => record(request.stage, done),
+    [Symbol.asyncDispose]: async () => {},
+  };
+}
+
+function exchangeStub(): Exchange & { sent: string[]; keeper: AnswerKeeper | undefined } {
+  return {
+    method: 'POST',
+    url: path,
+    headers: {},
+    remoteAddress: '127.0.0.1',
+    answered: true,
+    closed: false,
+    code: 201,
+    sent: [],
+  } as never;
+}
