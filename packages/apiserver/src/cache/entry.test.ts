@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { atRevision, servedText, storedText } from './entry.ts';
+import { atRevision, movedTo, servedText, storedText } from './entry.ts';
 
 const object = { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: 'a', namespace: 'x' }, data: { k: '"resourceVersion":""' } };
 
@@ -28,4 +28,16 @@ test('any object survives the way into the store and out of it', () => {
 test('a key named __proto__ is data like any other', () => {
   const hostile = JSON.parse('{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"},"data":{"__proto__":"x","constructor":"y"}}');
   expect(servedText('root//x', storedText(hostile), 1)).toContain('"data":{"__proto__":"x","constructor":"y"}');
+});
+
+test('an object that is shown in another workspace is as if it lay there', () => {
+  const clusters = fc.constantFrom('root', 'provider', 'consumer');
+  const annotations = fc.option(fc.dictionary(fc.string({ minLength: 1 }), fc.string()), { nil: undefined });
+  fc.assert(
+    fc.property(clusters, clusters, annotations, (from, to, own) => {
+      const whole = { ...object, metadata: { name: 'n', ...(own !== undefined && { annotations: own }) } };
+      const stored = storedText(whole);
+      expect(movedTo(to, `${from}//n`, servedText(`${from}//n`, stored, 7))).toBe(servedText(`${to}//n`, stored, 7));
+    }),
+  );
 });

@@ -65,6 +65,21 @@ export function namingCluster(key: string, text: string): string {
   return `${text.slice(0, at)}${annotated(text.slice(at), clusterOfKey(key))}`;
 }
 
+/** The same text, of another workspace than its key says. */
+export function movedTo(cluster: string, key: string, text: string): string {
+  const at = text.indexOf('"', text.indexOf(metadataMark) + metadataMark.length) + 1;
+  const head = text.slice(0, at);
+  const rest = withoutCluster(text.slice(at), clusterOfKey(key));
+  return cluster === rootCluster ? head + rest : head + annotated(rest, cluster);
+}
+
+/** Undoes `annotated`. */
+function withoutCluster(rest: string, cluster: string): string {
+  const own = `${annotationsMark}"${clusterAnnotation}":"${cluster}"`;
+  if (!rest.startsWith(own)) return rest;
+  return rest[own.length] === ',' ? annotationsMark + rest.slice(own.length + 1) : rest.slice(own.length + 1);
+}
+
 /** What a dry run shows has no revision yet, and its parts in any order. */
 function namingUnsaved(key: string, text: string): string {
   const object = parseExact(text) as unknown as KubeObject;

@@ -1,13 +1,16 @@
 import { invalidOptions, status, validateIncludeObject } from '@capstan/machinery';
+import type { CacheEntry } from '../cache/entry.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { type Negotiated, negotiate } from '../http/negotiate.ts';
 import { reply, wantsPretty } from '../http/reply.ts';
 import type { RequestContext } from '../registry/context.ts';
+import { isShown } from '../registry/filter.ts';
 import { fresh, list, parseRevision, untilSeen } from '../registry/list.ts';
 import { type Backend, placeOf } from '../registry/objects.ts';
 import { type Resource, readable, textOf } from '../registry/resource.ts';
-import { type IncludeObject, naming, type Shaper, shaper } from '../registry/shape.ts';
+import { type IncludeObject, moving, naming, type Shaper, shaper } from '../registry/shape.ts';
 import type { WatchHub } from '../watch/hub.ts';
+import type { Scope } from '../workspaces/scope.ts';
 
 export async function handleGet(backend: Backend, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
   const wanted = negotiate(exchange.headers.accept);
@@ -17,11 +20,13 @@ export async function handleGet(backend: Backend, exchange: Exchange, context: R
   else if (revision > 0) await untilSeen(backend.cache, revision);
   const { cached } = placeOf(context, { resource, namespace: info.namespace, name: info.name });
   const entry = backend.cache.resource(resource.storage).entries.get(cached);
-  if (entry === undefined || info.scope?.shows?.(resource, entry) === false) throw status.notFound(resource, info.name);
+  if (entry === undefined || !isShown(resource, entry, info)) throw status.notFound(resource, info.name);
   const converting = readable(resource, [entry]);
   if (converting !== undefined) await converting;
   const body =
-    wanted.shape === 'object' && info.scope === undefined ? textOf(resource, entry) : shaperFor(resource, wanted, context).one(entry);
+    wanted.shape === 'object' && info.scope === undefined && resource.origin === undefined
+      ? textOf(resource, entry)
+      : shaperFor(resource, wanted, context).one(entry);
   send(exchange, context, { code: 200, body, wanted });
 }
 
@@ -47,9 +52,12 @@ export function shaperFor(resource: Resource, wanted: Negotiated, context: Reque
   }
   const shape = shaper(resource, wanted, include as IncludeObject, context.now);
   const { scope } = context.info;
-  if (scope === undefined) return shape;
-  const { labelled } = scope;
-  return naming(shape, labelled && ((entry) => labelled(resource, entry)));
+  const named = scope === undefined ? shape : naming(shape, labelledBy(resource, scope));
+  return resource.origin === undefined ? named : moving(named, resource.origin);
+}
+
+function labelledBy(resource: Resource, { labelled }: Scope): ((entry: CacheEntry) => CacheEntry) | undefined {
+  return labelled && ((entry) => labelled(resource, entry));
 }
 
 export function send(exchange: Exchange, context: RequestContext, answer: { code: number; body: string; wanted: Negotiated }): void {

@@ -15,8 +15,9 @@ import { handleCreate, handlePatch, handleUpdate } from './write.ts';
 /** Answers a request for a resource, once it is known who asks and that they may. */
 export function handleResource(serving: Serving, exchange: Exchange, context: RequestContext): Promise<void> {
   const { info } = context;
-  const resource = catalogFor(serving, info).resource(info.group, info.version, info.resource);
-  if (resource === undefined) throw status.noSuchResource();
+  const served = catalogFor(serving, info).resource(info.group, info.version, info.resource);
+  if (served === undefined) throw status.noSuchResource();
+  const resource = served.source === undefined ? served : served.source(info.cluster);
   if (resource.metadataOnly === true && !negotiate(exchange.headers.accept).shape.startsWith('PartialObjectMetadata'))
     throw status.noSuchResource();
   if (resource.custom !== undefined) checkCustom(resource.custom, exchange, context);

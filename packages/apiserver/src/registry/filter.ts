@@ -17,11 +17,13 @@ export interface Filter {
   readonly prefix: string;
   /** Absent when there is no selector: everything below the prefix is meant. */
   readonly selects: ((entry: CacheEntry) => boolean) | undefined;
-  /** The key of the scope that it is seen through; empty without one. */
-  readonly scope: string;
+  /** What it is seen through: the key of the scope, and where objects of elsewhere come from. Empty without any. */
+  readonly through: readonly string[];
   /** Two filters with the same key select the same objects. */
   readonly key: string;
 }
+
+const plainly: readonly string[] = [];
 
 /** Longer selectors are refused before they are read. */
 const selectorLimit = 64 << 10;
@@ -45,17 +47,26 @@ export function filterOf(resource: Resource, info: RequestInfo): Filter {
     if (namespace === '' && resource.namespaced) namespace = fields.exact('metadata.namespace') ?? '';
   }
   const selects = labels === undefined && fields === undefined ? undefined : selection(resource, labels, fields);
-  const everywhere = info.cluster === everyCluster;
-  const prefix = everywhere ? '' : prefixOf(resource, info.cluster, namespace);
+  const { origin } = resource;
   const { scope } = info;
+  const cluster = origin?.cluster ?? info.cluster;
+  const everywhere = cluster === everyCluster;
+  const prefix = everywhere ? '' : prefixOf(resource, cluster, namespace);
   const shows = scope?.shows;
   const parts = [
-    shows && ((entry: CacheEntry) => shows(resource, entry)),
+    origin?.shows ?? (shows && ((entry: CacheEntry) => shows(resource, entry))),
     everywhere && namespace !== '' ? (entry: CacheEntry) => namespaceOf(entry) === namespace : undefined,
     selects,
   ].filter((part) => part !== undefined);
-  const key = `${scope === undefined ? '' : scope.key}\n${prefix}\n${everywhere ? namespace : ''}\n${labelText}\n${nameText}`;
-  return { prefix, scope: scope?.key ?? '', selects: parts.length > 1 ? (entry) => parts.every((part) => part(entry)) : parts[0], key };
+  const seen = scope === undefined ? plainly : [scope.key];
+  const through = origin === undefined ? seen : [...seen, ...origin.names];
+  const key = `${through.join(' ')}\n${prefix}\n${everywhere ? namespace : ''}\n${labelText}\n${nameText}`;
+  return { prefix, through, selects: parts.length > 1 ? (entry) => parts.every((part) => part(entry)) : parts[0], key };
+}
+
+/** Whether a request can see an object. */
+export function isShown(resource: Resource, entry: CacheEntry, { scope }: RequestInfo): boolean {
+  return resource.origin === undefined ? scope?.shows?.(resource, entry) !== false : resource.origin.shows(entry);
 }
 
 function prefixOf({ namespaced }: Resource, cluster: string, namespace: string): string {

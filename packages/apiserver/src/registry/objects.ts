@@ -5,6 +5,7 @@ import type { Admission } from '../admission/admission.ts';
 import { CacheEntry, storedText } from '../cache/entry.ts';
 import { cacheKey, storeKey, type WatchCache } from '../cache/watch-cache.ts';
 import type { RequestContext } from './context.ts';
+import { isShown } from './filter.ts';
 import type { Resource } from './resource.ts';
 import { toStatus } from './store-errors.ts';
 
@@ -29,7 +30,7 @@ export interface Written {
 
 export function placeOf(context: RequestContext, { resource, namespace, name }: Target): { cached: string; stored: string } {
   // The path of a namespace names it as its own; it lies in none.
-  const at = { cluster: context.cluster, namespace: resource.namespaced ? namespace : '', name };
+  const at = { cluster: resource.origin?.cluster ?? context.cluster, namespace: resource.namespaced ? namespace : '', name };
   return { cached: cacheKey(at), stored: storeKey({ ...at, group: resource.storage.group, resource: resource.storage.resource }) };
 }
 
@@ -47,7 +48,7 @@ export async function storedEntry({ store }: Backend, context: RequestContext, t
 
 /** What a request cannot see is not there for it. */
 function shown(entry: CacheEntry | undefined, { info }: RequestContext, { resource }: Target): CacheEntry | undefined {
-  return entry !== undefined && info.scope?.shows?.(resource, entry) === false ? undefined : entry;
+  return entry !== undefined && !isShown(resource, entry, info) ? undefined : entry;
 }
 
 /** The text under which an object of a served version lies in the store. */
@@ -68,6 +69,8 @@ export function entryAfter({ cache }: Backend, resource: Resource, written: { ke
 
 /** Runs a write of the store; what it refuses becomes what the client is told. Conflicts pass through, for those who retry. */
 export async function writing<T>(target: Target, write: () => Promise<T>): Promise<T> {
+  // No verb leads here: it is the last door before what belongs to somebody else.
+  if (target.resource.origin !== undefined) throw status.methodNotAllowed();
   try {
     return await write();
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { GroupResource, JsonObject, KubeObject, ObjectType } from '@capstan/machinery';
-import { atRevision, CacheEntry, namingCluster } from '../cache/entry.ts';
+import { atRevision, CacheEntry, movedTo, namingCluster } from '../cache/entry.ts';
 import type { Strategy, TablePrinter } from '../kinds/strategy.ts';
 import type { ScaleMapping } from '../kinds/workloads/scale.ts';
 import { clusterOfKey, rootCluster } from '../workspaces/names.ts';
@@ -28,6 +28,25 @@ export interface Resource extends GroupResource {
   readonly metadataOnly?: true;
   /** What only kinds have that users added. */
   readonly custom?: CustomKind;
+  /**
+   * For kinds whose objects lie in another workspace, where they can only be read: the kind as it is read in `cluster`, which may be `*`. Asked once per
+   * request. Throws what the client is told when it cannot be.
+   */
+  readonly source?: (cluster: string) => Resource;
+  /** Where the objects lie, when it is elsewhere than they are shown. */
+  readonly origin?: Origin;
+}
+
+/** Objects that are shown in workspaces that they do not lie in. */
+export interface Origin {
+  /** The id of the workspace that they lie in. */
+  readonly cluster: string;
+  /** Of those, the ones that are published. */
+  readonly shows: (entry: CacheEntry) => boolean;
+  /** The workspaces that the request is about in which they are shown, as it is now. */
+  readonly consumers: () => readonly string[];
+  /** Watches end when something changes whose name begins one of these. */
+  readonly names: readonly string[];
 }
 
 export interface CustomKind {
@@ -107,6 +126,14 @@ export function labelledEntry(entry: CacheEntry, labels: Readonly<Record<string,
   const labelled = new CacheEntry(entry.key, JSON.stringify(object), entry.revision);
   origins.set(labelled, originOf(entry));
   return labelled;
+}
+
+/** The same object as it is shown in another workspace. */
+export function movedEntry(entry: CacheEntry, cluster: string): CacheEntry {
+  const key = cluster + entry.key.slice(entry.key.indexOf('/'));
+  const moved = new CacheEntry(key, movedTo(cluster, entry.key, entry.text), entry.revision);
+  origins.set(moved, originOf(entry));
+  return moved;
 }
 
 /** The entry that another was made from by one of the above; itself when it was not. */

@@ -1,7 +1,7 @@
 import { type KubeObject, StatusError } from '@capstan/machinery';
 import type { CacheEntry } from '../cache/entry.ts';
 import type { Negotiated } from '../http/negotiate.ts';
-import { namedEntry, objectOf, type Resource, textOf } from './resource.ts';
+import { movedEntry, namedEntry, type Origin, objectOf, type Resource, textOf } from './resource.ts';
 
 /** How objects of one resource are written for one client: whole, as rows, or metadata only. Made once per request or watch. */
 export interface Shaper {
@@ -11,6 +11,16 @@ export interface Shaper {
   list(entries: readonly CacheEntry[], meta: string): string;
   /** An object inside a watch event. The first event of a watch carries the columns of a table. */
   watched(entry: CacheEntry, first: boolean): string;
+  /** An object of elsewhere as it is shown in each workspace; absent when objects are shown where they lie. */
+  readonly copies?: (entry: CacheEntry) => readonly CacheEntry[];
+}
+
+/** What a watch sends of an event. */
+export function frames(shape: Shaper, { type, entry }: { type: string; entry: CacheEntry }, first: boolean): string {
+  if (shape.copies === undefined) return `{"type":"${type}","object":${shape.watched(entry, first)}}\n`;
+  let text = '';
+  for (const copy of shape.copies(entry)) text += `{"type":"${type}","object":${shape.watched(copy, first && text === '')}}\n`;
+  return text;
 }
 
 export type IncludeObject = '' | 'None' | 'Metadata' | 'Object';
@@ -34,6 +44,18 @@ export function naming(shape: Shaper, more: (entry: CacheEntry) => CacheEntry = 
     one: (entry) => shape.one(shown(entry)),
     list: (entries, meta) => shape.list(entries.map(shown), meta),
     watched: (entry, first) => shape.watched(shown(entry), first),
+  };
+}
+
+/** The same, with objects that lie elsewhere, once for each workspace that they are shown in. */
+export function moving(shape: Shaper, { consumers }: Origin): Shaper {
+  const copies = (entry: CacheEntry): CacheEntry[] => consumers().map((cluster) => movedEntry(entry, cluster));
+  return {
+    key: `${shape.key} moving`,
+    one: (entry) => shape.one(copies(entry)[0]!),
+    list: (entries, meta) => shape.list(entries.flatMap(copies), meta),
+    watched: (entry, first) => shape.watched(entry, first),
+    copies,
   };
 }
 

@@ -54,7 +54,7 @@ function stage(options: { maxEvents?: number; shape?: string } = {}) {
     audience,
     watch: (prefix: string): Client => {
       const client = new Client();
-      const view = new View(resource, shaper, { prefix, selects: undefined, scope: '', key: prefix }, prefix);
+      const view = new View(resource, shaper, { prefix, selects: undefined, through: [], key: prefix }, prefix);
       const group = audience.group(prefix, prefix, () => view);
       const member = new WatchStream({
         stream: client,

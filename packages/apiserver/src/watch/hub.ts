@@ -106,11 +106,11 @@ export class WatchHub implements Disposable {
     for (const { streams } of this.#audiences.get(held)?.below(prefix) ?? []) for (const stream of [...streams]) stream.end();
   }
 
-  /** Ends the watches through scopes whose keys begin so, and has their clients begin again: what they show has changed, though no object has. */
-  expire(scopes: readonly string[]): void {
+  /** Ends the watches through what has a name that begins so, and has their clients begin again: what they show has changed, though no object has. */
+  expire(names: readonly string[]): void {
     for (const audience of this.#audiences.values()) {
       for (const { view, streams } of audience.below('')) {
-        if (!scopes.some((scope) => view.scope.startsWith(scope))) continue;
+        if (!names.some((name) => view.isThrough(name))) continue;
         const { revision } = this.#cache;
         for (const stream of [...streams]) stream.fail(view.tooOld(revision, revision));
       }

@@ -3,6 +3,7 @@ import type { CacheEntry } from '../cache/entry.ts';
 import type { CacheEvent } from '../cache/event-ring.ts';
 import type { ResourceCache } from '../cache/watch-cache.ts';
 import type { AnswerStream } from '../http/exchange.ts';
+import { frames } from '../registry/shape.ts';
 import type { View } from './view.ts';
 
 function failureText(error: unknown): string {
@@ -183,6 +184,6 @@ export class WatchStream {
   #frame(type: string, entry: CacheEntry): string {
     const first = this.#first;
     this.#first = false;
-    return `{"type":"${type}","object":${this.#view.shaper.watched(entry, first)}}\n`;
+    return frames(this.#view.shaper, { type, entry }, first);
   }
 }

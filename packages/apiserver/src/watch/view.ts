@@ -3,7 +3,7 @@ import type { CacheEntry } from '../cache/entry.ts';
 import type { CacheEvent } from '../cache/event-ring.ts';
 import type { Filter } from '../registry/filter.ts';
 import { laterEntry, type Resource, readable } from '../registry/resource.ts';
-import type { Shaper } from '../registry/shape.ts';
+import { frames, type Shaper } from '../registry/shape.ts';
 import type { WatchStream } from './stream.ts';
 
 export interface Transition {
@@ -31,9 +31,9 @@ export class View {
     return this.#filter.prefix;
   }
 
-  /** The scope that it is seen through. */
-  get scope(): string {
-    return this.#filter.scope;
+  /** Whether it is seen through something whose name begins so. */
+  isThrough(name: string): boolean {
+    return this.#filter.through.some((one) => one.startsWith(name));
   }
 
   has(member: WatchStream): boolean {
@@ -65,7 +65,7 @@ export class View {
     let chunk = '';
     for (const event of events) {
       const seen = this.transition(event);
-      if (seen !== undefined) chunk += `{"type":"${seen.type}","object":${this.shaper.watched(seen.entry, false)}}\n`;
+      if (seen !== undefined) chunk += frames(this.shaper, seen, false);
     }
     if (chunk === '') return;
     const bytes = Buffer.from(chunk);

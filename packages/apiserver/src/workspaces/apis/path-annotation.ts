@@ -5,7 +5,12 @@ import { logicalClusterOf, logicalClusters } from '../tree.ts';
 import { isOf } from './refusal.ts';
 
 /** What others refer to by the path of its workspace. */
-const referred: ReadonlySet<string> = new Set(['apis.kcp.io/apiexports', 'apis.kcp.io/apibindings', 'tenancy.kcp.io/workspacetypes']);
+const referred: ReadonlySet<string> = new Set([
+  'apis.kcp.io/apiexports',
+  'apis.kcp.io/apibindings',
+  'cache.kcp.io/cachedresources',
+  'tenancy.kcp.io/workspacetypes',
+]);
 
 /** Objects that others refer to by path say which path that is. Nobody else's may say something else. */
 export function pathAnnotations(objects: ObjectReader): AdmissionPlugin {

@@ -10,6 +10,8 @@ describe("kcp's kinds", () => {
       'apiexportendpointslices.apis.kcp.io',
       'apiexports.apis.kcp.io',
       'apiresourceschemas.apis.kcp.io',
+      'cachedresourceendpointslices.cache.kcp.io',
+      'cachedresources.cache.kcp.io',
       'logicalclusters.core.kcp.io',
       'shards.core.kcp.io',
       'workspaceauthenticationconfigurations.tenancy.kcp.io',

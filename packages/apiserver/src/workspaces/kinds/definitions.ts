@@ -29,6 +29,8 @@ export const systemKinds: ReadonlySet<string> = new Set([
   'apiexportendpointslices.apis.kcp.io',
   'apiexports.apis.kcp.io',
   'apiresourceschemas.apis.kcp.io',
+  'cachedresourceendpointslices.cache.kcp.io',
+  'cachedresources.cache.kcp.io',
   'logicalclusters.core.kcp.io',
 ]);
 
