@@ -48,7 +48,8 @@ export class Pages {
     if (info.apiPrefix !== '') return this.#discover(exchange, info, path);
     if (path === '/' || path === '') return sendDocument(exchange, info, discoveryOf(catalogFor({ catalogs }, info)).paths(fixedPaths));
     if (path === '/version' && info.method !== 'GET' && info.method !== 'HEAD') throw status.methodNotAllowed();
-    if (path === '/version') return sendJson(exchange, info, JSON.stringify(version));
+    // People read it, whoever asks.
+    if (path === '/version') return exchange.send({ code: 200, type: 'application/json', body: JSON.stringify(version, undefined, 2) });
     const check = /^\/(livez|readyz|healthz)(?:\/(.+))?$/.exec(path);
     if (check !== null)
       return health.answer(exchange, {

@@ -70,6 +70,15 @@ describe('addresses and ports of services', () => {
     ]);
   });
 
+  test('cannot be changed, neither in both fields nor in the first alone', () => {
+    const old = createAmong([], 'web', { clusterIP: 'None', ports: [{ port: 80 }] });
+    const changed = { ...structuredClone(old), spec: { ...fieldsOf(old['spec']), clusterIP: '10.96.5.5' } };
+    strategy.prepareForUpdate!(changed, old, contextOf([old]));
+    expect(strategy.validateUpdate!(changed, old, contextOf([old])).map((error) => `${error.field}: ${error.body}`)).toEqual([
+      'spec.clusterIPs[0]: Invalid value: ["10.96.5.5"]: may not change once set',
+    ]);
+  });
+
   test('must be ours to give', () => {
     const service = createAmong([], 'far', { type: 'NodePort', ports: [{ port: 1, nodePort: 80 }] });
     expect(strategy.validate!(service, contextOf()).map((error) => `${error.field}: ${error.body}`)).toEqual([

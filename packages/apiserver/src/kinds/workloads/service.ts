@@ -47,6 +47,13 @@ function mirrorAddress(spec: Fields): void {
   if (textOf(spec['clusterIP']) !== '' && textsOf(spec['clusterIPs']).length === 0) spec['clusterIPs'] = [spec['clusterIP']];
 }
 
+/** Whoever changes the first address alone means the list as well. */
+function followAddress(spec: Fields, old: Readonly<Fields>): void {
+  if (spec['clusterIP'] === old['clusterIP'] || !isDeepStrictEqual(spec['clusterIPs'], old['clusterIPs'])) return;
+  if (textOf(spec['clusterIP']) === '') delete spec['clusterIPs'];
+  else spec['clusterIPs'] = [spec['clusterIP']];
+}
+
 /** Clears what the server gave and the new type has no use for, unless the client changed it too: then validation says so. */
 function dropUnused(service: KubeObject, spec: Fields, old: Readonly<Fields>): void {
   const drop = (...fields: string[]) => {
@@ -89,6 +96,7 @@ const serviceStrategy: Strategy = separateStatus(
       const spec = made(service, 'spec');
       const oldSpec = fieldsOf(old['spec']);
       keepAllocated(spec, oldSpec);
+      followAddress(spec, oldSpec);
       dropUnused(service, spec, oldSpec);
       mirrorAddress(spec);
       setFamilies(spec);
