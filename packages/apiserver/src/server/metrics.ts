@@ -10,8 +10,11 @@ interface Series {
   readonly buckets: number[];
 }
 
-/** What clients ask for by name is a label: more series than this are not kept. */
-const maxSeries = 2_000;
+/** How many kinds that are not built in have series of their own. Tenants can define as many as they like: the rest is counted together. */
+const maxNames = 100;
+
+/** Stands for whatever has no series of its own. */
+const others = { group: 'other', resource: 'other', subresource: '' };
 
 export interface Observed {
   readonly verb: string;
@@ -27,20 +30,37 @@ export interface Gauge {
   readonly type?: 'gauge' | 'counter';
 }
 
-/** Counts requests and tells about the process, in the text form that Prometheus reads. Labels are few: a workspace is never one of them. */
+/**
+ * Counts requests and tells about the process, in the text form that Prometheus reads. Labels are few: a workspace is never one of them, and what clients may
+ * choose at will is one only as long as there are few.
+ */
 export class Metrics {
   readonly #requests = new Map<string, Series>();
   readonly #gauges: Gauge[] = [];
+  readonly #names = new Set<string>();
+  readonly #isBuiltin: (group: string, resource: string) => boolean;
+
+  /** Kinds that are built in always have series of their own. */
+  constructor(isBuiltin: (group: string, resource: string) => boolean) {
+    this.#isBuiltin = isBuiltin;
+  }
 
   gauge(gauge: Gauge): void {
     this.#gauges.push(gauge);
   }
 
   observe(request: Observed, code: number, seconds: number): void {
-    const key = `${request.verb}|${request.group}|${request.resource}|${request.subresource}|${code}`;
+    const series =
+      this.#requests.get(keyOf(request, code)) ?? this.#seriesOf(this.#isNamed(request, code) ? request : { ...request, ...others }, code);
+    series.count++;
+    series.sum += seconds;
+    for (let at = bounds.length - 1; at >= 0 && seconds <= bounds[at]!; at--) series.buckets[at]!++;
+  }
+
+  #seriesOf(request: Observed, code: number): Series {
+    const key = keyOf(request, code);
     let series = this.#requests.get(key);
     if (series === undefined) {
-      if (this.#requests.size >= maxSeries) return;
       const { verb, group, resource, subresource } = request;
       series = {
         labels: `verb="${verb.toUpperCase()}",group="${group}",resource="${resource}",subresource="${subresource}",code="${code}"`,
@@ -51,9 +71,17 @@ export class Metrics {
       };
       this.#requests.set(key, series);
     }
-    series.count++;
-    series.sum += seconds;
-    for (let at = bounds.length - 1; at >= 0 && seconds <= bounds[at]!; at--) series.buckets[at]!++;
+    return series;
+  }
+
+  /** What is not built in is known by its name from when something of it was first answered: until then the client may have made it up. */
+  #isNamed({ group, resource, subresource }: Observed, code: number): boolean {
+    if (subresource === '' && (resource === '' || this.#isBuiltin(group, resource))) return true;
+    const name = `${group}/${resource}/${subresource}`;
+    if (this.#names.has(name)) return true;
+    if (code >= 400 || this.#names.size >= maxNames) return false;
+    this.#names.add(name);
+    return true;
   }
 
   text(): string {
@@ -81,6 +109,9 @@ export class Metrics {
     return `${lines.join('\n')}\n`;
   }
 }
+
+const keyOf = ({ verb, group, resource, subresource }: Observed, code: number): string =>
+  `${verb}|${group}|${resource}|${subresource}|${code}`;
 
 export function processGauges(): Gauge[] {
   return [

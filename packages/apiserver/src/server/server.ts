@@ -29,7 +29,7 @@ import { podActions } from '../kinds/workloads/pod-actions.ts';
 import { flowClassifier, InFlight, OpenCount } from '../limits/index.ts';
 import { openApiPages } from '../openapi/pages.ts';
 import { clientAuthorities, ensurePki, keepFresh } from '../pki/index.ts';
-import { builtinCatalog } from '../registry/catalog.ts';
+import { builtinCatalog, isBuiltinKind } from '../registry/catalog.ts';
 import { WatchHub } from '../watch/hub.ts';
 import { Bindings } from '../workspaces/apis/bindings.ts';
 import { WorkspaceAuthentication } from '../workspaces/authentication.ts';
@@ -192,7 +192,7 @@ async function start(
   );
   const inFlight = new InFlight(options.limits);
   const watches = new OpenCount({ what: 'watches', overall: 20_000, perLine: 2_000, ...options.limits?.watches });
-  const metrics = new Metrics();
+  const metrics = new Metrics((group, resource) => isBuiltinKind(catalog, group, resource));
   for (const gauge of processGauges()) metrics.gauge(gauge);
   metrics.gauge({ name: 'capstan_watches', help: 'Open watches.', value: () => hub.count });
   metrics.gauge({

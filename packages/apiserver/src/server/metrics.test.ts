@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { Metrics } from './metrics.ts';
+
+const ask = (group: string, resource: string, subresource = '') => ({ verb: 'get', group, resource, subresource });
+const fresh = (): Metrics => new Metrics((group, resource) => group === '' && resource === 'pods');
+
+const seriesIn = (metrics: Metrics): string[] =>
+  metrics
+    .text()
+    .split('\n')
+    .filter((line) => line.startsWith('apiserver_request_total{'));
+
+test('requests are counted by what they were about and how they ended', () => {
+  const metrics = fresh();
+  metrics.observe(ask('', 'pods'), 200, 0.002);
+  metrics.observe(ask('', 'pods'), 200, 0.3);
+  metrics.observe(ask('', 'pods'), 404, 0.002);
+  expect(seriesIn(metrics)).toEqual([
+    'apiserver_request_total{verb="GET",group="",resource="pods",subresource="",code="200"} 2',
+    'apiserver_request_total{verb="GET",group="",resource="pods",subresource="",code="404"} 1',
+  ]);
+  expect(metrics.text()).toContain('resource="pods",subresource="",code="200",le="0.005"} 1\n');
+});
+
+test('nothing grows with the kinds that tenants define, and every request is counted', () => {
+  const metrics = fresh();
+  for (let at = 0; at < 1_000; at++) metrics.observe(ask(`g${at}.example`, 'things'), 200, 0.001);
+  const size = metrics.text().length;
+  for (let at = 1_000; at < 5_000; at++) metrics.observe(ask(`g${at}.example`, 'things'), 200, 0.001);
+  expect(metrics.text().length).toBeLessThan(size + 200);
+  const counts = seriesIn(metrics).map((line) => Number(line.split(' ').at(-1)));
+  expect(counts.reduce((sum, count) => sum + count)).toBe(5_000);
+});
+
+test('what a client makes up is no label', () => {
+  const metrics = fresh();
+  metrics.observe(ask('', '"} 1\nforged{a="'), 404, 0.001);
+  metrics.observe(ask('', 'pods', 'nonsense'), 404, 0.001);
+  expect(seriesIn(metrics)).toEqual(['apiserver_request_total{verb="GET",group="other",resource="other",subresource="",code="404"} 2']);
+});
+
+test('what is not built in keeps its series when it fails later', () => {
+  const metrics = fresh();
+  metrics.observe(ask('things.example', 'widgets'), 200, 0.001);
+  metrics.observe(ask('things.example', 'widgets'), 403, 0.001);
+  expect(seriesIn(metrics)[1]).toContain('group="things.example",resource="widgets",subresource="",code="403"');
+});
