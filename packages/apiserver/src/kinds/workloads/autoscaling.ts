@@ -44,6 +44,8 @@ function checkReference(found: Findings, at: FieldPath, reference: Readonly<Fiel
     if (value === '') found.required(at.child(field));
     else found.invalid(at.child(field), value, names.pathSegment(value));
   }
+  const version = textOf(reference['apiVersion']);
+  if (version.split('/').length > 2) found.invalid(at.child('apiVersion'), version, `unexpected GroupVersion string: ${version}`);
 }
 
 const sources = new Map([
@@ -162,12 +164,7 @@ function validateAutoscaler(object: KubeObject): FieldError[] {
   if (!isAbsent(minReplicas) && maxReplicas < numberOf(minReplicas)) {
     found.invalid(at.child('maxReplicas'), maxReplicas, 'must be greater than or equal to `minReplicas`');
   }
-  const target = fieldsOf(spec['scaleTargetRef']);
-  checkReference(found, at.child('scaleTargetRef'), target);
-  const version = textOf(target['apiVersion']);
-  const parts = version.split('/').length;
-  if (parts > 2) found.invalid(at.child('scaleTargetRef', 'apiVersion'), version, `unexpected GroupVersion string: ${version}`);
-  else if (parts < 2) found.invalid(at.child('scaleTargetRef', 'apiVersion'), version, 'apiVersion must specify API group');
+  checkReference(found, at.child('scaleTargetRef'), fieldsOf(spec['scaleTargetRef']));
   for (const [index, metric] of itemsOf(spec['metrics']).entries()) checkMetric(found, at.child('metrics').index(index), metric);
   const behavior = fieldsOf(spec['behavior']);
   for (const direction of ['scaleUp', 'scaleDown']) {
@@ -177,6 +174,25 @@ function validateAutoscaler(object: KubeObject): FieldError[] {
   return found.errors;
 }
 
+/** One kind that scales is in no group. */
+function validateTarget(object: KubeObject): FieldError[] {
+  const found = new Findings();
+  const target = targetOf(object);
+  const version = textOf(target['apiVersion']);
+  if (!version.includes('/') && target['kind'] !== 'ReplicationController') {
+    found.invalid(FieldPath.of('spec').child('scaleTargetRef', 'apiVersion'), version, 'apiVersion must specify API group');
+  }
+  return found.errors;
+}
+
+const targetOf = (object: KubeObject): Readonly<Fields> => fieldsOf(fieldsOf(object['spec'])['scaleTargetRef']);
+
+/** A target that was taken once stays good. */
+function validateChangedTarget(object: KubeObject, old: KubeObject): FieldError[] {
+  const [now, before] = [targetOf(object), targetOf(old)];
+  return now['apiVersion'] === before['apiVersion'] && now['kind'] === before['kind'] ? [] : validateTarget(object);
+}
+
 export const autoscalingStrategies = new Map<string, Strategy>([
   [
     'autoscaling/horizontalpodautoscalers',
@@ -184,6 +200,8 @@ export const autoscalingStrategies = new Map<string, Strategy>([
       {
         default: defaultAutoscaler,
         validate: validateAutoscaler,
+        validateCreate: validateTarget,
+        validateUpdate: validateChangedTarget,
         status: { validate: validateCounts({ fields: ['currentReplicas', 'desiredReplicas'] }) },
       },
       ({ apiVersion }) =>
