@@ -8,10 +8,11 @@ export const ownControllerRoles: RuleTable = {
   'account-token-controller': ['delete,get,list,update,watch secrets', 'read serviceaccounts', 'create serviceaccounts/token'],
   // Whatever was bound goes with its binding, and that may be anything.
   'api-sharing-controller': [
-    'read apiexports,apibindings,apiexportendpointslices,apiresourceschemas @apis.kcp.io',
+    'read apiexports,apibindings,apiexportendpointslices,apiresourceschemas,apiconversions @apis.kcp.io',
     'patch,update apiexports,apiexports/status,apibindings,apibindings/status,apiexportendpointslices/status @apis.kcp.io',
     'create apiexportendpointslices @apis.kcp.io',
     'create,delete apiresourceschemas @apis.kcp.io',
+    'create,delete,update apiconversions @apis.kcp.io',
     'read shards @core.kcp.io',
     'get logicalclusters @core.kcp.io',
     'read workspacetypes @tenancy.kcp.io',

@@ -19,6 +19,8 @@ export interface DefinitionOptions {
   readonly since: number;
   /** What its objects are called in the store; absent when it is what they are called in paths. */
   readonly storedAs?: string;
+  /** Converts in place of what the definition says. */
+  readonly conversion?: (parts: ConversionParts) => Conversion;
 }
 
 /** What a schema is when none is given: definitions from before schemas had to be there. */
@@ -104,7 +106,6 @@ export class Definition {
       since: summary.generation === 1 ? 0 : this.since,
       schemaOf: (other) => this.schema(other),
     };
-    const { conversion } = summary;
     return customResource({
       summary,
       version,
@@ -112,8 +113,14 @@ export class Definition {
       written: { schema: () => this.writtenSchema(name), hash: () => this.schemaHash(name) },
       rules: () => this.#rulesOf(name),
       ...(this.#options.storedAs !== undefined && { storedAs: this.#options.storedAs }),
-      conversion: conversion.strategy === 'Webhook' ? this.#options.webhook(parts, conversion) : plainConversion(parts),
+      conversion: this.#conversion(parts),
     });
+  }
+
+  #conversion(parts: ConversionParts): Conversion {
+    const { conversion } = this.summary;
+    if (conversion.strategy === 'Webhook') return this.#options.webhook(parts, conversion);
+    return this.#options.conversion?.(parts) ?? plainConversion(parts);
   }
 
   #rulesOf(version: string): RuleChecker | undefined {

@@ -8,6 +8,7 @@ import { apiSharingPlugins } from '../workspaces/apis/plugins.ts';
 import { apiExportView } from '../workspaces/views/apiexport.ts';
 import { ViewExpiry } from '../workspaces/views/expiry.ts';
 import { ExportedKindsOf } from '../workspaces/views/exported-kinds.ts';
+import { followBoundKinds } from '../workspaces/views/kind-expiry.ts';
 import type { Workspaces } from './workspaces.ts';
 
 /** How workspaces share APIs, as far as the server has a part in it. */
@@ -24,6 +25,7 @@ export function apiSharing(options: {
   const { tree, platform, bound, views, labelled } = workspaces;
   const kinds = new ExportedKindsOf({ cache, catalog, platform, bound });
   views.set('apiexport', apiExportView({ tree, kinds, bindings: new Bindings(cache), authorizer, rbac, labelled }));
+  followBoundKinds({ cache, hub, bound });
   // Whoever claims one of these needs no identity: there is only one of each.
   const isBuiltin = (group: string, resource: string): boolean =>
     isBuiltinKind(catalog, group, resource) || platform.system.get(group, resource) !== undefined;

@@ -41,9 +41,11 @@ export function workspaces(options: {
   const { cache, catalog, definitions, webhook } = options;
   const platform = new PlatformKinds(rulesOf);
   const bound = new BoundDefinitions({ cache, platform, rules: rulesOf, webhook });
+  const boundKinds = new BoundKinds({ cache, definition: bound.of });
+  bound.listeners.add(boundKinds.forget);
   const kinds = new KindsByWorkspace({
     system: platform.system,
-    bound: new BoundKinds({ cache, definition: bound.of }),
+    bound: boundKinds,
     defined: definitions,
   });
   const tenants = catalog.only(isTenantKind, platform.system);

@@ -5,6 +5,8 @@ import {
   type ApiBinding,
   type ApiExport,
   bindingType,
+  type Conversion,
+  conversionType,
   definitionType,
   type EndpointSlice,
   exportType,
@@ -23,6 +25,7 @@ export class SharingCaches {
   readonly exports: Informer<ApiExport>;
   readonly bindings: Informer<ApiBinding>;
   readonly slices: Informer<EndpointSlice>;
+  readonly conversions: Informer<Conversion>;
   /** Of definitions, too, it only matters whether there are any. */
   readonly definitions: Informer;
   /** Without what they say: schemas are large, and never change. */
@@ -32,6 +35,7 @@ export class SharingCaches {
     this.exports = informers.informer<ApiExport>(exportType);
     this.bindings = informers.informer<ApiBinding>(bindingType);
     this.slices = informers.informer<EndpointSlice>(sliceType);
+    this.conversions = informers.informer<Conversion>(conversionType);
     this.schemas = informers.informer(schemaType, { metadataOnly: true });
     this.definitions = informers.informer(definitionType, { metadataOnly: true });
     this.definitions.addIndex('cluster', (definition) => [clusterOf(definition) ?? '']);

@@ -12,6 +12,13 @@ export const schemaType: KindType = {
   namespaced: false,
   kind: 'APIResourceSchema',
 };
+export const conversionType: KindType = {
+  group,
+  version: 'v1alpha1',
+  resource: 'apiconversions',
+  namespaced: false,
+  kind: 'APIConversion',
+};
 export const sliceType: KindType = {
   group,
   version: 'v1alpha1',
@@ -87,6 +94,11 @@ export interface ResourceSchema extends KubeObject {
     versions: readonly { readonly name: string; readonly served: boolean; readonly storage: boolean }[];
     conversion?: object;
   };
+}
+
+/** Rules between the versions of the schema that has the same name. */
+export interface Conversion extends KubeObject {
+  spec?: object;
 }
 
 export interface Names {

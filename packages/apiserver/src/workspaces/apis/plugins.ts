@@ -1,5 +1,6 @@
 import type { AdmissionPlugin } from '../../admission/admission.ts';
 import { bindingAdmission } from './binding-admission.ts';
+import { conversionAdmission } from './conversion-admission.ts';
 import { definitionAdmission } from './definition-admission.ts';
 import { endpointSliceAdmission, exportAdmission } from './export-admission.ts';
 import { pathAnnotations } from './path-annotation.ts';
@@ -22,6 +23,7 @@ export function apiSharingPlugins(options: ApiSharingOptions): AdmissionPlugin[]
   return [
     pathAnnotations(options.objects),
     schemaAdmission,
+    conversionAdmission(options.objects),
     exportAdmission(options.isBuiltin),
     endpointSliceAdmission(options),
     bindingAdmission(options),

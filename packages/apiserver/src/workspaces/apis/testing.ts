@@ -55,8 +55,13 @@ async function put(server: TestServer, path: string, body: object, method = 'POS
 }
 
 /** Offers cowboys as a provider does whose export has got its identity. */
-export async function share(server: TestServer, cluster: string, spec: object = {}): Promise<{ schema: KubeObject; identity: string }> {
-  const schema = await put(server, apis(cluster, 'v1alpha1', 'apiresourceschemas'), cowboys());
+export async function share(
+  server: TestServer,
+  cluster: string,
+  spec: object = {},
+  offered: KubeObject = cowboys(),
+): Promise<{ schema: KubeObject; identity: string }> {
+  const schema = await put(server, apis(cluster, 'v1alpha1', 'apiresourceschemas'), offered);
   const made = await put(server, apis(cluster, 'v1alpha2', 'apiexports'), apiExport('cowboys', {}, spec));
   const identity = createHash('sha256').update(cluster).digest('hex');
   const path = `${apis(cluster, 'v1alpha2', 'apiexports')}/cowboys/status`;

@@ -1,15 +1,18 @@
 import type { JsonObject, KubeObject } from '@capstan/machinery';
 import { CacheEntry, servedText, storedText } from '../../cache/entry.ts';
-import type { WatchCache } from '../../cache/watch-cache.ts';
+import type { CacheEvent } from '../../cache/event-ring.ts';
+import type { ResourceCache, WatchCache } from '../../cache/watch-cache.ts';
 import { Definition, type WebhookConversion } from '../../crds/definition.ts';
 import type { RuleCompiler } from '../../crds/rules/rules.ts';
 import { fieldsOf, itemsOf, textOf } from '../../kinds/workloads/reading.ts';
-import { rootCluster } from '../names.ts';
+import { ruleConversion } from '../conversions/rule-conversion.ts';
+import { clusterOfKey, rootCluster } from '../names.ts';
 import { boundSchemasCluster } from '../tree.ts';
 import type { BoundResource } from './bound-resources.ts';
 import { rootResourceSchemas } from './definitions.ts';
 import type { PlatformKinds } from './platform-kinds.ts';
 
+export const apiConversions = { group: 'apis.kcp.io', resource: 'apiconversions' } as const;
 export const apiResourceSchemas = { group: 'apis.kcp.io', resource: 'apiresourceschemas' } as const;
 
 /** What the copy of a schema is called. */
@@ -32,15 +35,31 @@ export class BoundDefinitions {
   readonly #options: Options;
   readonly #made = new Map<string, Definition>();
   readonly #platformSchemas: readonly string[];
+  readonly #conversions: ResourceCache;
+  #seen: ResourceCache['entries'];
+  #generation = 0;
+
+  /** Told what is no longer as it was made: the rules by which it is converted are others. */
+  readonly listeners = new Set<(changed: readonly Definition[]) => void>();
 
   constructor(options: Options) {
     this.#options = options;
+    this.#conversions = options.cache.resource(apiConversions);
+    this.#seen = this.#conversions.entries;
+    this.#conversions.listeners.add({ changed: (events) => this.#follow(events) });
     this.#platformSchemas = rootResourceSchemas().map(({ metadata }) => metadata.name!);
+  }
+
+  /** Another number when something that was made is no longer right. */
+  get generation(): number {
+    this.#refresh();
+    return this.#generation;
   }
 
   /** The definition of a bound kind; undefined when its schema is not there. */
   readonly of = (bound: BoundResource): Definition | undefined => {
     if (this.#isPlatform(bound)) return this.#options.platform.all.get(bound.group, bound.resource);
+    this.#refresh();
     const known = this.#made.get(keyOf(bound));
     if (known !== undefined) return known;
     const at = { ...apiResourceSchemas, cluster: boundSchemasCluster, namespace: '', name: boundSchemaName(bound) };
@@ -55,6 +74,7 @@ export class BoundDefinitions {
     const uid = metadata.uid ?? '';
     const bound = { group: textOf(group), resource: textOf(fieldsOf(names)['plural']), schema: uid, identity };
     if (this.#isPlatform(bound)) return this.#options.platform.all.get(bound.group, bound.resource)!;
+    this.#refresh();
     return this.#made.get(keyOf(bound)) ?? this.#remember(schema, bound);
   }
 
@@ -65,8 +85,10 @@ export class BoundDefinitions {
     return definition;
   }
 
-  #make(schema: KubeObject, { identity, isEnding }: BoundResource): Definition {
-    const { cache: _, platform: __, ...parts } = this.#options;
+  #make(schema: KubeObject, bound: BoundResource): Definition {
+    const { identity, isEnding } = bound;
+    const { cache, platform: _, ...parts } = this.#options;
+    const rules = cache.get({ ...apiConversions, cluster: boundSchemasCluster, namespace: '', name: boundSchemaName(bound) });
     const object = asDefinition(schema, isEnding);
     const key = `${boundSchemasCluster}//${object.metadata.name}`;
     const entry = new CacheEntry(key, servedText(key, storedText(object), 0), 0);
@@ -75,7 +97,36 @@ export class BoundDefinitions {
       entry,
       since: 0,
       storedAs: `${object.metadata.name!.slice(0, object.metadata.name!.indexOf('.'))}:${identity}`,
+      ...(rules !== undefined && { conversion: ruleConversion(rules['spec']) }),
     });
+  }
+
+  /** The cache begins with another map when it has lost touch with the store. */
+  #refresh(): void {
+    if (this.#seen === this.#conversions.entries) return;
+    this.#seen = this.#conversions.entries;
+    this.#forget(() => true);
+  }
+
+  /** Rules lie beside the copies of schemas, under the same names. */
+  #follow(events: readonly CacheEvent[]): void {
+    for (const { entry } of events) {
+      if (clusterOfKey(entry.key) !== boundSchemasCluster) continue;
+      const name = entry.key.slice(entry.key.lastIndexOf('/') + 1);
+      const beginning = `${name.slice(0, name.indexOf('.'))}/`;
+      this.#forget((key) => key.startsWith(beginning));
+    }
+  }
+
+  #forget(isMeant: (key: string) => boolean): void {
+    const changed: Definition[] = [];
+    for (const [key, definition] of this.#made) {
+      if (!isMeant(key)) continue;
+      this.#made.delete(key);
+      changed.push(definition);
+    }
+    this.#generation++;
+    if (changed.length > 0) for (const listener of this.listeners) listener(changed);
   }
 
   /** The root workspace's own schemas are known by their UIDs: nobody else can have made them. */

@@ -44,6 +44,13 @@ export class BoundKinds implements KindSource {
     this.#sets.clear();
   }
 
+  /** These are no longer as they are known. */
+  readonly forget = (definitions: readonly Definition[]): void => {
+    const stale = (kinds: WorkspaceKinds): boolean => definitions.some((one) => kinds.get(one.group, one.plural) === one);
+    for (const [key, kinds] of this.#sets) if (stale(kinds)) this.#sets.delete(key);
+    for (const [cluster, kinds] of this.#workspaces) if (kinds !== undefined && stale(kinds)) this.#workspaces.delete(cluster);
+  };
+
   #forget(events: readonly CacheEvent[]): void {
     for (const { entry } of events) this.#workspaces.delete(clusterOfKey(entry.key));
   }

@@ -44,6 +44,7 @@ interface Made {
   readonly kinds: ExportedKinds;
   readonly exports: number;
   readonly schemas: number;
+  readonly definitions: number;
   /** Whether it hangs on other exports, or on schemas that are not there yet. */
   readonly isOpen: boolean;
 }
@@ -71,8 +72,10 @@ export class ExportedKindsOf {
     const known = this.#made.get(entry);
     const exports = cache.generation(apiExports);
     const schemas = cache.generation(apiResourceSchemas);
-    if (known !== undefined && (!known.isOpen || (known.exports === exports && known.schemas === schemas))) return known.kinds;
-    const made = { ...this.#make(entry.object, { cluster, name }), exports, schemas };
+    const definitions = this.#options.bound.generation;
+    const isCurrent = known?.definitions === definitions && (!known.isOpen || (known.exports === exports && known.schemas === schemas));
+    if (known !== undefined && isCurrent) return known.kinds;
+    const made = { ...this.#make(entry.object, { cluster, name }), exports, schemas, definitions };
     this.#made.set(entry, made);
     return made.kinds;
   }

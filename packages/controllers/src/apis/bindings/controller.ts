@@ -10,10 +10,13 @@ import {
   type BoundResource,
   bindingType,
   boundSchemasCluster,
+  type Conversion,
+  conversionType,
   exportType,
   type ResourceSchema,
   schemaType,
 } from '../kinds.ts';
+import { keepConversion } from '../schemas/conversions.ts';
 import { copyName, SchemaCopies, uidOfCopy } from '../schemas/copies.ts';
 import { emptyKind } from './content.ts';
 import { deletionCondition, type Remains } from './deletion.ts';
@@ -35,6 +38,10 @@ export function bindingController({ concurrency = 16 }: { readonly concurrency?:
       .watches<ApiExport>(exportType, (object) => keysOf(caches().bindingsTo(object)))
       .watches(schemaType, (schema) => keysOf(bindingsWith(caches(), schema.metadata.name ?? '', clusterOf(schema) ?? '')), {
         metadataOnly: true,
+      })
+      .watches<Conversion>(conversionType, (rules) => {
+        const cluster = clusterOf(rules) ?? '';
+        return cluster === boundSchemasCluster ? [] : keysOf(bindingsWith(caches(), rules.metadata.name ?? '', cluster));
       })
       .reconcile(
         ({ key, object, client, signal }) =>
@@ -135,6 +142,10 @@ class Work {
     const { caches, client, copies, signal } = this.#parts;
     const { group, names } = schema.spec!;
     const name = copyName(schema.metadata.uid ?? '', { group, resource: names.plural });
+    const rules = caches.conversions.get({ cluster: clusterOf(schema) ?? '', name: schema.metadata.name ?? '' });
+    const copy = caches.conversions.get({ cluster: boundSchemasCluster, name });
+    // Before the schema: what is served is converted from its first moment.
+    if (rules !== undefined) await keepConversion(client, { rules, copy, name }, signal);
     if (caches.schemas.get({ cluster: boundSchemasCluster, name }) !== undefined) return undefined;
     return copies.keep(client, schema, signal);
   }

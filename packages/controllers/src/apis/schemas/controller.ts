@@ -1,7 +1,7 @@
 import { clusterOf, isNotFound } from '@capstan/client';
 import { controller, done, type Result, type Runnable, requeueAfter } from '@capstan/controller';
 import { withCaches } from '../caches.ts';
-import { type ApiBinding, bindingType, boundSchemasCluster, schemaType } from '../kinds.ts';
+import { type ApiBinding, bindingType, boundSchemasCluster, conversionType, schemaType } from '../kinds.ts';
 import { copyName, uidOfCopy } from './copies.ts';
 
 /** A copy that nobody uses yet may be about to be used: whoever binds makes it first. */
@@ -22,14 +22,19 @@ export function schemaCopyController(): Runnable {
           if (caches().bindings.byIndex('schema', uidOfCopy(name)).length > 0) return done;
           const age = Date.now() - Date.parse(creationTimestamp ?? '');
           if (age < youth) return requeueAfter(youth - age);
-          try {
-            await client.resource(schemaType).delete(name, { preconditions: { uid: uid! }, signal });
-          } catch (error) {
-            if (!isNotFound(error)) throw error;
-          }
+          await unlessGone(client.resource(schemaType).delete(name, { preconditions: { uid: uid! }, signal }));
+          await unlessGone(client.resource(conversionType).delete(name, { signal }));
           return done;
         },
         { backoff: { base: 1_000, max: 60_000 } },
       ),
   );
+}
+
+async function unlessGone(deleting: Promise<unknown>): Promise<void> {
+  try {
+    await deleting;
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
 }

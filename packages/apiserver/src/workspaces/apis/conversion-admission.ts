@@ -1,0 +1,35 @@
+import { type JsonObject, type KubeObject, readSchema, type Schema, status } from '@capstan/machinery';
+import type { AdmissionPlugin } from '../../admission/admission.ts';
+import type { ObjectReader } from '../../cache/reader.ts';
+import { fieldsOf, itemsOf, maybeFields } from '../../kinds/workloads/reading.ts';
+import { compileConversions } from '../conversions/compile.ts';
+import { apiConversions, apiResourceSchemas } from '../kinds/bound-definitions.ts';
+import { boundSchemasCluster } from '../tree.ts';
+import { isOf, refuse } from './refusal.ts';
+
+/** An APIConversion belongs to the schema of the same name: what it says about fields has to be true there. */
+export function conversionAdmission(objects: ObjectReader): AdmissionPlugin {
+  return {
+    name: 'APIConversion',
+    validate(request) {
+      const { operation, object, resource, name, context } = request;
+      if (!isOf(request, apiConversions) || operation === 'DELETE' || object === undefined) return;
+      // Copies of what was checked already.
+      if (context.cluster === boundSchemasCluster) return;
+      const schema = objects.get({ ...apiResourceSchemas, cluster: context.cluster, namespace: '', name: object.metadata.name ?? '' });
+      if (schema === undefined) {
+        const missing = `apiresourceschema.apis.kcp.io "${object.metadata.name}" not found`;
+        throw status.forbidden(resource, name, `error getting APIResourceSchema ${object.metadata.name}: ${missing}`);
+      }
+      refuse(request, compileConversions(object['spec'], schemasOf(schema)).errors);
+    },
+  };
+}
+
+function schemasOf({ spec }: KubeObject): (version: string) => Schema | undefined {
+  const versions = itemsOf(fieldsOf(spec)['versions']);
+  return (name) => {
+    const schema = maybeFields(versions.find((version) => version['name'] === name)?.['schema']);
+    return schema && readSchema(schema as JsonObject);
+  };
+}

@@ -1,0 +1,103 @@
+import { compile, declarationOfSchema, type Program, type StructuralSchema } from '@capstan/cel';
+import { type FieldError, FieldPath, fieldError, type Schema } from '@capstan/machinery';
+import { type Fields, fieldsOf, itemsOf, textOf, textsOf } from '../../kinds/workloads/reading.ts';
+import { keepsAt, type Path, parsePath, schemaAt } from './paths.ts';
+
+export interface CompiledRule {
+  readonly from: Path;
+  readonly to: Path;
+  /** Absent when the value goes over as it is. */
+  readonly program: Program | undefined;
+}
+
+/** How objects go from one version to another. */
+export interface VersionRules {
+  readonly from: string;
+  readonly to: string;
+  readonly rules: readonly CompiledRule[];
+  /** What would be lost on the way, and is put down in an annotation. */
+  readonly preserve: readonly Path[];
+}
+
+export interface Compiled {
+  readonly versions: readonly VersionRules[];
+  readonly errors: readonly FieldError[];
+}
+
+/** Who has the object and what it is stays, whatever a rule says. */
+const fixed: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
+
+/** Compiles the `spec` of an APIConversion. What is wrong is told in kcp's words. */
+export function compileConversions(spec: unknown, schemaOf: (version: string) => Schema | undefined): Compiled {
+  const errors: FieldError[] = [];
+  const versions = itemsOf(fieldsOf(spec)['conversions']).map((conversion, index) =>
+    compileVersions(conversion, { schemaOf, at: FieldPath.of('spec', 'conversions').index(index), errors }),
+  );
+  return { versions, errors };
+}
+
+interface Place {
+  readonly schemaOf: (version: string) => Schema | undefined;
+  readonly at: FieldPath;
+  readonly errors: FieldError[];
+}
+
+function compileVersions(conversion: Readonly<Fields>, { schemaOf, at, errors }: Place): VersionRules {
+  const from = textOf(conversion['from']);
+  const to = textOf(conversion['to']);
+  const source = schemaOf(from);
+  const target = schemaOf(to);
+  const unknown = 'unable to find structural schema for version';
+  if (source === undefined) errors.push(fieldError.invalid(at.child('from'), from, unknown));
+  if (target === undefined) errors.push(fieldError.invalid(at.child('to'), to, unknown));
+  const preserve = textsOf(conversion['preserve']);
+  for (const [index, text] of preserve.entries()) {
+    const wrong = source && fieldProblem(source, text);
+    if (wrong !== undefined) errors.push(fieldError.invalid(at.child('preserve').index(index), text, wrong));
+  }
+  const rules = itemsOf(conversion['rules']).map((rule, index) =>
+    compileRule(rule, { source, target, at: at.child('rules').index(index), errors }),
+  );
+  return { from, to, rules, preserve: preserve.map(parsePath).filter(([first]) => !fixed.has(first!)) };
+}
+
+interface RulePlace {
+  readonly source: Schema | undefined;
+  readonly target: Schema | undefined;
+  readonly at: FieldPath;
+  readonly errors: FieldError[];
+}
+
+function compileRule(rule: Readonly<Fields>, { source, target, at, errors }: RulePlace): CompiledRule {
+  const field = textOf(rule['field']);
+  const destination = textOf(rule['destination']);
+  const transformation = textOf(rule['transformation']);
+  const from = parsePath(field);
+  const to = parsePath(destination);
+  const found = source && schemaAt(source, from);
+  if (typeof found === 'string') errors.push(fieldError.invalid(at.child('field'), field, found));
+  const misplaced = fixed.has(to[0]!) ? 'only fields outside of metadata can be converted' : undefined;
+  const wrong = misplaced ?? (target && !keepsAt(target, to) ? `field "${to.join('.')}" doesn't exist` : undefined);
+  if (wrong !== undefined) errors.push(fieldError.invalid(at.child('destination'), destination, wrong));
+  const isCompiled = transformation !== '' && typeof found === 'object';
+  return { from, to, program: isCompiled ? programOf(transformation, found, { at, errors }) : undefined };
+}
+
+function programOf(source: string, schema: Schema, { at, errors }: Pick<Place, 'at' | 'errors'>): Program | undefined {
+  const self = declarationOfSchema(schema.json as StructuralSchema, { isResourceRoot: schema.embeddedResource });
+  if (self === undefined) {
+    const why = `error creating CEL environment: unable to find CEL decl type for ${schema.type}`;
+    errors.push(fieldError.invalid(at.child('field'), source, why));
+    return undefined;
+  }
+  const { program, message } = compile(source, { variables: new Map([['self', self]]), isStored: true });
+  if (program === undefined) errors.push(fieldError.invalid(at.child('transformation'), source, `error compiling CEL program: ${message}`));
+  return program;
+}
+
+function fieldProblem(schema: Schema, text: string): string | undefined {
+  const path = parsePath(text);
+  if (fixed.has(path[0]!)) return 'only fields outside of metadata can be preserved';
+  const found = schemaAt(schema, path);
+  return typeof found === 'string' ? found : undefined;
+}

@@ -1,0 +1,139 @@
+import { setImmediate } from 'node:timers/promises';
+import { type FieldError, FieldPath, fieldError, type KubeObject, StatusError, status } from '@capstan/machinery';
+import type { CacheEntry } from '../../cache/entry.ts';
+import { type ConversionParts, renew, typePrefix, versionOf } from '../../crds/conversion.ts';
+import { type Conversion, originOf } from '../../registry/resource.ts';
+import { compileConversions } from './compile.ts';
+import { ConversionTable, RuleFailure } from './table.ts';
+
+/** In milliseconds: after so much of converting, others get their turn. */
+const slice = 5;
+
+/** Conversion by the rules of an APIConversion, of which `spec` is given. They are compiled when somebody first needs them. */
+export function ruleConversion(spec: unknown): (parts: ConversionParts) => Conversion {
+  let table: ConversionTable | undefined;
+  return (parts) => {
+    const made = new Converted(parts, () => (table ??= tableOf(spec, parts)));
+    return {
+      applies: (entry) => entry.revision <= parts.since || made.isOther(entry),
+      toStorage: (object) => made.toStorage(object),
+      fromStorage: (object, entry) => made.fromStorage(object, entry),
+      ahead: (entries) => made.ahead(entries),
+    };
+  };
+}
+
+function tableOf(spec: unknown, { summary, schemaOf }: ConversionParts): ConversionTable {
+  const names = new Set(summary.versions.map(({ name }) => name));
+  const { versions, errors } = compileConversions(spec, (version) => (names.has(version) ? schemaOf(version).schema : undefined));
+  if (errors.length > 0) throw broken(`the rules of its APIConversion: ${errors.map(printed).join(', ')}`);
+  return new ConversionTable(versions);
+}
+
+/** One version of a kind whose objects are converted by rules. What became of an object is kept for as long as the object is. */
+class Converted {
+  readonly #parts: ConversionParts;
+  readonly #table: () => ConversionTable;
+  readonly #prefix: string;
+  readonly #made = new WeakMap<CacheEntry, string | StatusError>();
+
+  constructor(parts: ConversionParts, table: () => ConversionTable) {
+    this.#parts = parts;
+    this.#table = table;
+    this.#prefix = typePrefix(parts.summary, parts.version.name);
+  }
+
+  isOther(entry: CacheEntry): boolean {
+    return !entry.text.startsWith(this.#prefix);
+  }
+
+  /** An object that some version could not show would break every list in that version, also of others: it is refused. One that is to go may go. */
+  toStorage(object: KubeObject): KubeObject {
+    const { summary, version } = this.#parts;
+    const stored = version.name === summary.storageVersion ? object : this.#written(object, summary.storageVersion);
+    if (object.metadata.deletionTimestamp !== undefined) return stored;
+    for (const { name, served } of summary.versions) if (served && name !== summary.storageVersion) this.#written(stored, name);
+    return stored;
+  }
+
+  fromStorage(object: KubeObject, entry: CacheEntry): KubeObject {
+    if (!this.isOther(entry)) return renew(object, this.#parts.schemaOf);
+    const made = this.#convertOnce(originOf(entry));
+    if (made instanceof StatusError) throw made;
+    // Revision and labels are those of what is shown, which may be a later or another look of what was converted.
+    const converted = JSON.parse(made) as KubeObject;
+    const { annotations } = converted.metadata;
+    const { annotations: _, ...metadata } = object.metadata;
+    converted.metadata = annotations === undefined ? metadata : { ...metadata, annotations };
+    return converted;
+  }
+
+  /** One object is converted at once, many in turns with other requests. Rejects when one cannot be: whoever asked for all is not shown some. */
+  ahead(entries: readonly CacheEntry[]): Promise<void> | undefined {
+    const others = entries.filter((entry) => this.isOther(entry)).map(originOf);
+    const missing = others.filter((entry) => !this.#made.has(entry));
+    if (missing.length > 1) return this.#inTurns(missing).then(() => this.#check(others));
+    const failure = others.map((entry) => this.#convertOnce(entry)).find((made) => made instanceof StatusError);
+    return failure && Promise.reject(failure);
+  }
+
+  #check(entries: readonly CacheEntry[]): void {
+    for (const entry of entries) {
+      const made = this.#convertOnce(entry);
+      if (made instanceof StatusError) throw made;
+    }
+  }
+
+  async #inTurns(entries: readonly CacheEntry[]): Promise<void> {
+    let until = performance.now() + slice;
+    for (const entry of entries) {
+      this.#convertOnce(entry);
+      if (performance.now() < until) continue;
+      await setImmediate();
+      until = performance.now() + slice;
+    }
+  }
+
+  #convertOnce(entry: CacheEntry): string | StatusError {
+    let made = this.#made.get(entry);
+    if (made === undefined) this.#made.set(entry, (made = this.#read(entry.parse())));
+    return made;
+  }
+
+  #read(object: KubeObject): string | StatusError {
+    const { schemaOf, version, summary } = this.#parts;
+    try {
+      return JSON.stringify(this.#converted(renew(object, schemaOf), version.name));
+    } catch (error) {
+      if (error instanceof StatusError) return error;
+      if (error instanceof RuleFailure)
+        return broken(`${summary.names.kind} "${object.metadata.name}": ${error.path.join('.')}: ${error.message}`);
+      throw error;
+    }
+  }
+
+  #written(object: KubeObject, version: string): KubeObject {
+    try {
+      return this.#converted(structuredClone(object), version);
+    } catch (error) {
+      if (!(error instanceof RuleFailure)) throw error;
+      const { group, names } = this.#parts.summary;
+      const why = fieldError.invalid(FieldPath.of(...error.path), null, `cannot be converted to ${version}: ${error.message}`);
+      throw status.invalidObject({ group, kind: names.kind }, object.metadata.name ?? '', [why]);
+    }
+  }
+
+  /** The object is the caller's. */
+  #converted(object: KubeObject, version: string): KubeObject {
+    const { schemaOf, summary } = this.#parts;
+    this.#table().convert(object, versionOf(object), version);
+    object.apiVersion = `${summary.group}/${version}`;
+    return renew(object, schemaOf);
+  }
+}
+
+const printed = ({ field, body }: FieldError): string => `${field}: ${body}`;
+
+function broken(why: string): StatusError {
+  return new StatusError({ code: 500, reason: 'InternalError', message: `conversion failed: ${why}` });
+}

@@ -1,0 +1,40 @@
+import type { WatchCache } from '../../cache/watch-cache.ts';
+import { fieldsOf, itemsOf, textOf } from '../../kinds/workloads/reading.ts';
+import type { WatchHub } from '../../watch/hub.ts';
+import { factsOf } from '../apis/bindings.ts';
+import { apiExports } from '../apis/names.ts';
+import type { BoundDefinitions } from '../kinds/bound-definitions.ts';
+import { apiBindings } from '../kinds/bound-resources.ts';
+import { clusterOfKey } from '../names.ts';
+
+/** Ends watches of bound kinds that have become others: with another schema, or with other rules of conversion. Clients come back to what it is now. */
+export function followBoundKinds({ cache, hub, bound }: { cache: WatchCache; hub: WatchHub; bound: BoundDefinitions }): void {
+  const end = (kind: { group: string; resource: string; identity: string }, prefix: string): void =>
+    hub.endWatches(cache.resource({ group: kind.group, resource: `${kind.resource}:${kind.identity}` }), prefix);
+  bound.listeners.add((definitions) => {
+    for (const { stored } of definitions) if (stored !== undefined) hub.endWatches(cache.resource(stored.storage), '');
+  });
+  cache.resource(apiBindings).listeners.add({
+    changed: (events) => {
+      for (const { type, entry, previous } of events) {
+        if (previous === undefined) continue;
+        const now = type === 'DELETED' ? [] : factsOf(entry).bound;
+        for (const was of factsOf(previous).bound)
+          if (!now.some((one) => one.schema === was.schema && one.identity === was.identity)) end(was, `${clusterOfKey(entry.key)}/`);
+      }
+    },
+  });
+  cache.resource(apiExports).listeners.add({
+    changed: (events) => {
+      for (const { entry, previous } of events) {
+        if (previous === undefined || previous.text === entry.text) continue;
+        const identity = textOf(fieldsOf(previous.object['status'])['identityHash']);
+        if (identity === '') continue;
+        const now = itemsOf(fieldsOf(entry.object['spec'])['resources']);
+        for (const was of itemsOf(fieldsOf(previous.object['spec'])['resources']))
+          if (!now.some(({ schema }) => schema === was['schema']))
+            end({ group: textOf(was['group']), resource: textOf(was['name']), identity }, '');
+      }
+    },
+  });
+}
