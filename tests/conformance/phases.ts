@@ -18,6 +18,9 @@ const ours = [
   'validatingadmissionpolicy-status-controller',
 ];
 
+/** For a kube-controller-manager beside our own: all of its controllers but those. */
+export const withoutOurs = ['*', ...ours.map((name) => `-${name}`)];
+
 type RunSpecs = (specs: readonly Spec[]) => Promise<readonly SpecRun[]>;
 
 /** Specs by what they need: those that our own controllers are enough for never see another's. Gives what came of them in the order of the list. */
@@ -31,7 +34,7 @@ export async function runInPhases(server: RunningCapstan, specs: readonly Spec[]
   await using _manager = await startControllerManager(server);
   keep(await runSpecs(specs.filter((spec) => !runs.has(spec) && !workloads.includes(spec))));
   if (workloads.length > 0) {
-    await using _workloads = await startKubeControllerManager(server, { controllers: ['*', ...ours.map((name) => `-${name}`)] });
+    await using _workloads = await startKubeControllerManager(server, { controllers: withoutOurs });
     keep(await runSpecs(workloads));
   }
   return specs.map((spec) => runs.get(spec)!);

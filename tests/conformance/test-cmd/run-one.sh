@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Runs one function of the suite that suite.ts has laid out in the current folder: run-one.sh FUNCTION PORT.
+# The function "runTests" is what the suite does between its functions.
+set -o errexit -o nounset -o pipefail
+
+wanted=$1
+export SECURE_API_PORT=$2
+# Ours is "v1.34.1+capstan", and the suite would ask for kubectl's very version.
+export ALLOW_SKEW=true
+
+source hack/lib/init.sh
+source hack/lib/test.sh
+source test/cmd/legacy-script.sh
+kube::util::ensure-gnu-sed
+trap stop-proxy EXIT
+
+CONTEXT=test
+kubectl config set-credentials test-admin --token admin-token
+kubectl config set-cluster local --insecure-skip-tls-verify --server "https://127.0.0.1:${SECURE_API_PORT}"
+kubectl config set-context "${CONTEXT}" --user test-admin --cluster local
+kubectl config use-context "${CONTEXT}"
+
+# The suite goes on after a failure; here each function has a process of its own, which ends with the first one.
+if [[ "${wanted}" == runTests ]]; then
+  record_command() { :; }
+else
+  export WHAT=any
+  record_command() { "${wanted}"; }
+fi
+export SUPPORTED_RESOURCES=("*")
+runTests

@@ -1,0 +1,55 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  output,
+  type RunningApiServer,
+  requireTool,
+  startCapstan,
+  startControllerManager,
+  startKubeControllerManager,
+} from '@capstan/testbed';
+import { withoutOurs } from '../phases.ts';
+import type { Suite } from './suite.ts';
+
+export interface SuiteServer extends AsyncDisposable {
+  readonly port: number;
+  /** That of an authority, in PEM. */
+  readonly certificate: string;
+}
+
+/** The suite's pods have no service accounts, and it looks at what is made to the last field. */
+const disabledPlugins = ['ServiceAccount', 'DefaultStorageClass', 'DefaultTolerationSeconds'];
+
+/** A server with controllers and what the suite finds in the beginning: one node, and nobody who may not do everything. */
+export async function startForSuite(suite: Suite): Promise<SuiteServer> {
+  await using stack = new AsyncDisposableStack();
+  const server = await capstan(suite, stack);
+  const kubectl = async (args: readonly string[], input = ''): Promise<string> =>
+    output(await requireTool('kubectl'), ['--kubeconfig', server.kubeconfig, ...args], { input });
+  const everybody = ['--group=system:authenticated', '--group=system:unauthenticated'];
+  await kubectl(['create', 'clusterrolebinding', 'everybody', '--clusterrole=cluster-admin', ...everybody]);
+  // Its annotation is there for the sake of managed fields: a node without anything would have none.
+  const metadata = { name: '127.0.0.1', annotations: { 'save-managers': 'true' } };
+  await kubectl(
+    ['create', '-f', '-'],
+    JSON.stringify({ apiVersion: 'v1', kind: 'Node', metadata, status: { capacity: { memory: '1Gi' } } }),
+  );
+  const owned = stack.move();
+  return {
+    port: Number(new URL(server.url).port),
+    certificate: readFileSync(suite.authority.certificate, 'utf8'),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+async function capstan({ directory, tokens, authority }: Suite, stack: AsyncDisposableStack): Promise<RunningApiServer> {
+  const config = join(directory, 'apiserver.json');
+  const authentication = { tokenFile: tokens, clientAuthorityFile: authority.certificate };
+  writeFileSync(config, JSON.stringify({ authentication, admission: { disabledPlugins } }));
+  const server = stack.use(await startCapstan({ store: 'sqlite', args: ['--config', config] }));
+  const signing = join(directory, 'controller-manager.json');
+  writeFileSync(signing, JSON.stringify({ signing: { certificateFile: authority.certificate, keyFile: authority.key } }));
+  stack.use(await startControllerManager(server, { args: ['--config', signing] }));
+  stack.use(await startKubeControllerManager(server, { controllers: withoutOurs }));
+  return server;
+}
