@@ -136,6 +136,22 @@ describe('what is kept between requests', () => {
     expect(may()).toBe(false);
   });
 
+  it('is kept when a change concerns another workspace', () => {
+    const changed = new Map<string, number>();
+    const precise = rbacAuthorizer(objects, { changedIn: (cluster) => changed.get(cluster) ?? 0 });
+    const may = (cluster: string): boolean => precise.authorize(asking(jane, 'get', { ...configMaps, cluster })).allowed;
+    role('reader', readConfigMaps);
+    bind('b', binding);
+    expect([may('root'), may('other')]).toEqual([true, false]);
+    const { lists } = objects;
+    changed.set('other', 1);
+    expect(may('root')).toBe(true);
+    expect(objects.lists).toBe(lists);
+    objects.remove({ ...rbacResources.clusterRoleBindings, name: 'b' });
+    changed.set('root', 1);
+    expect(may('root')).toBe(false);
+  });
+
   it('does not mix up users whose names and groups run together', () => {
     role('reader', readConfigMaps);
     bind('b', { role: 'ClusterRole/reader', to: [{ kind: 'Group', name: 'b' }] });

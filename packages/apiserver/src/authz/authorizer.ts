@@ -28,8 +28,15 @@ interface Compiled {
   readonly missing: readonly MissingRole[];
 }
 
-/** What is known about one user, by workspace and namespace. */
-type Known = Map<string, Map<string, Compiled>>;
+/** What is known about one user in a workspace, by namespace. */
+interface Places {
+  /** When roles and bindings that hold there last changed. */
+  readonly changed: number;
+  readonly compiled: Map<string, Compiled>;
+}
+
+/** What is known about one user, by workspace. */
+type Known = Map<string, Places>;
 
 const superuser: Decision = { allowed: true, reason: '' };
 const noOpinion: Decision = { allowed: false, reason: '' };
@@ -42,37 +49,25 @@ export interface RbacOptions {
   readonly capacity?: number;
   /** What holds in a workspace without being stored there. */
   readonly policyIn?: (cluster: string) => StaticPolicy;
+  /** Another number whenever a role or binding changes that holds in a workspace. Without it, any change counts for all workspaces. */
+  readonly changedIn?: (cluster: string) => number;
 }
 
 /**
- * Role based access control. Bindings are looked up when a user first asks in a workspace or namespace; what was found is kept until any role or binding
- * changes, or until more is known than `capacity` allows.
+ * Role based access control. Bindings are looked up when a user first asks in a workspace or namespace; what was found is kept until a role or
+ * binding changes that holds there, or until more is known than `capacity` allows.
  */
 export function rbacAuthorizer(
   objects: ObjectReader,
-  { capacity = defaultCapacity, policyIn }: RbacOptions = {},
+  { capacity = defaultCapacity, policyIn, changedIn = () => generationOf(objects) }: RbacOptions = {},
 ): Authorizer & RuleResolver {
   // Users that authenticators keep are the same object from request to request; those made per request (impersonation) are found by who they are.
   let byUser = new WeakMap<User, Known>();
   const byIdentity = new Map<string, Known>();
-  const generations = [-1, -1, -1, -1];
   let size = 0;
 
-  function forgetWhenStale(): void {
-    const roles = objects.generation(rbacResources.roles);
-    const roleBindings = objects.generation(rbacResources.roleBindings);
-    const clusterRoles = objects.generation(rbacResources.clusterRoles);
-    const clusterRoleBindings = objects.generation(rbacResources.clusterRoleBindings);
-    const same =
-      generations[0] === roles &&
-      generations[1] === roleBindings &&
-      generations[2] === clusterRoles &&
-      generations[3] === clusterRoleBindings;
-    if (same && size < capacity) return;
-    generations[0] = roles;
-    generations[1] = roleBindings;
-    generations[2] = clusterRoles;
-    generations[3] = clusterRoleBindings;
+  function makeRoom(): void {
+    if (size < capacity) return;
     byUser = new WeakMap();
     byIdentity.clear();
     size = 0;
@@ -95,12 +90,16 @@ export function rbacAuthorizer(
 
   function compiledFor(user: User, cluster: string, namespace: string): Compiled {
     const known = knownOf(user);
+    const changed = changedIn(cluster);
     let places = known.get(cluster);
-    if (places === undefined) known.set(cluster, (places = new Map()));
-    let compiled = places.get(namespace);
+    if (places?.changed !== changed) {
+      size -= places?.compiled.size ?? 0;
+      known.set(cluster, (places = { changed, compiled: new Map() }));
+    }
+    let compiled = places.compiled.get(namespace);
     if (compiled === undefined) {
       compiled = compile(grantsFor(user, cluster, namespace));
-      places.set(namespace, compiled);
+      places.compiled.set(namespace, compiled);
       size++;
     }
     return compiled;
@@ -120,7 +119,7 @@ export function rbacAuthorizer(
     authorize(attributes) {
       const { user, cluster, namespace } = attributes;
       if (user.groups.includes(superuserGroup)) return superuser;
-      forgetWhenStale();
+      makeRoom();
       const everywhere = compiledFor(user, cluster, '');
       const decision = firstAllowing(everywhere, attributes);
       if (decision !== undefined) return decision;
@@ -130,7 +129,7 @@ export function rbacAuthorizer(
     },
 
     rulesFor(user, { cluster, namespace }) {
-      forgetWhenStale();
+      makeRoom();
       const parts = [compiledFor(user, cluster, '')];
       if (namespace !== '') parts.push(compiledFor(user, cluster, namespace));
       return {
@@ -139,6 +138,11 @@ export function rbacAuthorizer(
       };
     },
   };
+}
+
+/** Only grows, with every change of any role or binding. */
+function generationOf(objects: ObjectReader): number {
+  return Object.values(rbacResources).reduce((sum, resource) => sum + objects.generation(resource), 0);
 }
 
 /** Whom the static policy knows: accounts of the root workspace wherever they go, others as they are seen, and accounts of workspaces by their groups alone. */

@@ -38,7 +38,7 @@ import { isTenantKind } from '../workspaces/kinds/tenant-kinds.ts';
 import { maximalPolicy } from '../workspaces/maximal-policy.ts';
 import { rootCluster } from '../workspaces/names.ts';
 import { objectLimit } from '../workspaces/object-limit.ts';
-import { workspacePolicies } from '../workspaces/policy.ts';
+import { changesOfRights, workspacePolicies } from '../workspaces/policy.ts';
 import { bootstrapRoot, publishShard } from '../workspaces/root/bootstrap.ts';
 import { apiSharing } from './api-sharing.ts';
 import { audiences, authentication } from './authentication.ts';
@@ -105,14 +105,15 @@ async function start(
   const spaces = workspaces({ cache, catalog, definitions, webhook });
   const { catalogs, scopes, tree } = spaces;
   const policyIn = workspacePolicies(cache);
-  const rbac = rbacAuthorizer(cache, { policyIn });
+  const changedIn = changesOfRights(cache);
+  const rbac = rbacAuthorizer(cache, { policyIn, changedIn });
   const maximal = maximalPolicy({
     objects: cache,
     bindings: new Bindings(cache),
     rbac,
     isNeverBound: ({ cluster, group, resource }) => (cluster === rootCluster ? catalog.isBuiltin(group) : isTenantKind(group, resource)),
   });
-  const authorizer = workspaceAuthorizer({ rbac, objects: cache, maximal });
+  const authorizer = workspaceAuthorizer({ rbac, objects: cache, maximal, changedIn });
   const sharing = apiSharing({ cache, hub, catalog, workspaces: spaces, authorizer, rbac });
   resources.use(sharing.expiry);
   const tenants = tenancy({

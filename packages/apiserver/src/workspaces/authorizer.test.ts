@@ -85,6 +85,55 @@ describe('a workspace', () => {
   });
 });
 
+describe('a right that is taken away', () => {
+  const roles = '/apis/rbac.authorization.k8s.io/v1/clusterroles';
+  const remove = (cluster: string, path: string) => server.call(`/clusters/${cluster}${path}`, { method: 'DELETE' });
+  const merge = { 'content-type': 'application/merge-patch+json' };
+
+  beforeAll(async () => {
+    await createWorkspace(server, 'rrrr');
+  });
+
+  test('by the deletion of a binding is gone with the next request', async () => {
+    await bind('rrrr', 'bob-rules', 'cluster-admin', { kind: 'User', name: 'bob' });
+    expect(await codeOf('bob', `/clusters/rrrr${configMaps}`)).toBe(200);
+    await remove('rrrr', `${bindings}/bob-rules`);
+    expect(await codeOf('bob', `/clusters/rrrr${configMaps}`)).toBe(403);
+  });
+
+  test('by a change of a role is gone with the next request', async () => {
+    const enter = { nonResourceURLs: ['/'], verbs: ['access'] };
+    const read = { apiGroups: [''], resources: ['configmaps'], verbs: ['list'] };
+    await server.call(`/clusters/rrrr${roles}`, { method: 'POST', body: { metadata: { name: 'readers' }, rules: [enter, read] } });
+    await bind('rrrr', 'bob-reads', 'readers', { kind: 'User', name: 'bob' });
+    expect(await codeOf('bob', `/clusters/rrrr${configMaps}`)).toBe(200);
+    await server.call(`/clusters/rrrr${roles}/readers`, { method: 'PATCH', headers: merge, body: { rules: [read] } });
+    expect(await codeOf('bob', `/clusters/rrrr${configMaps}`)).toBe(403);
+    await server.call(`/clusters/rrrr${roles}/readers`, { method: 'PATCH', headers: merge, body: { rules: [enter, read] } });
+    expect(await codeOf('bob', `/clusters/rrrr${configMaps}`)).toBe(200);
+    await remove('rrrr', `${roles}/readers`);
+    expect(await codeOf('bob', `/clusters/rrrr${configMaps}`)).toBe(403);
+  });
+
+  test('in all workspaces is gone in each', async () => {
+    await bind('system:admin', 'bob-everywhere', 'cluster-admin', { kind: 'User', name: 'bob' });
+    for (const id of ['bbbb', 'rrrr']) expect(await codeOf('bob', `/clusters/${id}${configMaps}`)).toBe(200);
+    await remove('system:admin', `${bindings}/bob-everywhere`);
+    expect(await codeOf('bob', `/clusters/rrrr${configMaps}`)).toBe(403);
+  });
+
+  test('by what the workspace asks for is gone with the next request', async () => {
+    await bind('rrrr', 'alice-rules', 'cluster-admin', { kind: 'User', name: 'alice' });
+    expect(await codeOf('alice', `/clusters/rrrr${configMaps}`)).toBe(200);
+    await server.call('/clusters/rrrr/apis/core.kcp.io/v1alpha1/logicalclusters/cluster', {
+      method: 'PATCH',
+      headers: merge,
+      body: { metadata: { annotations: { 'authorization.kcp.io/required-groups': 'team' } } },
+    });
+    expect(await codeOf('alice', `/clusters/rrrr${configMaps}`)).toBe(403);
+  });
+});
+
 describe('all workspaces at once', () => {
   test('are for the platform alone', async () => {
     for (const who of ['alice', 'bob', 'owner']) expect(await codeOf(who, '/clusters/*/api/v1/configmaps')).toBe(403);

@@ -6,6 +6,7 @@ import { type RuleResolver, superuserGroup } from '../authz/authorizer.ts';
 import { effectiveUsers } from '../authz/effective-users.ts';
 import type { ObjectReader } from '../cache/reader.ts';
 import { fieldsOf, textOf } from '../kinds/workloads/reading.ts';
+import { EntryRights } from './entry-rights.ts';
 import type { MaximalPolicy } from './maximal-policy.ts';
 import { everyCluster, rootCluster } from './names.ts';
 import { adminGroup, bootstrapperGroup, externalLogicalClusterAdminGroup, logicalClusterAdminGroup } from './policy.ts';
@@ -29,8 +30,10 @@ export function workspaceAuthorizer(options: {
   readonly rbac: Authorizer & RuleResolver;
   readonly objects: ObjectReader;
   readonly maximal: MaximalPolicy;
+  /** Another number whenever something changes that says who may enter a workspace: its logical cluster, and roles and bindings that hold in it. */
+  readonly changedIn: (cluster: string) => number;
 }): Authorizer & RuleResolver {
-  const { rbac, objects, maximal } = options;
+  const { rbac, objects, maximal, changedIn } = options;
 
   /** The platform's own controllers consume no API: they keep it in order. */
   const withinPolicy = (attributes: Attributes): boolean => isPlatformAccount(attributes.user) || maximal.allows(attributes);
@@ -45,6 +48,7 @@ export function workspaceAuthorizer(options: {
     if (!isExpected(user, workspace, groups)) return false;
     return rbac.authorize({ ...entering, user, cluster }).allowed;
   }
+  const rights = new EntryRights(mayEnter, changedIn);
 
   return {
     explain(attributes) {
@@ -66,7 +70,7 @@ export function workspaceAuthorizer(options: {
       if (cluster === everyCluster && !isPlatformAccount(user)) return denied;
       if (isGuarded(attributes)) return denied;
       if (cluster === rootCluster) return withinPolicy(attributes) ? rbac.authorize(attributes) : denied;
-      if (cluster !== everyCluster && !(mayEnter(user, cluster) && withinPolicy(attributes))) return denied;
+      if (cluster !== everyCluster && !(rights.mayEnter(user, cluster) && withinPolicy(attributes))) return denied;
       const decision = rbac.authorize(attributes);
       return decision.allowed ? decision : denied;
     },

@@ -3,8 +3,11 @@ import { type StaticPolicy, staticPolicy } from '../authz/policy.ts';
 import { rbacGroup, rbacResources } from '../authz/resolver.ts';
 import { rbacObjects } from '../bootstrap/rbac.ts';
 import { parseRule, type RuleTable } from '../bootstrap/rule-text.ts';
+import { LastChanges } from '../cache/last-changes.ts';
 import type { ObjectReader } from '../cache/reader.ts';
+import type { WatchCache } from '../cache/watch-cache.ts';
 import { adminCluster, rootCluster } from './names.ts';
+import { logicalClusters } from './tree.ts';
 
 /** May do everything in every workspace. */
 export const adminGroup = 'system:kcp:admin';
@@ -123,6 +126,12 @@ export function workspacePolicies(objects: ObjectReader): (cluster: string) => S
   });
   const [inRoot, elsewhere] = [withOwners(root), withOwners(everywhere)];
   return (cluster) => (cluster === rootCluster ? inRoot : elsewhere);
+}
+
+/** Another number for a workspace whenever something changes that says what anybody may do in it, or whether they may enter. */
+export function changesOfRights(cache: WatchCache): (cluster: string) => number {
+  const changes = new LastChanges(cache, [logicalClusters, ...Object.values(rbacResources)]);
+  return (cluster) => Math.max(changes.in(cluster), changes.in(adminCluster));
 }
 
 function roles(table: RuleTable): KubeObject[] {

@@ -1,0 +1,76 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openSqliteStore, type Store, StoreError, type WatchHandler } from '@capstan/store';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { storedText } from './entry.ts';
+import { LastChanges } from './last-changes.ts';
+import { storeKey, WatchCache } from './watch-cache.ts';
+
+const roles = { group: 'rbac.authorization.k8s.io', resource: 'roles' };
+const clusters = { group: 'core.kcp.io', resource: 'logicalclusters' };
+
+const cleanup = new AsyncDisposableStack();
+let store: Store;
+let cache: WatchCache;
+/** The cache's own watch. */
+let watching: WatchHandler;
+beforeAll(async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'capstan-changes-'));
+  cleanup.defer(() => rm(directory, { recursive: true, force: true }));
+  const opened = cleanup.use(await openSqliteStore({ directory }));
+  store = new Proxy(opened, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (name !== 'watch') return typeof value === 'function' ? value.bind(target) : value;
+      return (...[range, after, handler]: Parameters<Store['watch']>) => {
+        watching = handler;
+        return target.watch(range, after, handler);
+      };
+    },
+  });
+  cache = cleanup.use(await WatchCache.load({ store, onLost: () => {} }));
+});
+afterAll(() => cleanup.disposeAsync());
+
+let names = 0;
+async function write(resource: { group: string; resource: string }, cluster: string): Promise<void> {
+  const name = `n-${++names}`;
+  const object = { apiVersion: 'v1', kind: 'Thing', metadata: { name } };
+  const revision = await store.create(storeKey({ ...resource, cluster, namespace: '', name }), storedText(object));
+  await cache.atLeast(revision);
+}
+
+test('a change in a workspace gives it another number, and nobody else', async () => {
+  const changes = new LastChanges(cache, [roles, clusters]);
+  const before = [changes.in('a'), changes.in('b')];
+  await write(roles, 'a');
+  const between = [changes.in('a'), changes.in('b')];
+  expect(between[0]).not.toBe(before[0]);
+  expect(between[1]).toBe(before[1]);
+  await write(clusters, 'a');
+  expect(changes.in('a')).toBeGreaterThan(between[0]!);
+});
+
+test('other resources do not count', async () => {
+  const changes = new LastChanges(cache, [roles]);
+  const before = changes.in('a');
+  await write(clusters, 'a');
+  expect(changes.in('a')).toBe(before);
+});
+
+test('when there are too many workspaces to tell apart, all count as changed', async () => {
+  const changes = new LastChanges(cache, [roles], 2);
+  await write(roles, 'a');
+  const before = changes.in('b');
+  for (const cluster of ['c', 'd', 'e']) await write(roles, cluster);
+  expect(changes.in('b')).toBeGreaterThan(before);
+});
+
+test('when the cache had to be built anew, all count as changed', async () => {
+  const changes = new LastChanges(cache, [roles]);
+  const before = changes.in('a');
+  await write(clusters, 'a');
+  watching.failed(new StoreError('unavailable', 'the connection is gone'));
+  await expect.poll(() => changes.in('a')).toBeGreaterThan(before);
+});

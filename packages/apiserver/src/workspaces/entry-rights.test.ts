@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import type { User } from '../authn/user.ts';
+import { EntryRights } from './entry-rights.ts';
+
+const alice: User = { name: 'alice', groups: [] };
+
+function stage() {
+  const open = new Set<string>();
+  const changed = new Map<string, number>();
+  const asked: string[] = [];
+  const mayEnter = (user: User, cluster: string): boolean => {
+    asked.push(`${user.name} ${cluster}`);
+    return open.has(`${user.name} ${cluster}`);
+  };
+  const rights = new EntryRights(mayEnter, (cluster) => changed.get(cluster) ?? 0);
+  const change = (cluster: string): void => void changed.set(cluster, (changed.get(cluster) ?? 0) + 1);
+  return { open, asked, rights, change };
+}
+
+test('an answer is worked out once for as long as nothing changes', () => {
+  const { open, asked, rights } = stage();
+  open.add('alice a');
+  expect([1, 2, 3].map(() => rights.mayEnter(alice, 'a'))).toEqual([true, true, true]);
+  expect([1, 2].map(() => rights.mayEnter(alice, 'b'))).toEqual([false, false]);
+  expect(asked).toEqual(['alice a', 'alice b']);
+});
+
+test('a right that was given or taken counts from the next question on', () => {
+  const { open, rights, change } = stage();
+  for (const given of [true, false, true]) {
+    if (given) open.add('alice a');
+    else open.delete('alice a');
+    change('a');
+    expect(rights.mayEnter(alice, 'a')).toBe(given);
+  }
+});
+
+test('a change elsewhere asks nothing anew', () => {
+  const { asked, rights, change } = stage();
+  rights.mayEnter(alice, 'a');
+  change('b');
+  rights.mayEnter(alice, 'a');
+  expect(asked).toEqual(['alice a']);
+});
+
+test('users are told apart, also those of the same name', () => {
+  const { open, rights } = stage();
+  open.add('alice a');
+  expect(rights.mayEnter(alice, 'a')).toBe(true);
+  open.delete('alice a');
+  expect(rights.mayEnter({ ...alice }, 'a')).toBe(false);
+});
