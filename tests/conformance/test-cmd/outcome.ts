@@ -1,12 +1,10 @@
+import { stripVTControlCharacters } from 'node:util';
 import type { Outcome } from '../outcome.ts';
-
-/** What colours a terminal. */
-const colours = /\u001b(?:\[[0-9;]*m|\(B)/g;
 
 /** What a function of the suite said: it ends with the first thing that is not as expected. */
 export function readShell({ code, output }: { readonly code: number; readonly output: string }): Outcome {
   if (code === 0) return { state: 'passed' };
-  const said = output.replaceAll(colours, '');
+  const said = stripVTControlCharacters(output);
   const failed = said.lastIndexOf('FAIL!');
   // Where the shell has been is not why it stopped.
   const end = said.indexOf('\n!!! [', Math.max(failed, 0));
