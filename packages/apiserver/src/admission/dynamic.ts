@@ -1,5 +1,5 @@
 import { status } from '@capstan/machinery';
-import type { Authorizer } from '../authz/index.ts';
+import { type Gate, settled } from '../authz/index.ts';
 import type { AdmissionPlugin } from './admission.ts';
 import { bindingsOf } from './expressions/bindings.ts';
 import { meets } from './expressions/conditions.ts';
@@ -14,7 +14,7 @@ import type { View } from './webhooks/review.ts';
 import { validatingWebhooks } from './webhooks/validating.ts';
 
 export interface DynamicOptions extends Omit<WebhookOptions, 'meetsConditions'> {
-  readonly authorizer: Authorizer;
+  readonly authorizer: Gate;
 }
 
 /** What users add to admission themselves: webhooks and policies. */
@@ -26,8 +26,10 @@ export function dynamicAdmission(options: DynamicOptions): readonly AdmissionPlu
 
 const noVariables = new Map<string, never>();
 
-function meetsConditions({ conditions, failurePolicy }: Hook, view: View, authorizer: Authorizer): boolean {
-  const result = meets(conditions, new Evaluation(bindingsOf(view, authorizer), noVariables, costOfConditions));
+async function meetsConditions({ conditions, failurePolicy }: Hook, view: View, gate: Gate): Promise<boolean> {
+  const result = await settled(gate, (authorizer) =>
+    meets(conditions, new Evaluation(bindingsOf(view, authorizer), noVariables, costOfConditions)),
+  );
   if (result.error === undefined) return result.met;
   if (failurePolicy === 'Ignore') return false;
   throw status.forbidden(view.request.resource, view.request.name, result.error);

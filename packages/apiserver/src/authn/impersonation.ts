@@ -28,8 +28,7 @@ export interface ImpersonationRequest {
  */
 export function impersonate(request: ImpersonationRequest): User {
   const { headers } = request;
-  // Hardly any request impersonates: look before taking the headers apart.
-  if (headers['impersonate-user'] === undefined && !hasAnyPart(headers)) return request.user;
+  if (!asksForSomebodyElse(headers)) return request.user;
   const wanted = parse(request.rawHeaders);
   if (wanted.name === '') {
     if (wanted.groups.length === 0 && wanted.extra.size === 0 && wanted.uid === '') return request.user;
@@ -56,7 +55,9 @@ export function impersonate(request: ImpersonationRequest): User {
   return atHomeIn(user, request.cluster);
 }
 
-function hasAnyPart(headers: IncomingHttpHeaders): boolean {
+/** Hardly any request does: look before taking the headers apart. */
+export function asksForSomebodyElse(headers: IncomingHttpHeaders): boolean {
+  if (headers['impersonate-user'] !== undefined) return true;
   for (const name in headers) if (name.startsWith('impersonate-')) return true;
   return false;
 }
@@ -107,7 +108,7 @@ function describe({ groups, extra, uid }: Wanted): string {
 function check({ cluster, user, authorizer }: ImpersonationRequest, what: Partial<Attributes>): void {
   const attributes: Attributes = { ...nothingWanted, cluster, user, verb: 'impersonate', isResource: true, ...what };
   const decision = authorizer.authorize(attributes);
-  if (!decision.allowed) throw forbidden(attributes, decision.reason);
+  if (!decision.allowed) throw forbidden(attributes, decision.error ?? decision.reason);
 }
 
 function withEverybodysGroup(name: string, groups: readonly string[]): readonly string[] {

@@ -30,10 +30,25 @@ export const nothingWanted = {
   path: '',
 } as const satisfies Partial<Attributes>;
 
-export type Decision = { readonly allowed: true; readonly reason: string } | { readonly allowed: false; readonly reason: string };
+export type Decision =
+  | { readonly allowed: true; readonly reason: string }
+  | {
+      readonly allowed: false;
+      readonly reason: string;
+      /** Nobody who comes after may allow it. */
+      readonly denied?: boolean;
+      /** Why it could not be found out. */
+      readonly error?: string;
+    };
+
+/** Decides who may do what. Only where somebody else is asked does it take time. */
+export interface Gate {
+  authorize(attributes: Attributes): Decision | Promise<Decision>;
+  explain?(attributes: Attributes): Readonly<Record<string, Decision>>;
+}
 
 /** Decides from what is in memory: it is on the path of every request, so it is never a promise. */
-export interface Authorizer {
+export interface Authorizer extends Gate {
   authorize(attributes: Attributes): Decision;
   /** How it came to its decision, for the audit log: each step under the name that it has there. */
   explain?(attributes: Attributes): Readonly<Record<string, Decision>>;

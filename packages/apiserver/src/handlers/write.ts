@@ -79,7 +79,7 @@ export async function handleUpdate(serving: Serving, exchange: Exchange, context
   const createsMissing = resource.strategy.createOnUpdate === true && subresource === '';
   if (createsMissing && !cachedEntry(serving, context, target) && !(await storedEntry(serving, context, target))) {
     if (object.metadata.resourceVersion) throw status.conflict(resource, name, status.staleObject);
-    context.permit?.('create');
+    await context.permit?.('create');
     const written = await create(serving, context, { ...target, object, manager: settings.manager, dryRun: settings.dryRun });
     return answer(exchange, context, { written, resource, wanted });
   }
@@ -119,7 +119,7 @@ export async function handlePatch(serving: Serving, exchange: Exchange, context:
       const why = `uid mismatch: the provided object specified uid ${object.metadata.uid}, and no existing object was found`;
       throw status.conflict(resource, name, why);
     }
-    context.permit?.('create');
+    await context.permit?.('create');
     const written = await create(serving, context, {
       ...target,
       object,

@@ -13,7 +13,7 @@ export class RequestContext implements StrategyContext {
   /** A review leaves out whether the user may enter the workspace. Only superusers can ask for it. */
   readonly deepReview: boolean;
   /** Throws when the user may not do this to what the request is about. Absent where nobody needs to be asked. */
-  readonly permit: ((verb: string) => void) | undefined;
+  readonly permit: ((verb: string) => void | Promise<void>) | undefined;
   readonly warnings: string[] = [];
   #annotations: Record<string, string> | undefined;
 
@@ -24,7 +24,7 @@ export class RequestContext implements StrategyContext {
     now: () => Date;
     userAgent: string;
     deepReview?: boolean;
-    permit?: ((verb: string) => void) | undefined;
+    permit?: ((verb: string) => void | Promise<void>) | undefined;
   }) {
     this.info = options.info;
     this.user = options.user;

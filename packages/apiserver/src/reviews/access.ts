@@ -87,13 +87,15 @@ function answer(
   body: KubeObject,
   { attributes, context }: { attributes: Attributes; context: AccessReviewContext },
 ): KubeObject {
-  const { allowed, reason } = context.authorizer.authorize(attributes);
-  const problem = evaluationError(specOf(body));
+  const decision = context.authorizer.authorize(attributes);
+  const { allowed, reason } = decision;
+  const denied = !allowed && decision.denied === true;
+  const problem = evaluationError(specOf(body)) || (allowed ? undefined : decision.error);
   return {
     kind,
     apiVersion,
     metadata: body.metadata,
     spec: body['spec'],
-    status: { allowed, ...(reason && { reason }), ...(problem && { evaluationError: problem }) },
+    status: { allowed, ...(denied && { denied }), ...(reason && { reason }), ...(problem && { evaluationError: problem }) },
   };
 }

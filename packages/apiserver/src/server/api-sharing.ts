@@ -1,5 +1,5 @@
 import type { AdmissionPlugin } from '../admission/admission.ts';
-import type { Authorizer } from '../authz/attributes.ts';
+import type { Authorizer, Gate } from '../authz/attributes.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import { type Catalog, isBuiltinKind } from '../registry/catalog.ts';
 import type { WatchHub } from '../watch/hub.ts';
@@ -17,7 +17,7 @@ export function apiSharing(options: {
   readonly hub: WatchHub;
   readonly catalog: Catalog;
   readonly workspaces: Workspaces;
-  readonly authorizer: Authorizer;
+  readonly authorizer: Gate;
   /** Decides by roles alone, whether or not somebody may enter. */
   readonly rbac: Authorizer;
 }): { readonly plugins: readonly AdmissionPlugin[]; readonly expiry: Disposable } {

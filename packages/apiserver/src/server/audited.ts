@@ -1,7 +1,7 @@
 import type { StatusError } from '@capstan/machinery';
 import type { AuditedRequest, AuditLog, Recording, Stage } from '../audit/index.ts';
 import type { User } from '../authn/user.ts';
-import { type Attributes, type Authorizer, type Decision, nothingWanted } from '../authz/attributes.ts';
+import { type Attributes, type Decision, type Gate, nothingWanted } from '../authz/attributes.ts';
 import type { AnswerKeeper, Exchange } from '../http/exchange.ts';
 import { rootCluster } from '../workspaces/names.ts';
 
@@ -37,8 +37,9 @@ export class Audited implements AnswerKeeper {
     this.#record('RequestReceived');
   }
 
-  decided(decision: Decision, authorizer: Authorizer): void {
-    this.#decision = decision;
+  decided(decision: Decision, authorizer: Gate): void {
+    const isUnknown = !decision.allowed && decision.error !== undefined;
+    this.#decision = isUnknown ? { allowed: false, reason: 'internal error' } : decision;
     if (!decision.allowed) this.#recording ??= this.#log.denials;
     if (this.#recording === undefined || this.#attributes === undefined) return;
     for (const [step, { allowed, reason }] of Object.entries(authorizer.explain?.(this.#attributes) ?? {})) {

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { StatusError, status } from '@capstan/machinery';
 import { StoreError } from '@capstan/store';
 import type { AuditLog } from '../audit/index.ts';
-import { BadImpersonation, impersonate } from '../authn/impersonation.ts';
+import { asksForSomebodyElse, BadImpersonation, impersonate } from '../authn/impersonation.ts';
 import { peerCertificate } from '../authn/peer-certificate.ts';
 import { type Authenticator, anonymous, type Credentials, Unauthenticated, type User } from '../authn/user.ts';
-import type { Attributes, Authorizer } from '../authz/attributes.ts';
-import { forbidden, superuserGroup } from '../authz/index.ts';
+import type { Attributes, Authorizer, Decision, Gate } from '../authz/attributes.ts';
+import { forbidden, settled, superuserGroup } from '../authz/index.ts';
 import { controllerManagerUser } from '../bootstrap/own-roles.ts';
 import type { Pages } from '../handlers/nonresource.ts';
 import { handleResource } from '../handlers/resources.ts';
@@ -34,7 +34,7 @@ export interface PipelineOptions {
   readonly scopes: Scopes;
   readonly authenticator: Authenticator;
   readonly workspaceAuthentication: WorkspaceAuthentication;
-  readonly authorizer: Authorizer;
+  readonly authorizer: Gate;
   readonly audit: AuditLog;
   readonly classify: (attributes: Attributes) => Flow | undefined;
   readonly inFlight: InFlight;
@@ -71,7 +71,7 @@ export class Pipeline {
       const authenticated = this.#authenticate(exchange, info);
       const sender = (authenticated instanceof Promise ? await authenticated : authenticated) ?? anonymous;
       info = this.#options.scopes.enter(info, sender);
-      const user = this.#impersonated(exchange, info, sender);
+      const user = asksForSomebodyElse(exchange.headers) ? await this.#impersonated(exchange, info, sender) : sender;
       const attributes = attributesOf(info, user);
       audited.begin(attributes, sender);
       const flow = this.#options.classify(attributes);
@@ -79,21 +79,26 @@ export class Pipeline {
         exchange.header('X-Kubernetes-Pf-Flowschema-Uid', flow.flowSchemaUid);
         exchange.header('X-Kubernetes-Pf-Prioritylevel-Uid', flow.priorityLevelUid);
       }
-      this.#authorize(attributes, info.scope?.authorizer ?? this.#options.authorizer, audited);
+      const gate = info.scope?.authorizer ?? this.#options.authorizer;
+      const decision = gate.authorize(attributes);
+      const decided = decision instanceof Promise ? await decision : decision;
+      audited.decided(decided, gate);
+      if (!decided.allowed) throw refused(attributes, decided);
       limitTime(exchange, limit);
       if (info.verb === 'watch') await this.#watch(exchange, info, user);
       else if (!exchange.answered) await this.#inTurn(exchange, info, user);
     } catch (error) {
-      if (error instanceof BadImpersonation) {
+      if (error instanceof BadImpersonation || error instanceof Undecided) {
         exchange.send({
           code: 500,
           type: 'text/plain; charset=utf-8',
           body: `Internal Server Error: ${JSON.stringify(exchange.url)}: ${error.message}\n`,
         });
+      } else {
+        const answer = asStatus(error, info);
+        if (answer instanceof StatusError) audited.failed(answer);
+        replyError(exchange, answer, (unexpected) => this.#options.onUnexpected(unexpected, `${exchange.method} ${exchange.url}`));
       }
-      const answer = asStatus(error, info);
-      if (answer instanceof StatusError) audited.failed(answer);
-      replyError(exchange, answer, (unexpected) => this.#options.onUnexpected(unexpected, `${exchange.method} ${exchange.url}`));
     }
     audited.end();
     if (info !== undefined && info.verb !== 'watch') metrics.observe(info, exchange.code, (performance.now() - started) / 1000);
@@ -137,7 +142,11 @@ export class Pipeline {
     }
   }
 
-  #impersonated(exchange: Exchange, info: RequestInfo, sender: User): User {
+  #impersonated(exchange: Exchange, info: RequestInfo, sender: User): User | Promise<User> {
+    return settled(this.#options.authorizer, (authorizer) => this.#becoming(exchange, { info, sender }, authorizer));
+  }
+
+  #becoming(exchange: Exchange, { info, sender }: { info: RequestInfo; sender: User }, authorizer: Authorizer): User {
     // The controller-manager acts as accounts of the root workspace, wherever it works.
     const cluster = sender.name === controllerManagerUser ? rootCluster : info.cluster;
     const user = impersonate({
@@ -145,23 +154,17 @@ export class Pipeline {
       user: sender,
       headers: exchange.headers,
       rawHeaders: exchange.rawHeaders,
-      authorizer: this.#options.authorizer,
+      authorizer,
     });
     if (user === sender) return user;
     checkImpersonation(sender, user, cluster);
     return info.place.kind === 'plain' || cluster !== info.cluster ? user : scopedTo(cluster, sender, user);
   }
 
-  #authorize(attributes: Attributes, authorizer: Authorizer, audited: Audited): void {
-    const decision = authorizer.authorize(attributes);
-    audited.decided(decision, authorizer);
-    if (!decision.allowed) throw forbidden(attributes, decision.reason);
-  }
-
-  #permit(info: RequestInfo, user: User, verb: string): void {
+  async #permit(info: RequestInfo, user: User, verb: string): Promise<void> {
     const attributes = { ...attributesOf(info, user), verb };
-    const decision = (info.scope?.authorizer ?? this.#options.authorizer).authorize(attributes);
-    if (!decision.allowed) throw forbidden(attributes, decision.reason);
+    const decision = await (info.scope?.authorizer ?? this.#options.authorizer).authorize(attributes);
+    if (!decision.allowed) throw refused(attributes, decision);
   }
 
   async #dispatch(exchange: Exchange, info: RequestInfo, user: User): Promise<void> {
@@ -186,6 +189,15 @@ export class Pipeline {
     };
     await handleResource(serving, exchange, context);
   }
+}
+
+/** Whether somebody may do something could not be found out. Answered as plain text with status 500, as Kubernetes does. */
+class Undecided extends Error {
+  override readonly name = 'Undecided';
+}
+
+function refused(attributes: Attributes, { reason, error }: Decision & { readonly allowed: false }): Error {
+  return error === undefined ? forbidden(attributes, reason) : new Undecided(error);
 }
 
 /** Answers for a handler that takes longer than its client will wait. What it does meanwhile it does to the end. */

@@ -1,6 +1,6 @@
 import type { BearerTokens } from '../authn/bearer.ts';
-import type { Authorizer } from '../authz/attributes.ts';
-import type { RuleResolver } from '../authz/index.ts';
+import type { Authorizer, Gate } from '../authz/attributes.ts';
+import { type RuleResolver, settled } from '../authz/index.ts';
 import type { VirtualKind } from '../handlers/virtual.ts';
 import type { RequestContext } from '../registry/context.ts';
 import {
@@ -12,24 +12,40 @@ import {
   tokenReview,
 } from '../reviews/index.ts';
 
+interface Asker {
+  readonly cluster: string;
+  readonly user: RequestContext['user'];
+  readonly authorizer: Authorizer & RuleResolver;
+}
+
 /** The kinds that are questions: who am I, may I, whose token is this. */
 export function reviewKinds(
-  { authorizer, rbac }: { authorizer: Authorizer & RuleResolver; rbac: Authorizer & RuleResolver },
+  { authorizer, rbac }: { authorizer: Gate & RuleResolver; rbac: Gate & RuleResolver },
   tokensIn: (cluster: string) => BearerTokens,
 ): Map<string, VirtualKind> {
-  const asker = (context: RequestContext): { cluster: string; user: RequestContext['user']; authorizer: Authorizer & RuleResolver } => ({
-    cluster: context.cluster,
-    user: context.user,
-    authorizer: context.deepReview ? rbac : authorizer,
-  });
+  const review =
+    (
+      answer: (object: Parameters<VirtualKind>[0], asker: Asker, namespace: string) => ReturnType<typeof subjectAccessReview>,
+    ): VirtualKind =>
+    (object, { cluster, user, deepReview, info }) => {
+      const gate = deepReview ? rbac : authorizer;
+      return settled(gate, (decided) => {
+        const rules: RuleResolver['rulesFor'] = (...asked) => gate.rulesFor(...asked);
+        return answer(
+          object,
+          { cluster, user, authorizer: { authorize: (asked) => decided.authorize(asked), rulesFor: rules } },
+          info.namespace,
+        );
+      });
+    };
   return new Map<string, VirtualKind>([
-    ['authorization.k8s.io/subjectaccessreviews', (object, context) => subjectAccessReview(object, asker(context))],
+    ['authorization.k8s.io/subjectaccessreviews', review(subjectAccessReview)],
     [
       'authorization.k8s.io/localsubjectaccessreviews',
-      (object, context) => localSubjectAccessReview(object, context.info.namespace, asker(context)),
+      review((object, asker, namespace) => localSubjectAccessReview(object, namespace, asker)),
     ],
-    ['authorization.k8s.io/selfsubjectaccessreviews', (object, context) => selfSubjectAccessReview(object, asker(context))],
-    ['authorization.k8s.io/selfsubjectrulesreviews', (object, context) => selfSubjectRulesReview(object, asker(context))],
+    ['authorization.k8s.io/selfsubjectaccessreviews', review(selfSubjectAccessReview)],
+    ['authorization.k8s.io/selfsubjectrulesreviews', review(selfSubjectRulesReview)],
     ['authentication.k8s.io/selfsubjectreviews', (_object, context) => selfSubjectReview(context.user, context.now())],
     ['authentication.k8s.io/tokenreviews', (object, { cluster }) => tokenReview(object, tokensIn(cluster))],
   ]);

@@ -1,5 +1,5 @@
 import type { AdmissionPlugin } from '../admission/admission.ts';
-import type { Authorizer } from '../authz/attributes.ts';
+import type { Authorizer, Gate } from '../authz/attributes.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { Page } from '../handlers/nonresource.ts';
 import type { VirtualObject } from '../handlers/virtual.ts';
@@ -42,7 +42,7 @@ export function tenancy(options: {
   /** Decides by roles alone, whether or not somebody may enter. */
   readonly rbac: Authorizer;
   /** Decides who may do what in a workspace. */
-  readonly authorizer: Authorizer;
+  readonly authorizer: Gate;
   /** PEM of the authority that clients verify the server with. */
   readonly authority: () => string;
   /** Groups whose members get a home when they ask for it; those whom the root workspace permits it when absent. */

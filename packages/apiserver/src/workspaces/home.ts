@@ -1,6 +1,6 @@
 import { type KubeObject, StatusError, status } from '@capstan/machinery';
 import type { User } from '../authn/user.ts';
-import type { Authorizer } from '../authz/attributes.ts';
+import type { Gate } from '../authz/attributes.ts';
 import { forbidden, superuserGroup } from '../authz/index.ts';
 import type { VirtualObject } from '../handlers/virtual.ts';
 import { fieldsOf, textOf } from '../kinds/workloads/reading.ts';
@@ -22,7 +22,7 @@ const platform: User = { name: 'system:apiserver', groups: ['system:masters'] };
 export function homeWorkspace(options: {
   readonly backend: () => Backend;
   readonly catalogs: Catalogs;
-  readonly authorizer: Authorizer;
+  readonly authorizer: Gate;
   /** Groups whose members may have one; whoever may create it by the rules of root when undefined. */
   readonly creators: readonly string[] | undefined;
 }): VirtualObject {
@@ -49,7 +49,7 @@ async function makeHome(
   const asked = { ...attributesOf(context.info, context.user), verb: 'create' };
   const isPermitted =
     creators === undefined || context.user.groups.includes(superuserGroup)
-      ? authorizer.authorize(asked).allowed
+      ? (await authorizer.authorize(asked)).allowed
       : context.user.groups.some((group) => creators.includes(group));
   if (!isPermitted) throw forbidden(asked, 'workspace access not permitted');
   const object: KubeObject = {

@@ -1,6 +1,6 @@
 import type { AdmissionPlugin } from '../admission/admission.ts';
 import type { User } from '../authn/user.ts';
-import type { Authorizer } from '../authz/attributes.ts';
+import type { Gate } from '../authz/attributes.ts';
 import type { CacheEntry } from '../cache/entry.ts';
 import type { Catalog } from '../registry/catalog.ts';
 import type { Resource } from '../registry/resource.ts';
@@ -17,7 +17,7 @@ export interface Scope {
   /** The object as it is shown; absent when it is shown as it is. */
   readonly labelled?: (resource: Resource, entry: CacheEntry) => CacheEntry;
   /** Decides in place of the workspace's own rules. */
-  readonly authorizer?: Authorizer;
+  readonly authorizer?: Gate;
   /** What holds for changes that are made through it. */
   readonly admission?: Pick<AdmissionPlugin, 'mutate' | 'validate'>;
   /** As whom the user is known to the rules inside a workspace, having been let in. */

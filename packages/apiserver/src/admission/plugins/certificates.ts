@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeObject } from '@capstan/machinery';
-import type { Authorizer } from '../../authz/index.ts';
+import { type Authorizer, type Gate, settled } from '../../authz/index.ts';
 import { fieldsOf, textOf } from '../../kinds/workloads/reading.ts';
 import { parseCertificateRequest } from '../../pki/index.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
@@ -11,30 +11,32 @@ const clientSigner = 'kubernetes.io/kube-apiserver-client';
 const masters = 'system:masters';
 
 /** Who may approve and sign which certificates, and that nobody becomes a master by asking for one. */
-export function certificatePlugins(authorizer: Authorizer): readonly AdmissionPlugin[] {
+export function certificatePlugins(gate: Gate): readonly AdmissionPlugin[] {
   /** The right to one signer, or to all of its domain. */
-  const mayUse = ({ context }: AdmissionRequest, verb: string, signer: string): boolean => {
+  const mayUse = ({ context }: AdmissionRequest, { verb, signer }: { verb: string; signer: string }, authorizer: Authorizer): boolean => {
     const asked = { cluster: context.cluster, user: context.user, verb, isResource: true, group, version: '*', resource: 'signers' };
     const mayWith = (name: string): boolean => authorizer.authorize({ ...asked, subresource: '', namespace: '', path: '', name }).allowed;
     return mayWith(signer) || mayWith(`${signer.split('/')[0]}/*`);
   };
-  const check = (request: AdmissionRequest, verb: 'approve' | 'sign'): void => {
+  const check = (request: AdmissionRequest, verb: 'approve' | 'sign'): void | Promise<void> => {
     // What it was: the signer cannot be changed on the way.
     const signer = signerOf(request.old!);
-    if (!mayUse(request, verb, signer))
-      throw forbidden(request, `user not permitted to ${verb} requests with signerName ${JSON.stringify(signer)}`);
+    return settled(gate, (authorizer) => {
+      if (!mayUse(request, { verb, signer }, authorizer))
+        throw forbidden(request, `user not permitted to ${verb} requests with signerName ${JSON.stringify(signer)}`);
+    });
   };
   return [
     {
       name: 'CertificateApproval',
       validate(request) {
-        if (isUpdateOf(request, 'approval')) check(request, 'approve');
+        if (isUpdateOf(request, 'approval')) return check(request, 'approve');
       },
     },
     {
       name: 'CertificateSigning',
       validate(request) {
-        if (isUpdateOf(request, 'status') && !isSameStatus(request.old!, request.object!)) check(request, 'sign');
+        if (isUpdateOf(request, 'status') && !isSameStatus(request.old!, request.object!)) return check(request, 'sign');
       },
     },
     {

@@ -1,6 +1,6 @@
 import { FieldPath, fieldError, type KubeObject, status } from '@capstan/machinery';
 import type { User } from '../../authn/user.ts';
-import type { Authorizer } from '../../authz/index.ts';
+import { type Authorizer, settled } from '../../authz/index.ts';
 import { fieldsOf, maybeFields, textOf } from '../../kinds/workloads/reading.ts';
 import { deepEqual } from '../../registry/metadata.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
@@ -24,11 +24,15 @@ export function paramAccess(options: PolicyOptions): AdmissionPlugin {
       const { resource, object, subresource, context } = request;
       if (resource.group !== group || object === undefined || subresource !== '' || context.user.groups.includes('system:masters')) return;
       const policyResource = bound.get(resource.resource);
-      if (policies.has(resource.resource)) checkKind(request, object, options);
-      else if (policyResource !== undefined) checkReference(request, object, { ...options, policyResource });
+      if (policies.has(resource.resource))
+        return settled(options.authorizer, (authorizer) => checkKind(request, object, { ...options, authorizer }));
+      if (policyResource !== undefined)
+        return settled(options.authorizer, (authorizer) => checkReference(request, object, { ...options, authorizer, policyResource }));
     },
   };
 }
+
+type Options = PolicyOptions & { readonly authorizer: Authorizer };
 
 /** What stands in a permission: everything, as far as the kind of the parameters is not known. */
 interface Target {
@@ -50,7 +54,7 @@ function targetOf(paramKind: ParamKind, request: AdmissionRequest, { catalogs }:
   }
 }
 
-function checkKind(request: AdmissionRequest, object: KubeObject, options: PolicyOptions): void {
+function checkKind(request: AdmissionRequest, object: KubeObject, options: Options): void {
   const paramKind = paramKindOf(fieldsOf(object['spec']));
   if (paramKind === undefined || deepEqual(paramKind, paramKindOf(fieldsOf(request.old?.['spec'])))) return;
   const target = targetOf(paramKind, request, options);
@@ -59,7 +63,7 @@ function checkKind(request: AdmissionRequest, object: KubeObject, options: Polic
   throw refused(request, 'paramKind', `user ${printUser(request.context.user)} must have "get" permission on ${what}`);
 }
 
-function checkReference(request: AdmissionRequest, object: KubeObject, options: PolicyOptions & { policyResource: string }): void {
+function checkReference(request: AdmissionRequest, object: KubeObject, options: Options & { policyResource: string }): void {
   const [spec, before] = [fieldsOf(object['spec']), fieldsOf(request.old?.['spec'])];
   const reference = maybeFields(spec['paramRef']);
   if (reference === undefined) return;

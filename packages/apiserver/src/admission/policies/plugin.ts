@@ -1,4 +1,5 @@
 import type { KubeObject } from '@capstan/machinery';
+import { settled } from '../../authz/index.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
 import { bindingsOf } from '../expressions/bindings.ts';
 import { refusedFor } from '../forbidden.ts';
@@ -65,7 +66,7 @@ class PolicyRun {
         if (binding.criteria !== undefined && matchingResource(binding.criteria, this.#request, catalogs) === undefined) continue;
         view ??= await viewOf(this.#request, resource);
         for (const param of await paramsOf(policy, binding, { request: this.#request, resource: params })) {
-          this.#take(this.#evaluate(policy, view, param), { policy, binding, annotations });
+          this.#take(await this.#evaluate(policy, view, param), { policy, binding, annotations });
         }
       }
     } catch (error) {
@@ -75,8 +76,8 @@ class PolicyRun {
     for (const [key, values] of annotations) this.#request.context.annotate(`${policy.name}/${key}`, [...values].join(', '));
   }
 
-  #evaluate(policy: Policy, view: View, param: KubeObject | null): Findings {
-    return evaluatePolicy(policy, bindingsOf(view, this.#options.authorizer, param));
+  #evaluate(policy: Policy, view: View, param: KubeObject | null): Findings | Promise<Findings> {
+    return settled(this.#options.authorizer, (authorizer) => evaluatePolicy(policy, bindingsOf(view, authorizer, param)));
   }
 
   #misconfigured(policy: Policy, binding: PolicyBinding | undefined, { message }: Misconfigured): void {

@@ -1,5 +1,5 @@
 import type { KubeObject } from '@capstan/machinery';
-import type { Authorizer } from '../../authz/index.ts';
+import type { Gate } from '../../authz/index.ts';
 import type { ObjectReader } from '../../cache/reader.ts';
 import type { Catalogs } from '../../registry/catalogs.ts';
 import type { Resource } from '../../registry/resource.ts';
@@ -11,7 +11,7 @@ import { type AnyPolicy, bindingOf, type PolicyBinding } from './policy.ts';
 export interface PolicyOptions {
   readonly objects: ObjectReader;
   readonly catalogs: Catalogs;
-  readonly authorizer: Authorizer;
+  readonly authorizer: Gate;
 }
 
 const group = 'admissionregistration.k8s.io';

@@ -53,7 +53,7 @@ class MutatingRound {
       const resource = matchingResource(hook.criteria, this.#request, this.#options.catalogs);
       if (resource === undefined) continue;
       const view = named(await viewOf(this.#request, resource));
-      if (hook.conditions.length > 0 && !this.#options.meetsConditions(hook, view)) continue;
+      if (hook.conditions.length > 0 && !(await this.#options.meetsConditions(hook, view))) continue;
       if (!rounds.includes(hook.id)) continue;
       await this.#call(hook, view, index);
       if (hook.isReinvocable) rounds.askedOnce(hook.id);

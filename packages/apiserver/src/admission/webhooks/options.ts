@@ -10,5 +10,5 @@ export interface WebhookOptions {
   readonly catalogs: Catalogs;
   readonly client: WebhookClient;
   /** Whether a webhook's conditions let it be asked. Throws a `StatusError` when they cannot be evaluated and the webhook must not be passed over. */
-  readonly meetsConditions: (hook: Hook, view: View) => boolean;
+  readonly meetsConditions: (hook: Hook, view: View) => Promise<boolean>;
 }

@@ -39,7 +39,7 @@ async function validate(concerned: readonly Concerned[], request: AdmissionReque
   for (const { hook, resource } of concerned) {
     let view = views.get(resource.groupVersion);
     if (view === undefined) views.set(resource.groupVersion, (view = named(await viewOf(request, resource))));
-    if (hook.conditions.length > 0 && !options.meetsConditions(hook, view)) continue;
+    if (hook.conditions.length > 0 && !(await options.meetsConditions(hook, view))) continue;
     calls.push({ hook, view });
   }
   const answers = await Promise.allSettled(calls.map(({ hook, view }, index) => check(options, hook, { view, index })));

@@ -2,7 +2,7 @@ import { status } from '@capstan/machinery';
 import type { AdmissionRequest } from '../../admission/admission.ts';
 import { clusterExtra } from '../../authn/service-account.ts';
 import type { User } from '../../authn/user.ts';
-import type { Attributes, Authorizer, Decision } from '../../authz/attributes.ts';
+import type { Attributes, Authorizer, Decision, Gate } from '../../authz/attributes.ts';
 import { warrantsExtra } from '../../authz/effective-users.ts';
 import type { CacheEntry } from '../../cache/entry.ts';
 import { fieldsOf, maybeFields } from '../../kinds/workloads/reading.ts';
@@ -24,7 +24,7 @@ export interface ApiExportViewOptions {
   readonly kinds: ExportedKindsOf;
   readonly bindings: Bindings;
   /** Decides in the export's workspace. */
-  readonly authorizer: Authorizer;
+  readonly authorizer: Gate;
   /** The same, whether or not somebody may enter. */
   readonly rbac: Authorizer;
   readonly labelled: NonNullable<Scope['labelled']>;
@@ -35,7 +35,7 @@ export const exportScopeKey = (cluster: string, name: string): string => `apiexp
 
 const readOnlyVerbs: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
 /** Why is not told: it would say something about workspaces that are none of the asker's business. */
-const denied: Decision = { allowed: false, reason: 'access denied' };
+export const denied: Decision = { allowed: false, reason: 'access denied' };
 
 /**
  * What the provider of an export sees: objects of its kinds, and of the kinds that it claims, in workspaces that are bound to it, as far as they let it. It is a
@@ -78,7 +78,7 @@ function nothing(
 }
 
 /** One request through the view. */
-class Look implements Authorizer {
+class Look implements Gate {
   readonly #options: ApiExportViewOptions;
   readonly #kinds: ExportedKinds;
   readonly #cluster: string;
@@ -106,12 +106,13 @@ class Look implements Authorizer {
     return this.#cluster !== everyCluster || this.#allowsVerb(claim, this.#verb);
   };
 
-  authorize(attributes: Attributes): Decision {
+  authorize(attributes: Attributes): Decision | Promise<Decision> {
     const { cluster, name } = this.#kinds;
     const invited = this.#isInvited(attributes);
     if (!invited.allowed) return invited;
+    const within = (decision: Decision): Decision => (decision.allowed ? this.#maximalPolicy(attributes, decision) : decision);
     const decision = mayLook(this.#options.authorizer, attributes, { cluster, name });
-    return decision.allowed ? this.#maximalPolicy(attributes, decision) : decision;
+    return decision instanceof Promise ? decision.then(within) : within(decision);
   }
 
   /** What is created by a claim that selects by labels has these labels. */
@@ -215,12 +216,18 @@ const allowed: Decision = { allowed: true, reason: '' };
 const isClaimable = (subresource: string): boolean => subresource === '' || subresource === 'status';
 
 /** Looking through the view is a right of its own, on the export, with the verb of the request. */
-function mayLook(authorizer: Authorizer, attributes: Attributes, { cluster, name }: { cluster: string; name: string }): Decision {
+export function mayLook(
+  authorizer: Gate,
+  attributes: Attributes,
+  { cluster, name }: { cluster: string; name: string },
+): Decision | Promise<Decision> {
   const { user, verb } = attributes;
   const kind = { group: apisGroup, version: 'v1alpha1', resource: 'apiexports', subresource: 'content' };
   const decision = authorizer.authorize({ ...kind, cluster, user, verb, name, isResource: true, namespace: '', path: '' });
-  return decision.allowed ? decision : denied;
+  return decision instanceof Promise ? decision.then(unexplained) : unexplained(decision);
 }
+
+const unexplained = (decision: Decision): Decision => (decision.allowed || decision.error !== undefined ? decision : denied);
 
 function isBindings({ group, resource }: Kind): boolean {
   return resource === apiBindings.resource && group === apiBindings.group;

@@ -1,7 +1,7 @@
 import { FieldPath, fieldError, status } from '@capstan/machinery';
 import type { AdmissionPlugin } from '../../admission/admission.ts';
 import type { User } from '../../authn/user.ts';
-import type { Authorizer } from '../../authz/attributes.ts';
+import type { Authorizer, Gate } from '../../authz/attributes.ts';
 import { superuserGroup } from '../../authz/authorizer.ts';
 import { forbidden } from '../../authz/index.ts';
 import type { CacheEntry } from '../../cache/entry.ts';
@@ -56,7 +56,7 @@ interface Options {
   /** Decides by roles alone. */
   readonly rbac: Authorizer;
   /** Decides who may do what in a workspace. */
-  readonly authorizer: Authorizer;
+  readonly authorizer: Gate;
 }
 
 /** The permission was asked for when the scope was made. */

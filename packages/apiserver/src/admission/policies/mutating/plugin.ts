@@ -1,4 +1,5 @@
 import { type KubeObject, StatusError } from '@capstan/machinery';
+import { settled } from '../../../authz/index.ts';
 import { deepEqual } from '../../../registry/metadata.ts';
 import type { Resource } from '../../../registry/resource.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../../admission.ts';
@@ -58,8 +59,6 @@ class MutatingRound {
   readonly #request: AdmissionRequest;
   readonly #rounds: Rounds;
   readonly #denials: Denial[] = [];
-  /** Mutations that could not be made. */
-  #failed = 0;
 
   constructor(options: PolicyOptions, request: AdmissionRequest) {
     this.#options = options;
@@ -110,31 +109,34 @@ class MutatingRound {
   async #invoke(invocation: Invocation): Promise<boolean> {
     const { policy, param, resource, id } = invocation;
     const view = await viewOf(this.#request, resource);
-    const bindings = bindingsOf(view, this.#options.authorizer, param);
     if (policy.conditions.length > 0) {
-      const result = meets(policy.conditions, new Evaluation(bindings, policy.variables, costOfConditions));
+      const result = await settled(this.#options.authorizer, (authorizer) =>
+        meets(policy.conditions, new Evaluation(bindingsOf(view, authorizer, param), policy.variables, costOfConditions)),
+      );
       if (result.error !== undefined) this.#deny(result.error, invocation);
       if (result.error !== undefined || !result.met) return false;
     }
     if (!this.#rounds.includes(id)) return false;
-    const made = view.object !== undefined && (await this.#change(invocation, view, bindings));
+    const made = view.object !== undefined && (await this.#change(invocation, view));
     if (policy.isReinvocable) this.#rounds.askedOnce(id);
     return made;
   }
 
-  async #change(invocation: Invocation, view: View, bindings: ReturnType<typeof bindingsOf>): Promise<boolean> {
-    const failures = this.#failed;
-    const next = this.#mutated(invocation, view, bindings);
+  async #change(invocation: Invocation, view: View): Promise<boolean> {
+    const { object: next, failures } = await settled(this.#options.authorizer, (authorizer) =>
+      this.#mutated(invocation, view, bindingsOf(view, authorizer, invocation.param)),
+    );
+    for (const why of failures) this.#deny(why, invocation);
     if (next !== view.object && !deepEqual(next, view.object)) {
       await this.#take(next, view);
       this.#rounds.changed();
     }
-    return this.#failed - failures < invocation.policy.mutations.length;
+    return failures.length < invocation.policy.mutations.length;
   }
 
   /** Mutations come one after the other, each with what the one before made of the object. One that fails changes nothing. */
-  #mutated(invocation: Invocation, view: View, bindings: ReturnType<typeof bindingsOf>): KubeObject {
-    const { policy } = invocation;
+  #mutated({ policy }: Invocation, view: View, bindings: ReturnType<typeof bindingsOf>): { object: KubeObject; failures: string[] } {
+    const failures: string[] = [];
     const form: Form = { resource: view.resource, shape: this.#request.shape };
     let current = view.object!;
     for (const mutation of policy.mutations) {
@@ -143,11 +145,10 @@ class MutatingRound {
         current = mutated(mutation, current, { evaluation: new Evaluation(seen, policy.variables, costOfValidations), form });
       } catch (error) {
         if (!(error instanceof FailedMutation)) throw error;
-        this.#failed++;
-        this.#deny(error.message, invocation);
+        failures.push(error.message);
       }
     }
-    return current;
+    return { object: current, failures };
   }
 
   async #take(next: KubeObject, view: View): Promise<void> {
