@@ -19,6 +19,8 @@ export interface DefinitionOptions {
   readonly since: number;
   /** What its objects are called in the store; absent when it is what they are called in paths. */
   readonly storedAs?: string;
+  /** What is made of each version before it is served. */
+  readonly change?: (resource: Resource) => Resource;
   /** Converts in place of what the definition says. */
   readonly conversion?: (parts: ConversionParts) => Conversion;
 }
@@ -62,8 +64,18 @@ export class Definition {
 
   /** The kind in a version that is served; undefined when it is not. */
   resource(version: string): Resource | undefined {
-    if (!this.#resources.has(version)) this.#resources.set(version, this.served.includes(version) ? this.#make(version) : undefined);
+    if (!this.#resources.has(version)) this.#resources.set(version, this.served.includes(version) ? this.#serve(version) : undefined);
     return this.#resources.get(version);
+  }
+
+  /** The same definition, served otherwise. */
+  changed(change: (resource: Resource) => Resource): Definition {
+    return new Definition({ ...this.#options, change });
+  }
+
+  #serve(version: string): Resource | undefined {
+    const made = this.#make(version);
+    return made && (this.#options.change?.(made) ?? made);
   }
 
   /** The kind in the version in which its objects are stored, whether or not it is served. */

@@ -5,10 +5,12 @@ import { type Catalog, isBuiltinKind } from '../registry/catalog.ts';
 import type { WatchHub } from '../watch/hub.ts';
 import { Bindings } from '../workspaces/apis/bindings.ts';
 import { apiSharingPlugins } from '../workspaces/apis/plugins.ts';
+import { cachedResourceAdmission } from '../workspaces/caching/admission.ts';
 import { apiExportView } from '../workspaces/views/apiexport.ts';
 import { ViewExpiry } from '../workspaces/views/expiry.ts';
 import { ExportedKindsOf } from '../workspaces/views/exported-kinds.ts';
 import { followBoundKinds } from '../workspaces/views/kind-expiry.ts';
+import { PublishedExpiry } from '../workspaces/views/published-expiry.ts';
 import type { Workspaces } from './workspaces.ts';
 
 /** How workspaces share APIs, as far as the server has a part in it. */
@@ -22,12 +24,19 @@ export function apiSharing(options: {
   readonly rbac: Authorizer;
 }): { readonly plugins: readonly AdmissionPlugin[]; readonly expiry: Disposable } {
   const { cache, hub, catalog, workspaces, authorizer, rbac } = options;
-  const { tree, platform, bound, views, labelled } = workspaces;
-  const kinds = new ExportedKindsOf({ cache, catalog, platform, bound });
+  const { tree, platform, bound, virtual, views, labelled } = workspaces;
+  const kinds = new ExportedKindsOf({ cache, catalog, platform, bound, virtual });
   views.set('apiexport', apiExportView({ tree, kinds, bindings: new Bindings(cache), authorizer, rbac, labelled }));
   followBoundKinds({ cache, hub, bound });
   // Whoever claims one of these needs no identity: there is only one of each.
   const isBuiltin = (group: string, resource: string): boolean =>
     isBuiltinKind(catalog, group, resource) || platform.system.get(group, resource) !== undefined;
-  return { plugins: apiSharingPlugins({ objects: cache, tree, rbac, isBuiltin }), expiry: new ViewExpiry(cache, hub) };
+  const plugins = [
+    cachedResourceAdmission({ objects: cache, rbac, kindIn: virtual.kindIn, isOwn: virtual.isOwn }),
+    ...apiSharingPlugins({ objects: cache, tree, rbac, isBuiltin }),
+  ];
+  const expiry = new DisposableStack();
+  expiry.use(new ViewExpiry(cache, hub));
+  expiry.use(new PublishedExpiry(cache, hub));
+  return { plugins, expiry };
 }

@@ -2,10 +2,11 @@ import type { WatchCache } from '../cache/watch-cache.ts';
 import type { WebhookConversion } from '../crds/definition.ts';
 import type { Definitions } from '../crds/definitions.ts';
 import { rulesOf } from '../crds/rules/checker.ts';
-import type { Catalog } from '../registry/catalog.ts';
+import { type Catalog, isBuiltinKind } from '../registry/catalog.ts';
 import { Catalogs } from '../registry/catalogs.ts';
 import { Bindings } from '../workspaces/apis/bindings.ts';
 import { ClaimLabels } from '../workspaces/apis/claim-labels.ts';
+import { VirtualKinds } from '../workspaces/caching/virtual-kinds.ts';
 import { BoundDefinitions } from '../workspaces/kinds/bound-definitions.ts';
 import { BoundKinds } from '../workspaces/kinds/bound-kinds.ts';
 import { KindsByWorkspace } from '../workspaces/kinds/kinds-by-workspace.ts';
@@ -27,6 +28,8 @@ export interface Workspaces {
   readonly bound: BoundDefinitions;
   /** To be filled by those who have views to offer. */
   readonly views: Map<ViewName, WorkspaceView>;
+  /** Kinds whose objects lie with their provider. */
+  readonly virtual: VirtualKinds;
   /** Shows objects with what others claim of them. */
   readonly labelled: ClaimLabels['show'];
 }
@@ -41,7 +44,14 @@ export function workspaces(options: {
   const { cache, catalog, definitions, webhook } = options;
   const platform = new PlatformKinds(rulesOf);
   const bound = new BoundDefinitions({ cache, platform, rules: rulesOf, webhook });
-  const boundKinds = new BoundKinds({ cache, definition: bound.of });
+  const tree = new Tree(cache);
+  const virtual = new VirtualKinds({
+    cache,
+    tree,
+    kindIn: (cluster, { group, version, resource }) => catalogs.of(cluster).resource(group, version, resource),
+    isOwn: (group, resource) => isBuiltinKind(catalog, group, resource) || platform.all.get(group, resource) !== undefined,
+  });
+  const boundKinds = new BoundKinds({ cache, definition: (one) => virtual.ofBound(bound.of(one), one) });
   bound.listeners.add(boundKinds.forget);
   const kinds = new KindsByWorkspace({
     system: platform.system,
@@ -55,7 +65,6 @@ export function workspaces(options: {
     customIn: (cluster) => kinds.in(cluster),
   });
   const everywhere = catalog.with(new WildcardKinds({ cache, platform, bound }));
-  const tree = new Tree(cache);
   const views = new Map<ViewName, WorkspaceView>();
   const labelled = new ClaimLabels(new Bindings(cache)).show;
   return {
@@ -63,6 +72,7 @@ export function workspaces(options: {
     tree,
     platform,
     bound,
+    virtual,
     views,
     scopes: new Scopes({ tree, catalogs, wildcard: () => everywhere, views, labelled }),
     labelled,

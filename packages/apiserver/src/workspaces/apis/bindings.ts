@@ -3,7 +3,7 @@ import type { CacheEntry } from '../../cache/entry.ts';
 import type { EntryReader } from '../../cache/reader.ts';
 import { fieldsOf, itemsOf, stringMapOf, textOf, textsOf } from '../../kinds/workloads/reading.ts';
 import { apiBindings, type BoundResource, boundResources } from '../kinds/bound-resources.ts';
-import { exportLabel } from './names.ts';
+import { exportLabel, exportLabelValue } from './names.ts';
 import { referenceOf } from './reference.ts';
 
 /** What a workspace lets the provider of an API do with other things of it. */
@@ -48,7 +48,11 @@ function read(entry: CacheEntry): BindingFacts {
   const exportName = referenceOf(binding)?.name ?? '';
   const label = binding.metadata.labels?.[exportLabel] ?? '';
   const isEnding = binding.metadata.deletionTimestamp !== undefined;
-  const bound = boundResources(binding['status']).map((one) => (isEnding ? { ...one, isEnding } : one));
+  // Whoever owns the workspace can write the status, but not the label: it was checked that they may bind what it names.
+  const offeredBy = provider !== '' && label === exportLabelValue(provider, exportName) ? { provider, exportName } : undefined;
+  const bound = boundResources(binding['status'])
+    .filter(({ isVirtual }) => isVirtual !== true || offeredBy !== undefined)
+    .map((one) => ({ ...one, ...(one.isVirtual === true && { offeredBy: offeredBy! }), ...(isEnding && { isEnding: true as const }) }));
   const accepted = itemsOf(fieldsOf(binding['spec'])['permissionClaims']).filter(({ state }) => state === 'Accepted');
   const claimsKey = accepted.length === 0 ? '' : JSON.stringify(accepted);
   const key = JSON.stringify([provider, exportName, label, bound, claimsKey]);

@@ -59,7 +59,10 @@ export class BoundKinds implements KindSource {
     const bound = this.#bindings.in(cluster).flatMap((binding) => binding.bound);
     if (bound.length === 0) return { kinds: undefined, isComplete: true };
     const key = bound
-      .map(({ group, resource, schema, identity, isEnding }) => `${group}/${resource}/${schema}/${identity}/${isEnding === true}`)
+      .map(({ group, resource, schema, identity, isEnding, offeredBy }) => {
+        const offer = offeredBy === undefined ? '' : `/${offeredBy.provider}/${offeredBy.exportName}`;
+        return `${group}/${resource}/${schema}/${identity}/${isEnding === true}${offer}`;
+      })
       .sort()
       .join('\n');
     const known = this.#sets.get(key);

@@ -1,4 +1,4 @@
-import { fieldsOf, itemsOf, textOf } from '../../kinds/workloads/reading.ts';
+import { fieldsOf, itemsOf, textOf, textsOf } from '../../kinds/workloads/reading.ts';
 
 export const apiBindings = { group: 'apis.kcp.io', resource: 'apibindings' } as const;
 
@@ -9,6 +9,10 @@ export interface BoundResource {
   /** The UID of the schema: what it says never changes. */
   readonly schema: string;
   readonly identity: string;
+  /** Its objects lie with the provider, and are read from there. */
+  readonly isVirtual?: true;
+  /** The export that offers it, for those. */
+  readonly offeredBy?: { readonly provider: string; readonly exportName: string };
   /** It is on its way out: nothing new is made of it. */
   readonly isEnding?: true;
 }
@@ -22,6 +26,8 @@ export function boundResources(status: unknown): BoundResource[] {
       resource: textOf(bound['resource']),
       schema: textOf(schema['UID']),
       identity: textOf(schema['identityHash']),
+      // What is stored in the workspace says in which versions.
+      ...(textsOf(bound['storageVersions']).length === 0 && { isVirtual: true as const }),
     };
   });
 }

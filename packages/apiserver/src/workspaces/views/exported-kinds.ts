@@ -6,6 +6,8 @@ import { WorkspaceKinds } from '../../crds/kinds.ts';
 import { fieldsOf, itemsOf, textOf, textsOf } from '../../kinds/workloads/reading.ts';
 import { type Catalog, isBuiltinKind } from '../../registry/catalog.ts';
 import { apiExports } from '../apis/names.ts';
+import { virtualStorageIn } from '../caching/chain.ts';
+import type { VirtualKinds } from '../caching/virtual-kinds.ts';
 import { apiResourceSchemas, type BoundDefinitions } from '../kinds/bound-definitions.ts';
 import { apiBindings } from '../kinds/bound-resources.ts';
 import type { PlatformKinds } from '../kinds/platform-kinds.ts';
@@ -37,6 +39,7 @@ interface Options {
   readonly catalog: Catalog;
   readonly platform: PlatformKinds;
   readonly bound: BoundDefinitions;
+  readonly virtual: VirtualKinds;
 }
 
 /** Made of an export as it was written last; made again when what it refers to has changed. */
@@ -101,8 +104,11 @@ export class ExportedKindsOf {
         isOpen = true;
         continue;
       }
-      custom.set(definition);
-      own.add(`${definition.group}/${definition.plural}`);
+      const { group, plural } = definition;
+      const isVirtual = virtualStorageIn(object, { group, resource: plural }) !== undefined;
+      const offer = { provider: cluster, exportName: name, group, resource: plural };
+      custom.set(isVirtual ? this.#options.virtual.readBy(definition, [offer]) : definition);
+      own.add(`${group}/${plural}`);
     }
     const claims = new Map<string, ExportClaim>();
     for (const claim of claimsOf(object)) {

@@ -1,0 +1,76 @@
+import { FieldPath, fieldError, type KubeObject, type LabelSelectorObject, status, validateLabelSelector } from '@capstan/machinery';
+import type { AdmissionPlugin, AdmissionRequest } from '../../admission/admission.ts';
+import type { Authorizer } from '../../authz/attributes.ts';
+import type { ObjectReader } from '../../cache/reader.ts';
+import { fieldsOf } from '../../kinds/workloads/reading.ts';
+import { deepEqual } from '../../registry/metadata.ts';
+import type { Resource } from '../../registry/resource.ts';
+import { isOf } from '../apis/refusal.ts';
+import { isSystem } from '../system-user.ts';
+import { cachedResources, type PublishedKind, publishedBy } from './names.ts';
+
+export interface PublishingRules {
+  readonly objects: ObjectReader;
+  /** Decides by roles alone. */
+  readonly rbac: Authorizer;
+  /** The kind as a workspace has it; undefined when it does not. */
+  readonly kindIn: (cluster: string, kind: PublishedKind) => Resource | undefined;
+  /** Kinds of Kubernetes and of the platform: what they hold is nobody else's business. */
+  readonly isOwn: (group: string, resource: string) => boolean;
+}
+
+/** What may be published, and by whom. */
+export function cachedResourceAdmission(rules: PublishingRules): AdmissionPlugin {
+  return {
+    name: 'CachedResource',
+    validate(request) {
+      const { object, old, operation, subresource } = request;
+      if (!isOf(request, cachedResources) || operation === 'DELETE' || object === undefined || subresource !== '') return;
+      const kind = publishedBy(object);
+      if (old === undefined || !deepEqual(publishedBy(old), kind)) checkKind(request, rules, kind);
+      if (old !== undefined && !isWider(object, old)) return;
+      checkSelector(request, object);
+      checkReader(request, rules, kind);
+    },
+  };
+}
+
+function checkKind(request: AdmissionRequest, { objects, kindIn, isOwn }: PublishingRules, kind: PublishedKind): void {
+  const { name, context } = request;
+  const { group, version, resource } = kind;
+  const printed = group === '' ? resource : `${resource}.${group}`;
+  if (isOwn(group, resource)) refuse(request, printed, 'Resource referenced in CachedResource must not be built-in or of the platform');
+  // Whether it is there at all is told later, by a condition: it may come.
+  if (kindIn(context.cluster, kind)?.namespaced === true)
+    refuse(request, printed, 'Resource referenced in CachedResource must be cluster-scoped');
+  const others = objects.list(cachedResources, context.cluster).filter(({ metadata }) => metadata.name !== name);
+  if (others.some((other) => deepEqual(publishedBy(other), kind)))
+    refuse(request, `${group}.${version}.${resource}`, `CachedResource with this GVR already exists in the "${context.cluster}" workspace`);
+}
+
+/** Whether more may be published than before: anything but the same may be more. */
+function isWider(object: KubeObject, old: KubeObject): boolean {
+  const selector = ({ spec }: KubeObject): unknown => fieldsOf(spec)['labelSelector'];
+  return !deepEqual(publishedBy(object), publishedBy(old)) || !deepEqual(selector(object), selector(old));
+}
+
+function checkSelector({ resource, name }: AdmissionRequest, { spec }: KubeObject): void {
+  const selector = fieldsOf(spec)['labelSelector'] as LabelSelectorObject | undefined;
+  const errors = validateLabelSelector(selector, FieldPath.of('spec', 'labelSelector'));
+  if (errors.length > 0) throw status.invalidObject({ group: resource.group, kind: resource.kind }, name, errors);
+}
+
+/** Publishing is reading for others: who may not read may not publish. */
+function checkReader({ resource, name, context }: AdmissionRequest, { rbac }: PublishingRules, kind: PublishedKind): void {
+  const { user, cluster } = context;
+  if (isSystem(user)) return;
+  const wanted = { ...kind, cluster, user, verb: 'list', isResource: true, subresource: '', namespace: '', name: '', path: '' };
+  if (rbac.authorize(wanted).allowed) return;
+  const printed = kind.group === '' ? kind.resource : `${kind.resource}.${kind.group}`;
+  throw status.forbidden(resource, name, `unable to publish ${printed}: no permission to list them in this workspace`);
+}
+
+function refuse({ resource, name }: AdmissionRequest, value: string, why: string): never {
+  const { field, body } = fieldError.invalid(FieldPath.of('spec'), value, why);
+  throw status.forbidden(resource, name, `${field}: ${body}`);
+}

@@ -1,0 +1,79 @@
+import type { KubeObject } from '@capstan/machinery';
+import type { CacheEntry } from '../../cache/entry.ts';
+import type { WatchCache } from '../../cache/watch-cache.ts';
+import { type Fields, fieldsOf, itemsOf, maybeFields, textOf } from '../../kinds/workloads/reading.ts';
+import { apiExports } from '../apis/names.ts';
+import type { Tree } from '../tree.ts';
+import { cachedResourceSlices, cachedResources, cacheGroup, publishedBy, sliceKind } from './names.ts';
+
+/** A resource as an export offers it. */
+export interface Offer {
+  /** The id of the export's workspace. */
+  readonly provider: string;
+  readonly exportName: string;
+  readonly group: string;
+  readonly resource: string;
+}
+
+/** The same for the same offers. */
+export const keyOf = (offers: readonly Offer[]): string =>
+  offers.map(({ provider, exportName, group, resource }) => `${provider}/${exportName}/${group}/${resource}`).join(' ');
+
+/** Where what is offered comes from, or what is wrong with it. */
+export type Followed = { readonly entry: CacheEntry } | { readonly broken: string };
+
+/**
+ * Follows what virtual storage refers to: export, endpoint slice, CachedResource. All are in the workspace of the export: nobody publishes what lies elsewhere. Nothing is
+ * remembered, so that nothing is shown after a link has gone.
+ */
+export class Chain {
+  readonly #cache: WatchCache;
+  readonly #tree: Tree;
+
+  constructor(cache: WatchCache, tree: Tree) {
+    this.#cache = cache;
+    this.#tree = tree;
+  }
+
+  follow(offer: Offer): Followed {
+    const { provider, exportName } = offer;
+    const offering = this.#get(apiExports, provider, exportName);
+    if (offering === undefined) return { broken: `APIExport ${provider}|${exportName} not found` };
+    const storage = virtualStorageIn(offering.object, offer);
+    if (storage === undefined) return { broken: `APIExport ${provider}|${exportName} does not offer it with virtual storage any more` };
+    const { apiGroup, kind, name } = fieldsOf(storage['reference']);
+    if (apiGroup !== cacheGroup || kind !== sliceKind)
+      return { broken: `virtual storage refers to ${textOf(kind)}.${textOf(apiGroup)}, expected ${sliceKind}.${cacheGroup}` };
+    const slice = this.#get(cachedResourceSlices, provider, textOf(name));
+    if (slice === undefined) return { broken: `${sliceKind} ${provider}|${textOf(name)} not found` };
+    return this.#published(slice.object, { offer, identity: textOf(storage['identityHash']) });
+  }
+
+  #published(slice: KubeObject, { offer, identity }: { offer: Offer; identity: string }): Followed {
+    const { provider, group, resource } = offer;
+    const { path, name } = fieldsOf(fieldsOf(slice['spec'])['cachedResource']);
+    const place = `${textOf(path) || provider}|${textOf(name)}`;
+    if (textOf(path) !== '' && this.#tree.resolve(textOf(path)) !== provider)
+      return { broken: `CachedResource ${place} is not in the workspace of the APIExport` };
+    const entry = this.#get(cachedResources, provider, textOf(name));
+    if (entry === undefined) return { broken: `CachedResource ${place} not found` };
+    const { object } = entry;
+    if (object.metadata.deletionTimestamp !== undefined) return { broken: `CachedResource ${place} is being deleted` };
+    const kind = publishedBy(object);
+    if (kind.group !== group || kind.resource !== resource)
+      return { broken: `CachedResource ${place} publishes ${kind.resource}.${kind.group}` };
+    if (identity === '' || textOf(fieldsOf(object['status'])['identityHash']) !== identity)
+      return { broken: `the identity hash of CachedResource ${place} is not the one that the APIExport names` };
+    return { entry };
+  }
+
+  #get(resource: { group: string; resource: string }, cluster: string, name: string): CacheEntry | undefined {
+    return this.#cache.resource(resource).entries.get(`${cluster}//${name}`);
+  }
+}
+
+/** The virtual storage of a resource that an export offers; undefined when it has none. */
+export function virtualStorageIn({ spec }: KubeObject, { group, resource }: Pick<Offer, 'group' | 'resource'>): Fields | undefined {
+  const offered = itemsOf(fieldsOf(spec)['resources']).find((one) => textOf(one['group']) === group && one['name'] === resource);
+  return maybeFields(fieldsOf(offered?.['storage'])['virtual']);
+}

@@ -1,0 +1,135 @@
+import { everything, type LabelSelector, type LabelSelectorObject, selectorOfObject, status } from '@capstan/machinery';
+import type { CacheEntry } from '../../cache/entry.ts';
+import type { WatchCache } from '../../cache/watch-cache.ts';
+import type { Definition } from '../../crds/definition.ts';
+import { fieldsOf } from '../../kinds/workloads/reading.ts';
+import type { Origin, Resource } from '../../registry/resource.ts';
+import type { BoundResource } from '../kinds/bound-resources.ts';
+import { clusterOfKey, everyCluster } from '../names.ts';
+import type { Tree } from '../tree.ts';
+import { Chain, type Followed, keyOf, type Offer } from './chain.ts';
+import { Consumers } from './consumers.ts';
+import type { PublishedKind } from './names.ts';
+
+interface Options {
+  readonly cache: WatchCache;
+  readonly tree: Tree;
+  /** The kind as a workspace has it; undefined when it does not. */
+  readonly kindIn: (cluster: string, kind: PublishedKind) => Resource | undefined;
+  /** Kinds of Kubernetes and of the platform. */
+  readonly isOwn: (group: string, resource: string) => boolean;
+}
+
+const readVerbs = ['get', 'list', 'watch'];
+
+/** What ends watches of what a workspace publishes. */
+export const publishedName = (provider: string): string => `published/${provider}/`;
+/** What ends watches of what a workspace sees. */
+export const consumerName = (cluster: string): string => `consumer/${cluster}/`;
+/** What ends watches of what all consumers of a provider see. */
+export const consumersName = (provider: string): string => `consumers/${provider}/`;
+
+/** Kinds whose objects lie with their provider, and are read from there. */
+export class VirtualKinds {
+  readonly #chain: Chain;
+  readonly #consumers: Consumers;
+  readonly #selectors = new WeakMap<CacheEntry, LabelSelector>();
+  readonly #made = new WeakMap<Definition, Map<string, Definition>>();
+  readonly kindIn: Options['kindIn'];
+  readonly isOwn: Options['isOwn'];
+
+  constructor(options: Options) {
+    this.kindIn = options.kindIn;
+    this.isOwn = options.isOwn;
+    this.#chain = new Chain(options.cache, options.tree);
+    this.#consumers = new Consumers(options.cache);
+  }
+
+  /** Where an offer leads. */
+  follow(offer: Offer): Followed {
+    return this.#chain.follow(offer);
+  }
+
+  /** The kind that a workspace has bound: as it is, unless it is virtual. */
+  ofBound(definition: Definition | undefined, { offeredBy, group, resource }: BoundResource): Definition | undefined {
+    return definition === undefined || offeredBy === undefined ? definition : this.readBy(definition, [{ ...offeredBy, group, resource }]);
+  }
+
+  /** The kind as it is read by those who bound one of the offers, which all lead to the same. */
+  readBy(definition: Definition, offers: readonly [Offer, ...Offer[]]): Definition {
+    let made = this.#made.get(definition);
+    if (made === undefined) this.#made.set(definition, (made = new Map()));
+    const key = keyOf(offers);
+    let read = made.get(key);
+    if (read === undefined) made.set(key, (read = definition.changed((resource) => this.#readFrom(readOnly(resource), offers))));
+    return read;
+  }
+
+  #readFrom(resource: Resource, offers: readonly [Offer, ...Offer[]]): Resource {
+    return { ...resource, source: (cluster) => this.#read(resource, offers, cluster) };
+  }
+
+  #read(resource: Resource, offers: readonly [Offer, ...Offer[]], cluster: string): Resource {
+    const followed = this.#chain.follow(offers[0]);
+    if ('broken' in followed) throw unresolved(resource, followed.broken);
+    const { entry } = followed;
+    const provider = clusterOfKey(entry.key);
+    const { storage } = this.#kindAt(provider, resource);
+    const selector = this.#selectorOf(entry);
+    const shown = this.#shownIn(offers, cluster);
+    if (shown === undefined) throw status.noSuchResource();
+    const origin: Origin = {
+      cluster: provider,
+      shows: (object) => selector.matches(object.labels),
+      consumers: shown,
+      names: [publishedName(provider), cluster === everyCluster ? consumersName(provider) : consumerName(cluster)],
+    };
+    return { ...resource, storage, origin };
+  }
+
+  /** The kind where its objects lie. */
+  #kindAt(provider: string, resource: Resource): Resource {
+    const { group, version, resource: name } = resource;
+    const kind = this.isOwn(group, name) ? undefined : this.kindIn(provider, { group, version, resource: name });
+    if (kind === undefined) throw unresolved(resource, `its provider has no ${name}.${version}.${group} that can be published`);
+    // What is read from elsewhere is not there to be published again.
+    if (kind.custom === undefined || kind.source !== undefined)
+      throw unresolved(resource, 'it is not stored in the workspace of its provider');
+    if (kind.namespaced || resource.namespaced) throw unresolved(resource, 'it is not cluster-scoped');
+    if (kind.kind !== resource.kind)
+      throw unresolved(resource, `its provider has it as ${kind.kind}, which is offered as ${resource.kind}`);
+    return kind;
+  }
+
+  isConsumer(cluster: string, offer: Offer): boolean {
+    return this.#consumers.isOne(cluster, offer);
+  }
+
+  #shownIn(offers: readonly Offer[], cluster: string): (() => readonly string[]) | undefined {
+    if (cluster === everyCluster) return () => this.#consumers.of(offers);
+    const one = [cluster];
+    return offers.some((offer) => this.#consumers.isOne(cluster, offer)) ? () => one : undefined;
+  }
+
+  #selectorOf(entry: CacheEntry): LabelSelector {
+    let selector = this.#selectors.get(entry);
+    if (selector === undefined) {
+      const wanted = fieldsOf(entry.object['spec'])['labelSelector'] as LabelSelectorObject | undefined;
+      this.#selectors.set(entry, (selector = wanted === undefined ? everything : selectorOfObject(wanted)));
+    }
+    return selector;
+  }
+}
+
+function readOnly(resource: Resource): Resource {
+  return {
+    ...resource,
+    verbs: new Set(readVerbs),
+    subresources: new Map(),
+    custom: { ...resource.custom!, discoveredVerbs: readVerbs, scale: undefined },
+  };
+}
+
+function unresolved({ group, resource }: Resource, why: string): Error {
+  return status.internalError(`error resolving resource ${resource}.${group}: ${why}; please contact APIExport owner to resolve`);
+}

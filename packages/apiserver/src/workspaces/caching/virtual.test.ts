@@ -1,0 +1,171 @@
+import type { KubeObject } from '@capstan/machinery';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { createWorkspace, type Reply, startTestServer, type TestServer } from '../../testing/harness.ts';
+import { cachedResource, endpointSlice, flavor, flavors, Publishing } from './testing.ts';
+
+let server: TestServer;
+let publishing: Publishing;
+const everyone = ['provider', 'one', 'two', 'stranger', 'thief'];
+
+beforeAll(async () => {
+  server = await startTestServer();
+  publishing = new Publishing(server);
+  for (const id of everyone) await createWorkspace(server, id);
+  await publishing.publish('provider', { labelSelector: { matchExpressions: [{ key: 'secret', operator: 'DoesNotExist' }] } });
+  await establish('provider');
+  for (const [name, labels] of [
+    ['large', { tier: 'gold' }],
+    ['small', {}],
+    ['hidden', { secret: 'yes' }],
+  ] as const)
+    await publishing.put(`/clusters/provider${flavors}`, flavor(name, labels));
+  for (const id of ['one', 'two']) await publishing.bind(id, 'provider');
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+async function establish(cluster: string): Promise<void> {
+  await vi.waitFor(async () => expect((await server.call(`/clusters/${cluster}${flavors}`)).code).toBe(200));
+}
+
+const at = (cluster: string, rest = ''): string => `/clusters/${cluster}${flavors}${rest}`;
+const namesIn = (reply: Reply): string[] => reply.json().items!.map(({ metadata }: KubeObject) => metadata.name!);
+const placed = (reply: Reply): string[] =>
+  reply.json().items!.map(({ metadata }: KubeObject) => `${metadata.annotations!['kcp.io/cluster']}/${metadata.name}`);
+
+describe('what a provider publishes', () => {
+  test('is seen by all who bound it as if it lay with them', async () => {
+    for (const consumer of ['one', 'two']) {
+      expect(placed(await server.call(at(consumer)))).toEqual([`${consumer}/large`, `${consumer}/small`]);
+      const [original, seen] = await Promise.all([server.call(at('provider', '/large')), server.call(at(consumer, '/large'))]);
+      const { metadata, ...rest } = original.json();
+      expect(seen.json()).toEqual({ ...rest, metadata: { ...metadata, annotations: { 'kcp.io/cluster': consumer } } });
+    }
+  });
+
+  test('is seen in every shape, in pages, and by selectors', async () => {
+    const table = await server.call(at('one'), { headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' } });
+    expect((table.json()['rows'] as { cells: string[] }[]).map(({ cells }) => cells[0])).toEqual(['large', 'small']);
+    const partial = { accept: 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io' };
+    expect(placed(await server.call(at('one'), { headers: partial }))).toEqual(['one/large', 'one/small']);
+    const page = (await server.call(at('one', '?limit=1'))).json() as unknown as { metadata: { continue: string } };
+    expect(namesIn(await server.call(at('one', `?limit=1&continue=${page.metadata.continue}`)))).toEqual(['small']);
+    expect(namesIn(await server.call(at('one', '?labelSelector=tier=gold')))).toEqual(['large']);
+    expect(namesIn(await server.call(at('one', '?fieldSelector=metadata.name=small')))).toEqual(['small']);
+  });
+
+  test('is discovered as something that can only be read', async () => {
+    const { resources } = (await server.call('/clusters/one/apis/cloud.example.com/v1')).json() as unknown as { resources: object[] };
+    expect(resources).toMatchObject([{ name: 'flavors', kind: 'Flavor', verbs: ['get', 'list', 'watch'] }]);
+    expect(resources).toHaveLength(1);
+    expect((await server.call('/clusters/one/openapi/v3')).text).toContain('apis/cloud.example.com/v1');
+  });
+
+  test('is followed: what comes, changes, leaves the selector, and goes', async () => {
+    const { resourceVersion } = (await server.call(at('one'))).json().metadata;
+    const watching = server.watch(at('one', `?watch=1&resourceVersion=${resourceVersion}`), 5);
+    await publishing.put(at('provider'), flavor('unseen', { secret: 'yes' }));
+    const made = await publishing.put(at('provider'), flavor('brief'));
+    const changed = await publishing.put(at('provider', '/brief'), { ...made, spec: { gpus: 1 } }, 'PUT');
+    const left = { ...changed, metadata: { ...changed.metadata, labels: { secret: 'yes' } } };
+    const hidden = await publishing.put(at('provider', '/brief'), left, 'PUT');
+    await publishing.put(at('provider', '/brief'), { ...hidden, metadata: { ...hidden.metadata, labels: {} } }, 'PUT');
+    for (const name of ['brief', 'unseen']) await server.call(at('provider', `/${name}`), { method: 'DELETE' });
+    const events = await watching;
+    const seen = events.map(({ type, object }) => `${type} ${object.metadata.annotations!['kcp.io/cluster']}/${object.metadata.name}`);
+    expect(seen).toEqual(['ADDED one/brief', 'MODIFIED one/brief', 'DELETED one/brief', 'ADDED one/brief', 'DELETED one/brief']);
+  });
+});
+
+describe('through what is bound', () => {
+  test('nothing can be written', async () => {
+    const before = (await server.call(at('provider'))).text;
+    const merge = { 'content-type': 'application/merge-patch+json' };
+    const apply = { 'content-type': 'application/apply-patch+yaml' };
+    const calls: readonly [string, string, object?, Record<string, string>?][] = [
+      ['POST', '', flavor('mine')],
+      ['PUT', '/large', flavor('large')],
+      ['PATCH', '/large', { spec: { gpus: 0 } }, merge],
+      ['PATCH', '/mine?fieldManager=me', flavor('mine'), apply],
+      ['DELETE', '/large'],
+      ['DELETE', ''],
+      ['PUT', '/large/status', flavor('large')],
+      ['PATCH', '/large/status', { status: {} }, merge],
+      ['PUT', '/large/scale', {}],
+    ];
+    for (const [method, rest, body, headers = {}] of calls) {
+      const { code } = await server.call(at('one', rest), { method, headers, ...(body !== undefined && { body }) });
+      expect([method, rest, code]).toEqual([method, rest, rest.includes('/large/') ? 404 : 405]);
+    }
+    expect((await server.call(at('provider'))).text).toBe(before);
+    expect(namesIn(await server.call(at('one')))).toEqual(['large', 'small']);
+  });
+
+  test('what the selector leaves out is not there', async () => {
+    expect((await server.call(at('one', '/hidden'))).code).toBe(404);
+    expect(namesIn(await server.call(at('one', '?labelSelector=secret')))).toEqual([]);
+    expect(namesIn(await server.call(at('one', '?resourceVersion=0')))).toEqual(['large', 'small']);
+  });
+
+  test('a workspace that did not bind has nothing, and its own objects stay its own', async () => {
+    expect((await server.call(at('stranger'))).code).toBe(404);
+    await publishing.put('/clusters/provider/apis/rbac.authorization.k8s.io/v1/clusterroles', { metadata: { name: 'private' } });
+    expect((await server.call('/clusters/one/apis/rbac.authorization.k8s.io/v1/clusterroles/private')).code).toBe(404);
+  });
+
+  test('nobody sees more by writing the status of a binding', async () => {
+    const own = new Publishing(server);
+    await own.publish('thief');
+    await own.bind('stranger', 'thief');
+    const path = '/clusters/stranger/apis/apis.kcp.io/v1alpha2/apibindings/catalog';
+    const binding = (await server.call(path)).json();
+    await own.bound('stranger', binding, { provider: 'provider', name: 'catalog' });
+    expect((await server.call(at('stranger'))).code).toBe(404);
+    expect(namesIn(await server.call(at('one')))).toEqual(['large', 'small']);
+  });
+});
+
+describe('a broken link', () => {
+  const cacheApi = (resource: string): string => `/clusters/broken/apis/cache.kcp.io/v1alpha1/${resource}`;
+  const told = async (): Promise<string> => {
+    const { code, ...reply } = await server.call(at('reader'));
+    return `${code} ${reply.json().message}`;
+  };
+
+  beforeAll(async () => {
+    for (const id of ['broken', 'reader']) await createWorkspace(server, id);
+    await publishing.publish('broken');
+    await establish('broken');
+    await publishing.bind('reader', 'broken');
+    await publishing.put(at('broken'), flavor('one'));
+    expect(namesIn(await server.call(at('reader')))).toEqual(['one']);
+  });
+
+  test('is told, and nothing is shown from memory', async () => {
+    const slices = cacheApi('cachedresourceendpointslices');
+    const watching = server.watchUntil(at('reader', '?watch=1'), ({ type }) => type === 'ERROR');
+    await server.call(`${slices}/flavors`, { method: 'DELETE' });
+    expect(await told()).toBe(
+      '500 Internal error occurred: error resolving resource flavors.cloud.example.com: CachedResourceEndpointSlice broken|flavors not found; please contact APIExport owner to resolve',
+    );
+    expect((await watching).at(-1)!.object).toMatchObject({ code: 410, reason: 'Expired' });
+    await publishing.put(slices, endpointSlice('flavors', { path: 'provider', name: 'flavors' }));
+    expect(await told()).toContain('CachedResource provider|flavors is not in the workspace of the APIExport');
+    await server.call(`${slices}/flavors`, { method: 'DELETE' });
+    await publishing.put(slices, endpointSlice('flavors', { name: 'flavors' }));
+    expect(namesIn(await server.call(at('reader')))).toEqual(['one']);
+    await server.call(`${cacheApi('cachedresources')}/flavors`, { method: 'DELETE' });
+    expect(await told()).toContain('CachedResource broken|flavors not found');
+    const other = { ...cachedResource('flavors'), spec: { group: 'cloud.example.com', version: 'v1', resource: 'others' } };
+    await publishing.put(cacheApi('cachedresources'), other);
+    expect(await told()).toContain('CachedResource broken|flavors publishes others.cloud.example.com');
+    await server.call(`${cacheApi('cachedresources')}/flavors`, { method: 'DELETE' });
+    await publishing.put(cacheApi('cachedresources'), cachedResource('flavors'));
+    expect(await told()).toContain('the identity hash of CachedResource broken|flavors is not the one that the APIExport names');
+  });
+
+  test('does not keep the consumer from going', async () => {
+    await server.call('/clusters/broken/apis/apis.kcp.io/v1alpha2/apiexports/catalog', { method: 'DELETE' });
+    expect(await told()).toContain('APIExport broken|catalog not found');
+    expect((await server.call('/clusters/reader/apis')).text).toContain('cloud.example.com');
+  });
+});
