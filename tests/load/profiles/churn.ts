@@ -5,10 +5,9 @@ import { configMapBody, configMapsPath } from '../client/objects.ts';
 import { Pool } from '../client/pool.ts';
 import { Latencies } from '../measure/latencies.ts';
 import { freshNamespace, type Profile } from './profile.ts';
-import { Watcher } from './watcher.ts';
+import { eventsOfAnObject, objectName, sentNow, Watcher } from './watcher.ts';
 
 const watchers = 25;
-const stepsOfAnObject = 4;
 
 /** Objects are made, patched twice and deleted by many clients while watchers look on. Every event must reach every watcher once and in order. */
 export const churn: Profile = async (subject, amounts) => {
@@ -22,7 +21,7 @@ export const churn: Profile = async (subject, amounts) => {
   const version = /"resourceVersion":"(\d+)"/.exec(list.text)?.[1] ?? '0';
   const lag = new Latencies(objects * 3 * watchers);
   using stack = new DisposableStack();
-  const options = { path: `${path}?watch=true&resourceVersion=${version}`, events: objects * stepsOfAnObject, lag };
+  const options = { path: `${path}?watch=true&resourceVersion=${version}`, objects, lag };
   const open = Array.from({ length: watchers }, () => Watcher.open(address, options));
   const watching = (await Promise.all(open)).map((watcher) => stack.use(watcher));
   const pool = stack.use(await Pool.open(address, clients));
@@ -38,13 +37,13 @@ export const churn: Profile = async (subject, amounts) => {
     { what: `${what}: events`, value: delivered / seconds, unit: 'per second', better: 'higher' },
     {
       what: `${what}: writes`,
-      value: (objects * stepsOfAnObject - errors) / ((wrote - began) / 1000),
+      value: (objects * eventsOfAnObject - errors) / ((wrote - began) / 1000),
       unit: 'per second',
       better: 'higher',
     },
     { what: `${what}: lag p50`, value: lag.quantile(0.5), unit: 'ms', better: 'lower' },
     { what: `${what}: lag p99`, value: lag.quantile(0.99), unit: 'ms', better: 'lower' },
-    { what: `${what}: events missing`, value: objects * stepsOfAnObject * watchers - delivered, unit: 'count', better: 'lower' },
+    { what: `${what}: events missing`, value: objects * eventsOfAnObject * watchers - delivered, unit: 'count', better: 'lower' },
     { what: `${what}: errors`, value: errors, unit: 'count', better: 'lower' },
   ];
 };
@@ -60,7 +59,7 @@ function writeAll(pool: Pool, { path, objects, seconds }: { path: string; object
     const step = (connection: Connection, object: number, number: number): void => {
       connection.send(stepRequest({ path, object, number, token }), (status) => {
         if (status >= 400) errors++;
-        if (number + 1 < stepsOfAnObject) step(connection, object, number + 1);
+        if (number + 1 < eventsOfAnObject) step(connection, object, number + 1);
         else begin(connection);
       });
     };
@@ -73,8 +72,8 @@ function writeAll(pool: Pool, { path, objects, seconds }: { path: string; object
 }
 
 function stepRequest({ path, object, number, token }: { path: string; object: number; number: number; token: string | undefined }): string {
-  const name = `c-${object}`;
-  const at = `"at":"${(performance.timeOrigin + performance.now()).toFixed(2)}"`;
+  const name = objectName(object);
+  const at = sentNow();
   if (number === 0) return requestText({ method: 'POST', path, body: configMapBody(name, 512, `${at},`), token });
   if (number === 3) return requestText({ method: 'DELETE', path: `${path}/${name}`, token });
   const contentType = 'application/merge-patch+json';
