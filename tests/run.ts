@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
@@ -12,12 +12,8 @@ import { parseReport, type Tally } from './checks/report.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const binaries = join(root, 'node_modules', '.bin');
-const environment = {
-  ...process.env,
-  PATH: `${binaries}${delimiter}${process.env['PATH']}`,
-  FORCE_COLOR: process.stdout.isTTY ? '1' : '0',
-};
-const tools: readonly ToolName[] = ['etcd', 'kubectl', 'helm', 'clientgo-probe', 'operator'];
+const environment = { ...process.env, PATH: `${binaries}${delimiter}${process.env['PATH']}`, ...colors() };
+const tools: readonly ToolName[] = ['etcd', 'kubectl', 'helm', 'clientgo-probe', 'operator', 'kubectl-ws', 'kubectl-create-workspace'];
 
 const checks: readonly (readonly [string, readonly string[]])[] = [
   ['build', ['node', 'apps/cli/scripts/build.ts']],
@@ -26,6 +22,14 @@ const checks: readonly (readonly [string, readonly string[]])[] = [
   ['types', ['tsc', '-p', '.']],
   ['layers', ['node', 'tests/checks/main.ts']],
 ];
+
+let running: ChildProcess | undefined;
+// Who ends this program alone, such as a CI that has waited long enough, ends what it runs.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  process.once(signal, () => {
+    running?.kill(signal);
+    process.kill(process.pid, signal);
+  });
 
 const total: { passed: number; failed: string[]; skipped: string[] } = { passed: 0, failed: [], skipped: [] };
 
@@ -74,6 +78,11 @@ function summary(): void {
   process.stdout.write(`${total.passed} passed, ${total.failed.length} failed, ${total.skipped.length} skipped\n`);
 }
 
+/** Some programs take any FORCE_COLOR, and being run by CI, for a wish for colors: a file of them cannot be read. */
+function colors(): Record<string, string> {
+  return process.stdout.isTTY ? { FORCE_COLOR: '1' } : { NO_COLOR: '1' };
+}
+
 function heading(text: string): void {
   process.stdout.write(`\n== ${text}\n`);
 }
@@ -81,6 +90,7 @@ function heading(text: string): void {
 function execute([program, ...args]: readonly string[]): Promise<number> {
   return new Promise((done) => {
     const child = spawn(join(binaries, program!), args, { cwd: root, env: environment, stdio: ['ignore', 'inherit', 'inherit'] });
+    running = child;
     child.on('error', (error) => {
       process.stdout.write(`${program}: ${error.message}\n`);
       done(-1);

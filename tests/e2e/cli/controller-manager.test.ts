@@ -1,18 +1,9 @@
 import { writeFileSync } from 'node:fs';
-import {
-  buildCapstan,
-  Child,
-  capstanProgram,
-  type RunningCapstan,
-  requireTool,
-  run,
-  startCapstan,
-  temporaryDirectory,
-} from '@capstan/testbed';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { buildCapstan, Child, capstanProgram, type RunningCapstan, run, startCapstan, temporaryDirectory } from '@capstan/testbed';
+import { describeWith } from '@capstan/testbed/vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 
 await buildCapstan();
-const kubectlPath = await requireTool('kubectl');
 
 const configMap = (name: string, metadata: Record<string, unknown> = {}) => ({
   apiVersion: 'v1',
@@ -20,7 +11,7 @@ const configMap = (name: string, metadata: Record<string, unknown> = {}) => ({
   metadata: { name, namespace: 'shop', ...metadata },
 });
 
-describe('capstan controller-manager', () => {
+await describeWith(['kubectl'], 'capstan controller-manager', ({ kubectl: kubectlPath }) => {
   let server: RunningCapstan;
   let manager: Child;
 

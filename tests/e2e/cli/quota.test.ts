@@ -1,9 +1,8 @@
-import { Child, capstanProgram, type RunningCapstan, requireTool, run, startCapstan } from '@capstan/testbed';
+import { Child, capstanProgram, type RunningCapstan, run, startCapstan } from '@capstan/testbed';
+import { describeWith } from '@capstan/testbed/vitest';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-const kubectlPath = await requireTool('kubectl');
-
-describe('quotas and tokens, with the controllers and their own accounts', () => {
+await describeWith(['kubectl'], 'quotas and tokens, with the controllers and their own accounts', ({ kubectl: kubectlPath }) => {
   let server: RunningCapstan;
   let manager: Child;
 

@@ -1,21 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { resolve } from 'node:path';
-import {
-  answersReady,
-  buildCapstan,
-  Child,
-  capstanProgram,
-  freePort,
-  readConnection,
-  requireTool,
-  run,
-  temporaryDirectory,
-} from '@capstan/testbed';
+import { Client, connectionOf, loadKubeconfig } from '@capstan/client';
+import { answersReady, buildCapstan, Child, capstanProgram, freePort, readConnection, run, temporaryDirectory } from '@capstan/testbed';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 await buildCapstan();
-const kubectlPath = await requireTool('kubectl');
 
 const launcher = resolve(import.meta.dirname, '../../../apps/cli/bin/capstan');
 const capstan = (...args: string[]) => run(process.execPath, [capstanProgram, ...args], { timeout: 30_000 });
@@ -86,10 +76,14 @@ describe('capstan up', () => {
       return now.length === 2 && !now.includes(server) && !now.includes(controllers);
     });
     await up.waitUntil('ready again', ready);
-    const kubectl = (...args: string[]) => run(kubectlPath, ['--kubeconfig', `${data}/admin.kubeconfig`, ...args], { timeout: 60_000 });
-    await kubectl('create', 'namespace', 'after');
-    expect((await kubectl('-n', 'after', 'wait', '--for=create', 'serviceaccount/default', '--timeout=60s')).code).toBe(0);
-    expect((await kubectl('delete', 'namespace', 'after', '--timeout=60s')).code).toBe(0);
+    using client = new Client(connectionOf(loadKubeconfig({ path: `${data}/admin.kubeconfig` })));
+    const namespaces = client.resource({ group: '', version: 'v1', resource: 'namespaces', namespaced: false });
+    const accounts = client.resource({ group: '', version: 'v1', resource: 'serviceaccounts', namespaced: true });
+    const names = ({ items }: { items: readonly { metadata: { name?: string } }[] }) => items.map(({ metadata }) => metadata.name);
+    await namespaces.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'after' } });
+    await expect.poll(async () => names(await accounts.in('after').list()), { timeout: 60_000 }).toContain('default');
+    await namespaces.delete('after');
+    await expect.poll(async () => names(await namespaces.list()), { timeout: 60_000 }).not.toContain('after');
     const health =
       up.output
         .match(/health at (\S+)/g)

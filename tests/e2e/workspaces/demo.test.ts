@@ -4,15 +4,14 @@ import {
   type Child,
   capstanProgram,
   type RunningCapstan,
-  requireTool,
   run,
   startCapstan,
   startControllerManager,
   temporaryDirectory,
 } from '@capstan/testbed';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describeWith } from '@capstan/testbed/vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 
-const kubectl = await requireTool('kubectl');
 const repository = resolve(import.meta.dirname, '../../..');
 
 /** The blocks of the page that are marked as part of the demo, in their order. */
@@ -21,7 +20,7 @@ async function demo(): Promise<string[]> {
   return [...page.matchAll(/<!-- demo -->\n\n```sh\n(.*?)```/gs)].map(([, block]) => block!);
 }
 
-describe('the demo of workspaces', () => {
+await describeWith(['kubectl'], 'the demo of workspaces', ({ kubectl }) => {
   let server: RunningCapstan;
   let manager: Child;
   beforeAll(async () => {

@@ -4,28 +4,27 @@ import {
   capstanProgram,
   pathWithPlugins,
   type RunningCapstan,
-  requireTool,
   run,
   startCapstan,
   startControllerManager,
+  type TemporaryDirectory,
   temporaryDirectory,
 } from '@capstan/testbed';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-
-const kubectl = await requireTool('kubectl');
-const plugins = {
-  'kubectl-ws': await requireTool('kubectl-ws'),
-  'kubectl-create-workspace': await requireTool('kubectl-create-workspace'),
-};
+import { describeWith } from '@capstan/testbed/vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 
 /** kcp's plugins, as they are built from its sources, and our own command: both edit the same kubeconfig. */
-describe('walking through workspaces', () => {
-  const directory = temporaryDirectory('plugin');
-  const kubeconfig = directory.join('kubeconfig');
+await describeWith(['kubectl', 'kubectl-ws', 'kubectl-create-workspace'], 'walking through workspaces', ({ kubectl, ...plugins }) => {
+  let directory: TemporaryDirectory;
+  let kubeconfig: string;
+  let environment: Record<string, string>;
   let server: RunningCapstan;
   let manager: Child;
 
   beforeAll(async () => {
+    directory = temporaryDirectory('plugin');
+    kubeconfig = directory.join('kubeconfig');
+    environment = { KUBECONFIG: kubeconfig, PATH: pathWithPlugins(directory.join('bin'), plugins), HOME: directory.path };
     server = await startCapstan({ store: 'sqlite' });
     manager = await startControllerManager(server);
     await copyFile(server.kubeconfig, kubeconfig);
@@ -36,9 +35,8 @@ describe('walking through workspaces', () => {
     directory[Symbol.dispose]();
   });
 
-  const environment = { KUBECONFIG: kubeconfig, PATH: pathWithPlugins(directory.join('bin'), plugins), HOME: directory.path };
   const ask = async (program: string, ...args: string[]): Promise<string> => {
-    const { code, stdout, stderr } = await run(program, args, { environment: { ...environment }, timeout: 60_000 });
+    const { code, stdout, stderr } = await run(program, args, { environment, timeout: 60_000 });
     if (code !== 0) throw new Error(`${args.join(' ')}: ${stderr}${stdout}`);
     return stdout;
   };

@@ -1,14 +1,14 @@
 import { chmodSync, copyFileSync, existsSync, mkdirSync, renameSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { output, run } from '../command.ts';
 import { temporaryDirectory } from '../temporary.ts';
+import { go } from '../toolchain/go.ts';
+import { cacheDirectory } from './cache.ts';
 import { modulesDirectory, type ToolDescription } from './catalogue.ts';
 import { findVersion, versionFits } from './version.ts';
 
 export function cachedPath(tool: ToolDescription): string {
-  const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
-  return join(cache, 'capstan', 'tools', `${tool.name}-${tool.version}`);
+  return join(cacheDirectory(), `${tool.name}-${tool.version}`);
 }
 
 /** Puts the program into the cache from Debian's packages. Says why it could not, or undefined when it is there. */
@@ -30,16 +30,18 @@ export async function fromDebian(tool: ToolDescription): Promise<string | undefi
 
 /** Builds the program from its pinned Go module into the cache. Says why it could not, or undefined when it is there. */
 export async function fromSource(tool: ToolDescription): Promise<string | undefined> {
-  if ((await run('go', ['version'])).code !== 0) return 'no Go toolchain to build it with';
+  const compiler = await go();
+  if ('missing' in compiler) return compiler.missing;
   const target = cachedPath(tool);
   const temporary = `${target}.${process.pid}`;
   const { module, package: path, linkerFlags, test } = tool.go;
   const verb = test ? ['test', '-c', '-vet=off'] : ['build'];
   const started = Date.now();
   process.stderr.write(`building ${tool.name} ${tool.version} (once; kept in ${dirname(target)})\n`);
-  const built = await run('go', [...verb, '-trimpath', '-ldflags', linkerFlags, '-o', temporary, path], {
+  // Without the state of the repository: asking git for it fails where another user owns the checkout.
+  const built = await run(compiler.path, [...verb, '-trimpath', '-buildvcs=false', '-ldflags', linkerFlags, '-o', temporary, path], {
     directory: join(modulesDirectory, module),
-    environment: { CGO_ENABLED: '0', GOFLAGS: '-mod=readonly' },
+    environment: { ...compiler.environment, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly' },
     timeout: 30 * 60_000,
   });
   if (built.code !== 0) return `go build failed: ${built.stderr.trim().split('\n').slice(-3).join(' ')}`;

@@ -1,0 +1,94 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { deflateRawSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { temporaryDirectory } from '../temporary.ts';
+import { filesInArchive } from './archive.ts';
+import { ModuleChecksum } from './checksum.ts';
+import { moduleProxies, unpackToolchain } from './fetch.ts';
+
+const version = 'v0.0.1-go1.2.3.linux-amd64';
+const prefix = `golang.org/toolchain@${version}/`;
+const files = { 'bin/go': 'a program', 'src/_go.mod': 'module std', 'src/a.go': 'package a\n'.repeat(100) };
+const archive = zip(Object.entries(files).map(([name, text]) => [prefix + name, text]));
+// Computed by another program: the hash of the lines that sha256sum prints for the files, in base64.
+const expected = 'h1:frgQjTBzvePNR8hp0MsisTH36BGyGj+wCorEuwKkZPY=';
+
+describe('archives of toolchains', () => {
+  test('files are read, packed or not', () => {
+    const read = [...filesInArchive(archive)].map(({ name, content }) => [name, content.toString()]);
+    expect(read).toEqual(Object.entries(files).map(([name, text]) => [prefix + name, text]));
+  });
+
+  test('what is no archive is called so', () => {
+    expect(() => [...filesInArchive(Buffer.from('<html>this page is not the one that you look for</html>'))]).toThrow(
+      'expected a zip archive, found 55 bytes without its directory',
+    );
+  });
+
+  test('are unpacked so that they run: programs may be executed, and modules have their go.mod', () => {
+    using directory = temporaryDirectory('toolchain');
+    unpackToolchain(archive, { directory: directory.path, version, expected });
+    expect(readFileSync(directory.join('src/a.go'), 'utf8')).toBe(files['src/a.go']);
+    expect(readFileSync(directory.join('src/go.mod'), 'utf8')).toBe('module std');
+    expect(statSync(directory.join('bin/go')).mode & 0o111).toBe(0o111);
+    expect(statSync(directory.join('src/a.go')).mode & 0o111).toBe(0);
+  });
+
+  test('another content than the pinned one is refused', () => {
+    using directory = temporaryDirectory('toolchain');
+    const other = zip([[`${prefix}bin/go`, 'another program']]);
+    expect(() => unpackToolchain(other, { directory: directory.path, version, expected })).toThrow(`expected ${expected}`);
+  });
+
+  test.each(['elsewhere/bin/go', `${prefix}../../go`])('nothing is written beside the directory: %s', (name) => {
+    using directory = temporaryDirectory('toolchain');
+    expect(() => unpackToolchain(zip([[name, '']]), { directory: directory.join('go'), version, expected })).toThrow('holds a stray');
+    expect(readdirSync(directory.path)).toEqual([]);
+  });
+});
+
+test('the checksum does not depend on the order of the files', () => {
+  const [forth, back] = [new ModuleChecksum(), new ModuleChecksum()];
+  for (const [name, text] of Object.entries(files)) forth.add(prefix + name, Buffer.from(text));
+  for (const [name, text] of Object.entries(files).reverse()) back.add(prefix + name, Buffer.from(text));
+  expect([forth.digest(), back.digest()]).toEqual([expected, expected]);
+});
+
+test.each([
+  [undefined, ['https://proxy.golang.org']],
+  ['https://one.example/go/,direct', ['https://one.example/go']],
+  ['https://one.example|http://two.example', ['https://one.example', 'http://two.example']],
+  ['off', []],
+])('the proxies of GOPROXY=%s', (setting, urls) => {
+  expect(moduleProxies(setting).map(({ url }) => url)).toEqual(urls);
+});
+
+test('a password is sent, and not in the URL', () => {
+  expect(moduleProxies('https://jane:p%40ss@one.example')).toEqual([
+    { url: 'https://one.example', headers: { authorization: `Basic ${Buffer.from('jane:p@ss').toString('base64')}` } },
+  ]);
+});
+
+/** A zip archive in which the first file is stored and the others are packed. */
+function zip(entries: readonly (readonly [string, string])[]): Buffer {
+  const parts: Buffer[] = [];
+  const directory: Buffer[] = [];
+  for (const [index, [name, text]] of entries.entries()) {
+    const content = index === 0 ? Buffer.from(text) : deflateRawSync(text);
+    const entry = Buffer.alloc(46);
+    entry.writeUInt32LE(0x02014b50);
+    entry.writeUInt16LE(index === 0 ? 0 : 8, 10);
+    entry.writeUInt32LE(content.length, 20);
+    entry.writeUInt16LE(name.length, 28);
+    entry.writeUInt32LE(Buffer.concat(parts).length, 42);
+    directory.push(entry, Buffer.from(name));
+    const header = Buffer.alloc(30);
+    header.writeUInt16LE(name.length, 26);
+    parts.push(header, Buffer.from(name), content);
+  }
+  const end = Buffer.alloc(22);
+  end.writeUInt32LE(0x06054b50);
+  end.writeUInt16LE(entries.length, 10);
+  end.writeUInt32LE(Buffer.concat(parts).length, 16);
+  return Buffer.concat([...parts, ...directory, end]);
+}

@@ -1,0 +1,56 @@
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { run } from '../command.ts';
+import { cacheDirectory } from '../tools/cache.ts';
+import { withLock } from '../tools/lock.ts';
+import { findVersion, versionFits } from '../tools/version.ts';
+import { fetchToolchain } from './fetch.ts';
+import { pinned } from './pinned.ts';
+
+export type Go = { readonly path: string; readonly environment: Readonly<Record<string, string>> } | { readonly missing: string };
+
+let asked: Promise<Go> | undefined;
+
+/**
+ * A Go that can build the programs of the tests: the one on PATH if it is new enough, else one of our own in the cache, fetched once from where Go gets
+ * its modules and newer toolchains itself.
+ */
+export function go(): Promise<Go> {
+  asked ??= find();
+  return asked;
+}
+
+async function find(): Promise<Go> {
+  const said = await run('go', ['version'], { environment: { GOTOOLCHAIN: 'local' } });
+  const version = findVersion(said.stdout.replace(/\bgo(?=\d)/, ''));
+  if (versionFits(version, { atLeast: pinned.atLeast })) return { path: 'go', environment: {} };
+  const reason =
+    said.code === 0 ? `the Go on PATH is ${version ?? 'of unknown version'}, at least ${pinned.atLeast} is needed` : 'no Go on PATH';
+  try {
+    // A GOROOT that is set means another Go.
+    return { path: await ownToolchain(), environment: { GOROOT: '' } };
+  } catch (error) {
+    return {
+      missing: `${reason}, and Go ${pinned.version} could not be fetched: ${error instanceof Error ? error.message : String(error)}`,
+    };
+  }
+}
+
+async function ownToolchain(): Promise<string> {
+  const directory = join(cacheDirectory(), `go-${pinned.version}`);
+  const program = join(directory, 'bin', 'go');
+  if (existsSync(program)) return program;
+  mkdirSync(dirname(directory), { recursive: true });
+  return withLock(`${directory}.lock`, async () => {
+    if (existsSync(program)) return program;
+    const temporary = `${directory}.${process.pid}`;
+    process.stderr.write(`fetching Go ${pinned.version} (once; kept in ${directory})\n`);
+    try {
+      await fetchToolchain(temporary);
+      renameSync(temporary, directory);
+    } finally {
+      rmSync(temporary, { recursive: true, force: true });
+    }
+    return program;
+  });
+}
