@@ -13,14 +13,15 @@ export interface WatcherOptions {
 const steps = 'AMMD';
 export const eventsOfAnObject = steps.length;
 const typeMark = '{"type":"';
-const nameMark = '"name":"c-';
+const nameMark = '"name":"';
+const namePrefix = 'c-';
 const versionMark = '"resourceVersion":"';
 const timeMark = '"at":"';
 /** A time in an object is a whole number of so many parts of a millisecond. */
 const timeUnits = 100;
 
 export function objectName(index: number): string {
-  return `c-${index}`;
+  return `${namePrefix}${index}`;
 }
 
 /** The entry of an object's data by which a watcher sees when it was sent. */
@@ -90,8 +91,10 @@ export class Watcher {
 
   #event(all: string, from: number, now: number): void {
     const type = all[from + typeMark.length]!;
-    if (type === 'B') return;
-    const object = numberAfter(all, nameMark, from);
+    const name = all.indexOf(nameMark, from) + nameMark.length;
+    // Controllers may put objects of their own beside: the authorities of the root, for one.
+    if (type === 'B' || !all.startsWith(namePrefix, name)) return;
+    const object = numberAt(all, name + namePrefix.length);
     const version = numberAfter(all, versionMark, from);
     const step = this.#stepOf[object] ?? steps.length;
     if (type !== steps[step]) this.#fail(`object ${object}: expected ${steps[step]}…, got ${all.slice(from, from + 200)}`);
@@ -106,11 +109,12 @@ export class Watcher {
   }
 }
 
-/** The digits that follow the mark, as a number. NaN when there are none. */
 function numberAfter(text: string, mark: string, from: number): number {
-  const found = text.indexOf(mark, from);
-  if (found === -1) return Number.NaN;
-  const start = found + mark.length;
+  return numberAt(text, text.indexOf(mark, from) + mark.length);
+}
+
+/** The digits that stand there, as a number. NaN when there are none. */
+function numberAt(text: string, start: number): number {
   let value = 0;
   for (let at = start; ; at++) {
     const digit = text.charCodeAt(at) - 48;
