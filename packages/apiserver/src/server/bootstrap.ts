@@ -37,7 +37,7 @@ export function systemContext(serving: Serving, now: () => Date): RequestContext
 }
 
 /** An address that only this machine can reach is none that could be an endpoint. */
-function published(address: ServerAddress): KubeObject[] {
+export function published(address: ServerAddress): KubeObject[] {
   const isLoopback = address.address === '::1' || address.address.startsWith('127.');
   return serverObjects(address).filter(({ kind }) => !isLoopback || (kind !== 'Endpoints' && kind !== 'EndpointSlice'));
 }
@@ -52,6 +52,19 @@ export async function publishAddress(serving: Serving, now: () => Date, address:
       const target = { resource, namespace, name };
       if (cachedEntry(serving, context, target) === undefined) return mend(serving, context, { action: 'create', resource, object });
       await mend(serving, context, { action: 'update', resource, object });
+    }),
+  );
+}
+
+/** Those of the objects that are not there. */
+export async function makeMissing(serving: Serving, now: () => Date, objects: readonly KubeObject[]): Promise<void> {
+  const context = systemContext(serving, now);
+  await Promise.all(
+    objects.map(async (object) => {
+      const resource = resourceOf(serving, object);
+      const { name = '', namespace = '' } = object.metadata;
+      if (cachedEntry(serving, context, { resource, namespace, name }) === undefined)
+        await mend(serving, context, { action: 'create', resource, object });
     }),
   );
 }
@@ -85,7 +98,7 @@ function madeElsewhere(error: unknown): boolean {
   return error instanceof Error && 'reason' in error && (error.reason === 'AlreadyExists' || error.reason === 'Conflict');
 }
 
-function resourceOf({ catalog }: Serving, { apiVersion, kind }: KubeObject): Resource {
+export function resourceOf({ catalog }: Serving, { apiVersion, kind }: KubeObject): Resource {
   const slash = apiVersion.indexOf('/');
   const version = catalog.version(slash < 0 ? '' : apiVersion.slice(0, slash), apiVersion.slice(slash + 1));
   for (const resource of version?.resources.values() ?? []) if (resource.kind === kind) return resource;

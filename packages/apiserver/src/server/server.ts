@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises';
-import { isIP } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { openEtcdStore, openSqliteStore, type Store } from '@capstan/store';
 import { Admission } from '../admission/admission.ts';
@@ -40,6 +40,7 @@ import { rootCluster } from '../workspaces/names.ts';
 import { objectLimit } from '../workspaces/object-limit.ts';
 import { changesOfRights, workspacePolicies } from '../workspaces/policy.ts';
 import { bootstrapRoot, publishShard } from '../workspaces/root/bootstrap.ts';
+import { advertisedAddress } from './advertised.ts';
 import { apiSharing } from './api-sharing.ts';
 import { audiences, authentication } from './authentication.ts';
 import { bootstrap, publishAddress, systemContext } from './bootstrap.ts';
@@ -54,6 +55,7 @@ import { Pipeline } from './pipeline.ts';
 import { reviewKinds } from './reviews.ts';
 import { settleMemory } from './settle.ts';
 import { snapshotPage, snapshotPath } from './snapshot.ts';
+import { keepStanding } from './standing.ts';
 import { tenancy } from './tenancy.ts';
 import { versionInfo } from './version.ts';
 import { workspaces } from './workspaces.ts';
@@ -259,8 +261,11 @@ async function start(
     journal[Symbol.dispose]();
   });
   const url = `https://${options.host.includes(':') ? `[${options.host}]` : options.host}:${listener.port}`;
-  const address = options.host === '0.0.0.0' || options.host === '::' ? '127.0.0.1' : options.host;
-  if (isIP(address) !== 0) await publishAddress(serving, now, { address, port: listener.port, clientAuthority: pki.authority.certificate });
+  const advertised = advertisedAddress(options.host, networkInterfaces());
+  const address =
+    advertised === undefined ? undefined : { address: advertised, port: listener.port, clientAuthority: pki.authority.certificate };
+  if (address !== undefined) await publishAddress(serving, now, address);
+  keepStanding(serving, { address, now, onError: (error) => options.log(`what was deleted could not be made again: ${String(error)}`) });
   await publishShard(serving, systemContext(serving, now), url);
   const kubeconfigPath = await writeKubeconfigs(options.dataDirectory, pki, url);
   keepFresh(pki, {

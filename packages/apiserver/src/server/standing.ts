@@ -1,0 +1,42 @@
+import type { KubeObject } from '@capstan/machinery';
+import { namespaceObjects } from '../bootstrap/core.ts';
+import type { ServerAddress } from '../bootstrap/index.ts';
+import type { CacheEvent } from '../cache/event-ring.ts';
+import { cacheKey } from '../cache/watch-cache.ts';
+import type { Serving } from '../handlers/serving.ts';
+import type { Resource } from '../registry/resource.ts';
+import { defaultCluster } from '../request/info.ts';
+import { makeMissing, published, resourceOf } from './bootstrap.ts';
+import { coalesced } from './coalesced.ts';
+
+export interface StandingOptions {
+  /** Where the server is, when that can be said. */
+  readonly address: ServerAddress | undefined;
+  readonly now: () => Date;
+  readonly onError: (error: unknown) => void;
+}
+
+/** What nobody can take away for long: the namespaces of the system, and how clients inside find the server. It is made again when it is deleted. */
+export function keepStanding(serving: Serving, { address, now, onError }: StandingOptions): void {
+  const objects = [...namespaceObjects(), ...(address === undefined ? [] : published(address))];
+  const run = coalesced(() => makeMissing(serving, now, objects));
+  for (const [resource, keys] of keysOf(serving, objects)) {
+    const changed = (events: readonly CacheEvent[]): void => {
+      for (const { type, entry } of events) {
+        if (type === 'DELETED' && keys.has(entry.key)) return void run().catch(onError);
+      }
+    };
+    serving.cache.resource(resource.storage).listeners.add({ changed });
+  }
+}
+
+function keysOf(serving: Serving, objects: readonly KubeObject[]): Map<Resource, Set<string>> {
+  const keys = new Map<Resource, Set<string>>();
+  for (const object of objects) {
+    const resource = resourceOf(serving, object);
+    const { namespace = '', name = '' } = object.metadata;
+    const known = keys.get(resource) ?? new Set();
+    keys.set(resource, known.add(cacheKey({ cluster: defaultCluster, namespace, name })));
+  }
+  return keys;
+}
