@@ -1,4 +1,4 @@
-import { invalidOptions, parseListOptions, StatusError, validateListOptions } from '@capstan/machinery';
+import { type GroupResource, invalidOptions, parseListOptions, StatusError, validateListOptions } from '@capstan/machinery';
 import { StoreError, type StoreEvent } from '@capstan/store';
 import { atRevision, CacheEntry } from '../cache/entry.ts';
 import type { CacheEvent } from '../cache/event-ring.ts';
@@ -106,11 +106,11 @@ export class WatchHub implements Disposable {
     for (const { streams } of this.#audiences.get(held)?.below(prefix) ?? []) for (const stream of [...streams]) stream.end();
   }
 
-  /** Ends the watches through what has a name that begins so, and has their clients begin again: what they show has changed, though no object has. */
-  expire(names: readonly string[]): void {
+  /** Ends the watches of some kinds through what has a name that begins so, and has their clients begin again: what they show has changed, though no object has. */
+  expire(names: readonly string[], concerns: (kind: GroupResource) => boolean = () => true): void {
     for (const audience of this.#audiences.values()) {
       for (const { view, streams } of audience.below('')) {
-        if (!names.some((name) => view.isThrough(name))) continue;
+        if (!concerns(view.resource) || !names.some((name) => view.isThrough(name))) continue;
         const { revision } = this.#cache;
         for (const stream of [...streams]) stream.fail(view.tooOld(revision, revision));
       }

@@ -223,6 +223,9 @@ describe('the view', () => {
       expect((await watching).at(-1)).toMatchObject({ type: 'ADDED', object: { metadata: { name: 'new' } } });
     }, 5_000);
     const watching = server.watchUntil(path, ({ type }) => type === 'ERROR');
+    // Controllers tell by it who joins and who leaves: it is not to end because of claims.
+    const bindings = '/services/apiexport/provider/cowboys/clusters/*/apis/apis.kcp.io/v1alpha2/apibindings?watch=true';
+    const joining = server.watchUntil(bindings, ({ type, object }) => type === 'ERROR' || object.metadata.labels?.['marked'] === 'late');
     const claims = [accepted(all('configmaps'))];
     await server.call('/clusters/plain/apis/apis.kcp.io/v1alpha2/apibindings/cowboys', {
       method: 'PATCH',
@@ -231,6 +234,12 @@ describe('the view', () => {
     });
     const events = await watching;
     expect(events.at(-1)).toMatchObject({ type: 'ERROR', object: { code: 410, reason: 'Expired' } });
+    await server.call('/clusters/plain/apis/apis.kcp.io/v1alpha2/apibindings/cowboys', {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/merge-patch+json' },
+      body: { metadata: { labels: { marked: 'late' } } },
+    });
+    expect((await joining).at(-1)).toMatchObject({ type: 'MODIFIED' });
     expect(names(await view('/*/api/v1/configmaps?labelSelector=tier=gold'))).toContain('plain/marked');
   });
 });

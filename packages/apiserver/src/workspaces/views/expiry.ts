@@ -1,3 +1,4 @@
+import type { GroupResource } from '@capstan/machinery';
 import type { CacheEntry } from '../../cache/entry.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
 import { fieldsOf } from '../../kinds/workloads/reading.ts';
@@ -11,10 +12,17 @@ import { exportScopeKey } from './apiexport.ts';
 /** Many workspaces may accept claims one after the other: whoever watches begins again once for all of them. */
 const gather = 300;
 
-/** Ends watches through the views of exports when they show something else without any object having been written: clients begin again. */
+/** Stands for every kind that a view shows. */
+const everyKind = '*';
+
+/**
+ * Ends watches through the views of exports when they show something else without any object having been written: clients begin again. Kinds that it does
+ * not concern are left alone: clients wait ever longer before they begin again, and some tell workspaces that leave by the event alone.
+ */
 export class ViewExpiry implements Disposable {
   readonly #hub: WatchHub;
-  readonly #due = new Set<string>();
+  /** The kinds that are concerned, by the view. */
+  readonly #due = new Map<string, Set<string>>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(cache: WatchCache, hub: WatchHub) {
@@ -23,7 +31,7 @@ export class ViewExpiry implements Disposable {
       changed: (events) => {
         for (const { type, entry, previous } of events) {
           const now = type === 'DELETED' ? '' : claimsKey(entry);
-          if (now !== (previous === undefined ? '' : claimsKey(previous))) this.#expire(type === 'DELETED' ? (previous ?? entry) : entry);
+          if (now !== (previous === undefined ? '' : claimsKey(previous))) this.#claimsChanged(entry, previous);
         }
       },
     });
@@ -31,7 +39,7 @@ export class ViewExpiry implements Disposable {
       changed: (events) => {
         for (const { entry, previous } of events)
           if (previous !== undefined && offerKey(previous) !== offerKey(entry))
-            this.#schedule(exportScopeKey(clusterOfKey(entry.key), nameOf(entry)));
+            this.#schedule(exportScopeKey(clusterOfKey(entry.key), nameOf(entry)), everyKind);
       },
     });
   }
@@ -40,21 +48,28 @@ export class ViewExpiry implements Disposable {
     clearTimeout(this.#timer);
   }
 
-  #expire(binding: CacheEntry): void {
-    const { provider, exportName } = factsOf(binding);
-    if (provider !== '') this.#schedule(exportScopeKey(provider, exportName));
+  #claimsChanged(...bindings: readonly (CacheEntry | undefined)[]): void {
+    for (const binding of bindings) {
+      if (binding === undefined) continue;
+      const { provider, exportName, claims } = factsOf(binding);
+      if (provider !== '') for (const claim of claims) this.#schedule(exportScopeKey(provider, exportName), kindKey(claim));
+    }
   }
 
-  #schedule(key: string): void {
-    this.#due.add(key);
+  #schedule(view: string, kind: string): void {
+    const kinds = this.#due.get(view);
+    if (kinds === undefined) this.#due.set(view, new Set([kind]));
+    else kinds.add(kind);
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      this.#hub.expire([...this.#due]);
+      for (const [name, due] of this.#due) this.#hub.expire([name], (one) => due.has(everyKind) || due.has(kindKey(one)));
       this.#due.clear();
     }, gather);
     this.#timer.unref();
   }
 }
+
+const kindKey = ({ group, resource }: GroupResource): string => `${group}/${resource}`;
 
 /** Claims count from when the binding knows its provider. */
 function claimsKey(entry: CacheEntry): string {
