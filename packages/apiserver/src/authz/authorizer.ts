@@ -153,7 +153,7 @@ function everywhere(user: User, cluster: string): readonly User[] {
 
 function compile({ grants, missing }: Grants): Compiled {
   return {
-    permissions: grants.map(({ source, rules }) => ({ rules, decision: { allowed: true, reason: `RBAC: allowed by ${source}` } })),
+    permissions: grants.map(({ reason, rules }) => ({ rules, decision: { allowed: true, reason } })),
     missing,
   };
 }

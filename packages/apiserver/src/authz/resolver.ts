@@ -26,8 +26,8 @@ export interface Subject {
 
 /** The rules of one role, by way of the binding that gives them to a user. */
 export interface Grant {
-  /** The binding in words, as it appears in the reason of a decision. */
-  readonly source: string;
+  /** Why something is allowed that these rules allow. */
+  readonly reason: string;
   readonly rules: readonly PolicyRule[];
 }
 
@@ -89,7 +89,7 @@ export function grantOf(
   if (subject === undefined) return undefined;
   const role = binding['roleRef'] as RoleRef;
   const rules = rulesOfRole(role);
-  return rules === undefined ? role : { source: describe(binding, role, subject), rules };
+  return rules === undefined ? role : { reason: describe(binding, role, subject), rules };
 }
 
 /** The rules of the role that a binding names; undefined when it is not there. */
@@ -124,9 +124,18 @@ function isMeant(subject: Subject, user: User, bindingNamespace: string): boolea
   }
 }
 
+const described = new WeakMap<Subject, string>();
+
+/** The same text whoever asks where: what holds in every workspace is described once. */
 function describe(binding: KubeObject, role: RoleRef, subject: Subject): string {
+  let text = described.get(subject);
+  if (text === undefined) described.set(subject, (text = inWords(binding, role, subject)));
+  return text;
+}
+
+function inWords(binding: KubeObject, role: RoleRef, subject: Subject): string {
   const { name, namespace = '' } = binding.metadata;
   const [kind, bindingName] = namespace === '' ? ['ClusterRoleBinding', name] : ['RoleBinding', `${name}/${namespace}`];
   const subjectName = subject.kind === 'ServiceAccount' ? `${subject.name}/${subject.namespace || namespace}` : subject.name;
-  return `${kind} "${bindingName}" of ${role.kind} "${role.name}" to ${subject.kind} "${subjectName}"`;
+  return `RBAC: allowed by ${kind} "${bindingName}" of ${role.kind} "${role.name}" to ${subject.kind} "${subjectName}"`;
 }

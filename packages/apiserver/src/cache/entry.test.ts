@@ -1,6 +1,8 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
-import { atRevision, movedTo, servedText, storedText } from './entry.ts';
+import { describe, expect, test } from 'vitest';
+import { atRevision, CacheEntry, movedTo, servedText, storedText } from './entry.ts';
 
 const object = { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: 'a', namespace: 'x' }, data: { k: '"resourceVersion":""' } };
 
@@ -40,4 +42,29 @@ test('an object that is shown in another workspace is as if it lay there', () =>
       expect(movedTo(to, `${from}//n`, servedText(`${from}//n`, stored, 7))).toBe(servedText(`${to}//n`, stored, 7));
     }),
   );
+});
+
+describe('what was parsed', () => {
+  const text = '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"5","name":"a","labels":{"x":"y"}}}';
+  /** Resolves when all that nobody holds is gone. */
+  async function collected(): Promise<void> {
+    await new Promise(setImmediate);
+    setFlagsFromString('--expose_gc');
+    (runInNewContext('gc') as () => void)();
+  }
+
+  test('is kept for those who read often, and only in passing for others', async () => {
+    const [kept, passing] = [new CacheEntry('root/x/a', text, 5), new CacheEntry('root/x/a', text, 5)];
+    const [first, second] = [new WeakRef(kept.object), new WeakRef(passing.passingObject)];
+    await collected();
+    expect([first.deref() === undefined, second.deref() === undefined]).toEqual([false, true]);
+    expect(passing.passingObject).toEqual(kept.object);
+  });
+
+  test('is the same however it is asked for', () => {
+    const entry = new CacheEntry('root/x/a', text, 5);
+    const { passingObject } = entry;
+    expect([entry.passingObject === passingObject, entry.object === passingObject]).toEqual([true, true]);
+    expect(entry.labels).toEqual({ x: 'y' });
+  });
 });

@@ -7,7 +7,7 @@ export class CacheEntry {
   readonly key: string;
   readonly text: string;
   readonly revision: number;
-  #object: KubeObject | undefined;
+  #object: KubeObject | WeakRef<KubeObject> | undefined;
   #labels: Readonly<Record<string, string>> | undefined;
 
   constructor(key: string, text: string, revision: number, labels?: Readonly<Record<string, string>>) {
@@ -24,7 +24,18 @@ export class CacheEntry {
 
   /** The parsed object, kept for as long as the entry is: only for kinds that the server itself reads often. Never change it. */
   get object(): KubeObject {
-    return (this.#object ??= this.parse());
+    const known = this.#object;
+    if (known !== undefined && !(known instanceof WeakRef)) return known;
+    return (this.#object = known?.deref() ?? this.parse());
+  }
+
+  /** The same, kept until memory is needed: for kinds of which every workspace has some, so that thousands that nobody asks for any more cost nothing. */
+  get passingObject(): KubeObject {
+    const kept = this.#kept();
+    if (kept !== undefined) return kept;
+    const object = this.parse();
+    this.#object = new WeakRef(object);
+    return object;
   }
 
   /** A parsed object that belongs to the caller. */
@@ -32,8 +43,13 @@ export class CacheEntry {
     return parseExact(this.text) as unknown as KubeObject;
   }
 
+  #kept(): KubeObject | undefined {
+    const known = this.#object;
+    return known instanceof WeakRef ? known.deref() : known;
+  }
+
   get labels(): Readonly<Record<string, string>> {
-    return (this.#labels ??= this.text.includes('"labels":') ? ((this.#object ?? this.parse()).metadata.labels ?? noLabels) : noLabels);
+    return (this.#labels ??= this.text.includes('"labels":') ? ((this.#kept() ?? this.parse()).metadata.labels ?? noLabels) : noLabels);
   }
 }
 

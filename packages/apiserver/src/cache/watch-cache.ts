@@ -18,6 +18,15 @@ export interface CacheListener {
 /** What follows every event of every resource, which is named as `group/resource`, with `core` for the group that has no name. */
 export type CacheFollower = (resource: string, events: readonly CacheEvent[]) => void;
 
+/** Every workspace has some of these, and the server looks at them when somebody comes by: what it found out is remembered elsewhere. */
+const passing: ReadonlySet<string> = new Set([
+  'core.kcp.io/logicalclusters',
+  'rbac.authorization.k8s.io/clusterroles',
+  'rbac.authorization.k8s.io/clusterrolebindings',
+  'rbac.authorization.k8s.io/roles',
+  'rbac.authorization.k8s.io/rolebindings',
+]);
+
 /** All objects of one resource in all workspaces. */
 export class ResourceCache {
   /** `group/resource`, as it is stored. */
@@ -28,10 +37,17 @@ export class ResourceCache {
   generation = 0;
   /** What this server has written and not yet seen come back through the watch. Empty where the commit itself tells the cache. */
   readonly ahead = new Map<string, CacheEntry>();
+  readonly #isPassing: boolean;
 
   constructor(name: string, ring: EventRing) {
     this.name = name;
     this.ring = ring;
+    this.#isPassing = passing.has(name);
+  }
+
+  /** The parsed object of an entry, for the server itself. Never change it. */
+  objectOf(entry: CacheEntry): KubeObject {
+    return this.#isPassing ? entry.passingObject : entry.object;
   }
 
   clear(): void {
@@ -120,14 +136,17 @@ export class WatchCache implements ObjectReader, EntryReader, Disposable {
   }
 
   get(at: ObjectKey): KubeObject | undefined {
-    return this.resource(at).entries.get(cacheKey(at))?.object;
+    const held = this.resource(at);
+    const entry = held.entries.get(cacheKey(at));
+    return entry && held.objectOf(entry);
   }
 
   list(resource: GroupResource, cluster: string, namespace?: string): KubeObject[] {
     const prefix = namespace === undefined ? `${cluster}/` : `${cluster}/${namespace}/`;
     const found: KubeObject[] = [];
-    this.resource(resource).entries.walk(prefix, endOf(prefix), (entry) => {
-      found.push(entry.object);
+    const held = this.resource(resource);
+    held.entries.walk(prefix, endOf(prefix), (entry) => {
+      found.push(held.objectOf(entry));
       return true;
     });
     return found;
