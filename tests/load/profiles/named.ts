@@ -1,3 +1,4 @@
+import { bindings } from './bindings.ts';
 import { churn } from './churn.ts';
 import { crd } from './crd.ts';
 import { crds } from './crds.ts';
@@ -10,7 +11,7 @@ import { workspaces } from './workspaces.ts';
 
 /** By the name that the command line gives, in the order of a comparison. */
 export const profiles: ReadonlyMap<string, Profile> = new Map(
-  Object.entries({ rest, create, get, list, churn, memory, crd, crds, workspaces }),
+  Object.entries({ rest, create, get, list, churn, memory, crd, crds, workspaces, bindings }),
 );
 
 export function profileNamed(name: string): Profile {

@@ -1,0 +1,273 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ask, mustAsk } from '../client/ask.ts';
+import { requestText } from '../client/connection.ts';
+import { type LoadResult, Pool } from '../client/pool.ts';
+import { processorSeconds } from '../measure/processor.ts';
+import { CountingWatch } from '../tenancy/counting-watch.ts';
+import { bindingsIn, exportsIn, Offer, schemasIn } from '../tenancy/exports.ts';
+import {
+  type Footprint,
+  footprint,
+  makeParent,
+  makeWorkspace,
+  revisionOf,
+  untilForgotten,
+  untilNone,
+  untilReady,
+  workspaceBody,
+  workspacesIn,
+} from '../tenancy/workspaces.ts';
+import type { Amounts, Measurement, Profile, Subject } from './profile.ts';
+
+const clients = 32;
+const gets = 4_000;
+/** One in so many workspaces is bound to the first export: it is the one whose provider's view is looked through. */
+const popular = 10;
+/** How long a server is given to settle, or to forget. */
+const rest = 5_000;
+const patience = 400;
+
+/** Many exports, and many more workspaces that are each bound to one of them; what a binding costs, and whether it comes back. */
+export const bindings: Profile = async (subject, amounts) => {
+  const run = await Run.begin(subject, amounts);
+  await run.offer();
+  await run.measureAlone();
+  await run.makeWorkspaces();
+  await run.bind();
+  await run.use();
+  await run.view();
+  await run.unbind();
+  await run.remove();
+  return run.rows;
+};
+
+class Run {
+  readonly rows: Measurement[] = [];
+  readonly #subject: Subject;
+  readonly #amounts: Amounts;
+  readonly #parent: string;
+  readonly #provider: string;
+  readonly #offers: readonly Offer[];
+  readonly #count: number;
+  readonly #empty: Footprint;
+  readonly #metrics: number;
+
+  private constructor(options: {
+    subject: Subject;
+    amounts: Amounts;
+    parent: string;
+    provider: string;
+    empty: Footprint;
+    metrics: number;
+  }) {
+    this.#subject = options.subject;
+    this.#amounts = options.amounts;
+    this.#parent = options.parent;
+    this.#provider = options.provider;
+    this.#empty = options.empty;
+    this.#metrics = options.metrics;
+    this.#count = options.amounts.count ?? 10_000;
+    this.#offers = Array.from({ length: options.amounts.definitions ?? 500 }, (_, index) => new Offer(index));
+  }
+
+  static async begin(subject: Subject, amounts: Amounts): Promise<Run> {
+    const { address } = subject;
+    const metrics = await metricsBytes(subject);
+    const parent = await makeParent(address);
+    const provider = await makeWorkspace(address, parent.path, 'provider');
+    return new Run({ subject, amounts, parent: parent.path, provider: provider.path, empty: footprint(subject), metrics });
+  }
+
+  async offer(): Promise<void> {
+    const { length } = this.#offers;
+    await this.#all(length, (index) => ({ path: schemasIn(this.#provider), body: this.#offers[index]!.schemaBody() }));
+    await this.#all(length, (index) => ({ path: exportsIn(this.#provider), body: this.#offers[index]!.exportBody() }));
+  }
+
+  /** What reading costs where one workspace is bound to one export, and nobody else to any. */
+  async measureAlone(): Promise<void> {
+    const { path } = await makeWorkspace(this.#subject.address, this.#parent, 'alone');
+    using watch = await this.#watchBound();
+    await mustAsk(this.#subject.address, { method: 'POST', path: bindingsIn(path), body: this.#offers[0]!.bindingBody(this.#provider) });
+    await watch.until(1, patience);
+    await mustAsk(this.#subject.address, {
+      method: 'POST',
+      path: this.#offers[0]!.objectsIn(path),
+      body: this.#offers[0]!.objectBody('one'),
+    });
+    await this.#read(path);
+    this.#latencies('gets of a bound kind, one binding', await this.#read(path));
+  }
+
+  async makeWorkspaces(): Promise<void> {
+    await this.#timed(`${this.#count} workspaces: created and ready`, async () => {
+      await this.#all(this.#count, (index) => ({ path: workspacesIn(this.#parent), body: workspaceBody(`w-${index}`) }));
+      await untilReady(this.#subject.address, this.#parent);
+    });
+  }
+
+  async bind(): Promise<void> {
+    await sleep(rest);
+    const before = footprint(this.#subject);
+    const what = `${this.#count} bindings to ${this.#offers.length} exports`;
+    using watch = await this.#watchBound();
+    await this.#timed(`${what}: bound`, async () => {
+      await this.#all(this.#count, (index) => ({
+        path: bindingsIn(this.#workspace(index)),
+        body: this.#offerOf(index).bindingBody(this.#provider),
+      }));
+      await watch.until(this.#count, patience);
+    });
+    await this.#timed(`${what}: first read of what each brings`, () =>
+      this.#all(this.#count, (index) => ({ path: `${this.#offerOf(index).objectsIn(this.#workspace(index))}` })),
+    );
+    await sleep(rest);
+    const after = footprint(this.#subject);
+    const each = (now: number, then: number): number => (1024 * (now - then)) / this.#count;
+    this.#row(`${what}: memory of each`, each(after.memory, before.memory), 'KiB');
+    this.#row(`${what}: store of each`, each(after.store, before.store), 'KiB');
+    this.#row('workspace, binding and share of exports: memory of each', each(after.memory, this.#empty.memory), 'KiB');
+    this.#row('workspace, binding and share of exports: store of each', each(after.store, this.#empty.store), 'KiB');
+    this.#row('metrics grown by', (await metricsBytes(this.#subject)) - this.#metrics, 'count');
+  }
+
+  async use(): Promise<void> {
+    await this.#timed('objects of bound kinds, one in each workspace: created', () =>
+      this.#all(this.#count, (index) => ({
+        path: this.#offerOf(index).objectsIn(this.#workspace(index)),
+        body: this.#offerOf(index).objectBody('one'),
+      })),
+    );
+    this.#latencies(`gets of a bound kind in one of ${this.#count}`, await this.#read(this.#workspace(0)));
+  }
+
+  /** What the provider of the first export sees of all that are bound to it. */
+  async view(): Promise<void> {
+    const [offer] = this.#offers;
+    const { address } = this.#subject;
+    const path = offer!.viewFrom(this.#provider);
+    const consumers = Array.from({ length: this.#count }, (_, index) => index).filter((index) => this.#offerOf(index) === offer);
+    const lists: number[] = [];
+    for (let at = 0; at < 7; at++) {
+      const { text, milliseconds } = await mustAsk(address, { method: 'GET', path });
+      const found = (JSON.parse(text) as { items: unknown[] }).items.length;
+      lists.push(milliseconds);
+      if (found < consumers.length) throw new Error(`the view shows ${found} objects of ${consumers.length}`);
+    }
+    this.#row(`view of ${consumers.length} consumers: list`, lists.sort((a, b) => a - b)[3]!, 'ms');
+    using watch = await CountingWatch.open(address, `${path}?watch=true&resourceVersion=${await revisionOf(address)}`, (event) =>
+      event.includes('"name":"two"'),
+    );
+    await this.#timed(
+      `view of ${consumers.length} consumers: events of a watch`,
+      async () => {
+        await this.#all(consumers.length, (at) => ({
+          path: offer!.objectsIn(this.#workspace(consumers[at]!)),
+          body: offer!.objectBody('two'),
+        }));
+        await watch.until(consumers.length, patience);
+      },
+      consumers.length,
+    );
+  }
+
+  async unbind(): Promise<void> {
+    const { address } = this.#subject;
+    const path = `/clusters/*/apis/apis.kcp.io/v1alpha2/apibindings?watch=true&resourceVersion=${await revisionOf(address)}`;
+    const isGone = (event: string): boolean => event.startsWith('{"type":"DELETED"') && event.includes('"name":"offer"');
+    using watch = await CountingWatch.open(address, path, isGone);
+    await this.#timed('bindings with an object each: deleted', async () => {
+      await this.#all(this.#count, (index) => ({ method: 'DELETE', path: `${bindingsIn(this.#workspace(index))}/offer` }));
+      await watch.until(this.#count, patience);
+    });
+  }
+
+  async remove(): Promise<void> {
+    const { address } = this.#subject;
+    const collection = workspacesIn(this.#parent);
+    const one = performance.now();
+    await mustAsk(address, { method: 'DELETE', path: `${collection}/w-0` });
+    while ((await ask(address, { method: 'GET', path: `${collection}/w-0` })).status !== 404) await sleep(10);
+    this.#row('deletion of one workspace', performance.now() - one, 'ms');
+    await this.#timed('workspaces: deleted', async () => {
+      await mustAsk(address, { method: 'DELETE', path: collection });
+      await untilNone(address, collection);
+    });
+    const [, parent] = this.#parent.split(':');
+    await mustAsk(address, { method: 'DELETE', path: `${workspacesIn('root')}/${parent!}` });
+    await untilNone(address, `${workspacesIn('root')}?fieldSelector=metadata.name%3D${parent!}`);
+    await sleep(rest);
+    this.#row('memory that has not come back at once', footprint(this.#subject).memory - this.#empty.memory, 'MB');
+    const forgotten = await untilForgotten(address, await revisionOf(address), patience);
+    await sleep(rest);
+    const what = forgotten ? 'after compaction' : 'without compaction';
+    const after = footprint(this.#subject);
+    this.#row(`memory that has not come back ${what}`, after.memory - this.#empty.memory, 'MB');
+    this.#row(`store that has not come back ${what}`, after.store - this.#empty.store, 'MB');
+  }
+
+  #workspace(index: number): string {
+    return `${this.#parent}:w-${index}`;
+  }
+
+  #offerOf(index: number): Offer {
+    return this.#offers[index % popular === 0 ? 0 : index % this.#offers.length]!;
+  }
+
+  #watchBound(): Promise<CountingWatch> {
+    const isBound = (event: string): boolean => event.includes('"phase":"Bound"') && event.includes('"name":"offer"');
+    return revisionOf(this.#subject.address).then((revision) =>
+      CountingWatch.open(
+        this.#subject.address,
+        `/clusters/*/apis/apis.kcp.io/v1alpha2/apibindings?watch=true&resourceVersion=${revision}`,
+        isBound,
+      ),
+    );
+  }
+
+  #read(workspace: string): Promise<LoadResult> {
+    const path = `${this.#offers[0]!.objectsIn(workspace)}/one`;
+    return this.#all(gets, () => ({ path }));
+  }
+
+  /** Requests that must all succeed: with a body they create, without they read, unless they say something else. */
+  async #all(count: number, request: (index: number) => { method?: 'DELETE'; path: string; body?: string }): Promise<LoadResult> {
+    const { address } = this.#subject;
+    // Opened each time: a server closes connections that nothing comes over for a while.
+    using pool = await Pool.open(address, clients);
+    const { token } = address;
+    const result = await pool.run({ clients, count, seconds: this.#amounts.seconds }, (index) => {
+      const { method, path, body } = request(index);
+      return requestText({ method: method ?? (body === undefined ? 'GET' : 'POST'), path, token, ...(body !== undefined && { body }) });
+    });
+    if (result.errors > 0 || result.requests < count) {
+      throw new Error(
+        `${result.errors} of ${count} requests such as ${JSON.stringify(request(0))} failed; the first: ${result.firstError}`,
+      );
+    }
+    return result;
+  }
+
+  /** Two rows: how many in a second, and what processor time each took of all that is measured. */
+  async #timed(what: string, work: () => Promise<unknown>, count = this.#count): Promise<void> {
+    const processor = processorSeconds(this.#subject.pids);
+    const began = performance.now();
+    await work();
+    this.#row(what, count / ((performance.now() - began) / 1000), 'per second', 'higher');
+    this.#row(`${what}: processor time of each`, (1000 * (processorSeconds(this.#subject.pids) - processor)) / count, 'ms');
+  }
+
+  #latencies(what: string, { latencies }: LoadResult): void {
+    this.#row(`${what}: p50`, latencies.quantile(0.5), 'ms');
+    this.#row(`${what}: p99`, latencies.quantile(0.99), 'ms');
+  }
+
+  #row(what: string, value: number, unit: Measurement['unit'], better: Measurement['better'] = 'lower'): void {
+    process.stderr.write(`${what}: ${value.toFixed(2)} ${unit}\n`);
+    this.rows.push({ what, value, unit, better });
+  }
+}
+
+async function metricsBytes({ address }: Subject): Promise<number> {
+  return (await mustAsk(address, { method: 'GET', path: '/metrics' })).bytes;
+}

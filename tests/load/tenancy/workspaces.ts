@@ -1,0 +1,75 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Connection as Address } from '@capstan/testbed';
+import { ask, mustAsk } from '../client/ask.ts';
+import { residentMegabytes } from '../measure/memory.ts';
+import { storeMegabytes } from '../measure/store.ts';
+import type { Subject } from '../profiles/profile.ts';
+
+export const workspacesIn = (path: string): string => `/clusters/${path}/apis/tenancy.kcp.io/v1alpha1/workspaces`;
+
+export function workspaceBody(name: string): string {
+  return JSON.stringify({
+    apiVersion: 'tenancy.kcp.io/v1alpha1',
+    kind: 'Workspace',
+    metadata: { name },
+    spec: { type: { name: 'universal', path: 'root' } },
+  });
+}
+
+export interface NamedWorkspace {
+  readonly name: string;
+  readonly path: string;
+}
+
+/** Makes a workspace and waits until it is ready. */
+export async function makeWorkspace(address: Address, parent: string, name: string): Promise<NamedWorkspace> {
+  const collection = workspacesIn(parent);
+  await mustAsk(address, { method: 'POST', path: collection, body: workspaceBody(name) });
+  for (;;) {
+    const { text } = await mustAsk(address, { method: 'GET', path: `${collection}/${name}` });
+    if ((JSON.parse(text) as { status?: { phase?: string } }).status?.phase === 'Ready') return { name, path: `${parent}:${name}` };
+    await sleep(100);
+  }
+}
+
+/** A workspace in which all that a run makes has its place. */
+export const makeParent = (address: Address): Promise<NamedWorkspace> => makeWorkspace(address, 'root', `load-${Date.now().toString(36)}`);
+
+/** Resolves when all workspaces in one are ready. */
+export const untilReady = (address: Address, parent: string): Promise<void> =>
+  untilNone(address, `${workspacesIn(parent)}?labelSelector=tenancy.kcp.io%2Fphase!%3DReady`);
+
+/** Asks until a list is empty. One page is asked for: it says as much. */
+export async function untilNone(address: Address, path: string): Promise<void> {
+  const page = `${path}${path.includes('?') ? '&' : '?'}limit=1`;
+  for (;;) {
+    const { text, status } = await ask(address, { method: 'GET', path: page });
+    if (status === 200 && (JSON.parse(text) as { items: unknown[] }).items.length === 0) return;
+    await sleep(100);
+  }
+}
+
+/** The newest revision of a server. */
+export async function revisionOf(address: Address): Promise<number> {
+  const { text } = await mustAsk(address, { method: 'GET', path: '/api/v1/namespaces?limit=1' });
+  return Number((JSON.parse(text) as { metadata: { resourceVersion: string } }).metadata.resourceVersion);
+}
+
+/** Resolves when a server has forgotten what was at a revision, or when it is taking too long; answers whether it has. */
+export async function untilForgotten(address: Address, revision: number, seconds: number): Promise<boolean> {
+  const path = `/api/v1/namespaces?resourceVersion=${revision}&resourceVersionMatch=Exact&limit=1`;
+  for (const end = Date.now() + 1000 * seconds; Date.now() < end; await sleep(1_000)) {
+    if ((await ask(address, { method: 'GET', path })).status === 410) return true;
+  }
+  return false;
+}
+
+export interface Footprint {
+  /** In MB. */
+  readonly memory: number;
+  readonly store: number;
+}
+
+export function footprint({ pids }: Subject): Footprint {
+  return { memory: residentMegabytes(pids) ?? Number.NaN, store: storeMegabytes(pids) ?? Number.NaN };
+}
