@@ -17,8 +17,11 @@ export interface Store extends AsyncDisposable {
   /** Keys from `start` (included) to `end` (excluded), in the byte order of their UTF-8, at one revision. */
   list(range: Range, options?: ListOptions): Promise<Page>;
 
-  /** Resolves when the write is durable, with its revision. Rejects with `StoreError` `exists` when the key is there. */
-  create(key: string, value: string): Promise<number>;
+  /**
+   * Resolves when the write is durable, with its revision. Rejects with `StoreError` `exists` when the key is there, and with `unmet` when one of the guards is not as it
+   * says. Guards hold when the write is made: a write that changes what they speak of comes before it, and makes them fail, or after it, or with it in one commit.
+   */
+  create(key: string, value: string, guards?: readonly Guard[]): Promise<number>;
 
   /** Replaces the value if the key is still at `revision`. Rejects with `conflict` (or `missing`), carrying what is there now. */
   update(key: string, value: string, revision: number): Promise<number>;
@@ -51,6 +54,13 @@ export interface Store extends AsyncDisposable {
 export interface Range {
   readonly start: string;
   readonly end: string;
+}
+
+/** Another key that has to be there when a write is made. */
+export interface Guard {
+  readonly key: string;
+  /** At which it has to be; absent when any will do. */
+  readonly revision?: number;
 }
 
 export interface Entry {
@@ -119,6 +129,8 @@ export interface SnapshotInfo {
 export type StoreErrorCode =
   /** create: the key is there. */
   | 'exists'
+  /** create: what it depends on is not there, or at another revision. */
+  | 'unmet'
   /** update, delete: the key is not there. */
   | 'missing'
   /** update, delete: the key is at another revision. */

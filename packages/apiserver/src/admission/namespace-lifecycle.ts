@@ -35,7 +35,8 @@ function isThere(request: AdmissionRequest): boolean {
   return found !== undefined;
 }
 
-function terminating({ resource, namespace, name }: AdmissionRequest): StatusError {
+/** What somebody is told who comes while a namespace goes. */
+export function terminating({ resource, namespace, name }: Pick<AdmissionRequest, 'resource' | 'namespace' | 'name'>): StatusError {
   const refusal = status.forbidden(resource, name, `unable to create new content in namespace ${namespace} because it is being terminated`);
   return new StatusError({
     ...refusal.status,

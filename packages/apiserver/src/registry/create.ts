@@ -3,6 +3,7 @@ import { CacheEntry, namingCluster } from '../cache/entry.ts';
 import { dropUnserved } from '../kinds/unserved-fields.ts';
 import { clusterOfKey, rootCluster } from '../workspaces/names.ts';
 import type { RequestContext } from './context.ts';
+import { whileThere } from './guards.ts';
 import { generateName, keepCluster, stampNew } from './metadata.ts';
 import { type Backend, entryAfter, newObjectErrors, placeOf, refuse, type Target, textForStore, type Written, writing } from './objects.ts';
 import { resetFieldsOf } from './reset-fields.ts';
@@ -62,7 +63,12 @@ export async function create(backend: Backend, context: RequestContext, request:
   for (let attempt = 1; ; attempt++) {
     const target: Target = { resource, namespace: request.namespace, name: object.metadata.name! };
     try {
-      return await save(backend, context, { target, object, dryRun: request.dryRun });
+      return await save(backend, context, {
+        target,
+        object,
+        dryRun: request.dryRun,
+        waited: mutating !== undefined || validating !== undefined,
+      });
     } catch (error) {
       if (!generated || attempt === nameTries || !(error instanceof StatusError) || error.reason !== 'AlreadyExists') throw error;
       object.metadata.name = generateName(object.metadata.generateName!);
@@ -73,7 +79,7 @@ export async function create(backend: Backend, context: RequestContext, request:
 async function save(
   backend: Backend,
   context: RequestContext,
-  { target, object, dryRun }: { target: Target; object: KubeObject; dryRun: boolean },
+  { target, object, dryRun, waited }: { target: Target; object: KubeObject; dryRun: boolean; waited: boolean },
 ): Promise<Written> {
   const place = placeOf(context, target);
   if (dryRun) {
@@ -82,7 +88,12 @@ async function save(
   }
   const stored = textForStore(target.resource, object);
   const text = typeof stored === 'string' ? stored : await stored;
-  const revision = await writing(target, () => backend.store.create(place.stored, text));
+  const { cluster } = context;
+  const revision = await writing(target, () =>
+    cluster === rootCluster && !waited
+      ? backend.store.create(place.stored, text)
+      : whileThere(backend.cache, { ...target, cluster, waited }, (guards) => backend.store.create(place.stored, text, guards)),
+  );
   return { entry: entryAfter(backend, target.resource, { key: place.cached, text, revision }), created: true };
 }
 

@@ -1,4 +1,4 @@
-import type { Entry, ListOptions, Page, Range, SnapshotInfo, Store, Watch, WatchHandler } from '../contract.ts';
+import type { Entry, Guard, ListOptions, Page, Range, SnapshotInfo, Store, Watch, WatchHandler } from '../contract.ts';
 import { StoreError } from '../contract.ts';
 import { exportStore } from '../portable.ts';
 import type { Connection } from './connection.ts';
@@ -71,8 +71,8 @@ export class EtcdStore implements Store {
     return { revision, entries, remaining: all.length - entries.length };
   }
 
-  create(key: string, value: string): Promise<number> {
-    return this.#writes.write(key, value, 'absent');
+  create(key: string, value: string, guards?: readonly Guard[]): Promise<number> {
+    return this.#writes.create(key, value, guards);
   }
 
   update(key: string, value: string, revision: number): Promise<number> {

@@ -15,6 +15,15 @@ export interface Swap {
   readonly expected: number;
   /** Undefined to delete. */
   readonly value: string | undefined;
+  readonly guards?: readonly SwapGuard[];
+}
+
+/** Another key that has to be there. */
+export interface SwapGuard {
+  /** With the prefix of the store. */
+  readonly key: string;
+  /** A revision of etcd; 0: any. */
+  readonly expected: number;
 }
 
 export interface SwapOutcome {
@@ -30,11 +39,14 @@ export interface SwapResponse {
 }
 
 const target = { mod: 2 } as const;
+const notEqual = 3;
 const overhead = 96;
 
 /** At most how much a swap takes on the wire where text is ASCII. */
 export function sizeOf(swap: Swap): number {
-  return swap.key.length * 3 + (swap.value?.length ?? 0) + overhead;
+  let size = swap.key.length * 3 + (swap.value?.length ?? 0) + overhead;
+  for (const { key } of swap.guards ?? []) size += key.length + overhead;
+  return size;
 }
 
 export function encodeSwaps(swaps: readonly Swap[]): Buffer {
@@ -54,7 +66,7 @@ export function encodeSwaps(swaps: readonly Swap[]): Buffer {
   return writer.finish();
 }
 
-function writeSwap(writer: ReverseWriter, { key, value, expected }: Swap): void {
+function writeSwap(writer: ReverseWriter, { key, value, expected, guards }: Swap): void {
   // failure: [{ request_range }]
   const failure = writer.length;
   writer.text(1, key);
@@ -71,6 +83,17 @@ function writeSwap(writer: ReverseWriter, { key, value, expected }: Swap): void 
   writer.integer(6, expected);
   writer.text(3, key);
   writer.integer(2, target.mod);
+  writer.nested(1, compare);
+  for (const guard of guards ?? []) writeGuard(writer, guard);
+}
+
+function writeGuard(writer: ReverseWriter, { key, expected }: SwapGuard): void {
+  // compare: [{ result, target: MOD, key, mod_revision }]: a key that is not there is at revision 0.
+  const compare = writer.length;
+  writer.integer(6, expected);
+  writer.text(3, key);
+  writer.integer(2, target.mod);
+  if (expected === 0) writer.integer(1, notEqual);
   writer.nested(1, compare);
 }
 

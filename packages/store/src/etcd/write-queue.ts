@@ -1,9 +1,9 @@
-import { StoreError } from '../contract.ts';
+import { type Guard, StoreError } from '../contract.ts';
 import type { Connection } from './connection.ts';
 import { toStoreError } from './failures.ts';
 import { GrpcError } from './grpc-error.ts';
 import { etcdRevisionOf, positionIn, positionOf, positions, revisionAt } from './revisions.ts';
-import { decodeSwaps, encodeSwaps, type Swap, type SwapOutcome, type SwapResponse, sizeOf } from './swap-messages.ts';
+import { decodeSwaps, encodeSwaps, type Swap, type SwapGuard, type SwapOutcome, type SwapResponse, sizeOf } from './swap-messages.ts';
 
 const swapPath = '/etcdserverpb.KV/Txn';
 /** etcd takes 128 operations in one transaction by default (`--max-txn-ops`), and the transaction around the others counts too. */
@@ -52,8 +52,24 @@ export class WriteQueue {
     this.#skip = Buffer.byteLength(prefix);
   }
 
+  /** The key must not be there, and the guards must hold. */
+  create(name: string, value: string, guards: readonly Guard[] = []): Promise<number> {
+    const checked = guards.map(({ key, revision }) => ({
+      key: this.#prefix + key,
+      expected: revision === undefined ? 0 : expectedByEtcd(revision, positionOf(key)),
+    }));
+    return this.#write(name, { value, expected: 'absent', ...(checked.length > 0 && { guards: checked }) });
+  }
+
   /** No value deletes. `expected` is the revision at which the key must be. */
   write(name: string, value: string | undefined, expected: number | 'absent'): Promise<number> {
+    return this.#write(name, { value, expected });
+  }
+
+  #write(
+    name: string,
+    { value, expected, guards }: { value: string | undefined; expected: number | 'absent'; guards?: readonly SwapGuard[] },
+  ): Promise<number> {
     if (this.#isClosed) return Promise.reject(new StoreError('closed', 'the store was closed'));
     if (!name.isWellFormed()) {
       const message = `the key ${JSON.stringify(name)} holds half of a surrogate pair: keys are well-formed text`;
@@ -69,6 +85,7 @@ export class WriteQueue {
         position,
         resolve,
         reject,
+        ...(guards !== undefined && { guards }),
       });
       this.#schedule();
     });
@@ -165,6 +182,8 @@ function settle(writes: readonly PendingWrite[], { etcdRevision, outcomes }: Swa
 }
 
 function refusal({ name, expected }: PendingWrite, { current }: SwapOutcome): StoreError {
+  if (current === undefined && expected === 0)
+    return new StoreError('unmet', `${name} was not created: what it depends on is gone or has changed`);
   if (current === undefined) return new StoreError('missing', `${name} does not exist`);
   return expected === 0
     ? new StoreError('exists', `${name} exists at revision ${current.revision}`, { current })

@@ -11,6 +11,7 @@ export function toStoreError(failure: Failure): StoreError {
 
 export function refusalError(key: string, refusal: Refusal): StoreError {
   const { code, value, revision, createRevision } = refusal;
+  if (code === 'unmet') return new StoreError(code, `${key} was not created: what it depends on is gone or has changed`);
   if (code === 'missing') return new StoreError(code, `${key} does not exist`);
   const message = code === 'exists' ? `${key} exists at revision ${revision}` : `${key} has changed: it is at revision ${revision} now`;
   return new StoreError(code, message, { current: { key, value, revision, createRevision } });

@@ -41,6 +41,11 @@ export interface WriteRequest {
   readonly values: string[];
   /** The revision that an update or a deletion expects. */
   readonly revisions: number[];
+  /** What has to be there: guard `i` is for operation `guarded[i]`, in the order of operations. */
+  readonly guarded: number[];
+  readonly guardKeys: string[];
+  /** 0 when any revision will do. */
+  readonly guardRevisions: number[];
   /** Whether a watcher wants the values that were replaced. */
   readonly previous: boolean;
 }
@@ -91,7 +96,7 @@ export interface WrittenReply {
 
 export interface Refusal {
   readonly index: number;
-  readonly code: 'exists' | 'missing' | 'conflict';
+  readonly code: 'exists' | 'missing' | 'conflict' | 'unmet';
   readonly revision: number;
   readonly createRevision: number;
   readonly value: string;

@@ -1,6 +1,7 @@
 import type { Worker } from 'node:worker_threads';
 import {
   type Entry,
+  type Guard,
   type ListOptions,
   type Page,
   type Range,
@@ -15,7 +16,7 @@ import { eventsOfBatch, eventsOfHistory, toEntries } from './events.ts';
 import { type OpenedState, type Operation, operation, type Reply, type Request, type WrittenReply } from './messages.ts';
 import { type Answer, type Body, type Numbered, PendingReads } from './pending-reads.ts';
 import { Watcher } from './watcher.ts';
-import { type Batch, toRequest, WriteQueue } from './write-queue.ts';
+import { type Batch, toRequest, type Write, WriteQueue } from './write-queue.ts';
 
 /** The main thread's side: queues writes, tells watchers, keeps account of what the worker owes. */
 export class SqliteStore implements Store {
@@ -77,8 +78,8 @@ export class SqliteStore implements Store {
     return { revision: reply.revision, entries, remaining: reply.remaining };
   }
 
-  create(key: string, value: string): Promise<number> {
-    return this.#write(operation.create, { key, value, revision: 0 });
+  create(key: string, value: string, guards?: readonly Guard[]): Promise<number> {
+    return this.#write(operation.create, { key, value, revision: 0, guards });
   }
 
   update(key: string, value: string, revision: number): Promise<number> {
@@ -133,7 +134,7 @@ export class SqliteStore implements Store {
     await gone;
   }
 
-  #write(kind: Operation, write: { key: string; value: string; revision: number }): Promise<number> {
+  #write(kind: Operation, write: Write): Promise<number> {
     if (this.#ended !== undefined) return Promise.reject(this.#ended);
     if (this.failure?.code === 'corrupt') return Promise.reject(this.failure);
     if (write.key.length > maximumKeyLength || write.value.length > maximumValueLength || !write.key.isWellFormed()) {

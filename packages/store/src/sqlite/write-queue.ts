@@ -1,4 +1,4 @@
-import type { StoreError } from '../contract.ts';
+import type { Guard, StoreError } from '../contract.ts';
 import type { Operation, WriteRequest } from './messages.ts';
 
 const operationsPerBatch = 1_000;
@@ -9,11 +9,21 @@ export interface Waiting {
   reject(error: StoreError): void;
 }
 
+export interface Write {
+  readonly key: string;
+  readonly value: string;
+  readonly revision: number;
+  readonly guards?: readonly Guard[] | undefined;
+}
+
 export interface Batch {
   readonly operations: Operation[];
   readonly keys: string[];
   readonly values: string[];
   readonly revisions: number[];
+  readonly guarded: number[];
+  readonly guardKeys: string[];
+  readonly guardRevisions: number[];
   readonly waiting: Waiting[];
   characters: number;
 }
@@ -26,9 +36,14 @@ export class WriteQueue {
     return this.#batches.length === 0;
   }
 
-  add(operation: Operation, write: { key: string; value: string; revision: number }): Promise<number> {
+  add(operation: Operation, write: Write): Promise<number> {
     const { promise, resolve, reject } = Promise.withResolvers<number>();
     const batch = this.#open();
+    for (const guard of write.guards ?? []) {
+      batch.guarded.push(batch.operations.length);
+      batch.guardKeys.push(guard.key);
+      batch.guardRevisions.push(guard.revision ?? 0);
+    }
     batch.operations.push(operation);
     batch.keys.push(write.key);
     batch.values.push(write.value);
@@ -49,13 +64,23 @@ export class WriteQueue {
   #open(): Batch {
     const last = this.#batches.at(-1);
     if (last !== undefined && last.keys.length < operationsPerBatch && last.characters < charactersPerBatch) return last;
-    const batch: Batch = { operations: [], keys: [], values: [], revisions: [], waiting: [], characters: 0 };
+    const batch: Batch = {
+      operations: [],
+      keys: [],
+      values: [],
+      revisions: [],
+      guarded: [],
+      guardKeys: [],
+      guardRevisions: [],
+      waiting: [],
+      characters: 0,
+    };
     this.#batches.push(batch);
     return batch;
   }
 }
 
 export function toRequest(batch: Batch, previous: boolean): WriteRequest {
-  const { operations, keys, values, revisions } = batch;
-  return { type: 'write', operations, keys, values, revisions, previous };
+  const { operations, keys, values, revisions, guarded, guardKeys, guardRevisions } = batch;
+  return { type: 'write', operations, keys, values, revisions, guarded, guardKeys, guardRevisions, previous };
 }

@@ -21,10 +21,13 @@ export class Writer {
     const created = Array.from({ length: count }, () => 0);
     const previous = request.previous ? Array.from({ length: count }, () => '') : undefined;
     const refusals: Refusal[] = [];
+    let guard = 0;
     this.#statements.begin.run();
     try {
       for (let index = 0; index < count; index++) {
-        const result = this.#applyOne(request, index);
+        let isMet = true;
+        for (; request.guarded[guard] === index; guard++) isMet &&= this.#isMet(request.guardKeys[guard]!, request.guardRevisions[guard]!);
+        const result = isMet ? this.#applyOne(request, index) : 0;
         if (result === 0) {
           refusals.push(this.#refusal(request, index));
           continue;
@@ -78,13 +81,20 @@ export class Writer {
     }
   }
 
+  #isMet(key: string, revision: number): boolean {
+    const row = this.#statements.currentEntry.get(key);
+    return row !== undefined && (revision === 0 || row['revision'] === revision);
+  }
+
   #refusal(request: WriteRequest, index: number): Refusal {
     const row = this.#statements.currentEntry.get(request.keys[index]!);
-    if (row === undefined) return { index, code: 'missing', revision: 0, createRevision: 0, value: '' };
+    const isCreation = request.operations[index] === operation.create;
+    // Nothing but a guard keeps a key from being created that is not there.
+    if (row === undefined) return { index, code: isCreation ? 'unmet' : 'missing', revision: 0, createRevision: 0, value: '' };
     const revision = row['revision'] as number;
     return {
       index,
-      code: request.operations[index] === operation.create ? 'exists' : 'conflict',
+      code: isCreation ? 'exists' : 'conflict',
       revision,
       createRevision: row['created'] as number,
       value: this.#valueAt(revision, request.keys[index]!),

@@ -48,6 +48,37 @@ export function writeCases(bench: Bench): void {
       expect((await store.get('/a'))?.value).toBe('2');
     });
 
+    it('creates what depends on something only while that is there', async () => {
+      const { store } = bench;
+      await expect(store.create('/child', '1', [{ key: '/parent' }])).rejects.toMatchObject({ code: 'unmet' });
+      expect(await store.get('/child')).toBeUndefined();
+      const parent = await store.create('/parent', '1');
+      await store.create('/child', '1', [{ key: '/parent' }]);
+      await store.delete('/parent', parent);
+      await expect(store.create('/late', '1', [{ key: '/child' }, { key: '/parent' }])).rejects.toMatchObject({ code: 'unmet' });
+      await expect(store.create('/child', '2', [{ key: '/parent' }])).rejects.toMatchObject({ code: 'exists' });
+    });
+
+    it('creates what depends on something only while that is as it was', async () => {
+      const { store } = bench;
+      const first = await store.create('/parent', '1');
+      await store.create('/a', '1', [{ key: '/parent', revision: first }]);
+      const second = await store.update('/parent', '2', first);
+      const before = await store.currentRevision();
+      await expect(store.create('/b', '1', [{ key: '/parent', revision: first }])).rejects.toMatchObject({ code: 'unmet' });
+      expect(await store.currentRevision()).toBe(before);
+      await store.create('/b', '1', [{ key: '/parent', revision: second }, { key: '/a' }]);
+    });
+
+    it('decides about each of those that are made together', async () => {
+      const { store } = bench;
+      const parent = await store.create('/parent', '1');
+      const guards = (index: number) => [{ key: index % 2 === 0 ? '/parent' : '/nobody', revision: parent }];
+      const made = Array.from({ length: 20 }, (_, index) => store.create(`/${index}`, 'x', guards(index)));
+      const outcomes = await Promise.allSettled(made);
+      expect(outcomes.map(({ status }) => status)).toEqual(outcomes.map((_, index) => (index % 2 === 0 ? 'fulfilled' : 'rejected')));
+    });
+
     it('refuses to update or delete what is not there', async () => {
       const { store } = bench;
       const before = await store.currentRevision();

@@ -1,0 +1,60 @@
+import { status } from '@capstan/machinery';
+import { type Guard, StoreError } from '@capstan/store';
+import { terminating } from '../admission/namespace-lifecycle.ts';
+import { storeKey, type WatchCache } from '../cache/watch-cache.ts';
+import { rootCluster } from '../workspaces/names.ts';
+import { logicalClusterName, logicalClusters } from '../workspaces/tree.ts';
+import { fresh } from './list.ts';
+import type { Target } from './objects.ts';
+
+const namespaces = { group: '', resource: 'namespaces' } as const;
+
+/** How often a creation is tried again while somebody changes the namespace. */
+const maxTries = 10;
+
+export interface Creation extends Target {
+  readonly cluster: string;
+  /** Whether time went by since the namespace was looked at: somebody else had to be asked. */
+  readonly waited: boolean;
+}
+
+/**
+ * Writes a new object only into a workspace that is still there, and into a namespace that is neither gone nor going. Both may have ended while the request
+ * waited for a webhook, and nobody would ever clean up after it.
+ */
+export async function whileThere(
+  cache: WatchCache,
+  creation: Creation,
+  write: (guards: readonly Guard[] | undefined) => Promise<number>,
+): Promise<number> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await write(guardsOf(cache, creation));
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.code !== 'unmet') throw error;
+      await fresh(cache);
+      const { resource, name, cluster } = creation;
+      if (isOwned(creation) && cache.get(ownerOf(cluster)) === undefined) throw status.notFound(logicalClusters, cluster);
+      if (attempt === maxTries) throw status.conflict(resource, name, 'its namespace is being changed');
+    }
+  }
+}
+
+function guardsOf(cache: WatchCache, creation: Creation): readonly Guard[] | undefined {
+  const { cluster, namespace, resource, waited } = creation;
+  const owner = isOwned(creation) ? [{ key: storeKey(ownerOf(cluster)) }] : undefined;
+  if (!waited || !resource.namespaced) return owner;
+  const entry = cache.resource(namespaces).newest(`${cluster}//${namespace}`);
+  if (entry === undefined) throw status.notFound(namespaces, namespace);
+  if ((entry.object['status'] as { phase?: string } | undefined)?.phase === 'Terminating') throw terminating(creation);
+  const place = { ...namespaces, cluster, namespace: '', name: namespace };
+  return [...(owner ?? []), { key: storeKey(place), revision: entry.revision }];
+}
+
+/** Those of the platform itself have no such object; and it cannot depend on itself. */
+function isOwned({ cluster, resource }: Creation): boolean {
+  const isOwner = resource.resource === logicalClusters.resource && resource.group === logicalClusters.group;
+  return cluster !== rootCluster && !isOwner && !cluster.startsWith('system:');
+}
+
+const ownerOf = (cluster: string) => ({ ...logicalClusters, cluster, namespace: '', name: logicalClusterName });
