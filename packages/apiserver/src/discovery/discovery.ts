@@ -4,7 +4,6 @@ import type { Resource } from '../registry/resource.ts';
 
 /** A document and the tag by which clients ask whether it has changed. */
 export interface Document {
-  readonly type: string;
   readonly body: string;
   readonly etag: string;
 }
@@ -30,10 +29,10 @@ export class Discovery {
   }
 
   /** All groups, versions and resources in one answer. */
-  aggregated(prefix: 'api' | 'apis', version: 'v2' | 'v2beta1'): Document {
-    return this.#document(`${prefix} ${version}`, `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`, () => ({
+  aggregated(prefix: 'api' | 'apis'): Document {
+    return this.#document(`${prefix} aggregated`, () => ({
       kind: 'APIGroupDiscoveryList',
-      apiVersion: `apidiscovery.k8s.io/${version}`,
+      apiVersion: 'apidiscovery.k8s.io/v2',
       metadata: {},
       items: this.#groups(prefix).map((group) => ({
         metadata: group.name === '' ? {} : { name: group.name },
@@ -48,7 +47,7 @@ export class Discovery {
 
   /** `/api`: the versions of the core group. */
   coreVersions(serverAddress: string): Document {
-    return this.#document(`/api ${serverAddress}`, 'application/json', () => ({
+    return this.#document(`/api ${serverAddress}`, () => ({
       kind: 'APIVersions',
       // Clients expect a core version, even where a view has nothing in it.
       versions: this.#catalog.groups.get('')?.versions.map(({ version }) => version) ?? ['v1'],
@@ -58,7 +57,7 @@ export class Discovery {
 
   /** `/apis`: the named groups. */
   groupList(): Document {
-    return this.#document('/apis', 'application/json', () => ({
+    return this.#document('/apis', () => ({
       kind: 'APIGroupList',
       apiVersion: 'v1',
       groups: this.#groups('apis').map(groupEntry),
@@ -68,20 +67,18 @@ export class Discovery {
   /** `/apis/<group>`; undefined when there is no such group. */
   group(name: string): Document | undefined {
     const group = name === '' ? undefined : this.#catalog.groups.get(name);
-    return (
-      group && this.#document(`/apis/${name}`, 'application/json', () => ({ kind: 'APIGroup', apiVersion: 'v1', ...groupEntry(group) }))
-    );
+    return group && this.#document(`/apis/${name}`, () => ({ kind: 'APIGroup', apiVersion: 'v1', ...groupEntry(group) }));
   }
 
   /** `/api/v1` and `/apis/<group>/<version>`. */
   resourceList(group: string, version: string): Document | undefined {
     const served = this.#catalog.version(group, version);
-    return served && this.#document(`list ${group}/${version}`, 'application/json', () => resourceList(served));
+    return served && this.#document(`list ${group}/${version}`, () => resourceList(served));
   }
 
   /** Every path under which something can be found. */
   paths(others: readonly string[]): Document {
-    return this.#document('/', 'application/json', () => {
+    return this.#document('/', () => {
       const paths = [...others];
       for (const { name, versions } of this.#catalog.groups.values()) {
         const root = name === '' ? '/api' : `/apis/${name}`;
@@ -95,11 +92,11 @@ export class Discovery {
     return [...this.#catalog.groups.values()].filter(({ name }) => (name === '') === (prefix === 'api'));
   }
 
-  #document(key: string, type: string, make: () => unknown): Document {
+  #document(key: string, make: () => unknown): Document {
     let found = this.#documents.get(key);
     if (found === undefined) {
       const body = JSON.stringify(make());
-      found = { type, body, etag: `"${createHash('sha512').update(body).digest('hex').toUpperCase()}"` };
+      found = { body, etag: `"${createHash('sha512').update(body).digest('hex').toUpperCase()}"` };
       this.#documents.set(key, found);
     }
     return found;

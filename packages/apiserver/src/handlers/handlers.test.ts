@@ -106,3 +106,45 @@ it('a pod that never ran is shown as deleted at once', async () => {
   expect([metadata.name, metadata.deletionGracePeriodSeconds]).toEqual(['gone', 0]);
   expect(metadata.deletionTimestamp).toMatch(/Z$/);
 });
+
+describe('a path', () => {
+  const configMaps = '/api/v1/namespaces/default/configmaps';
+  it.each([
+    ['GET', `${configMaps}/a%2Fb`, 404, 'the server could not find the requested resource'],
+    ['DELETE', '/api/v1/configmaps', 405, 'the server does not allow this method on the requested resource'],
+    ['GET', `${configMaps}/none?a=%zz&dryRun=%zz`, 404, 'configmaps "none" not found'],
+  ])('%s %s: %d %s', async (method, path, code, message) => {
+    const reply = await server.call(path, { method });
+    expect([reply.code, reply.json().message]).toEqual([code, message]);
+  });
+});
+
+describe('a new object', () => {
+  const create = (query: string, metadata: object): Promise<Reply> =>
+    server.call(`/api/v1/namespaces/default/configmaps${query}`, { method: 'POST', body: { metadata } });
+
+  it('is not being deleted, and nobody manages that', async () => {
+    const { metadata } = (await create('', { name: 'new', deletionGracePeriodSeconds: 5, labels: { a: 'b' } })).json();
+    expect(metadata).not.toHaveProperty('deletionGracePeriodSeconds');
+    expect(JSON.stringify(metadata)).not.toContain('f:deletionGracePeriodSeconds');
+  });
+
+  it('has no version, unless it is not stored', async () => {
+    expect((await create('', { name: 'versioned', resourceVersion: '1' })).code).toBe(500);
+    expect((await create('?dryRun=All', { name: 'versioned', resourceVersion: '1' })).code).toBe(201);
+  });
+});
+
+describe('deleting many', () => {
+  it('deletes as many as a page has, and says how many are left', async () => {
+    const path = '/api/v1/namespaces/default/podtemplates';
+    for (const name of ['a', 'b', 'c'])
+      await server.call(path, {
+        method: 'POST',
+        body: { metadata: { name }, template: { spec: { containers: [{ name: 'x', image: 'y' }] } } },
+      });
+    const deleted = (await server.call(`${path}?limit=1`, { method: 'DELETE' })).json();
+    expect(deleted['items']).toHaveLength(1);
+    expect(deleted.metadata).toMatchObject({ remainingItemCount: 2 });
+  });
+});

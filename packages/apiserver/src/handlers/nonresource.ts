@@ -1,7 +1,11 @@
 import { status } from '@capstan/machinery';
 import { type Document, discoveryOf } from '../discovery/discovery.ts';
+import { negotiateDocument } from '../discovery/negotiate.ts';
+import { discoveryInProtobuf } from '../discovery/protobuf.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { wantsPretty } from '../http/reply.ts';
+import { requireOffered } from '../http/negotiate.ts';
+import { protobufType } from '../http/protobuf.ts';
+import { reply, wantsPretty, yamlOf } from '../http/reply.ts';
 import type { Catalogs } from '../registry/catalogs.ts';
 import type { RequestInfo } from '../request/info.ts';
 import type { Health } from '../server/health.ts';
@@ -46,8 +50,9 @@ export class Pages {
     const { catalogs, health, version, more } = this.#options;
     const path = info.path.length > 1 && info.path.endsWith('/') ? info.path.slice(0, -1) : info.path;
     if (info.apiPrefix !== '') return this.#discover(exchange, info, path);
-    if (path === '/' || path === '') return sendDocument(exchange, info, discoveryOf(catalogFor({ catalogs }, info)).paths(fixedPaths));
-    if (path === '/version' && info.method !== 'GET' && info.method !== 'HEAD') throw status.methodNotAllowed();
+    if (path === '/' || path === '') return sendJson(exchange, info, discoveryOf(catalogFor({ catalogs }, info)).paths(fixedPaths).body);
+    if (path === '/version' && info.method !== 'GET') throw status.methodNotAllowed();
+    if (path === '/version') requireOffered(exchange.headers.accept, ['application/json']);
     // People read it, whoever asks.
     if (path === '/version') return exchange.send({ code: 200, type: 'application/json', body: JSON.stringify(version, undefined, 2) });
     const check = /^\/(livez|readyz|healthz)(?:\/(.+))?$/.exec(path);
@@ -69,18 +74,22 @@ export class Pages {
     const { catalogs, serverAddress } = this.#options;
     const catalog = catalogFor({ catalogs }, info);
     const discovery = discoveryOf(catalog);
-    if (info.method !== 'GET' && info.method !== 'HEAD') throw status.methodNotAllowed();
     const prefix = info.apiPrefix as 'api' | 'apis';
+    const [, , first = '', second] = path.split('/');
+    // Groups are told by a part of its own, which takes any method and looks at ranges of media types.
+    const isPlainPath = prefix === 'api' || second !== undefined;
+    if (isPlainPath && info.method !== 'GET') throw status.methodNotAllowed();
     if (path === `/${prefix}`) {
+      if (isPlainPath) requireOffered(exchange.headers.accept);
       // kcp's views have none: its clients count on what else there is.
-      const aggregated = info.place.kind === 'view' ? undefined : aggregatedVersion(exchange.headers.accept);
-      if (aggregated !== undefined) return sendDocument(exchange, info, discovery.aggregated(prefix, aggregated));
+      const { aggregated } = negotiateDocument(exchange.headers.accept, info.place.kind !== 'view');
+      if (aggregated) return sendAggregated(exchange, discovery.aggregated(prefix));
       return sendDocument(exchange, info, prefix === 'api' ? discovery.coreVersions(serverAddress) : discovery.groupList());
     }
-    const [, , first = '', second] = path.split('/');
     if (prefix === 'api') {
       const list = discovery.resourceList('', first);
       if (list === undefined) throw status.noSuchResource();
+      requireOffered(exchange.headers.accept);
       return sendDocument(exchange, info, list);
     }
     const group = discovery.group(first);
@@ -91,6 +100,7 @@ export class Pages {
       if (!catalog.isBuiltin(first)) return notFoundPage(exchange);
       throw status.noSuchResource();
     }
+    requireOffered(exchange.headers.accept);
     sendDocument(exchange, info, list);
   }
 }
@@ -115,24 +125,20 @@ export function sendJson(exchange: Exchange, info: RequestInfo, body: string): v
   exchange.send({ code: 200, type: 'application/json', body: text });
 }
 
-function sendDocument(exchange: Exchange, info: RequestInfo, document: Document): void {
-  const aggregated = document.type !== 'application/json';
-  if (!aggregated) return sendJson(exchange, info, document.body);
-  exchange.header('Vary', 'Accept');
-  exchange.header('ETag', document.etag);
-  if (exchange.headers['if-none-match'] === document.etag) return exchange.send({ code: 304, type: document.type, body: '' });
-  exchange.send({ code: 200, type: document.type, body: document.body });
+function sendDocument(exchange: Exchange, info: RequestInfo, { body }: Document): void {
+  const { format } = negotiateDocument(exchange.headers.accept, false);
+  if (format === 'protobuf') return exchange.send({ code: 200, type: protobufType, body: discoveryInProtobuf(body) });
+  reply(exchange, { code: 200, body, format, pretty: wantsPretty(exchange, info.query.get('pretty')) });
 }
 
-/** The first form of aggregated discovery that the client names and we know, if it comes before plain JSON. */
-function aggregatedVersion(accept: string | undefined): 'v2' | 'v2beta1' | undefined {
-  for (const clause of (accept ?? '').split(',')) {
-    const parts = clause.split(';').map((part) => part.trim());
-    if (!['application/json', '*/*'].includes(parts[0] ?? '')) continue;
-    if (!parts.includes('as=APIGroupDiscoveryList')) return undefined;
-    if (!parts.includes('g=apidiscovery.k8s.io')) continue;
-    if (parts.includes('v=v2')) return 'v2';
-    if (parts.includes('v=v2beta1')) return 'v2beta1';
-  }
-  return undefined;
+/** Everything at once is large: clients say which they have. */
+function sendAggregated(exchange: Exchange, { body, etag }: Document): void {
+  const { format } = negotiateDocument(exchange.headers.accept, true);
+  const type = `${format === 'protobuf' ? protobufType : `application/${format}`};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList`;
+  exchange.header('Vary', 'Accept');
+  exchange.header('ETag', etag);
+  exchange.header('Cache-Control', 'public');
+  if (exchange.headers['if-none-match'] === etag) return exchange.send({ code: 304, type, body: '' });
+  if (format === 'protobuf') return exchange.send({ code: 200, type, body: discoveryInProtobuf(body) });
+  exchange.send({ code: 200, type, body: format === 'yaml' ? yamlOf(body) : body });
 }

@@ -1,7 +1,7 @@
-import { invalidOptions, status, validateIncludeObject } from '@capstan/machinery';
+import { status, validateIncludeObject } from '@capstan/machinery';
 import type { CacheEntry } from '../cache/entry.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { type Negotiated, negotiate } from '../http/negotiate.ts';
+import { type Negotiated, negotiate, negotiateWatch } from '../http/negotiate.ts';
 import { reply, wantsPretty } from '../http/reply.ts';
 import type { RequestContext } from '../registry/context.ts';
 import { isShown } from '../registry/filter.ts';
@@ -40,7 +40,7 @@ export async function handleList(backend: Backend, exchange: Exchange, context: 
 }
 
 export function handleWatch(hub: WatchHub, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
-  const wanted = negotiate(exchange.headers.accept);
+  const wanted = negotiateWatch(exchange.headers.accept);
   return hub.watch(exchange, resource, context.info, { shaper: shaperFor(resource, wanted, context), format: wanted.format });
 }
 
@@ -48,7 +48,8 @@ export function shaperFor(resource: Resource, wanted: Negotiated, context: Reque
   const include = context.info.query.get('includeObject') ?? '';
   if (wanted.shape === 'Table') {
     const errors = validateIncludeObject(include);
-    if (errors.length > 0) throw invalidOptions('TableOptions', errors);
+    const messages = errors.map(({ field, body }) => `${field}: ${body}`);
+    if (messages.length > 0) throw status.badRequest(`Unable to convert to Table as requested: ${status.aggregate(messages)}`);
   }
   const shape = shaper(resource, wanted, include as IncludeObject, context.now);
   const { scope } = context.info;

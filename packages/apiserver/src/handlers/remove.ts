@@ -16,10 +16,8 @@ import { negotiate } from '../http/negotiate.ts';
 import type { RequestContext } from '../registry/context.ts';
 import { unsaved } from '../registry/create.ts';
 import { type DeleteRequest, deleteObject } from '../registry/delete.ts';
-import { filterOf } from '../registry/filter.ts';
-import { fresh } from '../registry/list.ts';
+import { list } from '../registry/list.ts';
 import { type Resource, readable } from '../registry/resource.ts';
-import { pageNow } from '../registry/snapshot.ts';
 import { decodeObject } from './decode.ts';
 import { send, shaperFor } from './read.ts';
 import { catalogFor, type Serving } from './serving.ts';
@@ -70,8 +68,7 @@ export async function handleDeleteCollection(
   const listErrors = validateListOptions(parseListOptions(context.info.query));
   if (listErrors.length > 0) throw invalidOptions('ListOptions', listErrors);
   const options = await readOptions(serving, exchange, context);
-  await fresh(serving.cache);
-  const found = pageNow(serving.cache, { resource, filter: filterOf(resource, context.info), after: '', limit: 0 });
+  const found = await list(serving.cache, resource, context.info);
   const dryRun = (options.dryRun ?? []).length > 0;
   const deleted: CacheEntry[] = [];
   for (let at = 0; at < found.entries.length; at += deletedAtOnce) {
@@ -84,7 +81,7 @@ export async function handleDeleteCollection(
   if (converting !== undefined) await converting;
   send(exchange, context, {
     code: 200,
-    body: shaperFor(resource, wanted, context).list(deleted, `{"resourceVersion":"${found.revision}"}`),
+    body: shaperFor(resource, wanted, context).list(deleted, found.meta),
     wanted,
   });
 }

@@ -1,6 +1,6 @@
 import { status } from '@capstan/machinery';
 import type { Exchange } from '../http/exchange.ts';
-import { accepted, negotiate } from '../http/negotiate.ts';
+import { accepted, acceptedForLists, negotiate, requireOffered } from '../http/negotiate.ts';
 import { deprecations } from '../kinds/deprecations.ts';
 import type { RequestContext } from '../registry/context.ts';
 import type { CustomKind, Resource } from '../registry/resource.ts';
@@ -22,6 +22,7 @@ export function handleResource(serving: Serving, exchange: Exchange, context: Re
     throw status.noSuchResource();
   if (resource.custom !== undefined) checkCustom(resource.custom, exchange, context);
   if (info.namespace !== '' && !resource.namespaced && info.resource !== 'namespaces') throw status.noSuchResource();
+  checkName(context);
   const deprecation = deprecations.get(`${info.group}/${info.resource}`);
   if (deprecation !== undefined) context.warn(deprecation);
   if (info.cluster === everyCluster && info.verb !== 'list' && info.verb !== 'watch') throw status.methodNotAllowed();
@@ -34,6 +35,8 @@ export function handleResource(serving: Serving, exchange: Exchange, context: Re
       ? serving.virtualObjects.get(`${info.group}/${info.resource}/${info.name}`)
       : undefined;
   if (virtual !== undefined) return handleVirtualObject(exchange, context, virtual);
+  if (resource.custom === undefined)
+    requireOffered(exchange.headers.accept, info.verb === 'list' || info.verb === 'watch' ? acceptedForLists : undefined);
   return handleVerb(serving, exchange, context, resource);
 }
 
@@ -62,10 +65,18 @@ function handleVerb(serving: Serving, exchange: Exchange, context: RequestContex
     case 'delete':
       return handleDelete(serving, exchange, context, resource);
     case 'deletecollection':
+      if (resource.namespaced && context.info.namespace === '') throw status.methodNotAllowed();
       return handleDeleteCollection(serving, exchange, context, resource);
     default:
       throw status.methodNotAllowed();
   }
+}
+
+/** A name with a slash leads to no path; one that is a step in a path is no name. */
+function checkName({ info }: RequestContext): void {
+  const { name, namespace } = info;
+  if (name.includes('/') || namespace.includes('/')) throw status.noSuchResource();
+  if (name === '.' || name === '..') throw status.badRequest(`Name parameter invalid: "${name}": may not be '${name}'`);
 }
 
 /** Creating goes to the collection; changing goes to a name. */

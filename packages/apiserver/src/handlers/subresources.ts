@@ -1,12 +1,13 @@
 import { type KubeObject, StatusError, status, updateManaged } from '@capstan/machinery';
 import type { Exchange } from '../http/exchange.ts';
-import { negotiate } from '../http/negotiate.ts';
+import { negotiate, requireOffered } from '../http/negotiate.ts';
 import { made } from '../kinds/workloads/defaulting.ts';
 import type { RequestContext } from '../registry/context.ts';
 import { fresh } from '../registry/list.ts';
 import { cachedEntry, type Target } from '../registry/objects.ts';
 import type { Resource, Subresource } from '../registry/resource.ts';
 import { objectOf } from '../registry/resource.ts';
+import { handleConnect, isConnection, noNode } from './connect.ts';
 import { handleGet, send } from './read.ts';
 import { handleScale } from './scale.ts';
 import type { Serving } from './serving.ts';
@@ -15,7 +16,8 @@ import { checkNamespace, handlePatch, handleUpdate, readObject, writeSettings } 
 /** Answers an object that is created through a subresource of another: a token for a service account, a binding of a pod. */
 export type VirtualSubresource = (call: {
   object: KubeObject;
-  parent: KubeObject;
+  /** What the subresource is of. Throws when it is not there. */
+  parent: () => KubeObject;
   context: RequestContext;
   target: Target;
   dryRun: boolean;
@@ -26,10 +28,12 @@ export function handleSubresource(serving: Serving, exchange: Exchange, context:
   if (sub === undefined) throw resource.custom === undefined ? status.noSuchResource() : status.notFound(resource, context.info.name);
   if (!sub.verbs.has(context.info.verb))
     throw resource.custom === undefined ? status.methodNotAllowed() : unsupported(resource, context.info.verb);
+  if (resource.custom === undefined && !isConnection(resource, sub.name)) requireOffered(exchange.headers.accept);
   if (sub.name === 'scale') return handleScale(serving, exchange, context, { resource, sub });
+  if (isConnection(resource, sub.name)) return handleConnect(serving, exchange, context, resource);
   if (sub.kind === resource.kind && sub.groupVersion === resource.groupVersion) return handleWhole(serving, exchange, context, resource);
   if (context.info.verb === 'create') return handleVirtualSubresource(serving, exchange, context, { resource, sub });
-  throw noNode(resource, sub);
+  throw noNode(resource, sub.name);
 }
 
 function unsupported(resource: Resource, verb: string): StatusError {
@@ -47,7 +51,7 @@ function handleWhole(serving: Serving, exchange: Exchange, context: RequestConte
     case 'patch':
       return handlePatch(serving, exchange, context, resource);
     default:
-      throw noNode(resource, { name: context.info.subresource });
+      throw noNode(resource, context.info.subresource);
   }
 }
 
@@ -58,7 +62,7 @@ async function handleVirtualSubresource(
   { resource, sub }: { resource: Resource; sub: Subresource },
 ): Promise<void> {
   const answerer = serving.virtualSubresources.get(`${resource.group}/${resource.resource}/${sub.name}`);
-  if (answerer === undefined || sub.type === undefined) throw noNode(resource, sub);
+  if (answerer === undefined || sub.type === undefined) throw noNode(resource, sub.name);
   const wanted = negotiate(exchange.headers.accept);
   const settings = writeSettings(context, 'CreateOptions');
   const object = await readObject(serving, exchange, {
@@ -69,9 +73,6 @@ async function handleVirtualSubresource(
   const { namespace, name } = context.info;
   checkNamespace(context, resource, object);
   if (sub.name === 'token') recordToken(object, { sub, manager: settings.manager, now: context.now() });
-  await fresh(serving.cache);
-  const entry = cachedEntry(serving, context, { resource, namespace, name });
-  if (entry === undefined) throw status.notFound(resource, name);
   const asked = {
     operation: 'CREATE',
     resource,
@@ -85,10 +86,17 @@ async function handleVirtualSubresource(
     shape: sub,
   } as const;
   await serving.admission.mutate(asked);
+  if (sub.name !== 'token' && object.metadata.name !== name)
+    throw status.badRequest(`name in URL does not match name in ${sub.kind} object`);
   await serving.admission.validate(asked);
+  await fresh(serving.cache);
   const answer = await answerer({
     object,
-    parent: objectOf(resource, entry),
+    parent: () => {
+      const entry = cachedEntry(serving, context, { resource, namespace, name });
+      if (entry === undefined) throw status.notFound(resource, name);
+      return objectOf(resource, entry);
+    },
     context,
     target: { resource, namespace, name },
     dryRun: settings.dryRun,
@@ -110,11 +118,4 @@ function recordToken(object: KubeObject, { sub, manager, now }: { sub: Subresour
     now,
     resetFields: [['status']],
   });
-}
-
-/** Logs, shells and proxies need a node that runs the thing. */
-function noNode(resource: Resource, sub: { name: string }): Error {
-  return status.serviceUnavailable(
-    `${resource.resource}/${sub.name} needs a node that runs the workload, and none is attached to this control plane`,
-  );
 }

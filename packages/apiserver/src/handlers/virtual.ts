@@ -1,6 +1,6 @@
 import { type KubeObject, status, updateManaged } from '@capstan/machinery';
 import type { Exchange } from '../http/exchange.ts';
-import { accepted, type Negotiated, negotiate } from '../http/negotiate.ts';
+import { accepted, type Negotiated, negotiate, requireOffered } from '../http/negotiate.ts';
 import type { RequestContext } from '../registry/context.ts';
 import type { Resource } from '../registry/resource.ts';
 import { send } from './read.ts';
@@ -8,7 +8,7 @@ import type { Serving } from './serving.ts';
 import { checkNamespace, readObject, writeSettings } from './write.ts';
 
 /** Answers a created object of a kind that is never stored: a question and its answer in one. */
-export type VirtualKind = (object: KubeObject, context: RequestContext) => KubeObject | Promise<KubeObject>;
+export type VirtualKind = (object: KubeObject, context: RequestContext, dryRun: boolean) => KubeObject | Promise<KubeObject>;
 
 /** An object that is made when it is read. */
 export type VirtualObject = (context: RequestContext) => Promise<KubeObject>;
@@ -27,6 +27,7 @@ export async function handleVirtual(serving: Serving, exchange: Exchange, contex
   if (context.info.verb !== 'create') throw status.methodNotAllowed();
   const kind = serving.virtualKinds.get(`${resource.group}/${resource.resource}`);
   if (kind === undefined) throw status.methodNotAllowed();
+  requireOffered(exchange.headers.accept);
   const wanted = withoutTable(exchange.headers.accept);
   const settings = writeSettings(context, 'CreateOptions');
   const object = await readObject(serving, exchange, { context, expected: resource, validation: settings.validation });
@@ -45,7 +46,7 @@ export async function handleVirtual(serving: Serving, exchange: Exchange, contex
   const asked = { operation: 'CREATE', resource, subresource: '', namespace, name: '', object, old: undefined, context } as const;
   await serving.admission.mutate({ ...asked, dryRun: settings.dryRun });
   await serving.admission.validate({ ...asked, dryRun: settings.dryRun });
-  const answer = await kind(object, context);
+  const answer = await kind(object, context, settings.dryRun);
   const { shape, shapeVersion } = wanted;
   const sent = shape === 'object' ? answer : { kind: shape, apiVersion: `meta.k8s.io/${shapeVersion}`, metadata: answer.metadata };
   send(exchange, context, { code: 201, body: `${JSON.stringify(sent)}\n`, wanted });

@@ -5,6 +5,7 @@ import { status } from '@capstan/machinery';
 
 export interface Answer {
   readonly code: number;
+  /** Empty for an answer without a body. */
   readonly type: string;
   readonly body: string | Buffer;
 }
@@ -76,7 +77,10 @@ abstract class BaseExchange {
   annotations: Readonly<Record<string, string>> | undefined;
 
   header(name: string, value: string): void {
-    this.extra.push(name, value);
+    // Every answer says first that it is not to be kept; a page that may be says so after.
+    const known = name === 'Cache-Control' ? this.extra.indexOf(name) : -1;
+    if (known >= 0) this.extra[known + 1] = value;
+    else this.extra.push(name, value);
   }
 
   get answered(): boolean {
@@ -178,7 +182,7 @@ export class Http1Exchange extends BaseExchange implements Exchange {
   protected respond({ code, type, body }: Answer): void {
     if (this.closed) return;
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
-    const headers = [...this.extra, 'Content-Type', type, 'Content-Length', String(length)];
+    const headers = type === '' ? [...this.extra] : [...this.extra, 'Content-Type', type, 'Content-Length', String(length)];
     // What was not read of the body would be taken for the next request: close instead.
     if (!this.#request.complete && (this.#request.headers['content-length'] ?? '0') !== '0') headers.push('Connection', 'close');
     this.#response.writeHead(code, headers);
@@ -273,8 +277,9 @@ export class Http2Exchange extends BaseExchange implements Exchange {
   }
 
   #answerHeaders(code: number, type: string, length?: string): Record<string, string | number | string[]> {
-    const headers: Record<string, string | number | string[]> = { ':status': code, 'content-type': type };
-    if (length !== undefined) headers['content-length'] = length;
+    const headers: Record<string, string | number | string[]> = { ':status': code };
+    if (type !== '') headers['content-type'] = type;
+    if (length !== undefined && type !== '') headers['content-length'] = length;
     for (let at = 0; at < this.extra.length; at += 2) {
       const name = this.extra[at]!.toLowerCase();
       const known = headers[name];

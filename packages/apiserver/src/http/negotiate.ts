@@ -17,6 +17,7 @@ const mediaTypes: ReadonlyMap<string, Format> = new Map([
   ['application/vnd.kubernetes.protobuf', 'protobuf'],
 ]);
 export const accepted = [...mediaTypes.keys()];
+const watched = ['application/json;stream=watch', 'application/vnd.kubernetes.protobuf;stream=watch'];
 const shapes = new Set(['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList']);
 
 const plain: Negotiated = { format: 'json', shape: 'object', shapeVersion: 'v1' };
@@ -35,6 +36,13 @@ export function negotiate(accept: string | undefined): Negotiated {
   return found;
 }
 
+/** As `negotiate`, for an answer that goes on: there is none in YAML. */
+export function negotiateWatch(accept: string | undefined): Negotiated {
+  const wanted = negotiate(accept);
+  if (wanted.format === 'yaml') throw status.notAcceptable(watched);
+  return wanted;
+}
+
 /** The format for what has no other shape, such as an error. Clients that take none of ours get JSON. */
 export function plainFormat(accept: string | undefined): Format {
   if (accept === undefined || (!accept.includes('yaml') && !accept.includes('protobuf'))) return 'json';
@@ -43,17 +51,14 @@ export function plainFormat(accept: string | undefined): Format {
   return chosen === undefined || chosen instanceof Error ? 'json' : chosen.format;
 }
 
-interface Clause {
+export interface Clause {
   readonly type: string;
   readonly parameters: ReadonlyMap<string, string>;
   readonly quality: number;
 }
 
 function choose(accept: string): Negotiated | Error {
-  const clauses = accept
-    .split(',')
-    .map(readClause)
-    .sort((a, b) => b.quality - a.quality);
+  const clauses = readClauses(accept);
   let anyMediaType = false;
   let protobuf: Negotiated | undefined;
   for (const clause of clauses) {
@@ -80,10 +85,31 @@ function choose(accept: string): Negotiated | Error {
 
 /** No media type of ours at all: answered a little differently by Kubernetes, before any object is looked for. */
 export class NotAcceptable extends Error {
-  override readonly message = `406: Not Acceptable\n\nAvailable representations: ${accepted.join(', ')}`;
+  constructor(offered: readonly string[] = accepted) {
+    super(`406: Not Acceptable\n\nAvailable representations: ${offered.join(', ')}`);
+  }
 }
 
-function formatOf(type: string): Format | undefined {
+/** What a path that answers lists can also send. */
+export const acceptedForLists = [...accepted, ...watched];
+
+/**
+ * Paths of built-in kinds look at media types by name before anything else: ranges such as `application/*` are nothing to them.
+ */
+export function requireOffered(accept: string | undefined, offered: readonly string[] = accepted): void {
+  if (accept === undefined || accept === '' || accept.includes('*/*')) return;
+  for (const clause of accept.split(',')) if (offered.includes(clause.split(';', 1)[0]!.trim())) return;
+  throw new NotAcceptable(offered);
+}
+
+export function readClauses(accept: string): Clause[] {
+  return accept
+    .split(',')
+    .map(readClause)
+    .sort((a, b) => b.quality - a.quality);
+}
+
+export function formatOf(type: string): Format | undefined {
   return type === '*/*' || type === 'application/*' ? 'json' : mediaTypes.get(type);
 }
 

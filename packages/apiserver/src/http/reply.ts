@@ -28,12 +28,17 @@ export function reply(exchange: Exchange, { code, body, format, pretty }: Reply)
     exchange.send({
       code,
       type: 'application/yaml',
-      body: dump(JSON.parse(body), { lineWidth: -1, noRefs: true, sortKeys: true, seqNoIndent: true, quoteStyle: 'double' }),
+      body: yamlOf(body),
     });
     return;
   }
   const text = pretty ? `${JSON.stringify(parseExact(body), null, 2)}\n` : body;
   compressed(exchange, { code, type: 'application/json', body: text });
+}
+
+/** YAML as Kubernetes writes it. */
+export function yamlOf(json: string): string {
+  return dump(JSON.parse(json), { lineWidth: -1, noRefs: true, sortKeys: true, seqNoIndent: true, quoteStyle: 'double' });
 }
 
 /** Sends a text, packed when it is long and the client takes that. */

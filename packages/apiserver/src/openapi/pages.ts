@@ -7,7 +7,7 @@ import {
   openapiV3Index,
   openapiV3Path,
 } from '@capstan/machinery';
-import { notFoundPage, type Page } from '../handlers/nonresource.ts';
+import type { Page } from '../handlers/nonresource.ts';
 import { catalogFor } from '../handlers/serving.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { sendPacked } from '../http/packed.ts';
@@ -60,7 +60,13 @@ export function openApiPages(catalogs: Catalogs): Map<string, Page> {
           documents.hash(path),
         ]);
         const hashes = new Map([...paths, ...[...byPath].map(([path, { key }]): [string, string] => [path, documents.hash(key)])]);
-        exchange.send({ code: 200, type: 'application/json', body: JSON.stringify(openapiV3Index(hashes, placePrefix(info.place))) });
+        // Below an empty name there is nothing. And the index has never said what it is written in.
+        if (info.path.endsWith('/')) return exchange.send({ code: 404, type: '', body: '' });
+        exchange.send({
+          code: 200,
+          type: 'text/plain; charset=utf-8',
+          body: JSON.stringify(openapiV3Index(hashes, placePrefix(info.place))),
+        });
       },
     ],
     [
@@ -69,7 +75,7 @@ export function openApiPages(catalogs: Catalogs): Map<string, Page> {
         const path = info.path.slice('/openapi/v3/'.length);
         const source = (await sourcesOf(info)).byPath.get(path);
         const discovery = source === undefined ? discoveryPaths(catalogFor({ catalogs }, info)).get(path) : undefined;
-        if (source === undefined && discovery === undefined) return notFoundPage(exchange);
+        if (source === undefined && discovery === undefined) return exchange.send({ code: 404, type: '', body: '' });
         const hash = documents.hash(source?.key ?? path);
         const asked = info.query.get('hash');
         if (asked === hash) {
@@ -89,7 +95,8 @@ export function openApiPages(catalogs: Catalogs): Map<string, Page> {
       '/openapi/v2',
       async (exchange, info) => {
         const { key, resources } = (await sourcesOf(info)).all;
-        exchange.header('Vary', 'Accept');
+        exchange.header('Vary', 'Accept-Encoding, Accept');
+        if (!takesV2(exchange.headers.accept)) return exchange.send({ code: 406, type: '', body: '' });
         if (tagged(exchange, documents.hash(key))) return;
         if (protobufV2.some((type) => (exchange.headers.accept ?? '').includes(type))) {
           return sendPacked(exchange, protobufV2[1], await documents.v2Protobuf(key, resources));
@@ -98,6 +105,12 @@ export function openApiPages(catalogs: Catalogs): Map<string, Page> {
       },
     ],
   ]);
+}
+
+const v2Types = ['application/json', 'application/*', '*/*', ...protobufV2];
+
+function takesV2(accept: string | undefined): boolean {
+  return accept === undefined || accept === '' || accept.split(',').some((clause) => v2Types.includes(clause.split(';', 1)[0]!.trim()));
 }
 
 async function makeSources(catalog: Catalog): Promise<Sources> {

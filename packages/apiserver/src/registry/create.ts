@@ -4,7 +4,7 @@ import { dropUnserved } from '../kinds/unserved-fields.ts';
 import { clusterOfKey, rootCluster } from '../workspaces/names.ts';
 import type { RequestContext } from './context.ts';
 import { whileThere } from './guards.ts';
-import { generateName, keepCluster, stampNew } from './metadata.ts';
+import { forgetDeletion, generateName, keepCluster, stampNew } from './metadata.ts';
 import { type Backend, entryAfter, newObjectErrors, placeOf, refuse, type Target, textForStore, type Written, writing } from './objects.ts';
 import { resetFieldsOf } from './reset-fields.ts';
 import type { Resource } from './resource.ts';
@@ -25,13 +25,12 @@ export interface CreateRequest {
 export async function create(backend: Backend, context: RequestContext, request: CreateRequest): Promise<Written> {
   const { resource, object } = request;
   const { strategy } = resource;
-  if (request.applied !== true && object.metadata.resourceVersion) {
-    throw new StatusError({ code: 500, message: 'resourceVersion should not be set on objects to be created' });
-  }
+  const isVersioned = request.applied !== true && object.metadata.resourceVersion !== undefined && object.metadata.resourceVersion !== '';
   keepCluster(object, undefined);
   applySchemaDefaults(asJson(object), resource.type);
   strategy.default?.(object);
   // What is changed from here on, by the server or by webhooks, belongs to nobody.
+  forgetDeletion(object);
   if (request.applied !== true) recordManager(resource, object, request.manager, context);
   const asked = {
     operation: 'CREATE',
@@ -60,6 +59,9 @@ export async function create(backend: Backend, context: RequestContext, request:
   strategy.canonicalize?.(object);
   const validating = backend.admission.validate(generated ? { ...asked, name: object.metadata.name ?? '' } : asked);
   if (validating !== undefined) await validating;
+  // The store minds, and only what would be stored gets that far.
+  if (isVersioned && !request.dryRun)
+    throw new StatusError({ code: 500, message: 'resourceVersion should not be set on objects to be created' });
   for (let attempt = 1; ; attempt++) {
     const target: Target = { resource, namespace: request.namespace, name: object.metadata.name! };
     try {

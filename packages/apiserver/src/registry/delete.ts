@@ -141,20 +141,20 @@ function mark(
   { finalizers, grace, now }: { finalizers: string[]; grace: number; now: Date },
 ): boolean {
   const meta = object.metadata;
+  const isNamespace = resource.group === '' && resource.resource === 'namespaces';
   const sameFinalizers = finalizers.length === (meta.finalizers ?? []).length;
   const shorter = meta.deletionGracePeriodSeconds !== undefined && grace < meta.deletionGracePeriodSeconds;
   if (meta.deletionTimestamp !== undefined && sameFinalizers && !shorter) return false;
   if (meta.deletionTimestamp === undefined || shorter) {
     meta.deletionTimestamp = formatTime(new Date(now.getTime() + grace * 1000));
     // What marks itself says nothing about time, and stays what it was.
-    if (resource.strategy.beforeDeletion === undefined) {
+    if (resource.strategy.beforeDeletion === undefined && !isNamespace) {
       meta.deletionGracePeriodSeconds = grace;
       if (meta.generation !== undefined) meta.generation += 1;
     }
   }
   if (finalizers.length > 0) meta.finalizers = finalizers;
   else delete meta.finalizers;
-  if (resource.group === '' && resource.resource === 'namespaces')
-    object['status'] = { ...(object['status'] as object), phase: 'Terminating' };
+  if (isNamespace) object['status'] = { ...(object['status'] as object), phase: 'Terminating' };
   return true;
 }

@@ -50,11 +50,16 @@ export function keepCluster({ metadata }: KubeObject, old: KubeObject | undefine
   if (!hasKeys(metadata.annotations!)) delete metadata.annotations;
 }
 
+/** Nothing new is being deleted, whatever the client says. */
+export function forgetDeletion({ metadata }: KubeObject): void {
+  delete metadata.deletionTimestamp;
+  delete metadata.deletionGracePeriodSeconds;
+}
+
 /** What the server alone decides about a new object. */
 export function stampNew(object: KubeObject, now: Date, hasGeneration: boolean): void {
+  forgetDeletion(object);
   const meta = ordered(object.metadata);
-  delete meta.deletionTimestamp;
-  delete meta.deletionGracePeriodSeconds;
   delete meta.resourceVersion;
   meta.uid = randomUUID();
   meta.creationTimestamp = formatTime(now);

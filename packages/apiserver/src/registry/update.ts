@@ -113,7 +113,7 @@ async function tryUpdate(
   dropUnserved(resource, object, old);
   const told = context.warnings.length;
   prepare(resource, { object, old, subresource }, context);
-  if (resource.strategy.generation === true && subresource !== 'status' && specChanged(object, old))
+  if (resource.strategy.generation === true && subresource !== 'status' && subresource !== 'binding' && specChanged(object, old))
     object.metadata.generation = (old.metadata.generation ?? 0) + 1;
   const errors = changedObjectErrors(resource, { object, old, subresource }, context);
   if (errors.length > 0) context.warnings.length = told;

@@ -43,8 +43,10 @@ export class Query {
     for (const part of text.split('&')) {
       if (part === '') continue;
       const equals = part.indexOf('=');
-      const key = decode(equals < 0 ? part : part.slice(0, equals));
-      const value = equals < 0 ? '' : decode(part.slice(equals + 1));
+      const key = decoded(equals < 0 ? part : part.slice(0, equals));
+      const value = equals < 0 ? '' : decoded(part.slice(equals + 1));
+      // What cannot be read is not there, as with a parameter that nobody knows.
+      if (key === undefined || value === undefined || part.includes(';')) continue;
       const list = this.#values.get(key);
       if (list === undefined) this.#values.set(key, [value]);
       else list.push(value);
@@ -64,14 +66,22 @@ export class Query {
   }
 }
 
-function decode(text: string): string {
+/** A part of a query; undefined when its percent signs lead nowhere. */
+function decoded(text: string): string | undefined {
   const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text;
   if (!spaced.includes('%')) return spaced;
   try {
     return decodeURIComponent(spaced);
   } catch {
-    throw new MalformedUrl(`invalid URL escape in ${JSON.stringify(text)}`);
+    return undefined;
   }
+}
+
+/** A part of a path. */
+function decode(text: string): string {
+  const found = decoded(text);
+  if (found === undefined) throw new MalformedUrl(`invalid URL escape in ${JSON.stringify(text)}`);
+  return found;
 }
 
 const verbs: Readonly<Record<string, string>> = {

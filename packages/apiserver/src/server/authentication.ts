@@ -9,6 +9,7 @@ import type { Authenticator } from '../authn/user.ts';
 import type { ObjectReader } from '../cache/reader.ts';
 import type { Page } from '../handlers/nonresource.ts';
 import type { VirtualSubresource } from '../handlers/subresources.ts';
+import { requireOffered } from '../http/negotiate.ts';
 import type { Pki } from '../pki/index.ts';
 
 /** Who our service account tokens are from and, when nobody says otherwise, for. */
@@ -44,6 +45,7 @@ export function authentication(
   const documentPage =
     (type: string, body: string): Page =>
     (exchange) => {
+      requireOffered(exchange.headers.accept, [type]);
       exchange.header('Cache-Control', documents.cacheControl);
       exchange.send({ code: 200, type, body });
     };

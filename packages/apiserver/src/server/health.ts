@@ -38,7 +38,10 @@ export class Health {
 
   #one(exchange: Exchange, checks: readonly HealthCheck[], name: string): void {
     const found = checks.find((check) => check.name === name);
-    if (found === undefined) return text(exchange, 404, '404 page not found\n');
+    if (found === undefined) {
+      exchange.header('X-Content-Type-Options', 'nosniff');
+      return text(exchange, 404, '404 page not found\n');
+    }
     const why = found.problem();
     text(exchange, why === undefined ? 200 : 500, why === undefined ? 'ok' : `internal server error: ${why}\n`);
   }

@@ -74,7 +74,8 @@ export class Pipeline {
       const user = asksForSomebodyElse(exchange.headers) ? await this.#impersonated(exchange, info, sender) : sender;
       const attributes = attributesOf(info, user);
       audited.begin(attributes, sender);
-      const flow = this.#options.classify(attributes);
+      // Those that stay open hold no place in line.
+      const flow = staysOpen(info) ? undefined : this.#options.classify(attributes);
       if (flow !== undefined) {
         exchange.header('X-Kubernetes-Pf-Flowschema-Uid', flow.flowSchemaUid);
         exchange.header('X-Kubernetes-Pf-Prioritylevel-Uid', flow.priorityLevelUid);
@@ -83,7 +84,10 @@ export class Pipeline {
       const decision = gate.authorize(attributes);
       const decided = decision instanceof Promise ? await decision : decision;
       audited.decided(decided, gate);
-      if (!decided.allowed) throw refused(attributes, decided);
+      if (!decided.allowed) {
+        exchange.header('X-Content-Type-Options', 'nosniff');
+        throw refused(attributes, decided);
+      }
       limitTime(exchange, limit);
       if (info.verb === 'watch') await this.#watch(exchange, info, user);
       else if (!exchange.answered) await this.#inTurn(exchange, info, user);
@@ -210,6 +214,12 @@ function limitTime(exchange: Exchange, limit: number | undefined): void {
   if (limit < 1) return giveUp();
   const timer = setTimeout(giveUp, limit);
   exchange.onClose(() => clearTimeout(timer));
+}
+
+const openSubresources = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
+
+function staysOpen({ subresource }: RequestInfo): boolean {
+  return subresource !== '' && openSubresources.has(subresource);
 }
 
 /** Kinds that users added are only there in their own scope: a namespace where there is one, or none. */

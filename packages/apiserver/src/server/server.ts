@@ -25,7 +25,7 @@ import { type Page, Pages } from '../handlers/nonresource.ts';
 import type { Serving } from '../handlers/serving.ts';
 import { Listener } from '../http/listener.ts';
 import { Journal, journalPath } from '../journal/journal.ts';
-import { podActions } from '../kinds/workloads/pod-actions.ts';
+import { bindings, podActions } from '../kinds/workloads/pod-actions.ts';
 import { flowClassifier, InFlight, OpenCount } from '../limits/index.ts';
 import { openApiPages } from '../openapi/pages.ts';
 import { clientAuthorities, ensurePki, keepFresh } from '../pki/index.ts';
@@ -161,9 +161,12 @@ async function start(
     catalogs,
     hub,
     admission,
-    virtualKinds: reviewKinds({ authorizer, rbac }, (cluster) =>
-      cluster === rootCluster ? identities.tokens : workspaceAuthentication.tokensIn(cluster, identities.tokens),
-    ),
+    virtualKinds: new Map([
+      ...reviewKinds({ authorizer, rbac }, (cluster) =>
+        cluster === rootCluster ? identities.tokens : workspaceAuthentication.tokensIn(cluster, identities.tokens),
+      ),
+      ['/bindings', bindings({ cache, store, admission }, catalog.resource('', 'v1', 'pods')!)],
+    ]),
     virtualObjects: tenants.virtualObjects,
     virtualSubresources: new Map([['/serviceaccounts/token', identities.tokenRequests], ...podActions({ cache, store, admission })]),
   };

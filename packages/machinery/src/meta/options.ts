@@ -76,8 +76,8 @@ function watchErrors(options: ListOptions): FieldError[] {
       errors.push(forbidden(versionMatch, 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided'));
     }
     if (match !== 'NotOlderThan') errors.push(notSupported(versionMatch, match, ['NotOlderThan']));
-    if (options.continue) errors.push(forbidden(versionMatch, 'resourceVersionMatch is forbidden when continue is provided'));
   }
+  if (options.continue) errors.push(forbidden(versionMatch, 'resourceVersionMatch is forbidden when continue is provided'));
   return errors;
 }
 

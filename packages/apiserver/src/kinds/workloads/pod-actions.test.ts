@@ -52,7 +52,20 @@ describe('binding a pod', () => {
   test('needs a node', async () => {
     await createPod('nowhere');
     const reply = await post(`${pods}/nowhere/binding`, binding('nowhere', ''));
-    expect(reply.json().message).toBe('Binding "nowhere" is invalid: target.name: Required value');
+    expect([reply.code, reply.json().message]).toEqual([500, 'target.name: Required value']);
+  });
+
+  test('is not a new generation of it, and can name it by itself', async () => {
+    await createPod('named');
+    const bindings = '/api/v1/namespaces/default/bindings';
+    expect((await post(bindings, binding('named', 'n1'))).code).toBe(201);
+    expect((await server.call(`${pods}/named`)).json().metadata).toMatchObject({ generation: 1 });
+    expect((await post(bindings, { target: { name: 'n1' } })).json().message).toBe('Name parameter required.');
+  });
+
+  test('has to name the pod it is posted to, even one that is not there', async () => {
+    const reply = await post(`${pods}/none/binding`, binding('other', 'n1'));
+    expect([reply.code, reply.json().message]).toEqual([400, 'name in URL does not match name in Binding object']);
   });
 });
 

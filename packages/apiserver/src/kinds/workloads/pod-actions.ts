@@ -4,19 +4,22 @@ import {
   formatTime,
   type KubeObject,
   type LabelSelectorObject,
+  StatusError,
   selectorOfObject,
   status,
 } from '@capstan/machinery';
 import type { VirtualSubresource } from '../../handlers/subresources.ts';
+import type { VirtualKind } from '../../handlers/virtual.ts';
 import { deleteObject } from '../../registry/delete.ts';
 import type { Backend } from '../../registry/objects.ts';
+import type { Resource } from '../../registry/resource.ts';
 import { update } from '../../registry/update.ts';
 import { made } from './defaulting.ts';
 import { Findings } from './findings.ts';
 import { type Fields, fieldsOf, itemsOf, numberOf, textOf } from './reading.ts';
 
 const success: KubeObject = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
-const bindings = { group: '', resource: 'pods/binding' };
+const podBinding = { group: '', resource: 'pods/binding' };
 
 function checkBinding(binding: KubeObject): void {
   const found = new Findings();
@@ -24,13 +27,15 @@ function checkBinding(binding: KubeObject): void {
   const kind = textOf(target['kind']);
   if (kind !== '' && kind !== 'Node') found.notSupported(FieldPath.of('target', 'kind'), kind, ['Node', '<empty>']);
   if (textOf(target['name']) === '') found.required(FieldPath.of('target', 'name'));
-  if (found.errors.length > 0) throw status.invalidObject({ group: '', kind: 'Binding' }, binding.metadata.name ?? '', found.errors);
+  // Told without dressing, as a failure of the server.
+  const messages = found.errors.map(({ field, body }) => `${field}: ${body}`);
+  if (messages.length > 0) throw new StatusError({ code: 500, message: status.aggregate(messages) });
 }
 
 function bound(pod: KubeObject, binding: KubeObject, now: Date): KubeObject {
   const name = pod.metadata.name ?? '';
   const spec = made(pod, 'spec');
-  const refuse = (why: string) => status.conflict(bindings, name, why);
+  const refuse = (why: string) => status.conflict(podBinding, name, why);
   if (pod.metadata.deletionTimestamp !== undefined) throw refuse(`pod ${name} is being deleted, cannot be assigned to a host`);
   const node = textOf(spec['nodeName']);
   if (node !== '') throw refuse(`pod ${name} is already assigned to node ${JSON.stringify(node)}`);
@@ -81,31 +86,34 @@ function checkBudget(pod: KubeObject, found: readonly KubeObject[]): void {
   }
 }
 
+/** A scheduler that binds a pod manages none of its fields. */
+async function bind(backend: Backend, { object, context, target, dryRun }: Binding): Promise<KubeObject> {
+  checkBinding(object);
+  const change = (pod: KubeObject) => ({ object: bound(pod, object, context.now()), applied: true });
+  await update(backend, context, { ...target, subresource: 'binding', manager: context.defaultManager, dryRun, change, admits: 'none' });
+  return success;
+}
+
+type Binding = Omit<Parameters<VirtualSubresource>[0], 'parent'>;
+
+/** `bindings`: the same under a path of its own, where the binding itself names the pod. */
+export function bindings(backend: Backend, pods: Resource): VirtualKind {
+  return (object, context, dryRun) => {
+    const { name = '' } = object.metadata;
+    if (name === '') throw status.badRequest('Name parameter required.');
+    return bind(backend, { object, context, target: { resource: pods, namespace: context.info.namespace, name }, dryRun });
+  };
+}
+
 /** What is done to a pod by creating something below it: `binding` gives it a node, `eviction` removes it where its budget allows. */
 export function podActions(backend: Backend): readonly (readonly [path: string, action: VirtualSubresource])[] {
   return [
-    [
-      '/pods/binding',
-      async ({ object, context, target, dryRun }) => {
-        checkBinding(object);
-        // A scheduler that binds a pod manages none of its fields.
-        const change = (pod: KubeObject) => ({ object: bound(pod, object, context.now()), applied: true });
-        await update(backend, context, {
-          ...target,
-          subresource: 'binding',
-          manager: context.defaultManager,
-          dryRun,
-          change,
-          admits: 'none',
-        });
-        return success;
-      },
-    ],
+    ['/pods/binding', (call) => bind(backend, call)],
     [
       '/pods/eviction',
       async ({ object, parent, context, target, dryRun }) => {
-        if (object.metadata.name !== target.name) throw status.badRequest('name in URL does not match name in Eviction object');
-        if (isMissed(parent)) checkBudget(parent, budgetsOf(parent, context.objects.list(budgets, context.cluster, target.namespace)));
+        const pod = parent();
+        if (isMissed(pod)) checkBudget(pod, budgetsOf(pod, context.objects.list(budgets, context.cluster, target.namespace)));
         await deleteObject(backend, context, {
           ...target,
           options: fieldsOf(object['deleteOptions']) as DeleteOptions,

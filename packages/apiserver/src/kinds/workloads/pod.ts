@@ -30,8 +30,19 @@ export function podGracePeriod(pod: KubeObject, requested: number | undefined): 
   return period < 0 ? 1 : period;
 }
 
+/** The first of a pod's addresses stands in a field of its own, for clients from when there was one only. */
+function pairAddresses(status: Fields | undefined): void {
+  if (status === undefined || status === null) return;
+  const [single, first] = [textOf(status['podIP']), itemsOf(status['podIPs'])[0]?.['ip']];
+  if (single !== '' && single !== first) status['podIPs'] = [{ ip: single }];
+  else if (single === '' && first !== undefined) status['podIP'] = first;
+}
+
 const podStrategy: Strategy = separateStatus({
-  default: (pod) => defaultPod(made(pod, 'spec')),
+  default: (pod) => {
+    defaultPod(made(pod, 'spec'));
+    pairAddresses(pod['status'] as Fields | undefined);
+  },
   prepareForCreate: (pod, context) => {
     const spec = made(pod, 'spec');
     // Negative means at once, as near as it gets.

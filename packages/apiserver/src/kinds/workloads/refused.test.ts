@@ -18,7 +18,7 @@ describe('what is wrong is told in the words of kube-apiserver', () => {
     object.metadata.uid = 'UID';
     strategy.default?.(object);
     strategy.prepareForCreate?.(object, contextOf());
-    const found = strategy.validate?.(object, contextOf()) ?? [];
+    const found = [...(strategy.validate?.(object, contextOf()) ?? []), ...(strategy.validateCreate?.(object, contextOf()) ?? [])];
     expect(found.map((error) => `${error.field}: ${error.body}`).sort()).toEqual(errors.toSorted());
   });
 });

@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestServer, type TestServer } from '../testing/harness.ts';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const protobuf = 'application/vnd.kubernetes.protobuf';
+const aggregated = 'g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+const get = (path: string, accept: string, method = 'GET') => server.call(path, { method, headers: { accept } });
+
+describe('what is served is told', () => {
+  test.each([
+    ['/api', protobuf, protobuf, 'APIVersions'],
+    ['/apis', protobuf, protobuf, 'APIGroupList'],
+    ['/apis/apps', protobuf, protobuf, 'APIGroup'],
+    ['/apis/apps/v1', protobuf, protobuf, 'APIResourceList'],
+    ['/api', `${protobuf};${aggregated}`, `${protobuf};${aggregated}`, 'APIGroupDiscoveryList'],
+    ['/apis', `*/*;${aggregated}`, `application/json;${aggregated}`, 'APIGroupDiscoveryList'],
+    ['/apis', `application/yaml;${aggregated}`, `application/yaml;${aggregated}`, 'APIGroupDiscoveryList'],
+    ['/apis/apps', 'application/*', 'application/json', 'APIGroup'],
+    ['/api/v1', `application/json;${aggregated},application/json`, 'application/json', 'APIResourceList'],
+    ['/api/v1', 'application/yaml', 'application/yaml', 'kind: APIResourceList'],
+  ])('%s to who takes %s, as %s', async (path, accept, type, text) => {
+    const reply = await get(path, accept);
+    expect([reply.code, reply.headers['content-type']]).toEqual([200, type]);
+    expect(reply.text).toContain(text);
+  });
+
+  const named = '406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf';
+  const only = 'only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf';
+  test.each([
+    ['/api', 'application/*', named],
+    ['/api/v1', 'text/plain', named],
+    ['/apis', 'text/plain', only],
+    ['/apis/apps', `application/json;${aggregated}`, only],
+    ['/api', 'application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList', only],
+    ['/version', 'text/plain', '406: Not Acceptable\n\nAvailable representations: application/json'],
+    ['/openid/v1/jwks', 'application/json', '406: Not Acceptable\n\nAvailable representations: application/jwk-set+json'],
+  ])('not by %s to who takes %s', async (path, accept, message) => {
+    const reply = await get(path, accept);
+    expect([reply.code, reply.json().message]).toEqual([406, message]);
+  });
+
+  test('to any method where groups are told, to GET elsewhere', async () => {
+    expect((await get('/apis', '*/*', 'POST')).code).toBe(200);
+    expect((await get('/api', '*/*', 'POST')).code).toBe(405);
+    expect((await get('/api', '*/*', 'HEAD')).code).toBe(405);
+  });
+});
+
+describe('resources', () => {
+  const configMaps = '/api/v1/namespaces/default/configmaps';
+  const streams = ', application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch';
+  test.each([
+    [configMaps, 'application/*', `application/json, application/yaml, application/vnd.kubernetes.protobuf${streams}`],
+    [`${configMaps}/none`, 'application/*', 'application/json, application/yaml, application/vnd.kubernetes.protobuf'],
+  ])('%s are not answered to who takes %s', async (path, accept, offered) => {
+    const reply = await get(path, accept);
+    expect([reply.code, reply.json().message]).toEqual([406, `406: Not Acceptable\n\nAvailable representations: ${offered}`]);
+  });
+
+  test('are not watched in YAML', async () => {
+    const reply = await get(`${configMaps}?watch=1`, 'application/yaml, application/json');
+    expect(reply.code).toBe(406);
+    expect(reply.text).toContain('application/json;stream=watch');
+  });
+});
