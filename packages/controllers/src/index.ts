@@ -4,6 +4,9 @@ import { defaultBindingController } from './apis/default-bindings/controller.ts'
 import { endpointSliceController } from './apis/endpoint-slices/controller.ts';
 import { exportController } from './apis/exports/controller.ts';
 import { schemaCopyController } from './apis/schemas/controller.ts';
+import { CountController } from './caching/counts/controller.ts';
+import { cachedResourceController } from './caching/resources/controller.ts';
+import { cachedSliceController } from './caching/slices/controller.ts';
 import { csrApproving, csrCleaning, csrSigning, nodeAgentCertificates } from './certificates/controller.ts';
 import { GarbageCollector } from './garbage/controller.ts';
 import { identityLeaseController } from './identity-leases/controller.ts';
@@ -39,6 +42,9 @@ export const controllers: readonly Registration[] = [
   { name: 'apibinding', account: 'api-sharing-controller', make: bindingController },
   { name: 'default-bindings', account: 'api-sharing-controller', make: defaultBindingController },
   { name: 'apiresourceschema-cleanup', account: 'api-sharing-controller', make: schemaCopyController },
+  { name: 'cachedresource', account: 'api-sharing-controller', make: cachedResourceController },
+  { name: 'cachedresource-counts', account: 'api-sharing-controller', make: () => new CountController() },
+  { name: 'cachedresourceendpointslice', account: 'api-sharing-controller', make: cachedSliceController },
   { name: 'csr-approving', account: 'certificate-controller', rootOnly: true, make: csrApproving },
   { name: 'csr-signing', account: 'certificate-controller', rootOnly: true, make: csrSigning },
   { name: 'csr-cleaning', account: 'certificate-controller', rootOnly: true, make: csrCleaning },

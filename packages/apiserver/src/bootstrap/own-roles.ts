@@ -6,13 +6,16 @@ export const controllerManagerUser = 'system:capstan-controller-manager';
 /** Of controllers that Kubernetes does not have, or cuts otherwise. Like Kubernetes' own they are named `system:controller:<account>`. */
 export const ownControllerRoles: RuleTable = {
   'account-token-controller': ['delete,get,list,update,watch secrets', 'read serviceaccounts', 'create serviceaccounts/token'],
-  // Whatever was bound goes with its binding, and that may be anything.
+  // Whatever was bound goes with its binding, and whatever is published is counted: that may be anything.
   'api-sharing-controller': [
     'read apiexports,apibindings,apiexportendpointslices,apiresourceschemas,apiconversions @apis.kcp.io',
     'patch,update apiexports,apiexports/status,apibindings,apibindings/status,apiexportendpointslices/status @apis.kcp.io',
     'create apiexportendpointslices @apis.kcp.io',
     'create,delete apiresourceschemas @apis.kcp.io',
     'create,delete,update apiconversions @apis.kcp.io',
+    'read cachedresources,cachedresourceendpointslices @cache.kcp.io',
+    'patch,update cachedresources,cachedresources/status,cachedresourceendpointslices/status @cache.kcp.io',
+    'create cachedresourceendpointslices @cache.kcp.io',
     'read shards @core.kcp.io',
     'get logicalclusters @core.kcp.io',
     'read workspacetypes @tenancy.kcp.io',
@@ -20,7 +23,7 @@ export const ownControllerRoles: RuleTable = {
     'read customresourcedefinitions @apiextensions.k8s.io',
     'create namespaces',
     'create,get secrets',
-    'delete,list * @*',
+    'delete,list,watch * @*',
     recordEvents,
   ],
   'identity-lease-controller': ['delete,get,list,watch leases @coordination.k8s.io'],

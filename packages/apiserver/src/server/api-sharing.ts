@@ -11,6 +11,7 @@ import { ViewExpiry } from '../workspaces/views/expiry.ts';
 import { ExportedKindsOf } from '../workspaces/views/exported-kinds.ts';
 import { followBoundKinds } from '../workspaces/views/kind-expiry.ts';
 import { PublishedExpiry } from '../workspaces/views/published-expiry.ts';
+import { replicationView } from '../workspaces/views/replication.ts';
 import type { Workspaces } from './workspaces.ts';
 
 /** How workspaces share APIs, as far as the server has a part in it. */
@@ -26,6 +27,7 @@ export function apiSharing(options: {
   const { cache, hub, catalog, workspaces, authorizer, rbac } = options;
   const { tree, platform, bound, virtual, views, labelled } = workspaces;
   const kinds = new ExportedKindsOf({ cache, catalog, platform, bound, virtual });
+  views.set('replication', replicationView({ cache, catalog, tree, bound, virtual, authorizer, labelled }));
   views.set('apiexport', apiExportView({ tree, kinds, bindings: new Bindings(cache), authorizer, rbac, labelled }));
   followBoundKinds({ cache, hub, bound });
   // Whoever claims one of these needs no identity: there is only one of each.

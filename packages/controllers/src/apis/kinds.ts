@@ -53,9 +53,22 @@ export interface ScopedClaim extends Claim {
   readonly selector: Selector;
 }
 
+export interface OfferedResource {
+  readonly group?: string;
+  readonly name: string;
+  readonly schema: string;
+  readonly storage?: { readonly crd?: object; readonly virtual?: VirtualStorage };
+}
+
+/** Objects that are not stored where the resource is bound, but read from what is referred to. */
+export interface VirtualStorage {
+  readonly reference: { readonly apiGroup?: string; readonly kind: string; readonly name: string };
+  readonly identityHash: string;
+}
+
 export interface ApiExport extends KubeObject {
   spec?: {
-    resources?: readonly { readonly group?: string; readonly name: string; readonly schema: string }[];
+    resources?: readonly OfferedResource[];
     identity?: { readonly secretRef?: { readonly namespace?: string; readonly name?: string } };
     permissionClaims?: readonly Claim[];
   };
@@ -66,6 +79,7 @@ export interface BoundResource {
   readonly group: string;
   readonly resource: string;
   readonly schema: { readonly name: string; readonly UID: string; readonly identityHash: string };
+  /** None for what is not stored in the workspace. */
   readonly storageVersions?: readonly string[];
 }
 

@@ -1,6 +1,6 @@
 import { createWorkspace, startTestServer, type TestServer } from '@capstan/apiserver/testing';
 import { Client, connectionOf, loadKubeconfig } from '@capstan/client';
-import { Manager } from '@capstan/controller';
+import { Manager, type Runnable } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
 import { bindingController } from './bindings/controller.ts';
 import { endpointSliceController } from './endpoint-slices/controller.ts';
@@ -15,13 +15,13 @@ export interface SharingSuite extends AsyncDisposable {
   workspace(id: string): Promise<Client>;
 }
 
-export async function startSharing(): Promise<SharingSuite> {
+export async function startSharing(more: readonly Runnable[] = []): Promise<SharingSuite> {
   const server = await startTestServer();
   const client = new Client(connectionOf(loadKubeconfig({ path: server.kubeconfigPath })));
   const stop = new AbortController();
   const everywhere = client.cluster('*');
   const manager = new Manager({ client: everywhere, stopWithin: 1 });
-  for (const one of [exportController(), endpointSliceController(), bindingController(), schemaCopyController()]) manager.add(one);
+  for (const one of [exportController(), endpointSliceController(), bindingController(), schemaCopyController(), ...more]) manager.add(one);
   const running = manager.run(stop.signal);
   return {
     server,

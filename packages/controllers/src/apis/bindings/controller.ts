@@ -2,8 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { type Client, clusterOf, isConflict, isForbidden, isNotFound, type ObjectKey } from '@capstan/client';
 import { controller, done, type Result, type Runnable, removeFinalizer, requeueAfter } from '@capstan/controller';
+import type { KubeObject } from '@capstan/machinery';
+import { type CachingCaches, withCachingCaches } from '../../caching/caches.ts';
+import { type CachedResource, type CachedSlice, cachedResourceType, cachedSliceType } from '../../caching/kinds.ts';
+import { publishesOtherwise, readinessOf } from '../../caching/readiness.ts';
 import { withConditions } from '../../kcp-conditions.ts';
-import { keysOf, type SharingCaches, withCaches } from '../caches.ts';
+import { keysOf, type SharingCaches } from '../caches.ts';
 import {
   type ApiBinding,
   type ApiExport,
@@ -32,10 +36,14 @@ const finalizer = 'apis.kcp.io/apibinding-finalizer';
 export function bindingController({ concurrency = 16 }: { readonly concurrency?: number | undefined } = {}): Runnable {
   const locks = new Locks();
   const copies = new SchemaCopies();
-  return withCaches((caches) =>
-    controller('apibinding')
+  return withCachingCaches((caching) => {
+    const caches = (): SharingCaches => caching().sharing;
+    const consumers = (object: KubeObject): ObjectKey[] => keysOf(caching().consumersOf(clusterOf(object) ?? ''));
+    return controller('apibinding')
       .for<ApiBinding>(bindingType)
       .watches<ApiExport>(exportType, (object) => keysOf(caches().bindingsTo(object)))
+      .watches<CachedResource>(cachedResourceType, consumers, { predicate: publishesOtherwise })
+      .watches<CachedSlice>(cachedSliceType, consumers)
       .watches(schemaType, (schema) => keysOf(bindingsWith(caches(), schema.metadata.name ?? '', clusterOf(schema) ?? '')), {
         metadataOnly: true,
       })
@@ -45,10 +53,10 @@ export function bindingController({ concurrency = 16 }: { readonly concurrency?:
       })
       .reconcile(
         ({ key, object, client, signal }) =>
-          object === undefined ? done : new Work({ key, client, signal, caches: caches(), locks, copies }).run(object),
+          object === undefined ? done : new Work({ key, client, signal, caches: caches(), caching: caching(), locks, copies }).run(object),
         { concurrency, backoff: { base: 100, max: 30_000 } },
-      ),
-  );
+      );
+  });
 }
 
 /** Bindings that a schema matters to: to exports that name it, or served by this copy. */
@@ -62,6 +70,7 @@ interface Parts {
   readonly client: Client;
   readonly signal: AbortSignal;
   readonly caches: SharingCaches;
+  readonly caching: CachingCaches;
   readonly locks: Locks;
   readonly copies: SchemaCopies;
 }
@@ -97,6 +106,7 @@ class Work {
       getSchema: (cluster, name) => this.#schema(cluster, name),
       taken: () => takenKinds({ cluster: this.#cluster, except: key.name }, this.#parts),
       keepSchema: (schema) => this.#keep(schema),
+      readiness: (cluster, resource) => readinessOf(this.#parts.caching, cluster, resource),
       now: () => new Date(),
     });
     if (!isDeepStrictEqual(status, binding.status)) {
@@ -170,6 +180,8 @@ class Work {
 
   async #empty(bound: BoundResource, binding: ApiBinding): Promise<Remains> {
     const { client, copies, signal } = this.#parts;
+    // What is not stored here is not deleted here: it belongs to the provider.
+    if ((bound.storageVersions ?? []).length === 0) return { count: 0, finalizers: new Map() };
     const cluster = binding.status?.apiExportClusterName ?? '';
     const schema = (await copies.copy(client, bound, signal)) ?? (await this.#schema(cluster, bound.schema.name));
     return schema === undefined ? { count: 0, finalizers: new Map() } : emptyKind(client, schema, signal);

@@ -23,6 +23,7 @@ async function look(given: Partial<BindingActions> = {}, object: ApiBinding = bi
     getSchema: async () => schema(),
     taken: async () => [],
     keepSchema: async ({ metadata }) => void kept.push(metadata.uid!) as undefined,
+    readiness: () => ({ type: 'ready' }),
     now: () => new Date('2026-01-01T00:00:00Z'),
     ...given,
   });
@@ -121,5 +122,54 @@ describe('a binding', () => {
     next.spec = { ...next.spec!, versions: [{ name: 'v1', served: true, storage: true }] };
     const { status } = await look({ getSchema: async () => next }, bound);
     expect(status.boundResources![0]!.storageVersions).toEqual(['v1', 'v1alpha1']);
+  });
+});
+
+describe('what is offered with virtual storage', () => {
+  const reference = { apiGroup: 'cache.kcp.io', kind: 'CachedResourceEndpointSlice', name: 'cowboys' };
+  const resource = { ...offered.spec!.resources![0]!, storage: { virtual: { reference, identityHash: 'def' } } };
+  const offeredVirtually = async () => ({ cluster: 'provider', object: { ...offered, spec: { resources: [resource] } } });
+  const broken = { readiness: () => ({ type: 'broken', why: 'CachedResource provider|cowboys not found' }) as const };
+
+  test('is bound without being stored', async () => {
+    const { status } = await look({ getExport: offeredVirtually });
+    expect(status.boundResources).toEqual([
+      { group: 'wildwest.dev', resource: 'cowboys', schema: { name: 'today.cowboys.wildwest.dev', UID: 'uid-1', identityHash: 'abc' } },
+    ]);
+  });
+
+  test('is bound when it can be read, and says what it waits for', async () => {
+    const waiting = { readiness: () => ({ type: 'waiting', why: 'Waiting for an endpoint' }) as const };
+    const { status, conditions, isWaiting } = await look({ getExport: offeredVirtually, ...waiting });
+    expect([status.phase, status.boundResources, isWaiting]).toEqual(['Binding', [], true]);
+    expect(conditions).toMatchObject({
+      APIExportValid: { status: 'True' },
+      InitialBindingCompleted: { status: 'False', reason: 'WaitingForEstablished', message: 'Waiting for an endpoint' },
+    });
+  });
+
+  test.each([
+    ['is not bound while it cannot be read', undefined],
+    ['stays bound when it cannot be read any more', 'Bound'],
+  ])('%s, and says why', async (_, phase) => {
+    const before = {
+      ...binding('cowboys', 'provider'),
+      ...(phase !== undefined && { status: (await look({ getExport: offeredVirtually })).status }),
+    };
+    const { status, conditions } = await look({ getExport: offeredVirtually, ...broken }, before);
+    expect(status.boundResources).toHaveLength(phase === undefined ? 0 : 1);
+    expect(conditions['APIExportValid']).toMatchObject({
+      status: 'False',
+      reason: 'VirtualResourceNotReady',
+      message:
+        'Invalid APIExport. Please contact the APIExport owner to resolve: cowboys.wildwest.dev: CachedResource provider|cowboys not found',
+    });
+  });
+
+  test('does not take the place of objects that are there', async () => {
+    const stored = { ...binding('cowboys', 'provider'), status: (await look()).status };
+    const { status, conditions } = await look({ getExport: offeredVirtually }, stored);
+    expect(status.boundResources).toEqual(stored.status.boundResources);
+    expect(conditions['APIExportValid']?.message).toContain('cowboys.wildwest.dev is stored where it was bound before');
   });
 });

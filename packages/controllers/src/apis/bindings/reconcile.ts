@@ -1,5 +1,6 @@
+import type { Readiness } from '../../caching/readiness.ts';
 import { holds, isTrue, lacks, type NewCondition, withConditions } from '../../kcp-conditions.ts';
-import type { ApiBinding, ApiExport, BindingStatus, BoundResource, ResourceSchema } from '../kinds.ts';
+import type { ApiBinding, ApiExport, BindingStatus, BoundResource, OfferedResource, ResourceSchema } from '../kinds.ts';
 import { claimsOf } from './claims.ts';
 import { namingConflict, ownerOf, printSkipped, type Taken } from './conflicts.ts';
 
@@ -11,6 +12,8 @@ export interface BindingActions {
   readonly taken: () => Promise<readonly Taken[]>;
   /** Makes the copy of a schema by which the bound kind is served. Says what is wrong when it cannot be. */
   readonly keepSchema: (schema: ResourceSchema) => Promise<string | undefined>;
+  /** Whether what is offered with virtual storage can be read. */
+  readonly readiness: (cluster: string, resource: OfferedResource) => Readiness;
   readonly now: () => Date;
 }
 
@@ -82,11 +85,14 @@ async function bind(binding: ApiBinding, { cluster, object, identityHash }: Prov
     isWaiting,
   });
   const schemas: ResourceSchema[] = [];
-  for (const { schema } of object.spec?.resources ?? []) {
+  const virtual = new Map<ResourceSchema, Readiness>();
+  for (const offered of object.spec?.resources ?? []) {
+    const { schema } = offered;
     const read = await actions.getSchema(cluster, schema);
     const message = `Invalid APIExport. Please contact the APIExport owner to resolve: APIResourceSchema "${schema}" not found`;
     if (read === undefined) return failed([lacks('APIExportValid', { reason: 'InternalError', message })]);
     schemas.push(read);
+    if (offered.storage?.virtual !== undefined) virtual.set(read, actions.readiness(cluster, offered));
   }
   const news = schemas.filter((schema) => !isBound(binding, schema, identityHash));
   const taken = news.length === 0 ? [] : await actions.taken();
@@ -106,17 +112,22 @@ async function bind(binding: ApiBinding, { cluster, object, identityHash }: Prov
       const conflict = namingConflict({ group, names }, taken);
       if (conflict !== undefined) return failed(notUpToDate(binding, 'NamingConflicts', `Unable to bind APIs: ${conflict}`), true);
     }
+    // What cannot be read is not bound; what is bound stays.
+    const readiness = virtual.get(schema);
+    if (readiness !== undefined && (isStored(binding, schema) || (news.includes(schema) && readiness.type !== 'ready'))) continue;
     const refusal = await actions.keepSchema(schema);
     if (refusal !== undefined) {
       const message = `APIResourceSchema ${cluster}|${schema.metadata.name} is invalid: ${refusal}`;
       return failed(notUpToDate(binding, 'APIResourceSchemaInvalid', message));
     }
-    resources.push(boundResource(schema, identityHash, binding));
+    resources.push(boundResource(schema, { identityHash, isVirtual: readiness !== undefined }, binding));
   }
+  const unreadable = unreadableIn(binding, virtual);
   if (skipped.size > 0) {
     const message = `Unable to bind APIs because they are bound by other APIBindings or CRDs: ${printSkipped(skipped)}`;
     return failed([holds('APIExportValid'), ...notUpToDate(binding, 'NamingConflicts', message)], true);
   }
+  if (unreadable !== undefined) return failed(unreadable, true);
   const conditions = ['APIExportValid', 'InitialBindingCompleted', 'BindingUpToDate'].map(holds);
   return { resources, conditions, isComplete: true, isWaiting: false };
 }
@@ -134,14 +145,48 @@ function notUpToDate({ status }: ApiBinding, reason: string, message: string): N
   return isTrue(status?.conditions, 'InitialBindingCompleted') ? [one] : [one, { ...one, type: 'InitialBindingCompleted' }];
 }
 
-function boundResource({ spec, metadata }: ResourceSchema, identityHash: string, { status }: ApiBinding): BoundResource {
-  const { group, names, versions } = spec!;
-  const before = (status?.boundResources ?? []).find((one) => one.group === group && one.resource === names.plural);
+function boundBefore({ status }: ApiBinding, { spec }: ResourceSchema): BoundResource | undefined {
+  return (status?.boundResources ?? []).find((one) => one.group === spec!.group && one.resource === spec!.names.plural);
+}
+
+/** Whether the workspace has objects of its own of a kind: they would be lost if it were read from elsewhere. */
+function isStored(binding: ApiBinding, schema: ResourceSchema): boolean {
+  return (boundBefore(binding, schema)?.storageVersions ?? []).length > 0;
+}
+
+/** What is told when something that is offered with virtual storage cannot be read; undefined when all can. */
+function unreadableIn(binding: ApiBinding, virtual: ReadonlyMap<ResourceSchema, Readiness>): NewCondition[] | undefined {
+  const problems: string[] = [];
+  const waiting: string[] = [];
+  for (const [schema, readiness] of virtual) {
+    const { group, names } = schema.spec!;
+    if (isStored(binding, schema))
+      problems.push(`${names.plural}.${group} is stored where it was bound before, and cannot be read from elsewhere`);
+    else if (readiness.type === 'broken') problems.push(`${names.plural}.${group}: ${readiness.why}`);
+    else if (readiness.type === 'waiting' && boundBefore(binding, schema) === undefined) waiting.push(readiness.why);
+  }
+  if (problems.length > 0) {
+    const message = `Invalid APIExport. Please contact the APIExport owner to resolve: ${problems.join('; ')}`;
+    return [lacks('APIExportValid', { reason: 'VirtualResourceNotReady', message })];
+  }
+  if (waiting.length === 0) return undefined;
+  const begins = { reason: 'WaitingForEstablished', severity: 'Info', message: waiting.join('; ') } as const;
+  return [holds('APIExportValid'), lacks('InitialBindingCompleted', begins)];
+}
+
+function boundResource(
+  schema: ResourceSchema,
+  { identityHash, isVirtual }: { identityHash: string; isVirtual: boolean },
+  binding: ApiBinding,
+): BoundResource {
+  const { metadata } = schema;
+  const { group, names, versions } = schema.spec!;
+  const bound = { group, resource: names.plural, schema: { name: metadata.name ?? '', UID: metadata.uid ?? '', identityHash } };
+  if (isVirtual) return bound;
+  const before = boundBefore(binding, schema);
   const stored = versions.filter(({ storage }) => storage).map(({ name }) => name);
   return {
-    group,
-    resource: names.plural,
-    schema: { name: metadata.name ?? '', UID: metadata.uid ?? '', identityHash },
+    ...bound,
     storageVersions: [...new Set([...(before?.storageVersions ?? []), ...stored])].sort(),
   };
 }

@@ -1,12 +1,18 @@
-import type { LabelSelector } from '@capstan/machinery';
-import { holds, lacks, type NewCondition, withConditions } from '../../kcp-conditions.ts';
-import type { EndpointSlice } from '../kinds.ts';
+import type { KubeObject, LabelSelector } from '@capstan/machinery';
+import { type Condition, holds, lacks, type NewCondition, withConditions } from '../../kcp-conditions.ts';
+
+/** What tells where a view is. */
+export interface Slice extends KubeObject {
+  spec?: { readonly partition?: string };
+  status?: { endpoints?: readonly { readonly url: string }[]; shardSelector?: string; conditions?: readonly Condition[] };
+}
 
 /** What an endpoint slice is made from. */
 export interface SliceFacts {
-  /** The id of the export's workspace; undefined when the export is not there. */
-  readonly exportCluster: string | undefined;
-  readonly isBound: boolean;
+  /** Whether what the slice refers to is there. */
+  readonly reference: NewCondition;
+  /** The path of the view; undefined while nobody is bound: there is nothing to see before. */
+  readonly view: string | undefined;
   /** The base of views, and the labels of the shard that serves them. */
   readonly shard: { readonly url: string; readonly labels: Readonly<Record<string, string>> } | undefined;
   /** Which shards the slice is about: those of the partition that it names. Undefined when there is no such partition. */
@@ -14,9 +20,9 @@ export interface SliceFacts {
 }
 
 /** The slice with the status that it should have; itself when it has. */
-export function withEndpoints(slice: EndpointSlice, facts: SliceFacts, now: Date): EndpointSlice {
+export function withEndpoints<T extends Slice>(slice: T, facts: SliceFacts, now: Date): T {
   const conditions = withConditions(slice.status?.conditions, conditionsOf(slice, facts), now);
-  const endpoints = endpointsOf(slice, facts);
+  const endpoints = endpointsOf(facts);
   const shardSelector = facts.partition?.toString() ?? '';
   const { status = {} } = slice;
   const isSame =
@@ -27,20 +33,14 @@ export function withEndpoints(slice: EndpointSlice, facts: SliceFacts, now: Date
   return { ...slice, status: { conditions, ...(endpoints.length > 0 && { endpoints }), ...(shardSelector !== '' && { shardSelector }) } };
 }
 
-function conditionsOf({ spec, metadata }: EndpointSlice, { exportCluster, partition }: SliceFacts): NewCondition[] {
-  const { path = metadata.annotations?.['kcp.io/cluster'] ?? '', name = '' } = spec?.export ?? {};
-  if (exportCluster === undefined)
-    return [lacks('APIExportValid', { reason: 'APIExportNotFound', message: `Error getting APIExport ${path}|${name}` })];
-  if (partition === undefined) {
-    const message = `partition.topology.kcp.io "${spec?.partition}" not found`;
-    return [holds('APIExportValid'), lacks('PartitionValid', { reason: 'PartitionInvalidReference', message })];
-  }
-  return [holds('APIExportValid'), holds('PartitionValid')];
+function conditionsOf({ spec }: Slice, { reference, partition }: SliceFacts): NewCondition[] {
+  if (reference.status !== 'True') return [reference];
+  if (partition !== undefined) return [reference, holds('PartitionValid')];
+  const message = `partition.topology.kcp.io "${spec?.partition}" not found`;
+  return [reference, lacks('PartitionValid', { reason: 'PartitionInvalidReference', message })];
 }
 
-/** The view is told of while somebody is bound: there is nothing to see before. */
-function endpointsOf({ spec }: EndpointSlice, { exportCluster, isBound, shard, partition }: SliceFacts): { url: string }[] {
-  if (exportCluster === undefined || !isBound || shard === undefined || partition === undefined) return [];
-  if (!partition.matches(shard.labels)) return [];
-  return [{ url: `${shard.url.replace(/\/+$/, '')}/services/apiexport/${exportCluster}/${spec!.export!.name}` }];
+function endpointsOf({ reference, view, shard, partition }: SliceFacts): { url: string }[] {
+  if (reference.status !== 'True' || view === undefined || shard === undefined || partition === undefined) return [];
+  return partition.matches(shard.labels) ? [{ url: shard.url.replace(/\/+$/, '') + view }] : [];
 }

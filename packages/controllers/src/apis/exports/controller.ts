@@ -1,9 +1,9 @@
-import { type Client, clusterOf, isAlreadyExists, isConflict, isForbidden, isNotFound, type ObjectKey } from '@capstan/client';
+import { type Client, clusterOf, isConflict, isForbidden, isNotFound, type ObjectKey } from '@capstan/client';
 import { controller, done, type Result, type Runnable, requeueAfter } from '@capstan/controller';
-import type { KubeObject } from '@capstan/machinery';
 import { type SharingCaches, withCaches } from '../caches.ts';
-import { type ApiExport, type EndpointSlice, exportType, namespaceType, secretType, sliceType } from '../kinds.ts';
-import { identityNamespace, reconcileExport } from './reconcile.ts';
+import { type ApiExport, type EndpointSlice, exportType, sliceType } from '../kinds.ts';
+import { identityActions, unlessThere } from './identity.ts';
+import { reconcileExport } from './reconcile.ts';
 
 /** Gives every export an identity and a place where its view is told. */
 export function exportController({ concurrency = 8 }: { readonly concurrency?: number | undefined } = {}): Runnable {
@@ -29,12 +29,7 @@ async function reconcile(object: ApiExport, { key, client, signal, caches }: Par
   const exports = client.resource<ApiExport>(exportType);
   try {
     return await reconcileExport(object, {
-      getSecret: (namespace, name) => unlessMissing(client.resource(secretType).in(namespace).get(name, { signal })),
-      createSecret: async (secret) => {
-        const namespace: KubeObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: identityNamespace } };
-        await unlessThere(client.resource(namespaceType).create(namespace, { signal }));
-        await unlessThere(client.resource(secretType).create(secret, { signal }));
-      },
+      ...identityActions(client, signal),
       hasSlice: (name) => caches().slices.get({ cluster: key.cluster, name }) !== undefined,
       createSlice: (slice) => unlessThere(client.resource<EndpointSlice>(sliceType).create(slice, { signal })),
       update: (changed) => exports.update(changed, { signal }),
@@ -47,22 +42,5 @@ async function reconcile(object: ApiExport, { key, client, signal, caches }: Par
     if (isNotFound(error)) return done;
     if (isForbidden(error)) return requeueAfter(5_000);
     throw error;
-  }
-}
-
-async function unlessMissing<T>(getting: Promise<T>): Promise<T | undefined> {
-  try {
-    return await getting;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
-}
-
-async function unlessThere(creating: Promise<unknown>): Promise<void> {
-  try {
-    await creating;
-  } catch (error) {
-    if (!isAlreadyExists(error)) throw error;
   }
 }

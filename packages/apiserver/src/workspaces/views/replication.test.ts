@@ -1,0 +1,99 @@
+import type { KubeObject } from '@capstan/machinery';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { type Call, createWorkspace, type Reply, startTestServer, type TestServer } from '../../testing/harness.ts';
+import { flavor, flavors, Publishing } from '../caching/testing.ts';
+
+let server: TestServer;
+let publishing: Publishing;
+
+beforeAll(async () => {
+  server = await startTestServer();
+  publishing = new Publishing(server);
+  for (const id of ['provider', 'one', 'two', 'stranger']) await createWorkspace(server, id);
+  await publishing.publish('provider', { labelSelector: { matchLabels: { public: 'yes' } } });
+  await vi.waitFor(async () => expect((await server.call(`/clusters/provider${flavors}`)).code).toBe(200));
+  for (const [name, labels] of [
+    ['large', { public: 'yes' }],
+    ['hidden', {}],
+  ] as const)
+    await publishing.put(`/clusters/provider${flavors}`, flavor(name, labels));
+  for (const id of ['one', 'two']) await publishing.bind(id, 'provider');
+  const rbac = '/clusters/provider/apis/rbac.authorization.k8s.io/v1';
+  const rules = [
+    { apiGroups: ['apis.kcp.io'], resources: ['apiexports/content'], resourceNames: ['catalog'], verbs: ['*'] },
+    { nonResourceURLs: ['/'], verbs: ['access'] },
+  ];
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'pat' };
+  const subjects = [{ kind: 'User', name: 'pat', apiGroup: 'rbac.authorization.k8s.io' }];
+  await publishing.put(`${rbac}/clusterroles`, { metadata: { name: 'pat' }, rules });
+  await publishing.put(`${rbac}/clusterrolebindings`, { metadata: { name: 'pat' }, roleRef, subjects });
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const as = (user: string): Record<string, string> => ({ 'impersonate-user': user, 'impersonate-group': 'system:authenticated' });
+const look = (path: string, call: Call = {}, user = 'pat'): Promise<Reply> => server.call(path, { ...call, headers: as(user) });
+const replication = (cluster: string, rest = flavors): string => `/services/replication/provider/flavors/clusters/${cluster}${rest}`;
+const exported = (cluster: string, rest = flavors): string => `/services/apiexport/provider/catalog/clusters/${cluster}${rest}`;
+const placed = (reply: Reply): string[] =>
+  reply.json().items!.map(({ metadata }: KubeObject) => `${metadata.annotations!['kcp.io/cluster']}/${metadata.name}`);
+
+describe.each([
+  ['replication', replication],
+  ['apiexport', exported],
+])('through the view %s', (_, view) => {
+  test('an object is seen once for each who bound it, and nothing else', async () => {
+    expect(placed(await look(view('*')))).toEqual(['one/large', 'two/large']);
+    expect(placed(await look(view('two')))).toEqual(['two/large']);
+    expect((await look(view('two', `${flavors}/large`))).json().metadata.annotations).toEqual({ 'kcp.io/cluster': 'two' });
+    expect((await look(view('two', `${flavors}/hidden`))).code).toBe(404);
+    expect((await look(view('two', '/api/v1/secrets'))).code).not.toBe(200);
+  });
+
+  test('workspaces that did not bind, also the provider’s own, have nothing to see', async () => {
+    for (const cluster of ['stranger', 'provider']) expect((await look(view(cluster))).code).toBe(403);
+  });
+
+  test('nobody looks without the right to, and nobody writes', async () => {
+    for (const cluster of ['one', '*']) expect((await look(view(cluster), {}, 'somebody')).code).toBe(403);
+    for (const [method, rest] of [
+      ['POST', flavors],
+      ['PUT', `${flavors}/large`],
+      ['DELETE', `${flavors}/large`],
+      ['DELETE', flavors],
+    ] as const) {
+      const { code } = await look(view('one', rest), { method, ...(method !== 'DELETE' && { body: flavor('large') }) });
+      expect([method, code]).toEqual([method, view === replication ? 403 : 405]);
+    }
+    expect((await server.call(`/clusters/provider${flavors}/large`)).json()['spec']).toEqual({ gpus: 8 });
+  });
+
+  test('who watches everything is told of an object once for each', async () => {
+    const name = view === replication ? 'first' : 'second';
+    const { resourceVersion } = (await look(view('*'))).json().metadata;
+    const watching = server.watch(`${view('*')}?watch=1&resourceVersion=${resourceVersion}`, 4);
+    const made = await publishing.put(`/clusters/provider${flavors}`, flavor(name, { public: 'yes' }));
+    await server.call(`/clusters/provider${flavors}/${made.metadata.name}`, { method: 'DELETE' });
+    const seen = (await watching).map(
+      ({ type, object: { metadata } }) => `${type} ${metadata.annotations!['kcp.io/cluster']}/${metadata.name}`,
+    );
+    expect(seen).toEqual([`ADDED one/${name}`, `ADDED two/${name}`, `DELETED one/${name}`, `DELETED two/${name}`]);
+  });
+
+  test('what it shows is discovered', async () => {
+    const { resources } = (await look(view('one', '/apis/cloud.example.com/v1'))).json() as unknown as { resources: { name: string }[] };
+    expect(resources).toMatchObject([{ name: 'flavors', verbs: ['get', 'list', 'watch'] }]);
+  });
+});
+
+test('a view of something that is not there is closed', async () => {
+  expect((await look(`/services/replication/provider/other/clusters/one${flavors}`)).code).toBe(403);
+  expect((await look(`/services/replication/nowhere/flavors/clusters/one${flavors}`)).code).toBe(403);
+});
+
+test('who watches everything begins again when somebody binds', async () => {
+  const watching = server.watchUntil(`${replication('*')}?watch=1`, ({ type }) => type === 'ERROR');
+  await createWorkspace(server, 'three');
+  await publishing.bind('three', 'provider');
+  expect((await watching).at(-1)!.object).toMatchObject({ code: 410, reason: 'Expired' });
+  expect(placed(await look(replication('*')))).toEqual(['one/large', 'three/large', 'two/large']);
+});

@@ -1,0 +1,60 @@
+import { clusterOf, type Informer, type InformerFactory } from '@capstan/client';
+import type { Runnable } from '@capstan/controller';
+import { everything, type KubeObject, type LabelSelector, type LabelSelectorObject, selectorOfObject } from '@capstan/machinery';
+import { partitionType, shardType } from '../kinds.ts';
+import type { Slice, SliceFacts } from './reconcile.ts';
+
+interface Shard extends KubeObject {
+  spec?: { readonly virtualWorkspaceURL?: string };
+}
+
+export interface Partition extends KubeObject {
+  spec?: { readonly selector?: LabelSelectorObject };
+}
+
+/** Where views are served. */
+export class Places {
+  readonly #shards: Informer<Shard>;
+  readonly #partitions: Informer<Partition>;
+
+  constructor(informers: InformerFactory) {
+    this.#shards = informers.informer<Shard>(shardType);
+    this.#partitions = informers.informer<Partition>(partitionType);
+  }
+
+  of({ metadata, spec }: Slice): Pick<SliceFacts, 'shard' | 'partition'> {
+    // Shards may be named before they are there; this one is.
+    const shard = this.#shards.list().find((one) => one.metadata.name === 'root');
+    const url = shard?.spec?.virtualWorkspaceURL;
+    return {
+      shard: shard && url ? { url, labels: shard.metadata.labels ?? {} } : undefined,
+      partition: spec?.partition ? this.#selector(clusterOf({ metadata } as KubeObject), spec.partition) : everything,
+    };
+  }
+
+  #selector(cluster: string | undefined, name: string): LabelSelector | undefined {
+    const found = this.#partitions.get({ cluster, name });
+    if (found === undefined) return undefined;
+    return found.spec?.selector === undefined ? everything : selectorOfObject(found.spec.selector);
+  }
+}
+
+/** A controller that asks where views are served. */
+export function withPlaces(make: (places: () => Places) => Runnable): Runnable {
+  let places: Places | undefined;
+  const made = make(() => places!);
+  return {
+    ...made,
+    name: made.name,
+    prepare(informers) {
+      places = new Places(informers);
+      made.prepare?.(informers);
+    },
+    run: (context) => made.run(context),
+  };
+}
+
+/** The slices that are about a partition. */
+export function naming<T extends Slice>(slices: readonly T[], partition: Partition): T[] {
+  return slices.filter((slice) => clusterOf(slice) === clusterOf(partition) && slice.spec?.partition === partition.metadata.name);
+}

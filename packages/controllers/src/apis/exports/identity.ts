@@ -1,0 +1,89 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { type Client, isAlreadyExists, isNotFound } from '@capstan/client';
+import type { KubeObject } from '@capstan/machinery';
+import { holds, lacks, type NewCondition } from '../../kcp-conditions.ts';
+import { namespaceType, secretType } from '../kinds.ts';
+
+/** Where identities are kept that nobody chose. */
+export const identityNamespace = 'kcp-system';
+
+/** Names the secret that holds a key. */
+export interface Identity {
+  readonly secretRef?: { readonly namespace?: string; readonly name?: string };
+}
+
+export interface IdentityActions {
+  readonly getSecret: (namespace: string, name: string) => Promise<KubeObject | undefined>;
+  /** Also makes the namespace. One that is there already stays. */
+  readonly createSecret: (secret: KubeObject) => Promise<void>;
+}
+
+/** Makes a key that nobody else has. */
+export async function makeIdentity(name: string, { createSecret }: IdentityActions): Promise<Identity> {
+  await createSecret({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name, namespace: identityNamespace },
+    data: { key: randomBytes(32).toString('base64') },
+  });
+  return { secretRef: { namespace: identityNamespace, name } };
+}
+
+/** The hash of a key, and whether it is the one that was known before. */
+export async function checkIdentity(
+  { secretRef: { namespace = '', name = '' } = {} }: Identity,
+  known: string | undefined,
+  { getSecret }: IdentityActions,
+): Promise<{ identityHash: string | undefined; condition: NewCondition }> {
+  const found = hashOf(await getSecret(namespace, name), name);
+  const identityHash = known || found.hash;
+  return { identityHash, condition: verdict(found, identityHash) };
+}
+
+interface Found {
+  readonly hash?: string;
+  readonly failure?: string;
+}
+
+function hashOf(secret: KubeObject | undefined, name: string): Found {
+  if (secret === undefined) return { failure: `secret "${name}" not found` };
+  const key = (secret['data'] as { key?: string } | undefined)?.key;
+  if (!key) return { failure: 'secret is missing data.key' };
+  return { hash: createHash('sha256').update(Buffer.from(key, 'base64')).digest('hex') };
+}
+
+function verdict({ hash, failure }: Found, wanted: string | undefined): NewCondition {
+  if (failure !== undefined) return lacks('IdentityValid', { reason: 'IdentityVerificationFailed', message: failure });
+  if (hash === wanted) return holds('IdentityValid');
+  const message = `hash mismatch: identity secret hash "${hash}" must match status.identityHash "${wanted}"`;
+  return lacks('IdentityValid', { reason: 'IdentityVerificationFailed', message });
+}
+
+/** Keeps keys where the client is. */
+export function identityActions(client: Client, signal: AbortSignal): IdentityActions {
+  return {
+    getSecret: (namespace, name) => unlessMissing(client.resource(secretType).in(namespace).get(name, { signal })),
+    createSecret: async (secret) => {
+      const namespace: KubeObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: identityNamespace } };
+      await unlessThere(client.resource(namespaceType).create(namespace, { signal }));
+      await unlessThere(client.resource(secretType).create(secret, { signal }));
+    },
+  };
+}
+
+async function unlessMissing<T>(getting: Promise<T>): Promise<T | undefined> {
+  try {
+    return await getting;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+export async function unlessThere(creating: Promise<unknown>): Promise<void> {
+  try {
+    await creating;
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+  }
+}

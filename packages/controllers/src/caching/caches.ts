@@ -1,0 +1,99 @@
+import { clusterOf, type Informer, type InformerFactory } from '@capstan/client';
+import type { Controller, ControllerContext, Runnable } from '@capstan/controller';
+import { exportKey, SharingCaches } from '../apis/caches.ts';
+import { type ApiBinding, type ApiExport, pathAnnotation } from '../apis/kinds.ts';
+import { type CachedResource, type CachedSlice, cachedResourceType, cachedSliceType } from './kinds.ts';
+
+const known = new WeakMap<InformerFactory, CachingCaches>();
+
+/** What is known about what providers publish, in all workspaces. */
+export class CachingCaches {
+  readonly resources: Informer<CachedResource>;
+  readonly slices: Informer<CachedSlice>;
+  readonly sharing: SharingCaches;
+
+  constructor(informers: InformerFactory) {
+    this.sharing = SharingCaches.of(informers);
+    this.resources = informers.informer<CachedResource>(cachedResourceType);
+    this.slices = informers.informer<CachedSlice>(cachedSliceType);
+    this.resources.addIndex('name', namesOf);
+    this.resources.addIndex('cluster', (resource) => [clusterOf(resource) ?? '']);
+    this.slices.addIndex('of', (slice) => {
+      const { path, name = '' } = slice.spec?.cachedResource ?? {};
+      return [exportKey(path || (clusterOf(slice) ?? ''), name)];
+    });
+    this.sharing.exports.addIndex('cluster', (object) => [clusterOf(object) ?? '']);
+  }
+
+  /** The same for all controllers that share informers. */
+  static of(informers: InformerFactory): CachingCaches {
+    let caches = known.get(informers);
+    if (caches === undefined) known.set(informers, (caches = new CachingCaches(informers)));
+    return caches;
+  }
+
+  in(cluster: string): CachedResource[] {
+    return this.resources.byIndex('cluster', cluster);
+  }
+
+  /** What a slice is about. */
+  resourceOf(slice: CachedSlice): CachedResource | undefined {
+    const { path, name } = slice.spec?.cachedResource ?? {};
+    return name === undefined ? undefined : this.resources.byIndex('name', exportKey(path || (clusterOf(slice) ?? ''), name))[0];
+  }
+
+  slicesOf(resource: CachedResource): CachedSlice[] {
+    return [...new Set(namesOf(resource).flatMap((name) => this.slices.byIndex('of', name)))];
+  }
+
+  /** The slices of everything that a workspace publishes. */
+  slicesFrom(cluster: string): CachedSlice[] {
+    return this.in(cluster).flatMap((resource) => this.slicesOf(resource));
+  }
+
+  /** Bindings to what a workspace offers with virtual storage. */
+  consumersOf(cluster: string): ApiBinding[] {
+    const offering = this.sharing.exports.byIndex('cluster', cluster).filter(isVirtual);
+    return offering.flatMap((object) => this.sharing.bindingsTo(object));
+  }
+
+  /** Whether somebody bound an export that offers what is published. */
+  isBound({ metadata, spec, status }: CachedResource): boolean {
+    const offers = this.sharing.exports
+      .byIndex('cluster', clusterOf({ metadata } as CachedResource) ?? '')
+      .filter((object) =>
+        (object.spec?.resources ?? []).some(
+          ({ group = '', name, storage }) =>
+            storage?.virtual !== undefined &&
+            name === spec?.resource &&
+            group === (spec.group ?? '') &&
+            storage.virtual.identityHash === status?.identityHash,
+        ),
+      );
+    return offers.some((object) => this.sharing.isBound(object));
+  }
+}
+
+/** A controller that asks the caches, which are there when its informers are. */
+export function withCachingCaches(make: (caches: () => CachingCaches) => Controller): Runnable {
+  let caches: CachingCaches | undefined;
+  const made = make(() => caches!);
+  return {
+    name: made.name,
+    prepare(informers: InformerFactory) {
+      caches = CachingCaches.of(informers);
+      made.prepare(informers);
+    },
+    run: (context: ControllerContext) => made.run(context),
+  };
+}
+
+const isVirtual = ({ spec }: ApiExport): boolean => (spec?.resources ?? []).some(({ storage }) => storage?.virtual !== undefined);
+
+/** Under which it is found: by its workspace's id, and by its path. */
+function namesOf(resource: CachedResource): string[] {
+  const name = resource.metadata.name ?? '';
+  const cluster = clusterOf(resource) ?? '';
+  const path = resource.metadata.annotations?.[pathAnnotation] ?? cluster;
+  return [...new Set([exportKey(cluster, name), exportKey(path, name)])];
+}

@@ -1,0 +1,188 @@
+import type { Client } from '@capstan/client';
+import type { KubeObject } from '@capstan/machinery';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { type ApiExport, definitionType, type OfferedResource, type ResourceSchema, schemaType } from '../apis/kinds.ts';
+import { binding, bindings, exports, type SharingSuite, startSharing } from '../apis/testing.ts';
+import { CountController } from './counts/controller.ts';
+import { type CachedResource, type CachedSlice, cachedResourceType, cachedSliceType } from './kinds.ts';
+import { cachedResourceController } from './resources/controller.ts';
+import { cachedSliceController } from './slices/controller.ts';
+
+let suite: SharingSuite;
+beforeAll(async () => {
+  suite = await startSharing([cachedResourceController(), new CountController(), cachedSliceController()]);
+});
+afterAll(() => suite[Symbol.asyncDispose]());
+
+const flavorType = { group: 'cloud.example.com', version: 'v1', resource: 'flavors', namespaced: false };
+const eventually = (check: () => Promise<void>): Promise<void> => vi.waitFor(check, { timeout: 20_000, interval: 50 });
+const cached = (client: Client) => client.resource<CachedResource>(cachedResourceType);
+const slices = (client: Client) => client.resource<CachedSlice>(cachedSliceType);
+
+const names = { plural: 'flavors', singular: 'flavor', kind: 'Flavor', listKind: 'FlavorList' };
+const version = { name: 'v1', served: true, storage: true };
+const schema = { type: 'object', properties: { spec: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } } };
+const flavor = (name: string, labels: Record<string, string> = {}): KubeObject => ({
+  apiVersion: 'cloud.example.com/v1',
+  kind: 'Flavor',
+  metadata: { name, labels },
+  spec: { gpus: 8 },
+});
+
+async function define(client: Client): Promise<void> {
+  const spec = { group: flavorType.group, names, scope: 'Cluster', versions: [{ ...version, schema: { openAPIV3Schema: schema } }] };
+  await client.resource(definitionType).create({
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'flavors.cloud.example.com' },
+    spec,
+  });
+  await eventually(async () => void (await client.resource(flavorType).list()));
+}
+
+async function publish(client: Client, spec: object = {}): Promise<CachedResource> {
+  await cached(client).create({
+    apiVersion: 'cache.kcp.io/v1alpha1',
+    kind: 'CachedResource',
+    metadata: { name: 'flavors' },
+    spec: { group: flavorType.group, version: 'v1', resource: 'flavors', ...spec },
+  });
+  await eventually(async () => expect((await cached(client).get('flavors')).status).toMatchObject({ phase: 'Ready' }));
+  return cached(client).get('flavors');
+}
+
+async function offer(client: Client, identityHash: string): Promise<void> {
+  await client.resource<ResourceSchema>(schemaType).create({
+    apiVersion: 'apis.kcp.io/v1alpha1',
+    kind: 'APIResourceSchema',
+    metadata: { name: 'today.flavors.cloud.example.com' },
+    spec: { group: flavorType.group, names, scope: 'Cluster', versions: [{ ...version, schema }] as never },
+  });
+  const reference = { apiGroup: 'cache.kcp.io', kind: 'CachedResourceEndpointSlice', name: 'flavors' };
+  const resource: OfferedResource = {
+    group: flavorType.group,
+    name: 'flavors',
+    schema: 'today.flavors.cloud.example.com',
+    storage: { virtual: { reference, identityHash } },
+  };
+  const made: ApiExport = {
+    apiVersion: 'apis.kcp.io/v1alpha2',
+    kind: 'APIExport',
+    metadata: { name: 'catalog' },
+    spec: { resources: [resource] },
+  };
+  await exports(client).create(made);
+}
+
+const isBound = (client: Client): Promise<void> =>
+  eventually(async () => expect((await bindings(client).get('catalog')).status).toMatchObject({ phase: 'Bound' }));
+const why = async (client: Client): Promise<string | undefined> =>
+  (await bindings(client).get('catalog')).status?.conditions?.find(({ type }) => type === 'APIExportValid')?.message;
+
+/** A provider with one flavor that is bound by a consumer. */
+async function shared(provider: Client, consumer: Client, id: string): Promise<void> {
+  await define(provider);
+  const { status } = await publish(provider);
+  await provider.resource(flavorType).create(flavor('large'));
+  await offer(provider, status!.identityHash!);
+  await bindings(consumer).create(binding('catalog', id));
+  await isBound(consumer);
+}
+
+test('what is published is counted, as it comes and goes', async () => {
+  const provider = await suite.workspace('counting');
+  await define(provider);
+  for (const name of ['a', 'b']) await provider.resource(flavorType).create(flavor(name, { public: 'yes' }));
+  await provider.resource(flavorType).create(flavor('hidden'));
+  await publish(provider, { labelSelector: { matchExpressions: [{ key: 'public', operator: 'Exists' }] } });
+  const counts = (cache: number): Promise<void> =>
+    eventually(async () => expect((await cached(provider).get('flavors')).status?.resourceCounts).toEqual({ cache, local: cache }));
+  await counts(2);
+  await provider.resource(flavorType).delete('a');
+  await counts(1);
+  const { labelSelector: _, ...spec } = (await cached(provider).get('flavors')).spec!;
+  await cached(provider).update({ ...(await cached(provider).get('flavors')), spec });
+  await counts(2);
+});
+
+test('a kind that comes later is published when it is there', async () => {
+  const provider = await suite.workspace('early');
+  const spec = { group: flavorType.group, version: 'v1', resource: 'flavors' };
+  await cached(provider).create({ apiVersion: 'cache.kcp.io/v1alpha1', kind: 'CachedResource', metadata: { name: 'flavors' }, spec });
+  await eventually(async () =>
+    expect((await cached(provider).get('flavors')).status?.conditions).toContainEqual(
+      expect.objectContaining({ type: 'ResourceValid', status: 'False', reason: 'NoResources' }),
+    ),
+  );
+  await define(provider);
+  await eventually(async () => expect((await cached(provider).get('flavors')).status).toMatchObject({ phase: 'Ready' }));
+});
+
+test('a consumer sees what is published, and the slice tells where while it does', async () => {
+  const provider = await suite.workspace('provider1');
+  const consumer = await suite.workspace('consumer1');
+  await shared(provider, consumer, 'provider1');
+  expect((await consumer.resource(flavorType).list()).items).toMatchObject([
+    { metadata: { name: 'large', annotations: { 'kcp.io/cluster': 'consumer1' } } },
+  ]);
+  const url = `${suite.server.url}/services/replication/provider1/flavors`;
+  expect((await slices(provider).get('flavors')).status?.endpoints).toEqual([{ url }]);
+  await bindings(consumer).delete('catalog');
+  await eventually(async () => expect((await bindings(consumer).list()).items).toEqual([]));
+  await eventually(async () => expect((await slices(provider).get('flavors')).status?.endpoints).toBeUndefined());
+  expect((await provider.resource(flavorType).get('large')).metadata.deletionTimestamp).toBeUndefined();
+  await expect(consumer.resource(flavorType).list()).rejects.toMatchObject({ code: 404 });
+});
+
+test('a binding says what its provider took away, and goes all the same', async () => {
+  const provider = await suite.workspace('provider2');
+  const consumer = await suite.workspace('consumer2');
+  await shared(provider, consumer, 'provider2');
+  await cached(provider).delete('flavors');
+  await eventually(async () =>
+    expect(await why(consumer)).toContain('flavors.cloud.example.com: CachedResource provider2|flavors not found'),
+  );
+  await expect(consumer.resource(flavorType).list()).rejects.toMatchObject({ code: 500 });
+  // The key is still there, so it is the same identity.
+  await publish(provider);
+  await eventually(async () => expect(await why(consumer)).toBeUndefined());
+  expect((await consumer.resource(flavorType).list()).items).toHaveLength(1);
+  const offering = await exports(provider).get('catalog');
+  const [resource] = offering.spec!.resources!;
+  const virtual = { ...resource!.storage!.virtual!, identityHash: 'other' };
+  await exports(provider).update({ ...offering, spec: { ...offering.spec, resources: [{ ...resource!, storage: { virtual } }] } });
+  await eventually(async () =>
+    expect(await why(consumer)).toContain('the identity hash of CachedResource provider2|flavors is not the one'),
+  );
+  await expect(consumer.resource(flavorType).list()).rejects.toMatchObject({ code: 500 });
+  await exports(provider).delete('catalog');
+  await eventually(async () => expect(await why(consumer)).toBe('APIExport provider2|catalog not found'));
+  await bindings(consumer).delete('catalog');
+  await eventually(async () => expect((await bindings(consumer).list()).items).toEqual([]));
+  expect((await provider.resource(flavorType).list()).items).toHaveLength(1);
+});
+
+test('a slice of another workspace is told whether there is such a thing', async () => {
+  const provider = await suite.workspace('provider3');
+  const other = await suite.workspace('other3');
+  await define(provider);
+  await publish(provider);
+  const slice = (name: string, of: string): CachedSlice => ({
+    apiVersion: 'cache.kcp.io/v1alpha1',
+    kind: 'CachedResourceEndpointSlice',
+    metadata: { name },
+    spec: { cachedResource: { path: 'provider3', name: of } },
+  });
+  await slices(other).create(slice('right', 'flavors'));
+  await slices(other).create(slice('wrong', 'nothing'));
+  const condition = async (name: string) =>
+    (await slices(other).get(name)).status?.conditions?.find(({ type }) => type === 'ResourceValid');
+  await eventually(async () => expect(await condition('right')).toMatchObject({ status: 'True' }));
+  await eventually(async () =>
+    expect(await condition('wrong')).toMatchObject({
+      status: 'False',
+      reason: 'CachedResourceNotFound',
+      message: 'Error getting CachedResource provider3|nothing',
+    }),
+  );
+});

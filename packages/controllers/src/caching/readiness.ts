@@ -1,0 +1,56 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type Change, clusterOf } from '@capstan/client';
+import type { OfferedResource } from '../apis/kinds.ts';
+import { isTrue } from '../kcp-conditions.ts';
+import type { CachingCaches } from './caches.ts';
+import { type CachedResource, cachedSliceType, cacheGroup, printPublished } from './kinds.ts';
+
+/** Whether what an export offers with virtual storage can be read, and if not, why: something is wrong, or it is only not there yet. */
+export type Readiness = { readonly type: 'ready' } | { readonly type: 'broken' | 'waiting'; readonly why: string };
+
+const broken = (why: string): Readiness => ({ type: 'broken', why });
+
+/** Follows what virtual storage refers to, as the server does when it is read. `cluster` is the id of the export's workspace. */
+export function readinessOf(caches: CachingCaches, cluster: string, { group = '', name, storage }: OfferedResource): Readiness {
+  const { reference, identityHash } = storage!.virtual!;
+  if (reference.apiGroup !== cacheGroup || reference.kind !== cachedSliceType.kind)
+    return broken(
+      `virtual storage refers to ${reference.kind}.${reference.apiGroup ?? ''}, expected ${cachedSliceType.kind}.${cacheGroup}`,
+    );
+  const slice = caches.slices.get({ cluster, name: reference.name });
+  if (slice === undefined) return broken(`${cachedSliceType.kind} ${cluster}|${reference.name} not found`);
+  const { path = cluster, name: referred = '' } = slice.spec?.cachedResource ?? {};
+  const place = `${path}|${referred}`;
+  const found = caches.resourceOf(slice);
+  if (found === undefined) return broken(`CachedResource ${place} not found`);
+  if (clusterOf(found) !== cluster) return broken(`CachedResource ${place} is not in the workspace of the APIExport`);
+  if (found.spec?.resource !== name || (found.spec.group ?? '') !== group)
+    return broken(`CachedResource ${place} publishes ${printPublished(found)}`);
+  const failing = failureOf(found);
+  if (failing !== undefined) return broken(`CachedResource ${place} is not ready: ${failing}`);
+  if (found.status?.identityHash !== identityHash)
+    return broken(`the identity hash of CachedResource ${place} is not the one that the APIExport names`);
+  if ((slice.status?.endpoints ?? []).length === 0)
+    return { type: 'waiting', why: `Waiting for ${cachedSliceType.kind} ${cluster}|${reference.name} to have an endpoint` };
+  return { type: 'ready' };
+}
+
+/** Whether a change matters to those who read: most changes are of how many objects there are. */
+export function publishesOtherwise(change: Change<CachedResource>): boolean {
+  if (change.type !== 'updated') return true;
+  const what = ({ metadata, spec, status }: CachedResource): unknown => [
+    metadata.deletionTimestamp,
+    spec,
+    status?.identityHash,
+    status?.conditions,
+  ];
+  return !isDeepStrictEqual(what(change.old), what(change.object));
+}
+
+function failureOf({ metadata, status }: CachedResource): string | undefined {
+  if (metadata.deletionTimestamp !== undefined) return 'it is being deleted';
+  const conditions = status?.conditions ?? [];
+  const failing = conditions.find((one) => one.status !== 'True');
+  if (failing !== undefined) return failing.message ?? failing.type;
+  return isTrue(conditions, 'ReplicationStarted') ? undefined : 'it is new';
+}

@@ -1,0 +1,73 @@
+import { ApiError, type Client, clusterOf, isConflict, isForbidden, isNotFound, type ObjectKey } from '@capstan/client';
+import { controller, done, type Result, type Runnable, requeueAfter } from '@capstan/controller';
+import type { KubeObject } from '@capstan/machinery';
+import { keysOf } from '../../apis/caches.ts';
+import { identityActions, unlessThere } from '../../apis/exports/identity.ts';
+import { type ApiBinding, bindingType, definitionType } from '../../apis/kinds.ts';
+import { type CachingCaches, withCachingCaches } from '../caches.ts';
+import { type CachedResource, type CachedSlice, cachedResourceType, cachedSliceType } from '../kinds.ts';
+import { reconcileCachedResource, type ServedKind } from './reconcile.ts';
+
+/** Gives what is published an identity, a place where its view is told, and says whether it can be. */
+export function cachedResourceController(): Runnable {
+  return withCachingCaches((caches) => {
+    const beside = (object: KubeObject): ObjectKey[] => keysOf(caches().in(clusterOf(object) ?? ''));
+    return controller('cachedresource')
+      .for<CachedResource>(cachedResourceType)
+      .watches<CachedSlice>(cachedSliceType, (slice) => [{ cluster: clusterOf(slice), name: slice.metadata.name ?? '' }])
+      .watches(definitionType, beside, { metadataOnly: true })
+      .watches<ApiBinding>(bindingType, beside)
+      .reconcile(({ key, object, client, signal }) => (object === undefined ? done : reconcile(object, { key, client, signal, caches })), {
+        concurrency: 4,
+        backoff: { base: 100, max: 30_000 },
+      });
+  });
+}
+
+interface Parts {
+  readonly key: ObjectKey;
+  readonly client: Client;
+  readonly signal: AbortSignal;
+  readonly caches: () => CachingCaches;
+}
+
+async function reconcile(object: CachedResource, { key, client, signal, caches }: Parts): Promise<Result> {
+  const resources = client.resource<CachedResource>(cachedResourceType);
+  try {
+    return await reconcileCachedResource(object, {
+      ...identityActions(client, signal),
+      getKind: (kind) => servedKind(client, kind, signal),
+      hasSlice: (name) => caches().slices.get({ cluster: key.cluster, name }) !== undefined,
+      createSlice: (slice) => unlessThere(client.resource<CachedSlice>(cachedSliceType).create(slice, { signal })),
+      update: (changed) => resources.update(changed, { signal }),
+      updateStatus: (changed) => resources.updateStatus(changed, { signal }),
+      now: () => new Date(),
+    });
+  } catch (error) {
+    // The copy lags behind, or the workspace is on its way out.
+    if (isConflict(error)) return requeueAfter(50);
+    if (isNotFound(error)) return done;
+    if (isForbidden(error)) return requeueAfter(5_000);
+    throw error;
+  }
+}
+
+interface Discovered {
+  readonly resources: readonly (ServedKind & { readonly name: string })[];
+}
+
+async function servedKind(
+  client: Client,
+  { group, version, resource }: { group: string; version: string; resource: string },
+  signal: AbortSignal,
+): Promise<ServedKind | undefined> {
+  if (version === '') return undefined;
+  const path = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
+  try {
+    const { resources } = await client.json<Discovered>({ method: 'GET', path, headers: { accept: 'application/json' }, signal });
+    return resources.find(({ name }) => name === resource);
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 404) return undefined;
+    throw error;
+  }
+}
