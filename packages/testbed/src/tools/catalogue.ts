@@ -13,7 +13,8 @@ export type ToolName =
   | 'kubectl-kcp'
   | 'kubectl-create-workspace'
   | 'clientgo-probe'
-  | 'operator';
+  | 'operator'
+  | 'multicluster';
 
 export interface ToolDescription {
   readonly name: ToolName;
@@ -33,6 +34,8 @@ export interface GoBuild {
   readonly linkerFlags: string;
   /** `go test -c` instead of `go build`. */
   readonly test?: true;
+  /** How long a build may take with nothing in the cache; then what needs it is skipped. Half an hour unless told. */
+  readonly minutes?: number;
 }
 
 export const modulesDirectory = resolve(import.meta.dirname, '../../tools');
@@ -90,6 +93,11 @@ const described: readonly ToolDescription[] = [
   kcpPlugin('kubectl-create-workspace'),
   { name: 'clientgo-probe', version: contentVersion('clientgo'), go: { module: 'clientgo', package: '.', linkerFlags: '-s -w' } },
   { name: 'operator', version: contentVersion('operator'), go: { module: 'operator', package: '.', linkerFlags: '-s -w' } },
+  {
+    name: 'multicluster',
+    version: contentVersion('multicluster'),
+    go: { module: 'multicluster', package: '.', linkerFlags: '-s -w', minutes: 15 },
+  },
 ];
 
 const byName = new Map(described.map((description) => [description.name, description]));

@@ -34,7 +34,7 @@ export async function fromSource(tool: ToolDescription): Promise<string | undefi
   if ('missing' in compiler) return compiler.missing;
   const target = cachedPath(tool);
   const temporary = `${target}.${process.pid}`;
-  const { module, package: path, linkerFlags, test } = tool.go;
+  const { module, package: path, linkerFlags, test, minutes = 30 } = tool.go;
   const verb = test ? ['test', '-c', '-vet=off'] : ['build'];
   const started = Date.now();
   process.stderr.write(`building ${tool.name} ${tool.version} (once; kept in ${dirname(target)})\n`);
@@ -42,7 +42,7 @@ export async function fromSource(tool: ToolDescription): Promise<string | undefi
   const built = await run(compiler.path, [...verb, '-trimpath', '-buildvcs=false', '-ldflags', linkerFlags, '-o', temporary, path], {
     directory: join(modulesDirectory, module),
     environment: { ...compiler.environment, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly' },
-    timeout: 30 * 60_000,
+    timeout: minutes * 60_000,
   });
   if (built.code !== 0) return `go build failed: ${built.stderr.trim().split('\n').slice(-3).join(' ')}`;
   renameSync(temporary, target);
