@@ -1,4 +1,4 @@
-import { type Client, dropManagedFields, formatKey, InformerFactory, type ObjectKey } from '@capstan/client';
+import { type Client, dropManagedFields, formatKey, InformerFactory, type ObjectKey, SharedTexts } from '@capstan/client';
 import { EventRecorder } from '../events/recorder.ts';
 import { type ElectionOptions, LeaderElector } from '../leader/elector.ts';
 import { Metrics } from '../metrics/metrics.ts';
@@ -48,6 +48,7 @@ export class Manager {
   readonly #log: (line: string) => void;
   /** Shared by those who act as the same account: what one may read another may not. */
   readonly #informers = new Map<Client, InformerFactory>();
+  readonly #texts = new SharedTexts();
   #health: HealthServer | undefined;
   #stopping = false;
 
@@ -76,7 +77,10 @@ export class Manager {
     if (known !== undefined) return known;
     const made = new InformerFactory({
       client,
-      transform: dropManagedFields,
+      transform: (object) => {
+        this.#texts.within(dropManagedFields(object));
+        return object;
+      },
       onError: (error, { resource }) => this.#log(`${resource}: ${textOf(error)}; trying again`),
     });
     this.#informers.set(client, made);

@@ -3,7 +3,7 @@ import { type ControllerContext, type Result, type Runnable, requeueAfter, WorkQ
 import { followJournal, type JournalEntry } from '../journal/follow.ts';
 import { serverActions } from './actions.ts';
 import { OwnerGraph } from './graph.ts';
-import type { Item } from './item.ts';
+import { Items } from './item.ts';
 import { KnownTypes } from './known-types.ts';
 import { type GarbageActions, reconcileItem } from './reconcile.ts';
 
@@ -60,6 +60,7 @@ function follow(
   { graph, queue, fill }: { graph: OwnerGraph; queue: WorkQueue<string>; fill: () => void },
 ): Promise<void> {
   let told: Set<string> | undefined;
+  const items = new Items();
   const look = (uids: readonly string[]): void => {
     for (const uid of uids) queue.add(uid);
   };
@@ -72,7 +73,7 @@ function follow(
       },
       entry: (entry) => {
         told?.add(entry.metadata.uid);
-        look(noted(graph, entry));
+        look(noted(graph, items, entry));
       },
       synced: () => {
         for (const uid of [...graph.uids()]) if (told?.has(uid) === false) look(graph.remove(uid));
@@ -86,25 +87,13 @@ function follow(
 }
 
 /** The uids that should be looked at because of what is told. */
-function noted(graph: OwnerGraph, entry: JournalEntry): string[] {
+function noted(graph: OwnerGraph, items: Items, entry: JournalEntry): string[] {
   const { uid, resourceVersion } = entry.metadata;
   const known = graph.get(uid);
   if (entry.type === 'DELETED') return graph.remove(uid);
   // What happened while everything was told may have been told already.
   if (known !== undefined && Number(known.metadata.resourceVersion) >= Number(resourceVersion)) return [];
-  return graph.put(itemOf(entry));
-}
-
-function itemOf({ cluster, resource, kind, apiVersion, metadata }: JournalEntry): Item {
-  const slash = apiVersion.indexOf('/');
-  const type = {
-    group: slash < 0 ? '' : apiVersion.slice(0, slash),
-    version: apiVersion.slice(slash + 1),
-    resource,
-    kind,
-    namespaced: metadata.namespace !== undefined,
-  };
-  return { uid: metadata.uid, cluster, type, metadata };
+  return graph.put(items.of(entry));
 }
 
 async function work({ queue, graph, actions, context }: Work): Promise<void> {

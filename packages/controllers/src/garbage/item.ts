@@ -1,7 +1,12 @@
+import { SharedTexts } from '@capstan/client';
 import type { ObjectMeta, OwnerReference } from '@capstan/machinery';
+import type { JournalEntry } from '../journal/follow.ts';
 
 export const orphanFinalizer = 'orphan';
 export const foregroundFinalizer = 'foregroundDeletion';
+
+/** How many types are told apart at a time. */
+const capacity = 5_000;
 
 /** What an object is called in paths and in references to it. */
 export interface ItemType {
@@ -18,6 +23,35 @@ export interface Item {
   readonly cluster: string;
   readonly type: ItemType;
   readonly metadata: ObjectMeta;
+}
+
+/** Makes items. What many of them have in common is held once: there is one for every object in all workspaces. */
+export class Items {
+  readonly #texts = new SharedTexts();
+  readonly #types = new Map<string, ItemType>();
+
+  of({ cluster, resource, kind, apiVersion, metadata }: JournalEntry): Item {
+    const { uid } = metadata;
+    this.#texts.within(metadata);
+    return {
+      uid,
+      cluster: this.#texts.of(cluster),
+      type: this.#type(resource, { kind, apiVersion }, metadata.namespace !== undefined),
+      metadata,
+    };
+  }
+
+  #type(resource: string, { kind, apiVersion }: { kind: string; apiVersion: string }, namespaced: boolean): ItemType {
+    const key = `${apiVersion} ${kind} ${resource} ${namespaced}`;
+    let type = this.#types.get(key);
+    if (type === undefined) {
+      const slash = apiVersion.indexOf('/');
+      type = { group: slash < 0 ? '' : apiVersion.slice(0, slash), version: apiVersion.slice(slash + 1), resource, kind, namespaced };
+      if (this.#types.size >= capacity) this.#types.clear();
+      this.#types.set(key, type);
+    }
+    return type;
+  }
 }
 
 export function ownersOf({ metadata }: Item): readonly OwnerReference[] {
