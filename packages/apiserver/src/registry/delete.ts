@@ -108,7 +108,8 @@ function hasOwnFinalizers(resource: Resource, object: KubeObject): boolean {
   return ((object['spec'] as { finalizers?: string[] } | undefined)?.finalizers ?? []).length > 0;
 }
 
-function checkPreconditions({ group, kind }: Resource, { metadata }: KubeObject, { preconditions }: DeleteOptions): void {
+/** Refuses a deletion that was meant for another object or another version of it. */
+export function checkPreconditions({ group, kind }: Resource, { metadata }: KubeObject, { preconditions }: DeleteOptions): void {
   const name = metadata.name ?? '';
   if (preconditions?.uid !== undefined && preconditions.uid !== metadata.uid) {
     const why = `the UID in the precondition (${preconditions.uid}) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`;

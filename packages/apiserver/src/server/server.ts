@@ -168,7 +168,10 @@ async function start(
       ['/bindings', bindings({ cache, store, admission }, catalog.resource('', 'v1', 'pods')!)],
     ]),
     virtualObjects: tenants.virtualObjects,
-    virtualSubresources: new Map([['/serviceaccounts/token', identities.tokenRequests], ...podActions({ cache, store, admission })]),
+    virtualSubresources: new Map([
+      ['/serviceaccounts/token', identities.tokenRequests],
+      ...podActions({ cache, store, admission }, catalog.resource('policy', 'v1', 'poddisruptionbudgets')!),
+    ]),
   };
   await bootstrap(serving, now);
   await bootstrapRoot(serving, systemContext(serving, now));

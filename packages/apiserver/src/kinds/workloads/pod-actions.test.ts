@@ -9,8 +9,6 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 const pods = '/api/v1/namespaces/default/pods';
 const post = (path: string, body: object) => server.call(path, { method: 'POST', body });
-const patchStatus = (path: string, status: object) =>
-  server.call(`${path}/status`, { method: 'PATCH', body: { status }, headers: { 'content-type': 'application/merge-patch+json' } });
 
 async function createPod(name: string, spec: object = {}): Promise<void> {
   const reply = await post(pods, {
@@ -82,25 +80,10 @@ describe('deleting a pod', () => {
 });
 
 describe('evicting a pod', () => {
-  const budgets = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
-
   test('deletes one that nobody guards', async () => {
     await createPod('free');
     expect((await post(`${pods}/free/eviction`, eviction('free'))).code).toBe(201);
     expect((await server.call(`${pods}/free`)).code).toBe(404);
-  });
-
-  test('is refused where its budget allows no disruption', async () => {
-    await createPod('guarded');
-    await patchStatus(`${pods}/guarded`, { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] });
-    const budget = { apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: { name: 'guard' } };
-    await post(budgets, { ...budget, spec: { minAvailable: 1, selector: { matchLabels: { app: 'guarded' } } } });
-    const refused = await post(`${pods}/guarded/eviction`, eviction('guarded'));
-    expect(refused.code).toBe(429);
-    expect(refused.json().message).toBe("Cannot evict pod as it would violate the pod's disruption budget.");
-
-    await patchStatus(`${budgets}/guard`, { disruptionsAllowed: 1, currentHealthy: 2, desiredHealthy: 1, expectedPods: 2 });
-    expect((await post(`${pods}/guarded/eviction`, eviction('guarded'))).code).toBe(201);
   });
 });
 

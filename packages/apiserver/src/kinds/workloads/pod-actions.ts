@@ -1,22 +1,13 @@
-import {
-  type DeleteOptions,
-  FieldPath,
-  formatTime,
-  type KubeObject,
-  type LabelSelectorObject,
-  StatusError,
-  selectorOfObject,
-  status,
-} from '@capstan/machinery';
+import { FieldPath, formatTime, type KubeObject, StatusError, status } from '@capstan/machinery';
 import type { VirtualSubresource } from '../../handlers/subresources.ts';
 import type { VirtualKind } from '../../handlers/virtual.ts';
-import { deleteObject } from '../../registry/delete.ts';
 import type { Backend } from '../../registry/objects.ts';
 import type { Resource } from '../../registry/resource.ts';
 import { update } from '../../registry/update.ts';
 import { made } from './defaulting.ts';
+import { evict } from './eviction.ts';
 import { Findings } from './findings.ts';
-import { type Fields, fieldsOf, itemsOf, numberOf, textOf } from './reading.ts';
+import { type Fields, fieldsOf, itemsOf, textOf } from './reading.ts';
 
 const success: KubeObject = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
 const podBinding = { group: '', resource: 'pods/binding' };
@@ -51,41 +42,6 @@ function bound(pod: KubeObject, binding: KubeObject, now: Date): KubeObject {
   return pod;
 }
 
-const budgets = { group: 'policy', resource: 'poddisruptionbudgets' };
-
-function budgetsOf(pod: KubeObject, all: readonly KubeObject[]): KubeObject[] {
-  return all.filter((budget) =>
-    selectorOfObject(fieldsOf(budget['spec'])['selector'] as LabelSelectorObject | undefined).matches(pod.metadata.labels),
-  );
-}
-
-/** A pod that never ran or ended already is missed by nobody. */
-function isMissed(pod: KubeObject): boolean {
-  const phase = fieldsOf(pod['status'])['phase'];
-  return phase !== 'Pending' && phase !== 'Succeeded' && phase !== 'Failed' && pod.metadata.deletionTimestamp === undefined;
-}
-
-function isReady(pod: KubeObject): boolean {
-  return itemsOf(fieldsOf(pod['status'])['conditions']).some(
-    (condition) => condition['type'] === 'Ready' && condition['status'] === 'True',
-  );
-}
-
-/** Refuses when fewer of the pods that belong together would be left than their budget asks for. */
-function checkBudget(pod: KubeObject, found: readonly KubeObject[]): void {
-  if (found.length > 1) {
-    throw status.internalError('This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.');
-  }
-  const [budget] = found;
-  if (budget === undefined) return;
-  const { currentHealthy, desiredHealthy, disruptionsAllowed } = fieldsOf(budget['status']);
-  const enough = numberOf(desiredHealthy) > 0 && numberOf(currentHealthy) >= numberOf(desiredHealthy);
-  if (!isReady(pod) && (enough || fieldsOf(budget['spec'])['unhealthyPodEvictionPolicy'] === 'AlwaysAllow')) return;
-  if (numberOf(disruptionsAllowed) <= 0) {
-    throw status.tooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", 10);
-  }
-}
-
 /** A scheduler that binds a pod manages none of its fields. */
 async function bind(backend: Backend, { object, context, target, dryRun }: Binding): Promise<KubeObject> {
   checkBinding(object);
@@ -106,20 +62,13 @@ export function bindings(backend: Backend, pods: Resource): VirtualKind {
 }
 
 /** What is done to a pod by creating something below it: `binding` gives it a node, `eviction` removes it where its budget allows. */
-export function podActions(backend: Backend): readonly (readonly [path: string, action: VirtualSubresource])[] {
+export function podActions(backend: Backend, budgets: Resource): readonly (readonly [path: string, action: VirtualSubresource])[] {
   return [
     ['/pods/binding', (call) => bind(backend, call)],
     [
       '/pods/eviction',
       async ({ object, parent, context, target, dryRun }) => {
-        const pod = parent();
-        if (isMissed(pod)) checkBudget(pod, budgetsOf(pod, context.objects.list(budgets, context.cluster, target.namespace)));
-        await deleteObject(backend, context, {
-          ...target,
-          options: fieldsOf(object['deleteOptions']) as DeleteOptions,
-          dryRun,
-          isAdmitted: true,
-        });
+        await evict(backend, budgets, { eviction: object, pod: parent, context, target, dryRun });
         return success;
       },
     ],

@@ -1,0 +1,139 @@
+import type { JsonObject } from '@capstan/machinery';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type Reply, startTestServer, type TestServer } from '../../testing/harness.ts';
+
+let server: TestServer;
+let count = 0;
+let app = '';
+
+beforeAll(async () => {
+  server = await startTestServer();
+});
+
+afterAll(() => server[Symbol.asyncDispose]());
+
+beforeEach(() => {
+  app = `app-${++count}`;
+});
+
+const pods = '/api/v1/namespaces/default/pods';
+const budgets = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
+const headers = { 'content-type': 'application/merge-patch+json' };
+
+const post = (path: string, body: unknown): Promise<Reply> => server.call(path, { method: 'POST', body });
+const setStatus = (path: string, status: JsonObject): Promise<Reply> =>
+  server.call(`${path}/status`, { method: 'PATCH', headers, body: { status } });
+
+async function running(name: string, ready: 'True' | 'False' = 'True'): Promise<void> {
+  const spec = { containers: [{ name: 'c', image: 'i' }], terminationGracePeriodSeconds: 0 };
+  expect((await post(pods, { metadata: { name, labels: { app } }, spec })).code).toBe(201);
+  await setStatus(`${pods}/${name}`, { phase: 'Running', conditions: [{ type: 'Ready', status: ready }] });
+}
+
+async function budget(status: JsonObject, spec: JsonObject = {}): Promise<void> {
+  const made = await post(budgets, { metadata: { name: app }, spec: { minAvailable: 1, selector: { matchLabels: { app } }, ...spec } });
+  expect(made.code).toBe(201);
+  const counts = { observedGeneration: 1, currentHealthy: 2, desiredHealthy: 1, expectedPods: 2, disruptionsAllowed: 0 };
+  expect((await setStatus(`${budgets}/${app}`, { ...counts, ...status })).code).toBe(200);
+}
+
+const evict = (name: string, deleteOptions?: JsonObject, query = ''): Promise<Reply> =>
+  post(`${pods}/${name}/eviction${query}`, { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name }, deleteOptions });
+
+const isThere = async (name: string): Promise<boolean> => (await server.call(`${pods}/${name}`)).code === 200;
+
+describe('an eviction', () => {
+  test('that is a dry run removes nothing, wherever that is said', async () => {
+    await running(app);
+    await budget({ disruptionsAllowed: 1 });
+    expect((await evict(app, { dryRun: ['All'] })).code).toBe(201);
+    expect((await evict(app, undefined, '?dryRun=All')).code).toBe(201);
+    expect(await isThere(app)).toBe(true);
+    expect((await server.call(`${budgets}/${app}`)).json()['status']).toMatchObject({ disruptionsAllowed: 1 });
+  });
+
+  test('is taken off the budget at once, so that two do not pass where one may', async () => {
+    await running(`${app}-1`);
+    await running(`${app}-2`);
+    await budget({ disruptionsAllowed: 1 });
+    const codes = (await Promise.all([evict(`${app}-1`), evict(`${app}-2`)])).map(({ code }) => code);
+    expect(codes.sort()).toEqual([201, 429]);
+    const { status } = (await server.call(`${budgets}/${app}`)).json() as unknown as { status: { disruptedPods: object } };
+    expect(status).toMatchObject({
+      disruptionsAllowed: 0,
+      conditions: [{ type: 'DisruptionAllowed', status: 'False', reason: 'InsufficientPods', observedGeneration: 1 }],
+    });
+    expect(Object.keys(status.disruptedPods)).toHaveLength(1);
+  });
+
+  test('is refused with what the budget needs', async () => {
+    await running(app);
+    await budget({ desiredHealthy: 3 });
+    expect((await evict(app)).json()).toMatchObject({
+      code: 429,
+      reason: 'TooManyRequests',
+      message: "Cannot evict pod as it would violate the pod's disruption budget.",
+      details: {
+        causes: [{ reason: 'DisruptionBudget', message: `The disruption budget ${app} needs 3 healthy pods and has 2 currently` }],
+      },
+    });
+  });
+
+  test('waits for a budget that nobody has looked at', async () => {
+    await running(app);
+    await budget({ disruptionsAllowed: 1, observedGeneration: 0 });
+    expect((await evict(app)).json()).toMatchObject({
+      code: 429,
+      details: {
+        retryAfterSeconds: 10,
+        causes: [{ message: `The disruption budget ${app} is still being processed by the server.` }],
+      },
+    });
+  });
+
+  test('of a pod that is not ready is free where enough others are, or where the budget says so', async () => {
+    await running(app, 'False');
+    await budget({});
+    expect((await evict(app)).code).toBe(201);
+    app = `${app}-always`;
+    await running(app, 'False');
+    await budget({ currentHealthy: 0 }, { unhealthyPodEvictionPolicy: 'AlwaysAllow' });
+    expect((await evict(app)).code).toBe(201);
+    expect((await server.call(`${budgets}/${app}`)).json()['status']).not.toHaveProperty('disruptedPods');
+  });
+
+  test('says in the pod why it goes', async () => {
+    await running(app);
+    const metadata = { finalizers: ['example.com/wait'] };
+    await server.call(`${pods}/${app}`, { method: 'PATCH', headers, body: { metadata } });
+    expect((await evict(app)).code).toBe(201);
+    const pod = (await server.call(`${pods}/${app}`)).json();
+    expect(pod.metadata.deletionTimestamp).toBeDefined();
+    expect(pod['status']).toMatchObject({
+      conditions: [
+        { type: 'Ready' },
+        { type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI', message: 'Eviction API: evicting' },
+      ],
+    });
+  });
+
+  test('keeps to the version that it was meant for', async () => {
+    await running(app);
+    const { metadata } = (await server.call(`${pods}/${app}`)).json();
+    expect((await evict(app, { preconditions: { resourceVersion: '1' } })).code).toBe(409);
+    expect(await isThere(app)).toBe(true);
+    expect((await evict(app, { preconditions: { resourceVersion: metadata.resourceVersion!, uid: metadata.uid! } })).code).toBe(201);
+    expect(await isThere(app)).toBe(false);
+  });
+
+  test('of a pod with two budgets is refused', async () => {
+    await running(app);
+    await budget({ disruptionsAllowed: 1 });
+    const second = { metadata: { name: `${app}-too` }, spec: { minAvailable: 1, selector: { matchLabels: { app } } } };
+    await post(budgets, second);
+    expect((await evict(app)).json()).toMatchObject({
+      code: 500,
+      message: 'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.',
+    });
+  });
+});
