@@ -3,7 +3,7 @@ import { delimiter, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { buildCapstan, freePort, requireTool, run, temporaryDirectory } from '@capstan/testbed';
 import { type Column, count, resultsTable } from '../table.ts';
-import { readTests } from './outcome.ts';
+import { readTests, type TestRun } from './outcome.ts';
 import { packages, type TestPackage } from './packages.ts';
 import { startForKcp } from './server.ts';
 import { kcpSources, type Sources } from './sources.ts';
@@ -50,8 +50,9 @@ async function main(): Promise<number> {
   return count(rows, 'failed') > 0 ? 1 : 0;
 }
 
-async function runPackage({ name, leftOut, reasons = {} }: TestPackage, sources: Sources): Promise<ReturnType<typeof readTests>> {
-  if (leftOut !== undefined) return [{ name: 'all tests', outcome: { state: 'not applicable', reason: leftOut } }];
+async function runPackage({ name, leftOut, reasons = {} }: TestPackage, sources: Sources): Promise<TestRun[]> {
+  if (typeof leftOut === 'string') return [{ name: 'all tests', outcome: { state: 'not applicable', reason: leftOut } }];
+  const skipped = Object.entries(leftOut ?? {});
   const program = await sources.program(name);
   using directory = temporaryDirectory('kcp-e2e');
   const own = directory.join('server');
@@ -61,6 +62,7 @@ async function runPackage({ name, leftOut, reasons = {} }: TestPackage, sources:
     program,
     [
       ...['-test.v', '-test.run', values.run, '-test.timeout', `${values.timeout}s`, '-test.parallel', values.parallel],
+      ...(skipped.length === 0 ? [] : ['-test.skip', `^(${skipped.map(([test]) => test).join('|')})$`]),
       ...['-v=0', '-kcp-kubeconfig', server.kubeconfig],
     ],
     {
@@ -80,10 +82,12 @@ async function runPackage({ name, leftOut, reasons = {} }: TestPackage, sources:
     mkdirSync(values.logs, { recursive: true });
     writeFileSync(join(values.logs, `${name.replaceAll('/', '-')}.log`), output);
   }
-  return readTests(output).map((test) => {
+  const ran = readTests(output).map((test): TestRun => {
     const reason = test.outcome.state === 'failed' ? reasons[test.name] : undefined;
     return reason === undefined ? test : { ...test, outcome: { state: 'failed', reason } };
   });
+  const without = skipped.map(([test, reason]): TestRun => ({ name: test, outcome: { state: 'not applicable', reason } }));
+  return [...without, ...ran];
 }
 
 /** A folder for PATH with what tests start themselves. */
@@ -91,6 +95,7 @@ async function standIns(folder: string): Promise<string> {
   mkdirSync(folder);
   const programs = {
     kcp: `exec '${process.execPath}' '${join(import.meta.dirname, 'stand-in.ts')}' "$@"`,
+    httest: `exec '${process.execPath}' '${join(import.meta.dirname, 'httest.ts')}' "$@"`,
     kubectl: `exec '${await requireTool('kubectl')}' "$@"`,
   };
   for (const [name, line] of Object.entries(programs)) {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { answersReady, Child, capstanProgram, output, readConnection } from '@capstan/testbed';
@@ -18,9 +19,10 @@ export interface KcpServer extends AsyncDisposable {
   readonly child: Child;
 }
 
-/** Who the tests are: an administrator within the rules, and one above them. */
-const identities = { 'kcp-admin': 'system:kcp:admin', 'shard-admin': 'system:masters' } as const;
-type Identity = keyof typeof identities;
+/** Who the tests are: an administrator within the rules, and one above them. That one has a token, as with kcp: tests leave it out to be nobody. */
+const admin = { name: 'kcp-admin', group: 'system:kcp:admin' } as const;
+const master = { name: 'shard-admin', group: 'system:masters' } as const;
+type Identity = typeof admin.name | typeof master.name;
 
 /** Capstan with its controllers, and beside the kubeconfig the files that kcp's tests look for: they sign certificates and serve webhooks themselves. */
 export async function startForKcp({ directory, port, tokens, settings = {} }: KcpServerOptions): Promise<KcpServer> {
@@ -30,11 +32,14 @@ export async function startForKcp({ directory, port, tokens, settings = {} }: Kc
   await makeAuthority(directory);
   for (const name of ['ca.crt', 'ca.key']) copyFileSync(join(directory, `client-${name}`), join(data, 'pki', name));
   const kubeconfig = join(directory, 'admin.kubeconfig');
-  writeFileSync(kubeconfig, await kubeconfigOf(directory, url));
+  const token = randomUUID();
+  writeFileSync(kubeconfig, await kubeconfigOf(directory, url, token));
+  const tokenFile = join(directory, 'tokens.csv');
+  writeFileSync(tokenFile, `${readFileSync(tokens, 'utf8').trimEnd()}\n${token},${master.name},${master.name},"${master.group}"\n`);
   const config = join(directory, 'apiserver.yaml');
   writeFileSync(
     config,
-    JSON.stringify({ dataDirectory: data, listen: { host: '127.0.0.1', port }, authentication: { tokenFile: tokens }, ...settings }),
+    JSON.stringify({ dataDirectory: data, listen: { host: '127.0.0.1', port }, authentication: { tokenFile }, ...settings }),
   );
   await using stack = new AsyncDisposableStack();
   const child = stack.use(new Child('apiserver', [process.execPath, capstanProgram, 'apiserver', '--config', config]));
@@ -54,15 +59,16 @@ async function makeAuthority(directory: string): Promise<void> {
   await output('openssl', ['req', '-x509', ...rsa, ...made, ...extensions.flatMap((one) => ['-addext', one])], { directory });
 }
 
-async function kubeconfigOf(directory: string, server: string): Promise<string> {
+async function kubeconfigOf(directory: string, server: string, token: string): Promise<string> {
   const base64 = (file: string): string => readFileSync(join(directory, file)).toString('base64');
-  const users = [];
-  for (const name of Object.keys(identities) as Identity[]) {
-    const issued = ['-CA', 'client-ca.crt', '-CAkey', 'client-ca.key', '-keyout', `${name}.key`, '-out', `${name}.crt`];
-    const wanted = ['-subj', `/O=${identities[name]}/CN=${name}`, '-days', '30', '-addext', 'extendedKeyUsage=clientAuth'];
-    await output('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-noenc', ...issued, ...wanted], { directory });
-    users.push({ name, user: { 'client-certificate-data': base64(`${name}.crt`), 'client-key-data': base64(`${name}.key`) } });
-  }
+  const { name, group } = admin;
+  const issued = ['-CA', 'client-ca.crt', '-CAkey', 'client-ca.key', '-keyout', `${name}.key`, '-out', `${name}.crt`];
+  const wanted = ['-subj', `/O=${group}/CN=${name}`, '-days', '30', '-addext', 'extendedKeyUsage=clientAuth'];
+  await output('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-noenc', ...issued, ...wanted], { directory });
+  const users = [
+    { name, user: { 'client-certificate-data': base64(`${name}.crt`), 'client-key-data': base64(`${name}.key`) } },
+    { name: master.name, user: { token } },
+  ];
   const context = (name: string, path: string, user: Identity) => ({
     cluster: { name, cluster: { server: `${server}${path}`, 'certificate-authority-data': base64('client-ca.crt') } },
     context: { name, context: { cluster: name, user } },

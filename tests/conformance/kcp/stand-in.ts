@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, renameSync } from 'node:fs';
+import { copyFileSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { startForKcp } from './server.ts';
 
@@ -37,7 +37,26 @@ function settingsOf(flags: ReadonlyMap<string, string>): Record<string, unknown>
   const audit = { logFile: flags.get('--audit-log-path'), policyFile: flags.get('--audit-policy-file') };
   if (audit.logFile !== undefined)
     settings['audit'] = { logFile: resolve(audit.logFile), ...(audit.policyFile && { policyFile: resolve(audit.policyFile) }) };
+  const webhook = flags.get('--authorization-webhook-config-file');
+  if (webhook !== undefined) {
+    const order = flags.get('--authorization-order') ?? 'AlwaysAllowGroups,AlwaysAllowPaths,RBAC,Webhook';
+    settings['authorization'] = { configurationFile: authorizationFile(order.split(','), resolve(webhook)) };
+  }
   const groups = flags.get('--home-workspaces-home-creator-groups');
   if (groups !== undefined) settings['workspaces'] = { homeCreatorGroups: groups.split(',') };
   return settings;
+}
+
+/** What kcp's flags say, with the defaults that they have, as Kubernetes writes it. */
+function authorizationFile(order: readonly string[], kubeConfigFile: string): string {
+  const webhook = {
+    timeout: '30s',
+    subjectAccessReviewVersion: 'v1',
+    failurePolicy: 'NoOpinion',
+    connectionInfo: { type: 'KubeConfigFile', kubeConfigFile },
+  };
+  const authorizers = order.map((type) => ({ type, name: type.toLowerCase(), ...(type === 'Webhook' && { webhook }) }));
+  const file = join(directory, 'authorization.json');
+  writeFileSync(file, JSON.stringify({ apiVersion: 'apiserver.config.k8s.io/v1', kind: 'AuthorizationConfiguration', authorizers }));
+  return file;
 }

@@ -1,5 +1,15 @@
 import { readFileSync } from 'node:fs';
-import { type EtcdOptions, parseAuditPolicy, parseAuthenticationConfiguration, type ServerOptions } from '@capstan/apiserver';
+import { dirname, resolve } from 'node:path';
+import {
+  type AuthorizationOptions,
+  type EtcdOptions,
+  parseAuditPolicy,
+  parseAuthenticationConfiguration,
+  parseAuthorizationConfiguration,
+  type ServerOptions,
+  type WebhookConnection,
+} from '@capstan/apiserver';
+import { connectionOf, loadKubeconfig } from '@capstan/client';
 import type { ApiServerConfig } from '../config/apiserver.ts';
 import { Failure } from '../failure.ts';
 import type { ApiServerSettings } from './options.ts';
@@ -21,6 +31,7 @@ export function serverOptions({ dataDirectory, host, port, etcdEndpoints, option
     ...(file.history?.eventSeconds && { eventLifetime: file.history.eventSeconds * 1000 }),
     ...(file.audit && { audit: auditOptions(file.audit) }),
     ...(file.authentication && authenticationOptions(file.authentication)),
+    ...(file.authorization && { authorization: authorizationOptions(file.authorization) }),
     ...(file.workspaces?.homeCreatorGroups && { homeCreators: file.workspaces.homeCreatorGroups }),
     ...(file.workspaces?.maxObjects && { workspaceObjectLimit: file.workspaces.maxObjects }),
   };
@@ -70,6 +81,23 @@ function authenticationOptions({
     ...(clientAuthorityFile && { clientAuthority: readPem(clientAuthorityFile) }),
     ...(tokenFile && { tokens: read(tokenFile) }),
     ...(configurationFile && { oidc: parsed(configurationFile, (text) => parseAuthenticationConfiguration(text, [])) }),
+  };
+}
+
+function authorizationOptions({ configurationFile, ...always }: Part<'authorization'>): AuthorizationOptions {
+  if (configurationFile === undefined) return always;
+  const connect = (file: string): WebhookConnection => webhookConnection(resolve(dirname(configurationFile), file));
+  return { ...always, order: parsed(configurationFile, (text) => parseAuthorizationConfiguration(text, connect)) };
+}
+
+function webhookConnection(path: string): WebhookConnection {
+  const { server, ca, insecure, tlsServerName, credentials } = connectionOf(loadKubeconfig({ path }));
+  return {
+    url: server,
+    ...(ca && { authorities: ca }),
+    ...(insecure && { insecure }),
+    ...(tlsServerName && { serverName: tlsServerName }),
+    credentials: () => credentials.current(),
   };
 }
 

@@ -52,7 +52,7 @@ test.each([
   ['listen:\n  port: [1]\n', 'apiserver.yaml:2:9: expected a whole number from 1 to 65535, found a list'],
   [
     'lisen:\n  port: 1\n',
-    'apiserver.yaml:1:1: unknown setting "lisen"; expected one of dataDirectory, listen, etcd, runtimeConfig, admission, history, audit, authentication, workspaces. Did you mean "listen"?',
+    'apiserver.yaml:1:1: unknown setting "lisen"; expected one of dataDirectory, listen, etcd, runtimeConfig, admission, history, audit, authentication, authorization, workspaces. Did you mean "listen"?',
   ],
   ['listen:\n  prot: 1\n', 'apiserver.yaml:2:3: unknown setting "prot"; expected one of host, port, names. Did you mean "port"?'],
   ['listen: 6443\n', 'apiserver.yaml:1:9: expected a section with host, port, names, found "6443"'],
@@ -60,6 +60,7 @@ test.each([
     'admission:\n  disabledPlugins: [ServiceAccounts]\n',
     /^apiserver.yaml:2:21: expected one of LimitRanger, ServiceAccount, .*, found "ServiceAccounts"$/,
   ],
+  ['authorization:\n  alwaysAllowPaths: /healthz\n', 'apiserver.yaml:2:21: expected a list of paths such as [/healthz], found "/healthz"'],
   ['audit:\n  mode: sometimes\n', 'apiserver.yaml:2:9: expected blocking or batch, found "sometimes"'],
   ['authentication:\n  tokenFile: ""\n', 'apiserver.yaml:2:14: expected a path, found ""'],
   ['etcd:\n  endpoints: []\n', 'apiserver.yaml:2:14: expected a list of URLs such as [http://127.0.0.1:2379], found a list'],
@@ -67,7 +68,7 @@ test.each([
   ['listen: {}\nlisten: {}\n', 'apiserver.yaml:2:1: "listen" is given twice; keep one'],
   [
     '- a\n',
-    'apiserver.yaml:1:1: expected a section with dataDirectory, listen, etcd, runtimeConfig, admission, history, audit, authentication, workspaces, found a list',
+    'apiserver.yaml:1:1: expected a section with dataDirectory, listen, etcd, runtimeConfig, admission, history, audit, authentication, authorization, workspaces, found a list',
   ],
 ])('%j is refused with the place and what was expected', (text, message) => {
   if (typeof message === 'string') expect(read(text)).toBe(message);

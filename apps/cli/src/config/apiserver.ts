@@ -34,6 +34,11 @@ const shape = section({
     maxAgeDays: wholeNumber(1, 36_500),
   }),
   authentication: section({ tokenFile: path, configurationFile: path, clientAuthorityFile: path }),
+  authorization: section({
+    configurationFile: path,
+    alwaysAllowGroups: listOf(text('a group'), 'a list of groups'),
+    alwaysAllowPaths: listOf(text('a path such as /healthz'), 'a list of paths such as [/healthz]'),
+  }),
   workspaces: section({ maxObjects: wholeNumber(1, 1_000_000_000), homeCreatorGroups: listOf(text('a group'), 'a list of groups') }),
 });
 

@@ -37,7 +37,7 @@ export function networkFailure(error: unknown): string {
   return error.message;
 }
 
-export function hostText(host: string): string {
+function hostText(host: string): string {
   return isIPv6(host) ? `[${host}]` : host;
 }
 

@@ -15,6 +15,11 @@ export function requestTimeout(text: string): number | undefined {
   return duration > 0 ? Math.min(duration, longest) : undefined;
 }
 
+/** A duration as Go writes it, in milliseconds; undefined for anything else. */
+export function durationIn(text: string): number | undefined {
+  return text === '' || durationProblem(text) !== undefined ? undefined : durationOf(text);
+}
+
 /** What a client is told whose time is over. */
 export function timedOut(): string {
   const message = 'Timeout: request did not complete within the allotted timeout';

@@ -2,6 +2,7 @@ import type { EtcdStoreOptions } from '@capstan/store';
 import type { AuditLogOptions } from '../audit/index.ts';
 import type { OidcOptions } from '../authn/oidc.ts';
 import type { InFlightOptions } from '../limits/index.ts';
+import type { AuthorizationOptions } from './authorization.ts';
 
 /** How a server is started. */
 export interface ServerOptions {
@@ -32,6 +33,8 @@ export interface ServerOptions {
   readonly homeCreators?: readonly string[];
   /** The text of a token file: token, user name, uid, groups. */
   readonly tokens?: string;
+  /** Who decides about permission: roles alone when absent. */
+  readonly authorization?: AuthorizationOptions;
   /** OpenID issuers whose tokens are taken. */
   readonly oidc?: readonly OidcOptions[];
   /** In milliseconds: history is kept at least this long, at most twice as long. Five minutes when absent. */

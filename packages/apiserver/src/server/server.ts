@@ -43,6 +43,7 @@ import { bootstrapRoot, publishShard } from '../workspaces/root/bootstrap.ts';
 import { advertisedAddress } from './advertised.ts';
 import { apiSharing } from './api-sharing.ts';
 import { audiences, authentication } from './authentication.ts';
+import { authorization } from './authorization.ts';
 import { bootstrap, publishAddress, systemContext } from './bootstrap.ts';
 import { keepCompacted } from './compaction.ts';
 import { keepEventsFor } from './event-retention.ts';
@@ -115,7 +116,8 @@ async function start(
     rbac,
     isNeverBound: ({ cluster, group, resource }) => (cluster === rootCluster ? catalog.isBuiltin(group) : isTenantKind(group, resource)),
   });
-  const authorizer = workspaceAuthorizer({ rbac, objects: cache, maximal, changedIn });
+  const roles = workspaceAuthorizer({ rbac, objects: cache, maximal, changedIn });
+  const authorizer = authorization(roles, options.authorization, { resources, log: options.log });
   const sharing = apiSharing({ cache, hub, catalog, workspaces: spaces, authorizer, rbac });
   resources.use(sharing.expiry);
   const tenants = tenancy({

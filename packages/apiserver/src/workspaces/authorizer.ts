@@ -18,6 +18,8 @@ const requiredGroupsAnnotation = 'authorization.kcp.io/required-groups';
 const closedPhases = new Set(['Scheduling', 'Unavailable']);
 
 const denied: Decision = { allowed: false, reason: 'access denied' };
+/** What nobody else can allow either. */
+const shut: Decision = { ...denied, denied: true };
 
 /** Conditions of the platform's kinds decide what is served to whom: they are not for tenants to write. */
 const guardedStatus = new Set(['apibindings', 'apiexports']);
@@ -50,6 +52,13 @@ export function workspaceAuthorizer(options: {
   }
   const rights = new EntryRights(mayEnter, changedIn);
 
+  /** Whether a workspace is not there for a user, whatever the roles in it say. */
+  function isShut(user: User, cluster: string): boolean {
+    const workspace = logicalClusterOf(objects, cluster);
+    if (workspace === undefined || closedPhases.has(textOf(fieldsOf(workspace['status'])['phase']))) return true;
+    return !isExpected(user, workspace, groupsIn(cluster, user));
+  }
+
   return {
     explain(attributes) {
       const { cluster, user } = attributes;
@@ -67,10 +76,11 @@ export function workspaceAuthorizer(options: {
     authorize(attributes) {
       const { cluster, user } = attributes;
       if (user.groups.includes(superuserGroup)) return rbac.authorize(attributes);
-      if (cluster === everyCluster && !isPlatformAccount(user)) return denied;
-      if (isGuarded(attributes)) return denied;
+      if (cluster === everyCluster && !isPlatformAccount(user)) return shut;
+      if (isGuarded(attributes)) return shut;
       if (cluster === rootCluster) return withinPolicy(attributes) ? rbac.authorize(attributes) : denied;
-      if (cluster !== everyCluster && !(rights.mayEnter(user, cluster) && withinPolicy(attributes))) return denied;
+      if (cluster !== everyCluster && !(rights.mayEnter(user, cluster) && withinPolicy(attributes)))
+        return isShut(user, cluster) ? shut : denied;
       const decision = rbac.authorize(attributes);
       return decision.allowed ? decision : denied;
     },

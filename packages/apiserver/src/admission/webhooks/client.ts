@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
 import type { ObjectReader } from '../../cache/reader.ts';
+import { networkFailure } from '../../http/network-failure.ts';
 import { CallFailure } from './failure.ts';
 import type { Endpoint } from './hook.ts';
-import { addressOf, hostText } from './service.ts';
+import { addressOf } from './service.ts';
 
 /** Far more than any object with any patch. */
 const answerLimit = 16 << 20;
@@ -48,7 +49,7 @@ export class WebhookClient implements Disposable {
     try {
       return await this.#send(this.#destination(call, url, query), call.body, signal);
     } catch (error) {
-      const why = signal.aborted ? 'context deadline exceeded' : reasonOf(error);
+      const why = signal.aborted ? 'context deadline exceeded' : networkFailure(error);
       throw new CallFailure(`failed to call webhook: Post ${JSON.stringify(text + query)}: ${why}`);
     }
   }
@@ -140,46 +141,4 @@ function named(endpoint: Endpoint): Named {
   const url = URL.parse(endpoint.url);
   if (url === null) throw new CallFailure(`could not get REST client: Unparsable URL: ${JSON.stringify(endpoint.url)}`);
   return { url, text: `https://${url.host}${url.pathname}` };
-}
-
-const unknownAuthority = new Set([
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'CERT_SIGNATURE_FAILURE',
-]);
-
-interface NetworkError extends NodeJS.ErrnoException {
-  readonly address?: string;
-  readonly port?: number;
-  readonly hostname?: string;
-  readonly host?: string;
-  readonly cert?: { readonly subjectaltname?: string };
-  readonly errors?: readonly Error[];
-}
-
-/** What went wrong, in the words that operators know from kube-apiserver. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const failure = error as NetworkError;
-  const { code = '' } = failure;
-  if (failure.errors?.[0] !== undefined && code === 'ECONNREFUSED') return reasonOf(failure.errors[0]);
-  if (code === 'ECONNREFUSED') return `dial tcp ${hostText(failure.address ?? '')}:${failure.port}: connect: connection refused`;
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `dial tcp: lookup ${failure.hostname}: no such host`;
-  if (code === 'ECONNRESET') return 'EOF';
-  if (unknownAuthority.has(code)) return 'tls: failed to verify certificate: x509: certificate signed by unknown authority';
-  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') {
-    return 'tls: failed to verify certificate: x509: certificate has expired or is not yet valid';
-  }
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
-    return `tls: failed to verify certificate: x509: certificate is valid for ${validFor(failure)}, not ${failure.host}`;
-  }
-  return error.message;
-}
-
-function validFor({ cert }: NetworkError): string {
-  const names = (cert?.subjectaltname ?? '').split(', ').filter((name) => name.startsWith('DNS:'));
-  return names.map((name) => name.slice(4)).join(', ');
 }

@@ -1,4 +1,3 @@
-import { isIPv6 } from 'node:net';
 import type { ObjectReader } from '../../cache/reader.ts';
 import { type Fields, fieldsOf, itemsOf, numberOf, textOf } from '../../kinds/workloads/reading.ts';
 import { CallFailure } from './failure.ts';
@@ -67,9 +66,4 @@ function portNamed(ports: unknown, name: string): number {
 
 function firstText(value: unknown): string {
   return Array.isArray(value) ? textOf(value[0]) : '';
-}
-
-/** As it stands in a URL. */
-export function hostText(host: string): string {
-  return isIPv6(host) ? `[${host}]` : host;
 }

@@ -1,0 +1,307 @@
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Attributes, nothingWanted } from '../attributes.ts';
+import { warrantsExtra } from '../effective-users.ts';
+import type { Opinion } from '../order.ts';
+import { readAnswer } from './answer.ts';
+import { type WebhookAuthorizerOptions, webhookAuthorizer } from './authorizer.ts';
+import { Poster } from './client.ts';
+import { compileCondition } from './conditions.ts';
+import { Memory } from './memory.ts';
+
+const jane = {
+  name: 'jane',
+  uid: 'u1',
+  groups: ['a', 'b'],
+  extra: { colour: ['blue'], 'authorization.kcp.io/cluster-name': ['elsewhere'] },
+};
+const wanting: Attributes = {
+  ...nothingWanted,
+  cluster: 'abc',
+  user: jane,
+  verb: 'list',
+  isResource: true,
+  group: 'apps',
+  version: 'v1',
+  resource: 'deployments',
+  namespace: 'shop',
+};
+const review = (status: object, version = 'v1'): string =>
+  JSON.stringify({ apiVersion: `authorization.k8s.io/${version}`, kind: 'SubjectAccessReview', status });
+
+interface Asked {
+  readonly sent: { apiVersion: string; spec: Record<string, unknown> }[];
+  readonly failures: string[];
+  time: number;
+  consider(attributes?: Partial<Attributes>): Promise<Opinion>;
+}
+
+function webhook(answers: string | (() => string | Promise<string>), more: Partial<WebhookAuthorizerOptions> = {}): Asked {
+  const asked: Omit<Asked, 'consider'> = { sent: [], failures: [], time: 0 };
+  const authorizer = webhookAuthorizer({
+    name: 'policy',
+    version: 'v1',
+    failurePolicy: 'NoOpinion',
+    allowedLifetime: 300_000,
+    otherLifetime: 30_000,
+    conditions: [],
+    now: () => asked.time,
+    onFailure: (message) => asked.failures.push(message),
+    post: async (body) => {
+      asked.sent.push(JSON.parse(body));
+      return typeof answers === 'string' ? answers : await answers();
+    },
+    ...more,
+  });
+  return Object.assign(asked, {
+    consider: async (attributes: Partial<Attributes> = {}) => authorizer.consider({ ...wanting, ...attributes }),
+  });
+}
+
+describe('a webhook', () => {
+  it('is told who wants what, and in which workspace, whatever users say of themselves', async () => {
+    const asked = webhook(review({ allowed: true, reason: 'friend' }));
+    expect(await asked.consider()).toEqual({ kind: 'allow', reason: 'friend' });
+    expect(asked.sent).toEqual([
+      {
+        kind: 'SubjectAccessReview',
+        apiVersion: 'authorization.k8s.io/v1',
+        metadata: { creationTimestamp: null },
+        spec: {
+          resourceAttributes: { namespace: 'shop', verb: 'list', group: 'apps', version: 'v1', resource: 'deployments' },
+          user: 'jane',
+          groups: ['a', 'b'],
+          uid: 'u1',
+          extra: { colour: ['blue'], 'authorization.kubernetes.io/cluster-name': ['abc'], 'authorization.kcp.io/cluster-name': ['abc'] },
+        },
+        status: { allowed: false },
+      },
+    ]);
+  });
+
+  it('is told of paths, and in its own version', async () => {
+    const asked = webhook(review({ allowed: false }, 'v1beta1'), { version: 'v1beta1' });
+    expect(await asked.consider({ isResource: false, path: '/metrics', verb: 'get' })).toEqual({ kind: 'none', reason: '' });
+    expect(asked.sent[0]!.spec).toMatchObject({ nonResourceAttributes: { path: '/metrics', verb: 'get' }, group: ['a', 'b'] });
+    expect(asked.sent[0]!.spec).not.toHaveProperty('groups');
+  });
+
+  it('denies, and nobody after it is asked; what it has no opinion about others decide', async () => {
+    expect(await webhook(review({ allowed: false, denied: true, reason: 'no' })).consider()).toEqual({ kind: 'deny', reason: 'no' });
+    expect(await webhook(review({ allowed: false, reason: 'not mine' })).consider()).toEqual({ kind: 'none', reason: 'not mine' });
+  });
+
+  it('is not asked about masters', async () => {
+    const asked = webhook(review({ allowed: false, denied: true }));
+    expect(await asked.consider({ user: { name: 'admin', groups: ['system:masters'] } })).toEqual({ kind: 'allow', reason: '' });
+    expect(asked.sent).toEqual([]);
+  });
+
+  it('is asked about everybody whose rights a user has, until it has an opinion', async () => {
+    const warrant = JSON.stringify({ user: 'joe', groups: ['c'] });
+    const answers = [review({ allowed: false }), review({ allowed: true })];
+    const asked = webhook(() => answers.shift()!);
+    expect(await asked.consider({ user: { name: 'jane', groups: [], extra: { [warrantsExtra]: [warrant] } } })).toMatchObject({
+      kind: 'allow',
+    });
+    expect(asked.sent.map(({ spec }) => spec['user'])).toEqual(['jane', 'joe']);
+  });
+
+  it('is asked again when its answer is old: what it allowed later than what it did not', async () => {
+    for (const [status, lifetime] of [
+      [{ allowed: true }, 300_000],
+      [{ allowed: false }, 30_000],
+    ] as const) {
+      const asked = webhook(review(status));
+      await asked.consider();
+      asked.time = lifetime - 1;
+      await asked.consider();
+      expect(asked.sent).toHaveLength(1);
+      asked.time = lifetime;
+      await asked.consider();
+      expect(asked.sent).toHaveLength(2);
+    }
+  });
+
+  it('is asked each time when answers are not to be kept, or the request is very long', async () => {
+    const asked = webhook(review({ allowed: true }), { allowedLifetime: 0 });
+    for (let times = 0; times < 2; times++) await asked.consider();
+    const long = webhook(review({ allowed: true }));
+    for (let times = 0; times < 2; times++) await long.consider({ name: 'x'.repeat(10_000) });
+    expect([asked.sent.length, long.sent.length]).toEqual([2, 2]);
+  });
+
+  it('is asked once for many who ask the same at the same time', async () => {
+    const asked = webhook(review({ allowed: true }), { allowedLifetime: 0 });
+    const opinions = await Promise.all(Array.from({ length: 20 }, () => asked.consider()));
+    expect([asked.sent.length, new Set(opinions.map(({ kind }) => kind))]).toEqual([1, new Set(['allow'])]);
+  });
+
+  it('gives one user no other user’s answer, nor one workspace another’s', async () => {
+    const asked = webhook(review({ allowed: true }));
+    await asked.consider();
+    await asked.consider({ cluster: 'other' });
+    await asked.consider({ user: { ...jane, groups: ['a'] } });
+    expect(asked.sent).toHaveLength(3);
+  });
+
+  it.each([
+    ['NoOpinion', 'none'],
+    ['Deny', 'deny'],
+  ] as const)('that cannot be asked means, with the policy %s, %s; the reason is told, and not kept', async (failurePolicy, kind) => {
+    const asked = webhook(() => Promise.reject(new Error('Post "https://x": connection refused')), { failurePolicy });
+    const error = 'authorization webhook "policy": Post "https://x": connection refused';
+    for (let times = 0; times < 2; times++) expect(await asked.consider()).toEqual({ kind, reason: '', error });
+    expect([asked.sent.length, asked.failures]).toEqual([2, [error, error]]);
+  });
+
+  it('that allows and denies at once denies, and it is an error', async () => {
+    expect(await webhook(review({ allowed: true, denied: true })).consider()).toEqual({
+      kind: 'deny',
+      reason: '',
+      error: 'webhook subject access review returned both allow and deny response',
+    });
+  });
+
+  it('is left out where its conditions do not hold', async () => {
+    const conditions = ["request.user != 'jane'"].map(compileCondition);
+    const asked = webhook(review({ allowed: true }), { conditions });
+    expect([await asked.consider(), asked.sent]).toEqual([{ kind: 'none', reason: '' }, []]);
+    expect(await asked.consider({ user: { name: 'joe', groups: [] } })).toMatchObject({ kind: 'allow' });
+  });
+
+  it('conditions see what is wanted, and a mistake in them means what a failure means', async () => {
+    const seen = webhook(review({ allowed: true }), {
+      conditions: [
+        "has(request.resourceAttributes) && request.resourceAttributes.namespace == 'shop'",
+        "'a' in request.groups && request.extra['colour'] == ['blue']",
+      ].map(compileCondition),
+    });
+    expect(await seen.consider()).toMatchObject({ kind: 'allow' });
+    const wrong = webhook(review({ allowed: true }), {
+      failurePolicy: 'Deny',
+      conditions: [compileCondition("request.extra['nothing'] == ['x']")],
+    });
+    expect(await wrong.consider()).toMatchObject({ kind: 'deny', error: expect.stringContaining('no such key') });
+    expect(() => compileCondition('request.user')).toThrow('must evaluate to bool but got string');
+    expect(() => compileCondition('request.nobody == 1')).toThrow('compilation failed');
+  });
+});
+
+describe('an answer', () => {
+  it.each([
+    ['<html>', 'the answer is no JSON'],
+    ['null', 'expected a SubjectAccessReview of authorization.k8s.io/v1 in the answer, got something else'],
+    ['[]', 'expected a SubjectAccessReview'],
+    ['{"kind":"SubjectAccessReview"}', 'expected a SubjectAccessReview'],
+    [review({ allowed: true }, 'v1beta1'), 'expected a SubjectAccessReview of authorization.k8s.io/v1'],
+    ['{"kind":"Status","apiVersion":"v1","status":{"allowed":true}}', 'got kind "Status" of "v1"'],
+    ['{"kind":"SubjectAccessReview","apiVersion":"authorization.k8s.io/v1"}', 'the answer has no status'],
+    [
+      '{"kind":"SubjectAccessReview","apiVersion":"authorization.k8s.io/v1","__proto__":{"status":{"allowed":true}}}',
+      'the answer has no status',
+    ],
+    [review({ allowed: 'true' }), 'expected status.allowed of the answer to be true or false'],
+    [review({ allowed: 1 }), 'expected status.allowed'],
+    [review({ allowed: true, denied: 'no' }), 'expected status.denied'],
+    [review({ allowed: true, reason: {} }), 'expected status.reason'],
+  ])('%s permits nothing', (text, message) => {
+    expect(() => readAnswer(text, 'v1')).toThrow(message);
+  });
+
+  it('keeps no reason that is longer than a page', () => {
+    expect(readAnswer(review({ allowed: false, reason: 'x'.repeat(100_000) }), 'v1').reason.length).toBe(1025);
+  });
+});
+
+describe('a call', () => {
+  const opened: Disposable[] = [];
+  afterEach(() => {
+    for (const one of opened.splice(0)) one[Symbol.dispose]();
+  });
+
+  async function serve(listener: RequestListener): Promise<string> {
+    const server = createServer(listener);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    opened.push({ [Symbol.dispose]: () => server.close().closeAllConnections() });
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/authorize`;
+  }
+  function posting(url: string, timeout = 10_000): { post: () => Promise<string>; pauses: number[] } {
+    const pauses: number[] = [];
+    const pause = async (milliseconds: number): Promise<void> => void pauses.push(milliseconds);
+    const poster = new Poster({ connection: { url, credentials: () => ({ authorization: 'Bearer t' }) }, timeout, pause, random: () => 0 });
+    opened.push(poster);
+    return { post: () => poster.post('{}'), pauses };
+  }
+
+  it('shows who the server is, and gives back the body', async () => {
+    const url = await serve((request, response) => response.end(`${request.method} ${request.url} ${request.headers.authorization}`));
+    expect(await posting(url).post()).toBe('POST /authorize Bearer t');
+  });
+
+  it.each([301, 302, 307, 308])('follows no redirect (%d), wherever it leads', async (code) => {
+    let calls = 0;
+    const elsewhere = await serve((_request, response) => response.end(review({ allowed: true })));
+    const url = await serve((_request, response) => {
+      calls++;
+      response.writeHead(code, { location: elsewhere }).end();
+    });
+    await expect(posting(url).post()).rejects.toThrow(
+      `Post ${JSON.stringify(url)}: answered with status ${code}; redirects are not followed`,
+    );
+    expect(calls).toBe(1);
+  });
+
+  it('reads no more than a megabyte of an answer that does not end', async () => {
+    const url = await serve((_request, response) => {
+      const chunk = 'x'.repeat(64 << 10);
+      const more = (): void => {
+        while (!response.destroyed && response.write(chunk));
+      };
+      response.on('drain', more);
+      more();
+    });
+    await expect(posting(url).post()).rejects.toThrow('the answer is larger than 1048576 bytes');
+  });
+
+  it.each([429, 500, 504])('is tried five times while the answer is %d, with growing pauses', async (code) => {
+    let calls = 0;
+    const url = await serve((_request, response) => {
+      calls++;
+      response.writeHead(code).end();
+    });
+    const { post, pauses } = posting(url);
+    await expect(post()).rejects.toThrow(`answered with status ${code}`);
+    expect([calls, pauses]).toEqual([5, [500, 750, 1125, 1687.5]]);
+  });
+
+  it('is tried again until it is answered, and not at all after other refusals', async () => {
+    const codes = [500, 429, 200];
+    const url = await serve((_request, response) => response.writeHead(codes.shift()!).end('fine'));
+    expect(await posting(url).post()).toBe('fine');
+    const strict = await serve((_request, response) => response.writeHead(401).end());
+    const { post, pauses } = posting(strict);
+    await expect(post()).rejects.toThrow('answered with status 401');
+    expect(pauses).toEqual([]);
+  });
+
+  it('says why nobody could be reached, and when nobody answered', async () => {
+    await expect(posting('http://127.0.0.1:1/x').post()).rejects.toThrow(
+      'Post "http://127.0.0.1:1/x": dial tcp 127.0.0.1:1: connect: connection refused',
+    );
+    const silent = await serve(() => {});
+    await expect(posting(silent, 20).post()).rejects.toThrow('no answer within 0.02 s (context deadline exceeded)');
+  });
+});
+
+describe('what is remembered', () => {
+  it('is a number of things, and those that were asked for last', () => {
+    const memory = new Memory<number>(2, () => 0);
+    memory.set('a', 1, 10);
+    memory.set('b', 2, 10);
+    memory.get('a');
+    memory.set('c', 3, 10);
+    expect(['a', 'b', 'c'].map((key) => memory.get(key))).toEqual([1, undefined, 3]);
+  });
+});
