@@ -1,6 +1,7 @@
 import { type StatusError, status } from '@capstan/machinery';
 import type { User } from '../authn/user.ts';
 import { superuserGroup } from '../authz/authorizer.ts';
+import { allowedInLine } from './scarce.ts';
 
 export type RequestClass = 'readonly' | 'mutating';
 
@@ -83,7 +84,8 @@ export class InFlight {
       pool.running++;
       return undefined;
     }
-    if (this.#waiting >= this.#maxWaiting || pool.waitingOf(line) >= this.#maxWaitingPerLine) {
+    const allowed = allowedInLine({ taken: this.#waiting, all: this.#maxWaiting, most: this.#maxWaitingPerLine });
+    if (this.#waiting >= this.#maxWaiting || pool.waitingOf(line) >= allowed) {
       this.#rejected++;
       throw tooMany();
     }

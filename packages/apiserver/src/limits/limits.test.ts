@@ -77,6 +77,21 @@ describe('requests in flight', () => {
     expect(limits.state.rejected).toBe(2);
   });
 
+  it('of a few tenants leave room for all others to wait', async () => {
+    const limits = new InFlight({ mutating: 1, maxWaiting: 1000, maxWaitingPerLine: 500 });
+    const refused = new Map<string, number>();
+    const enter = (line: string): void => {
+      try {
+        void limits.enter(line, jane, 'mutating');
+      } catch {
+        refused.set(line, (refused.get(line) ?? 0) + 1);
+      }
+    };
+    for (let at = 0; at < 1000; at++) for (const greedy of ['/a', '/b', '/c']) enter(greedy);
+    for (let at = 0; at < 100; at++) enter(`/small-${at}`);
+    expect([...refused.keys()].sort()).toEqual(['/a', '/b', '/c']);
+  });
+
   it('are refused when they waited too long, with a time to come again', async () => {
     const limits = new InFlight({ mutating: 1, maxWaitMilliseconds: 1000 });
     void limits.enter(jane.name, jane, 'mutating');
@@ -157,6 +172,22 @@ describe('what stays open', () => {
     watches.close(jane.name);
     watches.open(joe.name, joe);
     expect(watches.total).toBe(5);
+  });
+
+  it('leaves room for others when a few have opened much', () => {
+    const watches = new OpenCount({ what: 'watches', overall: 1000, perLine: 400 });
+    const open = (line: string): boolean => {
+      try {
+        watches.open(line, jane);
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    for (let at = 0; at < 500; at++) for (const greedy of ['/a', '/b', '/c']) open(greedy);
+    expect(watches.total).toBe(750);
+    expect(Array.from({ length: 50 }, (_, at) => open(`/small-${at}`))).not.toContain(false);
+    expect(open('/a')).toBe(false);
   });
 
   it('is not miscounted by closing what was not opened', () => {

@@ -1,6 +1,7 @@
 import { status } from '@capstan/machinery';
 import type { User } from '../authn/user.ts';
 import { superuserGroup } from '../authz/authorizer.ts';
+import { allowedInLine } from './scarce.ts';
 
 export interface OpenCountOptions {
   /** What is counted, in words: `watches`. */
@@ -29,9 +30,10 @@ export class OpenCount {
     const count = this.#byLine.get(line) ?? 0;
     if (this.#total >= overall)
       throw status.tooManyRequests(`the server has ${overall} ${what} open, which is its limit; try again later`, 1);
-    if (count >= perLine && !user.groups.includes(superuserGroup)) {
+    const allowed = allowedInLine({ taken: this.#total, all: overall, most: perLine });
+    if (count >= allowed && !user.groups.includes(superuserGroup)) {
       throw status.tooManyRequests(
-        `you have ${count} ${what} open, and ${perLine} is the limit for one user or workspace; close some of them`,
+        `you have ${count} ${what} open, and ${allowed} is the limit for one user or workspace; close some of them`,
         1,
       );
     }
