@@ -8,7 +8,9 @@ import {
 } from '@capstan/machinery';
 import type { CacheEntry } from '../cache/entry.ts';
 import type { RequestInfo } from '../request/info.ts';
+import { claimLabelPrefix, claimsName } from '../workspaces/apis/names.ts';
 import { everyCluster } from '../workspaces/names.ts';
+import type { Scope } from '../workspaces/scope.ts';
 import { objectOf, type Resource } from './resource.ts';
 
 /** Which objects of a resource a list, watch or deletion is about. */
@@ -19,6 +21,8 @@ export interface Filter {
   readonly selects: ((entry: CacheEntry) => boolean) | undefined;
   /** What it is seen through: the key of the scope, and where objects of elsewhere come from. Empty without any. */
   readonly through: readonly string[];
+  /** How an object is told of that was there, but not selected; as new when absent. */
+  readonly enters?: 'MODIFIED';
   /** Two filters with the same key select the same objects. */
   readonly key: string;
 }
@@ -46,9 +50,11 @@ export function filterOf(resource: Resource, info: RequestInfo): Filter {
     checkFieldLabels(fields, { own: resource.strategy.selectableLabels, namespaced: resource.namespaced });
     if (namespace === '' && resource.namespaced) namespace = fields.exact('metadata.namespace') ?? '';
   }
-  const selects = labels === undefined && fields === undefined ? undefined : selection(resource, labels, fields);
   const { origin } = resource;
   const { scope } = info;
+  const isOfClaims = labels?.requirements.some(({ key }) => key.startsWith(claimLabelPrefix)) === true;
+  const labelled = isOfClaims ? scope?.labelled : undefined;
+  const selects = labels === undefined && fields === undefined ? undefined : selection(resource, { labels, fields, labelled });
   const cluster = origin?.cluster ?? info.cluster;
   const everywhere = cluster === everyCluster;
   const prefix = everywhere ? '' : prefixOf(resource, cluster, namespace);
@@ -58,10 +64,11 @@ export function filterOf(resource: Resource, info: RequestInfo): Filter {
     everywhere && namespace !== '' ? (entry: CacheEntry) => namespaceOf(entry) === namespace : undefined,
     selects,
   ].filter((part) => part !== undefined);
-  const seen = scope === undefined ? plainly : [scope.key];
+  const seen = scope === undefined ? plainly : labelled === undefined ? [scope.key] : [scope.key, claimsName(cluster)];
   const through = origin === undefined ? seen : [...seen, ...origin.names];
   const key = `${through.join(' ')}\n${prefix}\n${everywhere ? namespace : ''}\n${labelText}\n${nameText}`;
-  return { prefix, through, selects: parts.length > 1 ? (entry) => parts.every((part) => part(entry)) : parts[0], key };
+  const selectsAll = parts.length > 1 ? (entry: CacheEntry): boolean => parts.every((part) => part(entry)) : parts[0];
+  return { prefix, through, selects: selectsAll, key, ...(scope?.enters !== undefined && { enters: scope.enters }) };
 }
 
 /** Whether a request can see an object. */
@@ -76,15 +83,18 @@ function prefixOf({ namespaced }: Resource, cluster: string, namespace: string):
 
 const namespaceOf = ({ key }: CacheEntry): string => key.slice(key.indexOf('/') + 1, key.lastIndexOf('/'));
 
-function selection(
-  resource: Resource,
-  labels: LabelSelector | undefined,
-  fields: FieldSelector | undefined,
-): (entry: CacheEntry) => boolean {
+interface Selectors {
+  readonly labels: LabelSelector | undefined;
+  readonly fields: FieldSelector | undefined;
+  /** Present when labels are meant that are only shown. */
+  readonly labelled: Scope['labelled'];
+}
+
+function selection(resource: Resource, { labels, fields, labelled }: Selectors): (entry: CacheEntry) => boolean {
   const onlyName =
     fields === undefined || fields.requirements.every(({ field }) => field === 'metadata.name' || field === 'metadata.namespace');
   return (entry) => {
-    if (labels !== undefined && !labels.matches(entry.labels)) return false;
+    if (labels !== undefined && !labels.matches((labelled?.(resource, entry) ?? entry).labels)) return false;
     if (fields === undefined) return true;
     const own = onlyName ? undefined : resource.strategy.selectableFields?.(objectOf(resource, entry));
     return fields.matches((field) => {

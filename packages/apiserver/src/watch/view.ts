@@ -80,7 +80,7 @@ export class View {
     const before = event.previous !== undefined && filter.selects(event.previous);
     if (event.type === 'DELETED') return before ? event : undefined;
     const after = filter.selects(event.entry);
-    if (after) return { type: before ? 'MODIFIED' : 'ADDED', entry: event.entry };
+    if (after) return { type: before || event.previous === undefined ? event.type : (filter.enters ?? 'ADDED'), entry: event.entry };
     if (!before) return undefined;
     const previous = event.previous!;
     return { type: 'DELETED', entry: laterEntry(previous, event.revision) };

@@ -16,6 +16,8 @@ export interface Scope {
   readonly shows?: (resource: Resource, entry: CacheEntry) => boolean;
   /** The object as it is shown; absent when it is shown as it is. */
   readonly labelled?: (resource: Resource, entry: CacheEntry) => CacheEntry;
+  /** How a watch is told of an object that changes so that its selector matches, where it is not told that it is new. */
+  readonly enters?: 'MODIFIED';
   /** Decides in place of the workspace's own rules. */
   readonly authorizer?: Gate;
   /** What holds for changes that are made through it. */

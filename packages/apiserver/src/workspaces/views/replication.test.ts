@@ -85,6 +85,16 @@ describe.each([
   });
 });
 
+test('what begins to match the selector of a watch was there before, and is told as changed', async () => {
+  const { resourceVersion } = (await look(replication('one'))).json().metadata;
+  const watching = server.watch(`${replication('one')}?watch=1&labelSelector=tier=gold&resourceVersion=${resourceVersion}`, 2);
+  const made = await publishing.put(`/clusters/provider${flavors}`, flavor('rising', { public: 'yes' }));
+  const labels = { public: 'yes', tier: 'gold' };
+  await publishing.put(`/clusters/provider${flavors}/rising`, { ...made, metadata: { ...made.metadata, labels } }, 'PUT');
+  await server.call(`/clusters/provider${flavors}/rising`, { method: 'DELETE' });
+  expect((await watching).map(({ type, object }) => `${type} ${object.metadata.name}`)).toEqual(['MODIFIED rising', 'DELETED rising']);
+});
+
 test('a view of something that is not there is closed', async () => {
   expect((await look(`/services/replication/provider/other/clusters/one${flavors}`)).code).toBe(403);
   expect((await look(`/services/replication/nowhere/flavors/clusters/one${flavors}`)).code).toBe(403);

@@ -28,6 +28,8 @@ interface Options {
 
 const readOnlyVerbs: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
 const readOnly: Decision = { allowed: false, reason: 'write access to Replication virtual workspace is not allowed' };
+/** As kcp tells it: what it shows was there before, in its cache. */
+const enters = 'MODIFIED';
 const nobody: Gate = { authorize: () => denied };
 
 /** What a CachedResource publishes, as those see it who bound it. It shows one kind, which can only be read. */
@@ -37,7 +39,7 @@ export function replicationView(options: Options): WorkspaceView {
   return {
     scope({ of: [path = '', name = ''], cluster, info }): Scope {
       const provider = tree.resolve(path) ?? '';
-      const scope = { cluster, key: `replication/${provider}/${name}/${cluster}/`, labelled };
+      const scope = { cluster, key: `replication/${provider}/${name}/${cluster}/`, labelled, enters } as const;
       // Discovery is the same wherever one looks.
       const consumer = info.isResource && cluster !== everyCluster ? cluster : undefined;
       const [first, ...others] = kinds.offersOf(provider, name, consumer);
