@@ -158,6 +158,13 @@ describe('openapiV2', () => {
     expect(at(document, 'definitions', 'io.k8s.apimachinery.pkg.api.resource.Quantity')).toEqual({ type: 'string' });
   });
 
+  it('calls the set of managed fields by its name', () => {
+    const meta = 'io.k8s.apimachinery.pkg.apis.meta.v1';
+    const field = at(document, 'definitions', `${meta}.ManagedFieldsEntry`, 'properties', 'fieldsV1') as { $ref?: string };
+    expect(field.$ref).toBe(`#/definitions/${meta}.FieldsV1`);
+    expect(at(document, 'definitions', `${meta}.FieldsV1`)).toMatchObject({ type: 'object' });
+  });
+
   it('says nothing of kinds that take any field', () => {
     const open = { ...custom, schema: { kind: 'json' as const, schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } } };
     expect(at(openapiV2([open], info), 'definitions', 'com.example.v1.Foo')).toEqual({

@@ -39,6 +39,14 @@ const anySchemas: Record<AnyForm, { readonly name: string; readonly schema: Json
   },
 };
 
+/** The one field whose content is any object, and whose type has a name of its own. */
+const managedFields = {
+  owner: `${meta}.ManagedFieldsEntry`,
+  field: 'fieldsV1',
+  name: `${meta}.FieldsV1`,
+  schema: { description: 'A set of fields, as a tree of their names.', type: 'object' },
+};
+
 const plain: Partial<Record<Scalar, JsonObject>> = {
   string: { type: 'string' },
   bytes: { type: 'string', format: 'byte' },
@@ -120,7 +128,8 @@ export class SchemaCollector {
 
   #property(owner: ObjectType, { name, type, default: fallback, patch, empty }: Field): JsonObject {
     const description = describe(owner.name, name);
-    const schema = this.#schema(type);
+    const isFieldSet = owner.name === managedFields.owner && name === managedFields.field;
+    const schema = isFieldSet ? this.#named(managedFields) : this.#schema(type);
     const value = fallback ?? (empty === 'printed' ? zeroDefault(type) : undefined);
     const more = {
       ...(description !== undefined && { description }),
@@ -160,7 +169,10 @@ export class SchemaCollector {
   }
 
   #any(form: AnyForm): JsonObject {
-    const { name, schema } = anySchemas[form];
+    return this.#named(anySchemas[form]);
+  }
+
+  #named({ name, schema }: { readonly name: string; readonly schema: JsonObject }): JsonObject {
     this.#schemas.set(name, schema);
     return this.referenceTo(name);
   }
