@@ -4,9 +4,7 @@ import type { CacheEntry } from '../../cache/entry.ts';
 import { labelledEntry, type Resource } from '../../registry/resource.ts';
 import { clusterOfKey } from '../names.ts';
 import type { AcceptedClaim, BindingFacts, Bindings } from './bindings.ts';
-import { base62, exportLabelValue } from './names.ts';
-
-const prefix = 'claimed.internal.apis.kcp.io/';
+import { base62, claimLabelPrefix, exportLabelValue } from './names.ts';
 
 /**
  * Labels by which kcp marks what somebody has a claim on. Here they are shown and never stored: they say what the bindings of the workspace say now, and
@@ -30,7 +28,7 @@ export class ClaimLabels {
       const claim = binding.claims.find((one) => one.resource === resource.resource && one.group === resource.group);
       if (claim?.selector.matches(entry.labels) !== true) continue;
       labels ??= {};
-      labels[prefix + exportLabelValue(binding.provider, binding.exportName)] = this.#valueOf(claim);
+      labels[claimLabelPrefix + exportLabelValue(binding.provider, binding.exportName)] = this.#valueOf(claim);
     }
     return labels === undefined ? entry : labelledEntry(entry, labels);
   };
@@ -64,5 +62,5 @@ export class ClaimLabels {
 export function dropClaimLabels({ metadata }: KubeObject): void {
   const { labels } = metadata;
   if (!labels) return;
-  for (const key of Object.keys(labels)) if (key.startsWith(prefix)) delete labels[key];
+  for (const key of Object.keys(labels)) if (key.startsWith(claimLabelPrefix)) delete labels[key];
 }

@@ -9,6 +9,12 @@ export const bindingFinalizer = 'apis.kcp.io/apibinding-finalizer';
 /** On a binding: which export it is of, so that all bindings of one can be selected. */
 export const exportLabel = 'internal.apis.kcp.io/export';
 
+/** How the labels begin that say who has a claim on an object. They are shown, and never stored. */
+export const claimLabelPrefix = 'claimed.internal.apis.kcp.io/';
+
+/** What a watch is seen through that selects by those labels, in a workspace or in all: it begins again when they become others. */
+export const claimsName = (cluster: string): string => `claims/${cluster}/`;
+
 /** How many exports are remembered. */
 const capacity = 5_000;
 const values = new Map<string, string>();

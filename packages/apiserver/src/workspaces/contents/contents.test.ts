@@ -46,6 +46,13 @@ describe('a workspace that begins', () => {
     const bindings = '/clusters/beginning/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/workspace-admin';
     expect((await server.call(bindings)).json()['subjects']).toMatchObject([{ kind: 'User', name: 'alice' }]);
     expect(await names('/clusters/beginning/apis/tenancy.kcp.io/v1alpha1/workspaces')).toEqual([]);
+    const bound = (await server.call('/clusters/beginning/apis/apis.kcp.io/v1alpha2/apibindings')).json().items!;
+    expect(bound.length).toBeGreaterThan(0);
+    for (const { metadata } of bound) {
+      expect(metadata.finalizers).toEqual(['apis.kcp.io/apibinding-finalizer']);
+      const selected = `internal.apis.kcp.io/export=${metadata.labels!['internal.apis.kcp.io/export']}`;
+      expect(await names(`/clusters/beginning/apis/apis.kcp.io/v1alpha2/apibindings?labelSelector=${selected}`)).toEqual([metadata.name]);
+    }
   });
 
   it('is made of what its type inherits, and waits for whoever wants to initialize it', async () => {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { JsonObject, KubeObject } from '@capstan/machinery';
 import type { ObjectReader } from '../../cache/reader.ts';
 import { fieldsOf, itemsOf, textOf } from '../../kinds/workloads/reading.ts';
+import { apiExports, bindingFinalizer, exportLabel, exportLabelValue } from '../apis/names.ts';
 import { pathAnnotation } from '../facts.ts';
 import { apiResourceSchemas } from '../kinds/bound-definitions.ts';
 import { apiBindings } from '../kinds/bound-resources.ts';
@@ -11,8 +12,6 @@ import { apiBindingStatus } from '../root/objects.ts';
 import type { Tree } from '../tree.ts';
 import type { DefaultBinding } from '../types/workspace-types.ts';
 import { born } from './first-objects.ts';
-
-const apiExports = { group: 'apis.kcp.io', resource: 'apiexports' } as const;
 
 /** Names are at most as long as a DNS name may be; the hash and its dash need six characters. */
 const longestExportName = 253 - 6;
@@ -78,7 +77,14 @@ export class DefaultBindings {
       {
         kind: 'APIBinding',
         apiVersion: 'apis.kcp.io/v1alpha2',
-        metadata: { name: bindingName(cluster, { path, name }), generation: 1, annotations: { [pathAnnotation]: ownPath } },
+        metadata: {
+          name: bindingName(cluster, { path, name }),
+          generation: 1,
+          annotations: { [pathAnnotation]: ownPath },
+          // As admission would leave it.
+          labels: { [exportLabel]: exportLabelValue(provider, name) },
+          finalizers: [bindingFinalizer],
+        },
         spec: { reference: { export: { path, name } }, ...(claims.length > 0 && { permissionClaims: claims }) },
       },
       now,

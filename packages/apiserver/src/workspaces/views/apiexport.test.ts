@@ -244,6 +244,51 @@ describe('the view', () => {
   });
 });
 
+describe('labels that say who has a claim', () => {
+  const labelsOf = async (cluster: string, name: string): Promise<Record<string, string>> =>
+    (await server.call(`/clusters/${cluster}${maps}/${name}`)).json().metadata.labels ?? {};
+
+  test('can be selected by, as those that are stored', async () => {
+    const [key, value] = Object.entries(await labelsOf('picky', 'marked')).find(([one]) => one.startsWith('claimed.internal.'))!;
+    const list = async (selector: string): Promise<string[]> =>
+      (await server.call(`/clusters/picky${maps}?labelSelector=${encodeURIComponent(selector)}`))
+        .json()
+        .items!.map(({ metadata }) => metadata.name!);
+    expect(await list(key)).toEqual(['made', 'marked']);
+    expect(await list(`${key}=${value},tier=gold`)).toEqual(['made', 'marked']);
+    expect(await list(`${key}=other`)).toEqual([]);
+    expect(await list(`!${key}`)).toContain('own');
+    expect(await list(`!${key}`)).not.toContain('marked');
+    expect(names(await view(`/*/api/v1/configmaps?labelSelector=${encodeURIComponent(key)}`))).toContain('picky/marked');
+  });
+
+  test('are followed by watches that select by them', async () => {
+    const [key] = Object.keys(await labelsOf('picky', 'marked')).filter((one) => one.startsWith('claimed.internal.'));
+    const path = `/clusters/picky${maps}?watch=true&timeoutSeconds=20&labelSelector=${encodeURIComponent(key!)}`;
+    const { resourceVersion } = (await server.call(`/clusters/picky${maps}`)).json().metadata;
+    const watched = server.watchUntil(`${path}&resourceVersion=${resourceVersion}`, ({ type }) => type === 'DELETED');
+    const label = (tier: string | null): Promise<Reply> =>
+      server.call(`/clusters/picky${maps}/own`, {
+        method: 'PATCH',
+        headers: { 'content-type': 'application/merge-patch+json' },
+        body: { metadata: { labels: { tier } } },
+      });
+    await label('gold');
+    await label(null);
+    expect((await watched).map(({ type, object }) => [type, object.metadata.name])).toEqual([
+      ['ADDED', 'own'],
+      ['DELETED', 'own'],
+    ]);
+    const ended = server.watchUntil(path, ({ type }) => type === 'ERROR');
+    await server.call('/clusters/picky/apis/apis.kcp.io/v1alpha2/apibindings/cowboys', {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/merge-patch+json' },
+      body: { spec: { permissionClaims: [] } },
+    });
+    expect((await ended).at(-1)).toMatchObject({ type: 'ERROR', object: { code: 410 } });
+  });
+});
+
 describe('all workspaces at once', () => {
   const metadata = { accept: 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1' };
 

@@ -4,9 +4,9 @@ import type { WatchCache } from '../../cache/watch-cache.ts';
 import { fieldsOf } from '../../kinds/workloads/reading.ts';
 import type { WatchHub } from '../../watch/hub.ts';
 import { factsOf } from '../apis/bindings.ts';
-import { apiExports } from '../apis/names.ts';
+import { apiExports, claimsName } from '../apis/names.ts';
 import { apiBindings } from '../kinds/bound-resources.ts';
-import { clusterOfKey } from '../names.ts';
+import { clusterOfKey, everyCluster } from '../names.ts';
 import { exportScopeKey } from './apiexport.ts';
 
 /** Many workspaces may accept claims one after the other: whoever watches begins again once for all of them. */
@@ -52,7 +52,9 @@ export class ViewExpiry implements Disposable {
     for (const binding of bindings) {
       if (binding === undefined) continue;
       const { provider, exportName, claims } = factsOf(binding);
-      if (provider !== '') for (const claim of claims) this.#schedule(exportScopeKey(provider, exportName), kindKey(claim));
+      if (provider === '') continue;
+      const views = [exportScopeKey(provider, exportName), claimsName(clusterOfKey(binding.key)), claimsName(everyCluster)];
+      for (const claim of claims) for (const view of views) this.#schedule(view, kindKey(claim));
     }
   }
 
