@@ -11,4 +11,4 @@ export { type Connection, kubeconfigText, readConnection } from './kubeconfig.ts
 export { freePort, type TemporaryDirectory, temporaryDirectory } from './temporary.ts';
 export type { ToolName } from './tools/catalogue.ts';
 export { pathWithPlugins } from './tools/plugins.ts';
-export { requireTool, type Tool, tool } from './tools/tool.ts';
+export { requireExactTool, requireTool, type Tool, tool } from './tools/tool.ts';

@@ -17,7 +17,10 @@ const usage = `Runs Kubernetes' own shell suite of kubectl, test/cmd, one functi
 `;
 
 /** What of the suite is about something else. */
-const leftOut = new Map([['run_convert_tests', 'needs the plugin kubectl-convert, and no server']]);
+const leftOut = new Map([
+  ['run_convert_tests', 'needs the plugin kubectl-convert, and no server'],
+  ['run_swagger_tests', "looks for sentences of Kubernetes' own descriptions in the OpenAPI document"],
+]);
 const runOne = join(import.meta.dirname, 'run-one.sh');
 const root = resolve(import.meta.dirname, '../../..');
 const { values } = parseArgs({

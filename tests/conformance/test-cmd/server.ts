@@ -20,14 +20,13 @@ export interface SuiteServer extends AsyncDisposable {
 /** The suite's pods have no service accounts, and it looks at what is made to the last field. */
 const disabledPlugins = ['ServiceAccount', 'DefaultStorageClass', 'DefaultTolerationSeconds'];
 
-/** A server with controllers and what the suite finds in the beginning: one node, and nobody who may not do everything. */
+/** A server with controllers and what the suite finds in the beginning: one node, and that everybody who is known may do everything. */
 export async function startForSuite(suite: Suite): Promise<SuiteServer> {
   await using stack = new AsyncDisposableStack();
   const server = await capstan(suite, stack);
   const kubectl = async (args: readonly string[], input = ''): Promise<string> =>
     output(await requireTool('kubectl'), ['--kubeconfig', server.kubeconfig, ...args], { input });
-  const everybody = ['--group=system:authenticated', '--group=system:unauthenticated'];
-  await kubectl(['create', 'clusterrolebinding', 'everybody', '--clusterrole=cluster-admin', ...everybody]);
+  await kubectl(['create', 'clusterrolebinding', 'everybody', '--clusterrole=cluster-admin', '--group=system:authenticated']);
   // Its annotation is there for the sake of managed fields: a node without anything would have none.
   const metadata = { name: '127.0.0.1', annotations: { 'save-managers': 'true' } };
   await kubectl(

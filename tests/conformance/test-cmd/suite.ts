@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { output, requireTool } from '@capstan/testbed';
+import { output, requireExactTool } from '@capstan/testbed';
 
 /** Kubernetes' shell suite of kubectl, laid out where it can be run and may write. */
 export interface Suite {
@@ -16,14 +16,23 @@ const pinned = resolve(import.meta.dirname, '../../../packages/testbed/tools/kub
 const folders = ['hack', 'test/cmd', 'test/fixtures', 'test/e2e/testing-manifests', 'third_party/forked/shell2junit'];
 const script = 'test/cmd/legacy-script.sh';
 
-/** What the suite takes for granted and is otherwise here: addresses of services, and that its files in /tmp are its own. */
+const temporary = '$' + '{TMPDIR}/';
+
+/**
+ * What the suite takes for granted and is otherwise here: where addresses of services come from, that the network is there, that files in /tmp are its own, and that
+ * whoever is unknown is refused as such, not as somebody who may do nothing.
+ */
 const changes: Readonly<Record<string, readonly (readonly [from: string, to: string])[]>> = {
   'hack/testdata/service-revision2.yaml': [['10.0.0.12', '10.96.0.12']],
   'hack/testdata/kubernetes-service.yaml': [['10.0.0.1', '10.96.0.1']],
   'test/cmd/apply.sh': [['10.0.0.12', '10.96.0.12']],
-  'test/cmd/core.sh': [['/tmp/tmp-', '$' + '{TMPDIR}/tmp-']],
-  'test/cmd/generic-resources.sh': [['/tmp/tmp-', '$' + '{TMPDIR}/tmp-']],
-  [script]: [['/tmp/record_command_canary', '$' + '{TMPDIR}/record_command_canary']],
+  'test/cmd/authentication.sh': [['output4}" =~ "Unauthorized"', 'output4}" =~ "Forbidden"']],
+  'test/cmd/core.sh': [['/tmp/tmp-', `${temporary}tmp-`]],
+  'test/cmd/generic-resources.sh': [
+    ['/tmp/tmp-', `${temporary}tmp-`],
+    ['https://raw.githubusercontent.com/kubernetes/kubernetes/master/', ''],
+  ],
+  [script]: [['/tmp/record_command_canary', `${temporary}record_command_canary`]],
 };
 
 /** Copies what is needed from the module that kubectl is built from. */
@@ -46,7 +55,7 @@ export async function layOut(directory: string): Promise<Suite> {
   }
   const programs = join(directory, '_output/bin');
   mkdirSync(programs, { recursive: true });
-  symlinkSync(await requireTool('kubectl'), join(programs, 'kubectl'));
+  symlinkSync(await requireExactTool('kubectl'), join(programs, 'kubectl'));
   return {
     directory,
     functions: functionsOf(readFileSync(join(directory, script), 'utf8')),

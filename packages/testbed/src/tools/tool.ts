@@ -27,6 +27,14 @@ export async function requireTool(name: ToolName): Promise<string> {
   return found.path;
 }
 
+/** The same, of the version that the catalogue names and no other: tests that belong to a version need it. */
+export async function requireExactTool(name: ToolName): Promise<string> {
+  const { onPath: _onPath, debian: _debian, ...description } = describeTool(name);
+  const found = await find(description);
+  if ('missing' in found) throw new Error(found.missing);
+  return found.path;
+}
+
 async function find(description: ToolDescription): Promise<Tool> {
   const cached = cachedPath(description);
   const { path, reason } = await onPath(description);
