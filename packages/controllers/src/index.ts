@@ -1,6 +1,7 @@
 import { accountTokenController } from './account-tokens/controller.ts';
 import { bindingController } from './apis/bindings/controller.ts';
 import { defaultBindingController } from './apis/default-bindings/controller.ts';
+import { defaultBindingCreation } from './apis/default-bindings/creation.ts';
 import { endpointSliceController } from './apis/endpoint-slices/controller.ts';
 import { exportController } from './apis/exports/controller.ts';
 import { schemaCopyController } from './apis/schemas/controller.ts';
@@ -41,6 +42,7 @@ export const controllers: readonly Registration[] = [
   { name: 'apiexportendpointslice', account: 'api-sharing-controller', make: endpointSliceController },
   { name: 'apibinding', account: 'api-sharing-controller', make: bindingController },
   { name: 'default-bindings', account: 'api-sharing-controller', make: defaultBindingController },
+  { name: 'default-binding-creation', account: 'api-sharing-controller', make: defaultBindingCreation },
   { name: 'apiresourceschema-cleanup', account: 'api-sharing-controller', make: schemaCopyController },
   { name: 'cachedresource', account: 'api-sharing-controller', make: cachedResourceController },
   { name: 'cachedresource-counts', account: 'api-sharing-controller', make: () => new CountController() },

@@ -10,7 +10,7 @@ export const ownControllerRoles: RuleTable = {
   'api-sharing-controller': [
     'read apiexports,apibindings,apiexportendpointslices,apiresourceschemas,apiconversions @apis.kcp.io',
     'patch,update apiexports,apiexports/status,apibindings,apibindings/status,apiexportendpointslices/status @apis.kcp.io',
-    'create apiexportendpointslices @apis.kcp.io',
+    'create apibindings,apiexportendpointslices @apis.kcp.io',
     'create,delete apiresourceschemas @apis.kcp.io',
     'create,delete,update apiconversions @apis.kcp.io',
     'read cachedresources,cachedresourceendpointslices @cache.kcp.io',

@@ -87,9 +87,9 @@ class Work {
       if (binding.metadata.deletionTimestamp !== undefined) return await this.#delete(binding);
       return await this.#parts.locks.hold(this.#cluster, () => this.#bind(binding));
     } catch (error) {
-      // The copy lags behind, or the workspace is on its way out.
+      // The copy lags behind, or the workspace is on its way in or out: its bindings come before it can be entered, and go with it.
       if (isConflict(error)) return requeueAfter(50);
-      if (isNotFound(error)) return done;
+      if (isNotFound(error)) return requeueAfter(waitFor(binding.metadata.creationTimestamp));
       if (isForbidden(error)) return requeueAfter(5_000);
       throw error;
     }

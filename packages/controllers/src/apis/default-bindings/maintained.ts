@@ -32,6 +32,11 @@ export function maintainedExports(type: string, find: FindType): ExportReference
   return withExtended(type, find).flatMap(exportsOf);
 }
 
+/** The type itself and all that extend it: whose workspaces it matters to. */
+export function extendedBy(type: WorkspaceTypeObject, all: readonly WorkspaceTypeObject[], find: FindType): WorkspaceTypeObject[] {
+  return all.filter((one) => keysOfType(one).some((key) => withExtended(key, find).includes(type)));
+}
+
 /** The type and all that it extends. */
 function withExtended(type: string, find: FindType): WorkspaceTypeObject[] {
   const found = new Map<string, WorkspaceTypeObject>();
