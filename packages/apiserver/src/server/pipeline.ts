@@ -72,6 +72,8 @@ export class Pipeline {
       const sender = (authenticated instanceof Promise ? await authenticated : authenticated) ?? anonymous;
       info = this.#options.scopes.enter(info, sender);
       const user = asksForSomebodyElse(exchange.headers) ? await this.#impersonated(exchange, info, sender) : sender;
+      // A view is for some: it has to be open to whom the request is made as.
+      if (user !== sender && info.place.kind === 'view') info = this.#options.scopes.enter(info, user);
       const attributes = attributesOf(info, user);
       audited.begin(attributes, sender);
       // Those that stay open hold no place in line.

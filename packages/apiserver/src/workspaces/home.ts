@@ -1,4 +1,5 @@
 import { type KubeObject, StatusError, status } from '@capstan/machinery';
+import { isServiceAccount } from '../authn/service-account.ts';
 import type { User } from '../authn/user.ts';
 import type { Gate } from '../authz/attributes.ts';
 import { forbidden, superuserGroup } from '../authz/index.ts';
@@ -27,6 +28,9 @@ export function homeWorkspace(options: {
   readonly creators: readonly string[] | undefined;
 }): VirtualObject {
   return async (context) => {
+    // Accounts of the same name are of many workspaces; their own is where they are at home.
+    if (isServiceAccount(context.user.name))
+      throw forbidden(attributesOf(context.info, context.user), 'service accounts have no home workspace');
     const cluster = homeClusterId(context.user.name);
     const found = logicalClusterOf(context.objects, cluster) ?? (await makeHome(cluster, context, options));
     const { phase, URL: url, conditions, initializers } = fieldsOf(found['status']);

@@ -48,6 +48,18 @@ async function doneAbout(items: readonly Item[], states: Readonly<Record<string,
 
 test.each<[string, Item[], Record<string, OwnerState>, string[]]>([
   ['an object without owners stays', [item('a')], {}, []],
+  [
+    'it waits for nothing in another workspace, whatever that says',
+    [item('a', [], leaving('foregroundDeletion')), { ...item('b', [owner('a')]), cluster: 'other' }],
+    {},
+    ['drop finalizer foregroundDeletion of a'],
+  ],
+  [
+    'it lets nothing loose in another workspace',
+    [item('a', [], leaving('orphan')), { ...item('b', [owner('a')]), cluster: 'other' }],
+    {},
+    ['drop finalizer orphan of a'],
+  ],
   ['its only owner gone: it goes', [item('a', [owner('x')])], {}, ['remove a Background']],
   ['all owners gone: it goes', [item('a', [owner('x'), owner('y')])], {}, ['remove a Background']],
   ['an owner left: it stays', [item('a', [owner('x')])], { x: 'solid' }, []],

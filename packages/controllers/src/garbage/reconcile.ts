@@ -44,7 +44,9 @@ export async function reconcileItem(graph: OwnerGraph, uid: string, actions: Gar
   const item = graph.get(uid);
   if (item === undefined) return done;
   const owners = { solid: [], dangling: [], waiting: [], impossible: [] };
-  const given: Case = { item, dependents: graph.dependentsOf(uid), owners };
+  // Whoever knows a uid can name it as an owner: what lies in another workspace holds nothing up here.
+  const dependents = graph.dependentsOf(uid).filter(({ cluster }) => cluster === item.cluster);
+  const given: Case = { item, dependents, owners };
   for (const step of steps) if (await step(given, actions)) break;
   return done;
 }

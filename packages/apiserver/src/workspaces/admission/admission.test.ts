@@ -149,14 +149,42 @@ describe('the LogicalCluster of a workspace', () => {
   });
 
   it('keeps saying what the workspace is', async () => {
-    for (const name of ['internal.tenancy.kcp.io/type', 'kcp.io/path', 'authorization.kcp.io/required-groups'])
-      expect((await patch(own, { metadata: { annotations: { [name]: 'other' } } })).code).toBe(403);
+    const kept = [
+      'internal.tenancy.kcp.io/type',
+      'kcp.io/path',
+      'authorization.kcp.io/required-groups',
+      'experimental.tenancy.kcp.io/owner',
+    ];
+    for (const name of kept) expect((await patch(own, { metadata: { annotations: { [name]: 'other' } } })).code).toBe(403);
     expect((await patch(own, { spec: { owner: { apiVersion: 'v1', resource: 'x', name: 'x', cluster: 'x', uid: 'x' } } })).code).toBe(403);
     expect((await patch(own, { spec: { initializers: ['root:xyz'] } })).code).toBe(403);
     expect((await patch(`${own}/status`, { status: { initializers: ['root:xyz'] } })).code).toBe(403);
     expect((await patch(own, { metadata: { finalizers: null } })).json().metadata.finalizers).toEqual([
       'core.kcp.io/logicalcluster-deletion',
     ]);
+  });
+
+  it('is deleted neither by the detour of an owner that is not there, nor by becoming deletable', async () => {
+    const ownerReferences = [{ apiVersion: 'v1', kind: 'Namespace', name: 'gone', uid: '5f1c6a4e-0000-4000-8000-000000000000' }];
+    expect(message(await patch(own, { metadata: { ownerReferences } }))).toEqual([403, expect.stringContaining('ownerReferences')]);
+    expect(message(await patch(own, { spec: { directlyDeletable: true } }))).toEqual([403, expect.stringContaining('spec is immutable')]);
+  });
+
+  it('waits for whom it waits, whatever those say who use the workspace', async () => {
+    await server.call(`/clusters/root${types}`, {
+      method: 'POST',
+      body: {
+        apiVersion: 'tenancy.kcp.io/v1alpha1',
+        kind: 'WorkspaceType',
+        metadata: { name: 'checked' },
+        spec: { initializer: true, extend: { with: [{ name: 'universal', path: 'root' }] } },
+      },
+    });
+    await begin('unchecked', 'alice', 'root:checked');
+    const waiting = `/clusters/unchecked${logicalClusters}/cluster`;
+    expect((await as('alice', waiting)).json()['status']).toMatchObject({ phase: 'Initializing', initializers: ['root:checked'] });
+    for (const status of [{ initializers: [] }, { initializers: [], phase: 'Ready' }])
+      expect((await patch(`${waiting}/status`, { status })).code).toBe(403);
   });
 });
 

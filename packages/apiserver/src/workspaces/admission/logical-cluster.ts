@@ -3,7 +3,14 @@ import type { AdmissionPlugin, AdmissionRequest } from '../../admission/admissio
 import { forbidden } from '../../admission/forbidden.ts';
 import { fieldsOf, textOf, textsOf } from '../../kinds/workloads/reading.ts';
 import { deepEqual } from '../../registry/metadata.ts';
-import { contentFinalizer, pathAnnotation, requiredGroupsAnnotation, terminatorsFinalizer, typeAnnotation } from '../facts.ts';
+import {
+  contentFinalizer,
+  ownerAnnotation,
+  pathAnnotation,
+  requiredGroupsAnnotation,
+  terminatorsFinalizer,
+  typeAnnotation,
+} from '../facts.ts';
 import { rootCluster } from '../names.ts';
 import { adminGroup, bootstrapperGroup, externalLogicalClusterAdminGroup, logicalClusterAdminGroup } from '../policy.ts';
 import { isSystem } from '../system-user.ts';
@@ -12,7 +19,7 @@ import { logicalClusterOf, logicalClusters } from '../tree.ts';
 const order = ['', 'Scheduling', 'Initializing', 'Ready'];
 
 /** What a workspace is was decided when it was made: these say it. */
-const fixedAnnotations = [typeAnnotation, pathAnnotation, requiredGroupsAnnotation];
+const fixedAnnotations = [typeAnnotation, pathAnnotation, requiredGroupsAnnotation, ownerAnnotation];
 
 /** Those that act for the platform. */
 const privileged = [logicalClusterAdminGroup, externalLogicalClusterAdminGroup, bootstrapperGroup];
@@ -71,7 +78,7 @@ function problemOf(request: AdmissionRequest): string | undefined {
     case 'DELETE':
       return fieldsOf(request.old!['spec'])['directlyDeletable'] === true ? undefined : 'LogicalCluster cannot be deleted';
     case 'UPDATE':
-      return problemOfChange(request.object!, request.old!) ?? problemOfAnnotations(request);
+      return problemOfChange(request.object!, request.old!) ?? problemOfWaiting(request) ?? problemOfAnnotations(request);
     default:
       return undefined;
   }
@@ -86,6 +93,9 @@ function problemOfChange(object: KubeObject, old: KubeObject): string | undefine
   if (!isSame(before.spec['initializers'], after.spec['initializers'])) return 'spec.initializers is immutable';
   if (!isSame(before.spec['terminators'], after.spec['terminators'])) return 'spec.terminators is immutable';
   if (!deepEqual(before.spec['owner'], after.spec['owner'])) return 'spec.owner is immutable';
+  if (!deepEqual(before.spec, after.spec)) return 'spec is immutable';
+  // What it belonged to would take it along: the whole workspace, which its users may not delete.
+  if (!deepEqual(old.metadata.ownerReferences ?? [], object.metadata.ownerReferences ?? [])) return 'metadata.ownerReferences is immutable';
   const begins = from !== 'Initializing' && to === 'Initializing';
   if (begins && !isSame(after.spec['initializers'], after.status['initializers']))
     return 'status.initializers do not equal spec.initializers';
@@ -93,6 +103,14 @@ function problemOfChange(object: KubeObject, old: KubeObject): string | undefine
   if (to !== 'Initializing' && !isSame([...had], [...has])) return 'status.initializers is immutable after initialization';
   if (from === 'Initializing' && to !== 'Initializing' && has.size > 0) return 'status.initializers is not empty';
   return order.indexOf(from) > order.indexOf(to) ? `cannot transition from ${JSON.stringify(from)} to ${JSON.stringify(to)}` : undefined;
+}
+
+/** Whoever is waited for says in their own view that they are done: those who use the workspace do not say it for them. */
+function problemOfWaiting({ object, old, context }: AdmissionRequest): string | undefined {
+  if (context.info.place.kind === 'view' || context.user.groups.includes(adminGroup)) return undefined;
+  const [before, after] = [fieldsOf(old!['status']), fieldsOf(object!['status'])];
+  const changed = ['initializers', 'terminators'].find((field) => !isSame(before[field], after[field]));
+  return changed && `status.${changed} can only be changed by those who are waited for`;
 }
 
 /** Administrators of the whole may; those of the workspace may not. */

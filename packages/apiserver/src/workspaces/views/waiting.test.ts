@@ -78,6 +78,27 @@ describe('whoever initializes workspaces of a type', () => {
     expect((await as('helper', '/clusters/first/api/v1/namespaces')).code).toBe(403);
   });
 
+  it('gives rights in them that their owner has, and none elsewhere', async () => {
+    const rbac = 'rbac.authorization.k8s.io';
+    const body = {
+      apiVersion: `${rbac}/v1`,
+      kind: 'ClusterRoleBinding',
+      metadata: { name: 'friends' },
+      roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: 'view' },
+      subjects: [{ kind: 'User', apiGroup: rbac, name: 'friend' }],
+    };
+    expect((await as('helper', `${view}/first/apis/${rbac}/v1/clusterrolebindings`, { method: 'POST', body })).code).toBe(201);
+    const all = { ...body, metadata: { name: 'all' }, roleRef: { ...body.roleRef, name: 'cluster-admin' } };
+    expect((await as('helper', `/clusters/root/apis/${rbac}/v1/clusterrolebindings`, { method: 'POST', body: all })).code).toBe(403);
+  });
+
+  it('is whom the request is made as', async () => {
+    const impersonating = { headers: { 'impersonate-user': 'stranger', 'impersonate-group': 'system:authenticated' } };
+    expect((await server.call(`${view}/*${logicalClusters}`)).code).toBe(200);
+    for (const path of [`${view}/*${logicalClusters}`, `${view}/first${logicalClusters}/cluster`, `${view}/first/api/v1/secrets`])
+      expect((await server.call(path, impersonating)).code).toBe(403);
+  });
+
   it('takes their own name from the list, and nothing else', async () => {
     const path = `${view}/first${logicalClusters}/cluster/status`;
     const refused = await as('helper', path, { method: 'PATCH', headers: merge, body: { status: { conditions: [] } } });
@@ -130,5 +151,11 @@ describe('a user who asks for ~', () => {
       home.metadata.creationTimestamp,
     );
     expect((await server.call('/clusters/root/apis/tenancy.kcp.io/v1alpha1/workspaces/~', { anonymous: true })).code).toBe(403);
+  });
+
+  it('is no service account: those of all workspaces with the same name would share one', async () => {
+    const account = { 'impersonate-user': 'system:serviceaccount:default:default' };
+    const asked = await server.call('/clusters/root/apis/tenancy.kcp.io/v1alpha1/workspaces/~', { headers: account });
+    expect([asked.code, asked.json().message]).toEqual([403, expect.stringContaining('service accounts have no home workspace')]);
   });
 });

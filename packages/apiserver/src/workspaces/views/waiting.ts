@@ -3,6 +3,7 @@ import type { AdmissionPlugin } from '../../admission/admission.ts';
 import type { User } from '../../authn/user.ts';
 import type { Authorizer, Gate } from '../../authz/attributes.ts';
 import { superuserGroup } from '../../authz/authorizer.ts';
+import { scopesExtra, warrantsExtra } from '../../authz/effective-users.ts';
 import { forbidden } from '../../authz/index.ts';
 import type { CacheEntry } from '../../cache/entry.ts';
 import type { ObjectReader } from '../../cache/reader.ts';
@@ -94,7 +95,7 @@ export function waitingView(waiter: Waiter, { objects, catalogs, rbac, authorize
         catalog: catalogs.of(cluster),
         key: cluster,
         authorizer: { authorize: (attributes) => authorizer.authorize({ ...attributes, user: owner }) },
-        actsAs: () => owner,
+        insideAs: (user) => withWarrant(user, { ...owner, extra: { ...owner.extra, [scopesExtra]: [`cluster:${cluster}`] } }),
       };
     },
   };
@@ -138,6 +139,12 @@ function ownerOf(annotation: string | undefined, cluster: string): User {
     groups: [...textsOf(groups)],
     ...(extra !== undefined && { extra: stringMapOf(extra) as unknown as NonNullable<User['extra']> }),
   };
+}
+
+/** Whoever initializes a workspace has its owner's rights in it, and nowhere else. */
+function withWarrant(user: User, { name, ...owner }: User): User {
+  const warrants = [...(user.extra?.[warrantsExtra] ?? []), JSON.stringify({ user: name, ...owner })];
+  return { ...user, extra: { ...user.extra, [warrantsExtra]: warrants } };
 }
 
 function parse(text: string | undefined): unknown {
