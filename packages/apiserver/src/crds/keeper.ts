@@ -17,6 +17,8 @@ import { conditionsOf, wantedStatus } from './status.ts';
 interface KeeperOptions {
   readonly serving: Serving;
   readonly definitions: Definitions;
+  /** Kinds of a group that a workspace has from elsewhere: their names are taken. */
+  readonly boundIn: (cluster: string, group: string) => Iterable<Definition>;
   readonly now: () => Date;
   readonly onError: (error: unknown) => void;
 }
@@ -47,6 +49,13 @@ export class DefinitionKeeper implements Disposable {
   [Symbol.dispose](): void {
     this.#stopped = true;
     clearTimeout(this.#retry);
+  }
+
+  /** What a workspace has from elsewhere is other than it was: names may have become free. */
+  look(cluster: string): void {
+    for (const definition of this.#options.definitions.in(cluster)?.all() ?? [])
+      if (!definition.summary.established) this.#waiting.add(definition);
+    void this.#run();
   }
 
   #changed(now: Definition | undefined, before: Definition | undefined): void {
@@ -100,8 +109,10 @@ export class DefinitionKeeper implements Disposable {
   }
 
   #takenBeside(definition: Definition): ReturnType<typeof takenNames> {
-    const others = this.#options.definitions.in(clusterOf(definition.entry))?.inGroup(definition.group) ?? [];
-    return takenNames([...others].filter((other) => other.plural !== definition.plural).map((other) => other.summary.names));
+    const cluster = clusterOf(definition.entry);
+    const { definitions, boundIn } = this.#options;
+    const others = [...(definitions.in(cluster)?.inGroup(definition.group) ?? [])].filter((other) => other.plural !== definition.plural);
+    return takenNames([...others, ...boundIn(cluster, definition.group)].map((other) => other.summary.names));
   }
 
   /** Deletes what was defined, then lets the definition go. Objects that wait for something themselves are waited for. */

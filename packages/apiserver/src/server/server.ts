@@ -51,6 +51,7 @@ import { keepFlowSchemaStatus } from './flow-schemas.ts';
 import { Health } from './health.ts';
 import { writeKubeconfigs } from './kubeconfigs.ts';
 import { Metrics, processGauges } from './metrics.ts';
+import { mountedWorkspaces } from './mounts.ts';
 import type { RunningServer, ServerOptions } from './options.ts';
 import { Pipeline } from './pipeline.ts';
 import { reviewKinds } from './reviews.ts';
@@ -177,14 +178,16 @@ async function start(
   };
   await bootstrap(serving, now);
   await bootstrapRoot(serving, systemContext(serving, now));
-  resources.use(
+  const keeper = resources.use(
     new DefinitionKeeper({
       serving,
       definitions,
+      boundIn: (cluster, group) => spaces.boundKinds.in(cluster)?.inGroup(group) ?? [],
       now,
       onError: (error) => options.log(`a custom resource definition could not be served: ${String(error)}`),
     }),
   );
+  spaces.boundKinds.listeners.add((cluster) => keeper.look(cluster));
   resources.use(
     new PolicyKeeper({
       backend: serving,
@@ -241,6 +244,7 @@ async function start(
     serving,
     pages,
     scopes,
+    mounted: mountedWorkspaces(options.mounts, { serving, now, log: options.log, resources }),
     authenticator: identities.authenticator,
     workspaceAuthentication,
     authorizer,

@@ -26,6 +26,8 @@ export interface Workspaces {
   readonly platform: PlatformKinds;
   /** The kinds that exports offer. */
   readonly bound: BoundDefinitions;
+  /** The kinds that workspaces have bound. */
+  readonly boundKinds: BoundKinds;
   /** To be filled by those who have views to offer. */
   readonly views: Map<ViewName, WorkspaceView>;
   /** Kinds whose objects lie with their provider. */
@@ -72,6 +74,7 @@ export function workspaces(options: {
     tree,
     platform,
     bound,
+    boundKinds,
     virtual,
     views,
     scopes: new Scopes({ tree, catalogs, wildcard: () => everywhere, views, labelled }),

@@ -144,9 +144,17 @@ test('what a workspace has already is not bound, until it has it no more', async
   await eventually(async () => expect(await condition(consumer, 'cowboys', 'InitialBindingCompleted')).toMatchObject(conflict));
   await consumer.resource(definitionType).delete('cowboys.wildwest.dev');
   await isBound(consumer, 'cowboys');
-  await expect(consumer.resource(definitionType).create({ ...crd, spec: { group, names, scope, versions } })).rejects.toMatchObject({
-    message: expect.stringContaining('cannot create because resource is bound by APIBinding "cowboys"'),
-  });
+  await consumer.resource(definitionType).create({ ...crd, spec: { group, names, scope, versions } });
+  const accepted = async (): Promise<object> => {
+    const { conditions = [] } = (await consumer.resource(definitionType).get('cowboys.wildwest.dev'))['status'] as {
+      conditions?: { type: string; status: string }[];
+    };
+    return Object.fromEntries(conditions.map(({ type, status }) => [type, status]));
+  };
+  await eventually(async () => expect(await accepted()).toEqual({ NamesAccepted: 'False', Established: 'False' }));
+  expect((await consumer.resource(cowboyType).list()).items).toEqual([]);
+  await bindings(consumer).delete('cowboys');
+  await eventually(async () => expect(await accepted()).toEqual({ NamesAccepted: 'True', Established: 'True' }));
 });
 
 test('claims are told as the export makes them, and applied as they were accepted', async () => {

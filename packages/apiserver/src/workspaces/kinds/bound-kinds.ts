@@ -18,6 +18,8 @@ export class BoundKinds implements KindSource {
   readonly #sets = new Map<string, WorkspaceKinds>();
   #seen: ResourceCache['entries'];
   readonly #bindings: Bindings;
+  /** Told which workspace's bindings changed. */
+  readonly listeners = new Set<(cluster: string) => void>();
 
   constructor(options: { cache: WatchCache; definition: (bound: BoundResource) => Definition | undefined }) {
     this.#bindings = new Bindings(options.cache);
@@ -52,7 +54,9 @@ export class BoundKinds implements KindSource {
   };
 
   #forget(events: readonly CacheEvent[]): void {
-    for (const { entry } of events) this.#workspaces.delete(clusterOfKey(entry.key));
+    const changed = new Set(events.map(({ entry }) => clusterOfKey(entry.key)));
+    for (const cluster of changed) this.#workspaces.delete(cluster);
+    for (const listener of this.listeners) for (const cluster of changed) listener(cluster);
   }
 
   #read(cluster: string): { kinds: WorkspaceKinds | undefined; isComplete: boolean } {
