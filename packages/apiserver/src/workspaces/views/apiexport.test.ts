@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '@capstan/machinery';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Call, createWorkspace, type Reply, startTestServer, type TestServer } from '../../testing/harness.ts';
@@ -222,6 +223,8 @@ describe('the view', () => {
       await configMap('generous', 'new', {});
       expect((await watching).at(-1)).toMatchObject({ type: 'ADDED', object: { metadata: { name: 'new' } } });
     }, 5_000);
+    // The export got its identity a moment ago, for which all watches through its view begin again, once.
+    await sleep(400);
     const watching = server.watchUntil(path, ({ type }) => type === 'ERROR');
     // Controllers tell by it who joins and who leaves: it is not to end because of claims.
     const bindings = '/services/apiexport/provider/cowboys/clusters/*/apis/apis.kcp.io/v1alpha2/apibindings?watch=true';

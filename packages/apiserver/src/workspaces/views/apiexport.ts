@@ -173,10 +173,15 @@ class Look implements Gate {
   #binding(cluster: string): BindingFacts | undefined {
     const { bindings } = this.#options;
     if (this.#last?.cluster !== cluster || this.#last.generation !== bindings.generation) {
-      const binding = bindings.to(cluster, { provider: this.#kinds.cluster, name: this.#kinds.name });
-      this.#last = { cluster, generation: bindings.generation, binding };
+      const found = bindings.to(cluster, { provider: this.#kinds.cluster, name: this.#kinds.name });
+      this.#last = { cluster, generation: bindings.generation, binding: found && this.#isMeant(found) ? found : undefined };
     }
     return this.#last.binding;
+  }
+
+  /** An export that has another identity than what was bound is another one, which nobody agreed to. */
+  #isMeant({ bound }: BindingFacts): boolean {
+    return bound.length === 0 || bound.some(({ identity }) => identity === this.#kinds.identity);
   }
 
   #isOwn({ group, resource }: Kind): boolean {

@@ -51,6 +51,28 @@ describe('a binding', () => {
       expect(conditions[type]).toMatchObject({ status: 'True' });
   });
 
+  test('stays with the identity that it was bound to, and says so', async () => {
+    const bound = { ...binding('cowboys', 'provider'), status: (await look()).status };
+    const renewed: ApiExport = { ...offered, spec: { ...offered.spec!, permissionClaims: [{ resource: 'secrets', verbs: ['*'] }] } };
+    const other = { ...renewed, status: { identityHash: 'def' } };
+    const { status, conditions, kept } = await look({ getExport: async () => ({ cluster: 'provider', object: other }) }, bound);
+    expect(kept).toEqual([]);
+    expect(status.boundResources).toEqual(bound.status.boundResources);
+    expect(status.exportPermissionClaims).toEqual([]);
+    for (const type of ['APIExportValid', 'BindingUpToDate'])
+      expect(conditions[type]).toMatchObject({
+        status: 'False',
+        reason: 'IdentityMismatch',
+        message:
+          'APIExport provider|cowboys has the identity def, and this APIBinding is bound to abc: it is another one of the same name. ' +
+          'Delete this APIBinding, and all that it brought, to bind the new one',
+      });
+    expect(conditions['Ready']).toMatchObject({ status: 'True' });
+    const again = await look({}, { ...bound, status });
+    expect(again.conditions['APIExportValid']).toMatchObject({ status: 'True' });
+    expect(again.status.boundResources).toEqual(bound.status.boundResources);
+  });
+
   test('is the same when it is looked at again', async () => {
     const bound = { ...binding('cowboys', 'provider'), status: (await look()).status };
     expect((await look({}, bound)).status).toEqual(bound.status);

@@ -53,6 +53,14 @@ export async function reconcileBinding(binding: ApiBinding, actions: BindingActi
     });
     return { status: summarized(known, [...claims.conditions, missing], actions.now()), isWaiting: false };
   }
+  const other = (status.boundResources ?? []).find(({ schema }) => schema.identityHash !== identityHash)?.schema.identityHash;
+  if (other !== undefined) {
+    const message =
+      `APIExport ${place} has the identity ${identityHash}, and this APIBinding is bound to ${other}: it is another one of the same name. ` +
+      'Delete this APIBinding, and all that it brought, to bind the new one';
+    const mismatch = ['APIExportValid', 'BindingUpToDate'].map((type) => lacks(type, { reason: 'IdentityMismatch', message }));
+    return { status: summarized(begun, mismatch, actions.now()), isWaiting: false };
+  }
   const bound = await bind(binding, { cluster, object, identityHash }, actions);
   const changed: BindingStatus = {
     ...known,
