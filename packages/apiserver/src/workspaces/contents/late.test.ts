@@ -48,7 +48,7 @@ async function slowNamespace(at: string, name: string): Promise<string> {
 async function createWhile(path: string, meanwhile: () => Promise<unknown>, object: object = configMap): Promise<Reply> {
   const asked = webhook.questions.length;
   const reply = post(path, object);
-  await vi.waitFor(() => expect(webhook.questions.length).toBeGreaterThan(asked));
+  await vi.waitFor(() => expect(webhook.questions.length).toBeGreaterThan(asked), 20_000);
   await meanwhile();
   release();
   return reply;
