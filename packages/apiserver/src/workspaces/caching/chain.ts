@@ -11,13 +11,17 @@ export interface Offer {
   /** The id of the export's workspace. */
   readonly provider: string;
   readonly exportName: string;
+  /** Of the export when it was bound: one that comes again with another is another. */
+  readonly identity: string;
   readonly group: string;
   readonly resource: string;
 }
 
 /** The same for the same offers. */
 export const keyOf = (offers: readonly Offer[]): string =>
-  offers.map(({ provider, exportName, group, resource }) => `${provider}/${exportName}/${group}/${resource}`).join(' ');
+  offers
+    .map(({ provider, exportName, identity, group, resource }) => `${provider}/${exportName}/${identity}/${group}/${resource}`)
+    .join(' ');
 
 /** Where what is offered comes from, or what is wrong with it. */
 export type Followed = { readonly entry: CacheEntry } | { readonly broken: string };
@@ -39,6 +43,8 @@ export class Chain {
     const { provider, exportName } = offer;
     const offering = this.#get(apiExports, provider, exportName);
     if (offering === undefined) return { broken: `APIExport ${provider}|${exportName} not found` };
+    if (textOf(fieldsOf(offering.object['status'])['identityHash']) !== offer.identity)
+      return { broken: `APIExport ${provider}|${exportName} has another identity than the one that was bound` };
     const storage = virtualStorageIn(offering.object, offer);
     if (storage === undefined) return { broken: `APIExport ${provider}|${exportName} does not offer it with virtual storage any more` };
     const { apiGroup, kind, name } = fieldsOf(storage['reference']);

@@ -43,5 +43,8 @@ export class Consumers {
 
 function isOf({ provider, exportName, bound }: BindingFacts, offer: Offer): boolean {
   if (provider !== offer.provider || exportName !== offer.exportName) return false;
-  return bound.some(({ group, resource, isVirtual }) => isVirtual === true && group === offer.group && resource === offer.resource);
+  return bound.some(
+    ({ group, resource, identity, isVirtual }) =>
+      isVirtual === true && group === offer.group && resource === offer.resource && identity === offer.identity,
+  );
 }

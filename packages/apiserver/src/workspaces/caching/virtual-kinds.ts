@@ -51,8 +51,9 @@ export class VirtualKinds {
   }
 
   /** The kind that a workspace has bound: as it is, unless it is virtual. */
-  ofBound(definition: Definition | undefined, { offeredBy, group, resource }: BoundResource): Definition | undefined {
-    return definition === undefined || offeredBy === undefined ? definition : this.readBy(definition, [{ ...offeredBy, group, resource }]);
+  ofBound(definition: Definition | undefined, { offeredBy, identity, group, resource }: BoundResource): Definition | undefined {
+    if (definition === undefined || offeredBy === undefined) return definition;
+    return this.readBy(definition, [{ ...offeredBy, identity, group, resource }]);
   }
 
   /** The kind as it is read by those who bound one of the offers, which all lead to the same. */

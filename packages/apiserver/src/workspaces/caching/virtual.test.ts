@@ -163,6 +163,13 @@ describe('a broken link', () => {
     expect(await told()).toContain('the identity hash of CachedResource broken|flavors is not the one that the APIExport names');
   });
 
+  test('is also an export that came again with another identity', async () => {
+    const path = '/clusters/broken/apis/apis.kcp.io/v1alpha2/apiexports/catalog';
+    const found = (await server.call(path)).json();
+    await publishing.put(`${path}/status`, { ...found, status: { identityHash: 'another' } }, 'PUT');
+    expect(await told()).toContain('APIExport broken|catalog has another identity than the one that was bound');
+  });
+
   test('does not keep the consumer from going', async () => {
     await server.call('/clusters/broken/apis/apis.kcp.io/v1alpha2/apiexports/catalog', { method: 'DELETE' });
     expect(await told()).toContain('APIExport broken|catalog not found');

@@ -106,7 +106,7 @@ export class ExportedKindsOf {
       }
       const { group, plural } = definition;
       const isVirtual = virtualStorageIn(object, { group, resource: plural }) !== undefined;
-      const offer = { provider: cluster, exportName: name, group, resource: plural };
+      const offer = { provider: cluster, exportName: name, identity, group, resource: plural };
       custom.set(isVirtual ? this.#options.virtual.readBy(definition, [offer]) : definition);
       own.add(`${group}/${plural}`);
     }

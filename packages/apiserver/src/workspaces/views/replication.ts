@@ -82,7 +82,8 @@ class PublishedKinds {
     const found: Offer[] = [];
     cache.walk(apiExports, provider, ({ key, object }) => {
       if (virtualStorageIn(object, { group, resource }) === undefined) return true;
-      const offer = { provider, exportName: key.slice(key.lastIndexOf('/') + 1), group, resource };
+      const identity = textOf(fieldsOf(object['status'])['identityHash']);
+      const offer = { provider, exportName: key.slice(key.lastIndexOf('/') + 1), identity, group, resource };
       const followed = virtual.follow(offer);
       const isMeant = 'entry' in followed && followed.entry === entry;
       if (isMeant && (consumer === undefined || virtual.isConsumer(consumer, offer))) found.push(offer);
@@ -106,9 +107,8 @@ class PublishedKinds {
 
   #definition(offers: readonly [Offer, ...Offer[]]): Definition | undefined {
     const { cache, bound, virtual } = this.#options;
-    const [{ provider, exportName, group, resource }] = offers;
+    const [{ provider, exportName, identity, group, resource }] = offers;
     const offering = cache.get({ ...apiExports, cluster: provider, namespace: '', name: exportName });
-    const identity = textOf(fieldsOf(offering?.['status'])['identityHash']);
     const named = itemsOf(fieldsOf(offering?.['spec'])['resources']).find(
       (one) => textOf(one['group']) === group && one['name'] === resource,
     );
