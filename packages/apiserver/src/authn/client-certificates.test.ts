@@ -1,6 +1,7 @@
-import { generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto';
+import { generateKeyPairSync, type KeyObject, sign, X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { type CertificateRequest, issueCertificate } from '../pki/index.ts';
+import * as der from '../pki/der.ts';
+import { type CertificateRequest, type Issuer, issueCertificate } from '../pki/index.ts';
 import { clientCertificates } from './client-certificates.ts';
 import { RecentlyUsed } from './recently-used.ts';
 import { union } from './union.ts';
@@ -13,12 +14,25 @@ const newKeys = (): { publicKey: KeyObject; privateKey: KeyObject } => generateK
 function authority(commonName: string): { pem: string; sign: (request: Partial<CertificateRequest>) => Buffer } {
   const { publicKey, privateKey } = newKeys();
   const pem = issueCertificate({ commonName, publicKey, usage: 'authority', ...dates }, { key: privateKey });
-  const issuer = { key: privateKey, certificate: new X509Certificate(pem) };
-  const sign = (request: Partial<CertificateRequest>): Buffer =>
+  return { pem, sign: signer({ key: privateKey, certificate: new X509Certificate(pem) }) };
+}
+
+function signer(issuer: Issuer): (request: Partial<CertificateRequest>) => Buffer {
+  return (request) =>
     new X509Certificate(
       issueCertificate({ commonName: 'jane', publicKey: newKeys().publicKey, usage: 'client', ...dates, ...request }, issuer),
     ).raw;
-  return { pem, sign };
+}
+
+function firstVersion(commonName: string): ReturnType<typeof authority> {
+  const { publicKey, privateKey } = newKeys();
+  const algorithm = der.sequence(der.objectIdentifier('1.2.840.10045.4.3.2'));
+  const name = der.sequence(der.set(der.sequence(der.objectIdentifier('2.5.4.3'), der.utf8String(commonName))));
+  const validity = der.sequence(der.time(dates.notBefore), der.time(dates.notAfter));
+  const key = publicKey.export({ type: 'spki', format: 'der' });
+  const body = der.sequence(der.integer(Buffer.from([1])), algorithm, name, validity, name, key);
+  const certificate = new X509Certificate(der.sequence(body, algorithm, der.bitString(sign('sha256', body, privateKey))));
+  return { pem: certificate.toString(), sign: signer({ key: privateKey, certificate }) };
 }
 
 const ours = authority('kubernetes');
@@ -111,6 +125,12 @@ describe('a client certificate', () => {
     ).raw;
     expect(() => authenticate(raw)).toThrow(Unauthenticated);
     expect(() => authenticate(raw, clientCertificates(leaf.toString(), { now }))).toThrow(Unauthenticated);
+  });
+
+  it('of an authority from before there were extensions is accepted where that one is trusted', () => {
+    const old = firstVersion('old');
+    expect(authenticate(old.sign({}), clientCertificates(old.pem, { now }))).toMatchObject({ name: 'jane' });
+    expect(() => authenticate(old.sign({}))).toThrow(/not signed by an authority/);
   });
 
   it('for servers is refused', () => {

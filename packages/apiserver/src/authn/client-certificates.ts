@@ -1,4 +1,5 @@
 import { createHash, X509Certificate } from 'node:crypto';
+import { elements } from '../pki/der.ts';
 import { RecentlyUsed } from './recently-used.ts';
 import { type Authenticator, Unauthenticated, type User } from './user.ts';
 
@@ -85,8 +86,19 @@ interface Trust {
   readonly signers: readonly X509Certificate[];
 }
 
-const isSignedBy = (certificate: X509Certificate, authorities: readonly X509Certificate[]): boolean =>
-  authorities.some((authority) => authority.ca && certificate.checkIssued(authority) && certificate.verify(authority.publicKey));
+const isAuthority = (certificate: X509Certificate): boolean => certificate.ca;
+
+/** A certificate of the first version cannot say what it is for. Where somebody trusts it as an authority, it is one. */
+function isTrustedAuthority(certificate: X509Certificate): boolean {
+  if (certificate.ca) return true;
+  const [whole] = elements(certificate.raw);
+  const [body] = elements(whole!.content);
+  const [version] = elements(body!.content);
+  return version!.tag !== 0xa0;
+}
+
+const isSignedBy = (certificate: X509Certificate, authorities: readonly X509Certificate[], may = isAuthority): boolean =>
+  authorities.some((authority) => may(authority) && certificate.checkIssued(authority) && certificate.verify(authority.publicKey));
 
 /** The name of the authorities that servers make to sign on request. Only their own authority can have signed a certificate that says so. */
 const signerName = 'CN=capstan-signer';
@@ -101,7 +113,7 @@ function chainOf(
   for (let current = certificate; ; ) {
     const signer = signers.find((one) => isSignedBy(current, [one]));
     if (signer !== undefined) return [...chain, signer];
-    if (isSignedBy(current, authorities)) return chain;
+    if (isSignedBy(current, authorities, isTrustedAuthority)) return chain;
     const next = intermediates.find((one) => !chain.includes(one) && isSignedBy(current, [one]));
     if (next === undefined) return undefined;
     chain.push(next);
