@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
-import { type Tool, type ToolName, tool } from '@capstan/testbed';
+import { handOver, type Tool, type ToolName, tool } from '@capstan/testbed';
 import { parseReport, type Tally } from './checks/report.ts';
 
 /*
@@ -13,7 +13,19 @@ import { parseReport, type Tally } from './checks/report.ts';
 const root = resolve(import.meta.dirname, '..');
 const binaries = join(root, 'node_modules', '.bin');
 const environment = { ...process.env, PATH: `${binaries}${delimiter}${process.env['PATH']}`, ...colors() };
-const tools: readonly ToolName[] = ['etcd', 'kubectl', 'helm', 'clientgo-probe', 'operator', 'kubectl-ws', 'kubectl-create-workspace'];
+const tools: readonly ToolName[] = [
+  'etcd',
+  'kubectl',
+  'helm',
+  'clientgo-probe',
+  'operator',
+  'multicluster',
+  'kubectl-ws',
+  'kubectl-create-workspace',
+];
+
+/** How long programs are built for, from the start: on two cores, all are, from nothing. A machine that is slower skips what is not there, and has more of it the next time. */
+const patience = 7 * 60_000;
 
 const checks: readonly (readonly [string, readonly string[]])[] = [
   ['build', ['node', 'apps/cli/scripts/build.ts']],
@@ -24,27 +36,40 @@ const checks: readonly (readonly [string, readonly string[]])[] = [
 ];
 
 let running: ChildProcess | undefined;
+const builds = new AbortController();
+setTimeout(() => builds.abort(), patience).unref();
 // Who ends this program alone, such as a CI that has waited long enough, ends what it runs.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.once(signal, () => {
     running?.kill(signal);
+    builds.abort();
     process.kill(process.pid, signal);
   });
 
 const total: { passed: number; failed: string[]; skipped: string[] } = { passed: 0, failed: [], skipped: [] };
 
+const making = makeTools();
 for (const [name, command] of checks) {
   heading(name);
   if ((await execute(command)) === 0) total.passed++;
   else total.failed.push(name);
 }
+heading('unit tests');
+add(await vitest('unit'));
 heading('programs that the tests use');
-for (const name of tools) report(name, await tool(name));
-for (const project of ['unit', 'integration']) {
-  heading(`${project} tests`);
-  add(await vitest(project));
-}
+const found = await making;
+for (const [name, answer] of found) report(name, answer);
+Object.assign(environment, handOver(found));
+heading('integration tests');
+add(await vitest('integration'));
 summary();
+
+/** The programs that are missing are made beside the checks and the unit tests, one after the other, as they use the same libraries. */
+async function makeTools(): Promise<Map<ToolName, Tool>> {
+  const found = new Map<ToolName, Tool>();
+  for (const name of tools) found.set(name, await tool(name, { signal: builds.signal }));
+  return found;
+}
 
 function report(name: ToolName, found: Tool): void {
   process.stdout.write('missing' in found ? `${name}: MISSING, its tests are skipped. ${found.missing}\n` : `${name}: ${found.path}\n`);

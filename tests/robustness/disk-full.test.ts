@@ -1,4 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
+import { tmpdir } from 'node:os';
 import { promisify } from 'node:util';
 import { temporaryDirectory } from '@capstan/testbed';
 import { describe, expect, it } from 'vitest';
@@ -33,6 +34,6 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'on a full disk' : 
 function whyNoMount(): string | undefined {
   if (process.platform !== 'linux') return 'needs Linux mount namespaces';
   if (process.getuid?.() !== 0) return 'needs root, to mount a small file system';
-  const probe = spawnSync('unshare', ['-m', 'true']);
-  return probe.status === 0 ? undefined : `unshare -m fails: ${probe.error?.message ?? probe.stderr.toString().trim()}`;
+  const probe = spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'none', tmpdir()]);
+  return probe.status === 0 ? undefined : `a file system cannot be mounted: ${probe.error?.message ?? probe.stderr.toString().trim()}`;
 }

@@ -6,6 +6,8 @@ export interface CommandOptions {
   readonly input?: string;
   /** The command is killed after this many milliseconds. Two minutes unless told. */
   readonly timeout?: number;
+  /** Ends the command before its time. */
+  readonly signal?: AbortSignal;
   /** Called with each piece of standard error as it comes. */
   readonly onError?: (text: string) => void;
 }
@@ -25,6 +27,7 @@ export function run(command: string, args: readonly string[], options: CommandOp
       stdio: ['pipe', 'pipe', 'pipe'],
       timeout: options.timeout ?? 120_000,
       killSignal: 'SIGKILL',
+      ...(options.signal && { signal: options.signal }),
     });
     let stdout = '';
     let stderr = '';

@@ -10,5 +10,6 @@ export { type KubeControllerManagerOptions, startKubeControllerManager } from '.
 export { type Connection, kubeconfigText, readConnection } from './kubeconfig.ts';
 export { freePort, type TemporaryDirectory, temporaryDirectory } from './temporary.ts';
 export type { ToolName } from './tools/catalogue.ts';
+export { handOver } from './tools/hand-over.ts';
 export { pathWithPlugins } from './tools/plugins.ts';
 export { requireExactTool, requireTool, type Tool, tool } from './tools/tool.ts';

@@ -4,7 +4,7 @@ import { filesInArchive } from './archive.ts';
 import { ModuleChecksum } from './checksum.ts';
 import { pinned } from './pinned.ts';
 
-const patience = 5 * 60_000;
+const patience = 2 * 60_000;
 
 /** Unpacks the pinned toolchain into a directory. Rejects, and leaves a part of it there, when it is not the one that was pinned. */
 export async function fetchToolchain(directory: string): Promise<void> {

@@ -7,9 +7,16 @@ import { cacheDirectory } from './cache.ts';
 import { modulesDirectory, type ToolDescription } from './catalogue.ts';
 import { findVersion, versionFits } from './version.ts';
 
+export interface Making {
+  /** Ends the building of programs. What is not there then is missing. */
+  readonly signal?: AbortSignal;
+}
+
 export function cachedPath(tool: ToolDescription): string {
   return join(cacheDirectory(), `${tool.name}-${tool.version}`);
 }
+
+const outOfTime = 'there was no time left to build it';
 
 /** Puts the program into the cache from Debian's packages. Says why it could not, or undefined when it is there. */
 export async function fromDebian(tool: ToolDescription): Promise<string | undefined> {
@@ -29,7 +36,8 @@ export async function fromDebian(tool: ToolDescription): Promise<string | undefi
 }
 
 /** Builds the program from its pinned Go module into the cache. Says why it could not, or undefined when it is there. */
-export async function fromSource(tool: ToolDescription): Promise<string | undefined> {
+export async function fromSource(tool: ToolDescription, { signal }: Making): Promise<string | undefined> {
+  if (signal?.aborted) return outOfTime;
   const compiler = await go();
   if ('missing' in compiler) return compiler.missing;
   const target = cachedPath(tool);
@@ -39,11 +47,18 @@ export async function fromSource(tool: ToolDescription): Promise<string | undefi
   const started = Date.now();
   process.stderr.write(`building ${tool.name} ${tool.version} (once; kept in ${dirname(target)})\n`);
   // Without the state of the repository: asking git for it fails where another user owns the checkout.
-  const built = await run(compiler.path, [...verb, '-trimpath', '-buildvcs=false', '-ldflags', linkerFlags, '-o', temporary, path], {
-    directory: join(modulesDirectory, module),
-    environment: { ...compiler.environment, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly' },
-    timeout: minutes * 60_000,
-  });
+  // Behind what the machine has to do besides.
+  const built = await run(
+    'nice',
+    ['-n', '10', compiler.path, ...verb, '-trimpath', '-buildvcs=false', '-ldflags', linkerFlags, '-o', temporary, path],
+    {
+      directory: join(modulesDirectory, module),
+      environment: { ...compiler.environment, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly' },
+      timeout: minutes * 60_000,
+      ...(signal && { signal }),
+    },
+  );
+  if (signal?.aborted) return outOfTime;
   if (built.code !== 0) return `go build failed: ${built.stderr.trim().split('\n').slice(-3).join(' ')}`;
   renameSync(temporary, target);
   process.stderr.write(`built ${tool.name} in ${Math.round((Date.now() - started) / 1000)} s\n`);

@@ -2,8 +2,9 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { run } from '../command.ts';
 import { describeTool, type ToolDescription, type ToolName } from './catalogue.ts';
+import { handedOver } from './hand-over.ts';
 import { withLock } from './lock.ts';
-import { cachedPath, fromDebian, fromSource } from './make.ts';
+import { cachedPath, fromDebian, fromSource, type Making } from './make.ts';
 import { findVersion, versionFits } from './version.ts';
 
 export type Tool = { readonly path: string } | { readonly missing: string };
@@ -11,10 +12,11 @@ export type Tool = { readonly path: string } | { readonly missing: string };
 const asked = new Map<ToolName, Promise<Tool>>();
 
 /** Where a real program is: on PATH if new enough, else in our cache, else from Debian, else built from its pinned source. Asked once a process. */
-export function tool(name: ToolName): Promise<Tool> {
+export function tool(name: ToolName, making: Making = {}): Promise<Tool> {
   let answer = asked.get(name);
   if (answer === undefined) {
-    answer = find(describeTool(name)).catch((error: unknown) => ({ missing: `${name}: ${String(error)}` }));
+    const known = handedOver(name);
+    answer = known === undefined ? search(name, making) : Promise.resolve(known);
     asked.set(name, answer);
   }
   return answer;
@@ -35,7 +37,11 @@ export async function requireExactTool(name: ToolName): Promise<string> {
   return found.path;
 }
 
-async function find(description: ToolDescription): Promise<Tool> {
+function search(name: ToolName, making: Making): Promise<Tool> {
+  return find(describeTool(name), making).catch((error: unknown) => ({ missing: `${name}: ${String(error)}` }));
+}
+
+async function find(description: ToolDescription, making: Making = {}): Promise<Tool> {
   const cached = cachedPath(description);
   const { path, reason } = await onPath(description);
   if (path !== undefined) return { path };
@@ -45,7 +51,7 @@ async function find(description: ToolDescription): Promise<Tool> {
     if (existsSync(cached)) return { path: cached };
     const reasons = [reason];
     for (const make of [fromDebian, fromSource]) {
-      const failure = await make(description).catch((error: unknown) => String(error));
+      const failure = await make(description, making).catch((error: unknown) => String(error));
       if (failure === undefined) return { path: cached };
       reasons.push(failure);
     }

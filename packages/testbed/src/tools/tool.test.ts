@@ -1,0 +1,24 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { temporaryDirectory } from '../temporary.ts';
+import { handOver } from './hand-over.ts';
+import { tool } from './tool.ts';
+
+afterEach(() => vi.unstubAllEnvs());
+
+test('a program that cannot be built in time is missing, and says so', async () => {
+  using cache = temporaryDirectory('cache');
+  vi.stubEnv('XDG_CACHE_HOME', cache.path);
+  expect(await tool('operator', { signal: AbortSignal.abort() })).toEqual({
+    missing: 'operator is not available: never taken from PATH; Debian has no package of it; there was no time left to build it',
+  });
+});
+
+test('what another process has found is believed', async () => {
+  const found = new Map([
+    ['helm', { path: '/opt/helm' }],
+    ['etcd', { missing: 'etcd is not available' }],
+  ] as const);
+  vi.stubEnv('CAPSTAN_TOOLS', handOver(found)['CAPSTAN_TOOLS']);
+  expect(await tool('helm')).toEqual({ path: '/opt/helm' });
+  expect(await tool('etcd')).toEqual({ missing: 'etcd is not available' });
+});
