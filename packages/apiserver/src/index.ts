@@ -5,5 +5,6 @@ export { type AuthorizerSetting, parseAuthorizationConfiguration } from './authz
 export type { WebhookConnection } from './authz/webhook/client.ts';
 export { optionalVersions } from './registry/catalog.ts';
 export type { AuthorizationOptions } from './server/authorization.ts';
+export type { MountOptions } from './server/mounts.ts';
 export type { EtcdOptions, RunningServer, ServerOptions } from './server/options.ts';
 export { startServer } from './server/server.ts';

@@ -57,7 +57,12 @@ async function runPackage({ name, leftOut, reasons = {} }: TestPackage, sources:
   using directory = temporaryDirectory('kcp-e2e');
   const own = directory.join('server');
   mkdirSync(own);
-  await using server = await startForKcp({ directory: own, port: await freePort(), tokens: sources.tokens });
+  await using server = await startForKcp({
+    directory: own,
+    port: await freePort(),
+    tokens: sources.tokens,
+    settings: { workspaces: { mounts: { enabled: true } } },
+  });
   const ended = await run(
     program,
     [

@@ -21,10 +21,7 @@ export const packages: readonly TestPackage[] = [
   { name: 'customresourcedefinition' },
   { name: 'garbagecollector' },
   { name: 'homeworkspaces' },
-  {
-    name: 'mounts',
-    reasons: { TestMountsMachinery: 'needs workspaces that are mounted from elsewhere, an alpha feature of kcp' },
-  },
+  { name: 'mounts' },
   { name: 'openapi' },
   { name: 'proxy' },
   { name: 'quota' },

@@ -43,7 +43,11 @@ function settingsOf(flags: ReadonlyMap<string, string>): Record<string, unknown>
     settings['authorization'] = { configurationFile: authorizationFile(order.split(','), resolve(webhook)) };
   }
   const groups = flags.get('--home-workspaces-home-creator-groups');
-  if (groups !== undefined) settings['workspaces'] = { homeCreatorGroups: groups.split(',') };
+  const gates = (flags.get('--feature-gates') ?? '').split(',');
+  settings['workspaces'] = {
+    ...(groups !== undefined && { homeCreatorGroups: groups.split(',') }),
+    mounts: { enabled: gates.includes('WorkspaceMounts=true') },
+  };
   return settings;
 }
 

@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import {
   type AuthorizationOptions,
   type EtcdOptions,
+  type MountOptions,
   parseAuditPolicy,
   parseAuthenticationConfiguration,
   parseAuthorizationConfiguration,
@@ -33,6 +34,7 @@ export function serverOptions({ dataDirectory, host, port, etcdEndpoints, option
     ...(file.authentication && authenticationOptions(file.authentication)),
     ...(file.authorization && { authorization: authorizationOptions(file.authorization) }),
     ...(file.workspaces?.homeCreatorGroups && { homeCreators: file.workspaces.homeCreatorGroups }),
+    ...(file.workspaces?.mounts?.enabled && { mounts: mountOptions(file.workspaces.mounts) }),
     ...(file.workspaces?.maxObjects && { workspaceObjectLimit: file.workspaces.maxObjects }),
   };
 }
@@ -98,6 +100,16 @@ function webhookConnection(path: string): WebhookConnection {
     ...(insecure && { insecure }),
     ...(tlsServerName && { serverName: tlsServerName }),
     credentials: () => credentials.current(),
+  };
+}
+
+function mountOptions({ backends = [] }: NonNullable<Part<'workspaces'>['mounts']>): MountOptions {
+  return {
+    backends: backends.map(({ url, authorityFile, certificateFile, keyFile }) => ({
+      url: url!,
+      ...(authorityFile && { authorities: readPem(authorityFile) }),
+      ...(certificateFile && keyFile && { certificate: { cert: readPem(certificateFile), key: readPem(keyFile) } }),
+    })),
   };
 }
 

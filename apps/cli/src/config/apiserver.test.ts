@@ -27,6 +27,8 @@ etcd:
   keyFile: /etc/etcd.key
 authentication:
   tokenFile: tokens.csv
+workspaces:
+  mounts: { enabled: true, backends: [{ url: https://a.example, authorityFile: ca.pem }] }
 runtimeConfig:
   admissionregistration.k8s.io/v1beta1: true
 `,
@@ -36,6 +38,7 @@ runtimeConfig:
     listen: { host: '0.0.0.0', port: 7443 },
     etcd: { endpoints: ['http://127.0.0.1:2379'], keyFile: '/etc/etcd.key' },
     authentication: { tokenFile: directory.join('tokens.csv') },
+    workspaces: { mounts: { enabled: true, backends: [{ url: 'https://a.example', authorityFile: directory.join('ca.pem') }] } },
     runtimeConfig: { 'admissionregistration.k8s.io/v1beta1': true },
   });
 });
@@ -61,6 +64,11 @@ test.each([
     /^apiserver.yaml:2:21: expected one of LimitRanger, ServiceAccount, .*, found "ServiceAccounts"$/,
   ],
   ['authorization:\n  alwaysAllowPaths: /healthz\n', 'apiserver.yaml:2:21: expected a list of paths such as [/healthz], found "/healthz"'],
+  ['workspaces:\n  mounts:\n    backends: [{ authorityFile: a }]\n', 'apiserver.yaml:3:16: expected "url", where mounts may lead'],
+  [
+    'workspaces:\n  mounts:\n    backends: [{ url: "https://a", keyFile: b }]\n',
+    'apiserver.yaml:3:16: expected certificateFile and keyFile, or neither',
+  ],
   ['audit:\n  mode: sometimes\n', 'apiserver.yaml:2:9: expected blocking or batch, found "sometimes"'],
   ['authentication:\n  tokenFile: ""\n', 'apiserver.yaml:2:14: expected a path, found ""'],
   ['etcd:\n  endpoints: []\n', 'apiserver.yaml:2:14: expected a list of URLs such as [http://127.0.0.1:2379], found a list'],

@@ -39,7 +39,25 @@ const shape = section({
     alwaysAllowGroups: listOf(text('a group'), 'a list of groups'),
     alwaysAllowPaths: listOf(text('a path such as /healthz'), 'a list of paths such as [/healthz]'),
   }),
-  workspaces: section({ maxObjects: wholeNumber(1, 1_000_000_000), homeCreatorGroups: listOf(text('a group'), 'a list of groups') }),
+  workspaces: section({
+    maxObjects: wholeNumber(1, 1_000_000_000),
+    homeCreatorGroups: listOf(text('a group'), 'a list of groups'),
+    mounts: section({
+      enabled: truth,
+      backends: listOf(
+        checked(
+          section({ url: url('a URL such as https://clusters.example.com'), authorityFile: path, certificateFile: path, keyFile: path }),
+          ({ url: given, certificateFile, keyFile }) => {
+            if (given === undefined) return 'expected "url", where mounts may lead';
+            return (certificateFile === undefined) === (keyFile === undefined)
+              ? undefined
+              : 'expected certificateFile and keyFile, or neither';
+          },
+        ),
+        'a list of what mounts may lead to',
+      ),
+    }),
+  }),
 });
 
 export type ApiServerConfig = ReturnType<typeof shape>;

@@ -22,6 +22,7 @@ function readText(file: string): string {
 
 function fromFile(value: unknown, base: string, key = ''): unknown {
   if (typeof value === 'string' && (key === 'dataDirectory' || key.endsWith('File'))) return resolve(base, value);
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  if (Array.isArray(value)) return value.map((item) => fromFile(item, base, key));
+  if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, fromFile(inner, base, name)]));
 }

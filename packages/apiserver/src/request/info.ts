@@ -1,4 +1,5 @@
 import { queryBoolean } from '@capstan/machinery';
+import type { Away } from '../workspaces/mounts/mounts.ts';
 import { rootCluster } from '../workspaces/names.ts';
 import { type Place, parsePlace, plain } from '../workspaces/place.ts';
 import type { Scope } from '../workspaces/scope.ts';
@@ -12,6 +13,8 @@ export interface RequestInfo {
   readonly cluster: string;
   /** What can be reached from the place; absent for plain requests, which see the root workspace as Kubernetes would show it. */
   readonly scope?: Scope;
+  /** Who answers it, when it leads through a mount to somebody else. */
+  readonly away?: Away;
   /** The path without the workspace prefix and without the query. */
   readonly path: string;
   readonly query: Query;

@@ -3,6 +3,7 @@ import type { AuditLogOptions } from '../audit/index.ts';
 import type { OidcOptions } from '../authn/oidc.ts';
 import type { InFlightOptions } from '../limits/index.ts';
 import type { AuthorizationOptions } from './authorization.ts';
+import type { MountOptions } from './mounts.ts';
 
 /** How a server is started. */
 export interface ServerOptions {
@@ -29,6 +30,8 @@ export interface ServerOptions {
   readonly clientAuthority?: string;
   /** How many objects a workspace may hold whose logical cluster does not say it. */
   readonly workspaceObjectLimit?: number;
+  /** Lets workspaces be mounted from elsewhere; nothing can when absent. */
+  readonly mounts?: MountOptions;
   /** Groups whose members get a workspace of their own when they ask for `~`; everybody who is known when absent. */
   readonly homeCreators?: readonly string[];
   /** The text of a token file: token, user name, uid, groups. */

@@ -27,11 +27,14 @@ import { rootCluster } from '../workspaces/names.ts';
 import type { Scopes } from '../workspaces/scopes.ts';
 import { Audited } from './audited.ts';
 import type { Metrics } from './metrics.ts';
+import type { MountedWorkspaces } from './mounts.ts';
 
 export interface PipelineOptions {
   readonly serving: Serving;
   readonly pages: Pages;
   readonly scopes: Scopes;
+  /** Undefined where no workspace is mounted from elsewhere. */
+  readonly mounted: MountedWorkspaces | undefined;
   readonly authenticator: Authenticator;
   readonly workspaceAuthentication: WorkspaceAuthentication;
   readonly authorizer: Gate;
@@ -59,7 +62,7 @@ export class Pipeline {
   };
 
   async #handle(exchange: Exchange): Promise<void> {
-    const { metrics, audit } = this.#options;
+    const { metrics, audit, mounted } = this.#options;
     const started = performance.now();
     const audited = new Audited(audit, exchange, auditId(exchange));
     exchange.header('Audit-Id', audited.id);
@@ -67,9 +70,11 @@ export class Pipeline {
     let info: RequestInfo | undefined;
     try {
       info = parseRequest(exchange.method, exchange.url);
+      if (mounted !== undefined) info = mounted.mounts.follow(info, exchange.url);
       const limit = info.query.isEmpty || info.verb === 'watch' ? undefined : requestTimeout(info.query.get('timeout') ?? '');
       const authenticated = this.#authenticate(exchange, info);
       const sender = (authenticated instanceof Promise ? await authenticated : authenticated) ?? anonymous;
+      if (info.away !== undefined) return await this.#away(exchange, info, { sender, audited, limit });
       info = this.#options.scopes.enter(info, sender);
       const user = asksForSomebodyElse(exchange.headers) ? await this.#impersonated(exchange, info, sender) : sender;
       // A view is for some: it has to be open to whom the request is made as.
@@ -105,9 +110,24 @@ export class Pipeline {
         if (answer instanceof StatusError) audited.failed(answer);
         replyError(exchange, answer, (unexpected) => this.#options.onUnexpected(unexpected, `${exchange.method} ${exchange.url}`));
       }
+    } finally {
+      audited.end();
+      if (info !== undefined && info.verb !== 'watch') metrics.observe(info, exchange.code, (performance.now() - started) / 1000);
     }
-    audited.end();
-    if (info !== undefined && info.verb !== 'watch') metrics.observe(info, exchange.code, (performance.now() - started) / 1000);
+  }
+
+  /** What somebody else answers. Who may do what there, they decide; who nobody knows does not get so far. */
+  async #away(
+    exchange: Exchange,
+    info: RequestInfo,
+    { sender, audited, limit }: { sender: User; audited: Audited; limit: number | undefined },
+  ): Promise<void> {
+    const attributes = attributesOf(info, sender);
+    audited.begin(attributes, sender);
+    if (sender.name === anonymous.name) throw forbidden(attributes, 'access denied');
+    limitTime(exchange, limit);
+    if (info.verb === 'watch') await this.#watch(exchange, info, sender);
+    else await this.#inTurn(exchange, info, sender);
   }
 
   /** Watches stay open: they are counted apart, and hold no place while they are. */
@@ -174,7 +194,8 @@ export class Pipeline {
   }
 
   async #dispatch(exchange: Exchange, info: RequestInfo, user: User): Promise<void> {
-    const { serving, now, pages } = this.#options;
+    const { serving, now, pages, mounted } = this.#options;
+    if (info.away !== undefined && mounted !== undefined) return mounted.forwarder.forward(exchange, info.away, user);
     if (!info.isResource) return pages.handle(exchange, info);
     // What nobody serves is a page that is not there; a resource that a group of the server itself does not have is a Status.
     if (!serving.catalog.hasGroup(info.group) && !isServed(catalogFor(serving, info), info))

@@ -51,14 +51,14 @@ export class Tree {
 }
 
 /** `user:<name>` is where a user is at home. */
-function beginningOf(path: string): { first: string; names: string[] } {
+export function beginningOf(path: string): { first: string; names: string[] } {
   const [first = '', ...names] = path.split(':');
   if (first !== 'user' || names.length === 0) return { first, names };
   return { first: homeClusterId(names[0]!), names: names.slice(1) };
 }
 
 /** The id of the workspace that a Workspace object stands for; empty while it has none. */
-function clusterOf(entry: CacheEntry): string {
+export function clusterOf(entry: CacheEntry): string {
   let id = ids.get(entry);
   if (id === undefined) {
     const { cluster = '' } = (entry.parse()['spec'] ?? {}) as { cluster?: string };

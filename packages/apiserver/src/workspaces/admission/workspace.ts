@@ -84,6 +84,7 @@ function problemOfChange(request: AdmissionRequest): string | undefined {
   const old = fieldsOf(request.old!['spec']);
   const isPrivileged = isSystem(request.context.user);
   if (old['mount'] !== undefined) return problemOfMount(spec, old, isPrivileged);
+  if (spec['mount'] !== undefined) return 'spec.mount is immutable';
   if (textOf(old['cluster']) !== '' && textOf(spec['cluster']) === '') return 'spec.cluster cannot be unset';
   if (!isPrivileged && textOf(old['cluster']) !== textOf(spec['cluster']))
     return 'spec.cluster can only be changed by system privileged users';
@@ -99,6 +100,8 @@ function problemOfMount(spec: Readonly<Fields>, old: Readonly<Fields>, isPrivile
   for (const field of ['kind', 'name', 'namespace', 'apiVersion'])
     if (textOf(mountOf(old)[field]) !== textOf(mountOf(spec)[field])) return `spec.mount.${field} is immutable`;
   if (isPrivileged) return undefined;
+  if (textOf(old['cluster']) !== textOf(spec['cluster'])) return 'spec.cluster can only be changed by system privileged users';
+  if (textOf(old['URL']) !== textOf(spec['URL'])) return 'spec.URL can only be changed by system privileged users';
   if (spec['type'] !== undefined) return 'spec.type cannot be set for mounted workspaces';
   return deepEqual(old['type'], spec['type']) ? undefined : 'spec.type is immutable';
 }

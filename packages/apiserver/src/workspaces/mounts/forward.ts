@@ -1,0 +1,127 @@
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { status } from '@capstan/machinery';
+import type { User } from '../../authn/user.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import { networkFailure } from '../../http/network-failure.ts';
+import { CannotBeTold, handedBack, identityOf, passedOn } from './headers.ts';
+import type { Away } from './mounts.ts';
+import type { MountBackend } from './target.ts';
+
+const bodyLimit = 3 << 20;
+/** Until the other side begins to answer. */
+const patience = 60_000;
+/** What the client has not taken; beyond it the other side waits. */
+const mostPending = 1 << 20;
+/** A request that came through so many servers like this one goes round in a circle. */
+const mostServers = 4;
+const self = '1.1 capstan';
+
+/** Passes requests on to where a mount leads, over connections that are kept. */
+export class Forwarder implements Disposable {
+  readonly #agents = new Map<MountBackend, HttpAgent | HttpsAgent>();
+
+  [Symbol.dispose](): void {
+    for (const agent of this.#agents.values()) agent.destroy();
+  }
+
+  /** Resolves when the answer has begun, or ended. */
+  async forward(exchange: Exchange, away: Away, user: User): Promise<void> {
+    if (away.kind === 'nowhere') throw away.error;
+    const { backend, url } = away;
+    const via = serversOn(exchange.headers.via);
+    if (via.length >= mostServers) throw status.serviceUnavailable('mounts lead in a circle');
+    const headers = [
+      ...passedOn(exchange.rawHeaders),
+      ...identity(user),
+      'Via',
+      [...via, self].join(', '),
+      'X-Forwarded-For',
+      exchange.remoteAddress,
+    ];
+    const body = await exchange.body(bodyLimit);
+    if (body.length > 0) headers.push('Content-Length', String(body.length));
+    headers.push('Host', url.host);
+    const incoming = await this.#send({ backend, url, headers, body }, exchange);
+    handBack(incoming, exchange);
+  }
+
+  #send(
+    { backend, url, headers, body }: { backend: MountBackend; url: URL; headers: string[]; body: Buffer },
+    exchange: Exchange,
+  ): Promise<IncomingMessage> {
+    return new Promise((resolve, reject) => {
+      const outgoing = (url.protocol === 'http:' ? httpRequest : httpsRequest)(url, {
+        agent: this.#agent(backend),
+        method: exchange.method,
+        headers,
+        setDefaultHeaders: false,
+      });
+      const giveUp = setTimeout(() => outgoing.destroy(new Error(`no answer within ${patience / 1000} s`)), patience);
+      exchange.onClose(() => outgoing.destroy());
+      outgoing.on('response', (incoming) => {
+        clearTimeout(giveUp);
+        resolve(incoming);
+      });
+      outgoing.on('error', (error) => {
+        clearTimeout(giveUp);
+        reject(status.serviceUnavailable(`error trying to reach service: ${networkFailure(error)}`));
+      });
+      outgoing.end(body);
+    });
+  }
+
+  #agent(backend: MountBackend): HttpAgent | HttpsAgent {
+    let agent = this.#agents.get(backend);
+    if (agent === undefined) {
+      const { authorities, certificate } = backend;
+      agent =
+        new URL(backend.url).protocol === 'http:'
+          ? new HttpAgent({ keepAlive: true })
+          : new HttpsAgent({ keepAlive: true, ...(authorities !== undefined && { ca: authorities }), ...certificate });
+      this.#agents.set(backend, agent);
+    }
+    return agent;
+  }
+}
+
+function identity(user: User): string[] {
+  try {
+    return identityOf(user);
+  } catch (error) {
+    throw error instanceof CannotBeTold ? status.badRequest(error.message) : error;
+  }
+}
+
+/** Other servers like this one that passed a request on. */
+function serversOn(via: string | string[] | undefined): string[] {
+  return [via ?? []]
+    .flat()
+    .flatMap((line) => line.split(','))
+    .map((one) => one.trim())
+    .filter((one) => one === self);
+}
+
+function handBack(incoming: IncomingMessage, exchange: Exchange): void {
+  if (exchange.answered || exchange.closed) {
+    incoming.destroy();
+    return;
+  }
+  const code = incoming.statusCode ?? 502;
+  const type = incoming.headers['content-type'] ?? 'application/octet-stream';
+  for (const [name, value] of handedBack(incoming.rawHeaders)) exchange.header(name, value);
+  if (exchange.method === 'HEAD' || code === 204 || code === 304) {
+    incoming.resume();
+    exchange.send({ code, type, body: '' });
+    return;
+  }
+  const answer = exchange.stream(code, type);
+  incoming.on('data', (chunk: Buffer) => {
+    answer.write(chunk);
+    if (answer.pending <= mostPending) return;
+    incoming.pause();
+    answer.onDrain(() => incoming.resume());
+  });
+  incoming.on('end', () => answer.end());
+  incoming.on('error', () => answer.abort());
+}

@@ -1,0 +1,75 @@
+import type { User } from '../../authn/user.ts';
+import { superuserGroup } from '../../authz/authorizer.ts';
+import { effectiveUsers, warrantsExtra } from '../../authz/effective-users.ts';
+import { externalLogicalClusterAdminGroup, logicalClusterAdminGroup } from '../policy.ts';
+
+/** Those that are about one connection, and those that say who somebody is: the other side hears that from us. */
+const kept: ReadonlySet<string> = new Set([
+  ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te', 'trailer'],
+  ...['transfer-encoding', 'upgrade', 'http2-settings', 'host', 'content-length', 'expect'],
+  ...['authorization', 'cookie', 'forwarded', 'x-real-ip', 'via', 'audit-id'],
+]);
+const keptPrefixes = [':', 'x-remote-', 'x-forwarded-', 'x-kcp-'];
+
+/** Nobody is more than others elsewhere, because they are here. */
+const ownGroups: ReadonlySet<string> = new Set([superuserGroup, logicalClusterAdminGroup, externalLogicalClusterAdminGroup]);
+
+/** In these headers somebody else reads who asks. */
+export class CannotBeTold extends Error {
+  override readonly name = 'CannotBeTold';
+}
+
+/** Headers of a request that are passed on, as `name, value, name, value…`. Whoever reads an underline as a dash is meant as well. */
+export function passedOn(rawHeaders: readonly string[]): string[] {
+  const named = new Set<string>();
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    if (rawHeaders[at]!.toLowerCase() !== 'connection') continue;
+    for (const name of rawHeaders[at + 1]!.split(',')) named.add(name.trim().toLowerCase());
+  }
+  const passed: string[] = [];
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]!.toLowerCase();
+    const read = name.replaceAll('_', '-');
+    if (kept.has(read) || named.has(name) || keptPrefixes.some((prefix) => read.startsWith(prefix))) continue;
+    passed.push(name, rawHeaders[at + 1]!);
+  }
+  return passed;
+}
+
+/** Who asks, in the headers in which Kubernetes reads it from a proxy that it trusts. */
+export function identityOf(user: User): string[] {
+  // Elsewhere an account is known with its workspace, and whoever is confined to a workspace is nobody.
+  const { name, uid, groups, extra = {} } = effectiveUsers(user, '')[0]!;
+  const headers = ['X-Remote-User', told(name)];
+  if (uid) headers.push('X-Remote-Uid', told(uid));
+  for (const group of groups) if (!ownGroups.has(group)) headers.push('X-Remote-Group', told(group));
+  for (const [key, values] of Object.entries(extra)) {
+    if (key === warrantsExtra) continue;
+    for (const value of values) headers.push(`X-Remote-Extra-${encodeURIComponent(key)}`, told(value));
+  }
+  return headers;
+}
+
+/** As UTF-8, which is what Go reads. */
+function told(value: string): string {
+  for (let at = 0; at < value.length; at++) {
+    const code = value.charCodeAt(at);
+    if (code < 0x20 || code === 0x7f)
+      throw new CannotBeTold('the name of a user, a group or what else is known of them has control characters');
+  }
+  return Buffer.from(value).toString('latin1');
+}
+
+const endings: ReadonlySet<string> = new Set([
+  ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
+  ...['content-type', 'content-length', 'audit-id', 'cache-control', 'set-cookie', 'strict-transport-security'],
+]);
+
+/** Headers of an answer that the client gets; what the server says itself, it says itself. */
+export function handedBack(rawHeaders: readonly string[]): [string, string][] {
+  const back: [string, string][] = [];
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    if (!endings.has(rawHeaders[at]!.toLowerCase())) back.push([rawHeaders[at]!, rawHeaders[at + 1]!]);
+  }
+  return back;
+}

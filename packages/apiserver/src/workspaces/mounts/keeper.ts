@@ -1,0 +1,226 @@
+import { formatTime, type KubeObject, StatusError } from '@capstan/machinery';
+import type { CacheEntry } from '../../cache/entry.ts';
+import { type Fields, fieldsOf, itemsOf, textOf } from '../../kinds/workloads/reading.ts';
+import type { Catalogs } from '../../registry/catalogs.ts';
+import { RequestContext } from '../../registry/context.ts';
+import { deepEqual } from '../../registry/metadata.ts';
+import { type Backend, cachedEntry } from '../../registry/objects.ts';
+import type { Resource } from '../../registry/resource.ts';
+import { update } from '../../registry/update.ts';
+import { parseRequest } from '../../request/info.ts';
+import type { KcpCondition } from '../conditions.ts';
+import { trimmedOwner } from '../contents/first-objects.ts';
+import { ownerAnnotation, phaseLabel } from '../facts.ts';
+import { rootCluster } from '../names.ts';
+import { workspaces } from '../tree.ts';
+import type { Mounts } from './mounts.ts';
+
+export interface MountKeeperOptions {
+  readonly backend: Backend;
+  readonly catalogs: Catalogs;
+  readonly mounts: Mounts;
+  readonly now: () => Date;
+  readonly onError: (error: unknown) => void;
+}
+
+const manager = 'capstan-workspace-mounts';
+/** Everything is looked at again after this, whatever was missed. */
+const again = 60_000;
+
+/** Tells mounted workspaces what the objects say that stand for the mounts: whether they are ready, and where they lead. */
+export class MountKeeper implements Disposable {
+  readonly #options: MountKeeperOptions;
+  readonly #resource: Resource;
+  /** Workspaces by the keys of what they refer to, of whatever kind. */
+  readonly #referring = new Map<string, Set<string>>();
+  readonly #references = new Map<string, string>();
+  readonly #waiting = new Set<string>();
+  readonly #timer: NodeJS.Timeout;
+  #running = false;
+  #stopped = false;
+
+  constructor(options: MountKeeperOptions) {
+    this.#options = options;
+    const { backend, catalogs } = options;
+    this.#resource = catalogs.of(rootCluster).resource(workspaces.group, 'v1alpha1', workspaces.resource)!;
+    const held = backend.cache.resource(workspaces);
+    held.entries.walk('', '\uffff', (entry: CacheEntry) => {
+      this.#learn(entry);
+      return true;
+    });
+    held.listeners.add({
+      changed: (events) => {
+        for (const { type, entry } of events) {
+          if (type === 'DELETED') this.#forget(entry.key);
+          else this.#learn(entry);
+        }
+      },
+    });
+    backend.cache.followAll((_name, events) => {
+      if (this.#referring.size === 0) return;
+      for (const { entry } of events) for (const key of this.#referring.get(entry.key) ?? []) this.#look(key);
+    });
+    this.#timer = setInterval(() => {
+      for (const key of this.#references.keys()) this.#look(key);
+    }, again);
+    this.#timer.unref();
+  }
+
+  [Symbol.dispose](): void {
+    this.#stopped = true;
+    clearInterval(this.#timer);
+  }
+
+  #learn(entry: CacheEntry): void {
+    const reference = referenceOf(entry.parse());
+    if (reference === undefined) return;
+    const key = `${entry.key.slice(0, entry.key.indexOf('/'))}/${reference.namespace}/${reference.name}`;
+    this.#references.set(entry.key, key);
+    const referring = this.#referring.get(key);
+    if (referring === undefined) this.#referring.set(key, new Set([entry.key]));
+    else referring.add(entry.key);
+    this.#look(entry.key);
+  }
+
+  #forget(workspace: string): void {
+    const key = this.#references.get(workspace);
+    if (key === undefined) return;
+    this.#references.delete(workspace);
+    const referring = this.#referring.get(key);
+    referring?.delete(workspace);
+    if (referring?.size === 0) this.#referring.delete(key);
+  }
+
+  #look(workspace: string): void {
+    this.#waiting.add(workspace);
+    void this.#run();
+  }
+
+  async #run(): Promise<void> {
+    if (this.#running) return;
+    this.#running = true;
+    // Whoever changed something is answered first.
+    await Promise.resolve();
+    for (const key of this.#waiting) {
+      if (this.#stopped) break;
+      this.#waiting.delete(key);
+      try {
+        await this.#keep(key);
+      } catch (error) {
+        const isGone = error instanceof StatusError && error.reason === 'NotFound';
+        if (!isGone && !this.#stopped) this.#options.onError(error);
+      }
+    }
+    this.#running = false;
+  }
+
+  async #keep(key: string): Promise<void> {
+    const { backend, now } = this.#options;
+    const workspace = backend.cache.resource(workspaces).entries.get(key)?.parse();
+    const reference = workspace && referenceOf(workspace);
+    if (reference === undefined || workspace!.metadata.deletionTimestamp !== undefined) return;
+    const [cluster = '', , name = ''] = key.split('/');
+    const info = { ...parseRequest('PUT', '/'), cluster };
+    const user = { name: 'system:apiserver', groups: ['system:masters'] };
+    const context = new RequestContext({ info, user, objects: backend.cache, now, userAgent: manager });
+    const found = this.#found(reference, context);
+    const write = async (subresource: string, wanted: (current: KubeObject) => KubeObject): Promise<void> => {
+      if (deepEqual(wanted(workspace!), workspace!)) return;
+      const change = (current: KubeObject): { object: KubeObject } => ({ object: wanted(current) });
+      await update(backend, context, { resource: this.#resource, namespace: '', name, subresource, manager, dryRun: false, change });
+    };
+    await write('', (current) => described(current, found));
+    await write('status', (current) => ({ ...current, status: statusOf(fieldsOf(current['status']), found, now()) }));
+  }
+
+  #found(reference: Reference, context: RequestContext): Found {
+    const { backend, catalogs, mounts } = this.#options;
+    const { kind, name, namespace } = reference;
+    const resource = kindOf(catalogs, context.cluster, reference);
+    const object = resource && cachedEntry(backend, context, { resource, namespace, name })?.parse();
+    const path = namespace === '' ? name : `${namespace}/${name}`;
+    if (object === undefined) return lacking('MountObjectNotFound', `${kind} ${JSON.stringify(path)} not found`);
+    const { URL: url, phase } = fieldsOf(object['status']);
+    const said = textOf(url);
+    if (textOf(phase) !== 'Ready') {
+      return {
+        ...lacking('MountObjectNotReady', `Mount is not reporting ready. See ${kind} ${JSON.stringify(name)} status for more details`),
+        url: said,
+      };
+    }
+    if (mounts.target(said) === undefined) {
+      return {
+        ...lacking(
+          'MountURLNotPermitted',
+          `status.URL of ${kind} ${JSON.stringify(name)} leads to nothing that workspaces may be mounted from`,
+        ),
+        url: said,
+      };
+    }
+    return { phase: 'Ready', url: said, condition: { type: conditionType, status: 'True' } };
+  }
+}
+
+const conditionType = 'WorkspaceMountReady';
+
+interface Reference {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly namespace: string;
+}
+
+/** What the object says that stands for a mount. */
+interface Found {
+  readonly phase: 'Ready' | 'Unavailable';
+  readonly url: string;
+  readonly condition: Omit<KcpCondition, 'lastTransitionTime'>;
+}
+
+function lacking(reason: string, message: string): Found {
+  return { phase: 'Unavailable', url: '', condition: { type: conditionType, status: 'False', severity: 'Error', reason, message } };
+}
+
+function referenceOf(workspace: KubeObject): Reference | undefined {
+  const { mount, cluster } = fieldsOf(workspace['spec']);
+  if (mount === undefined || textOf(cluster) !== '') return undefined;
+  const { apiVersion, kind, name, namespace } = fieldsOf(fieldsOf(mount)['ref']);
+  return { apiVersion: textOf(apiVersion), kind: textOf(kind), name: textOf(name), namespace: textOf(namespace) };
+}
+
+function kindOf(catalogs: Catalogs, cluster: string, { apiVersion, kind, namespace }: Reference): Resource | undefined {
+  const slash = apiVersion.indexOf('/');
+  const group = slash < 0 ? '' : apiVersion.slice(0, slash);
+  for (const resource of catalogs
+    .of(cluster)
+    .version(group, apiVersion.slice(slash + 1))
+    ?.resources.values() ?? []) {
+    if (resource.kind === kind && resource.namespaced === (namespace !== '')) return resource;
+  }
+  return undefined;
+}
+
+function described(workspace: KubeObject, { url, phase }: Found): KubeObject {
+  const { metadata } = workspace;
+  const owner = phase === 'Ready' ? trimmedOwner(metadata.annotations?.[ownerAnnotation]) : undefined;
+  return {
+    ...workspace,
+    metadata: {
+      ...metadata,
+      labels: { ...metadata.labels, [phaseLabel]: phase },
+      ...(owner !== undefined && { annotations: { ...metadata.annotations, [ownerAnnotation]: owner } }),
+    },
+    spec: { ...fieldsOf(workspace['spec']), ...(url !== '' && { URL: url }) },
+  } as KubeObject;
+}
+
+/** Conditions of others stay as they are, and one that does not change keeps its time. */
+function statusOf(status: Readonly<Fields>, { phase, condition }: Found, now: Date): Fields {
+  const conditions = itemsOf(status['conditions']);
+  const { lastTransitionTime: since, ...before } = conditions.find(({ type }) => type === conditionType) ?? {};
+  const time = before['status'] === condition.status && typeof since === 'string' ? since : formatTime(now);
+  const others = conditions.filter(({ type }) => type !== conditionType);
+  return { ...status, phase, conditions: [...others, { ...condition, lastTransitionTime: time }].sort(byType) as never };
+}
+
+const byType = (left: object, right: object): number => (textOf(fieldsOf(left)['type']) < textOf(fieldsOf(right)['type']) ? -1 : 1);

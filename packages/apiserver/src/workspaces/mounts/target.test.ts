@@ -1,0 +1,87 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { below, staysBelow, type Target, targetOf } from './target.ts';
+
+const own = 'https://capstan.example:6443';
+const backends = [{ url: 'https://clusters.example/tenants/' }, { url: 'http://127.0.0.1:8080' }];
+const target = (url: string): Target | undefined => targetOf(url, { own, backends });
+
+describe('a mount leads', () => {
+  it.each([
+    [`${own}/clusters/root:org:team`, 'root:org:team'],
+    [`${own}/clusters/abc123/`, 'abc123'],
+    [`${own}/x/../clusters/abc`, 'abc'],
+  ])('with %s to a workspace of the server', (url, path) => {
+    expect(target(url)).toEqual({ kind: 'here', path });
+  });
+
+  it.each(['https://clusters.example/tenants', 'https://clusters.example/tenants/a/clusters/b', 'http://127.0.0.1:8080/x'])(
+    'with %s to what the operator named',
+    (url) => {
+      expect(target(url)).toMatchObject({ kind: 'away', url: new URL(url) });
+    },
+  );
+
+  it.each([
+    '',
+    'nonsense',
+    '/clusters/root',
+    `${own}/`,
+    `${own}/metrics`,
+    `${own}/clusters/*`,
+    `${own}/clusters/a/api/v1`,
+    `${own}/services/apiexport/root/x/clusters/*`,
+    `${own}/clusters/root?x=y`,
+    'https://capstan.example/clusters/root',
+    'https://metadata.internal/latest',
+    'http://169.254.169.254/latest/meta-data',
+    'http://127.0.0.1:8081/x',
+    'https://127.0.0.1:8080/x',
+    'http://127.0.0.1.evil.example:8080/',
+    'http://user:word@127.0.0.1:8080/',
+    'http://127.0.0.1:8080/x#y',
+    'https://clusters.example/tenants-of-others',
+    'https://clusters.example/tenants/../admin',
+    'https://clusters.example/tenants/%2e%2e/admin',
+    'https://clusters.example/tenants/..%2fadmin',
+    'https://clusters.example\\@evil.example/tenants',
+    'file:///etc/passwd',
+    'unix:///run/docker.sock',
+  ])('with %j nowhere', (url) => {
+    expect(target(url)).toBeUndefined();
+  });
+
+  it('to workspaces below one that it leads to, and to nothing below anything else', () => {
+    expect(below(target(`${own}/clusters/root:a`)!, ['b', 'c'])).toEqual({ kind: 'here', path: 'root:a:b:c' });
+    expect(below(target('http://127.0.0.1:8080/clusters/root:a/')!, ['b'])).toMatchObject({
+      url: new URL('http://127.0.0.1:8080/clusters/root:a:b'),
+    });
+    expect(below(target('http://127.0.0.1:8080/plain')!, ['b'])).toBeUndefined();
+    expect(below(target('http://127.0.0.1:8080/plain')!, [])).toMatchObject({ kind: 'away' });
+  });
+});
+
+describe('what follows a target', () => {
+  it.each(['/..', '/a/../b', '/./a', '/%2e%2e/a', '/a%2f..%2f..', '/..%5ca', '/a\\..', '/%2E%2E', '/%', '/a#b'])(
+    'is refused when it leads out: %s',
+    (path) => {
+      expect(staysBelow(path)).toBe(false);
+    },
+  );
+
+  it('never leads out, however it is read', () => {
+    const piece = fc.constantFrom('..', '.', '%2e', '%2E%2e', '/', '%2f', '\\', '%5c', 'a', 'api', '...');
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
+        const path = `/${pieces.join('')}`;
+        if (!staysBelow(path)) return;
+        for (const read of [path, path.replaceAll('%5c', '\\'), path.replaceAll('%2f', '/'), decodeURIComponent(path)])
+          expect(new URL(`http://x/top/clusters/a${read}`).pathname.startsWith('/top/clusters/a')).toBe(true);
+      }),
+    );
+  });
+
+  it('may have names with dots', () => {
+    expect(['/apis/x.example/v1/a..b', '/...', '', '/a/'].map(staysBelow)).toEqual([true, true, true, true]);
+  });
+});
