@@ -184,6 +184,7 @@ function addSnapshot(program: Command): void {
     .addOption(dataDirectoryOption())
     .addOption(etcdOption())
     .addOption(workspaceOption())
+    .option('--rebind', 'for a workspace: give objects of bound APIs to the exports of the same path and name that are here')
     .addOption(kubeconfigOption())
     .action(async (file: string, flags: SnapshotFlags & Partial<WorkspaceSnapshotFlags>) =>
       flags.workspace === undefined

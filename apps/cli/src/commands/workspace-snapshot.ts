@@ -9,6 +9,21 @@ import { type ConnectionFlags, workspaceClient } from '../workspaces/connection.
 
 export interface WorkspaceSnapshotFlags extends ConnectionFlags {
   readonly workspace: string;
+  /** Gives objects of bound APIs to the exports that have the same path and name here. */
+  readonly rebind?: boolean;
+}
+
+/** What the server says of an import. */
+interface Imported {
+  readonly created: number;
+  readonly kept: readonly string[];
+  readonly rebound: readonly string[];
+  readonly unbound: readonly {
+    readonly binding: string;
+    readonly export: string;
+    readonly reason: 'NoExport' | 'OtherIdentity';
+    readonly objects: number;
+  }[];
 }
 
 const logicalClusters = { group: 'core.kcp.io', version: 'v1alpha1', resource: 'logicalclusters', namespaced: false };
@@ -58,13 +73,28 @@ export async function restoreWorkspace(file: string, flags: WorkspaceSnapshotFla
   });
   using client = workspaceClient(flags);
   const id = (await idOf(client, flags.workspace)) ?? (await makeWorkspace(client, flags.workspace));
-  const answer = await client.cluster('root').json<{ created: number; kept: readonly string[]; skipped: readonly string[] }>({
+  const answer = await client.cluster('root').json<Imported>({
     method: 'POST',
-    path: `/capstan/workspaces/${id}/content`,
+    path: `/capstan/workspaces/${id}/content${flags.rebind === true ? '?rebind=true' : ''}`,
     headers: { 'content-type': 'application/x-ndjson' },
     body,
   });
-  write(`restored ${answer.created} objects into ${flags.workspace}; ${answer.kept.length} were there already`);
+  for (const line of describeImport(answer, flags.workspace)) write(line);
+}
+
+/** What became of it, and what is left to do. */
+export function describeImport({ created, kept, rebound, unbound }: Imported, workspace: string): string[] {
+  const lines = [`restored ${created} objects into ${workspace}; ${kept.length} were there already`];
+  if (rebound.length > 0) lines.push(`bound to the exports that are here: ${rebound.join(', ')}`);
+  if (unbound.length === 0) return lines;
+  lines.push('these APIBindings have no provider here, and their objects are kept but not served:');
+  for (const one of unbound) {
+    const why = one.reason === 'NoExport' ? 'there is no such APIExport here' : 'the APIExport here has another identity';
+    lines.push(`  ${one.binding} (${one.objects} objects) to ${one.export}: ${why}`);
+  }
+  const first = unbound.some(({ reason }) => reason === 'NoExport') ? 'make the exports that are missing, then ' : '';
+  lines.push(`to give the objects to exports of the same path and name, ${first}run this again with --rebind`);
+  return lines;
 }
 
 async function idOf(client: Client, path: string): Promise<string | undefined> {

@@ -9,7 +9,7 @@ import type { Backend } from '../../registry/objects.ts';
 import type { Query } from '../../request/info.ts';
 import { pathAnnotation, typeAnnotation } from '../facts.ts';
 import { isPath, rootCluster } from '../names.ts';
-import { logicalClusterOf } from '../tree.ts';
+import { logicalClusterOf, Tree } from '../tree.ts';
 import { defaultBindingsOf, type WorkspaceTypes } from '../types/workspace-types.ts';
 import { beginWorkspace, parseBeginning } from './begin.ts';
 import type { DefaultBindings } from './default-bindings.ts';
@@ -56,7 +56,9 @@ export function contentsPage(options: ContentsOptions): Page {
       case 'POST content': {
         existing(options, cluster);
         const text = (await exchange.body(largestImport)).toString('utf8');
-        return sendJson(exchange, info, JSON.stringify(await importLines(options, cluster, text)));
+        const rebind = info.query.get('rebind') === 'true';
+        const parts = { ...options, tree: new Tree(options.cache) };
+        return sendJson(exchange, info, JSON.stringify(await importLines(parts, { cluster, rebind }, text)));
       }
       case 'POST bindings':
         return sendJson(exchange, info, JSON.stringify(await bind(options, cluster)));

@@ -5,7 +5,8 @@ import { storedText } from '../../cache/entry.ts';
 import type { ObjectReader } from '../../cache/reader.ts';
 import { fieldsOf, textOf } from '../../kinds/workloads/reading.ts';
 import { pathAnnotation } from '../facts.ts';
-import { logicalClusterOf } from '../tree.ts';
+import { logicalClusterOf, type Tree } from '../tree.ts';
+import { type Rebinding, rebindLines, type TransferLine } from './rebinding.ts';
 
 /** The first line of an export. */
 export interface TransferHeader {
@@ -17,17 +18,11 @@ export interface TransferHeader {
   readonly revision: number;
 }
 
-/** Each further line: where an object lies within its workspace, and the object. */
-interface TransferLine {
-  readonly at: string;
-  readonly object: KubeObject;
-}
-
-export interface Imported {
+export interface Imported extends Pick<Rebinding, 'unbound' | 'rebound'> {
   readonly created: number;
   /** Objects that were there, as `at`. They were left alone. */
   readonly kept: readonly string[];
-  /** Objects that mean nothing elsewhere: workspaces below this one are exported by themselves. */
+  /** Objects that mean nothing elsewhere, or a second time: workspaces below this one are exported by themselves. */
   readonly skipped: readonly string[];
 }
 
@@ -58,10 +53,18 @@ export async function* exportLines(
   }
 }
 
-/** Puts what was exported into a workspace that is there. Objects get identities of their own; who owns whom stays. */
+interface Place {
+  readonly store: Store;
+  readonly cluster: string;
+}
+
+/**
+ * Puts what was exported into a workspace that is there. Objects get identities of their own; who owns whom stays. With `rebind`, objects of bound kinds are given to the
+ * exports that have the same path and name here; it may be asked for later, too.
+ */
 export async function importLines(
-  { store, objects }: { store: Store; objects: ObjectReader },
-  cluster: string,
+  { store, objects, tree }: { store: Store; objects: ObjectReader; tree: Tree },
+  { cluster, rebind }: { cluster: string; rebind: boolean },
   text: string,
 ): Promise<Imported> {
   const [first = '', ...rest] = text.split('\n').filter((line) => line !== '');
@@ -69,22 +72,55 @@ export async function importLines(
   const lines = rest.map((line, index) => parseLine(line, index + 2));
   const path = logicalClusterOf(objects, cluster)?.metadata.annotations?.[pathAnnotation] ?? cluster;
   const uids = new Map(lines.map(({ object }) => [object.metadata.uid ?? '', randomUUID() as string]));
-  const kept: string[] = [];
   const isLeftOut = ({ at }: TransferLine): boolean => leftOut.some((pattern) => pattern.test(at));
-  const skipped = lines.filter(isLeftOut).map(({ at }) => at);
-  const wanted = lines.filter((line) => !isLeftOut(line));
+  const wanted = rebindLines(
+    lines.filter((line) => !isLeftOut(line)),
+    { objects, tree, cluster, from: header.path, rebind },
+  );
+  const kept: string[] = [];
+  const rebound = new Set(wanted.rebound.map((name) => `apis.kcp.io/apibindings//${name}`));
   await Promise.all(
-    wanted.map(async ({ at, object }) => {
+    wanted.lines.map(async ({ at, object }) => {
       const moved = rewritten(object, { uids, from: header.path, to: path });
-      try {
-        await store.create(`/registry/${cluster}/${at}`, storedText(moved));
-      } catch (error) {
-        if (!(error instanceof StoreError) || error.code !== 'exists') throw error;
-        kept.push(at);
-      }
+      if (await createAt({ store, cluster }, at, moved)) return;
+      kept.push(at);
+      if (rebound.has(at)) await replaceStatus({ store, cluster }, at, moved);
     }),
   );
-  return { created: wanted.length - kept.length, kept: kept.sort(), skipped };
+  // From an earlier import, when nobody could be given them.
+  await Promise.all([...wanted.moved.values()].map((at) => removeAt({ store, cluster }, at)));
+  const skipped = [...lines.filter(isLeftOut).map(({ at }) => at), ...wanted.skipped];
+  const { unbound } = wanted;
+  return { created: wanted.lines.length - kept.length, kept: kept.sort(), skipped, unbound, rebound: wanted.rebound };
+}
+
+/** False when something is there already. */
+async function createAt({ store, cluster }: Place, at: string, object: KubeObject): Promise<boolean> {
+  try {
+    await store.create(`/registry/${cluster}/${at}`, storedText(object));
+    return true;
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.code !== 'exists') throw error;
+    return false;
+  }
+}
+
+/** A binding that came with an earlier import becomes one of the export that is here. */
+async function replaceStatus({ store, cluster }: Place, at: string, { metadata, status: bound }: KubeObject): Promise<void> {
+  const current = await store.get(`/registry/${cluster}/${at}`);
+  if (current === undefined) return;
+  const object = JSON.parse(current.value) as KubeObject;
+  const labels = { ...object.metadata.labels, ...metadata.labels };
+  await store.update(
+    current.key,
+    storedText({ ...object, metadata: { ...object.metadata, labels }, ...(bound !== undefined && { status: bound }) }),
+    current.revision,
+  );
+}
+
+async function removeAt({ store, cluster }: Place, at: string): Promise<void> {
+  const found = await store.get(`/registry/${cluster}/${at}`);
+  if (found !== undefined) await store.delete(found.key, found.revision);
 }
 
 function rewritten(object: KubeObject, { uids, from, to }: { uids: ReadonlyMap<string, string>; from: string; to: string }): KubeObject {
