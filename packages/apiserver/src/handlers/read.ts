@@ -54,7 +54,9 @@ export function shaperFor(resource: Resource, wanted: Negotiated, context: Reque
   const shape = shaper(resource, wanted, include as IncludeObject, context.now);
   const { scope } = context.info;
   const named = scope === undefined ? shape : naming(shape, labelledBy(resource, scope));
-  return resource.origin === undefined ? named : moving(named, resource.origin);
+  if (resource.origin === undefined) return named;
+  const shows = scope?.shows;
+  return moving(named, resource.origin, shows && ((entry) => shows(resource, entry)));
 }
 
 function labelledBy(resource: Resource, { labelled }: Scope): ((entry: CacheEntry) => CacheEntry) | undefined {

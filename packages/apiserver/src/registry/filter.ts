@@ -11,7 +11,7 @@ import type { RequestInfo } from '../request/info.ts';
 import { claimLabelPrefix, claimsName } from '../workspaces/apis/names.ts';
 import { everyCluster } from '../workspaces/names.ts';
 import type { Scope } from '../workspaces/scope.ts';
-import { objectOf, type Resource } from './resource.ts';
+import { movedEntry, objectOf, type Resource } from './resource.ts';
 
 /** Which objects of a resource a list, watch or deletion is about. */
 export interface Filter {
@@ -60,7 +60,7 @@ export function filterOf(resource: Resource, info: RequestInfo): Filter {
   const prefix = everywhere ? '' : prefixOf(resource, cluster, namespace);
   const shows = scope?.shows;
   const parts = [
-    origin?.shows ?? (shows && ((entry: CacheEntry) => shows(resource, entry))),
+    origin === undefined && shows === undefined ? undefined : (entry: CacheEntry) => isShown(resource, entry, info),
     everywhere && namespace !== '' ? (entry: CacheEntry) => namespaceOf(entry) === namespace : undefined,
     selects,
   ].filter((part) => part !== undefined);
@@ -72,8 +72,12 @@ export function filterOf(resource: Resource, info: RequestInfo): Filter {
 }
 
 /** Whether a request can see an object. */
-export function isShown(resource: Resource, entry: CacheEntry, { scope }: RequestInfo): boolean {
-  return resource.origin === undefined ? scope?.shows?.(resource, entry) !== false : resource.origin.shows(entry);
+export function isShown(resource: Resource, entry: CacheEntry, { scope, cluster }: RequestInfo): boolean {
+  const shows = scope?.shows;
+  if (resource.origin === undefined) return shows?.(resource, entry) !== false;
+  if (!resource.origin.shows(entry)) return false;
+  // Where it is shown in several workspaces each is asked when it is moved there.
+  return shows === undefined || cluster === everyCluster || shows(resource, movedEntry(entry, cluster));
 }
 
 function prefixOf({ namespaced }: Resource, cluster: string, namespace: string): string {

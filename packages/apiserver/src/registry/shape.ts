@@ -48,8 +48,11 @@ export function naming(shape: Shaper, more: (entry: CacheEntry) => CacheEntry = 
 }
 
 /** The same, with objects that lie elsewhere, once for each workspace that they are shown in. */
-export function moving(shape: Shaper, { consumers }: Origin): Shaper {
-  const copies = (entry: CacheEntry): CacheEntry[] => consumers().map((cluster) => movedEntry(entry, cluster));
+export function moving(shape: Shaper, { consumers }: Origin, shows: (entry: CacheEntry) => boolean = () => true): Shaper {
+  const copies = (entry: CacheEntry): CacheEntry[] => {
+    const moved = consumers().map((cluster) => movedEntry(entry, cluster));
+    return moved.filter(shows);
+  };
   return {
     key: `${shape.key} moving`,
     one: (entry) => shape.one(copies(entry)[0]!),

@@ -99,16 +99,13 @@ export class ExportedKindsOf {
     const own = new Set<string>();
     let isOpen = false;
     for (const resource of itemsOf(fieldsOf(object['spec'])['resources'])) {
-      const definition = this.#ownKind(cluster, textOf(resource['schema']), identity);
+      const definition = this.#offered(object, cluster, textOf(resource['schema']));
       if (definition === undefined) {
         isOpen = true;
         continue;
       }
-      const { group, plural } = definition;
-      const isVirtual = virtualStorageIn(object, { group, resource: plural }) !== undefined;
-      const offer = { provider: cluster, exportName: name, identity, group, resource: plural };
-      custom.set(isVirtual ? this.#options.virtual.readBy(definition, [offer]) : definition);
-      own.add(`${group}/${plural}`);
+      custom.set(definition);
+      own.add(`${definition.group}/${definition.plural}`);
     }
     const claims = new Map<string, ExportClaim>();
     for (const claim of claimsOf(object)) {
@@ -124,9 +121,16 @@ export class ExportedKindsOf {
     return { kinds: { cluster, name, identity, own, claims, catalog: this.#options.catalog.only(isClaimed, custom) }, isOpen };
   }
 
-  #ownKind(cluster: string, name: string, identity: string): Definition | undefined {
-    const schema = this.#options.cache.get({ ...apiResourceSchemas, cluster, namespace: '', name });
-    return schema === undefined || identity === '' ? undefined : this.#options.bound.ofSchema(schema, identity);
+  /** A kind as an export of `cluster` offers it: by its schema, and from where its objects are. */
+  #offered(object: KubeObject, cluster: string, schemaName: string): Definition | undefined {
+    const { cache, bound, virtual } = this.#options;
+    const identity = identityOf(object);
+    const schema = cache.get({ ...apiResourceSchemas, cluster, namespace: '', name: schemaName });
+    if (schema === undefined || identity === '') return undefined;
+    const definition = bound.ofSchema(schema, identity);
+    const { group, plural: resource } = definition;
+    if (virtualStorageIn(object, { group, resource }) === undefined) return definition;
+    return virtual.readBy(definition, [{ provider: cluster, exportName: object.metadata.name!, identity, group, resource }]);
   }
 
   /** A kind of the platform, or one that another export offers under the identity that is claimed. Built-in kinds have no definition. */
@@ -135,7 +139,7 @@ export class ExportedKindsOf {
     if (identity === '') return isBuiltinKind(catalog, group, resource) ? undefined : platform.system.get(group, resource);
     for (const { cluster, object } of this.withIdentity(identity)) {
       const offered = itemsOf(fieldsOf(object['spec'])['resources']).find((one) => one['group'] === group && one['name'] === resource);
-      const definition = offered && this.#ownKind(cluster, textOf(offered['schema']), identity);
+      const definition = offered && this.#offered(object, cluster, textOf(offered['schema']));
       if (definition !== undefined) return definition;
     }
     return undefined;

@@ -107,3 +107,46 @@ test('who watches everything begins again when somebody binds', async () => {
   expect((await watching).at(-1)!.object).toMatchObject({ code: 410, reason: 'Expired' });
   expect(placed(await look(replication('*')))).toEqual(['one/large', 'three/large', 'two/large']);
 });
+
+describe('somebody who claims what another publishes', () => {
+  const claimed = (cluster: string, rest = flavors): string => `/services/apiexport/claimer/helper/clusters/${cluster}${rest}`;
+
+  beforeAll(async () => {
+    await createWorkspace(server, 'claimer');
+    const { identityHash } = (await server.call('/clusters/provider/apis/apis.kcp.io/v1alpha2/apiexports/catalog')).json()['status'] as {
+      identityHash: string;
+    };
+    const claim = { group: 'cloud.example.com', resource: 'flavors', identityHash, verbs: ['*'] };
+    const helper = {
+      apiVersion: 'apis.kcp.io/v1alpha2',
+      kind: 'APIExport',
+      metadata: { name: 'helper' },
+      spec: { permissionClaims: [claim] },
+    };
+    const made = await publishing.put('/clusters/claimer/apis/apis.kcp.io/v1alpha2/apiexports', helper);
+    const path = '/clusters/claimer/apis/apis.kcp.io/v1alpha2/apiexports/helper/status';
+    await publishing.put(path, { ...made, status: { identityHash: 'helper' } }, 'PUT');
+    for (const [cluster, state] of [
+      ['one', 'Accepted'],
+      ['two', 'Rejected'],
+    ] as const) {
+      const bindings = `/clusters/${cluster}/apis/apis.kcp.io/v1alpha2/apibindings`;
+      const spec = {
+        reference: { export: { path: 'claimer', name: 'helper' } },
+        permissionClaims: [{ ...claim, selector: { matchAll: true }, state }],
+      };
+      const binding = await publishing.put(bindings, { ...helper, kind: 'APIBinding', spec });
+      const status = { apiExportClusterName: 'claimer', phase: 'Bound', boundResources: [] };
+      await publishing.put(`${bindings}/helper/status`, { ...binding, status }, 'PUT');
+    }
+  });
+
+  test('sees it where it may, and cannot write it either', async () => {
+    expect(placed(await server.call(claimed('*')))).toEqual(['one/large']);
+    expect(placed(await server.call(claimed('one')))).toEqual(['one/large']);
+    expect((await server.call(claimed('one', `${flavors}/large`))).code).toBe(200);
+    expect((await server.call(claimed('two'), { headers: as('pat') })).code).toBe(403);
+    expect((await server.call(claimed('one'), { method: 'POST', body: flavor('mine') })).code).toBe(405);
+    expect((await server.call(claimed('one', `${flavors}/large`), { method: 'DELETE' })).code).toBe(405);
+  });
+});
