@@ -7,6 +7,8 @@ import {
   type JsonObject,
   jsonPatch,
   type KubeObject,
+  markedProblem,
+  markLiterals,
   mergePatch,
   type ObjectType,
   parseYamlStrictly,
@@ -14,6 +16,7 @@ import {
   status,
   strategicMergePatch,
   strictDecodingMessage,
+  unmarked,
 } from '@capstan/machinery';
 import type { RequestContext } from '../registry/context.ts';
 import { resetFieldsOf } from '../registry/reset-fields.ts';
@@ -68,8 +71,31 @@ export function patched(context: RequestContext, patch: Patch): (old: KubeObject
       const reason = kind === 'strategic' ? (misfit(again, patch.type ?? resource.type) ?? unreadable(why)) : why;
       return invalidPatch(shownResult({ kind, patch: text, before, result: again, type }), reason);
     };
+    checkNumbers(before, text, patch);
     return { object: read(result, patch, { context, refuse }) };
   };
+}
+
+/** `1.0` is no integer in what a patch brings either, but for a strategic one, which is merged as numbers. */
+function checkNumbers(before: JsonObject, text: string, patch: Patch): void {
+  const { kind, resource } = patch;
+  if (kind === 'strategic' || resource.custom !== undefined) return;
+  const marked = markLiterals(text);
+  if (marked === undefined) return;
+  const result = markedResult(before, marked, patch);
+  if (result === undefined) return;
+  const why = markedProblem(result, resource.type);
+  if (why !== undefined) throw invalidPatch(unmarked(shownResult({ kind, patch: marked, before, result, type: resource.type })), why);
+}
+
+/** Undefined where an operation compares numbers: marked ones are not what they were. */
+function markedResult(before: JsonObject, marked: string, patch: Patch): JsonObject | undefined {
+  try {
+    return made(before, marked, patch);
+  } catch (error) {
+    if (error instanceof StatusError) return undefined;
+    throw error;
+  }
 }
 
 function made(before: JsonObject, text: string, { kind, settings, resource, type }: Patch): JsonObject {
@@ -87,10 +113,11 @@ interface Reading {
 function read(result: JsonObject, { kind, resource, settings }: Patch, { context, refuse }: Reading): KubeObject {
   // A strategic patch is put into an object that is of its kind already.
   const isDecoded = kind !== 'strategic' && resource.custom === undefined;
-  if (isDecoded && (result['kind'] !== resource.kind || result['apiVersion'] !== resource.groupVersion)) {
+  if (isDecoded && !(isNamed(result['kind'], resource.kind) && isNamed(result['apiVersion'], resource.groupVersion))) {
     const scheme = 'in scheme "pkg/api/legacyscheme/scheme.go:30"';
     throw refuse(`no kind "${asText(result['kind'])}" is registered for version "${asText(result['apiVersion'])}" ${scheme}`);
   }
+  result['metadata'] ??= {};
   let problems: readonly string[];
   try {
     problems = checked(result, resource);
@@ -102,6 +129,11 @@ function read(result: JsonObject, { kind, resource, settings }: Patch, { context
   if (settings.validation === 'Strict' && problems.length > 0) throw refuse(strictDecodingMessage(problems));
   if (settings.validation === 'Warn') for (const problem of problems) context.warn(problem);
   return result as unknown as KubeObject;
+}
+
+/** What says nothing of its kind is taken for the one that is expected. */
+function isNamed(given: unknown, expected: string): boolean {
+  return given === undefined || given === null || given === '' || given === expected;
 }
 
 function invalidPatch(text: string, why: string): StatusError {
@@ -145,7 +177,8 @@ function parseConfig(text: string): { readonly config: KubeObject; readonly dupl
     if (error instanceof CodecError) throw status.badRequest(`error decoding YAML: error converting YAML to JSON: ${error.message}`);
     throw error;
   }
-  const { value, duplicates } = parsed;
+  const duplicates = parsed.duplicates;
+  const value = parsed.value ?? {};
   if (!isObject(value)) {
     const kind = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
     const why = `json: cannot unmarshal ${kind} into Go value of type map[string]interface {}`;

@@ -113,12 +113,12 @@ export async function handlePatch(serving: Serving, exchange: Exchange, context:
   const current = cachedEntry(serving, context, target) ?? (await storedEntry(serving, context, target));
   if (current === undefined && kind === 'apply' && subresource === '') {
     const object = patch(undefined).object;
-    checkName(object, name);
-    checkNamespace(context, resource, object);
     if (object.metadata.uid) {
       const why = `uid mismatch: the provided object specified uid ${object.metadata.uid}, and no existing object was found`;
       throw status.conflict(resource, name, why);
     }
+    checkNamespace(context, resource, object);
+    checkName(object, name);
     await context.permit?.('create');
     const written = await create(serving, context, {
       ...target,

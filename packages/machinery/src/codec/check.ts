@@ -86,7 +86,8 @@ class Checker {
         continue;
       }
       const read = this.#value(value, field.type);
-      if (field.empty === 'dropped' && isZero(read, field.type)) delete object[key];
+      // An empty list of managers is a wish to forget them.
+      if (field.empty === 'dropped' && isZero(read, field.type) && key !== 'managedFields') delete object[key];
       else if (read !== value) object[key] = read;
     }
     this.#depth = depth;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ObjectType } from '../schema/type.ts';
 import { parseExact } from './exact.ts';
-import { checkLiterals } from './literals.ts';
+import { checkLiterals, markedProblem, markLiterals, unmarked } from './literals.ts';
 import { parseYaml } from './yaml.ts';
 
 describe('integers of 64 bits', () => {
@@ -60,5 +60,14 @@ describe('checkLiterals', () => {
 
   it.each(['{"n": 1}', '{"n": 9223372036854775807}', '{"f": 1.0}', '{"list": [1]}', '{"x": 1.0}'])('takes %s', (text) => {
     expect(() => checkLiterals(`{"spec":${text}}`, type)).not.toThrow();
+  });
+
+  it('finds them in what a patch made, and shows them as they were written', () => {
+    const marked = markLiterals('{"spec":{"n":1e3,"f":1.50}}')!;
+    expect(markedProblem(JSON.parse(marked), type)).toBe(
+      'json: cannot unmarshal number 1e3 into Go struct field Spec.spec.n of type int64',
+    );
+    expect(unmarked(marked)).toBe('{"spec":{"n":1e3,"f":1.50}}');
+    expect(markLiterals('{"spec":{"n":1}}')).toBeUndefined();
   });
 });

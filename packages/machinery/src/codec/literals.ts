@@ -21,9 +21,38 @@ const odd = /(?:":|[[,])\s*-?(?:[0-9]+[.eE]|[0-9]{16})/;
  */
 export function checkLiterals(text: string, type: ObjectType): void {
   if (!odd.test(text)) return;
+  walk(readWith(text, (source) => new Literal(source)) as Json, type, []);
+}
+
+function readWith(text: string, keep: (source: string) => unknown): unknown {
   const revive = (_key: string, value: unknown, { source = '' }: { source?: string }): unknown =>
-    typeof value === 'number' && (/[.eE]/.test(source) || !Number.isSafeInteger(value)) ? new Literal(source) : value;
-  walk(JSON.parse(text, revive as (key: string, value: unknown) => unknown) as Json, type, []);
+    typeof value === 'number' && (/[.eE]/.test(source) || !Number.isSafeInteger(value)) ? keep(source) : value;
+  return JSON.parse(text, revive as (key: string, value: unknown) => unknown);
+}
+
+/** Characters for private use: no client means anything by them. */
+const [markStart, markEnd] = ['\uE0F5', '\uE0F6'];
+const mark = new RegExp(`"${markStart}([^${markEnd}]*)${markEnd}"`, 'g');
+
+/** A patch in which such numbers are texts that tell how they were written: so they survive being merged. Undefined when there are none. */
+export function markLiterals(patch: string): string | undefined {
+  return odd.test(patch) ? JSON.stringify(readWith(patch, (source) => markStart + source + markEnd)) : undefined;
+}
+
+/** What is wrong with the marked numbers in what a patch made; undefined when nothing is. */
+export function markedProblem(value: Json, type: ObjectType): string | undefined {
+  try {
+    walk(value, type, []);
+  } catch (error) {
+    if (error instanceof CodecError) return error.message;
+    throw error;
+  }
+  return undefined;
+}
+
+/** The numbers as they were written, in JSON where they are marked. */
+export function unmarked(json: string): string {
+  return json.replace(mark, '$1');
 }
 
 interface Step {
@@ -32,11 +61,13 @@ interface Step {
 }
 
 function walk(value: Json | Literal, type: Type, path: readonly Step[]): void {
-  if (value instanceof Literal) {
-    if (type.kind === 'scalar' && refuses(value.source, type.scalar)) throw mismatch(value.source, type, path);
+  const source =
+    value instanceof Literal ? value.source : typeof value === 'string' && value.startsWith(markStart) ? value.slice(1, -1) : undefined;
+  if (source !== undefined) {
+    if (type.kind === 'scalar' && refuses(source, type.scalar)) throw mismatch(source, type, path);
   } else if (Array.isArray(value)) {
     if (type.kind === 'list') for (const item of value) walk(item, type.items, path);
-  } else if (typeof value === 'object' && value !== null) {
+  } else if (typeof value === 'object' && value !== null && !(value instanceof Literal)) {
     if (type.kind === 'map') for (const item of Object.values(value)) walk(item, type.values, path);
     else if (type.kind === 'object') walkFields(value, type, path);
   }

@@ -107,6 +107,7 @@ function firstIllegalByte(text: string): number {
 export function zeroScalar(scalar: Scalar): Json {
   switch (scalar) {
     case 'string':
+    case 'bytes':
       return '';
     case 'bool':
       return false;
@@ -119,7 +120,6 @@ export function zeroScalar(scalar: Scalar): Json {
       return '0';
     case 'duration':
       return '0s';
-    case 'bytes':
     case 'time':
     case 'microTime':
       return null;

@@ -32,3 +32,16 @@ describe('field errors', () => {
     expect(quote(text)).toBe(quoted);
   });
 });
+
+describe('values in messages', () => {
+  it.each([
+    [{ storage: '1', bogus: '2' }, '{"bogus":"2","storage":"1"}'],
+    [
+      { matchExpressions: [{ operator: 'Exists', key: 'a' }], matchLabels: { b: '1', a: '2' } },
+      '{"matchLabels":{"a":"2","b":"1"},"matchExpressions":[{"key":"a","operator":"Exists"}]}',
+    ],
+    [{ Type: 'x', LocalhostProfile: 'y' }, '{"Type":"x","LocalhostProfile":"y"}'],
+  ])('%j stand in the order of Go', (value, printed) => {
+    expect(invalid(at, value, 'no').body).toBe(`Invalid value: ${printed}: no`);
+  });
+});

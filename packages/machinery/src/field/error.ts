@@ -50,9 +50,26 @@ function printValue(value: unknown): string {
   return typeof value === 'object' ? goJson(value) : String(value as number | boolean | bigint);
 }
 
+/** In Go's order: maps by key, structures as they were declared. Those that come from a client in any order are selectors. */
+const declared = ['matchLabels', 'matchExpressions', 'key', 'operator', 'values'];
+
+function inOrder(_key: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const keys = Object.keys(value);
+  const fields = value as Record<string, unknown>;
+  const isMap = keys.every((key) => typeof fields[key] === 'string' && !/^[A-Z]/.test(key));
+  const isSelector = !isMap && keys.every((key) => declared.includes(key));
+  if (!isMap && !isSelector) return value;
+  const sorted = isMap ? keys.sort() : declared.filter((key) => Object.hasOwn(fields, key));
+  return Object.fromEntries(sorted.map((key) => [key, fields[key]]));
+}
+
 /** JSON as Go writes it: safe inside HTML. */
 function goJson(value: object): string {
-  return JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return JSON.stringify(value, inOrder).replace(
+    /[<>&\u2028\u2029]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 const shortEscapes = new Map([

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { KubeObject } from '@capstan/machinery';
+import { type KubeObject, StatusError } from '@capstan/machinery';
 import { made } from '../../kinds/workloads/defaulting.ts';
 import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, stringMapOf, textOf } from '../../kinds/workloads/reading.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
@@ -41,6 +41,7 @@ function classOf(request: AdmissionRequest, spec: Readonly<Fields>): KubeObject 
   if (isAbsent(spec['runtimeClassName'])) return undefined;
   const { context } = request;
   const name = textOf(spec['runtimeClassName']);
+  if (name === '') throw new StatusError({ code: 500, message: 'resource name may not be empty' });
   const found = context.objects.get({ ...classes, cluster: context.cluster, namespace: '', name });
   if (found === undefined) throw forbidden(request, `pod rejected: RuntimeClass ${JSON.stringify(name)} not found`);
   return found;

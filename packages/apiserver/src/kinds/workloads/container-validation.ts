@@ -2,7 +2,9 @@ import { type FieldPath, names } from '@capstan/machinery';
 import { checkEnvironment, checkEnvironmentSources } from './env-validation.ts';
 import type { Findings } from './findings.ts';
 import { checkDevices, checkMounts, type Volumes } from './mount-validation.ts';
+import { checkUsedClaims, claimNames } from './pod-claims-validation.ts';
 import { checkResizePolicies, checkSleep } from './pod-details-validation.ts';
+import { checkAppArmor, checkSeccomp } from './pod-security-validation.ts';
 import { checkLife, probeFields } from './probe-validation.ts';
 import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, textOf, textsOf } from './reading.ts';
 import { checkRequirements } from './resources.ts';
@@ -35,34 +37,26 @@ function checkPorts(found: Findings, at: FieldPath, ports: readonly Fields[]): v
   }
 }
 
-export function checkSeccomp(found: Findings, at: FieldPath, profile: Fields | undefined): void {
-  if (profile === undefined) return;
-  const type = profile['type'];
-  const types = ['Localhost', 'RuntimeDefault', 'Unconfined'];
-  if (textOf(type) === '') found.required(at.child('type'), 'type is required when seccompProfile is set');
-  else if (!types.includes(textOf(type))) found.notSupported(at.child('type'), type, types);
-  const file = profile['localhostProfile'];
-  if (type === 'Localhost' && isAbsent(file)) found.required(at.child('localhostProfile'), 'must be set when seccomp type is Localhost');
-  if (type !== 'Localhost' && !isAbsent(file)) {
-    found.invalid(at.child('localhostProfile'), profile, 'can only be set when seccomp type is Localhost');
-  }
-}
-
 function checkSecurity(found: Findings, at: FieldPath, security: Fields): void {
   checkId(found, at.child('runAsUser'), security['runAsUser']);
   checkId(found, at.child('runAsGroup'), security['runAsGroup']);
-  checkSeccomp(found, at.child('seccompProfile'), maybeFields(security['seccompProfile']));
   found.optionalOneOf(at.child('procMount'), security['procMount'], ['Default', 'Unmasked']);
-  if (security['allowPrivilegeEscalation'] !== false) return;
-  if (security['privileged'] === true) {
+  checkSeccomp(found, at.child('seccompProfile'), maybeFields(security['seccompProfile']));
+  const isConfined = security['allowPrivilegeEscalation'] === false;
+  if (isConfined && security['privileged'] === true) {
     found.invalid(at, security, 'cannot set `allowPrivilegeEscalation` to false and `privileged` to true');
   }
-  if (textsOf(fieldsOf(security['capabilities'])['add']).includes('CAP_SYS_ADMIN')) {
+  if (isConfined && textsOf(fieldsOf(security['capabilities'])['add']).includes('CAP_SYS_ADMIN')) {
     found.invalid(at, security, 'cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN');
   }
+  checkAppArmor(found, at.child('appArmorProfile'), maybeFields(security['appArmorProfile']));
 }
 
-function checkCommon(found: Findings, at: FieldPath, { container, volumes }: { container: Fields; volumes: Volumes }): void {
+function checkCommon(
+  found: Findings,
+  at: FieldPath,
+  { container, volumes, claims }: { container: Fields; volumes: Volumes; claims: ReadonlySet<string> },
+): void {
   const name = textOf(container['name']);
   if (name === '') found.required(at.child('name'));
   else found.invalid(at.child('name'), name, names.dns1123Label(name));
@@ -74,7 +68,9 @@ function checkCommon(found: Findings, at: FieldPath, { container, volumes }: { c
   checkMounts(found, at, { container, volumes });
   checkDevices(found, at, { container, volumes });
   found.oneOf(at.child('imagePullPolicy'), container['imagePullPolicy'], ['Always', 'IfNotPresent', 'Never']);
-  checkRequirements(found, at.child('resources'), fieldsOf(container['resources']));
+  const resources = fieldsOf(container['resources']);
+  checkRequirements(found, at.child('resources'), resources);
+  checkUsedClaims(found, at.child('resources', 'claims'), { used: itemsOf(resources['claims']), known: claims });
   checkResizePolicies(found, at.child('resizePolicy'), itemsOf(container['resizePolicy']));
   const security = maybeFields(container['securityContext']);
   if (security !== undefined) checkSecurity(found, at.child('securityContext'), security);
@@ -95,34 +91,41 @@ function checkHostPorts(found: Findings, at: FieldPath, containers: readonly Fie
 
 export function checkContainers(found: Findings, at: FieldPath, { spec, volumes }: { spec: Readonly<Fields>; volumes: Volumes }): void {
   const containers = itemsOf(spec['containers']);
+  const claims = claimNames(spec['resourceClaims']);
   const path = at.child('containers');
   if (containers.length === 0) found.required(path);
   const seen = new Set<string>();
   for (const [index, container] of containers.entries()) {
     const name = textOf(container['name']);
-    checkCommon(found, path.index(index), { container, volumes });
+    checkCommon(found, path.index(index), { container, volumes, claims });
     if (seen.has(name)) found.duplicate(path.index(index).child('name'), name);
     seen.add(name);
     checkLife(found, path.index(index), container);
     checkSleep(found, path.index(index), { container, patience: spec['terminationGracePeriodSeconds'] });
   }
   checkHostPorts(found, path, containers);
-  checkInitContainers(found, at.child('initContainers'), { containers: itemsOf(spec['initContainers']), volumes, seen });
-  checkEphemeralContainers(found, at.child('ephemeralContainers'), { containers: itemsOf(spec['ephemeralContainers']), volumes, seen });
+  checkInitContainers(found, at.child('initContainers'), { containers: itemsOf(spec['initContainers']), volumes, claims, seen });
+  checkEphemeralContainers(found, at.child('ephemeralContainers'), {
+    containers: itemsOf(spec['ephemeralContainers']),
+    volumes,
+    claims,
+    seen,
+  });
 }
 
 interface Others {
   readonly containers: readonly Fields[];
   readonly volumes: Volumes;
+  readonly claims: ReadonlySet<string>;
   /** Names of the containers before. */
   readonly seen: Set<string>;
 }
 
-function checkInitContainers(found: Findings, at: FieldPath, { containers, volumes, seen }: Others): void {
+function checkInitContainers(found: Findings, at: FieldPath, { containers, volumes, claims, seen }: Others): void {
   for (const [index, container] of containers.entries()) {
     const path = at.index(index);
     const name = textOf(container['name']);
-    checkCommon(found, path, { container, volumes });
+    checkCommon(found, path, { container, volumes, claims });
     if (seen.has(name)) found.duplicate(path.child('name'), name);
     seen.add(name);
     if (container['restartPolicy'] === 'Always') checkLife(found, path, container);
@@ -137,12 +140,12 @@ function checkInitContainers(found: Findings, at: FieldPath, { containers, volum
 
 const notForEphemeral = ['ports', 'livenessProbe', 'readinessProbe', 'startupProbe', 'lifecycle'];
 
-function checkEphemeralContainers(found: Findings, at: FieldPath, { containers, volumes, seen }: Others): void {
+function checkEphemeralContainers(found: Findings, at: FieldPath, { containers, volumes, claims, seen }: Others): void {
   const targets = new Set(seen);
   for (const [index, container] of containers.entries()) {
     const path = at.index(index);
     const name = textOf(container['name']);
-    checkCommon(found, path, { container, volumes });
+    checkCommon(found, path, { container, volumes, claims });
     if (seen.has(name)) found.duplicate(path.child('name'), name);
     seen.add(name);
     const target = textOf(container['targetContainerName']);

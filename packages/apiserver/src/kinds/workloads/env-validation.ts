@@ -1,6 +1,7 @@
 import { type FieldPath, names } from '@capstan/machinery';
 import type { Findings } from './findings.ts';
 import { type Fields, isAbsent, itemsOf, maybeFields, textOf } from './reading.ts';
+import { checkLocalPath, checkMode } from './volume-paths.ts';
 
 const environmentFields = [
   'metadata.name',
@@ -122,11 +123,12 @@ export function checkDownwardFiles(found: Findings, at: FieldPath, files: unknow
   for (const file of itemsOf(files)) {
     const field = maybeFields(file['fieldRef']);
     const resource = maybeFields(file['resourceFieldRef']);
-    if (textOf(file['path']) === '') found.required(at.child('path'));
+    checkLocalPath(found, at.child('path'), textOf(file['path']));
     if (field !== undefined) {
       checkFieldReference(found, at.child('fieldRef'), { reference: field, isFile: true });
       if (resource !== undefined) found.invalid(at, 'resource', 'fieldRef and resourceFieldRef can not be specified simultaneously');
     } else if (resource !== undefined) checkResourceReference(found, at.child('resourceFieldRef'), { reference: resource, isFile: true });
     else found.required(at, 'one of fieldRef and resourceFieldRef is required');
+    checkMode(found, at.child('mode'), file['mode']);
   }
 }

@@ -1,17 +1,10 @@
 import type { FieldPath } from '@capstan/machinery';
 import type { Findings } from './findings.ts';
 import { type Fields, itemsOf, textOf } from './reading.ts';
-import { backstepProblem } from './volume-sources.ts';
+import { backstepProblem, checkDescendingPath } from './volume-paths.ts';
 
 /** The volumes of a pod that can be mounted, by name. */
 export type Volumes = ReadonlyMap<string, Fields>;
-
-/** A path inside a volume that does not lead out of it. */
-export function checkDescendingPath(found: Findings, at: FieldPath, path: string): void {
-  if (path.startsWith('/')) found.invalid(at, path, 'must be a relative path');
-  const backstep = backstepProblem(path);
-  if (backstep !== undefined) found.invalid(at, path, backstep);
-}
 
 export function checkMounts(found: Findings, at: FieldPath, { container, volumes }: { container: Fields; volumes: Volumes }): void {
   const devices = itemsOf(container['volumeDevices']);

@@ -16,7 +16,11 @@ const parameterPattern = '^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-
 const parameter = /^(?:[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?$/;
 const longestParameter = 253;
 
-export function checkKernelParameters(found: Findings, at: FieldPath, parameters: readonly Fields[]): void {
+export function checkKernelParameters(
+  found: Findings,
+  at: FieldPath,
+  { parameters, spec }: { parameters: readonly Fields[]; spec: Readonly<Fields> },
+): void {
   const seen = new Set<string>();
   for (const [index, { name: given }] of parameters.entries()) {
     const path = at.index(index).child('name');
@@ -26,7 +30,17 @@ export function checkKernelParameters(found: Findings, at: FieldPath, parameters
       found.invalid(path, name, `must have at most ${longestParameter} characters and match regex ${parameterPattern}`);
     else if (seen.has(name)) found.duplicate(path, name);
     seen.add(name);
+    const shared = sharedWith(name, spec);
+    if (shared !== undefined) found.invalid(path, name, `may not be specified when '${shared}' is true`);
   }
+}
+
+const ofMessages = /^(?:kernel[./](?:shm|sem|msg)|fs[./]mqueue[./])/;
+
+/** The setting by which the pod has these parameters in common with its host. */
+function sharedWith(name: string, spec: Readonly<Fields>): string | undefined {
+  if (spec['hostNetwork'] === true && /^net[./]/.test(name)) return 'hostNetwork';
+  return spec['hostIPC'] === true && ofMessages.test(name) ? 'hostIPC' : undefined;
 }
 
 const resizedResources = ['cpu', 'memory'];
@@ -91,20 +105,4 @@ export function checkTokenAccount(found: Findings, at: FieldPath, spec: Readonly
       found.forbidden(path, 'must not be specified when serviceAccountName is not set');
     }
   }
-}
-
-const iscsiName = /iqn\.\d{4}-\d{2}\.[A-Za-z0-9.-]+:[^,;*&$|\s]+$/;
-const addresses: readonly (readonly [string, RegExp])[] = [
-  ['iqn', iscsiName],
-  ['eui', /^eui.[A-Za-z0-9]{16}$/],
-  ['naa', /^naa.[A-Za-z0-9]{32}$/],
-];
-
-export function checkIscsi(found: Findings, at: FieldPath, fields: Readonly<Fields>): void {
-  const iqn = textOf(fields['iqn']);
-  const form = addresses.find(([prefix]) => iqn.startsWith(prefix));
-  if (iqn !== '' && form === undefined) found.invalid(at.child('iqn'), iqn, 'must be valid format starting with iqn, eui, or naa');
-  else if (form !== undefined && !form[1].test(iqn)) found.invalid(at.child('iqn'), iqn, 'must be valid format');
-  const lun = numberOf(fields['lun']);
-  if (lun < 0 || lun > 255) found.invalid(at.child('lun'), lun, names.rangeMessage(0, 255));
 }

@@ -1,10 +1,13 @@
 import { type FieldError, FieldPath, type KubeObject, type NameCheck, names, validateLabels } from '@capstan/machinery';
 import { addressProblems } from './addresses.ts';
-import { checkContainers, checkId, checkSeccomp } from './container-validation.ts';
+import { checkContainers, checkId } from './container-validation.ts';
 import { Findings } from './findings.ts';
+import { checkPodClaims, checkUsedClaims, claimNames, refuseClaims } from './pod-claims-validation.ts';
 import { checkKernelParameters, checkSystem, checkTokenAccount } from './pod-details-validation.ts';
+import { checkAppArmor, checkLinux, checkPodAnnotations, checkSeccomp } from './pod-security-validation.ts';
 import { checkVolumes } from './podvolume-validation.ts';
 import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, stringMapOf, textOf, textsOf } from './reading.ts';
+import { checkRequirements } from './resources.ts';
 import { checkAffinity, checkNodeLabels, checkSpread, checkTolerations } from './scheduling.ts';
 
 const mostNameservers = 3;
@@ -12,8 +15,8 @@ const mostSearches = 32;
 const highestSeconds = 2 ** 31 - 1;
 
 const searchRule =
-  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9_]([-_a-z0-9]*[a-z0-9_])?(\\.[a-z0-9_]([-_a-z0-9]*[a-z0-9_])?)*')";
-const searchPart = /^[a-z0-9_](?:[-_a-z0-9]*[a-z0-9_])?$/;
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')";
+const searchPart = /^_?[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?$/;
 
 /** Domains that are searched may have underscores, unlike names of objects. */
 function searchProblems(search: string): string[] {
@@ -56,9 +59,12 @@ function checkSecurity(found: Findings, at: FieldPath, spec: Readonly<Fields>): 
   if (spec['shareProcessNamespace'] === true && spec['hostPID'] === true) {
     found.invalid(at.child('shareProcessNamespace'), true, 'ShareProcessNamespace and HostPID cannot both be enabled');
   }
+  checkKernelParameters(found, at.child('sysctls'), { parameters: itemsOf(security['sysctls']), spec });
   found.optionalOneOf(at.child('fsGroupChangePolicy'), security['fsGroupChangePolicy'], ['Always', 'OnRootMismatch']);
   checkSeccomp(found, at.child('seccompProfile'), maybeFields(security['seccompProfile']));
-  checkKernelParameters(found, at.child('sysctls'), itemsOf(security['sysctls']));
+  found.optionalOneOf(at.child('supplementalGroupsPolicy'), security['supplementalGroupsPolicy'], ['Merge', 'Strict']);
+  checkAppArmor(found, at.child('appArmorProfile'), maybeFields(security['appArmorProfile']));
+  found.optionalOneOf(at.child('seLinuxChangePolicy'), security['seLinuxChangePolicy'], ['Recursive']);
 }
 
 /** A field that holds the name of something else. */
@@ -104,10 +110,26 @@ function checkAliases(found: Findings, at: FieldPath, aliases: readonly Fields[]
   }
 }
 
-export function checkPodSpec(found: Findings, at: FieldPath, { spec, isPod = false }: { spec: Readonly<Fields>; isPod?: boolean }): void {
-  const volumes = checkVolumes(found, at.child('volumes'), itemsOf(spec['volumes']));
+interface CheckedSpec {
+  readonly spec: Readonly<Fields>;
+  /** A pod itself, not a template of some. */
+  readonly isPod?: boolean;
+  /** A pod that a node runs by itself, and shows. */
+  readonly isMirror?: boolean;
+}
+
+export function checkPodSpec(found: Findings, at: FieldPath, { spec, isPod = false, isMirror = false }: CheckedSpec): void {
+  const volumes = checkVolumes(found, at.child('volumes'), { volumes: itemsOf(spec['volumes']), isPod });
+  const claims = itemsOf(spec['resourceClaims']);
+  if (isMirror) refuseClaims(found, claims);
+  else checkPodClaims(found, at.child('resourceClaims'), claims);
   checkContainers(found, at, { spec, volumes });
-  checkTokenAccount(found, at.child('volumes'), spec);
+  const resources = fieldsOf(spec['resources']);
+  if (!isAbsent(resources['claims'])) {
+    const path = at.child('resources', 'claims');
+    found.forbidden(path, 'claims may not be set for Resources at pod-level');
+    checkUsedClaims(found, path, { used: itemsOf(resources['claims']), known: claimNames(spec['resourceClaims']) });
+  }
   checkHostNetwork(found, at, { spec, isPod });
   found.oneOf(at.child('restartPolicy'), spec['restartPolicy'], ['Always', 'OnFailure', 'Never']);
   found.oneOf(at.child('dnsPolicy'), spec['dnsPolicy'], ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None']);
@@ -131,17 +153,20 @@ export function checkPodSpec(found: Findings, at: FieldPath, { spec, isPod = fal
   }
   if (isPod && textOf(spec['nodeName']) !== '' && itemsOf(spec['schedulingGates']).length > 0)
     found.forbidden(at.child('nodeName'), 'cannot be set until all schedulingGates have been cleared');
-  checkSystem(found, at.child('os'), maybeFields(spec['os']));
   found.optionalOneOf(at.child('preemptionPolicy'), spec['preemptionPolicy'], ['PreemptLowerPriority', 'Never']);
+  if (!isAbsent(spec['overhead'])) checkRequirements(found, at.child('overhead'), { limits: spec['overhead'] });
+  checkSystem(found, at.child('os'), maybeFields(spec['os']));
+  if (fieldsOf(spec['os'])['name'] === 'linux') checkLinux(found, at, spec);
 }
 
 /** A template's labels, annotations and pod, as they stand in every kind that makes pods. */
 export function checkTemplate(found: Findings, at: FieldPath, template: Readonly<Fields>): void {
   const metadata = fieldsOf(template['metadata']);
   found.add(validateLabels(stringMapOf(metadata['labels']), at.child('labels')));
-  for (const key of Object.keys(stringMapOf(metadata['annotations'])))
-    found.invalid(at.child('annotations'), key, names.annotationKey(key));
   const spec = fieldsOf(template['spec']);
+  const annotations = stringMapOf(metadata['annotations']);
+  for (const key of Object.keys(annotations)) found.invalid(at.child('annotations'), key, names.annotationKey(key));
+  checkPodAnnotations(found, at.child('annotations'), { annotations, spec });
   checkPodSpec(found, at.child('spec'), { spec });
   if (itemsOf(spec['ephemeralContainers']).length > 0) {
     found.forbidden(at.child('spec', 'ephemeralContainers'), 'ephemeral containers not allowed in pod template');
@@ -150,7 +175,12 @@ export function checkTemplate(found: Findings, at: FieldPath, template: Readonly
 
 export function validatePod(pod: KubeObject): FieldError[] {
   const found = new Findings();
-  checkPodSpec(found, FieldPath.of('spec'), { spec: fieldsOf(pod['spec']), isPod: true });
+  const spec = fieldsOf(pod['spec']);
+  const annotations = pod.metadata.annotations ?? {};
+  checkPodAnnotations(found, FieldPath.of('metadata', 'annotations'), { annotations, spec });
+  const isMirror = annotations['kubernetes.io/config.mirror'] !== undefined;
+  checkPodSpec(found, FieldPath.of('spec'), { spec, isPod: true, isMirror });
+  checkTokenAccount(found, FieldPath.of('spec', 'volumes'), spec);
   return found.errors;
 }
 

@@ -1,8 +1,10 @@
-import { formatTime, type KubeObject } from '@capstan/machinery';
+import { type FieldError, FieldPath, formatTime, type KubeObject } from '@capstan/machinery';
 import type { Strategy, StrategyContext } from '../strategy.ts';
 import { made } from './defaulting.ts';
+import { Findings } from './findings.ts';
 import { defaultPod, defaultTemplate } from './pod-defaults.ts';
 import { podParts } from './pod-parts.ts';
+import { adoptAppArmor } from './pod-security-validation.ts';
 import { validatePodUpdate } from './pod-update.ts';
 import { validatePod, validatePodTemplate } from './pod-validation.ts';
 import { qualityOf } from './quality.ts';
@@ -30,6 +32,14 @@ export function podGracePeriod(pod: KubeObject, requested: number | undefined): 
   return period < 0 ? 1 : period;
 }
 
+/** Debuggers join a pod that is there already. */
+function refuseDebuggers(pod: KubeObject): FieldError[] {
+  const found = new Findings();
+  if (itemsOf(fieldsOf(pod['spec'])['ephemeralContainers']).length > 0)
+    found.forbidden(FieldPath.of('spec', 'ephemeralContainers'), 'cannot be set on create');
+  return found.errors;
+}
+
 /** The first of a pod's addresses stands in a field of its own, for clients from when there was one only. */
 function pairAddresses(status: Fields | undefined): void {
   if (status === undefined || status === null) return;
@@ -49,10 +59,12 @@ const podStrategy: Strategy = separateStatus({
     if (numberOf(spec['terminationGracePeriodSeconds']) < 0) spec['terminationGracePeriodSeconds'] = 1;
     const gated = itemsOf(spec['schedulingGates']).length > 0;
     pod['status'] = { phase: 'Pending', ...(gated ? { conditions: [gateCondition(context)] } : {}), qosClass: qualityOf(spec) };
+    adoptAppArmor(spec, pod.metadata.annotations, context.warn);
     warnName(context.warn, pod, "the Pod's hostname");
     warnPod(context.warn, pod);
   },
   validate: validatePod,
+  validateCreate: refuseDebuggers,
   validateUpdate: validatePodUpdate,
   subresources: podParts,
   generation: true,

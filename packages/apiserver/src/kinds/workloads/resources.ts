@@ -1,6 +1,6 @@
 import { compareQuantities, type FieldPath, isQuantity, names, parseQuantity } from '@capstan/machinery';
 import type { Findings } from './findings.ts';
-import { type Fields, fieldsOf, itemsOf, textOf } from './reading.ts';
+import { type Fields, fieldsOf, textOf } from './reading.ts';
 
 /** Amounts that are not what their text says were refused when the object was decoded. */
 function quantityOf(value: unknown) {
@@ -113,17 +113,6 @@ export function checkRequirements(found: Findings, at: FieldPath, requirements: 
   const needsCompany = [limits, requests].some((amounts) => Object.keys(amounts).some(isHugePages));
   const hasCompany = [limits, requests].some((amounts) => Object.hasOwn(amounts, 'cpu') || Object.hasOwn(amounts, 'memory'));
   if (needsCompany && !hasCompany) found.forbidden(at, 'HugePages require cpu or memory');
-  checkClaims(found, at, requirements);
-}
-
-function checkClaims(found: Findings, at: FieldPath, requirements: Readonly<Fields>): void {
-  const seen = new Set<string>();
-  for (const [index, claim] of itemsOf(requirements['claims']).entries()) {
-    const name = textOf(claim['name']);
-    if (name === '') found.required(at.child('claims').index(index));
-    else if (seen.has(name)) found.duplicate(at.child('claims').index(index), name);
-    seen.add(name);
-  }
 }
 
 /** Capacities of nodes and volumes: any resource, never negative. */

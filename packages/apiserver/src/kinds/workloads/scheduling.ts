@@ -118,9 +118,21 @@ function checkWeight(found: Findings, at: FieldPath, value: unknown): void {
 function checkPodTerm(found: Findings, at: FieldPath, term: Readonly<Fields>): void {
   for (const field of ['labelSelector', 'namespaceSelector']) found.add(validateLabelSelector(selectorIn(term, field), at.child(field)));
   for (const namespace of textsOf(term['namespaces'])) found.invalid(at.child('namespace'), namespace, names.dns1123Label(namespace));
+  for (const field of ['matchLabelKeys', 'mismatchLabelKeys'])
+    checkLabelKeys(found, at.child(field), { keys: textsOf(term[field]), selector: maybeFields(term['labelSelector']) });
   const key = textOf(term['topologyKey']);
   if (key === '') found.required(at.child('topologyKey'), 'can not be empty');
   found.invalid(at.child('topologyKey'), key, names.qualifiedName(key));
+}
+
+/** Labels whose values in the pod are asked of others, beside what a selector asks. */
+function checkLabelKeys(
+  found: Findings,
+  at: FieldPath,
+  { keys, selector }: { keys: readonly string[]; selector: Fields | undefined },
+): void {
+  if (keys.length > 0 && selector === undefined) found.forbidden(at, 'must not be specified when labelSelector is not set');
+  else for (const [index, key] of keys.entries()) found.invalid(at.index(index), key, names.qualifiedName(key));
 }
 
 function selectorIn(fields: Readonly<Fields>, name: string): LabelSelectorObject | undefined {

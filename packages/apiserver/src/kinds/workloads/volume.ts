@@ -8,7 +8,7 @@ import { type Fields, fieldsOf, isAbsent, maybeFields, textOf, textsOf } from '.
 import { checkPositiveQuantity, compareAmounts } from './resources.ts';
 import { checkNodeSelector } from './scheduling.ts';
 import { separateStatus } from './status.ts';
-import { checkSource, persistentSources } from './volume-sources.ts';
+import { checkSource, persistentSources, refuseSecond } from './volume-sources.ts';
 
 const accessModes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
 const volumeModes = ['Block', 'Filesystem'];
@@ -25,26 +25,25 @@ function checkClass(found: Findings, path: FieldPath, value: unknown): void {
   if (textOf(value) !== '') found.invalid(path, value, names.dns1123Subdomain(textOf(value)));
 }
 
-function checkCapacity(found: Findings, capacity: Readonly<Fields>): void {
+function checkCapacity(found: Findings, capacity: Readonly<Fields>, shown: unknown): void {
   const path = at.child('capacity');
   if (Object.keys(capacity).length === 0) found.required(path);
-  if (!Object.hasOwn(capacity, 'storage') || Object.keys(capacity).length > 1)
-    found.notSupported(path, Object.keys(capacity).length === 0 ? null : capacity, ['storage']);
+  if (!Object.hasOwn(capacity, 'storage') || Object.keys(capacity).length > 1) found.notSupported(path, shown, ['storage']);
   for (const [name, value] of Object.entries(capacity)) {
     if (compareAmounts(value, '0') < 0) found.invalid(path.key(name), Number(value), 'must be a valid resource quantity');
     checkPositiveQuantity(found, path.key(name), value);
   }
 }
 
-function checkSources(found: Findings, spec: Readonly<Fields>): void {
+function checkSources(found: Findings, spec: Readonly<Fields>, name: string): void {
   const given = persistentSources.filter((source) => !isAbsent(spec[source]));
   if (given.length === 0) found.required(at, 'must specify a volume type');
   for (const [index, source] of given.entries()) {
-    if (index > 0) found.forbidden(at.child(source), 'may not specify more than 1 volume type');
-    else checkSource(found, at.child(source), { source, fields: fieldsOf(spec[source]) });
-  }
-  if (given[0] === 'local' && isAbsent(spec['nodeAffinity'])) {
-    found.required(at.child('nodeAffinity'), 'Local volume requires node affinity');
+    // One of them was never counted.
+    if (index > 0 && source !== 'flexVolume') refuseSecond(found, at, source);
+    else checkSource(found, at, { source, fields: fieldsOf(spec[source]), persistentName: name });
+    if (index === 0 && source === 'local' && isAbsent(spec['nodeAffinity']))
+      found.required(at.child('nodeAffinity'), 'Local volume requires node affinity');
   }
 }
 
@@ -54,7 +53,7 @@ function validateVolume(volume: KubeObject): FieldError[] {
   const modes = textsOf(spec['accessModes']);
   if (modes.length === 0) found.required(at.child('accessModes'));
   checkAccessModes(found, at.child('accessModes'), modes);
-  checkCapacity(found, fieldsOf(spec['capacity']));
+  checkCapacity(found, fieldsOf(spec['capacity']), spec['capacity'] ?? null);
   found.optionalOneOf(at.child('persistentVolumeReclaimPolicy'), spec['persistentVolumeReclaimPolicy'], ['Delete', 'Recycle', 'Retain']);
   const affinity = maybeFields(spec['nodeAffinity']);
   if (affinity !== undefined) {
@@ -62,7 +61,7 @@ function validateVolume(volume: KubeObject): FieldError[] {
     if (required === undefined) found.required(at.child('nodeAffinity', 'required'), 'must specify required node constraints');
     else checkNodeSelector(found, at.child('nodeAffinity', 'required'), required);
   }
-  checkSources(found, spec);
+  checkSources(found, spec, volume.metadata.name ?? '');
   checkClass(found, at.child('storageClassName'), spec['storageClassName']);
   found.optionalOneOf(at.child('volumeMode'), spec['volumeMode'], volumeModes);
   if (!isAbsent(spec['volumeAttributesClassName'])) {
