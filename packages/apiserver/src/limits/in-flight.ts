@@ -105,6 +105,11 @@ export class InFlight {
     }
   }
 
+  /** How many requests of both classes are worked on at once. */
+  get capacity(): number {
+    return this.#pools.readonly.capacity + this.#pools.mutating.capacity;
+  }
+
   get state(): InFlightState {
     const { readonly, mutating } = this.#pools;
     return { running: { readonly: readonly.running, mutating: mutating.running }, waiting: this.#waiting, rejected: this.#rejected };

@@ -45,3 +45,16 @@ test('what is not built in keeps its series when it fails later', () => {
   metrics.observe(ask('things.example', 'widgets'), 403, 0.001);
   expect(seriesIn(metrics)[1]).toContain('group="things.example",resource="widgets",subresource="",code="403"');
 });
+
+test('a gauge has one number, or one for each value of its label', () => {
+  const metrics = fresh();
+  metrics.gauge({ name: 'one', help: 'One.', value: () => 7 });
+  const numbers = new Map([
+    ['a', 1],
+    ['b', 2],
+  ]);
+  metrics.gauge({ name: 'many', help: 'Many.', type: 'counter', value: () => ({ label: 'of', numbers }) });
+  expect(metrics.text()).toContain(
+    '# HELP one One.\n# TYPE one gauge\none 7\n# HELP many Many.\n# TYPE many counter\nmany{of="a"} 1\nmany{of="b"} 2\n',
+  );
+});

@@ -26,8 +26,15 @@ export interface Observed {
 export interface Gauge {
   readonly name: string;
   readonly help: string;
-  readonly value: () => number;
+  /** One number, or one for each value of a label. */
+  readonly value: () => number | Labelled;
   readonly type?: 'gauge' | 'counter';
+}
+
+export interface Labelled {
+  readonly label: string;
+  /** Values of the label are names of objects, which need no quoting. */
+  readonly numbers: ReadonlyMap<string, number>;
 }
 
 /**
@@ -104,8 +111,12 @@ export class Metrics {
     lines.push('# HELP apiserver_cache_list_total Lists from the watch cache.', '# TYPE apiserver_cache_list_total counter');
     for (const { listLabels, count } of this.#requests.values())
       if (listLabels !== undefined) lines.push(`apiserver_cache_list_total{${listLabels}} ${count}`);
-    for (const { name, help, type, value } of this.#gauges)
-      lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type ?? 'gauge'}`, `${name} ${value()}`);
+    for (const { name, help, type, value } of this.#gauges) {
+      lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type ?? 'gauge'}`);
+      const now = value();
+      if (typeof now === 'number') lines.push(`${name} ${now}`);
+      else for (const [of, number] of now.numbers) lines.push(`${name}{${now.label}="${of}"} ${number}`);
+    }
     return `${lines.join('\n')}\n`;
   }
 }

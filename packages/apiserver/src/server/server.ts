@@ -26,7 +26,7 @@ import type { Serving } from '../handlers/serving.ts';
 import { Listener } from '../http/listener.ts';
 import { Journal, journalPath } from '../journal/journal.ts';
 import { bindings, podActions } from '../kinds/workloads/pod-actions.ts';
-import { flowClassifier, InFlight, OpenCount } from '../limits/index.ts';
+import { flowClassifier, InFlight, nominalSeats, OpenCount } from '../limits/index.ts';
 import { openApiPages } from '../openapi/pages.ts';
 import { clientAuthorities, ensurePki, keepFresh } from '../pki/index.ts';
 import { builtinCatalog, isBuiltinKind } from '../registry/catalog.ts';
@@ -221,6 +221,11 @@ async function start(
     help: 'Requests that found no place.',
     type: 'counter',
     value: () => inFlight.state.rejected,
+  });
+  metrics.gauge({
+    name: 'apiserver_flowcontrol_nominal_limit_seats',
+    help: 'Places that a priority level has by its shares. Requests take turns by user and workspace, whatever their level is.',
+    value: () => ({ label: 'priority_level', numbers: nominalSeats(cache, inFlight.capacity) }),
   });
   metrics.gauge({ name: 'capstan_objects', help: 'Objects in the watch cache.', value: () => cache.objectCount });
   const health = new Health();

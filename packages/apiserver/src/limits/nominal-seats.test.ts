@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { MemoryObjects } from '../authz/testing.ts';
+import { bootstrapObjects, repairs } from '../bootstrap/index.ts';
+import { nominalSeats } from './nominal-seats.ts';
+
+test('places are shared out among the priority levels, and none is left without', () => {
+  const objects = new MemoryObjects();
+  for (const { resource, object } of repairs(bootstrapObjects(new Date(0)), objects, 'root')) objects.put(resource, object);
+  expect(Object.fromEntries(nominalSeats(objects, 600))).toEqual({
+    'catch-all': 13,
+    exempt: 0,
+    'global-default': 49,
+    'leader-election': 25,
+    'node-high': 98,
+    system: 74,
+    'workload-high': 98,
+    'workload-low': 245,
+  });
+});
+
+test('without levels there are none', () => {
+  expect(nominalSeats(new MemoryObjects(), 600).size).toBe(0);
+});

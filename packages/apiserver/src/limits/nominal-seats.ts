@@ -1,0 +1,25 @@
+import type { GroupResource, KubeObject } from '@capstan/machinery';
+import { rootCluster } from '../authn/service-account.ts';
+import type { ObjectReader } from '../cache/reader.ts';
+
+const priorityLevels: GroupResource = { group: 'flowcontrol.apiserver.k8s.io', resource: 'prioritylevelconfigurations' };
+
+interface LevelSpec {
+  readonly type?: string;
+  readonly limited?: { readonly nominalConcurrencyShares?: number };
+  readonly exempt?: { readonly nominalConcurrencyShares?: number };
+}
+
+/** How many of the places each priority level has by its shares, as Kubernetes counts it. */
+export function nominalSeats(objects: ObjectReader, places: number): Map<string, number> {
+  const shares = new Map(objects.list(priorityLevels, rootCluster).map((level) => [level.metadata.name ?? '', sharesOf(level)]));
+  const all = [...shares.values()].reduce((sum, one) => sum + one, 0);
+  return new Map(
+    [...shares].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, one]) => [name, Math.ceil((places * one) / Math.max(all, 1))]),
+  );
+}
+
+function sharesOf(level: KubeObject): number {
+  const { type, limited, exempt } = level['spec'] as LevelSpec;
+  return type === 'Exempt' ? (exempt?.nominalConcurrencyShares ?? 0) : (limited?.nominalConcurrencyShares ?? 30);
+}
