@@ -72,6 +72,13 @@ describe('a user who creates a Workspace', () => {
     expect(annotation(made, 'internal.tenancy.kcp.io/cluster')).not.toBe('alices');
     expect(annotation(made, 'experimental.tenancy.kcp.io/owner')).toContain('mallory');
     expect(annotation(made, 'authorization.kcp.io/required-groups')).toBe('system:authenticated');
+    const path = `/clusters/mallorys${workspaces}/theft`;
+    const annotations = {
+      'experimental.tenancy.kcp.io/owner': '{"groups":["system:masters"]}',
+      'authorization.kcp.io/required-groups': null,
+    };
+    const changed = (await as('mallory', path, { method: 'PATCH', headers: merge, body: { metadata: { annotations } } })).json();
+    expect(changed.metadata.annotations).toMatchObject(made.metadata.annotations!);
     expect(message(await post('mallory', 'mallorys', workspace('spec', { cluster: 'alices' })))).toEqual([
       403,
       'workspaces.tenancy.kcp.io "spec" is forbidden: spec.Cluster can only be set by system privileged users',

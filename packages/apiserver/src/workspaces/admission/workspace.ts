@@ -46,11 +46,15 @@ function complete(request: AdmissionRequest): void {
   metadata.annotations = annotations;
 }
 
-/** Which workspace it stands for, and that it waits for its end, is not for users to change. */
+/** Which workspace it stands for, whose it is, and that it waits for its end, is not for users to change. */
+const keptAnnotations = [clusterIdAnnotation, ownerAnnotation, requiredGroupsAnnotation];
+
 function restore(object: KubeObject, old: KubeObject): void {
-  const id = old.metadata.annotations?.[clusterIdAnnotation];
-  if (id !== undefined) object.metadata.annotations = { ...object.metadata.annotations, [clusterIdAnnotation]: id };
-  else if (object.metadata.annotations !== undefined) delete object.metadata.annotations[clusterIdAnnotation];
+  for (const name of keptAnnotations) {
+    const value = old.metadata.annotations?.[name];
+    if (value !== undefined) object.metadata.annotations = { ...object.metadata.annotations, [name]: value };
+    else if (object.metadata.annotations !== undefined) delete object.metadata.annotations[name];
+  }
   const { finalizers = [] } = object.metadata;
   if (old.metadata.finalizers?.includes(workspaceFinalizer) === true && !finalizers.includes(workspaceFinalizer))
     object.metadata.finalizers = [...finalizers, workspaceFinalizer];

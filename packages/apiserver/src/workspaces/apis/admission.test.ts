@@ -32,6 +32,42 @@ async function grant(cluster: string, user: string, rules: readonly object[]): P
   });
 }
 
+describe('a definition', () => {
+  const definition = (plural: string, group: string): KubeObject => ({
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${group}`, annotations: { 'api-approved.kubernetes.io': 'unapproved' } },
+    spec: {
+      group,
+      scope: 'Cluster',
+      names: { plural, singular: plural.slice(0, -1), kind: 'Thing', listKind: 'ThingList' },
+      versions: [{ name: 'v9', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+    },
+  });
+
+  test('is never of what the platform has, in another version: its objects would be taken for the platform’s', async () => {
+    const names: [string, string][] = [
+      ['clusterroles', 'rbac.authorization.k8s.io'],
+      ['workspaces', 'tenancy.kcp.io'],
+      ['workspacetypes', 'tenancy.kcp.io'],
+      ['logicalclusters', 'core.kcp.io'],
+      ['shards', 'core.kcp.io'],
+      ['partitions', 'topology.kcp.io'],
+      ['apibindings', 'apis.kcp.io'],
+    ];
+    for (const cluster of ['root', 'consumer'])
+      for (const [plural, group] of names) {
+        const { code, text } = await create(cluster, definition(plural, group));
+        expect([code, text]).toEqual([403, expect.anything()]);
+      }
+    expect((await create('root', definition('ingresses', 'networking.k8s.io'))).code).toBe(403);
+  });
+
+  test('may be of a kind of Kubernetes that workspaces do not have', async () => {
+    expect((await create('consumer', definition('deployments', 'apps'))).code).toBe(201);
+  });
+});
+
 describe('a schema', () => {
   test('is named after what it defines', async () => {
     const { code, ...reply } = await create('provider', { ...cowboys(), metadata: { name: 'today.sheriffs.wildwest.dev' } });

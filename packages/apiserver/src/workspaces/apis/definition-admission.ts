@@ -2,6 +2,9 @@ import { status } from '@capstan/machinery';
 import type { AdmissionPlugin } from '../../admission/admission.ts';
 import { definitionResource } from '../../crds/definitions.ts';
 import { fieldsOf, textOf } from '../../kinds/workloads/reading.ts';
+import { kcpDefinitions } from '../kinds/definitions.ts';
+import { isTenantKind } from '../kinds/tenant-kinds.ts';
+import { rootCluster } from '../names.ts';
 import { apisGroup } from './names.ts';
 import { isOf } from './refusal.ts';
 
@@ -11,16 +14,28 @@ function isMark(annotation: string): boolean {
   return owner === apisGroup || owner.endsWith(`.${apisGroup}`);
 }
 
-/** A workspace does not define what belongs to the platform. What it has bound it may define in vain: the names are taken, so it is not served. */
-export const definitionAdmission: AdmissionPlugin = {
-  name: 'ReservedDefinition',
-  validate(request) {
-    const { operation, resource, name, object } = request;
-    if (operation !== 'CREATE' || !isOf(request, definitionResource) || object === undefined) return;
-    const spec = fieldsOf(object['spec']);
-    const group = textOf(spec['group']);
-    const marks = Object.keys(object.metadata.annotations ?? {}).filter(isMark);
-    if (marks.length > 0) throw status.forbidden(resource, name, status.aggregate(marks.map((mark) => `${mark} is a reserved annotation`)));
-    if (group.endsWith(apisGroup)) throw status.forbidden(resource, name, `${group} is a reserved group`);
-  },
-};
+const platformKinds = new Set(kcpDefinitions().map(({ metadata }) => metadata.name));
+
+/**
+ * A workspace does not define what belongs to the platform, in any version: its objects would lie among those that everybody believes. What it has bound it may
+ * define in vain: the names are taken, so it is not served.
+ */
+export function definitionAdmission(isBuiltin: (group: string, resource: string) => boolean): AdmissionPlugin {
+  return {
+    name: 'ReservedDefinition',
+    validate(request) {
+      const { operation, resource, name, object, context } = request;
+      if (operation !== 'CREATE' || !isOf(request, definitionResource) || object === undefined) return;
+      const spec = fieldsOf(object['spec']);
+      const group = textOf(spec['group']);
+      const plural = textOf(fieldsOf(spec['names'])['plural']);
+      const marks = Object.keys(object.metadata.annotations ?? {}).filter(isMark);
+      if (marks.length > 0)
+        throw status.forbidden(resource, name, status.aggregate(marks.map((mark) => `${mark} is a reserved annotation`)));
+      if (group.endsWith(apisGroup)) throw status.forbidden(resource, name, `${group} is a reserved group`);
+      const isServed = isBuiltin(group, plural) && (context.cluster === rootCluster || isTenantKind(group, plural));
+      if (isServed || platformKinds.has(`${plural}.${group}`))
+        throw status.forbidden(resource, name, `${plural}.${group} is defined by the platform`);
+    },
+  };
+}

@@ -27,7 +27,7 @@ export function apiSharingPlugins(options: ApiSharingOptions): AdmissionPlugin[]
     exportAdmission(options.isBuiltin),
     endpointSliceAdmission(options),
     bindingAdmission(options),
-    definitionAdmission,
+    definitionAdmission(options.isBuiltin),
     throughViews,
   ];
 }
