@@ -149,6 +149,32 @@ describe('a bound kind whose schema has an APIConversion', () => {
   });
 });
 
+describe('rules that cost much', () => {
+  const slow = "self.split('').all(a, self.split('').all(b, (a + b).size() == 2)) ? self : ''";
+
+  test('keep nobody waiting but those who ask', async () => {
+    await createWorkspace(server, 'slow-provider');
+    await createWorkspace(server, 'slow');
+    await post('/clusters/slow/api/v1/namespaces', { metadata: { name: 'default' } });
+    const shared = await share(server, 'slow-provider', {}, twoVersions());
+    await bind(server, { provider: 'slow-provider', consumer: 'slow', shared });
+    const name = 'x'.repeat(90);
+    const made = Array.from({ length: 60 }, (_, index) => post(cowboysIn('slow', 'v1'), cowboy('v1', `c${index}`, { name })));
+    expect((await Promise.all(made)).map(({ code }) => code)).toEqual(made.map(() => 201));
+    const rules = [{ field: '.spec.name', destination: '.spec.name.first', transformation: slow }];
+    const spec = { conversions: [{ from: 'v1', to: 'v2', rules }] };
+    await post(conversionsIn('system:bound-crds'), conversion(`${shared.schema.metadata.uid}.cowboys.wildwest.dev`, spec));
+    const order: string[] = [];
+    const listed = server.call(cowboysIn('slow', 'v2')).then((reply) => {
+      order.push('list');
+      return reply;
+    });
+    for (let index = 0; index < 3; index++) order.push(String((await server.call('/clusters/one/api/v1/namespaces/default')).code));
+    expect((await listed).json().items!.map((one) => one['spec'])).toEqual(made.map(() => ({ name: { first: name } })));
+    expect(order).toEqual(['200', '200', '200', 'list']);
+  });
+});
+
 describe('an APIConversion', () => {
   test('is of a schema in the same workspace', async () => {
     const reply = await post(conversionsIn('provider'), conversion('yesterday.cowboys.wildwest.dev'));
