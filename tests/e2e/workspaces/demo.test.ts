@@ -49,7 +49,8 @@ await describeWith(['kubectl'], 'the demo of workspaces', ({ kubectl }) => {
       expect([code, block, stderr]).toEqual([0, block, expect.anything()]);
       said.push(`${stdout}${stderr}`);
     }
-    const [offered, bound, used, provided, left, taken] = said as [string, string, string, string, string, string];
+    expect(said).toHaveLength(9);
+    const [offered = '', bound = '', used = '', provided = '', left = '', taken = '', published = '', seen = '', changed = ''] = said;
     expect(offered).toContain('apiexport.apis.kcp.io/models condition met');
     for (const team of ['red', 'green', 'blue']) expect(bound).toContain(team);
     expect(bound.match(/models\.training\.example\.com can be used here/g)).toHaveLength(3);
@@ -58,5 +59,10 @@ await describeWith(['kubectl'], 'the demo of workspaces', ({ kubectl }) => {
     expect(provided.match(/my-amazing-chat/g)).toHaveLength(3);
     expect(left).toMatch(/secrets\.core\s.*Accepted/);
     expect(taken).toContain('my-amazing-chat');
+    expect(published).toContain('cachedresource.cache.kcp.io/flavors condition met');
+    expect(seen.match(/^h200-8 +H200 +8$/gm)).toHaveLength(2);
+    expect(seen).toContain('(MethodNotAllowed)');
+    expect(seen).toContain('flavors.cloud.example.com "next-year" not found');
+    expect(changed).toMatch(/^next-year +R300 +16$/m);
   });
 });
