@@ -11,6 +11,7 @@ export {
   ResourceCheck,
   type ResourceQuestion,
 } from './library/authorizer.ts';
+export { QUANTITY } from './library/quantity.ts';
 export {
   type Binding,
   COST_PER_CALL,

@@ -14,7 +14,7 @@ import { CelError, Double, OpaqueValue, type Value } from '../value/value.ts';
 import { type FunctionEntry, member, overload } from './function.ts';
 
 const NAME = 'kubernetes.Quantity';
-const QUANTITY = objectOf(NAME);
+export const QUANTITY = objectOf(NAME);
 
 /** An amount such as `500m` or `1Gi`. */
 export class QuantityValue extends OpaqueValue {

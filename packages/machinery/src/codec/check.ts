@@ -86,8 +86,10 @@ class Checker {
         continue;
       }
       const read = this.#value(value, field.type);
-      // An empty list of managers is a wish to forget them.
-      if (field.empty === 'dropped' && isZero(read, field.type) && key !== 'managedFields') delete object[key];
+      if (field.empty === 'dropped' && isZero(read, field.type)) {
+        // An empty list of managers is a wish to forget them.
+        if (key !== 'managedFields' || depth !== 1) delete object[key];
+      } else if (field.empty === 'null' && Array.isArray(read) && read.length === 0) object[key] = null;
       else if (read !== value) object[key] = read;
     }
     this.#depth = depth;

@@ -57,7 +57,7 @@ function inOrder(_key: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const keys = Object.keys(value);
   const fields = value as Record<string, unknown>;
-  const isMap = keys.every((key) => typeof fields[key] === 'string' && !/^[A-Z]/.test(key));
+  const isMap = keys.every((key) => typeof fields[key] === 'string') && !keys.every((key) => /^[A-Z][A-Za-z]*$/.test(key));
   const isSelector = !isMap && keys.every((key) => declared.includes(key));
   if (!isMap && !isSelector) return value;
   const sorted = isMap ? keys.sort() : declared.filter((key) => Object.hasOwn(fields, key));

@@ -60,6 +60,13 @@ function checkCounts(found: Findings, spec: Readonly<Fields>, fields: readonly s
   for (const field of fields) found.nonNegative(at.child(field), spec[field]);
 }
 
+/** The form in which a message shows it: Go's names, and what nobody set. */
+function shownStrategy({ type, rollingUpdate }: Readonly<Fields>): Fields {
+  const rolling = maybeFields(rollingUpdate);
+  const shown = rolling && { MaxUnavailable: rolling['maxUnavailable'] ?? 0, MaxSurge: rolling['maxSurge'] ?? 0 };
+  return { Type: textOf(type), RollingUpdate: shown ?? null };
+}
+
 function checkDeploymentStrategy(found: Findings, strategy: Readonly<Fields>): void {
   const path = at.child('strategy');
   const rolling = maybeFields(strategy['rollingUpdate']);
@@ -68,7 +75,7 @@ function checkDeploymentStrategy(found: Findings, strategy: Readonly<Fields>): v
     return;
   }
   if (strategy['type'] !== 'RollingUpdate') {
-    found.notSupported(path, strategy, ['Recreate', 'RollingUpdate']);
+    found.notSupported(path, shownStrategy(strategy), ['Recreate', 'RollingUpdate']);
     return;
   }
   const { maxUnavailable, maxSurge } = rolling ?? {};
@@ -131,7 +138,7 @@ function checkDaemonStrategy(found: Findings, strategy: Readonly<Fields>): void 
   const path = at.child('updateStrategy');
   if (strategy['type'] === 'OnDelete') return;
   if (strategy['type'] !== 'RollingUpdate') {
-    found.notSupported(path, strategy, ['RollingUpdate', 'OnDelete']);
+    found.notSupported(path, shownStrategy(strategy), ['RollingUpdate', 'OnDelete']);
     return;
   }
   const rolling = fieldsOf(strategy['rollingUpdate']);
@@ -175,7 +182,10 @@ function checkStatefulStrategy(found: Findings, strategy: Readonly<Fields>): voi
       found.invalid(path.child('rollingUpdate'), shownRolling(rolling), "only allowed for updateStrategy 'RollingUpdate'");
   } else if (strategy['type'] === 'RollingUpdate') {
     found.nonNegative(path.child('rollingUpdate', 'partition'), rolling?.['partition']);
-  } else found.invalid(path, strategy, "must be 'RollingUpdate' or 'OnDelete'");
+  } else {
+    const shown = { Type: textOf(strategy['type']), RollingUpdate: rolling === undefined ? null : shownRolling(rolling) };
+    found.invalid(path, shown, "must be 'RollingUpdate' or 'OnDelete'");
+  }
 }
 
 /** Claims are made from templates, so their volumes count as the pod's. */

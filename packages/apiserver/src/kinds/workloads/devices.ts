@@ -2,8 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { type FieldError, FieldPath, type KubeObject, names } from '@capstan/machinery';
 import type { Strategy } from '../strategy.ts';
 import { applyDefaults, type Defaults, made } from './defaulting.ts';
+import { checkConfigurations, checkConstraints, checkDeviceParts, checkDeviceTolerations } from './device-parts.ts';
+import { checkSelectors } from './device-selectors.ts';
 import { Findings } from './findings.ts';
-import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, textOf, textsOf } from './reading.ts';
+import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, textOf } from './reading.ts';
 import { checkNodeSelector } from './scheduling.ts';
 import { keepMetadata, separateStatus } from './status.ts';
 import { checkDriverName } from './volume-sources.ts';
@@ -32,11 +34,6 @@ function checkUniqueNames(found: Findings, at: FieldPath, items: readonly Fields
   }
 }
 
-function checkSelectors(found: Findings, at: FieldPath, selectors: readonly Fields[]): void {
-  if (selectors.length > mostRequests) found.tooMany(at, selectors.length, mostRequests);
-  for (const [index, selector] of selectors.entries()) if (isAbsent(selector['cel'])) found.required(at.index(index).child('cel'));
-}
-
 function checkRequest(found: Findings, at: FieldPath, fields: Readonly<Fields>): void {
   const deviceClass = textOf(fields['deviceClassName']);
   if (deviceClass === '') found.required(at.child('deviceClassName'));
@@ -49,6 +46,7 @@ function checkRequest(found: Findings, at: FieldPath, fields: Readonly<Fields>):
   } else if (mode === 'ExactCount') {
     if (count <= 0) found.invalid(at.child('count'), count, 'must be greater than zero');
   } else found.notSupported(at.child('allocationMode'), mode, ['All', 'ExactCount']);
+  checkDeviceTolerations(found, at.child('tolerations'), itemsOf(fields['tolerations']));
 }
 
 function checkRequestName(found: Findings, at: FieldPath, name: string): void {
@@ -77,40 +75,11 @@ function checkClaimSpec(found: Findings, at: FieldPath, spec: Readonly<Fields>):
     if (exactly !== undefined && choices.length > 0) found.invalid(requestPath, null, `${rule}, but multiple fields are set`);
   }
   checkUniqueNames(found, path, requests);
-  checkConstraints(found, at.child('devices', 'constraints'), devices);
-}
-
-function checkConstraints(found: Findings, at: FieldPath, devices: Readonly<Fields>): void {
-  const known = new Set<string>();
-  for (const entry of itemsOf(devices['requests'])) {
-    known.add(textOf(entry['name']));
-    for (const choice of itemsOf(entry['firstAvailable'])) known.add(`${textOf(entry['name'])}/${textOf(choice['name'])}`);
-  }
-  for (const [index, constraint] of itemsOf(devices['constraints']).entries()) {
-    const requests = textsOf(constraint['requests']);
-    for (const [position, name] of requests.entries()) {
-      if (requests.indexOf(name) < position) found.duplicate(at.index(index).child('requests').index(position), name);
-      if (!known.has(name)) {
-        found.invalid(
-          at.index(index).child('requests').index(position),
-          name,
-          "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'",
-        );
-      }
-    }
-    if (isAbsent(constraint['matchAttribute'])) found.required(at.index(index).child('matchAttribute'));
-    else if (constraint['matchAttribute'] === '') found.required(at.index(index).child('matchAttribute'), 'name required');
-  }
+  checkConstraints(found, at.child('devices'), devices);
 }
 
 const nodeChoices = ['nodeName', 'nodeSelector', 'allNodes', 'perDeviceNodeSelection'];
 const oneNodeChoice = 'exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required';
-
-function checkAttributes(found: Findings, at: FieldPath, device: Readonly<Fields>): void {
-  for (const [name, attribute] of Object.entries(fieldsOf(device['attributes']))) {
-    if (Object.values(fieldsOf(attribute)).every(isAbsent)) found.required(at.key(name), 'exactly one value must be specified');
-  }
-}
 
 function validateSlice(slice: KubeObject): FieldError[] {
   const found = new Findings();
@@ -140,7 +109,7 @@ function validateSlice(slice: KubeObject): FieldError[] {
   for (const [index, device] of devices.entries())
     checkRequestName(found, at.child('devices').index(index).child('name'), textOf(device['name']));
   checkUniqueNames(found, at.child('devices'), devices);
-  for (const [index, device] of devices.entries()) checkAttributes(found, at.child('devices').index(index).child('attributes'), device);
+  for (const [index, device] of devices.entries()) checkDeviceParts(found, at.child('devices').index(index), device);
   return found.errors;
 }
 
@@ -171,7 +140,9 @@ export const deviceStrategies = new Map<string, Strategy>([
     {
       validate: (object) => {
         const found = new Findings();
-        checkSelectors(found, FieldPath.of('spec', 'selectors'), itemsOf(fieldsOf(object['spec'])['selectors']));
+        const spec = fieldsOf(object['spec']);
+        checkSelectors(found, FieldPath.of('spec', 'selectors'), itemsOf(spec['selectors']));
+        checkConfigurations(found, FieldPath.of('spec', 'config'), itemsOf(spec['config']));
         return found.errors;
       },
       generation: true,

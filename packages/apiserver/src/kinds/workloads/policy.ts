@@ -14,7 +14,14 @@ function validateDisruptionBudget(budget: KubeObject): FieldError[] {
   const at = FieldPath.of('spec');
   const spec = fieldsOf(budget['spec']);
   if (!isAbsent(spec['minAvailable']) && !isAbsent(spec['maxUnavailable'])) {
-    found.invalid(at, spec, 'minAvailable and maxUnavailable cannot be both set');
+    const { minAvailable, selector, maxUnavailable, unhealthyPodEvictionPolicy } = spec;
+    const shown = {
+      MinAvailable: minAvailable,
+      Selector: selector ?? null,
+      MaxUnavailable: maxUnavailable,
+      UnhealthyPodEvictionPolicy: unhealthyPodEvictionPolicy ?? null,
+    };
+    found.invalid(at, shown, 'minAvailable and maxUnavailable cannot be both set');
   }
   for (const field of ['minAvailable', 'maxUnavailable']) {
     checkNumberOrPercentage(found, at.child(field), spec[field]);
