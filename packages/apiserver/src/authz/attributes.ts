@@ -16,6 +16,8 @@ export interface Attributes {
   readonly name: string;
   /** The path, for what is no resource. */
   readonly path: string;
+  /** What a list, a watch or a deletion of many selects, as it was written. Roles do not look at it. */
+  readonly selectors?: { readonly field: string; readonly label: string };
 }
 
 /** What says nothing about what is wanted. */

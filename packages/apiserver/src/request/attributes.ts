@@ -5,5 +5,10 @@ import type { RequestInfo } from './info.ts';
 /** What a user wants by a request, as far as permission goes. */
 export function attributesOf(info: RequestInfo, user: User): Attributes {
   const { cluster, verb, isResource, group, version, resource, subresource, namespace, name, path } = info;
-  return { cluster, user, verb, isResource, group, version, resource, subresource, namespace, name, path };
+  const attributes = { cluster, user, verb, isResource, group, version, resource, subresource, namespace, name, path };
+  if (info.query.isEmpty || !selecting.has(verb)) return attributes;
+  const [field, label] = [info.query.get('fieldSelector') ?? '', info.query.get('labelSelector') ?? ''];
+  return field === '' && label === '' ? attributes : { ...attributes, selectors: { field, label } };
 }
+
+const selecting: ReadonlySet<string> = new Set(['list', 'watch', 'deletecollection']);

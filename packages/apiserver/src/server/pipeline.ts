@@ -5,7 +5,7 @@ import type { AuditLog } from '../audit/index.ts';
 import { asksForSomebodyElse, BadImpersonation, impersonate } from '../authn/impersonation.ts';
 import { peerCertificate } from '../authn/peer-certificate.ts';
 import { type Authenticator, anonymous, type Credentials, Unauthenticated, type User } from '../authn/user.ts';
-import type { Attributes, Authorizer, Decision, Gate } from '../authz/attributes.ts';
+import { type Attributes, type Authorizer, type Decision, type Gate, nothingWanted } from '../authz/attributes.ts';
 import { forbidden, settled, superuserGroup } from '../authz/index.ts';
 import { controllerManagerUser } from '../bootstrap/own-roles.ts';
 import type { Pages } from '../handlers/nonresource.ts';
@@ -24,7 +24,7 @@ import { requestTimeout, timedOut } from '../request/timeout.ts';
 import type { WorkspaceAuthentication } from '../workspaces/authentication.ts';
 import { checkImpersonation, scopedTo } from '../workspaces/impersonation.ts';
 import { rootCluster } from '../workspaces/names.ts';
-import type { Scopes } from '../workspaces/scopes.ts';
+import { type Scopes, unreachable } from '../workspaces/scopes.ts';
 import { Audited } from './audited.ts';
 import type { Metrics } from './metrics.ts';
 import type { MountedWorkspaces } from './mounts.ts';
@@ -124,10 +124,17 @@ export class Pipeline {
   ): Promise<void> {
     const attributes = attributesOf(info, sender);
     audited.begin(attributes, sender);
-    if (sender.name === anonymous.name) throw forbidden(attributes, 'access denied');
+    if (sender.name === anonymous.name || !(await this.#mayKnow(info.away!, sender))) throw unreachable(info.cluster, info, sender);
     limitTime(exchange, limit);
     if (info.verb === 'watch') await this.#watch(exchange, info, sender);
     else await this.#inTurn(exchange, info, sender);
+  }
+
+  /** That a mount is there, and leads nowhere now, is told to those who may enter where it lies. */
+  async #mayKnow(away: NonNullable<RequestInfo['away']>, user: User): Promise<boolean> {
+    if (away.kind === 'elsewhere' || away.parent === rootCluster) return true;
+    const entering = { ...nothingWanted, cluster: away.parent, user, verb: 'access', path: '/' };
+    return (await this.#options.authorizer.authorize(entering)).allowed;
   }
 
   /** Watches stay open: they are counted apart, and hold no place while they are. */

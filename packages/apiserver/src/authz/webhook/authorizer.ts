@@ -103,6 +103,7 @@ function opinionOf({ allowed, denied, reason }: Answer): Opinion {
   return { kind: denied ? 'deny' : allowed ? 'allow' : 'none', reason };
 }
 
-function lengthOf({ namespace, verb, group, version, resource, subresource, name, path }: Attributes): number {
-  return [namespace, verb, group, version, resource, subresource, name, path].reduce((sum, text) => sum + text.length, 0);
+function lengthOf({ namespace, verb, group, version, resource, subresource, name, path, selectors }: Attributes): number {
+  const { field = '', label = '' } = selectors ?? {};
+  return [namespace, verb, group, version, resource, subresource, name, path, field, label].reduce((sum, text) => sum + text.length, 0);
 }

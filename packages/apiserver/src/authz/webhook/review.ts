@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '@capstan/machinery';
 import type { User } from '../../authn/user.ts';
 import type { Attributes } from '../attributes.ts';
+import { selectorAttributes } from './selectors.ts';
 
 /** Which workspace is meant, under kcp's two names for it. What users carry under these is not told. */
 export const clusterExtras = ['authorization.kubernetes.io/cluster-name', 'authorization.kcp.io/cluster-name'] as const;
@@ -11,7 +12,12 @@ export type ReviewVersion = 'v1' | 'v1beta1';
 export function reviewSpec(attributes: Attributes, user: User): JsonObject {
   const { cluster, verb, isResource, namespace, group, version, resource, subresource, name, path } = attributes;
   const wanted: JsonObject = isResource
-    ? { resourceAttributes: present({ namespace, verb, group, version, resource, subresource, name }) }
+    ? {
+        resourceAttributes: {
+          ...present({ namespace, verb, group, version, resource, subresource, name }),
+          ...selectorAttributes(attributes.selectors),
+        },
+      }
     : { nonResourceAttributes: present({ path, verb }) };
   const extra: Record<string, Json> = {};
   for (const [key, values] of Object.entries(user.extra ?? {})) {

@@ -87,6 +87,30 @@ describe('a webhook', () => {
     expect(asked.sent[0]!.spec).not.toHaveProperty('groups');
   });
 
+  it('is told what a list selects, as far as it can be said', async () => {
+    const asked = webhook(review({ allowed: true }));
+    await asked.consider({ selectors: { field: 'metadata.name=a,status.phase!=Done', label: 'tier=gold,zone in (a,b),!old,new,size>3' } });
+    await asked.consider({ selectors: { field: 'what', label: '=' } });
+    const [first, second] = asked.sent.map(({ spec }) => spec['resourceAttributes']);
+    expect(first).toMatchObject({
+      fieldSelector: {
+        requirements: [
+          { key: 'metadata.name', operator: 'In', values: ['a'] },
+          { key: 'status.phase', operator: 'NotIn', values: ['Done'] },
+        ],
+      },
+      labelSelector: {
+        requirements: [
+          { key: 'new', operator: 'Exists' },
+          { key: 'old', operator: 'DoesNotExist' },
+          { key: 'tier', operator: 'In', values: ['gold'] },
+          { key: 'zone', operator: 'In', values: ['a', 'b'] },
+        ],
+      },
+    });
+    expect(second).toEqual({ namespace: 'shop', verb: 'list', group: 'apps', version: 'v1', resource: 'deployments' });
+  });
+
   it('denies, and nobody after it is asked; what it has no opinion about others decide', async () => {
     expect(await webhook(review({ allowed: false, denied: true, reason: 'no' })).consider()).toEqual({ kind: 'deny', reason: 'no' });
     expect(await webhook(review({ allowed: false, reason: 'not mine' })).consider()).toEqual({ kind: 'none', reason: 'not mine' });
@@ -128,7 +152,7 @@ describe('a webhook', () => {
     const asked = webhook(review({ allowed: true }), { allowedLifetime: 0 });
     for (let times = 0; times < 2; times++) await asked.consider();
     const long = webhook(review({ allowed: true }));
-    for (let times = 0; times < 2; times++) await long.consider({ name: 'x'.repeat(10_000) });
+    for (let times = 0; times < 2; times++) await long.consider({ selectors: { field: '', label: `a in (${'x'.repeat(10_000)})` } });
     expect([asked.sent.length, long.sent.length]).toEqual([2, 2]);
   });
 

@@ -140,6 +140,21 @@ describe('a workspace that is mounted from another', () => {
     expect((await server.call('/livez')).code).toBe(200);
   });
 
+  it('that leads nowhere is told of only to those who may enter where it lies', async () => {
+    const annotations = { 'internal.tenancy.kcp.io/type': 'root:universal' };
+    const parent = { apiVersion: 'core.kcp.io/v1alpha1', kind: 'LogicalCluster', metadata: { name: 'cluster', annotations } };
+    expect((await server.call('/clusters/eeee/apis/core.kcp.io/v1alpha1/logicalclusters', { method: 'POST', body: parent })).code).toBe(
+      201,
+    );
+    const ref = { apiVersion: 'contrib.example/v1', kind: 'KubeCluster', name: 'none' };
+    const body = { apiVersion: 'tenancy.kcp.io/v1alpha1', kind: 'Workspace', metadata: { name: 'hidden' }, spec: { mount: { ref } } };
+    expect((await server.call(`/clusters/eeee${workspaces}`, { method: 'POST', body })).code).toBe(201);
+    expect((await server.call('/clusters/eeee:hidden/api')).code).toBe(503);
+    const [hidden, absent] = [await as(server, 'jane', '/clusters/eeee:hidden/api'), await as(server, 'jane', '/clusters/eeee:absent/api')];
+    expect([hidden.code, absent.code]).toEqual([403, 403]);
+    expect(hidden.text.replaceAll('hidden', 'absent')).toBe(absent.text);
+  });
+
   it('can be deleted', async () => {
     expect((await server.call(`/clusters/root${workspaces}/self`, { method: 'DELETE' })).code).toBe(200);
     expect((await server.call(`/clusters/root${workspaces}/self`)).code).toBe(404);

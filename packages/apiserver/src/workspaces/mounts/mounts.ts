@@ -21,7 +21,15 @@ export type Away =
   /** Somebody else answers it. `url` has the path and the query of the request. */
   | { readonly kind: 'elsewhere'; readonly backend: MountBackend; readonly url: URL }
   /** Nobody can. */
-  | { readonly kind: 'nowhere'; readonly error: StatusError };
+  | { readonly kind: 'nowhere'; readonly error: StatusError /** Where the mount lies. */; readonly parent: string };
+
+/** A mounted workspace on a path, and the names that come after it. */
+interface Mount {
+  readonly entry: CacheEntry;
+  /** The id of the workspace that it lies in. */
+  readonly parent: string;
+  readonly names: readonly string[];
+}
 
 /** Workspaces that are mounted: their names lead to another workspace, or to another server. */
 export class Mounts {
@@ -46,27 +54,28 @@ export class Mounts {
       if (mount === undefined) return followed;
       const target = hops === mostHops ? undefined : this.#targetOf(mount);
       const rest = restOf(at);
-      if (target?.kind !== 'here') return { ...followed, cluster: followed.place.path, away: leaving(target, hops === mostHops, rest) };
+      if (target?.kind !== 'here') return { ...followed, cluster: followed.place.path, away: leaving(target, mount.parent, rest) };
       at = `/clusters/${target.path}${rest}`;
       followed = parseRequest(info.method, at);
     }
     return followed;
   }
 
-  #mountOn(path: string): { readonly entry: CacheEntry; readonly names: readonly string[] } | undefined {
+  #mountOn(path: string): Mount | undefined {
     const { first, names } = beginningOf(path);
     const children = this.#options.cache.resource(workspaces).entries;
     let id = first;
     for (const [index, name] of names.entries()) {
       const entry = children.get(`${id}//${name}`);
       if (entry === undefined) return undefined;
+      const parent = id;
       id = clusterOf(entry);
-      if (id === '') return isMounted(entry) ? { entry, names: names.slice(index + 1) } : undefined;
+      if (id === '') return isMounted(entry) ? { entry, parent, names: names.slice(index + 1) } : undefined;
     }
     return undefined;
   }
 
-  #targetOf({ entry, names }: { readonly entry: CacheEntry; readonly names: readonly string[] }): Target | undefined {
+  #targetOf({ entry, names }: Mount): Target | undefined {
     const workspace = entry.object;
     if (textOf(fieldsOf(workspace['status'])['phase']) !== 'Ready') return undefined;
     const target = this.target(textOf(fieldsOf(workspace['spec'])['URL']));
@@ -74,11 +83,10 @@ export class Mounts {
   }
 }
 
-function leaving(target: (Target & { readonly kind: 'away' }) | undefined, isCircle: boolean, rest: string): Away {
-  if (isCircle) return { kind: 'nowhere', error: status.serviceUnavailable('mounts lead in a circle') };
-  if (target === undefined) return { kind: 'nowhere', error: status.serviceUnavailable('Not available.') };
+function leaving(target: (Target & { readonly kind: 'away' }) | undefined, parent: string, rest: string): Away {
+  if (target === undefined) return { kind: 'nowhere', parent, error: status.serviceUnavailable('Not available.') };
   const url = joined(target.url, rest);
-  if (url === undefined) return { kind: 'nowhere', error: status.badRequest('the path leads out of the workspace') };
+  if (url === undefined) return { kind: 'nowhere', parent, error: status.badRequest('the path leads out of the workspace') };
   return { kind: 'elsewhere', backend: target.backend, url };
 }
 
