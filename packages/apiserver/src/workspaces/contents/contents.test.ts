@@ -137,12 +137,16 @@ describe('purging a workspace', () => {
     expect(await names('/clusters/terminated/api/v1/namespaces')).toEqual(['default', 'kube-system']);
   });
 
-  it('is not done to the root workspace, nor from within a workspace', async () => {
+  it('is not done to the root workspace, nor from within a workspace, nor through a view', async () => {
     expect((await server.call(content('root'), { method: 'DELETE' })).code).toBe(404);
     await begin('within');
     expect((await server.call(`/clusters/within${content('first-too')}`, { method: 'DELETE' })).code).toBe(404);
     expect((await server.call('/clusters/within/capstan/snapshot')).code).toBe(404);
     expect((await server.call('/clusters/within/metrics')).code).toBe(404);
+    const view = '/services/apiexport/root/tenancy.kcp.io/clusters/root';
+    expect((await server.call(`${view}/version`)).code).toBe(200);
+    for (const page of ['/capstan/journal', '/capstan/snapshot', '/metrics']) expect((await server.call(`${view}${page}`)).code).toBe(404);
+    expect((await server.call(`${view}${content('first-too')}`, { method: 'DELETE' })).code).toBe(404);
   });
 });
 
