@@ -1,3 +1,6 @@
+/** The text form that Prometheus reads. */
+export const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
+
 /** Upper bounds in seconds of the request duration histogram. */
 const bounds = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 

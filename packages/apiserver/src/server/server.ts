@@ -50,7 +50,7 @@ import { keepEventsFor } from './event-retention.ts';
 import { keepFlowSchemaStatus } from './flow-schemas.ts';
 import { Health } from './health.ts';
 import { writeKubeconfigs } from './kubeconfigs.ts';
-import { Metrics, processGauges } from './metrics.ts';
+import { Metrics, metricsType, processGauges } from './metrics.ts';
 import { mountedWorkspaces } from './mounts.ts';
 import type { RunningServer, ServerOptions } from './options.ts';
 import { Pipeline } from './pipeline.ts';
@@ -231,7 +231,8 @@ async function start(
   const health = new Health();
   health.add({ name: 'store', problem: () => store.failure?.message, readyOnly: true });
   const more = new Map<string, Page>([
-    ['/metrics', (exchange) => exchange.send({ code: 200, type: 'text/plain; version=0.0.4; charset=utf-8', body: metrics.text() })],
+    ['/metrics', (exchange) => exchange.send({ code: 200, type: metricsType, body: metrics.text() })],
+    ['/metrics/slis', (exchange) => exchange.send({ code: 200, type: metricsType, body: health.indicators() })],
     [snapshotPath, snapshotPage(store, options.dataDirectory)],
     ...tenants.pages,
     [journalPath, journal.page],
