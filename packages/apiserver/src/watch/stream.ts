@@ -182,8 +182,8 @@ export class WatchStream {
   }
 
   #frame(type: string, entry: CacheEntry): string {
-    const first = this.#first;
-    this.#first = false;
-    return frames(this.#view.shaper, { type, entry }, first);
+    const text = frames(this.#view.shaper, { type, entry }, this.#first);
+    if (text !== '') this.#first = false;
+    return text;
   }
 }

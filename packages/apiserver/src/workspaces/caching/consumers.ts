@@ -1,5 +1,6 @@
-import type { WatchCache } from '../../cache/watch-cache.ts';
-import { endOf } from '../../cache/watch-cache.ts';
+import type { CacheEntry } from '../../cache/entry.ts';
+import type { CacheEvent } from '../../cache/event-ring.ts';
+import { endOf, type ResourceCache, type WatchCache } from '../../cache/watch-cache.ts';
 import { type BindingFacts, factsOf } from '../apis/bindings.ts';
 import { apiBindings } from '../kinds/bound-resources.ts';
 import { clusterOfKey } from '../names.ts';
@@ -8,13 +9,20 @@ import { keyOf, type Offer } from './chain.ts';
 /** How many lists of consumers are remembered. */
 const capacity = 1_000;
 
-/** The workspaces that bound something with virtual storage. */
+/** The workspaces that bound something with virtual storage. Few do, of all that bind something: only these are gone through. */
 export class Consumers {
   readonly #cache: WatchCache;
-  readonly #known = new Map<string, { readonly generation: number; readonly clusters: readonly string[] }>();
+  readonly #held: ResourceCache;
+  /** By the keys of the bindings; undefined until somebody asks. */
+  #virtual: Map<string, CacheEntry> | undefined;
+  #seen: ResourceCache['entries'];
+  readonly #lists = new Map<string, readonly string[]>();
 
   constructor(cache: WatchCache) {
     this.#cache = cache;
+    this.#held = cache.resource(apiBindings);
+    this.#seen = this.#held.entries;
+    this.#held.listeners.add({ changed: (events) => this.#follow(events) });
   }
 
   isOne(cluster: string, offer: Offer): boolean {
@@ -23,28 +31,51 @@ export class Consumers {
     return found;
   }
 
-  /** All that bound one of the offers. */
+  /** All that bound one of the offers, by their ids. */
   of(offers: readonly Offer[]): readonly string[] {
-    const generation = this.#cache.generation(apiBindings);
+    const virtual = this.#all();
     const key = keyOf(offers);
-    const known = this.#known.get(key);
-    if (known?.generation === generation) return known.clusters;
-    const clusters = new Set<string>();
-    this.#cache.resource(apiBindings).entries.walk('', endOf(''), (entry) => {
-      if (offers.some((offer) => isOf(factsOf(entry), offer))) clusters.add(clusterOfKey(entry.key));
+    const known = this.#lists.get(key);
+    if (known !== undefined) return known;
+    const found = [...virtual.values()].filter((entry) => offers.some((offer) => isOf(factsOf(entry), offer)));
+    const clusters = [...new Set(found.map((entry) => clusterOfKey(entry.key)))].sort();
+    if (this.#lists.size >= capacity) this.#lists.clear();
+    this.#lists.set(key, clusters);
+    return clusters;
+  }
+
+  #all(): Map<string, CacheEntry> {
+    // The cache begins with another map when it has lost touch with the store.
+    if (this.#virtual !== undefined && this.#seen === this.#held.entries) return this.#virtual;
+    const virtual = new Map<string, CacheEntry>();
+    this.#seen = this.#held.entries;
+    this.#lists.clear();
+    this.#seen.walk('', endOf(''), (entry) => {
+      if (isVirtual(entry)) virtual.set(entry.key, entry);
       return true;
     });
-    if (this.#known.size >= capacity) this.#known.clear();
-    const made = { generation, clusters: [...clusters] };
-    this.#known.set(key, made);
-    return made.clusters;
+    this.#virtual = virtual;
+    return virtual;
+  }
+
+  #follow(events: readonly CacheEvent[]): void {
+    if (this.#virtual === undefined) return;
+    for (const { type, entry } of events) {
+      const isOne = type !== 'DELETED' && isVirtual(entry);
+      if (!isOne && !this.#virtual.has(entry.key)) continue;
+      this.#lists.clear();
+      if (isOne) this.#virtual.set(entry.key, entry);
+      else this.#virtual.delete(entry.key);
+    }
   }
 }
+
+const isVirtual = (entry: CacheEntry): boolean => factsOf(entry).bound.some((one) => one.isVirtual === true);
 
 function isOf({ provider, exportName, bound }: BindingFacts, offer: Offer): boolean {
   if (provider !== offer.provider || exportName !== offer.exportName) return false;
   return bound.some(
-    ({ group, resource, identity, isVirtual }) =>
-      isVirtual === true && group === offer.group && resource === offer.resource && identity === offer.identity,
+    ({ group, resource, identity, isVirtual: virtual }) =>
+      virtual === true && group === offer.group && resource === offer.resource && identity === offer.identity,
   );
 }

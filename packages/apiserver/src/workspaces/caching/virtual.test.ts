@@ -76,6 +76,58 @@ describe('what a provider publishes', () => {
   });
 });
 
+describe('who watches', () => {
+  const endsWith = async (watching: Promise<{ type: string; object: KubeObject }[]>): Promise<object | undefined> =>
+    (await watching).at(-1)?.object;
+  const expired = { code: 410, reason: 'Expired' };
+  const untilError = (path: string) => server.watchUntil(`${path}?watch=1`, ({ type }) => type === 'ERROR');
+
+  test('begins again when something else is published', async () => {
+    const path = '/clusters/provider/apis/cache.kcp.io/v1alpha1/cachedresources/flavors';
+    const watching = untilError(at('one'));
+    const found = (await server.call(path)).json();
+    const spec = { ...(found['spec'] as object), labelSelector: { matchLabels: { tier: 'gold' } } };
+    await publishing.put(path, { ...found, spec }, 'PUT');
+    expect(await endsWith(watching)).toMatchObject(expired);
+    expect(namesIn(await server.call(at('one')))).toEqual(['large']);
+    await publishing.put(path, { ...(await server.call(path)).json(), spec: found['spec'] }, 'PUT');
+  });
+
+  test('does not go on when it is bound no more', async () => {
+    await createWorkspace(server, 'leaving');
+    await publishing.bind('leaving', 'provider');
+    const watching = untilError(at('leaving'));
+    const path = '/clusters/leaving/apis/apis.kcp.io/v1alpha2/apibindings/catalog';
+    await server.call(path, { method: 'DELETE' });
+    const ending = (await server.call(path)).json();
+    await publishing.put(path, { ...ending, metadata: { ...ending.metadata, finalizers: [] } }, 'PUT');
+    expect(await endsWith(watching)).toMatchObject(expired);
+    expect((await server.call(at('leaving'))).code).toBe(404);
+  });
+});
+
+test('the root workspace sees what it bound as Kubernetes would show it', async () => {
+  await publishing.bind('root', 'provider');
+  const { items } = (await server.call(flavors)).json();
+  expect(items!.map(({ metadata }) => [metadata.name, metadata.annotations])).toEqual([
+    ['large', undefined],
+    ['small', undefined],
+  ]);
+  expect((await server.call(`${flavors}/small`)).json().metadata.annotations).toBeUndefined();
+  const events = await server.watch(`${flavors}?watch=1`, 2);
+  expect(events.map(({ object: { metadata } }) => [metadata.name, metadata.annotations])).toEqual([
+    ['large', undefined],
+    ['small', undefined],
+  ]);
+  expect(placed(await server.call(at('root')))).toEqual(['root/large', 'root/small']);
+});
+
+test('nothing changes when the server starts again', async () => {
+  await server.restart();
+  expect(placed(await server.call(at('one')))).toEqual(['one/large', 'one/small']);
+  expect((await server.call(at('one', '/hidden'))).code).toBe(404);
+});
+
 describe('through what is bound', () => {
   test('nothing can be written', async () => {
     const before = (await server.call(at('provider'))).text;

@@ -59,7 +59,7 @@ describe('a CachedResource', () => {
     expect((await look()).slices).toMatchObject([
       {
         metadata: { name: 'flavors', ownerReferences: [{ kind: 'CachedResource', name: 'flavors', uid: 'uid-1' }] },
-        spec: { cachedResource: { path: 'root:provider', name: 'flavors' } },
+        spec: { cachedResource: { name: 'flavors' } },
       },
     ]);
     const annotations = { 'cachedresources.cache.kcp.io/skip-endpointslice': '' };

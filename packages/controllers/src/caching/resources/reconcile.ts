@@ -1,6 +1,5 @@
 import { done, type Result, requeueAfter } from '@capstan/controller';
 import { checkIdentity, type IdentityActions, makeIdentity } from '../../apis/exports/identity.ts';
-import { pathAnnotation } from '../../apis/kinds.ts';
 import { type Condition, holds, lacks, type NewCondition, withConditions } from '../../kcp-conditions.ts';
 import { type CachedResource, type CachedSlice, printPublished } from '../kinds.ts';
 
@@ -74,11 +73,11 @@ function started(before: readonly Condition[] = [], why: readonly NewCondition[]
 async function ensureSlice({ metadata }: CachedResource, { hasSlice, createSlice }: CachedResourceActions): Promise<void> {
   const { name = '', annotations = {}, uid = '' } = metadata;
   if (annotations[skipSliceAnnotation] !== undefined || hasSlice(name)) return;
-  const path = annotations[pathAnnotation];
+  // Without a path: a workspace may be copied or found in other ways, and they stay together.
   await createSlice({
     apiVersion: 'cache.kcp.io/v1alpha1',
     kind: 'CachedResourceEndpointSlice',
     metadata: { name, ownerReferences: [{ apiVersion: 'cache.kcp.io/v1alpha1', kind: 'CachedResource', name, uid }] },
-    spec: { cachedResource: { name, ...(path !== undefined && { path }) } },
+    spec: { cachedResource: { name } },
   });
 }
