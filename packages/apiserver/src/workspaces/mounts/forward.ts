@@ -40,16 +40,14 @@ export class Forwarder implements Disposable {
       exchange.remoteAddress,
     ];
     const body = await exchange.body(bodyLimit);
-    if (body.length > 0) headers.push('Content-Length', String(body.length));
+    if (body.length > 0 || writes(exchange.method)) headers.push('Content-Length', String(body.length));
     headers.push('Host', url.host);
     const incoming = await this.#send({ backend, url, headers, body }, exchange);
     handBack(incoming, exchange);
   }
 
-  #send(
-    { backend, url, headers, body }: { backend: MountBackend; url: URL; headers: string[]; body: Buffer },
-    exchange: Exchange,
-  ): Promise<IncomingMessage> {
+  #send(sent: Sent, exchange: Exchange): Promise<IncomingMessage> {
+    const { backend, url, headers, body } = sent;
     return new Promise((resolve, reject) => {
       const outgoing = (url.protocol === 'http:' ? httpRequest : httpsRequest)(url, {
         agent: this.#agent(backend),
@@ -63,9 +61,12 @@ export class Forwarder implements Disposable {
         clearTimeout(giveUp);
         resolve(incoming);
       });
-      outgoing.on('error', (error) => {
+      outgoing.on('error', (error: NodeJS.ErrnoException) => {
         clearTimeout(giveUp);
-        reject(status.serviceUnavailable(`error trying to reach service: ${networkFailure(error)}`));
+        // The other side closed the connection while it was idle. What only reads can be asked again.
+        const isStale = outgoing.reusedSocket && error.code === 'ECONNRESET' && !writes(exchange.method) && !exchange.closed;
+        if (isStale) resolve(this.#send(sent, exchange));
+        else reject(status.serviceUnavailable(`error trying to reach service: ${networkFailure(error)}`));
       });
       outgoing.end(body);
     });
@@ -84,6 +85,15 @@ export class Forwarder implements Disposable {
     return agent;
   }
 }
+
+interface Sent {
+  readonly backend: MountBackend;
+  readonly url: URL;
+  readonly headers: string[];
+  readonly body: Buffer;
+}
+
+const writes = (method: string): boolean => method !== 'GET' && method !== 'HEAD';
 
 function identity(user: User): string[] {
   try {

@@ -275,6 +275,18 @@ describe('a workspace that is mounted from another server', () => {
     expect(seen[0]!.headers.via).toBe('1.1 capstan, 1.1 capstan');
   });
 
+  it('asks again where a kept connection was closed, if that changes nothing', async () => {
+    let calls = 0;
+    answer = (request, response) => {
+      if (++calls === 2) request.socket.destroy();
+      else response.end('{}');
+    };
+    await as(server, 'jane', `/clusters/root:far/api`);
+    expect([(await as(server, 'jane', `/clusters/root:far/api`)).code, calls]).toEqual([200, 3]);
+    calls = 1;
+    expect([(await as(server, 'jane', `/clusters/root:far/api`, { method: 'POST', body: {} })).code, calls]).toEqual([503, 2]);
+  });
+
   it('says that nobody answered, and why', async () => {
     answer = (_request, response) => response.destroy();
     const reply = await as(server, 'jane', `/clusters/root:far/api`);
