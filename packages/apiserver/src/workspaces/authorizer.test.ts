@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { effectiveUsers, warrantsExtra } from '../authz/effective-users.ts';
 import { type Call, createWorkspace, type Reply, startTestServer, type TestServer } from '../testing/harness.ts';
+import { bind as bindApi, share } from './apis/testing.ts';
 import { scopedTo } from './impersonation.ts';
 
 const tokens = ['alice-token,alice,1', 'bob-token,bob,2,"team"', 'owner-token,owner,3,"system:kcp:admin"'].join('\n');
@@ -290,6 +291,49 @@ describe('what the platform decides', () => {
     };
     expect(await codeOf('bob', `/clusters/aaaa${bindings}`, { method: 'POST', body })).toBe(403);
     expect(await codeOf('alice', `/clusters/aaaa${bindings}`, { method: 'POST', body })).toBe(201);
+  });
+});
+
+describe('what a workspace has bound', () => {
+  const cowboys = '/apis/wildwest.dev/v1alpha1/namespaces/default/cowboys';
+  const cowboy = { apiVersion: 'wildwest.dev/v1alpha1', kind: 'Cowboy', metadata: { name: 'billy' }, spec: {} };
+
+  test('can be used by its users and seen by its viewers, of whom no role names it', async () => {
+    for (const id of ['offers', 'uses']) await createWorkspace(server, id);
+    await server.call('/clusters/uses/api/v1/namespaces', { method: 'POST', body: { metadata: { name: 'default' } } });
+    const shared = await share(server, 'offers');
+    await bindApi(server, { provider: 'offers', consumer: 'uses', shared });
+    const path = `/clusters/uses${cowboys}`;
+    const create = (who: string): Promise<number> => codeOf(who, path, { method: 'POST', body: cowboy });
+    await bind('uses', 'bob-enters', 'system:kcp:workspace:access', { kind: 'User', name: 'bob' });
+    expect([await create('bob'), await codeOf('bob', path)]).toEqual([403, 403]);
+    await bind('uses', 'bob-looks', 'viewer', { kind: 'User', name: 'bob' });
+    expect([await create('bob'), await codeOf('bob', path)]).toEqual([403, 200]);
+    await bind('uses', 'alice-uses', 'user', { kind: 'User', name: 'alice' });
+    expect([await create('alice'), await codeOf('alice', path)]).toEqual([201, 200]);
+    // What its provider says of it is not for users to say.
+    const status = { ...cowboy, status: { result: 'rich' } };
+    expect(await codeOf('alice', `${path}/billy/status`, { method: 'PUT', body: status })).toBe(403);
+    expect(await codeOf('alice', `${path}/billy/status`)).toBe(200);
+    expect(await codeOf('alice', `${path}/billy`, { method: 'DELETE' })).toBe(200);
+  });
+
+  test('does not count as bound when it is the workspace’s own', async () => {
+    const names = { plural: 'sheriffs', singular: 'sheriff', kind: 'Sheriff', listKind: 'SheriffList' };
+    const versions = [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }];
+    const definitions = '/clusters/uses/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+    const spec = { group: 'law.example.com', names, scope: 'Namespaced', versions };
+    const body = {
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: { name: 'sheriffs.law.example.com' },
+      spec,
+    };
+    await server.call(definitions, { method: 'POST', body });
+    const sheriffs = '/clusters/uses/apis/law.example.com/v1/namespaces/default/sheriffs';
+    await vi.waitFor(async () => expect((await server.call(sheriffs)).code).toBe(200));
+    for (const path of [sheriffs, definitions, `/clusters/uses${bindings}`, '/clusters/uses/apis/topology.kcp.io/v1alpha1/partitions'])
+      expect(await codeOf('alice', path)).toBe(403);
   });
 });
 

@@ -9,7 +9,7 @@ import { fieldsOf, textOf } from '../kinds/workloads/reading.ts';
 import { EntryRights } from './entry-rights.ts';
 import type { MaximalPolicy } from './maximal-policy.ts';
 import { everyCluster, rootCluster } from './names.ts';
-import { adminGroup, bootstrapperGroup, externalLogicalClusterAdminGroup, logicalClusterAdminGroup } from './policy.ts';
+import { adminGroup, bootstrapperGroup, boundObjects, externalLogicalClusterAdminGroup, logicalClusterAdminGroup } from './policy.ts';
 import { logicalClusterOf } from './tree.ts';
 
 const requiredGroupsAnnotation = 'authorization.kcp.io/required-groups';
@@ -82,7 +82,10 @@ export function workspaceAuthorizer(options: {
       if (cluster !== everyCluster && !(rights.mayEnter(user, cluster) && withinPolicy(attributes)))
         return isShut(user, cluster) ? shut : denied;
       const decision = rbac.authorize(attributes);
-      return decision.allowed ? decision : denied;
+      if (decision.allowed) return decision;
+      // What is bound can be meant without being named.
+      const asBound = maximal.isBound(attributes) ? rbac.authorize({ ...attributes, ...boundObjects }) : denied;
+      return asBound.allowed ? asBound : denied;
     },
     rulesFor: (user, place) => rbac.rulesFor(user, place),
   };

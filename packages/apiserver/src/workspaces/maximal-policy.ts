@@ -4,11 +4,14 @@ import type { ObjectReader } from '../cache/reader.ts';
 import { fieldsOf, maybeFields } from '../kinds/workloads/reading.ts';
 import type { Bindings } from './apis/bindings.ts';
 import { apiExports } from './apis/names.ts';
+import { rootCluster } from './names.ts';
 import { maximalPermissionPrefix } from './policy.ts';
 
 /** What consumers of an API may do at most, by the rules of the workspace that it comes from. */
 export interface MaximalPolicy {
   allows(attributes: Attributes): boolean;
+  /** Whether a kind came into the workspace by a binding to what others offer. */
+  isBound(attributes: Attributes): boolean;
 }
 
 export function maximalPolicy(options: {
@@ -20,6 +23,12 @@ export function maximalPolicy(options: {
 }): MaximalPolicy {
   const { objects, bindings, rbac, isNeverBound } = options;
   return {
+    isBound(attributes) {
+      const { cluster, isResource, group, resource } = attributes;
+      if (!isResource || isNeverBound(attributes)) return false;
+      const provider = bindings.bringing(cluster, { group, resource })?.provider ?? '';
+      return provider !== '' && provider !== rootCluster;
+    },
     allows(attributes) {
       const { cluster, user, isResource, group, resource } = attributes;
       if (!isResource || isNeverBound(attributes)) return true;

@@ -20,6 +20,11 @@ export const externalLogicalClusterAdminGroup = 'system:kcp:external-logical-clu
 /** In front of the names of users and groups when an export's workspace is asked what its consumers may do at most. */
 export const maximalPermissionPrefix = 'apis.kcp.io:binding:';
 
+/**
+ * Stands in rules for every kind that a workspace has bound from others: no role can name what will be offered. What a provider says of an object, in its status, is not for users to write.
+ */
+export const boundObjects = { group: 'workspaces.capstan.dev', resource: 'boundobjects' } as const;
+
 /** Roles that can be bound in any workspace. The last four are for people: who holds the machines, who offers something, who uses it, who looks on. */
 const rolesEverywhere: RuleTable = {
   [bootstrapperGroup]: ['* * @*', '* url:*'],
@@ -50,6 +55,8 @@ const rolesEverywhere: RuleTable = {
     'all configmaps,secrets,serviceaccounts,serviceaccounts/token,namespaces',
     'read events,resourcequotas,limitranges',
     'all apibindings @apis.kcp.io',
+    'all boundobjects,boundobjects/scale @workspaces.capstan.dev',
+    'get boundobjects/status @workspaces.capstan.dev',
     'read apiexports,apiresourceschemas @apis.kcp.io',
     'all workspaces @tenancy.kcp.io',
     'read workspacetypes @tenancy.kcp.io',
@@ -59,6 +66,7 @@ const rolesEverywhere: RuleTable = {
     'access url:/',
     'read configmaps,serviceaccounts,namespaces,events,resourcequotas,limitranges',
     'read apibindings,apiexports,apiresourceschemas @apis.kcp.io',
+    'read boundobjects,boundobjects/scale,boundobjects/status @workspaces.capstan.dev',
     'read workspaces,workspacetypes @tenancy.kcp.io',
     'read logicalclusters @core.kcp.io',
   ],
