@@ -42,7 +42,7 @@ const superuser: Decision = { allowed: true, reason: '' };
 const noOpinion: Decision = { allowed: false, reason: '' };
 
 /** More than a busy server asks about between two changes of its roles. */
-const defaultCapacity = 20_000;
+const defaultCapacity = 10_000;
 
 export interface RbacOptions {
   /** How many compiled places are kept, over all users. */

@@ -1,5 +1,6 @@
 import type { KubeObject } from '@capstan/machinery';
 import type { Gate } from '../../authz/index.ts';
+import { ByWorkspace } from '../../cache/by-workspace.ts';
 import type { ObjectReader } from '../../cache/reader.ts';
 import type { Catalogs } from '../../registry/catalogs.ts';
 import type { Resource } from '../../registry/resource.ts';
@@ -35,10 +36,8 @@ export class Policies<Policy extends AnyPolicy> {
   readonly #policyResource: { readonly group: string; readonly resource: string };
   readonly #bindingResource: { readonly group: string; readonly resource: string };
   readonly #compileNew: (object: KubeObject) => Policy;
-  readonly #byCluster = new Map<string, readonly BoundPolicy<Policy>[]>();
+  readonly #byWorkspace = new ByWorkspace<readonly BoundPolicy<Policy>[]>();
   readonly #compiled = new WeakMap<KubeObject, Policy>();
-  #policies = -1;
-  #bindings = -1;
 
   constructor(objects: ObjectReader, { policies, bindings, compile }: PolicySource<Policy>) {
     this.#objects = objects;
@@ -48,26 +47,19 @@ export class Policies<Policy extends AnyPolicy> {
   }
 
   of(cluster: string): readonly BoundPolicy<Policy>[] {
-    const policies = this.#objects.generation(this.#policyResource);
-    const bindings = this.#objects.generation(this.#bindingResource);
-    if (policies !== this.#policies || bindings !== this.#bindings) {
-      this.#byCluster.clear();
-      this.#policies = policies;
-      this.#bindings = bindings;
-    }
-    let found = this.#byCluster.get(cluster);
-    if (found === undefined) this.#byCluster.set(cluster, (found = this.#read(cluster)));
-    return found;
+    // Both only grow.
+    const state = this.#objects.generation(this.#policyResource) + this.#objects.generation(this.#bindingResource);
+    return this.#byWorkspace.get(cluster, state, this.#read);
   }
 
-  #read(cluster: string): readonly BoundPolicy<Policy>[] {
+  readonly #read = (cluster: string): readonly BoundPolicy<Policy>[] => {
     const bindings = this.#objects.list(this.#bindingResource, cluster).map(bindingOf);
-    if (bindings.length === 0) return [];
+    if (bindings.length === 0) return nobody;
     return this.#objects.list(this.#policyResource, cluster).flatMap((object) => {
       const own = bindings.filter(({ policyName }) => policyName === object.metadata.name);
       return own.length === 0 ? [] : [{ policy: this.#compile(object), bindings: own }];
     });
-  }
+  };
 
   #compile(object: KubeObject): Policy {
     let policy = this.#compiled.get(object);

@@ -1,4 +1,5 @@
 import type { KubeObject } from '@capstan/machinery';
+import { ByWorkspace } from '../../cache/by-workspace.ts';
 import type { ObjectReader } from '../../cache/reader.ts';
 import { type Hook, hooksOf } from './hook.ts';
 
@@ -8,9 +9,8 @@ const none: readonly Hook[] = [];
 export class Configurations {
   readonly #objects: ObjectReader;
   readonly #resource: { readonly group: string; readonly resource: string };
-  readonly #byCluster = new Map<string, readonly Hook[]>();
+  readonly #byWorkspace = new ByWorkspace<readonly Hook[]>();
   readonly #compiled = new WeakMap<KubeObject, readonly Hook[]>();
-  #generation = -1;
 
   constructor(objects: ObjectReader, resource: 'mutatingwebhookconfigurations' | 'validatingwebhookconfigurations') {
     this.#objects = objects;
@@ -18,20 +18,13 @@ export class Configurations {
   }
 
   of(cluster: string): readonly Hook[] {
-    const generation = this.#objects.generation(this.#resource);
-    if (generation !== this.#generation) {
-      this.#byCluster.clear();
-      this.#generation = generation;
-    }
-    let hooks = this.#byCluster.get(cluster);
-    if (hooks === undefined) this.#byCluster.set(cluster, (hooks = this.#read(cluster)));
-    return hooks;
+    return this.#byWorkspace.get(cluster, this.#objects.generation(this.#resource), this.#read);
   }
 
-  #read(cluster: string): readonly Hook[] {
+  readonly #read = (cluster: string): readonly Hook[] => {
     const configurations = this.#objects.list(this.#resource, cluster);
     return configurations.length === 0 ? none : configurations.flatMap((configuration) => this.#hooksOf(configuration));
-  }
+  };
 
   #hooksOf(configuration: KubeObject): readonly Hook[] {
     let hooks = this.#compiled.get(configuration);

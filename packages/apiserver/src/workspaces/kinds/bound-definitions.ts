@@ -47,6 +47,10 @@ export class BoundDefinitions {
     this.#conversions = options.cache.resource(apiConversions);
     this.#seen = this.#conversions.entries;
     this.#conversions.listeners.add({ changed: (events) => this.#follow(events) });
+    // What nobody is bound to any more need not be remembered.
+    options.cache.resource(apiResourceSchemas).listeners.add({
+      changed: (events) => this.#follow(events.filter(({ type }) => type === 'DELETED')),
+    });
     this.#platformSchemas = rootResourceSchemas().map(({ metadata }) => metadata.name!);
   }
 
@@ -108,7 +112,7 @@ export class BoundDefinitions {
     this.#forget(() => true);
   }
 
-  /** Rules lie beside the copies of schemas, under the same names. */
+  /** Forgets what these are about: copies of schemas, or rules, which lie beside them under the same names. */
   #follow(events: readonly CacheEvent[]): void {
     for (const { entry } of events) {
       if (clusterOfKey(entry.key) !== boundSchemasCluster) continue;
