@@ -1,0 +1,38 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, test, vi } from 'vitest';
+import { supervise } from './supervisor.ts';
+
+const cleanup: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const clean of cleanup.splice(0)) await clean();
+  vi.unstubAllEnvs();
+});
+
+/** The first line that a supervised program of this source writes. */
+async function firstLineOf(source: string): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'capstan-supervise-'));
+  cleanup.push(() => rm(directory, { recursive: true, force: true }));
+  const program = join(directory, 'program.mjs');
+  await writeFile(program, `${source}; setInterval(() => {}, 1000); process.on('SIGTERM', () => process.exit());`);
+  const stop = new AbortController();
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const ended = supervise({ name: 'it', args: [] }, { program, write: resolve, onReady: () => {}, signal: stop.signal, grace: 5_000 });
+  cleanup.push(() => ended.then(() => {}));
+  try {
+    return await promise;
+  } finally {
+    stop.abort();
+  }
+}
+
+test('processes share two heaps of the C library between their threads', async () => {
+  vi.stubEnv('MALLOC_ARENA_MAX', undefined);
+  expect(await firstLineOf('console.log(process.env.MALLOC_ARENA_MAX)')).toBe('it | 2');
+});
+
+test('what the environment says wins', async () => {
+  vi.stubEnv('MALLOC_ARENA_MAX', '7');
+  expect(await firstLineOf('console.log(process.env.MALLOC_ARENA_MAX)')).toBe('it | 7');
+});
