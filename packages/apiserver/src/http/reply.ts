@@ -36,9 +36,36 @@ export function reply(exchange: Exchange, { code, body, format, pretty }: Reply)
   compressed(exchange, { code, type: 'application/json', body: text });
 }
 
+/** What is longer or deeper is left as JSON, which is YAML as well: laying it out would hold everybody up. */
+const longestLaidOut = 128 * 1024;
+const deepestLaidOut = 64;
+
 /** YAML as Kubernetes writes it. */
 export function yamlOf(json: string): string {
+  if (json.length > longestLaidOut || isDeep(json)) return json;
   return dump(JSON.parse(json), { lineWidth: -1, noRefs: true, sortKeys: true, seqNoIndent: true, quoteStyle: 'double' });
+}
+
+function isDeep(json: string): boolean {
+  let depth = 0;
+  for (let at = 0; at < json.length; at++) {
+    switch (json.charCodeAt(at)) {
+      case 0x22:
+        // Over the string: what is in it opens nothing.
+        for (at++; json.charCodeAt(at) !== 0x22; at++) if (json.charCodeAt(at) === 0x5c) at++;
+        break;
+      case 0x5b:
+      case 0x7b:
+        if (++depth > deepestLaidOut) return true;
+        break;
+      case 0x5d:
+      case 0x7d:
+        depth--;
+        break;
+      default:
+    }
+  }
+  return false;
 }
 
 /** Sends a text, packed when it is long and the client takes that. */
