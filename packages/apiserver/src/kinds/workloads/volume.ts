@@ -119,8 +119,9 @@ function validateClaimUpdate(claim: KubeObject, old: KubeObject): FieldError[] {
   const [spec, before] = [fieldsOf(claim['spec']), fieldsOf(old['spec'])];
   const isBound = fieldsOf(claim['status'])['phase'] === 'Bound';
   const [now, then] = [withoutChangeable(spec, isBound), withoutChangeable(before, isBound)];
-  if (textOf(then['volumeName']) === '') then['volumeName'] = now['volumeName'];
-  if (isAbsent(then['storageClassName'])) then['storageClassName'] = now['storageClassName'];
+  // What is not there yet may come. A field that nobody has set is not the same as one that is undefined.
+  if (textOf(then['volumeName']) === '' && 'volumeName' in now) then['volumeName'] = now['volumeName'];
+  if (isAbsent(then['storageClassName']) && 'storageClassName' in now) then['storageClassName'] = now['storageClassName'];
   if (!isDeepStrictEqual({ ...now }, { ...then })) found.forbidden(at, onlySizeMayChange);
   const [size, oldSize] = [spec, before].map((part) => fieldsOf(fieldsOf(part['resources'])['requests'])['storage']);
   const path = at.child('resources', 'requests', 'storage');
