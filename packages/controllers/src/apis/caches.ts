@@ -63,7 +63,7 @@ export class SharingCaches {
     return this.exports.byIndex('name', exportKey(path || cluster, name))[0];
   }
 
-  /** The export that a binding is of. Once it is bound it stays with the workspace that it found: another one at the same path is somebody else. */
+  /** The export that a binding is of, in the workspace in which it was found. */
   exportOf(binding: ApiBinding): ApiExport | undefined {
     const reference = binding.spec?.reference?.export;
     const provider = binding.status?.apiExportClusterName;

@@ -31,6 +31,7 @@ import { takenKinds } from './taken.ts';
 /** In milliseconds: so long something that was written may take to come back. */
 const patience = 500;
 const finalizer = 'apis.kcp.io/apibinding-finalizer';
+const exportLabel = 'internal.apis.kcp.io/export';
 
 /** Makes bindings what they ask for, and takes away what they brought when they go. */
 export function bindingController({ concurrency = 16 }: { readonly concurrency?: number | undefined } = {}): Runnable {
@@ -112,8 +113,17 @@ class Work {
     if (!isDeepStrictEqual(status, binding.status)) {
       const written = await client.resource<ApiBinding>(bindingType).updateStatus({ ...binding, status }, { signal });
       await this.#seen(written);
+      if (binding.status?.apiExportClusterName && status.apiExportClusterName !== binding.status.apiExportClusterName)
+        await this.#relabel(written);
     }
     return isWaiting ? requeueAfter(waitFor(binding.metadata.creationTimestamp)) : done;
+  }
+
+  /** The export lies elsewhere now: the server says anew which one it is. */
+  async #relabel(binding: ApiBinding): Promise<void> {
+    const { client, signal } = this.#parts;
+    const { [exportLabel]: _, ...labels } = binding.metadata.labels ?? {};
+    await client.resource<ApiBinding>(bindingType).update({ ...binding, metadata: { ...binding.metadata, labels } }, { signal });
   }
 
   /** Waits until the copy has what was written: the next one who binds in this workspace looks there. */
@@ -132,6 +142,9 @@ class Work {
     if (reference === undefined) return undefined;
     const known = caches.exportOf(binding);
     if (known !== undefined) return { cluster: clusterOf(known) ?? '', object: known };
+    // Another workspace at the same path is somebody else, unless it has the key that objects are kept under: their identity tells.
+    const another = (binding.status?.boundResources ?? []).length === 0 ? undefined : caches.exportAt(reference, this.#cluster);
+    if (another !== undefined) return { cluster: clusterOf(another) ?? '', object: another };
     // A path may lead there in other ways than the one that the export names.
     if (!reference.path || binding.status?.apiExportClusterName) return undefined;
     try {

@@ -1,35 +1,14 @@
-import { join } from 'node:path';
-import { Client, connectionOf, loadKubeconfig } from '@capstan/client';
-import { Manager } from '@capstan/controller';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { make, startTenants, type Tenants, workspace } from '../../suite/tenants.ts';
+import { type SharingTenants, startSharingTenants } from '../../suite/sharing-tenants.ts';
+import { make, workspace } from '../../suite/tenants.ts';
 import { type WorkspaceTypeObject, workspaceTypeType } from '../../tenancy/kinds.ts';
-import { bindingController } from '../bindings/controller.ts';
-import { exportController } from '../exports/controller.ts';
 import { bindings, cowboyExport, exports, offer } from '../testing.ts';
-import { defaultBindingController } from './controller.ts';
-import { defaultBindingCreation } from './creation.ts';
 
-let tenants: Tenants;
-let running: AsyncDisposable;
-const stop = new AbortController();
-let sharing: Promise<unknown>;
-
+let tenants: SharingTenants;
 beforeAll(async () => {
-  tenants = await startTenants();
-  running = tenants.run();
-  const manager = connectionOf(loadKubeconfig({ path: join(tenants.server.directory, 'controller-manager.kubeconfig') }));
-  const account = new Client({ ...manager, impersonate: { user: 'system:serviceaccount:kube-system:api-sharing-controller' } });
-  const working = new Manager({ client: account.cluster('*'), stopWithin: 1, log: (line) => tenants.log.push(line) });
-  for (const one of [exportController(), bindingController(), defaultBindingController(), defaultBindingCreation()]) working.add(one);
-  sharing = working.run(stop.signal);
+  tenants = await startSharingTenants();
 });
-afterAll(async () => {
-  stop.abort();
-  await sharing;
-  await running[Symbol.asyncDispose]();
-  await tenants[Symbol.asyncDispose]();
-});
+afterAll(() => tenants[Symbol.asyncDispose]());
 
 const typeOf = (name: string, spec: object): WorkspaceTypeObject => ({
   apiVersion: 'tenancy.kcp.io/v1alpha1',
