@@ -8,8 +8,9 @@ import { isShown } from '../registry/filter.ts';
 import { fresh, list, parseRevision, untilSeen } from '../registry/list.ts';
 import { type Backend, placeOf } from '../registry/objects.ts';
 import { type Resource, readable, textOf } from '../registry/resource.ts';
-import { type IncludeObject, moving, naming, type Shaper, shaper } from '../registry/shape.ts';
+import { type IncludeObject, moved, movedEverywhere, naming, type Shaper, shaper } from '../registry/shape.ts';
 import type { WatchHub } from '../watch/hub.ts';
+import { everyCluster } from '../workspaces/names.ts';
 import type { Scope } from '../workspaces/scope.ts';
 
 export async function handleGet(backend: Backend, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
@@ -55,8 +56,9 @@ export function shaperFor(resource: Resource, wanted: Negotiated, context: Reque
   const { scope } = context.info;
   const named = scope === undefined ? shape : naming(shape, labelledBy(resource, scope));
   if (resource.origin === undefined) return named;
+  if (context.cluster !== everyCluster) return moved(named, context.cluster);
   const shows = scope?.shows;
-  return moving(named, resource.origin, shows && ((entry) => shows(resource, entry)));
+  return movedEverywhere(named, resource.origin, shows && ((entry) => shows(resource, entry)));
 }
 
 function labelledBy(resource: Resource, { labelled }: Scope): ((entry: CacheEntry) => CacheEntry) | undefined {

@@ -21,7 +21,7 @@ export async function list(cache: WatchCache, resource: Resource, info: RequestI
   if (errors.length > 0) throw invalidOptions('ListOptions', errors);
   const filter = filterOf(resource, info);
   // Any state of things is whatever the cache has, all of it: clients that ask for that do not want pages.
-  const limit = options.resourceVersion === '0' ? 0 : Math.max(0, options.limit ?? 0);
+  const limit = options.resourceVersion === '0' ? 0 : shared(resource, Math.max(0, options.limit ?? 0));
   const request = { resource, filter, limit };
   if (options.continue)
     return described(await nextPage(cache, { ...request, token: options.continue, asked: options.resourceVersion ?? '' }));
@@ -38,6 +38,11 @@ export async function list(cache: WatchCache, resource: Resource, info: RequestI
   // A limit with a revision and nothing else has always meant that very revision.
   const exact = options.resourceVersionMatch === 'Exact' || (revision > 0 && limit > 0 && !options.resourceVersionMatch);
   return described(exact ? await pageAt(cache, revision, { ...request, after: '' }) : pageNow(cache, { ...request, after: '' }));
+}
+
+/** Of how many objects a page consists that are shown in several workspaces each. */
+function shared({ origin }: Resource, limit: number): number {
+  return origin === undefined || limit === 0 ? limit : Math.max(1, Math.floor(limit / Math.max(1, origin.consumers().length)));
 }
 
 /** Converts what a selector will look into, where that cannot be done while it looks. */

@@ -1,4 +1,4 @@
-import { type KubeObject, StatusError } from '@capstan/machinery';
+import { type KubeObject, StatusError, status } from '@capstan/machinery';
 import type { CacheEntry } from '../cache/entry.ts';
 import type { Negotiated } from '../http/negotiate.ts';
 import { movedEntry, namedEntry, type Origin, objectOf, type Resource, textOf } from './resource.ts';
@@ -47,19 +47,45 @@ export function naming(shape: Shaper, more: (entry: CacheEntry) => CacheEntry = 
   };
 }
 
+/** The same, with objects that lie elsewhere, as one workspace sees them. */
+export function moved(shape: Shaper, cluster: string): Shaper {
+  const shown = (entry: CacheEntry): CacheEntry => movedEntry(entry, cluster);
+  return {
+    key: `${shape.key} moved`,
+    one: (entry) => shape.one(shown(entry)),
+    list: (entries, meta) => shape.list(entries.map(shown), meta),
+    watched: (entry, first) => shape.watched(shown(entry), first),
+  };
+}
+
+/** So many characters are shown at once of objects that are shown in several workspaces: they cost whoever publishes them nothing, and the server must bear it. */
+const largestShow = 64 << 20;
+
 /** The same, with objects that lie elsewhere, once for each workspace that they are shown in. */
-export function moving(shape: Shaper, { consumers }: Origin, shows: (entry: CacheEntry) => boolean = () => true): Shaper {
+export function movedEverywhere(shape: Shaper, { consumers }: Origin, shows: (entry: CacheEntry) => boolean = () => true): Shaper {
   const copies = (entry: CacheEntry): CacheEntry[] => {
-    const moved = consumers().map((cluster) => movedEntry(entry, cluster));
-    return moved.filter(shows);
+    const clusters = consumers();
+    checkShow([entry], clusters.length);
+    return clusters.map((cluster) => movedEntry(entry, cluster)).filter(shows);
   };
   return {
-    key: `${shape.key} moving`,
+    key: `${shape.key} everywhere`,
     one: (entry) => shape.one(copies(entry)[0]!),
-    list: (entries, meta) => shape.list(entries.flatMap(copies), meta),
+    list: (entries, meta) => {
+      checkShow(entries, consumers().length);
+      return shape.list(entries.flatMap(copies), meta);
+    },
     watched: (entry, first) => shape.watched(entry, first),
     copies,
   };
+}
+
+function checkShow(entries: readonly CacheEntry[], times: number): void {
+  let size = 0;
+  for (const { text } of entries) size += text.length;
+  if (size * times <= largestShow) return;
+  const what = `${entries.length} objects in ${times} workspaces are too much to be shown at once`;
+  throw status.requestTooLarge(`${what}: ask for one workspace, or for fewer objects (limit)`);
 }
 
 function wholeObjects(resource: Resource): Shaper {

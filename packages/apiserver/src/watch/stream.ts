@@ -56,7 +56,8 @@ export class WatchStream {
     const pump = (): void => {
       while (!this.#done && at < initial.length) {
         let chunk = '';
-        while (at < initial.length && chunk.length < slice) chunk += this.#frame('ADDED', initial[at++]!);
+        while (!this.#done && at < initial.length && chunk.length < slice) chunk += this.#frame('ADDED', initial[at++]!);
+        if (this.#done) return;
         this.#stream.write(chunk);
         if (this.#stream.pending > slice) {
           this.#stream.onDrain(pump);
@@ -168,6 +169,7 @@ export class WatchStream {
     for (const event of events) {
       const seen = this.#view.transition(event);
       if (seen !== undefined) chunk += this.#frame(seen.type, seen.entry);
+      if (this.#done) return false;
       this.#revision = event.revision;
       if (chunk.length < slice) continue;
       this.#stream.write(chunk);
@@ -181,9 +183,15 @@ export class WatchStream {
     return true;
   }
 
+  /** What cannot be shown ends the watch, and says why. */
   #frame(type: string, entry: CacheEntry): string {
-    const text = frames(this.#view.shaper, { type, entry }, this.#first);
-    if (text !== '') this.#first = false;
-    return text;
+    try {
+      const text = frames(this.#view.shaper, { type, entry }, this.#first);
+      if (text !== '') this.#first = false;
+      return text;
+    } catch (error) {
+      this.fail(failureText(error));
+      return '';
+    }
   }
 }

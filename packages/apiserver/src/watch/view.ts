@@ -58,7 +58,8 @@ export class View {
       for (const member of [...this.#members]) member.fetchAfter(before);
       return;
     }
-    if (this.shaper.key.startsWith('table')) {
+    // What is shown in many workspaces is written by each member, which may refuse it.
+    if (this.shaper.key.startsWith('table') || this.shaper.copies !== undefined) {
       for (const member of this.#members) member.deliverEvents(events, before);
       return;
     }

@@ -4,7 +4,7 @@ import type { TestServer } from '../../testing/harness.ts';
 import { apiBinding, apiExport } from '../apis/testing.ts';
 
 const names = { plural: 'flavors', singular: 'flavor', kind: 'Flavor', listKind: 'FlavorList' };
-const spec: JsonObject = { type: 'object', properties: { gpus: { type: 'integer' } } };
+const spec: JsonObject = { type: 'object', properties: { gpus: { type: 'integer' }, notes: { type: 'string' } } };
 const schema: JsonObject = { type: 'object', properties: { spec } };
 const version = { name: 'v1', served: true, storage: true, subresources: { status: {} } };
 

@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { createWorkspace, startTestServer, type TestServer } from '../../testing/harness.ts';
+import { flavor, flavors, Publishing } from './testing.ts';
+
+let server: TestServer;
+let publishing: Publishing;
+/** So many that one large object is too much when all are shown it at once. */
+const crowd = Array.from({ length: 80 }, (_, index) => `crowd-${index}`);
+const original = (rest = ''): string => `/clusters/provider${flavors}${rest}`;
+const everywhere = `/services/replication/provider/flavors/clusters/*${flavors}`;
+
+beforeAll(async () => {
+  server = await startTestServer();
+  publishing = new Publishing(server);
+  await createWorkspace(server, 'provider');
+  await publishing.publish('provider');
+  await vi.waitFor(async () => expect((await server.call(original())).code).toBe(200));
+  for (const id of crowd) {
+    await createWorkspace(server, id);
+    await publishing.bind(id, 'provider');
+  }
+  for (const name of ['a', 'b', 'c']) await publishing.put(original(), flavor(name));
+}, 60_000);
+afterAll(() => server[Symbol.asyncDispose]());
+
+test('pages are as long as they are asked for, as far as objects are shown to all at once', async () => {
+  const names: string[] = [];
+  let token: string | undefined = '';
+  for (let pages = 0; token !== undefined; pages++) {
+    const { items, metadata } = (await server.call(`${everywhere}?limit=100${token && `&continue=${token}`}`)).json() as {
+      items?: { metadata: { name: string } }[];
+      metadata: { continue?: string };
+    };
+    expect([pages, items!.length]).toEqual([pages, crowd.length]);
+    names.push(...new Set(items!.map((one) => one.metadata.name)));
+    token = metadata.continue || undefined;
+  }
+  expect(names).toEqual(['a', 'b', 'c']);
+});
+
+test('what is too much at once is refused, and the server goes on', async () => {
+  const notes = 'x'.repeat(900_000);
+  const reasonFor = async (gpus: number): Promise<unknown> => {
+    const { resourceVersion } = (await server.call(original())).json().metadata;
+    const watching = server.watchUntil(`${everywhere}?watch=1&resourceVersion=${resourceVersion}`, ({ type }) => type === 'ERROR');
+    await server.call(original('/large'), { method: 'DELETE' });
+    await publishing.put(original(), { ...flavor('large'), spec: { notes, gpus } });
+    return (await watching).at(-1)!.object['reason'];
+  };
+  // Whoever watches begins again once after others have bound.
+  let reason = await reasonFor(1);
+  if (reason === 'Expired') reason = await reasonFor(2);
+  expect(reason).toBe('RequestEntityTooLarge');
+  const refused = await server.call(everywhere);
+  expect([refused.code, refused.json().message]).toEqual([
+    413,
+    'Request entity too large: 4 objects in 80 workspaces are too much to be shown at once: ask for one workspace, or for fewer objects (limit)',
+  ]);
+  expect((await server.call(`/clusters/crowd-7${flavors}/large`)).json()['spec']).toMatchObject({ notes });
+  await server.call(original('/large'), { method: 'DELETE' });
+  expect((await server.call(everywhere)).json().items).toHaveLength(3 * crowd.length);
+});
