@@ -13,7 +13,7 @@ import { attributesOf } from '../request/attributes.ts';
 import { ownerText } from './admission/owner.ts';
 import { homeClusterId } from './cluster-id.ts';
 import { ownerAnnotation, pathAnnotation, typeAnnotation } from './facts.ts';
-import { rootCluster } from './names.ts';
+import { isPath, rootCluster } from './names.ts';
 import { logicalClusterName, logicalClusterOf, logicalClusters } from './tree.ts';
 
 /** Who makes what a user asked for. */
@@ -45,6 +45,11 @@ export function homeWorkspace(options: {
   };
 }
 
+/** A name with colons would be read as that of a workspace in somebody else's home. */
+function homePath(user: string, cluster: string): string {
+  return isPath(user) && !user.includes(':') ? `user:${user}` : cluster;
+}
+
 async function makeHome(
   cluster: string,
   context: RequestContext,
@@ -64,7 +69,7 @@ async function makeHome(
       annotations: {
         [ownerAnnotation]: ownerText(context.user),
         [typeAnnotation]: `${rootCluster}:home`,
-        [pathAnnotation]: `user:${context.user.name}`,
+        [pathAnnotation]: homePath(context.user.name, cluster),
       },
     },
     spec: {},

@@ -18,9 +18,15 @@ export function remaining({ resources, finalizers }: Purged['remains']): Omit<Co
   });
 }
 
+/** A tenant can have any number of them: a condition that says them all cannot be written. */
+const mostNamed = 50;
+
 function sentence(start: string, counts: Readonly<Record<string, number>>, text: (name: string, count: number) => string): string[] {
   const names = Object.keys(counts).sort();
-  return names.length === 0 ? [] : [start + names.map((name) => text(name, counts[name]!)).join(', ')];
+  if (names.length === 0) return [];
+  const named = names.slice(0, mostNamed).map((name) => text(name, counts[name]!));
+  if (names.length > mostNamed) named.push(`and ${names.length - mostNamed} more`);
+  return [start + named.join(', ')];
 }
 
 /** What has taken long will take long: the looks become rarer with the age of what is waited for. */

@@ -153,6 +153,14 @@ describe('a user who asks for ~', () => {
     expect((await server.call('/clusters/root/apis/tenancy.kcp.io/v1alpha1/workspaces/~', { anonymous: true })).code).toBe(403);
   });
 
+  it('is not taken for a workspace in the home of another, whatever their name', async () => {
+    const headers = { 'impersonate-user': 'maker:child', 'impersonate-group': 'system:authenticated' };
+    const home = (await server.call('/clusters/root/apis/tenancy.kcp.io/v1alpha1/workspaces/~', { headers })).json();
+    const { cluster } = home['spec'] as { cluster: string };
+    const { metadata } = (await server.call(`/clusters/${cluster}${logicalClusters}/cluster`)).json();
+    expect(metadata.annotations?.['kcp.io/path']).toBe(cluster);
+  });
+
   it('is no service account: those of all workspaces with the same name would share one', async () => {
     const account = { 'impersonate-user': 'system:serviceaccount:default:default' };
     const asked = await server.call('/clusters/root/apis/tenancy.kcp.io/v1alpha1/workspaces/~', { headers: account });
