@@ -1,28 +1,33 @@
 import { type Client, isNotFound, type ResourceType } from '@capstan/client';
+import type { KubeObject } from '@capstan/machinery';
 import type { ResourceSchema } from '../kinds.ts';
 import type { Remains } from './deletion.ts';
 
 const width = 32;
 
-/** Deletes all objects of a bound kind in a workspace, and looks what is left. */
+/** Deletes all objects of a bound kind in a workspace, and tells what is left. Nothing new comes: a kind that goes takes no more objects. */
 export async function emptyKind(client: Client, schema: ResourceSchema, signal: AbortSignal): Promise<Remains> {
   const type = typeOf(schema);
   if (type === undefined) return { count: 0, finalizers: new Map() };
   const objects = client.resource(type).metadata();
   const found = await all(objects.pages({ signal }));
-  const waiting = found.filter(({ metadata }) => metadata.deletionTimestamp === undefined).values();
+  const left = found.filter(isLeaving);
+  const waiting = found.filter((object) => !isLeaving(object)).values();
   const work = async (): Promise<void> => {
-    for (const { metadata } of waiting)
-      await unlessGone(
-        objects.delete({ name: metadata.name ?? '', namespace: metadata.namespace }, { propagationPolicy: 'Background', signal }),
-      );
+    for (const { metadata } of waiting) {
+      const target = { name: metadata.name ?? '', namespace: metadata.namespace };
+      const answer = await unlessGone(objects.delete(target, { propagationPolicy: 'Background', signal }));
+      // What waits for finalizers is answered with itself, what is gone with a Status.
+      if (answer !== undefined && answer.kind !== 'Status') left.push(answer as KubeObject);
+    }
   };
-  await Promise.all(Array.from({ length: width }, work));
-  const left = found.length === 0 ? [] : await all(objects.pages({ signal }));
+  await Promise.all(Array.from({ length: Math.min(width, found.length) }, work));
   const finalizers = new Map<string, number>();
   for (const { metadata } of left) for (const name of metadata.finalizers ?? []) finalizers.set(name, (finalizers.get(name) ?? 0) + 1);
   return { count: left.length, finalizers };
 }
+
+const isLeaving = ({ metadata }: Pick<KubeObject, 'metadata'>): boolean => metadata.deletionTimestamp !== undefined;
 
 /** The kind in a version that is served; undefined when none is. */
 function typeOf({ spec }: ResourceSchema): ResourceType | undefined {
@@ -42,10 +47,11 @@ async function all<T>(pages: AsyncIterable<{ readonly items: readonly T[] }>): P
   return items;
 }
 
-async function unlessGone(deleting: Promise<unknown>): Promise<void> {
+async function unlessGone<T>(deleting: Promise<T>): Promise<T | undefined> {
   try {
-    await deleting;
+    return await deleting;
   } catch (error) {
     if (!isNotFound(error)) throw error;
+    return undefined;
   }
 }
