@@ -57,7 +57,7 @@ describe('an eviction', () => {
     await running(`${app}-2`);
     await budget({ disruptionsAllowed: 1 });
     const codes = (await Promise.all([evict(`${app}-1`), evict(`${app}-2`)])).map(({ code }) => code);
-    expect(codes.sort()).toEqual([201, 429]);
+    expect(codes.toSorted((a, b) => a - b)).toEqual([201, 429]);
     const { status } = (await server.call(`${budgets}/${app}`)).json() as unknown as { status: { disruptedPods: object } };
     expect(status).toMatchObject({
       disruptionsAllowed: 0,
