@@ -11,14 +11,15 @@ import { start, startWithMany } from './profiles/start.ts';
 
 const usage = `Measures API servers with the same work, one after the other.
 
-  npm run load -- --kubeconfig A [--kubeconfig B] --profile create|get|list|churn|memory|rest|crd|workspaces
-                  [--clients N] [--count N] [--seconds N] [--rounds N] [--pids 1,2] [--json]
+  npm run load -- --kubeconfig A [--kubeconfig B] --profile create|get|list|churn|memory|rest|crd|workspaces|bindings
+                  [--clients N] [--count N] [--crds N] [--seconds N] [--rounds N] [--pids 1,2] [--json]
   npm run load -- --profile start --command "capstan apiserver --data-dir d" --kubeconfig d/admin.kubeconfig
   npm run load -- --profile crds [--crds N] [--count N] --command "capstan apiserver --data-dir d" --kubeconfig d/admin.kubeconfig
   npm run load -- --compare [--store sqlite|etcd] [--only crd,crds] [--rounds N]
   npm run load -- --profile controllers [--store sqlite|etcd] [--only informers,namespace,idle] [--count N]
 
---only  profiles to compare, or parts of the profile controllers; all without it. --clients, --count and --crds change their amounts
+--only  profiles to compare, or parts of the profile controllers; all without it. --clients, --count and --crds change their amounts;
+        --crds is how many exports the profile bindings makes
 --rounds  each number is the middle of so many runs; one for --profile, three for --compare, where both servers take turns
 --pids  processes whose memory counts beside the one that listens, such as etcd, for each kubeconfig in turn
 `;

@@ -21,7 +21,7 @@ export interface Restartable {
 export interface Amounts {
   readonly clients: number | undefined;
   readonly count: number | undefined;
-  /** How many CustomResourceDefinitions, where a profile makes many. */
+  /** How many CustomResourceDefinitions or exports, where a profile makes many. */
   readonly definitions: number | undefined;
   readonly seconds: number;
 }
