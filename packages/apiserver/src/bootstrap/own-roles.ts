@@ -18,6 +18,7 @@ export const ownControllerRoles: RuleTable = {
     'create cachedresourceendpointslices @cache.kcp.io',
     'read shards @core.kcp.io',
     'get logicalclusters @core.kcp.io',
+    'update logicalclusters/status @core.kcp.io',
     'read workspacetypes @tenancy.kcp.io',
     'read partitions @topology.kcp.io',
     'read customresourcedefinitions @apiextensions.k8s.io',

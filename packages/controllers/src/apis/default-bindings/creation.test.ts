@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type SharingTenants, startSharingTenants } from '../../suite/sharing-tenants.ts';
-import { make, workspace } from '../../suite/tenants.ts';
+import { logicalClusterAt, make, workspace } from '../../suite/tenants.ts';
 import { type WorkspaceTypeObject, workspaceTypeType } from '../../tenancy/kinds.ts';
 import { bindings, cowboyExport, exports, offer } from '../testing.ts';
 
@@ -54,7 +54,20 @@ test('workspaces get what their type has come to bind, where the type looks afte
 
   // An export that comes later than the type that names it.
   await add('looked-after', 'late');
+  const reconciled = async (name: string): Promise<object | undefined> =>
+    (await logicalClusterAt(tenants.client, `root:${name}`)).status?.conditions?.find(({ type }) => type === 'APIBindingsReconciled');
+  await vi.waitFor(
+    async () =>
+      expect(await reconciled('newer')).toMatchObject({
+        status: 'False',
+        reason: 'WaitingOnAPIBindings',
+        message: 'APIBinding(s) not yet fully reconciled: for APIExport root|late',
+      }),
+    { timeout: 10_000, interval: 50 },
+  );
   await exports(root).create({ ...cowboyExport('late', 'today'), spec: { resources: [] } });
   for (const name of ['a-looked-after', 'a-derived', 'newer'])
     await vi.waitFor(async () => expect(await boundIn(name)).toContain('late'), { timeout: 10_000, interval: 50 });
+  await vi.waitFor(async () => expect(await reconciled('newer')).toMatchObject({ status: 'True' }), { timeout: 10_000, interval: 50 });
+  expect(await reconciled('a-left-alone')).toBeUndefined();
 });

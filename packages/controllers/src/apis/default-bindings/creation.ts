@@ -1,7 +1,14 @@
-import { clusterOf, type Informer, isAlreadyExists, isForbidden, isNotFound } from '@capstan/client';
+import { clusterOf, type Informer, isAlreadyExists, isConflict, isForbidden, isNotFound } from '@capstan/client';
 import { controller, done, type Result, type Runnable, requeueAfter } from '@capstan/controller';
+import { holds, isTrue, lacks, type NewCondition, withConditions } from '../../kcp-conditions.ts';
 import { typeAnnotation } from '../../tenancy/facts.ts';
-import { type LogicalCluster, logicalClusterType, type WorkspaceTypeObject, workspaceTypeType } from '../../tenancy/kinds.ts';
+import {
+  type LogicalCluster,
+  logicalClusterName,
+  logicalClusterType,
+  type WorkspaceTypeObject,
+  workspaceTypeType,
+} from '../../tenancy/kinds.ts';
 import { keysOf, type SharingCaches, withCaches } from '../caches.ts';
 import { type ApiBinding, type ApiExport, bindingType, exportType } from '../kinds.ts';
 import { acceptedClaims } from './claims.ts';
@@ -30,6 +37,8 @@ export function defaultBindingCreation(): Runnable {
             .flatMap(ofType),
         ),
       )
+      // The workspace says whether all of them are done.
+      .watches<ApiBinding>(bindingType, (binding) => [{ cluster: clusterOf(binding) ?? '', name: logicalClusterName }])
       .reconcile(
         async ({ object, client, signal }): Promise<Result> => {
           if (object?.status?.phase !== 'Ready' || object.metadata.deletionTimestamp !== undefined) return done;
@@ -45,6 +54,15 @@ export function defaultBindingCreation(): Runnable {
               // It came meanwhile, or the workspace went.
               if (!isAlreadyExists(error) && !isNotFound(error)) throw error;
             }
+          }
+          const conditions = wanted.length === 0 ? object.status.conditions : told(object, conditionOf(caches(), cluster, wanted));
+          if (conditions === object.status.conditions) return done;
+          try {
+            const status = { ...object.status, conditions: conditions! };
+            await client.resource<LogicalCluster>(logicalClusterType).updateStatus({ ...object, status }, { signal });
+          } catch (error) {
+            if (isConflict(error)) return requeueAfter(50);
+            if (!isNotFound(error)) throw error;
           }
           return done;
         },
@@ -65,10 +83,28 @@ export function defaultBindingCreation(): Runnable {
 
 /** The export, when it is there and the workspace is not bound to it. */
 function missing(caches: SharingCaches, cluster: string, reference: ExportReference): ApiExport | undefined {
+  return bindingOf(caches, cluster, reference) === undefined ? caches.exportAt(reference, '') : undefined;
+}
+
+function bindingOf(caches: SharingCaches, cluster: string, reference: ExportReference): ApiBinding | undefined {
   const exported = caches.exportAt(reference, '');
   if (exported === undefined) return undefined;
-  return caches.bindings.byIndex('cluster', cluster).some((binding) => caches.exportOf(binding) === exported) ? undefined : exported;
+  return caches.bindings.byIndex('cluster', cluster).find((binding) => caches.exportOf(binding) === exported);
 }
+
+/** Whether everything that the type looks after is bound, as kcp says it. */
+function conditionOf(caches: SharingCaches, cluster: string, wanted: readonly ExportReference[]): NewCondition {
+  const incomplete = wanted.flatMap((reference) => {
+    const binding = bindingOf(caches, cluster, reference);
+    if (binding === undefined) return [`for APIExport ${reference.path}|${reference.name}`];
+    return isTrue(binding.status?.conditions, 'InitialBindingCompleted') ? [] : [binding.metadata.name ?? ''];
+  });
+  if (incomplete.length === 0) return holds('APIBindingsReconciled');
+  const message = `APIBinding(s) not yet fully reconciled: ${incomplete.sort().join(', ')}`;
+  return lacks('APIBindingsReconciled', { severity: 'Info', reason: 'WaitingOnAPIBindings', message });
+}
+
+const told = ({ status }: LogicalCluster, condition: NewCondition) => withConditions(status?.conditions, [condition], new Date());
 
 function bindingTo(cluster: string, reference: ExportReference, exported: ApiExport): ApiBinding {
   const claims = acceptedClaims(exported);
