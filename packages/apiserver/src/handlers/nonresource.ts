@@ -64,8 +64,8 @@ export class Pages {
         verbose: info.query.get('verbose') !== null,
         exclude: info.query.getAll('exclude'),
       });
-    // What is about the whole server is only there for those whom the root workspace permits it: elsewhere tenants say what is permitted.
-    if (info.cluster !== rootCluster && isAboutServer(path)) return notFoundPage(exchange);
+    // What is about the whole server is only there for those whom the root workspace permits it: elsewhere, and through their views, tenants say what is permitted.
+    if ((info.cluster !== rootCluster || info.place.kind === 'view') && isAboutServer(path)) return notFoundPage(exchange);
     const page = more.get(path) ?? pageAbove(more, path);
     if (page !== undefined) return page(exchange, info);
     notFoundPage(exchange);
