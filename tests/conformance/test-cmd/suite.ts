@@ -46,6 +46,8 @@ export async function layOut(directory: string): Promise<Suite> {
   }
   // The module cache is read-only, and so is what is copied from it.
   await output('chmod', ['-R', 'u+w', directory]);
+  // It keeps nobody's right to run a file either, and kubectl looks for plugins by it.
+  await output('chmod', ['-R', 'u+x', join(directory, 'test/fixtures/pkg/kubectl/plugins')]);
   for (const [name, replacements] of Object.entries(changes)) {
     const file = join(directory, name);
     writeFileSync(
