@@ -53,9 +53,8 @@ export class DefinitionKeeper implements Disposable {
 
   /** What a workspace has from elsewhere is other than it was: names may have become free. */
   look(cluster: string): void {
-    for (const definition of this.#options.definitions.in(cluster)?.all() ?? [])
-      if (!definition.summary.established) this.#waiting.add(definition);
-    void this.#run();
+    for (const definition of this.#options.definitions.in(cluster)?.all() ?? []) if (needsCare(definition)) this.#waiting.add(definition);
+    if (this.#waiting.size > 0) void this.#run();
   }
 
   #changed(now: Definition | undefined, before: Definition | undefined): void {
