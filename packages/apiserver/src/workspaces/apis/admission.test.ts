@@ -178,3 +178,37 @@ describe('a binding', () => {
     );
   });
 });
+
+describe('a type of workspaces', () => {
+  const type = (name: string, ...defaultAPIBindings: object[]): KubeObject => ({
+    apiVersion: 'tenancy.kcp.io/v1alpha1',
+    kind: 'WorkspaceType',
+    metadata: { name },
+    spec: { defaultAPIBindings },
+  });
+  const author = { 'impersonate-user': 'author', 'impersonate-group': 'system:authenticated' };
+
+  test('binds for its users what its author may bind', async () => {
+    const everything = [
+      { apiGroups: ['*'], resources: ['*'], verbs: ['*'] },
+      { nonResourceURLs: ['*'], verbs: ['*'] },
+    ];
+    await grant('root', 'author', [{ apiGroups: ['tenancy.kcp.io'], resources: ['workspacetypes'], verbs: ['*'] }]);
+    const secret = { path: 'provider', export: 'private' };
+    const refused = await create('root', type('thief', secret), author);
+    expect([refused.code, refused.json().message]).toEqual([
+      403,
+      expect.stringContaining('no permission to bind to export provider:private'),
+    ]);
+    expect((await create('root', type('guess', { path: 'nowhere', export: 'private' }), author)).code).toBe(403);
+    expect((await create('root', type('own', { path: 'root', export: 'mine' }, { export: 'other' }), author)).code).toBe(201);
+    const later = await server.call('/clusters/root/apis/tenancy.kcp.io/v1alpha1/workspacetypes/own', {
+      method: 'PATCH',
+      headers: { ...author, 'content-type': 'application/merge-patch+json' },
+      body: { spec: { defaultAPIBindings: [secret] } },
+    });
+    expect(later.code).toBe(403);
+    await grant('provider', 'author', everything);
+    expect((await create('root', type('permitted', secret), author)).code).toBe(201);
+  });
+});

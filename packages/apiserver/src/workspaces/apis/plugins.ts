@@ -1,6 +1,7 @@
 import type { AdmissionPlugin } from '../../admission/admission.ts';
 import { bindingAdmission } from './binding-admission.ts';
 import { conversionAdmission } from './conversion-admission.ts';
+import { defaultBindingAdmission } from './default-binding-admission.ts';
 import { definitionAdmission } from './definition-admission.ts';
 import { endpointSliceAdmission, exportAdmission } from './export-admission.ts';
 import { pathAnnotations } from './path-annotation.ts';
@@ -27,6 +28,7 @@ export function apiSharingPlugins(options: ApiSharingOptions): AdmissionPlugin[]
     exportAdmission(options.isBuiltin),
     endpointSliceAdmission(options),
     bindingAdmission(options),
+    defaultBindingAdmission(options),
     definitionAdmission(options.isBuiltin),
     throughViews,
   ];

@@ -1,0 +1,31 @@
+import { status } from '@capstan/machinery';
+import type { AdmissionPlugin } from '../../admission/admission.ts';
+import { fieldsOf, itemsOf, textOf } from '../../kinds/workloads/reading.ts';
+import { isSystem } from '../system-user.ts';
+import { workspaceTypes } from '../types/workspace-types.ts';
+import { type ExportAccess, mayBind, printReference } from './reference.ts';
+import { isOf } from './refusal.ts';
+
+/** The platform binds what a type names, for whoever uses the type: so its author needs the right to bind it, unless it is offered in the same workspace. */
+export function defaultBindingAdmission(access: ExportAccess): AdmissionPlugin {
+  return {
+    name: 'DefaultAPIBindings',
+    validate(request) {
+      const { operation, object, old, resource, name, context } = request;
+      if (!isOf(request, workspaceTypes) || object === undefined || operation === 'DELETE' || isSystem(context.user)) return;
+      const had = new Set(namedIn(old).map(printReference));
+      for (const reference of namedIn(object)) {
+        if (had.has(printReference(reference))) continue;
+        const cluster = reference.path === '' ? context.cluster : access.tree.resolve(reference.path);
+        if (cluster === context.cluster) continue;
+        if (cluster === undefined || !mayBind(access, context.user, { cluster, name: reference.name }))
+          throw status.forbidden(resource, name, `no permission to bind to export ${printReference(reference)}`);
+      }
+    },
+  };
+}
+
+function namedIn(type: object | undefined): { path: string; name: string }[] {
+  const { defaultAPIBindings } = fieldsOf(fieldsOf(type)['spec']);
+  return itemsOf(defaultAPIBindings).map(({ path, export: name }) => ({ path: textOf(path), name: textOf(name) }));
+}
