@@ -13,6 +13,12 @@ export function means(name: string, stored: string): boolean {
   return stored === base || (stored.startsWith(base) && stored[base.length] === ':');
 }
 
+/** An event, and the resource that it is of, as it is stored. */
+export interface StoredEvent {
+  readonly stored: string;
+  readonly event: CacheEvent;
+}
+
 /** Resources that are stored in several places, seen as one. Made when somebody first asks, and kept up from then on. */
 export class Unions {
   readonly #made = new Map<string, ResourceCache>();
@@ -41,16 +47,19 @@ export class Unions {
     }
   }
 
-  apply(stored: string, events: readonly CacheEvent[]): void {
+  /** One commit, in its order: events of several places must not overtake each other. */
+  apply(batch: readonly StoredEvent[]): void {
     for (const union of this.#made.values()) {
-      if (!means(union.name, stored)) continue;
-      for (const event of events) {
+      const events: CacheEvent[] = [];
+      for (const { stored, event } of batch) {
+        if (!means(union.name, stored)) continue;
         if (event.type === 'DELETED') union.entries.delete(event.entry.key);
         else union.entries.set(event.entry);
         union.ring.push(event);
         union.generation++;
+        events.push(event);
       }
-      for (const listener of union.listeners) listener.changed(events);
+      if (events.length > 0) for (const listener of union.listeners) listener.changed(events);
     }
   }
 }

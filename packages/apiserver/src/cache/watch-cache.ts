@@ -4,7 +4,7 @@ import { atRevision, CacheEntry } from './entry.ts';
 import { type CacheEvent, EventRing } from './event-ring.ts';
 import type { EntryReader, ObjectKey, ObjectReader } from './reader.ts';
 import { SortedMap } from './sorted-map.ts';
-import { isUnion, Unions } from './unions.ts';
+import { isUnion, type StoredEvent, Unions } from './unions.ts';
 
 const registry = '/registry/';
 /** Keys of objects begin here; all of them lie in this range. */
@@ -251,6 +251,7 @@ export class WatchCache implements ObjectReader, EntryReader, Disposable {
 
   #apply(batch: readonly StoreEvent[]): void {
     const changed = new Map<ResourceCache, CacheEvent[]>();
+    const united: StoredEvent[] | undefined = this.#unions.isEmpty ? undefined : [];
     for (const event of batch) {
       const place = parseStoreKey(event.key);
       const resource = this.#resourceAt(place.resource);
@@ -258,13 +259,14 @@ export class WatchCache implements ObjectReader, EntryReader, Disposable {
       if (cached === undefined) continue;
       resource.ring.push(cached);
       resource.generation++;
+      united?.push({ stored: resource.name, event: cached });
       const list = changed.get(resource);
       if (list === undefined) changed.set(resource, [cached]);
       else list.push(cached);
     }
     this.#revision = Math.max(this.#revision, batch.at(-1)?.revision ?? 0);
+    if (united !== undefined) this.#unions.apply(united);
     for (const [resource, events] of changed) {
-      if (!this.#unions.isEmpty) this.#unions.apply(resource.name, events);
       for (const listener of resource.listeners) listener.changed(events);
       for (const follower of this.#followers) follower(resource.name, events);
     }

@@ -17,7 +17,11 @@ class Client implements AnswerStream {
   text = '';
   pending = 0;
   #drained: (() => void)[] = [];
-  write = (chunk: string | Buffer): void => void (this.text += String(chunk));
+  reads = true;
+  write = (chunk: string | Buffer): void => {
+    this.text += String(chunk);
+    if (!this.reads) this.pending += chunk.length;
+  };
   end(): void {}
   abort(): void {}
   onDrain = (listener: () => void): void => void this.#drained.push(listener);
@@ -32,6 +36,7 @@ class Client implements AnswerStream {
   }
 
   read(): void {
+    this.reads = true;
     this.pending = 0;
     const waiting = this.#drained;
     this.#drained = [];
@@ -39,7 +44,7 @@ class Client implements AnswerStream {
   }
 }
 
-function stage(options: { maxEvents?: number; shape?: string } = {}) {
+function stage(options: { maxEvents?: number; shape?: string; padding?: number } = {}) {
   const ring = new EventRing({ after: 0, maxEvents: options.maxEvents ?? 1000, maxBytes: 1 << 20 });
   const cache = new ResourceCache('core/configmaps', ring);
   const audience = new Audience();
@@ -48,7 +53,7 @@ function stage(options: { maxEvents?: number; shape?: string } = {}) {
     key: options.shape ?? 'object',
     one: () => '',
     list: () => '',
-    watched: (entry) => `${entry.revision}`,
+    watched: (entry) => `${entry.revision}${' '.repeat(options.padding ?? 0)}`,
   };
   return {
     audience,
@@ -117,6 +122,19 @@ for (const shape of ['object', 'table']) {
     expect(client.seen).toEqual([1, 22, 24, 25]);
   });
 }
+
+test('a table of which the client took only a part goes on where it was, whatever happens before it reads on', () => {
+  const { watch, commit } = stage({ shape: 'table', padding: 300_000 });
+  const client = watch('a/');
+  client.reads = false;
+  commit(...Array.from({ length: 30 }, (_, at) => `a/x/${at}`));
+  expect(client.seen.length).toBeLessThan(30);
+  // It has read a little, and is not yet asked to go on.
+  client.pending = 1 << 20;
+  commit('a/x/later');
+  client.read();
+  expect(client.seen).toEqual(Array.from({ length: 31 }, (_, at) => at + 1));
+});
 
 test('nothing is kept of groups that are gone', () => {
   const { audience, watch } = stage();
