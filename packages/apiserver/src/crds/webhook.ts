@@ -5,6 +5,7 @@ import { endpointOf } from '../admission/webhooks/hook.ts';
 import type { CacheEntry } from '../cache/entry.ts';
 import { fieldsOf } from '../kinds/workloads/reading.ts';
 import { type Conversion, originOf } from '../registry/resource.ts';
+import { clusterAnnotation } from '../workspaces/names.ts';
 import { type ConversionParts, renew, typePrefix } from './conversion.ts';
 import type { WebhookConversion } from './definition.ts';
 import { BadConversion, convertedObjects, makeReview, takeOver } from './review.ts';
@@ -71,10 +72,12 @@ function webhookMethods({ parts, convert, prefix, since, renewed }: Methods): Co
     },
     fromStorage: (object, entry) => {
       if (!isOther(entry)) return renewed(object);
-      const text = made.get(entry) ?? made.get(originOf(entry));
+      const own = made.get(entry);
+      const text = own ?? made.get(originOf(entry));
       if (text === undefined) throw refused(`conversion webhook for ${object.apiVersion}, Kind=${object.kind} was not asked in time`);
       const converted = JSON.parse(text) as KubeObject;
       converted.metadata.resourceVersion = String(entry.revision);
+      if (own === undefined) placeAs(converted, object);
       schemaOf(version.name).applyDefaults(asJson(converted));
       return converted;
     },
@@ -83,6 +86,15 @@ function webhookMethods({ parts, convert, prefix, since, renewed }: Methods): Co
       return missing.length === 0 ? undefined : convertAhead(missing);
     },
   };
+}
+
+/** What was asked about is shown elsewhere: it names the workspace that it is shown in. */
+function placeAs({ metadata }: KubeObject, shown: KubeObject): void {
+  const { [clusterAnnotation]: _, ...own } = metadata.annotations ?? {};
+  const cluster = shown.metadata.annotations?.[clusterAnnotation];
+  const annotations = { ...own, ...(cluster !== undefined && { [clusterAnnotation]: cluster }) };
+  if (Object.keys(annotations).length === 0) delete metadata.annotations;
+  else metadata.annotations = annotations;
 }
 
 function readAnswer(text: string, review: ReturnType<typeof makeReview>, from: string): unknown[] {

@@ -14,12 +14,14 @@ export function flavor(name: string, labels: Readonly<Record<string, string>> = 
   return { apiVersion: 'cloud.example.com/v1', kind: 'Flavor', metadata: { name, labels: { ...labels } }, spec: { gpus: 8 } };
 }
 
-export function flavorDefinition(scope = 'Cluster'): KubeObject {
+export function flavorDefinition(scope = 'Cluster', conversion?: JsonObject): KubeObject {
+  const first = { ...version, schema: { openAPIV3Schema: schema } };
+  const versions = conversion === undefined ? [first] : [first, { ...first, name: 'v2', storage: false }];
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
     metadata: { name: 'flavors.cloud.example.com' },
-    spec: { group: 'cloud.example.com', names, scope, versions: [{ ...version, schema: { openAPIV3Schema: schema } }] },
+    spec: { group: 'cloud.example.com', names, scope, versions, ...(conversion !== undefined && { conversion }) },
   };
 }
 
@@ -57,15 +59,19 @@ export class Publishing {
   }
 
   /** Defines flavors in a workspace, publishes those that the selector matches, and offers them. */
-  async publish(cluster: string, { labelSelector }: { labelSelector?: object } = {}): Promise<void> {
-    await this.put(`/clusters/${cluster}/apis/apiextensions.k8s.io/v1/customresourcedefinitions`, flavorDefinition());
+  async publish(
+    cluster: string,
+    { labelSelector, offered = 'v1', conversion }: { labelSelector?: object; offered?: string; conversion?: JsonObject } = {},
+  ): Promise<void> {
+    const definition = flavorDefinition('Cluster', conversion);
+    await this.put(`/clusters/${cluster}/apis/apiextensions.k8s.io/v1/customresourcedefinitions`, definition);
     await this.cache(cluster, 'flavors', labelSelector === undefined ? {} : { labelSelector });
     await this.put(cacheApi(cluster, 'cachedresourceendpointslices'), endpointSlice('flavors', { name: 'flavors' }));
     this.#schema = await this.put(sharing(cluster, 'v1alpha1', 'apiresourceschemas'), {
       apiVersion: 'apis.kcp.io/v1alpha1',
       kind: 'APIResourceSchema',
       metadata: { name: 'today.flavors.cloud.example.com' },
-      spec: { group: 'cloud.example.com', names, scope: 'Cluster', versions: [{ ...version, schema }] },
+      spec: { group: 'cloud.example.com', names, scope: 'Cluster', versions: [{ ...version, name: offered, schema }] },
     });
     await this.offer(cluster, 'catalog', { name: 'flavors' });
   }
