@@ -10,6 +10,7 @@ import {
 } from '@capstan/machinery';
 import { scheduleProblem } from './cron.ts';
 import { Findings } from './findings.ts';
+import { goForm, goPodTemplate } from './go-form.ts';
 import { checkTemplate } from './pod-validation.ts';
 import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, stringMapOf, textOf } from './reading.ts';
 import { checkSuccessPolicy } from './success-policy.ts';
@@ -166,6 +167,8 @@ function fixedTemplate(spec: Readonly<Fields>, isOpen: boolean): unknown {
   return { ...template, metadata, spec: pod };
 }
 
+const structures: Readonly<Record<string, string>> = { podFailurePolicy: 'PodFailurePolicy', successPolicy: 'SuccessPolicy' };
+
 export function validateJobUpdate(job: KubeObject, old: KubeObject): FieldError[] {
   const found = new Findings();
   const [spec, before] = [fieldsOf(job['spec']), fieldsOf(old['spec'])];
@@ -178,9 +181,12 @@ export function validateJobUpdate(job: KubeObject, old: KubeObject): FieldError[
   found.immutable(at.child('selector'), spec['selector'], isDeepStrictEqual(spec['selector'], before['selector']));
   const isOpen = before['suspend'] === true && isAbsent(fieldsOf(old['status'])['startTime']);
   const [template, oldTemplate] = [fixedTemplate(spec, isOpen), fixedTemplate(before, isOpen)];
-  found.immutable(at.child('template'), spec['template'], isDeepStrictEqual(template, oldTemplate));
+  if (!isDeepStrictEqual(template, oldTemplate))
+    found.invalid(at.child('template'), goPodTemplate(fieldsOf(spec['template'])), 'field is immutable');
   for (const field of ['completionMode', 'podFailurePolicy', 'backoffLimitPerIndex', 'managedBy', 'successPolicy']) {
-    found.immutable(at.child(field), spec[field], isDeepStrictEqual(spec[field], before[field]));
+    const policy = structures[field];
+    const shown = policy === undefined || isAbsent(spec[field]) ? spec[field] : goForm(policy, fieldsOf(spec[field]));
+    found.immutable(at.child(field), shown, isDeepStrictEqual(spec[field], before[field]));
   }
   return found.errors;
 }

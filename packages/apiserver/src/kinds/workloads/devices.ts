@@ -5,6 +5,7 @@ import { applyDefaults, type Defaults, made } from './defaulting.ts';
 import { checkConfigurations, checkConstraints, checkDeviceParts, checkDeviceTolerations } from './device-parts.ts';
 import { checkSelectors } from './device-selectors.ts';
 import { Findings } from './findings.ts';
+import { goForm } from './go-form.ts';
 import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, textOf } from './reading.ts';
 import { checkNodeSelector } from './scheduling.ts';
 import { keepMetadata, separateStatus } from './status.ts';
@@ -124,7 +125,8 @@ function validateSliceUpdate(slice: KubeObject, old: KubeObject): FieldError[] {
 
 function immutableSpec(object: KubeObject, old: KubeObject): FieldError[] {
   const found = new Findings();
-  found.immutable(FieldPath.of('spec'), object['spec'], isDeepStrictEqual(object['spec'], old['spec']));
+  const type = object.kind === 'ResourceClaim' ? 'ResourceClaimSpec' : 'ResourceClaimTemplateSpec';
+  found.immutable(FieldPath.of('spec'), goForm(type, fieldsOf(object['spec'])), isDeepStrictEqual(object['spec'], old['spec']));
   return found.errors;
 }
 

@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type FieldError, FieldPath, type KubeObject, names } from '@capstan/machinery';
 import { Findings } from './findings.ts';
+import { goPodSpec } from './go-form.ts';
 import { type Fields, fieldsOf, isAbsent, itemsOf, numberOf, textOf } from './reading.ts';
+import { changesBetween } from './unified-diff.ts';
 
 const at = FieldPath.of('spec');
 
@@ -64,6 +66,18 @@ function fixedPart(spec: Readonly<Fields>, isGated: boolean): Fields {
   return fixed;
 }
 
+/** The pod as it would be without the changes that are permitted. */
+function withOldParts(spec: Readonly<Fields>, before: Readonly<Fields>): Fields {
+  const kept: Fields = { ...spec };
+  for (const field of ['containers', 'initContainers']) {
+    const old = itemsOf(before[field]);
+    if (!isAbsent(spec[field]))
+      kept[field] = itemsOf(spec[field]).map((container, index) => ({ ...container, image: old[index]?.['image'] }));
+  }
+  for (const field of ['activeDeadlineSeconds', 'tolerations', 'schedulingGates']) kept[field] = before[field];
+  return kept;
+}
+
 export function validatePodUpdate(pod: KubeObject, old: KubeObject): FieldError[] {
   const found = new Findings();
   const [spec, before] = [fieldsOf(pod['spec']), fieldsOf(old['spec'])];
@@ -75,6 +89,9 @@ export function validatePodUpdate(pod: KubeObject, old: KubeObject): FieldError[
   if (numberOf(then['terminationGracePeriodSeconds']) < 0 && now['terminationGracePeriodSeconds'] === 1) {
     now['terminationGracePeriodSeconds'] = then['terminationGracePeriodSeconds'];
   }
-  if (!isDeepStrictEqual(now, then)) found.forbidden(at, `pod updates may not change fields other than ${changeable}`);
+  if (!isDeepStrictEqual(now, then)) {
+    const changes = changesBetween(goPodSpec(before), goPodSpec(withOldParts(spec, before)));
+    found.forbidden(at, `pod updates may not change fields other than ${changeable}\n${changes}`);
+  }
   return found.errors;
 }

@@ -1,4 +1,4 @@
-import { compareQuantities, type FieldPath, isQuantity, names, parseQuantity } from '@capstan/machinery';
+import { canonicalizeQuantity, compareQuantities, type FieldPath, isQuantity, names, parseQuantity } from '@capstan/machinery';
 import type { Findings } from './findings.ts';
 import { type Fields, fieldsOf, textOf } from './reading.ts';
 
@@ -14,6 +14,12 @@ export function checkNonNegativeQuantity(found: Findings, at: FieldPath, value: 
 
 export function checkPositiveQuantity(found: Findings, at: FieldPath, value: unknown): void {
   if (quantityOf(value).value <= 0n) found.invalid(at, value, 'must be greater than zero');
+}
+
+/** As Kubernetes prints it. */
+export function canonicalAmount(value: unknown): string {
+  const text = typeof value === 'string' || typeof value === 'number' ? value : '0';
+  return isQuantity(text) ? canonicalizeQuantity(text) : '0';
 }
 
 export function compareAmounts(one: unknown, other: unknown): number {

@@ -38,9 +38,9 @@ function updated({ resource, old, patch }: Recorded): { object: KubeObject; erro
   return { object, errors: errors.map((error) => `${error.field}: ${error.body}`) };
 }
 
-/** Objects inside messages are written there as Go writes its structures, which says nothing to clients. */
+/** Structures of Go inside messages, and what changed in them, were not recorded. */
 function withoutObjects(message: string): string {
-  return message.replace(/: \{.*\}: /, ': {…}: ');
+  return message.split('\n', 1)[0]!.replace(/: \{.*\}: /, ': {…}: ');
 }
 
 /** The registry's part, and what only the codec decides: whether empty fields are written. */

@@ -3,11 +3,13 @@ import { type FieldError, FieldPath, formatTime, type KubeObject, names, validat
 import type { Strategy, StrategyContext } from '../strategy.ts';
 import { applyDefaults, made } from './defaulting.ts';
 import { Findings } from './findings.ts';
+import { goForm } from './go-form.ts';
 import { claimSpec, volumeSources } from './pod-defaults.ts';
 import { type Fields, fieldsOf, isAbsent, maybeFields, textOf, textsOf } from './reading.ts';
 import { checkPositiveQuantity, compareAmounts } from './resources.ts';
 import { checkNodeSelector } from './scheduling.ts';
 import { separateStatus } from './status.ts';
+import { changesBetween } from './unified-diff.ts';
 import { checkSource, persistentSources, refuseSecond } from './volume-sources.ts';
 
 const accessModes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
@@ -76,11 +78,16 @@ function validateVolumeUpdate(volume: KubeObject, old: KubeObject): FieldError[]
   const found = new Findings();
   const [spec, before] = [fieldsOf(volume['spec']), fieldsOf(old['spec'])];
   if (persistentSources.some((source) => !isDeepStrictEqual(spec[source], before[source]))) {
-    found.forbidden(at.child('persistentvolumesource'), 'spec.persistentvolumesource is immutable after creation');
+    const changes = changesBetween(goForm('PersistentVolumeSource', before), goForm('PersistentVolumeSource', spec));
+    found.forbidden(at.child('persistentvolumesource'), `spec.persistentvolumesource is immutable after creation\n${changes}`);
   }
   found.immutable(FieldPath.of('volumeMode'), spec['volumeMode'], spec['volumeMode'] === before['volumeMode']);
   if (!isAbsent(before['nodeAffinity'])) {
-    found.immutable(FieldPath.of('nodeAffinity'), spec['nodeAffinity'], isDeepStrictEqual(spec['nodeAffinity'], before['nodeAffinity']));
+    const affinity = maybeFields(spec['nodeAffinity']);
+    if (!isDeepStrictEqual(affinity, before['nodeAffinity'])) {
+      const shown = affinity === undefined ? null : goForm('VolumeNodeAffinity', affinity);
+      found.invalid(FieldPath.of('nodeAffinity'), shown, 'field is immutable, except for updating from beta label to GA');
+    }
   }
   return found.errors;
 }
@@ -108,21 +115,26 @@ export function checkClaimSpec(found: Findings, path: FieldPath, spec: Readonly<
 
 const onlySizeMayChange = 'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims';
 
-function withoutChangeable(spec: Readonly<Fields>, isBound: boolean): Fields {
-  if (!isBound) return { ...spec };
-  const { resources, volumeAttributesClassName: _, ...rest } = spec;
-  return { ...rest, limits: fieldsOf(resources)['limits'] };
+/** The claim as it would be without the changes that are permitted. */
+function withPermitted(spec: Readonly<Fields>, before: Readonly<Fields>, isBound: boolean): Fields {
+  const kept: Fields = { ...spec };
+  if (isAbsent(before['storageClassName'])) delete kept['storageClassName'];
+  if (!isBound) return kept;
+  const resources = fieldsOf(spec['resources']);
+  const storage = fieldsOf(fieldsOf(before['resources'])['requests'])['storage'];
+  if (!isAbsent(resources['requests'])) kept['resources'] = { ...resources, requests: { ...fieldsOf(resources['requests']), storage } };
+  if (!isAbsent(spec['volumeAttributesClassName'])) kept['volumeAttributesClassName'] = before['volumeAttributesClassName'];
+  return kept;
 }
 
 function validateClaimUpdate(claim: KubeObject, old: KubeObject): FieldError[] {
   const found = new Findings();
   const [spec, before] = [fieldsOf(claim['spec']), fieldsOf(old['spec'])];
   const isBound = fieldsOf(claim['status'])['phase'] === 'Bound';
-  const [now, then] = [withoutChangeable(spec, isBound), withoutChangeable(before, isBound)];
-  // What is not there yet may come. A field that nobody has set is not the same as one that is undefined.
-  if (textOf(then['volumeName']) === '' && 'volumeName' in now) then['volumeName'] = now['volumeName'];
-  if (isAbsent(then['storageClassName']) && 'storageClassName' in now) then['storageClassName'] = now['storageClassName'];
-  if (!isDeepStrictEqual({ ...now }, { ...then })) found.forbidden(at, onlySizeMayChange);
+  const volumeName = textOf(before['volumeName']) === '' ? spec['volumeName'] : before['volumeName'];
+  const now = goForm('PersistentVolumeClaimSpec', withPermitted(spec, before, isBound));
+  const then = goForm('PersistentVolumeClaimSpec', { ...before, volumeName });
+  if (!isDeepStrictEqual(now, then)) found.forbidden(at, `${onlySizeMayChange}\n${changesBetween(then, now)}`);
   const [size, oldSize] = [spec, before].map((part) => fieldsOf(fieldsOf(part['resources'])['requests'])['storage']);
   const path = at.child('resources', 'requests', 'storage');
   if (compareAmounts(size, oldSize) < 0 && compareAmounts(size, fieldsOf(fieldsOf(old['status'])['capacity'])['storage']) <= 0) {
