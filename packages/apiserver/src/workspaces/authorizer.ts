@@ -98,7 +98,8 @@ function isExpected(user: User, workspace: KubeObject, groups: ReadonlySet<strin
   return isServiceAccount(user.name) || hasRequiredGroups(workspace, groups);
 }
 
-function isGuarded({ group, resource, subresource, user }: Attributes): boolean {
+/** Whether it is for the platform alone to write, whoever permits what. */
+export function isGuarded({ group, resource, subresource, user }: Attributes): boolean {
   return group === 'apis.kcp.io' && subresource === 'status' && guardedStatus.has(resource) && !isPlatformAccount(user);
 }
 

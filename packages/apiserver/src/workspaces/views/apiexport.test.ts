@@ -50,8 +50,8 @@ async function configMap(cluster: string, name: string, labels: object): Promise
 }
 
 /** Lets `pat` look through the view, and enter the workspace of the export. */
-async function grant(): Promise<void> {
-  const rbac = '/clusters/provider/apis/rbac.authorization.k8s.io/v1';
+async function grant(provider = 'provider'): Promise<void> {
+  const rbac = `/clusters/${provider}/apis/rbac.authorization.k8s.io/v1`;
   const rules = [
     { apiGroups: ['apis.kcp.io'], resources: ['apiexports/content'], resourceNames: ['cowboys'], verbs: ['*'] },
     { nonResourceURLs: ['/'], verbs: ['access'] },
@@ -190,6 +190,22 @@ describe('writes through the view', () => {
     expect(silver.json().message).toBe('configmaps "silver" is forbidden: protected label tier must have value gold');
     const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'own', labels: { tier: 'gold' } } };
     expect((await view(`/picky${maps}/own`, { method: 'PUT', body })).code).toBe(404);
+  });
+
+  test('by a claim on bindings do not say what is bound', async () => {
+    for (const id of ['minder', 'minded']) await createWorkspace(server, id);
+    const claim = { group: 'apis.kcp.io', resource: 'apibindings', verbs: ['*'] };
+    const shared = await share(server, 'minder', { permissionClaims: [claim] });
+    await bind(server, { provider: 'minder', consumer: 'minded', shared, spec: { permissionClaims: [accepted(claim)] } });
+    await grant('minder');
+    const patch = (path: string, body: object): Promise<Reply> =>
+      server.call(`/services/apiexport/minder/cowboys/clusters/minded/apis/apis.kcp.io/v1alpha2/apibindings/cowboys${path}`, {
+        method: 'PATCH',
+        headers: { 'impersonate-user': 'pat', 'impersonate-group': 'system:authenticated', 'content-type': 'application/merge-patch+json' },
+        body,
+      });
+    expect((await patch('', { metadata: { labels: { seen: 'yes' } } })).code).toBe(200);
+    expect((await patch('/status', { status: { apiExportClusterName: 'root' } })).code).toBe(403);
   });
 
   test('by a claim on accounts make no tokens', async () => {

@@ -3,6 +3,7 @@ import type { AdmissionRequest } from '../../admission/admission.ts';
 import { clusterExtra } from '../../authn/service-account.ts';
 import type { User } from '../../authn/user.ts';
 import type { Attributes, Authorizer, Decision, Gate } from '../../authz/attributes.ts';
+import { superuserGroup } from '../../authz/authorizer.ts';
 import { warrantsExtra } from '../../authz/effective-users.ts';
 import type { CacheEntry } from '../../cache/entry.ts';
 import { fieldsOf, maybeFields } from '../../kinds/workloads/reading.ts';
@@ -10,6 +11,7 @@ import type { Resource } from '../../registry/resource.ts';
 import type { RequestInfo } from '../../request/info.ts';
 import { type AcceptedClaim, type BindingFacts, type Bindings, factsOf } from '../apis/bindings.ts';
 import { apisGroup, exportLabelValue } from '../apis/names.ts';
+import { isGuarded } from '../authorizer.ts';
 import { apiBindings } from '../kinds/bound-resources.ts';
 import { prefixed } from '../maximal-policy.ts';
 import { clusterOfKey, everyCluster } from '../names.ts';
@@ -107,6 +109,7 @@ class Look implements Gate {
   };
 
   authorize(attributes: Attributes): Decision | Promise<Decision> {
+    if (isGuarded(attributes) && !attributes.user.groups.includes(superuserGroup)) return denied;
     const { cluster, name } = this.#kinds;
     const invited = this.#isInvited(attributes);
     if (!invited.allowed) return invited;
