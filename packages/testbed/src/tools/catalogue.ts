@@ -25,6 +25,8 @@ export interface ToolDescription {
   /** The Debian package that has it, and where. */
   readonly debian?: { readonly package: string; readonly file: string };
   readonly go: GoBuild;
+  /** What is built for those who need the version of the API and no other. */
+  readonly exact?: { readonly version: string; readonly go: GoBuild };
 }
 
 export interface GoBuild {
@@ -41,14 +43,19 @@ export interface GoBuild {
 export const modulesDirectory = resolve(import.meta.dirname, '../../tools');
 
 const kubernetesVersion = 'v1.34.1';
-const kubernetesFlags = [
-  '-s -w',
-  ...['k8s.io/component-base/version', 'k8s.io/client-go/pkg/version'].flatMap((path) => [
-    `-X ${path}.gitVersion=${kubernetesVersion}`,
-    `-X ${path}.gitMajor=1`,
-    `-X ${path}.gitMinor=34`,
-  ]),
-].join(' ');
+const kubernetesFlags = flagsOf(kubernetesVersion);
+/** That of the libraries which the programs in `tools/` share, so that they are compiled once. */
+const kubectlVersion = 'v1.35.1';
+
+function flagsOf(version: string): string {
+  const [major, minor] = version.slice(1).split('.');
+  const variables = ['k8s.io/component-base/version', 'k8s.io/client-go/pkg/version'].flatMap((path) => [
+    `-X ${path}.gitVersion=${version}`,
+    `-X ${path}.gitMajor=${major}`,
+    `-X ${path}.gitMinor=${minor}`,
+  ]);
+  return ['-s -w', ...variables].join(' ');
+}
 
 function kubernetes(name: ToolName): ToolDescription {
   return {
@@ -65,9 +72,12 @@ function kcpPlugin(name: ToolName): ToolDescription {
 
 const described: readonly ToolDescription[] = [
   {
-    ...kubernetes('kubectl'),
+    name: 'kubectl',
+    version: kubectlVersion,
     onPath: { atLeast: '1.32.0', versionArgs: ['version', '--client'] },
-    debian: { package: 'kubernetes-client', file: 'usr/bin/kubectl' },
+    debian: { package: 'kubectl', file: 'usr/bin/kubectl' },
+    go: { module: 'kubectl', package: '.', linkerFlags: flagsOf(kubectlVersion) },
+    exact: kubernetes('kubectl'),
   },
   kubernetes('kube-apiserver'),
   kubernetes('kube-controller-manager'),
@@ -77,9 +87,9 @@ const described: readonly ToolDescription[] = [
   },
   {
     name: 'helm',
-    version: 'v3.22.0',
+    version: 'v3.20.2',
     onPath: { atLeast: '3.0.0', below: '4.0.0', versionArgs: ['version', '--short'] },
-    go: { module: 'helm', package: 'helm.sh/helm/v3/cmd/helm', linkerFlags: '-s -w -X helm.sh/helm/v3/internal/version.version=v3.22.0' },
+    go: { module: 'helm', package: 'helm.sh/helm/v3/cmd/helm', linkerFlags: '-s -w -X helm.sh/helm/v3/internal/version.version=v3.20.2' },
   },
   {
     name: 'etcd',

@@ -31,8 +31,8 @@ export async function requireTool(name: ToolName): Promise<string> {
 
 /** The same, of the version that the catalogue names and no other: tests that belong to a version need it. */
 export async function requireExactTool(name: ToolName): Promise<string> {
-  const { onPath: _onPath, debian: _debian, ...description } = describeTool(name);
-  const found = await find(description);
+  const { version, go, exact } = describeTool(name);
+  const found = await find({ name, version, go, ...exact });
   if ('missing' in found) throw new Error(found.missing);
   return found.path;
 }
