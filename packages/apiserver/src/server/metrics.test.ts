@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { createWorkspace, startTestServer } from '../testing/harness.ts';
 import { Metrics } from './metrics.ts';
 
 const ask = (group: string, resource: string, subresource = '') => ({ verb: 'get', group, resource, subresource });
@@ -57,4 +58,23 @@ test('a gauge has one number, or one for each value of its label', () => {
   expect(metrics.text()).toContain(
     '# HELP one One.\n# TYPE one gauge\none 7\n# HELP many Many.\n# TYPE many counter\nmany{of="a"} 1\nmany{of="b"} 2\n',
   );
+});
+
+test('nothing grows with workspaces', async () => {
+  await using server = await startTestServer();
+  const seriesOf = async (): Promise<string[]> => {
+    const lines = (await server.call('/metrics')).text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+    return lines.map((line) => line.slice(0, line.lastIndexOf(' '))).sort();
+  };
+  const use = async (id: string): Promise<void> => {
+    await createWorkspace(server, id);
+    await server.call(`/clusters/${id}/api/v1/namespaces`, { method: 'POST', body: { metadata: { name: 'default' } } });
+    await server.call(`/clusters/${id}/api/v1/namespaces/default/configmaps`);
+    await server.call(`/clusters/${id}/api/v1/namespaces/default/configmaps/missing`);
+  };
+  await use('first');
+  await seriesOf();
+  const before = await seriesOf();
+  for (let at = 0; at < 5; at++) await use(`another-${at}`);
+  expect(await seriesOf()).toEqual(before);
 });
