@@ -184,6 +184,25 @@ describe('the launcher', () => {
     const { code, stdout } = await run(launcher, ['version']);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^capstan \d+\.\d+\.\d+ \(Kubernetes API 1\.34, Node 24\./)]);
   });
+
+  test('ends with the npm that started it', async () => {
+    using directory = temporaryDirectory('npm');
+    const args = ['--', '--data-dir', directory.join('data'), '--port', String(await freePort())];
+    await using npm = new Child('npm start', [
+      'npm',
+      '--no-update-notifier',
+      '--prefix',
+      resolve(launcher, '../../../..'),
+      'start',
+      ...args,
+    ]);
+    await npm.waitUntil('announced', () => npm.output.includes('Capstan is ready'));
+    const up = childOf(npm.pid, 'up');
+    const children = childrenOf(up);
+    npm.signal('SIGTERM');
+    await npm.exited;
+    expect([up, ...children].filter(isAlive)).toEqual([]);
+  });
 });
 
 function childrenOf(pid: number): number[] {
