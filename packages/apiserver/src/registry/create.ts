@@ -4,7 +4,7 @@ import { dropUnserved } from '../kinds/unserved-fields.ts';
 import { clusterOfKey, rootCluster } from '../workspaces/names.ts';
 import type { RequestContext } from './context.ts';
 import { whileThere } from './guards.ts';
-import { forgetDeletion, generateName, keepCluster, stampNew } from './metadata.ts';
+import { forgetDeletion, generateName, keepCluster, stampNew, uniteOwners } from './metadata.ts';
 import { type Backend, entryAfter, newObjectErrors, placeOf, refuse, type Target, textForStore, type Written, writing } from './objects.ts';
 import { resetFieldsOf } from './reset-fields.ts';
 import type { Resource } from './resource.ts';
@@ -31,6 +31,7 @@ export async function create(backend: Backend, context: RequestContext, request:
   strategy.default?.(object);
   // What is changed from here on, by the server or by webhooks, belongs to nobody.
   forgetDeletion(object);
+  uniteOwners(object, context.warn);
   if (request.applied !== true) recordManager(resource, object, request.manager, context);
   const asked = {
     operation: 'CREATE',

@@ -23,3 +23,13 @@ test.each([
   expect(JSON.stringify(metadata.managedFields)).not.toContain('kcp.io');
   expect(JSON.stringify(metadata.managedFields).includes('f:annotations')).toBe(Object.keys(own).length > 0);
 });
+
+test('owners that are named twice count once, and clients are told', async () => {
+  const owner = { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u-1', controller: true };
+  const reply = await server.call('/api/v1/namespaces/default/configmaps', {
+    method: 'POST',
+    body: { metadata: { name: 'owned', ownerReferences: [owner, owner] } },
+  });
+  expect(reply.json().metadata.ownerReferences).toEqual([owner]);
+  expect(reply.headers['warning']).toContain('duplicate UID(s) observed: u-1');
+});

@@ -50,6 +50,23 @@ export function keepCluster({ metadata }: KubeObject, old: KubeObject | undefine
   if (!hasKeys(metadata.annotations!)) delete metadata.annotations;
 }
 
+/** Owners that are named twice count once. Clients are told: some day they will be refused. */
+export function uniteOwners({ metadata }: KubeObject, warn: (message: string) => void): void {
+  const owners = metadata.ownerReferences;
+  if (owners === undefined || owners.length < 2) return;
+  const kept: typeof owners = [];
+  const repeated = new Set<string>();
+  for (const owner of owners) {
+    if (kept.some((other) => deepEqual(owner, other))) repeated.add(owner.uid);
+    else kept.push(owner);
+  }
+  if (repeated.size === 0) return;
+  metadata.ownerReferences = kept;
+  warn(
+    `.metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${[...repeated].join(', ')}`,
+  );
+}
+
 /** Nothing new is being deleted, whatever the client says. */
 export function forgetDeletion({ metadata }: KubeObject): void {
   delete metadata.deletionTimestamp;

@@ -9,6 +9,7 @@ import {
   validateLabelSelector,
 } from '@capstan/machinery';
 import { scheduleProblem } from './cron.ts';
+import { domainPathProblems } from './domain-path.ts';
 import { Findings } from './findings.ts';
 import { goForm, goPodTemplate } from './go-form.ts';
 import { checkTemplate } from './pod-validation.ts';
@@ -96,7 +97,24 @@ function checkRestartPolicy(found: Findings, at: FieldPath, spec: Readonly<Field
   }
 }
 
+/** Who looks after a job. */
+function checkManager(found: Findings, at: FieldPath, name: string): void {
+  if (name === '') found.required(at);
+  else found.invalid(at, name, domainPathProblems(name));
+}
+
+/** Pods of an indexed job have the name of the job and a number: the longest has to be a name of a host. */
+function checkPodNames(found: Findings, job: KubeObject): void {
+  const { completionMode, completions } = fieldsOf(job['spec']);
+  if (completionMode !== 'Indexed' || numberOf(completions) <= 0) return;
+  const name = job.metadata.name ?? '';
+  const longest = `${name}-${numberOf(completions) - 1}`;
+  if (names.dns1123Label(longest).length > 0)
+    found.invalid(FieldPath.of('metadata', 'name'), name, `will not able to create pod with invalid DNS label: ${longest}`);
+}
+
 function checkJobSpec(found: Findings, at: FieldPath, spec: Readonly<Fields>): void {
+  if (!isAbsent(spec['managedBy'])) checkManager(found, at.child('managedBy'), textOf(spec['managedBy']));
   for (const field of counts) found.nonNegative(at.child(field), spec[field]);
   if (!isAbsent(spec['maxFailedIndexes']) && isAbsent(spec['backoffLimitPerIndex'])) {
     found.required(at.child('backoffLimitPerIndex'), 'when maxFailedIndexes is specified');
@@ -155,6 +173,7 @@ export function validateJob(job: KubeObject): FieldError[] {
   if (problems.length === 0 && !selectorOfObject(selector as LabelSelectorObject | undefined).matches(stringMapOf(labels))) {
     found.invalid(at.child('template', 'metadata', 'labels'), labels, '`selector` does not match template `labels`');
   }
+  checkPodNames(found, job);
   return found.errors;
 }
 

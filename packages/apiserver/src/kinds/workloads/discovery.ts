@@ -5,7 +5,7 @@ import type { Strategy, StrategyContext } from '../strategy.ts';
 import { addressProblems, specialAddressProblems } from './addresses.ts';
 import { applyDefaults } from './defaulting.ts';
 import { Findings } from './findings.ts';
-import { type Fields, isAbsent, itemsOf, numberOf, textOf, textsOf } from './reading.ts';
+import { type Fields, fieldsOf, isAbsent, itemsOf, numberOf, textOf, textsOf } from './reading.ts';
 
 const protocols = ['SCTP', 'TCP', 'UDP'];
 const mostEndpoints = 1000;
@@ -101,6 +101,24 @@ function checkEndpoint(found: Findings, at: FieldPath, { endpoint, type }: { end
   for (const [index, address] of addresses.entries()) checkSliceAddress(found, path, { address, type, index });
   checkOptionalName(found, at.child('nodeName'), { value: endpoint['nodeName'], check: names.dns1123Subdomain });
   checkOptionalName(found, at.child('hostname'), { value: endpoint['hostname'], check: names.dns1123Label });
+  const hints = fieldsOf(endpoint['hints']);
+  checkHints(found, at.child('hints', 'forZones'), { hints: itemsOf(hints['forZones']), check: names.labelValue });
+  checkHints(found, at.child('hints', 'forNodes'), { hints: itemsOf(hints['forNodes']), check: names.dns1123Subdomain });
+}
+
+/** Who had best use the endpoint. */
+function checkHints(
+  found: Findings,
+  at: FieldPath,
+  { hints, check }: { hints: readonly Fields[]; check: (name: string) => string[] },
+): void {
+  const seen = new Set<string>();
+  for (const [index, hint] of hints.entries()) {
+    const name = textOf(hint['name']);
+    if (seen.has(name)) found.duplicate(at.index(index).child('name'), name);
+    else found.invalid(at.index(index).child('name'), name, check(name));
+    seen.add(name);
+  }
 }
 
 function warnOfEndpoints(_endpoints: KubeObject, { warn }: StrategyContext): void {

@@ -3,6 +3,7 @@ import { type FieldError, FieldPath, fieldError, type KubeObject, names } from '
 import type { Strategy } from '../strategy.ts';
 import { addressProblems, parseRange, rangeProblems } from './addresses.ts';
 import { applyDefaults, type Defaults, made } from './defaulting.ts';
+import { domainPathProblems } from './domain-path.ts';
 import { Findings } from './findings.ts';
 import { checkTypedReference, validateIngress } from './ingress-validation.ts';
 import { validateNetworkPolicy } from './networkpolicy-validation.ts';
@@ -19,14 +20,6 @@ function defaultNetworkPolicy(object: KubeObject): void {
 }
 
 const longestController = 250;
-
-function domainPathProblems(value: string): string[] {
-  const slash = value.indexOf('/');
-  if (slash === -1 || slash === 0 || slash === value.length - 1) return ['must be a domain-prefixed path (such as "acme.io/foo")'];
-  const domain = names.dns1123Subdomain(value.slice(0, slash));
-  if (domain.length > 0) return domain;
-  return /^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$/.test(value.slice(slash + 1)) ? [] : ['Invalid path'];
-}
 
 function validateIngressClass(object: KubeObject): FieldError[] {
   const found = new Findings();

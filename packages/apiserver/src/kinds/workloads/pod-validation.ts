@@ -148,12 +148,13 @@ export function checkPodSpec(found: Findings, at: FieldPath, { spec, isPod = fal
   for (const field of ['hostname', 'subdomain']) checkName(found, at.child(field), { name: spec[field], check: names.dns1123Label });
   checkTolerations(found, at.child('tolerations'), itemsOf(spec['tolerations']));
   checkAliases(found, at.child('hostAliases'), itemsOf(spec['hostAliases']));
-  for (const field of ['priorityClassName', 'runtimeClassName']) {
-    checkName(found, at.child(field), { name: spec[field], check: names.dns1123Subdomain });
-  }
+  checkName(found, at.child('priorityClassName'), { name: spec['priorityClassName'], check: names.dns1123Subdomain });
+  const runtimeClass = spec['runtimeClassName'];
+  if (!isAbsent(runtimeClass)) found.invalid(at.child('runtimeClassName'), runtimeClass, names.dns1123Subdomain(textOf(runtimeClass)));
   if (isPod && textOf(spec['nodeName']) !== '' && itemsOf(spec['schedulingGates']).length > 0)
     found.forbidden(at.child('nodeName'), 'cannot be set until all schedulingGates have been cleared');
-  found.optionalOneOf(at.child('preemptionPolicy'), spec['preemptionPolicy'], ['PreemptLowerPriority', 'Never']);
+  if (!isAbsent(spec['preemptionPolicy']))
+    found.oneOf(at.child('preemptionPolicy'), spec['preemptionPolicy'], ['PreemptLowerPriority', 'Never']);
   if (!isAbsent(spec['overhead'])) checkRequirements(found, at.child('overhead'), { limits: spec['overhead'] });
   checkSystem(found, at.child('os'), maybeFields(spec['os']));
   if (fieldsOf(spec['os'])['name'] === 'linux') checkLinux(found, at, spec);

@@ -42,7 +42,7 @@ function steps(old: readonly string[], now: readonly string[]): Step[] {
 
 /** How many lines the rests of two texts have in common, from each pair of places on. */
 function commonLengths(old: readonly string[], now: readonly string[]): number[][] {
-  const lengths = Array.from({ length: old.length + 1 }, () => new Array<number>(now.length + 1).fill(0));
+  const lengths = Array.from({ length: old.length + 1 }, () => Array.from({ length: now.length + 1 }, () => 0));
   for (let i = old.length - 1; i >= 0; i--) {
     for (let j = now.length - 1; j >= 0; j--)
       lengths[i]![j] = old[i] === now[j] ? lengths[i + 1]![j + 1]! + 1 : Math.max(lengths[i + 1]![j]!, lengths[i]![j + 1]!);

@@ -103,6 +103,9 @@ export function checkClaimSpec(found: Findings, path: FieldPath, spec: Readonly<
   else checkPositiveQuantity(found, path.child('resources').key('storage'), size);
   checkClass(found, path.child('storageClassName'), spec['storageClassName']);
   found.optionalOneOf(path.child('volumeMode'), spec['volumeMode'], volumeModes);
+  const attributesClass = textOf(spec['volumeAttributesClassName']);
+  if (attributesClass !== '')
+    found.invalid(path.child('volumeAttributesClassName'), attributesClass, names.dns1123Subdomain(attributesClass));
   for (const field of ['dataSource', 'dataSourceRef']) {
     const source = maybeFields(spec[field]);
     if (source === undefined) continue;

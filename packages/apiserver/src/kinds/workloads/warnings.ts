@@ -191,7 +191,8 @@ export function withTemplateWarnings(strategy: Strategy, path: readonly [string,
     ...strategy,
     prepareForCreate: (object, context) => {
       strategy.prepareForCreate?.(object, context);
-      if (path.length > 1) warnName(context.warn, object, 'Pod names and hostnames');
+      // The pods of one of them get a name that nobody chose.
+      if (path.length > 1 && object.kind !== 'DaemonSet') warnName(context.warn, object, 'Pod names and hostnames');
       warnPod(context.warn, fieldsOf(templateOf(object)), path);
     },
     prepareForUpdate: (object, old, context) => {
