@@ -3,7 +3,7 @@ import type { ObjectReader } from '../cache/reader.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import { homeClusterId } from './cluster-id.ts';
 import { inactiveAnnotation } from './facts.ts';
-import { adminCluster, rootCluster } from './names.ts';
+import { adminCluster, clusterOfKey, rootCluster } from './names.ts';
 
 export const logicalClusters = { group: 'core.kcp.io', resource: 'logicalclusters' } as const;
 export const workspaces = { group: 'tenancy.kcp.io', resource: 'workspaces' } as const;
@@ -36,17 +36,24 @@ export class Tree {
       id = clusterOf(entry);
       if (id === '') return undefined;
     }
-    return this.exists(id) ? id : undefined;
+    if (id === rootCluster) return id;
+    // What was cut out of a request holds the whole of it in memory, and ids are remembered for long: the cache has its own.
+    const entry = this.#logicalCluster(id);
+    return entry && clusterOfKey(entry.key);
   }
 
   /** Whether a workspace was closed: nobody enters it but to open it again. */
   isInactive(id: string): boolean {
-    const entry = this.#cache.resource(logicalClusters).entries.get(`${id}//${logicalClusterName}`);
+    const entry = this.#logicalCluster(id);
     return entry?.text.includes(inactiveAnnotation) === true && entry.object.metadata.annotations?.[inactiveAnnotation] === 'true';
   }
 
   exists(id: string): boolean {
-    return id === rootCluster || this.#cache.resource(logicalClusters).entries.get(`${id}//${logicalClusterName}`) !== undefined;
+    return id === rootCluster || this.#logicalCluster(id) !== undefined;
+  }
+
+  #logicalCluster(id: string): CacheEntry | undefined {
+    return this.#cache.resource(logicalClusters).entries.get(`${id}//${logicalClusterName}`);
   }
 }
 
