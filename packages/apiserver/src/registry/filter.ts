@@ -47,7 +47,7 @@ export function filterOf(resource: Resource, info: RequestInfo): Filter {
   const labels = labelText === '' ? undefined : parseLabelSelector(labelText);
   const fields = nameText === '' ? undefined : parseFieldSelector(nameText);
   if (fields !== undefined) {
-    checkFieldLabels(fields, { own: resource.strategy.selectableLabels, namespaced: resource.namespaced });
+    checkFieldLabels(fields, { own: resource.strategy.selectableLabels, namespaced: resource.namespaced, kind: resource.kind });
     if (namespace === '' && resource.namespaced) namespace = fields.exact('metadata.namespace') ?? '';
   }
   const { origin } = resource;

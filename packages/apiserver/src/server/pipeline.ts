@@ -100,6 +100,7 @@ export class Pipeline {
       else if (!exchange.answered) await this.#inTurn(exchange, info, user);
     } catch (error) {
       if (error instanceof BadImpersonation || error instanceof Undecided) {
+        exchange.header('X-Content-Type-Options', 'nosniff');
         exchange.send({
           code: 500,
           type: 'text/plain; charset=utf-8',

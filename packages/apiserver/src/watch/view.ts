@@ -1,4 +1,4 @@
-import { type StatusError, status } from '@capstan/machinery';
+import { applySchemaDefaults, type JsonObject, type ObjectType, type StatusError, status } from '@capstan/machinery';
 import type { CacheEntry } from '../cache/entry.ts';
 import type { CacheEvent } from '../cache/event-ring.ts';
 import type { Filter } from '../registry/filter.ts';
@@ -112,9 +112,24 @@ export function tooOld(revision: number, current: number): StatusError {
   return status.expired(`too old resource version: ${revision} (${current})`);
 }
 
-export function bookmarkFrame({ kind, groupVersion }: Resource, shaper: Shaper, revision: number, initialEventsEnd: boolean): string {
-  const meta = `{"resourceVersion":"${revision}","creationTimestamp":null${initialEventsEnd ? ',"annotations":{"k8s.io/initial-events-end":"true"}' : ''}}`;
-  const object = `{"kind":"${kind}","apiVersion":"${groupVersion}","metadata":${meta}}`;
+const emptyParts = new WeakMap<ObjectType, string>();
+
+/** What is always printed of an object of the kind, though nobody set it. */
+function emptyPart({ type, custom }: Resource): string {
+  if (custom !== undefined) return '';
+  let text = emptyParts.get(type);
+  if (text === undefined) {
+    const empty: JsonObject = {};
+    applySchemaDefaults(empty, type);
+    const fields = Object.entries(empty).filter(([name]) => name !== 'metadata');
+    emptyParts.set(type, (text = fields.map(([name, value]) => `,${JSON.stringify(name)}:${JSON.stringify(value)}`).join('')));
+  }
+  return text;
+}
+
+export function bookmarkFrame(resource: Resource, shaper: Shaper, revision: number, initialEventsEnd: boolean): string {
+  const { kind, groupVersion } = resource;
+  const meta = `{"resourceVersion":"${revision}"${initialEventsEnd ? ',"annotations":{"k8s.io/initial-events-end":"true"}' : ''}}`;
   if (shaper.key.startsWith('table')) {
     const row = `{"cells":[],"object":{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":${meta}}}`;
     return `{"type":"BOOKMARK","object":{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"${revision}"},"columnDefinitions":null,"rows":[${row}]}}\n`;
@@ -122,5 +137,5 @@ export function bookmarkFrame({ kind, groupVersion }: Resource, shaper: Shaper, 
   if (shaper.key.startsWith('partial')) {
     return `{"type":"BOOKMARK","object":{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":${meta}}}\n`;
   }
-  return `{"type":"BOOKMARK","object":${object}}\n`;
+  return `{"type":"BOOKMARK","object":{"kind":"${kind}","apiVersion":"${groupVersion}","metadata":${meta}${emptyPart(resource)}}}\n`;
 }

@@ -75,6 +75,20 @@ describe('a watch', () => {
     expect(events[1]!.object.kind).toBe('ConfigMap');
   });
 
+  test('is marked by an object that has nothing but what is always printed', async () => {
+    const pods = '/api/v1/pods?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
+    const [event] = await server.watch(`${pods}&labelSelector=none%3Dnone`, 1);
+    const { resourceVersion, ...metadata } = event!.object.metadata;
+    expect(Number(resourceVersion)).toBeGreaterThan(0);
+    expect({ ...event!.object, metadata }).toEqual({
+      kind: 'Pod',
+      apiVersion: 'v1',
+      metadata: { annotations: { 'k8s.io/initial-events-end': 'true' } },
+      spec: { containers: null },
+      status: {},
+    });
+  });
+
   test('goes on after a restart from the last revision it saw', async () => {
     const path = await fresh();
     const revision = await make(path, 'a');

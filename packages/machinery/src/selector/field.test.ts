@@ -48,6 +48,14 @@ describe('field selectors', () => {
     expect(check('metadata.namespace=x', ['status.phase'], false)).toThrow('field label not supported: metadata.namespace');
   });
 
+  it.each([
+    ['Job', 'field label "x" not supported for Job'],
+    ['ResourceSlice', 'field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: x'],
+    ['Pod', 'field label not supported: x'],
+  ])('is refused for a %s in its own words', (kind, message) => {
+    expect(() => checkFieldLabels(parseFieldSelector('x=1'), { own: [], namespaced: true, kind })).toThrow(message);
+  });
+
   it('has a bounded number of terms', () => {
     expect(() => parseFieldSelector('a=b,'.repeat(300))).toThrow('at most 256 are allowed');
   });

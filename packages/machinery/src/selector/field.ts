@@ -113,15 +113,23 @@ export interface SelectableFields {
   /** What the kind can be selected by besides its name; undefined for a kind that says nothing about it. */
   readonly own: readonly string[] | undefined;
   readonly namespaced: boolean;
+  /** Who says it in words of its own. */
+  readonly kind?: string;
 }
 
+/** Most kinds say the same. */
+const unsupported: ReadonlyMap<string, (field: string) => string> = new Map([
+  ['Job', (field) => `field label ${quote(field)} not supported for Job`],
+  ['ResourceSlice', (field) => `field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: ${field}`],
+]);
+
 /** Refuses fields that the kind cannot be selected by. Kinds that name fields of their own are stricter, and have other words, than those that do not. */
-export function checkFieldLabels(selector: FieldSelector, { own, namespaced }: SelectableFields): void {
+export function checkFieldLabels(selector: FieldSelector, { own, namespaced, kind = '' }: SelectableFields): void {
   for (const { field } of selector.requirements) {
     if (field === 'metadata.name' || own?.includes(field)) continue;
     if (field === 'metadata.namespace' && (namespaced || own === undefined)) continue;
     throw own === undefined
       ? badRequest(`${quote(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`)
-      : badRequest(`field label not supported: ${field}`);
+      : badRequest(unsupported.get(kind)?.(field) ?? `field label not supported: ${field}`);
   }
 }
