@@ -47,6 +47,8 @@ export interface Origin {
   readonly consumers: () => readonly string[];
   /** Watches end when something changes whose name begins one of these. */
   readonly names: readonly string[];
+  /** What was seen before this revision may have been something else. */
+  readonly since: number;
 }
 
 export interface CustomKind {

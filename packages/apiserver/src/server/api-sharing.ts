@@ -39,6 +39,6 @@ export function apiSharing(options: {
   ];
   const expiry = new DisposableStack();
   expiry.use(new ViewExpiry(cache, hub));
-  expiry.use(new PublishedExpiry(cache, hub));
+  expiry.use(new PublishedExpiry(virtual.changes, hub));
   return { plugins, expiry };
 }

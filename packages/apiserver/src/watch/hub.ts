@@ -14,7 +14,7 @@ import { pageNow, storedAs, storeRange } from '../registry/snapshot.ts';
 import type { RequestInfo } from '../request/info.ts';
 import { Audience } from './audience.ts';
 import { WatchStream } from './stream.ts';
-import { bookmarkFrame, View } from './view.ts';
+import { bookmarkFrame, tooOld, View } from './view.ts';
 
 const bookmarkEvery = 60_000;
 /** So long before its end a watch is told once more how far it is. */
@@ -49,6 +49,7 @@ export class WatchHub implements Disposable {
     const errors = validateListOptions({ ...options, watch: true });
     if (errors.length > 0) throw invalidOptions('ListOptions', errors);
     const revision = parseRevision(options.resourceVersion ?? '', (message) => new StatusError({ code: 500, message }));
+    if (revision && revision < (resource.origin?.since ?? 0)) throw tooOld(revision, this.#cache.revision);
     const filter = filterOf(resource, info);
     const sendInitial = options.sendInitialEvents === true || (options.sendInitialEvents === undefined && !revision);
     if (revision === undefined || (options.sendInitialEvents === true && revision === 0)) await fresh(this.#cache);
@@ -106,13 +107,16 @@ export class WatchHub implements Disposable {
     for (const { streams } of this.#audiences.get(held)?.below(prefix) ?? []) for (const stream of [...streams]) stream.end();
   }
 
-  /** Ends the watches of some kinds through what has a name that begins so, and has their clients begin again: what they show has changed, though no object has. */
-  expire(names: readonly string[], concerns: (kind: GroupResource) => boolean = () => true): void {
+  /**
+   * Ends the watches of some kinds through what has a name that begins so, and has their clients begin again: what they show has changed, though no object
+   * has. Those that began at `before` or later know it already.
+   */
+  expire(names: readonly string[], concerns: (kind: GroupResource) => boolean = () => true, before = Number.POSITIVE_INFINITY): void {
     for (const audience of this.#audiences.values()) {
       for (const { view, streams } of audience.below('')) {
         if (!concerns(view.resource) || !names.some((name) => view.isThrough(name))) continue;
         const { revision } = this.#cache;
-        for (const stream of [...streams]) stream.fail(view.tooOld(revision, revision));
+        for (const stream of [...streams]) if (stream.began < before) stream.fail(view.tooOld(revision, revision));
       }
     }
   }

@@ -37,6 +37,8 @@ export class WatchStream {
   readonly #onDone: () => void;
   /** How far it is. A live member is as far as the cache, so that this is only kept up to date for others. */
   #revision: number;
+  /** What the client knew when it began. */
+  readonly began: number;
   #first = true;
   #done = false;
   #lastBookmark = 0;
@@ -46,6 +48,7 @@ export class WatchStream {
     this.#view = options.view;
     this.#source = options.source;
     this.#revision = options.after;
+    this.began = options.after;
     this.#bookmarks = options.bookmarks;
     this.#onDone = options.onDone;
   }

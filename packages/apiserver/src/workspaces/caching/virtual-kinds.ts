@@ -8,6 +8,7 @@ import type { BoundResource } from '../kinds/bound-resources.ts';
 import { clusterOfKey, everyCluster } from '../names.ts';
 import type { Tree } from '../tree.ts';
 import { Chain, type Followed, keyOf, type Offer } from './chain.ts';
+import { consumerName, consumersName, PublishedChanges, publishedName } from './changes.ts';
 import { Consumers } from './consumers.ts';
 import type { PublishedKind } from './names.ts';
 
@@ -22,19 +23,14 @@ interface Options {
 
 const readVerbs = ['get', 'list', 'watch'];
 
-/** What ends watches of what a workspace publishes. */
-export const publishedName = (provider: string): string => `published/${provider}/`;
-/** What ends watches of what a workspace sees. */
-export const consumerName = (cluster: string): string => `consumer/${cluster}/`;
-/** What ends watches of what all consumers of a provider see. */
-export const consumersName = (provider: string): string => `consumers/${provider}/`;
-
 /** Kinds whose objects lie with their provider, and are read from there. */
 export class VirtualKinds {
   readonly #chain: Chain;
   readonly #consumers: Consumers;
   readonly #selectors = new WeakMap<CacheEntry, LabelSelector>();
   readonly #made = new WeakMap<Definition, Map<string, Definition>>();
+  /** When something else began to be published. */
+  readonly changes: PublishedChanges;
   readonly kindIn: Options['kindIn'];
   readonly isOwn: Options['isOwn'];
 
@@ -43,6 +39,7 @@ export class VirtualKinds {
     this.isOwn = options.isOwn;
     this.#chain = new Chain(options.cache, options.tree);
     this.#consumers = new Consumers(options.cache);
+    this.changes = new PublishedChanges(options.cache);
   }
 
   /** Where an offer leads. */
@@ -79,11 +76,13 @@ export class VirtualKinds {
     const selector = this.#selectorOf(entry);
     const shown = this.#shownIn(offers, cluster);
     if (shown === undefined) throw status.noSuchResource();
+    const names = [publishedName(provider), cluster === everyCluster ? consumersName(provider) : consumerName(cluster)];
     const origin: Origin = {
       cluster: provider,
       shows: (object) => selector.matches(object.labels),
       consumers: shown,
-      names: [publishedName(provider), cluster === everyCluster ? consumersName(provider) : consumerName(cluster)],
+      names,
+      since: this.changes.since(names),
     };
     return { ...resource, storage, origin };
   }

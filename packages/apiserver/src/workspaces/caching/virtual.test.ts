@@ -57,7 +57,15 @@ describe('what a provider publishes', () => {
     const { resources } = (await server.call('/clusters/one/apis/cloud.example.com/v1')).json() as unknown as { resources: object[] };
     expect(resources).toMatchObject([{ name: 'flavors', kind: 'Flavor', verbs: ['get', 'list', 'watch'] }]);
     expect(resources).toHaveLength(1);
-    expect((await server.call('/clusters/one/openapi/v3')).text).toContain('apis/cloud.example.com/v1');
+    const methods = async (cluster: string): Promise<string[]> => {
+      const { paths } = (await server.call(`/clusters/${cluster}/openapi/v3/apis/cloud.example.com/v1`)).json() as unknown as {
+        paths: Record<string, object>;
+      };
+      const all = Object.entries(paths).filter(([path]) => path.includes('/flavors') && !path.includes('/watch/'));
+      return [...new Set(all.flatMap(([, operations]) => Object.keys(operations)))].filter((name) => name !== 'parameters').sort();
+    };
+    expect(await methods('provider')).toEqual(['delete', 'get', 'patch', 'post', 'put']);
+    expect(await methods('one')).toEqual(['get']);
   });
 
   test('is followed: what comes, changes, leaves the selector, and goes', async () => {
@@ -91,6 +99,23 @@ describe('who watches', () => {
     expect(await endsWith(watching)).toMatchObject(expired);
     expect(namesIn(await server.call(at('one')))).toEqual(['large']);
     await publishing.put(path, { ...(await server.call(path)).json(), spec: found['spec'] }, 'PUT');
+  });
+
+  test('is not let in with what it knew before something else was published', async () => {
+    const path = '/clusters/provider/apis/cache.kcp.io/v1alpha1/cachedresources/flavors';
+    const { resourceVersion } = (await server.call(at('one'))).json().metadata;
+    const found = (await server.call(path)).json();
+    for (const labelSelector of [{}, (found['spec'] as { labelSelector: object }).labelSelector]) {
+      const now = (await server.call(path)).json();
+      await publishing.put(path, { ...now, spec: { ...(now['spec'] as object), labelSelector } }, 'PUT');
+    }
+    const refused = await server.call(at('one', `?watch=1&resourceVersion=${resourceVersion}`));
+    expect([refused.code, refused.json().reason]).toEqual([410, 'Expired']);
+    const later = (await server.call(at('one'))).json().metadata.resourceVersion;
+    const watching = server.watch(at('one', `?watch=1&resourceVersion=${later}`), 1);
+    const made = await publishing.put(at('provider'), flavor('later'));
+    expect((await watching)[0]).toMatchObject({ type: 'ADDED', object: { metadata: { name: 'later' } } });
+    await server.call(at('provider', `/${made.metadata.name}`), { method: 'DELETE' });
   });
 
   test('does not go on when it is bound no more', async () => {

@@ -23,12 +23,15 @@ export class ViewExpiry implements Disposable {
   readonly #hub: WatchHub;
   /** The kinds that are concerned, by the view. */
   readonly #due = new Map<string, Set<string>>();
+  /** The last change: whoever began later knows it. */
+  #changed = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(cache: WatchCache, hub: WatchHub) {
     this.#hub = hub;
     cache.resource(apiBindings).listeners.add({
       changed: (events) => {
+        this.#changed = events.at(-1)!.revision;
         for (const { type, entry, previous } of events) {
           const now = type === 'DELETED' ? '' : claimsKey(entry);
           if (now !== (previous === undefined ? '' : claimsKey(previous))) this.#claimsChanged(entry, previous);
@@ -37,6 +40,7 @@ export class ViewExpiry implements Disposable {
     });
     cache.resource(apiExports).listeners.add({
       changed: (events) => {
+        this.#changed = events.at(-1)!.revision;
         for (const { entry, previous } of events)
           if (previous !== undefined && offerKey(previous) !== offerKey(entry))
             this.#schedule(exportScopeKey(clusterOfKey(entry.key), nameOf(entry)), everyKind);
@@ -64,7 +68,7 @@ export class ViewExpiry implements Disposable {
     else kinds.add(kind);
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      for (const [name, due] of this.#due) this.#hub.expire([name], (one) => due.has(everyKind) || due.has(kindKey(one)));
+      for (const [name, due] of this.#due) this.#hub.expire([name], (one) => due.has(everyKind) || due.has(kindKey(one)), this.#changed);
       this.#due.clear();
     }, gather);
     this.#timer.unref();

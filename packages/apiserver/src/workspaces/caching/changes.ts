@@ -1,0 +1,96 @@
+import type { CacheEntry } from '../../cache/entry.ts';
+import type { CacheEvent } from '../../cache/event-ring.ts';
+import type { WatchCache } from '../../cache/watch-cache.ts';
+import { fieldsOf, itemsOf } from '../../kinds/workloads/reading.ts';
+import { factsOf } from '../apis/bindings.ts';
+import { apiExports } from '../apis/names.ts';
+import { apiBindings } from '../kinds/bound-resources.ts';
+import { clusterOfKey } from '../names.ts';
+import { cachedResourceSlices, cachedResources } from './names.ts';
+
+/** Changes of what a workspace publishes. */
+export const publishedName = (provider: string): string => `published/${provider}/`;
+/** Changes of what a workspace has bound. */
+export const consumerName = (cluster: string): string => `consumer/${cluster}/`;
+/** Changes of who bound what a workspace publishes. */
+export const consumersName = (provider: string): string => `consumers/${provider}/`;
+
+/** How many names are remembered. */
+const capacity = 10_000;
+
+/**
+ * When something else began to be published, or to others, without any object having been written. Whoever saw things as they were before has to begin
+ * again: no event tells of it.
+ */
+export class PublishedChanges {
+  readonly #cache: WatchCache;
+  readonly #revisions = new Map<string, number>();
+  /** Of what was before this nothing is known. */
+  #floor: number;
+  /** Told of every change. */
+  readonly listeners = new Set<(name: string, revision: number) => void>();
+
+  constructor(cache: WatchCache) {
+    this.#cache = cache;
+    this.#floor = cache.revision;
+    this.#follow(cachedResources, publication);
+    this.#follow(cachedResourceSlices, ({ object }) => JSON.stringify(object['spec']));
+    this.#follow(apiExports, virtualOffers);
+    cache.resource(apiBindings).listeners.add({
+      changed: (events) => {
+        for (const event of events) if (differs(event, boundVirtually)) this.#consumerChanged(event);
+      },
+    });
+  }
+
+  /** The revision of the last change of any of these. */
+  since(names: readonly string[]): number {
+    return Math.max(this.#floor, ...names.map((name) => this.#revisions.get(name) ?? 0));
+  }
+
+  #follow(resource: { group: string; resource: string }, what: (entry: CacheEntry) => string): void {
+    this.#cache.resource(resource).listeners.add({
+      changed: (events) => {
+        for (const event of events) if (differs(event, what)) this.#note(publishedName(clusterOfKey(event.entry.key)), event.revision);
+      },
+    });
+  }
+
+  #consumerChanged({ entry, previous, revision }: CacheEvent): void {
+    this.#note(consumerName(clusterOfKey(entry.key)), revision);
+    for (const binding of [entry, previous]) {
+      const provider = binding === undefined ? '' : factsOf(binding).provider;
+      if (provider !== '') this.#note(consumersName(provider), revision);
+    }
+  }
+
+  #note(name: string, revision: number): void {
+    if (this.#revisions.size >= capacity) {
+      this.#revisions.clear();
+      this.#floor = revision;
+    }
+    this.#revisions.set(name, revision);
+    for (const listener of this.listeners) listener(name, revision);
+  }
+}
+
+/** What is new or gone differs as well, unless it says nothing. */
+function differs({ type, entry, previous }: CacheEvent, what: (entry: CacheEntry) => string): boolean {
+  const now = type === 'DELETED' ? '' : what(entry);
+  return now !== (previous === undefined ? '' : what(previous));
+}
+
+/** What a CachedResource says beside how many objects there are. */
+function publication({ object }: CacheEntry): string {
+  return JSON.stringify([object['spec'], fieldsOf(object['status'])['identityHash'], object.metadata.deletionTimestamp]);
+}
+
+function virtualOffers({ object }: CacheEntry): string {
+  const offers = itemsOf(fieldsOf(object['spec'])['resources']).filter(({ storage }) => fieldsOf(storage)['virtual'] !== undefined);
+  return offers.length === 0 ? '' : JSON.stringify([offers, fieldsOf(object['status'])['identityHash']]);
+}
+
+function boundVirtually(entry: CacheEntry): string {
+  const virtual = factsOf(entry).bound.filter(({ isVirtual }) => isVirtual === true);
+  return virtual.length === 0 ? '' : JSON.stringify(virtual);
+}
