@@ -1,4 +1,4 @@
-import { chmodSync, copyFileSync, existsSync, mkdirSync, renameSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { output, run } from '../command.ts';
 import { temporaryDirectory } from '../temporary.ts';
@@ -44,6 +44,10 @@ export async function fromSource(tool: ToolDescription, { signal }: Making): Pro
   const temporary = `${target}.${process.pid}`;
   const { module, package: path, linkerFlags, test, minutes = 30 } = tool.go;
   const verb = test ? ['test', '-c', '-vet=off'] : ['build'];
+  // In a place of our own: a Go that is killed leaves its files, and the next one finds them here.
+  const work = `${target}.work`;
+  rmSync(work, { recursive: true, force: true });
+  mkdirSync(work, { recursive: true });
   const started = Date.now();
   process.stderr.write(`building ${tool.name} ${tool.version} (once; kept in ${dirname(target)})\n`);
   // Without the state of the repository: asking git for it fails where another user owns the checkout.
@@ -53,11 +57,12 @@ export async function fromSource(tool: ToolDescription, { signal }: Making): Pro
     ['-n', '10', compiler.path, ...verb, '-trimpath', '-buildvcs=false', '-ldflags', linkerFlags, '-o', temporary, path],
     {
       directory: join(modulesDirectory, module),
-      environment: { ...compiler.environment, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly' },
+      environment: { ...compiler.environment, GOTMPDIR: work, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly' },
       timeout: minutes * 60_000,
       ...(signal && { signal }),
     },
   );
+  rmSync(work, { recursive: true, force: true, maxRetries: 5 });
   if (signal?.aborted) return outOfTime;
   if (built.code !== 0) return `go build failed: ${built.stderr.trim().split('\n').slice(-3).join(' ')}`;
   renameSync(temporary, target);
