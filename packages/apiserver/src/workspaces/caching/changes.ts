@@ -1,6 +1,6 @@
 import type { CacheEntry } from '../../cache/entry.ts';
 import type { CacheEvent } from '../../cache/event-ring.ts';
-import type { WatchCache } from '../../cache/watch-cache.ts';
+import type { ResourceCache, WatchCache } from '../../cache/watch-cache.ts';
 import { fieldsOf, itemsOf } from '../../kinds/workloads/reading.ts';
 import { factsOf } from '../apis/bindings.ts';
 import { apiExports } from '../apis/names.ts';
@@ -27,12 +27,14 @@ export class PublishedChanges {
   readonly #revisions = new Map<string, number>();
   /** Of what was before this nothing is known. */
   #floor: number;
+  #seen: ResourceCache['entries'];
   /** Told of every change. */
   readonly listeners = new Set<(name: string, revision: number) => void>();
 
   constructor(cache: WatchCache) {
     this.#cache = cache;
     this.#floor = cache.revision;
+    this.#seen = cache.resource(apiBindings).entries;
     this.#follow(cachedResources, publication);
     this.#follow(cachedResourceSlices, ({ object }) => JSON.stringify(object['spec']));
     this.#follow(apiExports, virtualOffers);
@@ -45,6 +47,12 @@ export class PublishedChanges {
 
   /** The revision of the last change of any of these. */
   since(names: readonly string[]): number {
+    const { entries } = this.#cache.resource(apiBindings);
+    // The cache begins with another map when it has lost touch with the store: whatever changed meanwhile was not told.
+    if (entries !== this.#seen) {
+      this.#seen = entries;
+      this.#floor = this.#cache.revision;
+    }
     return Math.max(this.#floor, ...names.map((name) => this.#revisions.get(name) ?? 0));
   }
 
