@@ -9,6 +9,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 const protobuf = 'application/vnd.kubernetes.protobuf';
 const aggregated = 'g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+const older = 'g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList';
 const get = (path: string, accept: string, method = 'GET') => server.call(path, { method, headers: { accept } });
 
 describe('what is served is told', () => {
@@ -20,6 +21,8 @@ describe('what is served is told', () => {
     ['/api', `${protobuf};${aggregated}`, `${protobuf};${aggregated}`, 'APIGroupDiscoveryList'],
     ['/apis', `*/*;${aggregated}`, `application/json;${aggregated}`, 'APIGroupDiscoveryList'],
     ['/apis', `application/yaml;${aggregated}`, `application/yaml;${aggregated}`, 'APIGroupDiscoveryList'],
+    ['/apis', `application/json;${older},application/json`, `application/json;${older}`, 'apidiscovery.k8s.io/v2beta1'],
+    ['/apis', `application/json;${aggregated},application/json;${older}`, `application/json;${aggregated}`, 'apidiscovery.k8s.io/v2"'],
     ['/apis/apps', 'application/*', 'application/json', 'APIGroup'],
     ['/api/v1', `application/json;${aggregated},application/json`, 'application/json', 'APIResourceList'],
     ['/api/v1', 'application/yaml', 'application/yaml', 'kind: APIResourceList'],
@@ -36,7 +39,7 @@ describe('what is served is told', () => {
     ['/api/v1', 'text/plain', named],
     ['/apis', 'text/plain', only],
     ['/apis/apps', `application/json;${aggregated}`, only],
-    ['/api', 'application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList', only],
+    ['/api', 'application/json;g=apidiscovery.k8s.io;v=v1;as=APIGroupDiscoveryList', only],
     ['/version', 'text/plain', '406: Not Acceptable\n\nAvailable representations: application/json'],
     ['/openid/v1/jwks', 'application/json', '406: Not Acceptable\n\nAvailable representations: application/jwk-set+json'],
   ])('not by %s to who takes %s', async (path, accept, message) => {

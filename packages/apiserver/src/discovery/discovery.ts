@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { apiVersionOf, type Catalog, type Group, type GroupVersion } from '../registry/catalog.ts';
 import type { Resource } from '../registry/resource.ts';
+import type { AggregatedVersion } from './negotiate.ts';
 
 /** A document and the tag by which clients ask whether it has changed. */
 export interface Document {
@@ -29,10 +30,10 @@ export class Discovery {
   }
 
   /** All groups, versions and resources in one answer. */
-  aggregated(prefix: 'api' | 'apis'): Document {
-    return this.#document(`${prefix} aggregated`, () => ({
+  aggregated(prefix: 'api' | 'apis', version: AggregatedVersion): Document {
+    return this.#document(`${prefix} aggregated ${version}`, () => ({
       kind: 'APIGroupDiscoveryList',
-      apiVersion: 'apidiscovery.k8s.io/v2',
+      apiVersion: `apidiscovery.k8s.io/${version}`,
       metadata: {},
       items: this.#groups(prefix).map((group) => ({
         metadata: group.name === '' ? {} : { name: group.name },

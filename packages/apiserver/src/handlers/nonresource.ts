@@ -84,7 +84,7 @@ export class Pages {
       if (isPlainPath) requireOffered(exchange.headers.accept);
       // kcp's views have none: its clients count on what else there is.
       const { aggregated } = negotiateDocument(exchange.headers.accept, info.place.kind !== 'view');
-      if (aggregated) return sendAggregated(exchange, discovery.aggregated(prefix));
+      if (aggregated !== undefined) return sendAggregated(exchange, discovery.aggregated(prefix, aggregated));
       return sendDocument(exchange, info, prefix === 'api' ? discovery.coreVersions(serverAddress) : discovery.groupList());
     }
     if (prefix === 'api') {
@@ -134,8 +134,8 @@ function sendDocument(exchange: Exchange, info: RequestInfo, { body }: Document)
 
 /** Everything at once is large: clients say which they have. */
 function sendAggregated(exchange: Exchange, { body, etag }: Document): void {
-  const { format } = negotiateDocument(exchange.headers.accept, true);
-  const type = `${format === 'protobuf' ? protobufType : `application/${format}`};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList`;
+  const { format, aggregated } = negotiateDocument(exchange.headers.accept, true);
+  const type = `${format === 'protobuf' ? protobufType : `application/${format}`};g=apidiscovery.k8s.io;v=${aggregated};as=APIGroupDiscoveryList`;
   exchange.header('Vary', 'Accept');
   exchange.header('ETag', etag);
   exchange.header('Cache-Control', 'public');
