@@ -39,45 +39,51 @@ export interface AdmissionPlugin {
   validate?(request: AdmissionRequest): void | Promise<void>;
 }
 
-type Step = 'mutate' | 'validate';
+type Ask = (request: AdmissionRequest) => void | Promise<void>;
 
 /** Plugins in the order in which they are asked. Answers at once when none of them has to wait. */
 export class Admission {
-  readonly #plugins: readonly AdmissionPlugin[];
+  readonly #mutating: readonly Ask[];
+  readonly #validating: readonly Ask[];
 
   constructor(plugins: readonly AdmissionPlugin[]) {
-    this.#plugins = plugins;
+    this.#mutating = plugins.flatMap((plugin) => plugin.mutate?.bind(plugin) ?? []);
+    this.#validating = plugins.flatMap((plugin) => plugin.validate?.bind(plugin) ?? []);
   }
 
   mutate(request: AdmissionRequest): void | Promise<void> {
-    const pending = this.#run('mutate', request);
+    const pending = run(this.#mutating, request);
     if (pending !== undefined) return pending.then(() => this.#again(request));
     return this.#again(request);
   }
 
   validate(request: AdmissionRequest): void | Promise<void> {
-    return this.#run('validate', request);
+    return run(this.#validating, request);
   }
 
   #again(request: AdmissionRequest): void | Promise<void> {
     const { reinvocation } = request;
     if (reinvocation?.wanted !== true) return;
     reinvocation.isSecondRound = true;
-    return this.#run('mutate', request);
+    return run(this.#mutating, request);
   }
+}
 
-  #run(step: Step, request: AdmissionRequest): void | Promise<void> {
-    for (let at = 0; at < this.#plugins.length; at++) {
-      const pending = this.#plugins[at]![step]?.(request);
-      if (pending !== undefined) return this.#rest(step, request, { pending, next: at + 1 });
-    }
+function run(asks: readonly Ask[], request: AdmissionRequest): void | Promise<void> {
+  for (let at = 0; at < asks.length; at++) {
+    const pending = asks[at]!(request);
+    if (pending !== undefined) return runRest(asks, request, { pending, next: at + 1 });
   }
+}
 
-  async #rest(step: Step, request: AdmissionRequest, { pending, next }: { pending: Promise<void>; next: number }): Promise<void> {
-    await pending;
-    for (let at = next; at < this.#plugins.length; at++) {
-      const waiting = this.#plugins[at]![step]?.(request);
-      if (waiting !== undefined) await waiting;
-    }
+async function runRest(
+  asks: readonly Ask[],
+  request: AdmissionRequest,
+  { pending, next }: { pending: Promise<void>; next: number },
+): Promise<void> {
+  await pending;
+  for (let at = next; at < asks.length; at++) {
+    const waiting = asks[at]!(request);
+    if (waiting !== undefined) await waiting;
   }
 }
