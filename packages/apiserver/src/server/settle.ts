@@ -28,7 +28,8 @@ export function settleMemory(signal: AbortSignal): { readonly freed: () => void 
     if (utilization > quiet) return;
     const hasGrown = process.memoryUsage.rss() >= settled.memory * growth + least;
     if (!hasGrown && settled.isWhole && now.active - settled.active < work) return;
-    collect(settled.active === 0 ? rounds : 1);
+    if (settled.active === 0) for (let round = 0; round < rounds; round++) collect('last-resort');
+    else collect('regular');
     settled = { memory: process.memoryUsage.rss(), active: now.active, isWhole: true };
   }, interval);
   timer.unref();
@@ -36,8 +37,9 @@ export function settleMemory(signal: AbortSignal): { readonly freed: () => void 
   return { freed: () => void (settled.isWhole = false) };
 }
 
-function collect(times: number): void {
+/** The last resort throws away what was compiled as well: whoever comes next pays for it. That is right for what was only needed to start, and for nothing else. */
+function collect(flavor: 'regular' | 'last-resort'): void {
   setFlagsFromString('--expose_gc');
-  const gc = runInNewContext('gc') as (options: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void;
-  for (let time = 0; time < times; time++) gc({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+  const gc = runInNewContext('gc') as (options: { type: 'major'; execution: 'sync'; flavor: typeof flavor }) => void;
+  gc({ type: 'major', execution: 'sync', flavor });
 }
