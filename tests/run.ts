@@ -24,7 +24,7 @@ const tools: readonly ToolName[] = [
   'kubectl-create-workspace',
 ];
 
-/** How long programs are built for, from the start: on two cores, all are, from nothing. A machine that is slower skips what is not there, and has more of it the next time. */
+/** How long programs are built for, from the start: two quiet cores should build all from nothing. A machine that is slower skips what is not there, and has more of it the next time. */
 const patience = 7 * 60_000;
 
 const checks: readonly (readonly [string, readonly string[]])[] = [

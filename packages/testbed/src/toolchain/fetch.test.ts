@@ -55,7 +55,7 @@ test('the checksum does not depend on the order of the files', () => {
 });
 
 test.each([
-  [undefined, ['https://proxy.golang.org']],
+  [undefined, []],
   ['https://one.example/go/,direct', ['https://one.example/go']],
   ['https://one.example|http://two.example', ['https://one.example', 'http://two.example']],
   ['off', []],

@@ -54,7 +54,7 @@ async function download(path: string): Promise<Buffer> {
       reasons.push(`${url}: ${describe(error)}`);
     }
   }
-  throw new Error(reasons.join('; ') || 'GOPROXY names no module proxy');
+  throw new Error(reasons.join('; ') || 'the environment variable GOPROXY names no module proxy to fetch it from');
 }
 
 export interface ModuleProxy {
@@ -64,7 +64,7 @@ export interface ModuleProxy {
 
 /** The proxies that a value of GOPROXY names. Passwords go into a header: fetch takes no URL with one, and a message must not show it. */
 export function moduleProxies(setting: string | undefined): ModuleProxy[] {
-  return (setting || 'https://proxy.golang.org,direct')
+  return (setting ?? '')
     .split(/[,|]/)
     .filter((proxy) => /^https?:/.test(proxy.trim()))
     .map((proxy) => {
