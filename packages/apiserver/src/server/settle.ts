@@ -10,6 +10,8 @@ const quiet = 0.1;
 const growth = 1.25;
 const least = 32 << 20;
 const work = 20_000;
+/** When it has grown by so much, in bytes, getting it back matters more than what was compiled. */
+const much = 256 << 20;
 /** The engine lets go of compiled code that was not used between so many collections: most of what ran at the start never runs again. */
 const rounds = 8;
 
@@ -26,10 +28,11 @@ export function settleMemory(signal: AbortSignal): { readonly freed: () => void 
     const { utilization } = performance.eventLoopUtilization(now, before);
     before = now;
     if (utilization > quiet) return;
-    const hasGrown = process.memoryUsage.rss() >= settled.memory * growth + least;
+    const memory = process.memoryUsage.rss();
+    const hasGrown = memory >= settled.memory * growth + least;
     if (!hasGrown && settled.isWhole && now.active - settled.active < work) return;
     if (settled.active === 0) for (let round = 0; round < rounds; round++) collect('last-resort');
-    else collect('regular');
+    else collect(!settled.isWhole || memory > settled.memory + much ? 'last-resort' : 'regular');
     settled = { memory: process.memoryUsage.rss(), active: now.active, isWhole: true };
   }, interval);
   timer.unref();
@@ -37,7 +40,7 @@ export function settleMemory(signal: AbortSignal): { readonly freed: () => void 
   return { freed: () => void (settled.isWhole = false) };
 }
 
-/** The last resort throws away what was compiled as well: whoever comes next pays for it. That is right for what was only needed to start, and for nothing else. */
+/** The last resort gives free pages back at once, which the engine does in its own time otherwise, and throws away what was compiled: whoever comes next pays for it. */
 function collect(flavor: 'regular' | 'last-resort'): void {
   setFlagsFromString('--expose_gc');
   const gc = runInNewContext('gc') as (options: { type: 'major'; execution: 'sync'; flavor: typeof flavor }) => void;
