@@ -32,31 +32,36 @@ export async function up(flags: UpFlags): Promise<number> {
     announced = true;
     serves.resolve();
   };
-  const processes: (ProcessDescription & { readonly after?: Promise<void> })[] = [
-    {
-      name: 'apiserver',
-      args: ['apiserver', '--data-dir', dataDirectory, '--host', host, '--port', String(port), ...runtimeConfig(flags), ...config(flags)],
-    },
-    {
-      name: 'controller-manager',
-      // This directory is held by one alone, so there is no second one to contend with, and a new one works at once.
-      args: ['controller-manager', '--data-dir', dataDirectory, '--port', '0', '--no-leader-elect'],
-      // Before that, the kubeconfig is not there, or is that of the last start.
-      after: serves.promise,
-    },
-  ];
-  const stopAll = new AbortController();
-  const either = AbortSignal.any([signal, stopAll.signal]);
-  either.addEventListener('abort', () => serves.resolve(), { once: true });
-  const codes = await Promise.all(
-    processes.map(async (description) => {
-      await description.after;
-      const code = await supervise(description, { program, write, onReady, signal: either, grace: 10_000 });
-      // One that cannot start for good ends the whole: half a Capstan would only hide it.
-      stopAll.abort();
-      return code;
-    }),
-  );
+  const failed = new AbortController();
+  const stop = AbortSignal.any([signal, failed.signal]);
+  stop.addEventListener('abort', () => serves.resolve(), { once: true });
+  // The controllers end first: what they are about to write still finds a server.
+  const idle = new AbortController();
+  const keep = async (description: ProcessDescription, until: AbortSignal): Promise<number> => {
+    const code = await supervise(description, { program, write, onReady, signal: until, grace: 10_000 });
+    // One that cannot start for good ends the whole: half a Capstan would only hide it.
+    failed.abort();
+    return code;
+  };
+  const codes = await Promise.all([
+    keep(
+      {
+        name: 'apiserver',
+        args: ['apiserver', '--data-dir', dataDirectory, '--host', host, '--port', String(port), ...runtimeConfig(flags), ...config(flags)],
+      },
+      idle.signal,
+    ),
+    // Before it serves, the kubeconfig is not there, or is that of the last start.
+    serves.promise
+      // This directory is held by one alone, so there is no second manager to contend with, and a new one works at once.
+      .then(() =>
+        keep(
+          { name: 'controller-manager', args: ['controller-manager', '--data-dir', dataDirectory, '--port', '0', '--no-leader-elect'] },
+          stop,
+        ),
+      )
+      .finally(() => idle.abort()),
+  ]);
   return Math.max(...codes);
 }
 

@@ -64,8 +64,9 @@ export async function supervise(description: ProcessDescription, options: Superv
 
 async function runOnce({ name, args }: ProcessDescription, options: SupervisorOptions): Promise<number | string> {
   const { signal, write, program } = options;
-  // The channel is how the child learns that its supervisor is gone, however that ended.
+  // The channel is how the child learns that its supervisor is gone, however that ended. A Ctrl-C of the terminal is for the supervisor alone, which says who ends when.
   const child = spawn(process.execPath, [program, ...args], {
+    detached: true,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: { ...fewArenas, ...process.env },
   });

@@ -81,7 +81,9 @@ export class Manager {
         this.#texts.within(dropManagedFields(object));
         return object;
       },
-      onError: (error, { resource }) => this.#log(`${resource}: ${textOf(error)}; trying again`),
+      onError: (error, { resource }) => {
+        if (!this.#stopping) this.#log(`${resource}: ${textOf(error)}; trying again`);
+      },
     });
     this.#informers.set(client, made);
     return made;
