@@ -5,8 +5,11 @@ import { type Column, comparisonTable, formatted } from './measure/table.ts';
 import { profileNamed } from './profiles/named.ts';
 import type { Amounts, Measurement, Profile, Subject } from './profiles/profile.ts';
 
-/** These run several times in turns, and once before to warm up: both servers, and the generator, get faster in their first seconds of a kind of work. */
-const repeated: ReadonlySet<string> = new Set(['create', 'get', 'list', 'churn']);
+/**
+ * These run several times in turns, and so often before to warm up: both servers, and the generator, get faster in their first seconds of a kind of work. Churn is four kinds of requests and
+ * 25 watchers in two seconds, of which the first run does not compile all.
+ */
+const warmUps: Readonly<Record<string, number>> = { create: 1, get: 1, list: 1, churn: 2 };
 const usualRounds = 3;
 
 interface Contender {
@@ -47,13 +50,13 @@ interface Step {
   readonly profile: Profile;
   readonly amounts: Amounts;
   readonly rounds: number;
-  /** A run before those that count. */
-  readonly warmUp: boolean;
+  /** Runs before those that count. */
+  readonly warmUps: number;
 }
 
 function stepsOf(name: string, amounts: Amounts, rounds: number): Step[] {
-  const warmUp = repeated.has(name);
-  const step: Step = { name, profile: profileNamed(name), amounts, rounds: warmUp ? rounds : 1, warmUp };
+  const before = warmUps[name];
+  const step: Step = { name, profile: profileNamed(name), amounts, rounds: before === undefined ? 1 : rounds, warmUps: before ?? 0 };
   return name === 'create' ? [step, { ...step, amounts: { ...amounts, clients: 1000 } }] : [step];
 }
 
@@ -83,11 +86,11 @@ async function runSteps(
 }
 
 /** Round by round, each subject after the other, so that a slow minute of the machine hits both. */
-async function inTurns({ name, profile, amounts, rounds, warmUp }: Step, subjects: readonly Subject[]): Promise<Measurement[][][]> {
+async function inTurns({ name, profile, amounts, rounds, warmUps }: Step, subjects: readonly Subject[]): Promise<Measurement[][][]> {
   const measured = subjects.map((): Measurement[][] => []);
-  for (let round = warmUp ? 0 : 1; round <= rounds; round++) {
+  for (let round = 1 - warmUps; round <= rounds; round++) {
     for (const [index, subject] of subjects.entries()) {
-      process.stderr.write(`${name} on ${subject.name}, ${round === 0 ? 'to warm up' : `${round} of ${rounds}`}\n`);
+      process.stderr.write(`${name} on ${subject.name}, ${round <= 0 ? 'to warm up' : `${round} of ${rounds}`}\n`);
       const measurements = await profile(subject, amounts);
       if (round > 0) measured[index]!.push(measurements);
     }

@@ -5,6 +5,8 @@ import { runInNewContext } from 'node:vm';
 /** How often to look, in milliseconds, and how much of that the process may have been busy. */
 const interval = 1_500;
 const quiet = 0.1;
+/** After so many quiet intervals the work is over: what was compiled for it goes too. */
+const rest = 20;
 
 /** What has grown by less than this is left alone, a quarter and 32 MiB, unless so much was done since, in milliseconds, that much may have been deleted. */
 const growth = 1.25;
@@ -22,17 +24,21 @@ const rounds = 8;
  */
 export function settleMemory(signal: AbortSignal): { readonly freed: () => void } {
   let settled = { memory: 0, active: 0, isWhole: true };
+  let resting = 0;
   let before = performance.eventLoopUtilization();
   const timer = setInterval(() => {
     const now = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(now, before);
     before = now;
-    if (utilization > quiet) return;
+    resting = utilization > quiet ? 0 : resting + 1;
+    if (resting === 0) return;
     const memory = process.memoryUsage.rss();
-    const hasGrown = memory >= settled.memory * growth + least;
-    if (!hasGrown && settled.isWhole && now.active - settled.active < work) return;
-    if (settled.active === 0) for (let round = 0; round < rounds; round++) collect('last-resort');
-    else collect(!settled.isWhole || memory > settled.memory + much ? 'last-resort' : 'regular');
+    if (settled.active === 0) {
+      for (let round = 0; round < rounds; round++) collect();
+      keepWarm();
+    } else if (!settled.isWhole || memory > settled.memory + much) collect();
+    else if (resting >= rest && (memory >= settled.memory * growth + least || now.active - settled.active >= work)) collect();
+    else return;
     settled = { memory: process.memoryUsage.rss(), active: now.active, isWhole: true };
   }, interval);
   timer.unref();
@@ -40,9 +46,15 @@ export function settleMemory(signal: AbortSignal): { readonly freed: () => void 
   return { freed: () => void (settled.isWhole = false) };
 }
 
-/** The last resort gives free pages back at once, which the engine does in its own time otherwise, and throws away what was compiled: whoever comes next pays for it. */
-function collect(flavor: 'regular' | 'last-resort'): void {
+/** Gives free pages back at once, which the engine does in its own time otherwise. It also lets go of the shapes of objects of which there are none now, and with them of the code compiled for them: whoever comes next pays for it. */
+function collect(): void {
   setFlagsFromString('--expose_gc');
-  const gc = runInNewContext('gc') as (options: { type: 'major'; execution: 'sync'; flavor: typeof flavor }) => void;
-  gc({ type: 'major', execution: 'sync', flavor });
+  const gc = runInNewContext('gc') as (options: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void;
+  gc({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+}
+
+/** The engine would do the same a few seconds after each burst of requests, and every next burst would be as slow as the first. */
+function keepWarm(): void {
+  setFlagsFromString('--no-flush-bytecode');
+  setFlagsFromString('--no-memory-reducer-favors-memory');
 }
