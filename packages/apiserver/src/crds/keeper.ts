@@ -8,6 +8,7 @@ import { deleteObject } from '../registry/delete.ts';
 import type { Resource } from '../registry/resource.ts';
 import { update } from '../registry/update.ts';
 import { parseRequest } from '../request/info.ts';
+import { Turns } from '../upkeep/turns.ts';
 import { type NewCondition, withCondition } from './conditions.ts';
 import { clusterOf, type Definition, nameOf } from './definition.ts';
 import { type Definitions, definitionResource } from './definitions.ts';
@@ -32,29 +33,24 @@ const retryAfter = 1000;
 export class DefinitionKeeper implements Disposable {
   readonly #options: KeeperOptions;
   readonly #resource: Resource;
-  readonly #waiting = new Set<Definition>();
+  readonly #turns: Turns<Definition>;
   readonly #emptied = new WeakSet<ResourceCache>();
-  #running = false;
-  #stopped = false;
-  #retry: NodeJS.Timeout | undefined;
 
   constructor(options: KeeperOptions) {
     this.#options = options;
+    this.#turns = new Turns({ work: (definition) => this.#keep(definition), onError: options.onError, retryAfter });
     this.#resource = options.serving.catalog.resource(definitionResource.group, 'v1', definitionResource.resource)!;
     options.definitions.listen(({ now, before }) => this.#changed(now, before));
-    for (const definition of options.definitions.all()) if (needsCare(definition)) this.#waiting.add(definition);
-    void this.#run();
+    for (const definition of options.definitions.all()) if (needsCare(definition)) this.#turns.ask(definition);
   }
 
   [Symbol.dispose](): void {
-    this.#stopped = true;
-    clearTimeout(this.#retry);
+    this.#turns[Symbol.dispose]();
   }
 
   /** What a workspace has from elsewhere is other than it was: names may have become free. */
   look(cluster: string): void {
-    for (const definition of this.#options.definitions.in(cluster)?.all() ?? []) if (needsCare(definition)) this.#waiting.add(definition);
-    if (this.#waiting.size > 0) void this.#run();
+    for (const definition of this.#options.definitions.in(cluster)?.all() ?? []) if (needsCare(definition)) this.#turns.ask(definition);
   }
 
   #changed(now: Definition | undefined, before: Definition | undefined): void {
@@ -63,37 +59,10 @@ export class DefinitionKeeper implements Disposable {
     if (before !== undefined && now?.summary.generation !== before.summary.generation)
       hub.endWatches(cache.resource({ group: before.group, resource: before.plural }), `${clusterOf(before.entry)}/`);
     const definition = now ?? before!;
-    if (now !== undefined) this.#waiting.add(now);
+    if (now !== undefined) this.#turns.ask(now);
     // A name that became free may be what another one waits for.
     const others = this.#options.definitions.in(clusterOf(definition.entry))?.inGroup(definition.group) ?? [];
-    for (const other of others) if (!other.summary.established || now === undefined) this.#waiting.add(other);
-    void this.#run();
-  }
-
-  async #run(): Promise<void> {
-    if (this.#running) return;
-    this.#running = true;
-    // What changed in the same commit is looked at together.
-    await Promise.resolve();
-    for (const definition of this.#waiting) {
-      if (this.#stopped) break;
-      this.#waiting.delete(definition);
-      try {
-        await this.#keep(definition);
-      } catch (error) {
-        this.#options.onError(error);
-        this.#again(definition);
-      }
-    }
-    this.#running = false;
-  }
-
-  #again(definition: Definition): void {
-    this.#retry = setTimeout(() => {
-      this.#waiting.add(definition);
-      void this.#run();
-    }, retryAfter);
-    this.#retry.unref();
+    for (const other of others) if (!other.summary.established || now === undefined) this.#turns.ask(other);
   }
 
   /** Brings one definition forward, from whatever it is in the cache now. */
@@ -135,9 +104,7 @@ export class DefinitionKeeper implements Disposable {
     this.#emptied.add(held);
     held.listeners.add({
       changed: () => {
-        if (count(held, definition) > 0) return;
-        this.#waiting.add(definition);
-        void this.#run();
+        if (count(held, definition) === 0) this.#turns.ask(definition);
       },
     });
   }

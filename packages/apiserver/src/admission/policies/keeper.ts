@@ -1,4 +1,4 @@
-import { type KubeObject, StatusError } from '@capstan/machinery';
+import type { KubeObject } from '@capstan/machinery';
 import type { CacheEntry } from '../../cache/entry.ts';
 import { fieldsOf } from '../../kinds/workloads/reading.ts';
 import type { Catalogs } from '../../registry/catalogs.ts';
@@ -7,6 +7,7 @@ import type { Backend } from '../../registry/objects.ts';
 import type { Resource } from '../../registry/resource.ts';
 import { update } from '../../registry/update.ts';
 import { parseRequest } from '../../request/info.ts';
+import { Turns } from '../../upkeep/turns.ts';
 import { typeWarnings } from './type-check.ts';
 
 export interface PolicyKeeperOptions {
@@ -22,47 +23,26 @@ const manager = 'validatingadmissionpolicy-status-controller';
 export class PolicyKeeper implements Disposable {
   readonly #options: PolicyKeeperOptions;
   readonly #resource: Resource;
-  readonly #waiting = new Set<string>();
-  #running = false;
-  #stopped = false;
+  readonly #turns: Turns<string>;
 
   constructor(options: PolicyKeeperOptions) {
     this.#options = options;
+    this.#turns = new Turns({ work: (key) => this.#check(key), onError: options.onError });
     this.#resource = options.catalogs.builtin.resource('admissionregistration.k8s.io', 'v1', 'validatingadmissionpolicies')!;
     const held = options.backend.cache.resource(this.#resource);
     held.listeners.add({
       changed: (events) => {
-        for (const { type, entry } of events) if (type !== 'DELETED') this.#waiting.add(entry.key);
-        void this.#run();
+        for (const { type, entry } of events) if (type !== 'DELETED') this.#turns.ask(entry.key);
       },
     });
     held.entries.walk('', '\uffff', (entry: CacheEntry) => {
-      this.#waiting.add(entry.key);
+      this.#turns.ask(entry.key);
       return true;
     });
-    void this.#run();
   }
 
   [Symbol.dispose](): void {
-    this.#stopped = true;
-  }
-
-  async #run(): Promise<void> {
-    if (this.#running) return;
-    this.#running = true;
-    // Whoever wrote the policy is answered first.
-    await Promise.resolve();
-    for (const key of this.#waiting) {
-      if (this.#stopped) break;
-      this.#waiting.delete(key);
-      try {
-        await this.#check(key);
-      } catch (error) {
-        const isGone = error instanceof StatusError && error.reason === 'NotFound';
-        if (!isGone && !this.#stopped) this.#options.onError(error);
-      }
-    }
-    this.#running = false;
+    this.#turns[Symbol.dispose]();
   }
 
   async #check(key: string): Promise<void> {

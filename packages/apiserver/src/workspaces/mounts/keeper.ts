@@ -1,4 +1,4 @@
-import { formatTime, type KubeObject, StatusError } from '@capstan/machinery';
+import { formatTime, type KubeObject } from '@capstan/machinery';
 import type { CacheEntry } from '../../cache/entry.ts';
 import { type Fields, fieldsOf, itemsOf, textOf } from '../../kinds/workloads/reading.ts';
 import type { Catalogs } from '../../registry/catalogs.ts';
@@ -8,6 +8,7 @@ import { type Backend, cachedEntry } from '../../registry/objects.ts';
 import type { Resource } from '../../registry/resource.ts';
 import { update } from '../../registry/update.ts';
 import { parseRequest } from '../../request/info.ts';
+import { Turns } from '../../upkeep/turns.ts';
 import type { KcpCondition } from '../conditions.ts';
 import { trimmedOwner } from '../contents/first-objects.ts';
 import { ownerAnnotation, phaseLabel } from '../facts.ts';
@@ -34,13 +35,12 @@ export class MountKeeper implements Disposable {
   /** Workspaces by the keys of what they refer to, of whatever kind. */
   readonly #referring = new Map<string, Set<string>>();
   readonly #references = new Map<string, string>();
-  readonly #waiting = new Set<string>();
+  readonly #turns: Turns<string>;
   readonly #timer: NodeJS.Timeout;
-  #running = false;
-  #stopped = false;
 
   constructor(options: MountKeeperOptions) {
     this.#options = options;
+    this.#turns = new Turns({ work: (workspace) => this.#keep(workspace), onError: options.onError });
     const { backend, catalogs } = options;
     this.#resource = catalogs.of(rootCluster).resource(workspaces.group, 'v1alpha1', workspaces.resource)!;
     const held = backend.cache.resource(workspaces);
@@ -58,16 +58,16 @@ export class MountKeeper implements Disposable {
     });
     backend.cache.followAll((_name, events) => {
       if (this.#referring.size === 0) return;
-      for (const { entry } of events) for (const key of this.#referring.get(entry.key) ?? []) this.#look(key);
+      for (const { entry } of events) for (const key of this.#referring.get(entry.key) ?? []) this.#turns.ask(key);
     });
     this.#timer = setInterval(() => {
-      for (const key of this.#references.keys()) this.#look(key);
+      for (const key of this.#references.keys()) this.#turns.ask(key);
     }, again);
     this.#timer.unref();
   }
 
   [Symbol.dispose](): void {
-    this.#stopped = true;
+    this.#turns[Symbol.dispose]();
     clearInterval(this.#timer);
   }
 
@@ -79,7 +79,7 @@ export class MountKeeper implements Disposable {
     const referring = this.#referring.get(key);
     if (referring === undefined) this.#referring.set(key, new Set([entry.key]));
     else referring.add(entry.key);
-    this.#look(entry.key);
+    this.#turns.ask(entry.key);
   }
 
   #forget(workspace: string): void {
@@ -89,29 +89,6 @@ export class MountKeeper implements Disposable {
     const referring = this.#referring.get(key);
     referring?.delete(workspace);
     if (referring?.size === 0) this.#referring.delete(key);
-  }
-
-  #look(workspace: string): void {
-    this.#waiting.add(workspace);
-    void this.#run();
-  }
-
-  async #run(): Promise<void> {
-    if (this.#running) return;
-    this.#running = true;
-    // Whoever changed something is answered first.
-    await Promise.resolve();
-    for (const key of this.#waiting) {
-      if (this.#stopped) break;
-      this.#waiting.delete(key);
-      try {
-        await this.#keep(key);
-      } catch (error) {
-        const isGone = error instanceof StatusError && error.reason === 'NotFound';
-        if (!isGone && !this.#stopped) this.#options.onError(error);
-      }
-    }
-    this.#running = false;
   }
 
   async #keep(key: string): Promise<void> {
