@@ -3,11 +3,11 @@ import { endOf, type ResourceCache } from '../cache/watch-cache.ts';
 import type { Serving } from '../handlers/serving.ts';
 import { cleanupFinalizer } from '../kinds/apiextensions.ts';
 import { fieldsOf } from '../kinds/workloads/reading.ts';
-import { RequestContext } from '../registry/context.ts';
+import type { RequestContext } from '../registry/context.ts';
 import { deleteObject } from '../registry/delete.ts';
 import type { Resource } from '../registry/resource.ts';
 import { update } from '../registry/update.ts';
-import { parseRequest } from '../request/info.ts';
+import { serverContext } from '../upkeep/context.ts';
 import { Turns } from '../upkeep/turns.ts';
 import { type NewCondition, withCondition } from './conditions.ts';
 import { clusterOf, type Definition, nameOf } from './definition.ts';
@@ -160,13 +160,7 @@ export class DefinitionKeeper implements Disposable {
   }
 
   #context(definition: Definition): RequestContext {
-    return new RequestContext({
-      info: { ...parseRequest('POST', '/'), cluster: clusterOf(definition.entry) },
-      user: { name: 'system:apiserver', groups: ['system:masters'] },
-      objects: this.#options.serving.cache,
-      now: this.#options.now,
-      userAgent: 'kube-apiserver',
-    });
+    return serverContext({ cluster: clusterOf(definition.entry), objects: this.#options.serving.cache, now: this.#options.now });
   }
 }
 

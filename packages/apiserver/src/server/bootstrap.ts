@@ -2,13 +2,14 @@ import type { KubeObject } from '@capstan/machinery';
 import { StoreError } from '@capstan/store';
 import { bootstrapObjects, type Repair, repairs, type ServerAddress, serverObjects } from '../bootstrap/index.ts';
 import type { Serving } from '../handlers/serving.ts';
-import { RequestContext } from '../registry/context.ts';
+import type { RequestContext } from '../registry/context.ts';
 import { create } from '../registry/create.ts';
 import { deleteObject } from '../registry/delete.ts';
 import { cachedEntry } from '../registry/objects.ts';
 import type { Resource } from '../registry/resource.ts';
 import { update } from '../registry/update.ts';
-import { defaultCluster, parseRequest } from '../request/info.ts';
+import { defaultCluster } from '../request/info.ts';
+import { serverContext } from '../upkeep/context.ts';
 
 const manager = 'kube-apiserver';
 
@@ -25,15 +26,9 @@ export async function bootstrap(serving: Serving, now: () => Date): Promise<void
   await Promise.all(others.map((repair) => mend(serving, context, repair)));
 }
 
-/** The context of what the server does on its own. */
+/** The context of what the server does on its own where nobody named a workspace. */
 export function systemContext(serving: Serving, now: () => Date): RequestContext {
-  return new RequestContext({
-    info: { ...parseRequest('POST', '/'), cluster: defaultCluster },
-    user: { name: 'system:apiserver', groups: ['system:masters'] },
-    objects: serving.cache,
-    now,
-    userAgent: manager,
-  });
+  return serverContext({ cluster: defaultCluster, objects: serving.cache, now });
 }
 
 /** An address that only this machine can reach is none that could be an endpoint. */

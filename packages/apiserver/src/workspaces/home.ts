@@ -1,6 +1,5 @@
 import { type KubeObject, StatusError, status } from '@capstan/machinery';
 import { isServiceAccount } from '../authn/service-account.ts';
-import type { User } from '../authn/user.ts';
 import type { Gate } from '../authz/attributes.ts';
 import { forbidden, superuserGroup } from '../authz/index.ts';
 import type { VirtualObject } from '../handlers/virtual.ts';
@@ -10,14 +9,12 @@ import { RequestContext } from '../registry/context.ts';
 import { create } from '../registry/create.ts';
 import type { Backend } from '../registry/objects.ts';
 import { attributesOf } from '../request/attributes.ts';
+import { serverUser } from '../upkeep/context.ts';
 import { ownerText } from './admission/owner.ts';
 import { homeClusterId } from './cluster-id.ts';
 import { ownerAnnotation, pathAnnotation, typeAnnotation } from './facts.ts';
 import { isPath, rootCluster } from './names.ts';
 import { logicalClusterName, logicalClusterOf, logicalClusters } from './tree.ts';
-
-/** Who makes what a user asked for. */
-const platform: User = { name: 'system:apiserver', groups: ['system:masters'] };
 
 /** `~` among the workspaces of root: the asker's own workspace, which is made when they first ask for it. */
 export function homeWorkspace(options: {
@@ -75,7 +72,7 @@ async function makeHome(
     spec: {},
   };
   const resource = catalogs.of(rootCluster).resource(logicalClusters.group, 'v1alpha1', logicalClusters.resource)!;
-  const inside = new RequestContext({ ...context, info: { ...context.info, cluster }, user: platform });
+  const inside = new RequestContext({ ...context, info: { ...context.info, cluster }, user: serverUser });
   try {
     const { entry } = await create(backend(), inside, { resource, namespace: '', object, manager: 'kube-apiserver', dryRun: false });
     return entry.parse();

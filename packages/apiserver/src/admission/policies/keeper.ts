@@ -2,11 +2,10 @@ import type { KubeObject } from '@capstan/machinery';
 import type { CacheEntry } from '../../cache/entry.ts';
 import { fieldsOf } from '../../kinds/workloads/reading.ts';
 import type { Catalogs } from '../../registry/catalogs.ts';
-import { RequestContext } from '../../registry/context.ts';
 import type { Backend } from '../../registry/objects.ts';
 import type { Resource } from '../../registry/resource.ts';
 import { update } from '../../registry/update.ts';
-import { parseRequest } from '../../request/info.ts';
+import { serverContext } from '../../upkeep/context.ts';
 import { Turns } from '../../upkeep/turns.ts';
 import { typeWarnings } from './type-check.ts';
 
@@ -50,13 +49,7 @@ export class PolicyKeeper implements Disposable {
     const current = backend.cache.resource(this.#resource).entries.get(key)?.object;
     if (current === undefined || !isUnchecked(current)) return;
     const [cluster = '', , name = ''] = key.split('/');
-    const context = new RequestContext({
-      info: { ...parseRequest('PUT', '/'), cluster },
-      user: { name: 'system:apiserver', groups: ['system:masters'] },
-      objects: backend.cache,
-      now,
-      userAgent: manager,
-    });
+    const context = serverContext({ cluster, objects: backend.cache, now, userAgent: manager });
     await update(backend, context, {
       resource: this.#resource,
       namespace: '',

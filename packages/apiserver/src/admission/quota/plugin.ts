@@ -1,9 +1,10 @@
 import { type KubeObject, workspaceQuotaNamespace } from '@capstan/machinery';
 import type { Store } from '@capstan/store';
 import type { WatchCache } from '../../cache/watch-cache.ts';
-import { RequestContext } from '../../registry/context.ts';
+import type { RequestContext } from '../../registry/context.ts';
 import type { Resource } from '../../registry/resource.ts';
 import { update } from '../../registry/update.ts';
+import { serverContext } from '../../upkeep/context.ts';
 import { Admission, type AdmissionPlugin, type AdmissionRequest } from '../admission.ts';
 import { decide, type Running } from './decide.ts';
 import { canDemand, concerns, type Demand, demandOf } from './demand.ts';
@@ -45,14 +46,15 @@ export function resourceQuota({ cache, store, quotas }: QuotaOptions): Admission
     return found;
   };
 
-  const ledgerOf = (place: Place, context: RequestContext): Ledger => {
+  const ledgerOf = (place: Place, { objects, now }: RequestContext): Ledger => {
     const { cluster, namespace, isForWorkspace } = place;
     const key = isForWorkspace ? cluster : `${cluster}/${namespace}`;
     let ledger = ledgers.get(key);
     if (ledger === undefined) {
-      const system = systemContext(context);
+      // Quotas are charged by the server itself, whoever asked.
+      const context = serverContext({ cluster, objects, now });
       const write = async (name: string, change: (quota: KubeObject) => KubeObject): Promise<void> => {
-        await update(backend, system, {
+        await update(backend, context, {
           ...{ resource: quotas, namespace, name, subresource: 'status', manager, dryRun: false, admits: 'none' },
           change: (old) => ({ object: change(old) }),
         });
@@ -91,9 +93,4 @@ function placesOf({ resource, namespace, context: { cluster } }: AdmissionReques
 function ask(demand: Demand, limits: readonly Limit[]): void {
   const decision = decide(demand, limits, nothingRunning);
   if (decision.type === 'refused') throw decision.error;
-}
-
-/** Quotas are charged by the server itself, whoever asked. */
-function systemContext({ info, objects, now }: RequestContext): RequestContext {
-  return new RequestContext({ info, objects, now, user: { name: 'system:apiserver', groups: ['system:masters'] }, userAgent: manager });
 }

@@ -4,10 +4,9 @@ import { storedText } from '../../cache/entry.ts';
 import { storeKey, type WatchCache } from '../../cache/watch-cache.ts';
 import { type Fields, fieldsOf, itemsOf, textOf, textsOf } from '../../kinds/workloads/reading.ts';
 import type { Catalog } from '../../registry/catalog.ts';
-import { RequestContext } from '../../registry/context.ts';
 import { create } from '../../registry/create.ts';
 import type { Backend } from '../../registry/objects.ts';
-import { parseRequest } from '../../request/info.ts';
+import { serverContext } from '../../upkeep/context.ts';
 import { ownerAnnotation, phaseLabel, shardAnnotation } from '../facts.ts';
 import { logicalClusterOf, logicalClusters, workspaces } from '../tree.ts';
 import { trimmedOwner } from './first-objects.ts';
@@ -48,13 +47,7 @@ export async function beginWorkspace(
   { logicalCluster, url, shard }: Beginning,
 ): Promise<Begun> {
   const resource = kinds().resource(logicalClusters.group, 'v1alpha1', logicalClusters.resource)!;
-  const context = new RequestContext({
-    info: { ...parseRequest('POST', '/'), cluster },
-    user: { name: 'system:apiserver', groups: ['system:masters'] },
-    objects: cache,
-    now,
-    userAgent: 'kube-apiserver',
-  });
+  const context = serverContext({ cluster, objects: cache, now });
   let made = logicalClusterOf(cache, cluster);
   if (made === undefined) {
     try {

@@ -2,12 +2,12 @@ import { formatTime, type KubeObject } from '@capstan/machinery';
 import type { CacheEntry } from '../../cache/entry.ts';
 import { type Fields, fieldsOf, itemsOf, textOf } from '../../kinds/workloads/reading.ts';
 import type { Catalogs } from '../../registry/catalogs.ts';
-import { RequestContext } from '../../registry/context.ts';
+import type { RequestContext } from '../../registry/context.ts';
 import { deepEqual } from '../../registry/metadata.ts';
 import { type Backend, cachedEntry } from '../../registry/objects.ts';
 import type { Resource } from '../../registry/resource.ts';
 import { update } from '../../registry/update.ts';
-import { parseRequest } from '../../request/info.ts';
+import { serverContext } from '../../upkeep/context.ts';
 import { Turns } from '../../upkeep/turns.ts';
 import type { KcpCondition } from '../conditions.ts';
 import { trimmedOwner } from '../contents/first-objects.ts';
@@ -97,9 +97,7 @@ export class MountKeeper implements Disposable {
     const reference = workspace && referenceOf(workspace);
     if (reference === undefined || workspace!.metadata.deletionTimestamp !== undefined) return;
     const [cluster = '', , name = ''] = key.split('/');
-    const info = { ...parseRequest('PUT', '/'), cluster };
-    const user = { name: 'system:apiserver', groups: ['system:masters'] };
-    const context = new RequestContext({ info, user, objects: backend.cache, now, userAgent: manager });
+    const context = serverContext({ cluster, objects: backend.cache, now, userAgent: manager });
     const found = this.#found(reference, context);
     const write = async (subresource: string, wanted: (current: KubeObject) => KubeObject): Promise<void> => {
       if (deepEqual(wanted(workspace!), workspace!)) return;
