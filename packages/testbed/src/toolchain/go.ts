@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { run } from '../command.ts';
-import { cacheDirectory } from '../tools/cache.ts';
+import { cacheDirectory, home } from '../tools/cache.ts';
 import { withLock } from '../tools/lock.ts';
 import { findVersion, versionFits } from '../tools/version.ts';
 import { fetchToolchain } from './fetch.ts';
@@ -21,14 +21,16 @@ export function go(): Promise<Go> {
 }
 
 async function find(): Promise<Go> {
-  const said = await run('go', ['version'], { environment: { GOTOOLCHAIN: 'local' } });
+  // Below it Go keeps what it fetches and compiles, and without it does nothing.
+  const places = { HOME: home() };
+  const said = await run('go', ['version'], { environment: { ...places, GOTOOLCHAIN: 'local' } });
   const version = findVersion(said.stdout.replace(/\bgo(?=\d)/, ''));
-  if (versionFits(version, { atLeast: pinned.atLeast })) return { path: 'go', environment: {} };
+  if (versionFits(version, { atLeast: pinned.atLeast })) return { path: 'go', environment: places };
   const reason =
     said.code === 0 ? `the Go on PATH is ${version ?? 'of unknown version'}, at least ${pinned.atLeast} is needed` : 'no Go on PATH';
   try {
     // A GOROOT that is set means another Go.
-    return { path: await ownToolchain(), environment: { GOROOT: '' } };
+    return { path: await ownToolchain(), environment: { ...places, GOROOT: '' } };
   } catch (error) {
     return {
       missing: `${reason}, and Go ${pinned.version} could not be fetched: ${error instanceof Error ? error.message : String(error)}`,
@@ -41,7 +43,7 @@ async function ownToolchain(): Promise<string> {
   const program = join(directory, 'bin', 'go');
   if (existsSync(program)) return program;
   mkdirSync(dirname(directory), { recursive: true });
-  return withLock(`${directory}.lock`, async () => {
+  return withLock(`${directory}.guard`, async () => {
     if (existsSync(program)) return program;
     const temporary = `${directory}.${process.pid}`;
     process.stderr.write(`fetching Go ${pinned.version} (once; kept in ${directory})\n`);

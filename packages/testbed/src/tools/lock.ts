@@ -1,47 +1,29 @@
-import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+const busy = 5;
+const pause = 200;
+
 /**
- * Holds a lock file while `work` runs, so that two test runs do not build the same program at once. The file names its holder; one whose holder is
- * gone is taken over.
+ * Holds a lock file while `work` runs, so that two test runs do not build the same program at once. The lock is the operating system's, which Node
+ * reaches through SQLite: however its holder ends, it is free then. A file that names its holder would stay, and in a container that is started anew
+ * somebody else soon has that process id. Waits for it until the signal ends the patience.
  */
-export async function withLock<T>(file: string, work: () => Promise<T>): Promise<T> {
-  while (!tryLock(file)) {
-    if (!holderLives(file)) rmSync(file, { force: true });
-    else await sleep(200);
+export async function withLock<T>(file: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  using lock = new DatabaseSync(file);
+  while (!tryLock(lock)) {
+    if (signal?.aborted) throw new Error(`another process holds ${file}, and there was no time left to wait for it`);
+    await sleep(pause);
   }
-  try {
-    return await work();
-  } finally {
-    rmSync(file, { force: true });
-  }
+  return await work();
 }
 
-function tryLock(file: string): boolean {
+function tryLock(lock: DatabaseSync): boolean {
   try {
-    const descriptor = openSync(file, 'wx');
-    writeSync(descriptor, String(process.pid));
-    closeSync(descriptor);
+    lock.exec('BEGIN EXCLUSIVE');
     return true;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
+    if (error instanceof Error && 'errcode' in error && error.errcode === busy) return false;
     throw error;
-  }
-}
-
-function holderLives(file: string): boolean {
-  let holder: number;
-  try {
-    holder = Number(readFileSync(file, 'utf8'));
-  } catch {
-    return false;
-  }
-  // Between the creation of the file and the writing of the id it is empty: the holder is there.
-  if (holder === 0) return true;
-  try {
-    process.kill(holder, 0);
-    return true;
-  } catch {
-    return false;
   }
 }

@@ -1,9 +1,18 @@
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
 import { temporaryDirectory } from '../temporary.ts';
+import { cacheDirectory } from './cache.ts';
 import { handOver } from './hand-over.ts';
 import { tool } from './tool.ts';
 
 afterEach(() => vi.unstubAllEnvs());
+
+test('programs are kept below the directory of the user also where the environment has none', () => {
+  vi.stubEnv('XDG_CACHE_HOME', '');
+  vi.stubEnv('HOME', '');
+  expect(cacheDirectory()).toBe(join(userInfo().homedir, '.cache/capstan/tools'));
+});
 
 test('a program that cannot be built in time is missing, and says so', async () => {
   using cache = temporaryDirectory('cache');

@@ -47,7 +47,7 @@ async function find(description: ToolDescription, making: Making = {}): Promise<
   if (path !== undefined) return { path };
   if (existsSync(cached)) return { path: cached };
   mkdirSync(dirname(cached), { recursive: true });
-  return withLock(`${cached}.lock`, async () => {
+  const makeIt = async (): Promise<Tool> => {
     if (existsSync(cached)) return { path: cached };
     const reasons = [reason];
     for (const make of [fromDebian, fromSource]) {
@@ -56,7 +56,8 @@ async function find(description: ToolDescription, making: Making = {}): Promise<
       reasons.push(failure);
     }
     return { missing: `${description.name} is not available: ${reasons.join('; ')}` };
-  });
+  };
+  return withLock(`${cached}.guard`, makeIt, making.signal);
 }
 
 async function onPath({ name, onPath: wanted }: ToolDescription): Promise<{ path?: string; reason: string }> {
