@@ -1,6 +1,7 @@
 import { clusterOf, type Informer, type InformerFactory, type ObjectKey, objectKey } from '@capstan/client';
-import type { Controller, ControllerContext, Runnable } from '@capstan/controller';
+import type { Runnable } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
+import { informedBy } from '../informed.ts';
 import {
   type ApiBinding,
   type ApiExport,
@@ -87,18 +88,8 @@ export class SharingCaches {
 export const keysOf = (objects: readonly KubeObject[]): ObjectKey[] => objects.map(objectKey);
 
 /** A controller that asks the caches, which are there when its informers are. */
-export function withCaches(make: (caches: () => SharingCaches) => Controller): Runnable {
-  let caches: SharingCaches | undefined;
-  const made = make(() => caches!);
-  return {
-    name: made.name,
-    prepare(informers: InformerFactory) {
-      caches = SharingCaches.of(informers);
-      made.prepare(informers);
-    },
-    run: (context: ControllerContext) => made.run(context),
-  };
-}
+export const withCaches = (make: (caches: () => SharingCaches) => Runnable): Runnable =>
+  informedBy((informers) => SharingCaches.of(informers), make);
 
 /** Under which an export is found: by its workspace's id, and by its path. */
 function namesOf(object: ApiExport): string[] {

@@ -1,7 +1,8 @@
 import { clusterOf, type Informer, type InformerFactory } from '@capstan/client';
-import type { Controller, ControllerContext, Runnable } from '@capstan/controller';
+import type { Runnable } from '@capstan/controller';
 import { exportKey, SharingCaches } from '../apis/caches.ts';
 import { type ApiBinding, type ApiExport, pathAnnotation } from '../apis/kinds.ts';
+import { informedBy } from '../informed.ts';
 import { type CachedResource, type CachedSlice, cachedResourceType, cachedSliceType } from './kinds.ts';
 
 const known = new WeakMap<InformerFactory, CachingCaches>();
@@ -75,18 +76,8 @@ export class CachingCaches {
 }
 
 /** A controller that asks the caches, which are there when its informers are. */
-export function withCachingCaches(make: (caches: () => CachingCaches) => Controller): Runnable {
-  let caches: CachingCaches | undefined;
-  const made = make(() => caches!);
-  return {
-    name: made.name,
-    prepare(informers: InformerFactory) {
-      caches = CachingCaches.of(informers);
-      made.prepare(informers);
-    },
-    run: (context: ControllerContext) => made.run(context),
-  };
-}
+export const withCachingCaches = (make: (caches: () => CachingCaches) => Runnable): Runnable =>
+  informedBy((informers) => CachingCaches.of(informers), make);
 
 const isVirtual = ({ spec }: ApiExport): boolean => (spec?.resources ?? []).some(({ storage }) => storage?.virtual !== undefined);
 

@@ -1,5 +1,15 @@
-import { clusterOf, type Informer, isAlreadyExists, isConflict, isForbidden, isNotFound } from '@capstan/client';
+import {
+  type Client,
+  clusterOf,
+  type Informer,
+  type InformerFactory,
+  isAlreadyExists,
+  isConflict,
+  isForbidden,
+  isNotFound,
+} from '@capstan/client';
 import { controller, done, type Result, type Runnable, requeueAfter } from '@capstan/controller';
+import { informedBy } from '../../informed.ts';
 import { holds, isTrue, lacks, type NewCondition, withConditions } from '../../kcp-conditions.ts';
 import { typeAnnotation } from '../../tenancy/facts.ts';
 import {
@@ -9,76 +19,86 @@ import {
   type WorkspaceTypeObject,
   workspaceTypeType,
 } from '../../tenancy/kinds.ts';
-import { keysOf, type SharingCaches, withCaches } from '../caches.ts';
+import { keysOf, SharingCaches } from '../caches.ts';
 import { type ApiBinding, type ApiExport, bindingType, exportType } from '../kinds.ts';
 import { acceptedClaims } from './claims.ts';
-import { type ExportReference, exportsOf, extendedBy, keysOfType, maintainedExports, typeKey } from './maintained.ts';
+import { type ExportReference, exportsOf, extendedBy, keysOfType, maintainedExports } from './maintained.ts';
 import { bindingName } from './names.ts';
+import { WorkspaceTypes } from './types.ts';
 
-const byName = 'name';
 const byType = 'type';
 
 /** Binds in existing workspaces what their types, which look after their bindings for good, have come to bind since. */
 export function defaultBindingCreation(): Runnable {
-  let types: Informer<WorkspaceTypeObject>;
-  let workspaces: Informer<LogicalCluster>;
-  const find = (path: string, name: string): WorkspaceTypeObject | undefined => types.byIndex(byName, typeKey(path, name))[0];
-  const ofType = (type: WorkspaceTypeObject): LogicalCluster[] =>
-    extendedBy(type, types.list(), find).flatMap((one) => keysOfType(one).flatMap((key) => workspaces.byIndex(byType, key)));
-  const made = withCaches((caches) =>
-    controller('default-binding-creation')
-      .for<LogicalCluster>(logicalClusterType)
-      .watches<WorkspaceTypeObject>(workspaceTypeType, (type) => (exportsOf(type).length === 0 ? [] : keysOf(ofType(type))))
-      .watches<ApiExport>(exportType, (exported) =>
-        keysOf(
-          types
-            .list()
-            .filter((type) => exportsOf(type).some((one) => caches().exportAt(one, '') === exported))
-            .flatMap(ofType),
-        ),
-      )
-      // The workspace says whether all of them are done.
-      .watches<ApiBinding>(bindingType, (binding) => [{ cluster: clusterOf(binding) ?? '', name: logicalClusterName }])
-      .reconcile(
-        async ({ object, client, signal }): Promise<Result> => {
-          if (object?.status?.phase !== 'Ready' || object.metadata.deletionTimestamp !== undefined) return done;
-          const cluster = clusterOf(object) ?? '';
-          const wanted = maintainedExports(object.metadata.annotations?.[typeAnnotation] ?? '', find);
-          for (const reference of wanted) {
-            const exported = missing(caches(), cluster, reference);
-            if (exported === undefined) continue;
-            try {
-              await client.resource<ApiBinding>(bindingType).create(bindingTo(cluster, reference, exported), { signal });
-            } catch (error) {
-              if (isForbidden(error)) return requeueAfter(5_000);
-              // It came meanwhile, or the workspace went.
-              if (!isAlreadyExists(error) && !isNotFound(error)) throw error;
-            }
-          }
-          const conditions = wanted.length === 0 ? object.status.conditions : told(object, conditionOf(caches(), cluster, wanted));
-          if (conditions === object.status.conditions) return done;
-          try {
-            const status = { ...object.status, conditions: conditions! };
-            await client.resource<LogicalCluster>(logicalClusterType).updateStatus({ ...object, status }, { signal });
-          } catch (error) {
-            if (isConflict(error)) return requeueAfter(50);
-            if (!isNotFound(error)) throw error;
-          }
-          return done;
-        },
-        { concurrency: 4, backoff: { base: 100, max: 30_000 } },
-      ),
+  return informedBy(
+    (informers) => new Known(informers),
+    (known) =>
+      controller('default-binding-creation')
+        .for<LogicalCluster>(logicalClusterType)
+        .watches<WorkspaceTypeObject>(workspaceTypeType, (type) => (exportsOf(type).length === 0 ? [] : keysOf(known().workspacesOf(type))))
+        .watches<ApiExport>(exportType, (exported) => keysOf(known().workspacesBinding(exported)))
+        // The workspace says whether all of them are done.
+        .watches<ApiBinding>(bindingType, (binding) => [{ cluster: clusterOf(binding) ?? '', name: logicalClusterName }])
+        .reconcile(({ object, client, signal }) => (object === undefined ? done : reconcile(object, { client, signal, known: known() })), {
+          concurrency: 4,
+          backoff: { base: 100, max: 30_000 },
+        }),
   );
-  return {
-    ...made,
-    prepare(informers) {
-      types = informers.informer<WorkspaceTypeObject>(workspaceTypeType);
-      types.addIndex(byName, keysOfType);
-      workspaces = informers.informer<LogicalCluster>(logicalClusterType);
-      workspaces.addIndex(byType, ({ metadata }) => [metadata.annotations?.[typeAnnotation] ?? '']);
-      made.prepare?.(informers);
-    },
-  };
+}
+
+/** What there is to bind, and where. */
+class Known {
+  readonly caches: SharingCaches;
+  readonly types: WorkspaceTypes;
+  readonly #workspaces: Informer<LogicalCluster>;
+
+  constructor(informers: InformerFactory) {
+    this.caches = SharingCaches.of(informers);
+    this.types = new WorkspaceTypes(informers);
+    this.#workspaces = informers.informer<LogicalCluster>(logicalClusterType);
+    this.#workspaces.addIndex(byType, ({ metadata }) => [metadata.annotations?.[typeAnnotation] ?? '']);
+  }
+
+  /** Those of the type itself and of all that extend it. */
+  workspacesOf(type: WorkspaceTypeObject): LogicalCluster[] {
+    const types = extendedBy(type, this.types.list(), this.types.find);
+    return types.flatMap((one) => keysOfType(one).flatMap((key) => this.#workspaces.byIndex(byType, key)));
+  }
+
+  workspacesBinding(exported: ApiExport): LogicalCluster[] {
+    const binding = this.types.list().filter((type) => exportsOf(type).some((one) => this.caches.exportAt(one, '') === exported));
+    return binding.flatMap((type) => this.workspacesOf(type));
+  }
+}
+
+async function reconcile(
+  object: LogicalCluster,
+  { client, signal, known: { caches, types } }: { client: Client; signal: AbortSignal; known: Known },
+): Promise<Result> {
+  if (object.status?.phase !== 'Ready' || object.metadata.deletionTimestamp !== undefined) return done;
+  const cluster = clusterOf(object) ?? '';
+  const wanted = maintainedExports(object.metadata.annotations?.[typeAnnotation] ?? '', types.find);
+  for (const reference of wanted) {
+    const exported = missing(caches, cluster, reference);
+    if (exported === undefined) continue;
+    try {
+      await client.resource<ApiBinding>(bindingType).create(bindingTo(cluster, reference, exported), { signal });
+    } catch (error) {
+      if (isForbidden(error)) return requeueAfter(5_000);
+      // It came meanwhile, or the workspace went.
+      if (!isAlreadyExists(error) && !isNotFound(error)) throw error;
+    }
+  }
+  const conditions = wanted.length === 0 ? object.status.conditions : told(object, conditionOf(caches, cluster, wanted));
+  if (conditions === object.status.conditions) return done;
+  try {
+    const status = { ...object.status, conditions: conditions! };
+    await client.resource<LogicalCluster>(logicalClusterType).updateStatus({ ...object, status }, { signal });
+  } catch (error) {
+    if (isConflict(error)) return requeueAfter(50);
+    if (!isNotFound(error)) throw error;
+  }
+  return done;
 }
 
 /** The export, when it is there and the workspace is not bound to it. */

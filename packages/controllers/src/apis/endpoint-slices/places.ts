@@ -1,6 +1,7 @@
 import { clusterOf, type Informer, type InformerFactory } from '@capstan/client';
 import type { Runnable } from '@capstan/controller';
 import { everything, type KubeObject, type LabelSelector, type LabelSelectorObject, selectorOfObject } from '@capstan/machinery';
+import { informedBy } from '../../informed.ts';
 import { partitionType, shardType } from '../kinds.ts';
 import type { Slice, SliceFacts } from './reconcile.ts';
 
@@ -40,19 +41,7 @@ export class Places {
 }
 
 /** A controller that asks where views are served. */
-export function withPlaces(make: (places: () => Places) => Runnable): Runnable {
-  let places: Places | undefined;
-  const made = make(() => places!);
-  return {
-    ...made,
-    name: made.name,
-    prepare(informers) {
-      places = new Places(informers);
-      made.prepare?.(informers);
-    },
-    run: (context) => made.run(context),
-  };
-}
+export const withPlaces = (make: (places: () => Places) => Runnable): Runnable => informedBy((informers) => new Places(informers), make);
 
 /** The slices that are about a partition. */
 export function naming<T extends Slice>(slices: readonly T[], partition: Partition): T[] {
