@@ -1,10 +1,11 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { temporaryDirectory } from '@capstan/testbed';
 import { describe, expect, it } from 'vitest';
 
-const program = new URL('./disk-full-run.ts', import.meta.url).pathname;
+const program = join(import.meta.dirname, 'disk-full-run.ts');
 const reason = whyNoMount();
 if (reason !== undefined) process.stderr.write(`SKIPPED disk full: ${reason}\n`);
 

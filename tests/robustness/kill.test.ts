@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { openSqliteStore, prefixRange, type Store, type StoreEvent } from '@capstan/store';
 import { temporaryDirectory } from '@capstan/testbed';
 import { expect, it } from 'vitest';
 
 const everything = prefixRange('/');
-const program = new URL('./load-writer.ts', import.meta.url).pathname;
+const program = join(import.meta.dirname, 'load-writer.ts');
 
 interface Acknowledged {
   readonly operation: string;

@@ -3,7 +3,17 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 
 // Types are stripped and code is compiled once, not at every start. It must be on before the first big module is loaded, hence the late import.
-enableCompileCache(join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'capstan', 'compiled'));
+const cache = cacheDirectory();
+if (cache !== undefined) enableCompileCache(join(cache, 'capstan', 'compiled'));
 
 const { runProgram } = await import('./program.ts');
 await runProgram(process.argv);
+
+function cacheDirectory(): string | undefined {
+  try {
+    return process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
+  } catch {
+    // A user id that no account has, as in some containers, has no home: it starts a little slower.
+    return undefined;
+  }
+}
