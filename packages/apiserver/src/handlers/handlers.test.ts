@@ -38,6 +38,32 @@ describe('an applied configuration with a key that stands there twice', () => {
   });
 });
 
+it('reads a null in an applied map as the zero of its values', async () => {
+  const reply = await server.call('/api/v1/namespaces/default/configmaps/nulls?fieldManager=test', {
+    method: 'PATCH',
+    headers: { 'content-type': 'application/apply-patch+yaml' },
+    body: 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: nulls, labels: {a: null}}\n',
+  });
+  expect(reply.json()).toMatchObject({ metadata: { labels: { a: '' } } });
+});
+
+it('exchanges one way of deleting dependents for another', async () => {
+  const path = '/api/v1/namespaces/default/configmaps';
+  await server.call(path, { method: 'POST', body: { metadata: { name: 'parent' } } });
+  const finalizersAfter = async (policy: string): Promise<unknown> => {
+    const reply = await server.call(`${path}/parent?propagationPolicy=${policy}`, { method: 'DELETE' });
+    return reply.json().metadata.finalizers;
+  };
+  expect(await finalizersAfter('Orphan')).toEqual(['orphan']);
+  expect(await finalizersAfter('Foreground')).toEqual(['foregroundDeletion']);
+});
+
+it('calls a revision that is none its own fault when one object is asked for', async () => {
+  const reply = await server.call('/api/v1/namespaces/default?resourceVersion=x');
+  expect(reply.code).toBe(500);
+  expect(reply.json().message).toBe('resourceVersion: Invalid value: "x": strconv.ParseUint: parsing "x": invalid syntax');
+});
+
 describe('a review', () => {
   const ask = (accept: string): Promise<Reply> =>
     server.call('/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', {

@@ -24,6 +24,7 @@ import type { Resource } from '../registry/resource.ts';
 import type { Changed } from '../registry/update.ts';
 import { asText, checked } from './decode.ts';
 import { misfit, unreadable } from './patch-misfit.ts';
+import { patchProblems } from './patch-problems.ts';
 import { shownResult } from './patch-text.ts';
 import type { WriteSettings } from './write.ts';
 
@@ -64,15 +65,17 @@ export function patched(context: RequestContext, patch: Patch): (old: KubeObject
     const before = asJson(old!);
     const result = made(before, text, patch);
     // Reading changes it: what is shown of it in a message is made once more.
-    const refuse = (why: string): StatusError => {
+    const shown = (): string => {
       const { kind, resource } = patch;
       const type = resource.custom === undefined ? resource.type : undefined;
-      const again = made(before, text, patch);
-      const reason = kind === 'strategic' ? (misfit(again, patch.type ?? resource.type) ?? unreadable(why)) : why;
-      return invalidPatch(shownResult({ kind, patch: text, before, result: again, type }), reason);
+      return shownResult({ kind, patch: text, before, result: made(before, text, patch), type });
+    };
+    const refuse = (why: string): StatusError => {
+      if (patch.kind !== 'strategic') return invalidPatch(shown(), why);
+      return invalidPatch(shown(), misfit(made(before, text, patch), patch.type ?? patch.resource.type) ?? unreadable(why));
     };
     checkNumbers(before, text, patch);
-    return { object: read(result, patch, { context, refuse }) };
+    return { object: read(result, patch, { context, text, refuse, shown }) };
   };
 }
 
@@ -106,17 +109,18 @@ function made(before: JsonObject, text: string, { kind, settings, resource, type
 
 interface Reading {
   readonly context: RequestContext;
+  readonly text: string;
   readonly refuse: (why: string) => StatusError;
+  /** The result as Kubernetes writes it. */
+  readonly shown: () => string;
 }
 
 /** The patched object is read as a body would be: patches may bring in anything. */
-function read(result: JsonObject, { kind, resource, settings }: Patch, { context, refuse }: Reading): KubeObject {
+function read(result: JsonObject, patch: Patch, reading: Reading): KubeObject {
+  const { kind, resource, settings } = patch;
+  const inPatch = settings.validation === 'Ignore' ? [] : patchProblems(kind, reading.text);
   // A strategic patch is put into an object that is of its kind already.
-  const isDecoded = kind !== 'strategic' && resource.custom === undefined;
-  if (isDecoded && !(isNamed(result['kind'], resource.kind) && isNamed(result['apiVersion'], resource.groupVersion))) {
-    const scheme = 'in scheme "pkg/api/legacyscheme/scheme.go:30"';
-    throw refuse(`no kind "${asText(result['kind'])}" is registered for version "${asText(result['apiVersion'])}" ${scheme}`);
-  }
+  if (kind !== 'strategic' && resource.custom === undefined) checkKind(result, patch, { reading, inPatch });
   result['metadata'] ??= {};
   let problems: readonly string[];
   try {
@@ -124,11 +128,40 @@ function read(result: JsonObject, { kind, resource, settings }: Patch, { context
   } catch (error) {
     if (!(error instanceof StatusError) || error.code !== 400) throw error;
     const why = error.message.replace(/^.*?cannot be handled as a [^:]*: /, '');
-    throw refuse(why);
+    throw reading.refuse(why);
   }
+  if (problems.length > 1) problems = inOrder(problems, patch, reading);
+  tell([...inPatch, ...problems], patch, reading);
+  return result as unknown as KubeObject;
+}
+
+function tell(problems: readonly string[], { settings }: Patch, { context, refuse }: Reading): void {
   if (settings.validation === 'Strict' && problems.length > 0) throw refuse(strictDecodingMessage(problems));
   if (settings.validation === 'Warn') for (const problem of problems) context.warn(problem);
-  return result as unknown as KubeObject;
+}
+
+/** Unknown fields in the order in which Kubernetes comes upon them. */
+function inOrder(problems: readonly string[], { kind, resource }: Patch, { shown }: Reading): readonly string[] {
+  if (kind === 'strategic') return [...problems].sort();
+  if (resource.custom !== undefined) return problems;
+  return checked(JSON.parse(shown()) as JsonObject, resource);
+}
+
+/** What says no version is read as the internal one, whose fields have other names: nothing of the object is found in it, not even its name. */
+function checkKind(result: JsonObject, patch: Patch, { reading, inPatch }: { reading: Reading; inPatch: readonly string[] }): void {
+  const { resource } = patch;
+  const { kind, apiVersion } = result;
+  const scheme = 'in scheme "pkg/api/legacyscheme/scheme.go:30"';
+  if (apiVersion !== undefined && apiVersion !== null && apiVersion !== '') {
+    if (isNamed(kind, resource.kind) && apiVersion === resource.groupVersion) return;
+    throw reading.refuse(`no kind "${asText(kind)}" is registered for version "${asText(apiVersion)}" ${scheme}`);
+  }
+  if (!isNamed(kind, resource.kind))
+    throw reading.refuse(`no kind "${asText(kind)}" is registered for the internal version of group "${resource.group}" ${scheme}`);
+  const fields = Object.keys(result).filter((field) => field !== 'kind' && field !== 'apiVersion');
+  tell([...inPatch, ...fields.sort().map((field) => `unknown field "${field}"`)], patch, reading);
+  const { name } = reading.context.info;
+  throw status.badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
 }
 
 /** What says nothing of its kind is taken for the one that is expected. */

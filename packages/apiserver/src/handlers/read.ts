@@ -1,4 +1,4 @@
-import { status, validateIncludeObject } from '@capstan/machinery';
+import { StatusError, status, validateIncludeObject } from '@capstan/machinery';
 import type { CacheEntry } from '../cache/entry.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { type Negotiated, negotiate, negotiateWatch } from '../http/negotiate.ts';
@@ -16,7 +16,7 @@ import type { Scope } from '../workspaces/scope.ts';
 export async function handleGet(backend: Backend, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
   const wanted = negotiate(exchange.headers.accept);
   const { info } = context;
-  const revision = parseRevision(info.query.get('resourceVersion') ?? '', (why) => status.badRequest(`invalid resource version: ${why}`));
+  const revision = parseRevision(info.query.get('resourceVersion') ?? '', (message) => new StatusError({ code: 500, message }));
   if (revision === undefined) await fresh(backend.cache);
   else if (revision > 0) await untilSeen(backend.cache, revision);
   const { cached } = placeOf(context, { resource, namespace: info.namespace, name: info.name });

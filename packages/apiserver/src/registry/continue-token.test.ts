@@ -28,3 +28,12 @@ test('a token cannot leave the list that it is for', () => {
   const forged = Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv: 5, start: '../secrets/x' })).toString('base64url');
   expect(() => decodeToken(forged)).toThrow('is not within the list');
 });
+
+test.each([
+  ['%%', 0],
+  ['abc=', 3],
+  ['abcde', 4],
+  ['ab c', 2],
+])('says where %s is no base64', (text, at) => {
+  expect(() => decodeToken(text)).toThrow(`continue key is not valid: illegal base64 data at input byte ${at}`);
+});

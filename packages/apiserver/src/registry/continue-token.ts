@@ -14,6 +14,8 @@ export function encodeToken({ revision, after }: ContinueToken): string {
 }
 
 export function decodeToken(text: string): ContinueToken {
+  const broken = brokenAt(text);
+  if (broken !== undefined) throw invalid(`continue key is not valid: illegal base64 data at input byte ${broken}`);
   const bytes = Buffer.from(text, 'base64url');
   let token: unknown;
   try {
@@ -32,6 +34,13 @@ export function decodeToken(text: string): ContinueToken {
     throw invalid('continue key is not valid: encoded start key empty (version meta.k8s.io/v1)');
   if (start.includes('..') || start.startsWith('/')) throw invalid('continue key is not valid: encoded start key is not within the list');
   return { revision: rv, after: start.endsWith('\0') ? start.slice(0, -1) : start };
+}
+
+/** The first byte that is no base64, or the one that is too many; undefined when it can be read. */
+function brokenAt(text: string): number | undefined {
+  const strange = text.search(/[^\w-]/);
+  if (strange >= 0) return strange;
+  return text.length % 4 === 1 ? text.length - 1 : undefined;
 }
 
 function invalid(why: string): Error {

@@ -135,6 +135,10 @@ function finalizersAfter(resource: Resource, object: KubeObject, options: Delete
   return [...kept, ...(orphan ? ['orphan'] : []), ...(foreground ? ['foregroundDeletion'] : [])];
 }
 
+function hasSame(finalizers: readonly string[], others: readonly string[]): boolean {
+  return finalizers.length === others.length && finalizers.every((finalizer) => others.includes(finalizer));
+}
+
 /** Marks the object as being deleted; false when it already is and nothing changes. */
 function mark(
   resource: Resource,
@@ -143,7 +147,7 @@ function mark(
 ): boolean {
   const meta = object.metadata;
   const isNamespace = resource.group === '' && resource.resource === 'namespaces';
-  const sameFinalizers = finalizers.length === (meta.finalizers ?? []).length;
+  const sameFinalizers = hasSame(finalizers, meta.finalizers ?? []);
   const shorter = meta.deletionGracePeriodSeconds !== undefined && grace < meta.deletionGracePeriodSeconds;
   if (meta.deletionTimestamp !== undefined && sameFinalizers && !shorter) return false;
   if (meta.deletionTimestamp === undefined || shorter) {

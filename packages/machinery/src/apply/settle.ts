@@ -4,8 +4,8 @@ import { cloneJson, fieldTypeOrDeduced, isNamedField, itemType, setOwn } from '.
 import { isBuiltIn } from './zero.ts';
 
 /**
- * A copy of what apply made, without the nulls that stand for emptied maps and lists. Built-in kinds have no nulls at all; of a custom
- * resource those stay that stand for a plain value, and those of fields that its schema does not name.
+ * A copy of what apply made, without the nulls that stand for emptied maps and lists. Built-in kinds have no nulls but as
+ * values of a map, which are read as the zero of their type; of a custom resource those stay that stand for a plain value, and those of fields that its schema does not name.
  */
 export function settle(type: Type, value: JsonObject): JsonObject {
   return settleMap(type, value, isBuiltIn(type));
@@ -22,7 +22,11 @@ function settleMap(type: Type, map: JsonObject, builtIn: boolean): JsonObject {
   for (const key of Object.keys(map)) {
     const valueType = fieldTypeOrDeduced(type, key);
     const value = map[key]!;
-    if (value === null && (valueType.kind === 'scalar' ? builtIn : valueType.kind !== 'any' || isNamedField(type, key))) continue;
+    if (
+      value === null &&
+      (valueType.kind === 'scalar' ? builtIn && type.kind !== 'map' : valueType.kind !== 'any' || isNamedField(type, key))
+    )
+      continue;
     setOwn(result, key, settleValue(valueType, value, builtIn));
   }
   return result;

@@ -144,6 +144,12 @@ describe('updating', () => {
     }
   });
 
+  it('drops entries that a request sends and that own nothing', () => {
+    const live = write(undefined, configMapOf({ a: '1' }));
+    const sent = [entry({ fieldsV1: { 'x:y': {} } }), entry({ manager: 'y'.repeat(200) })];
+    expect(write(live, configMapOf({ a: '1' }, { managedFields: sent as never })).metadata.managedFields).toBeUndefined();
+  });
+
   it('does not let a subresource change entries by hand', () => {
     const sent = { ...first, metadata: { ...first.metadata, managedFields: [entry({ manager: 'forged' })] } };
     expect(shown(write(first, sent, { subresource: 'status' }))).toEqual(shown(first));

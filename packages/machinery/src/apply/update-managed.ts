@@ -144,8 +144,7 @@ export function withoutFields(
       changed.set(one.apiVersion, gone);
     }
     const fields = difference(isBuiltIn(type) ? one.fields : reconcile(type, one.fields), gone);
-    if (fields === one.fields) result.push(one);
-    else if (!isEmpty(fields)) result.push(changedEntry(one, fields));
+    if (!isEmpty(fields)) result.push(fields === one.fields ? one : changedEntry(one, fields));
   }
   return result;
 }

@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startTestServer, type TestServer } from '../testing/harness.ts';
+
+const path = '/api/v1/namespaces/default/configmaps/c';
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await startTestServer();
+  await server.call('/api/v1/namespaces/default/configmaps', { method: 'POST', body: { metadata: { name: 'c' }, data: { a: 'b' } } });
+});
+
+afterAll(() => server[Symbol.asyncDispose]());
+
+interface Answer {
+  readonly code: number;
+  readonly message: string | undefined;
+  readonly warnings: string | string[] | undefined;
+}
+
+const patch = async (kind: string, body: string, validation: string): Promise<Answer> => {
+  const headers = { 'content-type': `application/${kind}+json` };
+  const reply = await server.call(`${path}?dryRun=All&fieldValidation=${validation}`, { method: 'PATCH', headers, body });
+  return { code: reply.code, message: reply.json().message, warnings: reply.headers['warning'] };
+};
+
+const twice = '{"metadata":{"labels":{"a":"1","a":"2"}}}';
+const oddOperations = '[{"op":"add","op":"add","path":"/metadata/labels","value":{"a":"1"},"foo":1}]';
+
+it.each(['merge-patch', 'strategic-merge-patch'])('finds what stands twice in a %s', async (kind) => {
+  expect(await patch(kind, twice, 'Warn')).toMatchObject({ code: 200, warnings: '299 - "duplicate field \\"metadata.labels.a\\""' });
+  const strict = await patch(kind, twice, 'Strict');
+  expect(strict.code).toBe(422);
+  expect(strict.message).toMatch(/": strict decoding error: duplicate field "metadata\.labels\.a"$/);
+  expect(await patch(kind, twice, 'Ignore')).toMatchObject({ code: 200, warnings: undefined });
+});
+
+it('finds what no operation of a JSON patch has', async () => {
+  const found = '299 - "json patch duplicate field \\"[0].op\\"", 299 - "json patch unknown field \\"[0].foo\\""';
+  expect(await patch('json-patch', oddOperations, 'Warn')).toMatchObject({ code: 200, warnings: found });
+  const strict = await patch('json-patch', oddOperations, 'Strict');
+  expect(strict.message).toMatch(/strict decoding error: json patch duplicate field "\[0\]\.op", json patch unknown field "\[0\]\.foo"$/);
+});
+
+it.each(['merge-patch', 'strategic-merge-patch'])('names unknown fields of a %s in the order of their names', async (kind) => {
+  const { warnings } = await patch(kind, '{"metadata":{"bogus":1},"bogus":1}', 'Warn');
+  expect(warnings).toBe('299 - "unknown field \\"bogus\\"", 299 - "unknown field \\"metadata.bogus\\""');
+});
+
+it('finds nothing in an object that says no version', async () => {
+  const answer = await patch('json-patch', '[{"op":"remove","path":"/apiVersion"}]', 'Warn');
+  expect(answer.code).toBe(400);
+  expect(answer.message).toBe('the name of the object (c based on URL) was undeterminable: name must be provided');
+  expect(answer.warnings).toBe('299 - "unknown field \\"data\\"", 299 - "unknown field \\"metadata\\""');
+});

@@ -1,0 +1,16 @@
+import { duplicateFields, isObject, type Json } from '@capstan/machinery';
+import type { PatchKind } from './patch.ts';
+
+const operationFields: ReadonlySet<string> = new Set(['op', 'path', 'from', 'value']);
+
+/** What strict validation finds in a patch itself, whatever it makes of the object: what stands there twice, and what no operation has. */
+export function patchProblems(kind: PatchKind, text: string): readonly string[] {
+  const patch = JSON.parse(text) as Json;
+  const found = duplicateFields(text, patch);
+  if (kind !== 'json') return found;
+  for (const [index, operation] of (Array.isArray(patch) ? patch : []).entries()) {
+    if (!isObject(operation)) continue;
+    for (const field of Object.keys(operation)) if (!operationFields.has(field)) found.push(`unknown field "[${index}].${field}"`);
+  }
+  return found.map((problem) => `json patch ${problem}`);
+}
