@@ -218,10 +218,10 @@ function childOf(pid: number, command: string): number {
   return found[0]!;
 }
 
+/** One that has ended keeps its entry until its parent asks how. An orphan's new parent is the first process, which in some containers never asks. */
 function isAlive(pid: number): boolean {
   try {
-    process.kill(pid, 0);
-    return true;
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
   } catch {
     return false;
   }
