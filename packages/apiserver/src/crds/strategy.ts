@@ -1,4 +1,4 @@
-import { asJson, type CompiledSchema, type FieldError, FieldPath, fieldError, type KubeObject, names } from '@capstan/machinery';
+import { asJson, type CompiledSchema, type FieldError, FieldPath, fieldError, type KubeObject, names, status } from '@capstan/machinery';
 import type { Strategy, StrategyContext } from '../kinds/strategy.ts';
 import { deepEqual } from '../registry/metadata.ts';
 import type { RuleChecker } from './rules/rules.ts';
@@ -20,7 +20,9 @@ export function customStrategy({ version, schema, rules }: Parts): Strategy {
     generation: true,
     requireResourceVersion: true,
     anyFinalizer: true,
-    default: (object) => schema().applyDefaults(asJson(object)),
+    default(object) {
+      if (!schema().applyDefaults(asJson(object))) throw status.requestTooLarge('the object would be too large with its defaults');
+    },
     prepareForCreate(object, context) {
       if (hasStatus) delete object['status'];
       warnOfFinalizers(object, undefined, context);

@@ -187,7 +187,8 @@ export class Http1Exchange extends BaseExchange implements Exchange {
     if (!this.#request.complete && (this.#request.headers['content-length'] ?? '0') !== '0') headers.push('Connection', 'close');
     this.#response.writeHead(code, headers);
     if (this.#request.method === 'HEAD') this.#response.end();
-    else this.#response.end(body);
+    // Headers that are sent in one piece with a text are taken for text too: what is UTF-8 in them already would be encoded twice.
+    else this.#response.end(typeof body === 'string' && this.extra.includes('Warning') ? Buffer.from(body) : body);
   }
 
   stream(code: number, type: string): AnswerStream {

@@ -109,8 +109,3 @@ export function wantsPretty(exchange: Exchange, asked: string | null): boolean {
   const agent = exchange.headers['user-agent'];
   return agent !== undefined && (agent.startsWith('curl/') || agent.startsWith('Wget/') || agent.startsWith('Mozilla/5.0'));
 }
-
-/** A message for the client beside its answer. */
-export function warningHeader(message: string): string {
-  return `299 - "${message.replace(/[\\"]/g, (character) => `\\${character}`).replace(/[\r\n]+/g, ' ')}"`;
-}

@@ -1,5 +1,6 @@
 import type { User } from '../authn/user.ts';
 import type { EntryReader, ObjectReader } from '../cache/reader.ts';
+import { longestWarning, mostInWarnings } from '../http/warnings.ts';
 import type { StrategyContext } from '../kinds/strategy.ts';
 import type { RequestInfo } from '../request/info.ts';
 
@@ -15,6 +16,7 @@ export class RequestContext implements StrategyContext {
   /** Throws when the user may not do this to what the request is about. Absent where nobody needs to be asked. */
   readonly permit: ((verb: string) => void | Promise<void>) | undefined;
   readonly warnings: string[] = [];
+  #warned = 0;
   #annotations: Record<string, string> | undefined;
 
   constructor(options: {
@@ -39,8 +41,11 @@ export class RequestContext implements StrategyContext {
     return this.info.cluster;
   }
 
+  /** What does not fit into the answer is not kept: who writes an object decides how much there is to warn of. */
   readonly warn = (message: string): void => {
-    if (!this.warnings.includes(message)) this.warnings.push(message);
+    if (this.#warned >= mostInWarnings || this.warnings.includes(message)) return;
+    this.warnings.push(message);
+    this.#warned += Math.min(message.length, longestWarning);
   };
 
   /** Adds to what the audit log says about the request. What was said first stays. */

@@ -5,7 +5,18 @@ import { clusterOfKey, rootCluster } from '../workspaces/names.ts';
 import type { RequestContext } from './context.ts';
 import { whileThere } from './guards.ts';
 import { forgetDeletion, generateName, keepCluster, stampNew, uniteOwners } from './metadata.ts';
-import { type Backend, entryAfter, newObjectErrors, placeOf, refuse, type Target, textForStore, type Written, writing } from './objects.ts';
+import {
+  type Backend,
+  checkSize,
+  entryAfter,
+  newObjectErrors,
+  placeOf,
+  refuse,
+  type Target,
+  textForStore,
+  type Written,
+  writing,
+} from './objects.ts';
 import { resetFieldsOf } from './reset-fields.ts';
 import type { Resource } from './resource.ts';
 
@@ -91,6 +102,7 @@ async function save(
   }
   const stored = textForStore(target.resource, object);
   const text = typeof stored === 'string' ? stored : await stored;
+  checkSize(text);
   const { cluster } = context;
   const revision = await writing(target, () =>
     cluster === rootCluster && !waited

@@ -57,6 +57,17 @@ export function textForStore(resource: Resource, object: KubeObject): string | P
   return stored instanceof Promise ? stored.then(storedText) : storedText(stored);
 }
 
+/** What a request may have at most, an object may not become by many of them, by defaults or by who else changes it: everybody waits while it is read and written. */
+const largestObject = 3 << 20;
+
+/** Refuses an object that has become too large. One that was can still be made smaller. */
+export function checkSize(text: string, before = 0): void {
+  if (text.length <= largestObject || text.length <= before) return;
+  throw status.requestTooLarge(
+    `the object would have ${text.length} characters with its managed fields and defaults, limit is ${largestObject}`,
+  );
+}
+
 /** The entry for what was just written: the cache's own when it has seen the commit. */
 export function entryAfter({ cache }: Backend, resource: Resource, written: { key: string; text: string; revision: number }): CacheEntry {
   const held = cache.resource(resource.storage);

@@ -12,6 +12,7 @@ import { deepEqual, keepCluster, specChanged, stampUpdate } from './metadata.ts'
 import {
   type Backend,
   cachedEntry,
+  checkSize,
   entryAfter,
   placeOf,
   refuse,
@@ -133,6 +134,7 @@ async function tryUpdate(
   if (unchanged && resource.storage.convert === undefined) return { entry: current, created: false };
   const stored = textForStore(resource, object);
   const text = typeof stored === 'string' ? stored : await stored;
+  checkSize(text, current.text.length);
   // An object that is stored in an older form is written anew, even if nothing else changed.
   if (unchanged && servedText(current.key, text, current.revision) === current.text) return { entry: current, created: false };
   const revision = await writing(request, () => backend.store.update(place.stored, text, current.revision));

@@ -12,7 +12,8 @@ import type { Pages } from '../handlers/nonresource.ts';
 import { handleResource } from '../handlers/resources.ts';
 import { catalogFor, type Serving } from '../handlers/serving.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { replyError, warningHeader } from '../http/reply.ts';
+import { replyError } from '../http/reply.ts';
+import { warningHeaders } from '../http/warnings.ts';
 import { type Flow, type InFlight, lineOf, type OpenCount, type RequestClass } from '../limits/index.ts';
 import type { Catalog } from '../registry/catalog.ts';
 import { RequestContext } from '../registry/context.ts';
@@ -219,7 +220,7 @@ export class Pipeline {
       deepReview: exchange.headers[deepReviewHeader] === 'true' && user.groups.includes(superuserGroup),
     });
     exchange.beforeAnswer = () => {
-      for (const warning of context.warnings) exchange.header('Warning', warningHeader(warning));
+      for (const warning of warningHeaders(context.warnings)) exchange.header('Warning', warning);
       exchange.annotations = context.annotations;
     };
     await handleResource(serving, exchange, context);

@@ -49,8 +49,9 @@ export class CompiledSchema {
     return readEmbeddedMetadata(object, this.schema);
   }
 
-  applyDefaults(object: JsonObject): void {
-    applyDefaults(object, this.schema);
+  /** False when the defaults would be too much: then some are missing. */
+  applyDefaults(object: JsonObject): boolean {
+    return applyDefaults(object, this.schema);
   }
 
   /** What is wrong with an object. With an old one, what is unchanged may stay wrong. Rules in the expression language are not looked at here. */

@@ -8,8 +8,14 @@ export const hasDefaults = contains((schema) => schema.default !== undefined);
 
 /** What there is to do for the fields of one schema, worked out once. */
 interface Plan {
-  readonly fills: readonly { readonly name: string; readonly value: Json; readonly nullable: boolean }[];
+  readonly fills: readonly (Fill & { readonly name: string; readonly nullable: boolean })[];
   readonly nested: readonly { readonly name: string; readonly schema: Schema }[];
+}
+
+interface Fill {
+  readonly value: Json;
+  /** How much an object grows by it. */
+  readonly size: number;
 }
 
 const plans = new WeakMap<Schema, Plan>();
@@ -21,7 +27,12 @@ function planOf(schema: Schema): Plan {
     plan = {
       fills: properties
         .filter(([, property]) => property.default !== undefined)
-        .map(([name, property]) => ({ name, value: property.default!, nullable: property.nullable })),
+        .map(([name, property]) => ({
+          name,
+          nullable: property.nullable,
+          value: property.default!,
+          size: name.length + sizeOf(property.default!),
+        })),
       nested: properties
         .filter(([, property]) => [...innerSchemas(property)].some(hasDefaults))
         .map(([name, property]) => ({ name, schema: property })),
@@ -31,38 +42,76 @@ function planOf(schema: Schema): Plan {
   return plan;
 }
 
-/** Fills in the schema's defaults where a field is absent, or null although it may not be. Changes the value. */
-export function applyDefaults(value: Json, schema: Schema): void {
-  if (typeof value !== 'object' || value === null || !hasDefaults(schema)) return;
-  if (Array.isArray(value)) defaultItems(value, schema.items);
-  else defaultFields(value, schema);
+const sizeOf = (value: Json): number => JSON.stringify(value).length + 4;
+
+/** A few characters may stand for as much as a default has: so much they may add up to in one object. */
+const mostAdded = 3 << 20;
+
+/** How much defaults may still add to an object. */
+class Room {
+  #left = mostAdded;
+
+  get isOver(): boolean {
+    return this.#left < 0;
+  }
+
+  /** The value for a field that is absent; undefined when there is no room for it. */
+  take({ value, size }: Fill): Json | undefined {
+    this.#left -= size;
+    return this.isOver ? undefined : copyJson(value);
+  }
 }
 
-function defaultFields(object: JsonObject, schema: Schema): void {
+/**
+ * Fills in the schema's defaults where a field is absent, or null although it may not be. Changes the value. False when they would be too much: then some are
+ * missing.
+ */
+export function applyDefaults(value: Json, schema: Schema): boolean {
+  const room = new Room();
+  fill(value, schema, room);
+  return !room.isOver;
+}
+
+function fill(value: Json, schema: Schema, room: Room): void {
+  if (typeof value !== 'object' || value === null || room.isOver || !hasDefaults(schema)) return;
+  if (Array.isArray(value)) defaultItems(value, schema.items, room);
+  else defaultFields(value, schema, room);
+}
+
+function defaultFields(object: JsonObject, schema: Schema, room: Room): void {
   const { fills, nested } = planOf(schema);
-  for (const { name, value, nullable } of fills) {
-    const present = own(object, name);
-    if (present === undefined || (present === null && !nullable)) setOwn(object, name, copyJson(value));
+  for (const missing of fills) {
+    const present = own(object, missing.name);
+    if (present !== undefined && (present !== null || missing.nullable)) continue;
+    const value = room.take(missing);
+    if (value !== undefined) setOwn(object, missing.name, value);
   }
   for (const { name, schema: property } of nested) {
     const present = own(object, name);
-    if (typeof present === 'object' && present !== null) applyDefaults(present, property);
+    if (typeof present === 'object' && present !== null) fill(present, property, room);
   }
   const additional = schema.additional?.schema;
   if (additional === undefined || !hasDefaults(additional)) return;
+  const standIn = standInOf(additional);
   for (const key of Object.keys(object)) {
     if (schema.properties.has(key)) continue;
-    if (object[key] === null && !additional.nullable && additional.default !== undefined) setOwn(object, key, copyJson(additional.default));
-    applyDefaults(object[key]!, additional);
+    if (object[key] === null && standIn !== undefined) setOwn(object, key, room.take(standIn) ?? null);
+    fill(object[key]!, additional, room);
   }
 }
 
-function defaultItems(list: Json[], items: Schema | undefined): void {
+function defaultItems(list: Json[], items: Schema | undefined, room: Room): void {
   if (items === undefined) return;
+  const standIn = standInOf(items);
   for (let index = 0; index < list.length; index++) {
-    if (list[index] === null && !items.nullable && items.default !== undefined) list[index] = copyJson(items.default);
-    applyDefaults(list[index]!, items);
+    if (list[index] === null && standIn !== undefined) list[index] = room.take(standIn) ?? null;
+    fill(list[index]!, items, room);
   }
+}
+
+/** What stands where a null may not. */
+function standInOf({ nullable, default: value }: Schema): Fill | undefined {
+  return nullable || value === undefined ? undefined : { value, size: sizeOf(value) };
 }
 
 /** Drops nulls where there may be none and no default stands in for them. Changes the value. */

@@ -2,6 +2,9 @@ import { isObject, type Json, type JsonObject } from '../json.ts';
 import { isMetaField, own } from './own.ts';
 import type { Schema } from './schema.ts';
 
+/** Nobody reads more. */
+const mostPaths = 1000;
+
 /** Collects the paths of what is dropped, when somebody wants to know them. */
 export class UnknownFields {
   readonly paths: string[] = [];
@@ -20,6 +23,7 @@ export class UnknownFields {
   }
 
   add(key: string): void {
+    if (this.paths.length >= mostPaths) return;
     let path = '';
     for (const segment of this.#segments) path += typeof segment === 'number' ? `[${segment}]` : path === '' ? segment : `.${segment}`;
     this.paths.push(path === '' ? key : `${path}.${key}`);

@@ -47,9 +47,15 @@ export class Run {
     return this.#place('');
   }
 
+  /** Whether so much is wrong that looking further is of no use. */
+  get isFull(): boolean {
+    return this.errors.length >= maxErrors;
+  }
+
   add(error: FieldError): void {
+    if (this.isFull) return;
     for (const known of this.errors) if (known.body === error.body && known.field === error.field) return;
-    if (this.errors.length < maxErrors) this.errors.push(error);
+    this.errors.push(error);
   }
 
   #place(inside: string): FieldPath {
