@@ -1,5 +1,6 @@
 export { ControllerBuilder, controller, type KindType, type SourceOptions } from './controller/builder.ts';
 export { Controller, type ControllerOptions, type Reconcile, type Reconciler } from './controller/controller.ts';
+export { whenOutdated } from './controller/outdated.ts';
 export { allOf, annotationsChanged, anyOf, generationChanged, labelsChanged, type Predicate } from './controller/predicate.ts';
 export { done, type Result, requeueAfter, TerminalError } from './controller/result.ts';
 export { EventRecorder, type RecordedEvent, type RecorderOptions } from './events/recorder.ts';

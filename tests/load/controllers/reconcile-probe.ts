@@ -1,5 +1,5 @@
 import { Client, connectionOf, loadKubeconfig } from '@capstan/client';
-import { controller, Manager } from '@capstan/controller';
+import { controller, done, Manager } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
 
 /** Runs a reconciler that has nothing to do over all ConfigMaps of a namespace, and tells how long that took from the first to the last of them. */
@@ -17,9 +17,10 @@ const trivial = controller('trivial')
     ({ key }) => {
       if (seen.size === 0) began = performance.now();
       seen.add(key.name);
-      if (seen.size < Number(count)) return;
+      if (seen.size < Number(count)) return done;
       seconds = (performance.now() - began) / 1000;
       stop.abort();
+      return done;
     },
     { concurrency: 8 },
   );

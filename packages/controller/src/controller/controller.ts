@@ -31,8 +31,7 @@ export interface Reconcile<T extends KubeObject> {
   readonly attempt: number;
 }
 
-// biome-ignore lint/suspicious/noConfusingVoidType: a reconciler that returns nothing is done.
-export type Reconciler<T extends KubeObject> = (request: Reconcile<T>) => Promise<Result | void> | Result | void;
+export type Reconciler<T extends KubeObject> = (request: Reconcile<T>) => Promise<Result> | Result;
 
 /** Something that is watched, and which objects to look at when it changes. */
 export interface Source {
@@ -152,7 +151,7 @@ export class Controller<T extends KubeObject = KubeObject> implements Runnable {
     const { primary, reconciler, options } = this.#spec;
     const signal = options.timeout === undefined ? context.drop : AbortSignal.any([context.drop, AbortSignal.timeout(options.timeout)]);
     try {
-      const result = await reconciler({
+      return await reconciler({
         key,
         object: context.informers.informer<T>(primary.type, primary.selection).get(key),
         client: key.cluster === undefined ? context.client : context.client.cluster(key.cluster),
@@ -160,7 +159,6 @@ export class Controller<T extends KubeObject = KubeObject> implements Runnable {
         signal,
         attempt,
       });
-      return result ?? { type: 'done' };
     } catch (error) {
       return error instanceof TerminalError ? { type: 'terminal', error } : { type: 'error', error };
     }

@@ -1,4 +1,4 @@
-/** How a reconcile ended. Returning nothing is `done`; throwing is `error`. */
+/** How a reconcile ended. Throwing is `error`, or `terminal` when it is a `TerminalError`. */
 export type Result =
   /** The object is as it should be, until something changes. */
   | { readonly type: 'done' }

@@ -1,4 +1,4 @@
-import { controller, ownerReferenceTo } from '../index.ts';
+import { controller, done, ownerReferenceTo } from '../index.ts';
 
 const namespaces = { group: '', version: 'v1', resource: 'namespaces', namespaced: false, kind: 'Namespace' };
 const configMaps = { group: '', version: 'v1', resource: 'configmaps', namespaced: true };
@@ -8,7 +8,7 @@ export const teamNotes = controller('team-notes')
   .for(namespaces, { labelSelector: 'team' })
   .owns(configMaps)
   .reconcile(async ({ object: namespace, client, events }) => {
-    if (namespace === undefined || namespace.metadata.deletionTimestamp !== undefined) return;
+    if (namespace === undefined || namespace.metadata.deletionTimestamp !== undefined) return done;
     const team = namespace.metadata.labels?.team ?? '';
     const note = {
       apiVersion: 'v1',
@@ -18,4 +18,5 @@ export const teamNotes = controller('team-notes')
     };
     await client.resource(configMaps).apply(note, { fieldManager: 'team-notes', force: true });
     events.normal(namespace, 'Noted', `belongs to ${team}`);
+    return done;
   });

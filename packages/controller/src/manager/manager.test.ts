@@ -5,7 +5,7 @@ import type { KubeObject } from '@capstan/machinery';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { controller } from '../controller/builder.ts';
 import { generationChanged } from '../controller/predicate.ts';
-import { requeueAfter, TerminalError } from '../controller/result.ts';
+import { done, requeueAfter, TerminalError } from '../controller/result.ts';
 import { teamNotes } from '../examples/team-notes.ts';
 import { addFinalizer, isDeleting, removeFinalizer } from '../objects/finalizers.ts';
 import { withController } from '../objects/owners.ts';
@@ -91,7 +91,7 @@ describe('results', () => {
           if (key.name === 'rejects' && seen.length < 1) return Promise.reject(new Error('late oops'));
           if (key.name === 'terminal') throw new TerminalError('hopeless');
           if (key.name === 'again' && seen.length < 2) return requeueAfter(5);
-          return undefined;
+          return done;
         },
         { concurrency: 4 },
       );
@@ -121,6 +121,7 @@ describe('results', () => {
       .reconcile(
         async ({ signal }) => {
           if (calls++ === 0) await sleep(600_000, undefined, { signal });
+          return done;
         },
         { timeout: 50 },
       );
@@ -143,6 +144,7 @@ test('never two reconciles of one object at the same time, and the last change i
         await sleep(3);
         now.delete(key.name);
         seen.set(key.name, object?.data);
+        return done;
       },
       { concurrency: 8 },
     );
@@ -162,7 +164,10 @@ test('a change of what is watched leads to the objects that it is about, before 
   const one = controller('mapped')
     .for(configMaps, { namespace: 'mapped', predicate: generationChanged })
     .watches(secrets, ({ metadata }) => [{ namespace: 'mapped', name: metadata.labels?.about ?? '' }], { namespace: 'mapped' })
-    .reconcile(({ key, object }) => void (object && looked.push(key.name)));
+    .reconcile(({ key, object }) => {
+      if (object !== undefined) looked.push(key.name);
+      return done;
+    });
   await make('mapped', 'a');
   await make('mapped', 'b');
   await running([one], async () => {
@@ -181,11 +186,16 @@ test('a finalizer holds an object until its work is done', async () => {
   const one = controller('held')
     .for(configMaps, { namespace: 'held' })
     .reconcile(async ({ object, client: mine }) => {
-      if (object === undefined) return void log.push('gone');
       const maps = mine.resource(configMaps);
-      if (!isDeleting(object)) return void (await addFinalizer(maps, object, 'example.com/held'));
-      log.push('cleaned up');
-      await removeFinalizer(maps, object, 'example.com/held');
+      if (object === undefined) {
+        log.push('gone');
+      } else if (isDeleting(object)) {
+        log.push('cleaned up');
+        await removeFinalizer(maps, object, 'example.com/held');
+      } else {
+        await addFinalizer(maps, object, 'example.com/held');
+      }
+      return done;
     });
   await running([one], async () => {
     await make('held', 'a');
@@ -202,7 +212,10 @@ test('an owner is looked at when what it owns changes, whatever else has a simil
   const one = controller('owned')
     .for(configMaps, { namespace: 'owned', labelSelector: 'owner' })
     .owns(secrets, { namespace: 'owned' })
-    .reconcile(({ key }) => void looked.push(key.name));
+    .reconcile(({ key }) => {
+      looked.push(key.name);
+      return done;
+    });
   const owner = await client
     .resource(configMaps)
     .create({ ...configMap('owned', 'o'), metadata: { name: 'o', namespace: 'owned', labels: { owner: '' } } });
@@ -218,7 +231,7 @@ describe('a manager', () => {
   const idle = () =>
     controller('idle')
       .for(configMaps, { namespace: 'default' })
-      .reconcile(() => {});
+      .reconcile(() => done);
   const ask = async (manager: Manager, path: string) => {
     const answer = await fetch(`http://127.0.0.1:${manager.healthPort}${path}`);
     return { code: answer.status, text: await answer.text() };
@@ -259,6 +272,7 @@ describe('a manager', () => {
         log.push('begun');
         await sleep(200, undefined, { signal });
         log.push('ended');
+        return done;
       });
     await running([one], async (_manager, stop) => {
       await vi.waitFor(() => expect(log).toEqual(['begun']), 10_000);
@@ -299,6 +313,7 @@ describe('a manager', () => {
         .reconcile(async ({ client: mine }) => {
           await mine.resource(configMaps).patch({ namespace: 'elected', name: 'a' }, { type: 'merge', patch: { data: { by: name } } });
           if (log.at(-1) !== name) log.push(name);
+          return done;
         });
     const leaderElection = { namespace: 'default', name: 'elected', retryPeriod: 100 };
     await running(

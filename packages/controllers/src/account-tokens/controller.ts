@@ -1,5 +1,5 @@
-import { type Client, isConflict, isNotFound, type ObjectKey, objectKey } from '@capstan/client';
-import { type Controller, controller, type Result, requeueAfter } from '@capstan/controller';
+import { type Client, isNotFound, type ObjectKey, objectKey } from '@capstan/client';
+import { type Controller, controller, done, type Result, whenOutdated } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
 import type { ControllerSettings } from '../registration.ts';
 import { accountAnnotation, reconcileTokens, type TokenSecret } from './reconcile.ts';
@@ -58,12 +58,10 @@ async function keepTokens({ key: { namespace, name }, client, signal, authority 
       update: (secret) => held.update(secret, { signal }),
       remove: ({ metadata }) => unlessGone(held.delete(metadata.name ?? '', { preconditions: { uid: metadata.uid ?? '' }, signal })),
     });
-    return { type: 'done' };
+    return done;
   } catch (error) {
-    if (isConflict(error)) return requeueAfter(50);
-    // The namespace or the account went meanwhile, which is told in its turn.
-    if (isNotFound(error)) return { type: 'done' };
-    throw error;
+    // Also when the namespace or the account went meanwhile, which is told in its turn.
+    return whenOutdated(error);
   }
 }
 

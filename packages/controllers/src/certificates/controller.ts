@@ -1,5 +1,5 @@
-import { type Client, isConflict, isNotFound } from '@capstan/client';
-import { type Controller, controller, done, type Result, requeueAfter } from '@capstan/controller';
+import type { Client } from '@capstan/client';
+import { type Controller, controller, done, type Result, requeueAfter, whenOutdated } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
 import type { ControllerSettings, SigningSettings } from '../registration.ts';
 import { endOf } from './cleaning.ts';
@@ -101,8 +101,6 @@ async function unlessChanged(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
-    if (isNotFound(error)) return done;
-    if (isConflict(error)) return requeueAfter(50);
-    throw error;
+    return whenOutdated(error);
   }
 }

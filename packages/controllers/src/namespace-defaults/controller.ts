@@ -4,14 +4,13 @@ import {
   type InformerFactory,
   type InformerSelection,
   isAlreadyExists,
-  isConflict,
   isForbidden,
   isNotFound,
   type ObjectKey,
   type Resource,
   type ResourceType,
 } from '@capstan/client';
-import { controller, type Result, type Runnable, requeueAfter } from '@capstan/controller';
+import { controller, done, type Result, type Runnable, requeueAfter, whenOutdated } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
 import { informed } from '../informed.ts';
 import { type Namespace, namespaceType } from '../namespaces/namespace.ts';
@@ -76,14 +75,14 @@ async function keepDefaults({ key: { cluster, name }, client, namespace, authori
       update: (object) => inNamespace(object).update(object, { signal }),
       authority,
     });
-    return { type: 'done' };
+    return done;
   } catch (error) {
-    if (isConflict(error) || isAlreadyExists(error)) return requeueAfter(50);
-    // The namespace is ending or gone, and the copy does not know it yet.
-    if (isNotFound(error) || (isForbidden(error) && isTerminating(error.status))) return { type: 'done' };
+    if (isAlreadyExists(error)) return requeueAfter(50);
+    // The namespace is ending, and the copy does not know it yet.
+    if (isForbidden(error) && isTerminating(error.status)) return done;
     // A workspace is written before it can be entered.
     if (isForbidden(error) && cluster !== undefined) return requeueAfter(500);
-    throw error;
+    return whenOutdated(error);
   }
 }
 

@@ -1,5 +1,5 @@
-import { type Client, discover, isConflict, isNotFound } from '@capstan/client';
-import { type Controller, controller, type Result, requeueAfter } from '@capstan/controller';
+import { type Client, discover } from '@capstan/client';
+import { type Controller, controller, type Result, whenOutdated } from '@capstan/controller';
 import { emptyType } from './content.ts';
 import { type Namespace, namespaceType } from './namespace.ts';
 import { reconcileNamespace } from './reconcile.ts';
@@ -32,8 +32,6 @@ async function emptyNamespace(client: Client, name: string, signal: AbortSignal)
       now: () => new Date(),
     });
   } catch (error) {
-    if (isNotFound(error)) return { type: 'done' };
-    if (isConflict(error)) return requeueAfter(50);
-    throw error;
+    return whenOutdated(error);
   }
 }

@@ -1,5 +1,5 @@
-import { type Client, formatKey, type Informer, type InformerFactory, isConflict, isNotFound, objectKey, parseKey } from '@capstan/client';
-import { type ControllerContext, done, type Result, type Runnable, requeueAfter, WorkQueue } from '@capstan/controller';
+import { type Client, formatKey, type Informer, type InformerFactory, isConflict, objectKey, parseKey } from '@capstan/client';
+import { type ControllerContext, done, type Result, type Runnable, requeueAfter, WorkQueue, whenOutdated } from '@capstan/controller';
 import { isWorkspaceQuota, type KubeObject, onlyAmounts, printSource, quotaScopes, quotaSource } from '@capstan/machinery';
 import { Census } from './census.ts';
 import { type Place, placeKey, placeOf, reachOf, wholeOf } from './place.ts';
@@ -126,9 +126,7 @@ async function reconcileOne(key: string, { known, census, settling, context }: P
     });
   } catch (error) {
     // Charged meanwhile: the copy will have it in a moment.
-    if (isConflict(error)) return requeueAfter(gather);
-    if (isNotFound(error)) return done;
-    throw error;
+    return isConflict(error) ? requeueAfter(gather) : whenOutdated(error);
   }
 }
 

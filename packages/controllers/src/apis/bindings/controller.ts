@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { type Client, clusterOf, isConflict, isForbidden, isNotFound, type ObjectKey } from '@capstan/client';
+import { type Client, clusterOf, isForbidden, isNotFound, type ObjectKey } from '@capstan/client';
 import { controller, done, type Result, type Runnable, removeFinalizer, requeueAfter } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
 import { type CachingCaches, withCachingCaches } from '../../caching/caches.ts';
@@ -22,6 +22,7 @@ import {
 } from '../kinds.ts';
 import { keepConversion } from '../schemas/conversions.ts';
 import { copyName, SchemaCopies, uidOfCopy } from '../schemas/copies.ts';
+import { whenShut } from '../shut.ts';
 import { emptyKind } from './content.ts';
 import { deletionCondition, type Remains } from './deletion.ts';
 import { Locks } from './locks.ts';
@@ -88,11 +89,8 @@ class Work {
       if (binding.metadata.deletionTimestamp !== undefined) return await this.#delete(binding);
       return await this.#parts.locks.hold(this.#cluster, () => this.#bind(binding));
     } catch (error) {
-      // The copy lags behind, or the workspace is on its way in or out: its bindings come before it can be entered, and go with it.
-      if (isConflict(error)) return requeueAfter(50);
-      if (isNotFound(error)) return requeueAfter(waitFor(binding.metadata.creationTimestamp));
-      if (isForbidden(error)) return requeueAfter(5_000);
-      throw error;
+      // The bindings of a workspace come before it can be entered, and go with it.
+      return isNotFound(error) ? requeueAfter(waitFor(binding.metadata.creationTimestamp)) : whenShut(error);
     }
   }
 

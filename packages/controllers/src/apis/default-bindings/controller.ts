@@ -1,5 +1,5 @@
-import { type Client, clusterOf, isConflict, isNotFound } from '@capstan/client';
-import { controller, done, type Result, type Runnable, requeueAfter } from '@capstan/controller';
+import { type Client, clusterOf } from '@capstan/client';
+import { controller, done, type Result, type Runnable, whenOutdated } from '@capstan/controller';
 import { informedBy } from '../../informed.ts';
 import { typeAnnotation } from '../../tenancy/facts.ts';
 import {
@@ -53,8 +53,7 @@ async function reconcile(
     const spec = { ...binding.spec, permissionClaims: acceptedClaims(exported) };
     await client.resource<ApiBinding>(bindingType).update({ ...binding, spec }, { signal });
   } catch (error) {
-    if (isConflict(error)) return requeueAfter(50);
-    if (!isNotFound(error)) throw error;
+    return whenOutdated(error);
   }
   return done;
 }

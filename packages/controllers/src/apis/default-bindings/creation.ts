@@ -1,14 +1,5 @@
-import {
-  type Client,
-  clusterOf,
-  type Informer,
-  type InformerFactory,
-  isAlreadyExists,
-  isConflict,
-  isForbidden,
-  isNotFound,
-} from '@capstan/client';
-import { controller, done, type Result, type Runnable, requeueAfter } from '@capstan/controller';
+import { type Client, clusterOf, type Informer, type InformerFactory, isAlreadyExists, isForbidden, isNotFound } from '@capstan/client';
+import { controller, done, type Result, type Runnable, requeueAfter, whenOutdated } from '@capstan/controller';
 import { informedBy } from '../../informed.ts';
 import { holds, isTrue, lacks, type NewCondition, withConditions } from '../../kcp-conditions.ts';
 import { typeAnnotation } from '../../tenancy/facts.ts';
@@ -95,8 +86,7 @@ async function reconcile(
     const status = { ...object.status, conditions: conditions! };
     await client.resource<LogicalCluster>(logicalClusterType).updateStatus({ ...object, status }, { signal });
   } catch (error) {
-    if (isConflict(error)) return requeueAfter(50);
-    if (!isNotFound(error)) throw error;
+    return whenOutdated(error);
   }
   return done;
 }

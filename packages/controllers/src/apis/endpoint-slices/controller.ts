@@ -1,5 +1,5 @@
-import { type Client, clusterOf, isConflict, isNotFound, type ResourceType } from '@capstan/client';
-import { controller, done, type Result, type Runnable, requeueAfter } from '@capstan/controller';
+import { type Client, clusterOf, type ResourceType } from '@capstan/client';
+import { controller, done, type Result, type Runnable, whenOutdated } from '@capstan/controller';
 import { holds, lacks } from '../../kcp-conditions.ts';
 import { keysOf, type SharingCaches, withCaches } from '../caches.ts';
 import {
@@ -47,8 +47,7 @@ export async function keepSlice<T extends Slice>(
   try {
     await client.resource<T>(type).updateStatus(changed, { signal });
   } catch (error) {
-    if (isConflict(error)) return requeueAfter(50);
-    if (!isNotFound(error)) throw error;
+    return whenOutdated(error);
   }
   return done;
 }

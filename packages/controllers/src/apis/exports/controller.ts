@@ -1,7 +1,8 @@
-import { type Client, clusterOf, isConflict, isForbidden, isNotFound, type ObjectKey } from '@capstan/client';
-import { controller, done, type Result, type Runnable, requeueAfter } from '@capstan/controller';
+import { type Client, clusterOf, type ObjectKey } from '@capstan/client';
+import { controller, done, type Result, type Runnable } from '@capstan/controller';
 import { type SharingCaches, withCaches } from '../caches.ts';
 import { type ApiExport, type EndpointSlice, exportType, sliceType } from '../kinds.ts';
+import { whenShut } from '../shut.ts';
 import { identityActions, unlessThere } from './identity.ts';
 import { reconcileExport } from './reconcile.ts';
 
@@ -37,10 +38,6 @@ async function reconcile(object: ApiExport, { key, client, signal, caches }: Par
       now: () => new Date(),
     });
   } catch (error) {
-    // The copy lags behind, or the workspace is on its way out.
-    if (isConflict(error)) return requeueAfter(50);
-    if (isNotFound(error)) return done;
-    if (isForbidden(error)) return requeueAfter(5_000);
-    throw error;
+    return whenShut(error);
   }
 }

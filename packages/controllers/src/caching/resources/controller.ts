@@ -1,9 +1,10 @@
-import { ApiError, type Client, clusterOf, isConflict, isForbidden, isNotFound, type ObjectKey } from '@capstan/client';
-import { controller, done, type Result, type Runnable, requeueAfter } from '@capstan/controller';
+import { ApiError, type Client, clusterOf, type ObjectKey } from '@capstan/client';
+import { controller, done, type Result, type Runnable } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
 import { keysOf } from '../../apis/caches.ts';
 import { identityActions, unlessThere } from '../../apis/exports/identity.ts';
 import { type ApiBinding, bindingType, definitionType } from '../../apis/kinds.ts';
+import { whenShut } from '../../apis/shut.ts';
 import { type CachingCaches, withCachingCaches } from '../caches.ts';
 import { type CachedResource, type CachedSlice, cachedResourceType, cachedSliceType } from '../kinds.ts';
 import { reconcileCachedResource, type ServedKind } from './reconcile.ts';
@@ -44,11 +45,7 @@ async function reconcile(object: CachedResource, { key, client, signal, caches }
       now: () => new Date(),
     });
   } catch (error) {
-    // The copy lags behind, or the workspace is on its way out.
-    if (isConflict(error)) return requeueAfter(50);
-    if (isNotFound(error)) return done;
-    if (isForbidden(error)) return requeueAfter(5_000);
-    throw error;
+    return whenShut(error);
   }
 }
 

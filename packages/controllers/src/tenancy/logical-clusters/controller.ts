@@ -1,5 +1,5 @@
-import { type Client, clusterOf, isConflict, isForbidden, isNotFound, type ObjectKey } from '@capstan/client';
-import { type Controller, controller, type Result, requeueAfter } from '@capstan/controller';
+import { type Client, clusterOf, isForbidden, type ObjectKey } from '@capstan/client';
+import { type Controller, controller, done, type Result, whenOutdated } from '@capstan/controller';
 import {
   type LogicalCluster,
   logicalClusterName,
@@ -35,7 +35,7 @@ interface Work {
 }
 
 async function reconcileOne({ key, object, client, signal }: Work): Promise<Result> {
-  if (key.cluster === undefined || key.cluster === rootCluster) return { type: 'done' };
+  if (key.cluster === undefined || key.cluster === rootCluster) return done;
   const clusters = client.resource<LogicalCluster>(logicalClusterType);
   const path = `/capstan/workspaces/${key.cluster}`;
   const root = client.cluster(rootCluster);
@@ -48,10 +48,8 @@ async function reconcileOne({ key, object, client, signal }: Work): Promise<Resu
       now: () => new Date(),
     });
   } catch (error) {
-    // It is gone, and the copy does not know it yet.
-    if (isNotFound(error) || isForbidden(error)) return { type: 'done' };
-    if (isConflict(error)) return requeueAfter(50);
-    throw error;
+    // What is gone may not be entered either.
+    return isForbidden(error) ? done : whenOutdated(error);
   }
 }
 

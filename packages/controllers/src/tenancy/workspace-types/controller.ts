@@ -1,5 +1,5 @@
-import { isConflict, isNotFound, objectKey } from '@capstan/client';
-import { controller, type Runnable, requeueAfter } from '@capstan/controller';
+import { objectKey } from '@capstan/client';
+import { controller, done, type Runnable, whenOutdated } from '@capstan/controller';
 import { informed } from '../../informed.ts';
 import { rootCluster, type Shard, shardType, type WorkspaceTypeObject, workspaceTypeType } from '../kinds.ts';
 import { withAddresses } from './reconcile.ts';
@@ -12,16 +12,16 @@ export function workspaceTypeController({ concurrency = 4 }: { readonly concurre
       .watches<Shard>(shardType, () => informers().informer(workspaceTypeType).list().map(objectKey))
       .reconcile(
         async ({ key, object, client, signal }) => {
-          if (object === undefined || object.metadata.deletionTimestamp !== undefined) return;
+          if (object === undefined || object.metadata.deletionTimestamp !== undefined) return done;
           const shards = informers().informer<Shard>(shardType).list();
           const changed = withAddresses(object, { cluster: key.cluster ?? rootCluster, shards, now: new Date() });
-          if (changed === undefined) return;
+          if (changed === undefined) return done;
           try {
             await client.resource<WorkspaceTypeObject>(workspaceTypeType).updateStatus(changed, { signal });
           } catch (error) {
-            if (isConflict(error)) return requeueAfter(50);
-            if (!isNotFound(error)) throw error;
+            return whenOutdated(error);
           }
+          return done;
         },
         { concurrency },
       ),

@@ -1,15 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import {
-  type Client,
-  type InformerFactory,
-  isConflict,
-  isForbidden,
-  isNotFound,
-  keyText,
-  type ObjectKey,
-  objectKey,
-} from '@capstan/client';
-import { controller, type Result, type Runnable, requeueAfter } from '@capstan/controller';
+import { type Client, type InformerFactory, isForbidden, isNotFound, keyText, type ObjectKey, objectKey } from '@capstan/client';
+import { controller, done, type Result, type Runnable, whenOutdated } from '@capstan/controller';
 import type { JsonObject, KubeObject } from '@capstan/machinery';
 import { informed } from '../../informed.ts';
 import {
@@ -37,9 +28,7 @@ export function workspaceController({ concurrency = 64 }: { readonly concurrency
       .watches<Shard>(shardType, () => unscheduled(informers()))
       .reconcile(
         ({ key, object, client, signal }) =>
-          written.isBehind(key, object)
-            ? undefined
-            : reconcileOne({ key, workspace: object, client, signal, informers: informers(), written }),
+          written.isBehind(key, object) ? done : reconcileOne({ key, workspace: object, client, signal, informers: informers(), written }),
         // Workspaces of one parent do not wait for each other's turn.
         { concurrency, backoff: { base: 100, max: 30_000 }, fairness: ({ cluster = '' }) => cluster },
       ),
@@ -90,9 +79,7 @@ async function reconcileOne({ key, workspace, client, signal, informers, written
       now: () => new Date(),
     });
   } catch (error) {
-    if (isNotFound(error)) return { type: 'done' };
-    if (isConflict(error)) return requeueAfter(50);
-    throw error;
+    return whenOutdated(error);
   }
 }
 

@@ -1,5 +1,5 @@
-import { clusterOf, isAlreadyExists, isConflict, isNotFound, objectKey } from '@capstan/client';
-import { controller, type Runnable, requeueAfter } from '@capstan/controller';
+import { clusterOf, isAlreadyExists, isNotFound, objectKey } from '@capstan/client';
+import { controller, done, type Runnable, whenOutdated } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
 import { informed } from '../../informed.ts';
 import { type Shard, shardType } from '../../tenancy/kinds.ts';
@@ -15,7 +15,7 @@ export function partitionSetController({ concurrency = 2 }: { readonly concurren
       .watches<Shard>(shardType, () => informers().informer(partitionSetType).list().map(objectKey))
       .reconcile(
         async ({ object: set, client, signal }) => {
-          if (set === undefined || set.metadata.deletionTimestamp !== undefined) return;
+          if (set === undefined || set.metadata.deletionTimestamp !== undefined) return done;
           const wanted = wantedPartitions(set, informers().informer<Shard>(shardType).list());
           const names = new Set(wanted.map(({ metadata }) => metadata.name));
           const there = informers()
@@ -31,13 +31,13 @@ export function partitionSetController({ concurrency = 2 }: { readonly concurren
             if (names.has(partition.metadata.name)) await partitions.create(partition, { signal }).catch(unless(isAlreadyExists));
           }
           const changed = withOutcome(set, wanted.length, new Date());
-          if (changed === undefined) return;
+          if (changed === undefined) return done;
           try {
             await client.resource<PartitionSet>(partitionSetType).updateStatus(changed, { signal });
           } catch (error) {
-            if (isConflict(error)) return requeueAfter(50);
-            if (!isNotFound(error)) throw error;
+            return whenOutdated(error);
           }
+          return done;
         },
         { concurrency },
       ),
