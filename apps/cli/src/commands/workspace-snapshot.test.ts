@@ -1,9 +1,18 @@
 import { expect, test } from 'vitest';
 import { describeImport } from './workspace-snapshot.ts';
 
+const nothing = { created: 3, kept: ['core/namespaces//default'], skipped: [], rebound: [], unbound: [] };
+
+test('an import says what became of every object', () => {
+  expect(describeImport(nothing, 'root:a')).toEqual(['restored 3 of 4 objects into root:a; 1 there already, 0 left out']);
+  const skipped = ['apis.kcp.io/apibindings//models', 'tenancy.kcp.io/workspaces//below'];
+  expect(describeImport({ ...nothing, skipped }, 'root:a')).toEqual([
+    'restored 3 of 6 objects into root:a; 1 there already, 2 left out',
+    'left out, being workspaces of their own or bindings to what is bound here under another name: apis.kcp.io/apibindings//models, tenancy.kcp.io/workspaces//below',
+  ]);
+});
+
 test('an import says which bindings have no provider, and what to do', () => {
-  const nothing = { created: 3, kept: ['core/namespaces//default'], rebound: [], unbound: [] };
-  expect(describeImport(nothing, 'root:a')).toEqual(['restored 3 objects into root:a; 1 were there already']);
   const unbound = [
     { binding: 'models', export: 'root:ai:models', reason: 'NoExport', objects: 12 },
     { binding: 'disks', export: 'root:storage:disks', reason: 'OtherIdentity', objects: 1 },

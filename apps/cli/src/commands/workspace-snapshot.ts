@@ -17,6 +17,7 @@ export interface WorkspaceSnapshotFlags extends ConnectionFlags {
 interface Imported {
   readonly created: number;
   readonly kept: readonly string[];
+  readonly skipped: readonly string[];
   readonly rebound: readonly string[];
   readonly unbound: readonly {
     readonly binding: string;
@@ -83,8 +84,11 @@ export async function restoreWorkspace(file: string, flags: WorkspaceSnapshotFla
 }
 
 /** What became of it, and what is left to do. */
-export function describeImport({ created, kept, rebound, unbound }: Imported, workspace: string): string[] {
-  const lines = [`restored ${created} objects into ${workspace}; ${kept.length} were there already`];
+export function describeImport({ created, kept, skipped, rebound, unbound }: Imported, workspace: string): string[] {
+  const all = created + kept.length + skipped.length;
+  const lines = [`restored ${created} of ${all} objects into ${workspace}; ${kept.length} there already, ${skipped.length} left out`];
+  if (skipped.length > 0)
+    lines.push(`left out, being workspaces of their own or bindings to what is bound here under another name: ${skipped.join(', ')}`);
   if (rebound.length > 0) lines.push(`bound to the exports that are here: ${rebound.join(', ')}`);
   if (unbound.length === 0) return lines;
   lines.push('these APIBindings have no provider here, and their objects are kept but not served:');
