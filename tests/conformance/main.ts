@@ -1,8 +1,9 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type RunningCapstan, requireTool, run, type StoreDriver, startCapstan, temporaryDirectory } from '@capstan/testbed';
 import { runInPhases } from './phases.ts';
+import { keepLog, writePage } from './report.ts';
 import { notRun, runAll } from './run-all.ts';
 import type { SpecRun } from './run-spec.ts';
 import { focused, parseSpecs, type Spec } from './specs.ts';
@@ -24,7 +25,6 @@ const usage = `Runs specs of Kubernetes' own end-to-end tests, each in a process
 
 /** History must be compacted twice before a spec on continue tokens can end. */
 const compactionSeconds = 20;
-const root = resolve(import.meta.dirname, '../..');
 const conformanceSpecs = join(import.meta.dirname, 'specs.txt');
 
 const { values } = parseArgs({
@@ -63,7 +63,7 @@ async function main(): Promise<number> {
         onDone: ({ spec, outcome, seconds, output }) => {
           const reason = outcome.state === 'passed' ? '' : `: ${outcome.reason}`;
           process.stderr.write(`${++done}/${specs.length} ${outcome.state} (${Math.round(seconds)} s) ${spec.name}${reason}\n`);
-          if (values.logs !== undefined) keepLog(join(values.logs, title), spec.name, output);
+          keepLog(values.logs && join(values.logs, title), spec.name, output);
         },
       });
   };
@@ -78,7 +78,7 @@ async function main(): Promise<number> {
       });
     }
   }
-  writePage(conformancePage(columns));
+  writePage(conformancePage(columns), { name: 'conformance.md', isWhole: isWhole(), output: values.output });
   return columns.some(({ rows }) => count(rows, 'failed') > 0) ? 1 : 0;
 }
 
@@ -121,23 +121,14 @@ function stores(): StoreDriver[] {
   });
 }
 
-/** Part of a run never replaces the page of a whole one. */
-function writePage(page: string): void {
-  const whole =
+function isWhole(): boolean {
+  return (
     values.specs === conformanceSpecs &&
     values.focus === '' &&
     values.kubeconfig === undefined &&
     values.store.length === 0 &&
-    !values['without-controllers'];
-  const file = values.output ?? (whole ? join(root, 'docs', 'conformance.md') : undefined);
-  if (file === undefined) process.stdout.write(page);
-  else writeFileSync(file, page);
-}
-
-function keepLog(directory: string, name: string, output: string): void {
-  mkdirSync(directory, { recursive: true });
-  const file = join(directory, `${name.replaceAll(/[^A-Za-z0-9]+/g, '-').slice(0, 200)}.log`);
-  writeFileSync(file, output);
+    !values['without-controllers']
+  );
 }
 
 function wholeNumber(name: string, value: string): number {

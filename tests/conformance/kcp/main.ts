@@ -1,7 +1,8 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
-import { delimiter, join, resolve } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { buildCapstan, freePort, requireTool, run, temporaryDirectory } from '@capstan/testbed';
+import { keepLog, writePage } from '../report.ts';
 import { type Column, count, resultsTable } from '../table.ts';
 import { readTests, type TestRun } from './outcome.ts';
 import { packages, type TestPackage } from './packages.ts';
@@ -18,7 +19,6 @@ const usage = `Runs kcp's own end-to-end tests, one package after the other, eac
 --logs     keep what each package said in this directory
 `;
 
-const root = resolve(import.meta.dirname, '../../..');
 const { values } = parseArgs({
   options: {
     package: { type: 'string', multiple: true, default: [] },
@@ -46,7 +46,8 @@ async function main(): Promise<number> {
       process.stderr.write(`${outcome.state} ${one.name} ${name}${outcome.state === 'passed' ? '' : `: ${outcome.reason}`}\n`);
     }
   }
-  writePage([{ title: 'Capstan', rows }]);
+  const isWhole = values.package.length === 0 && values.run === '.';
+  writePage(pageOf([{ title: 'Capstan', rows }]), { name: 'kcp.md', isWhole, output: values.output });
   return count(rows, 'failed') > 0 ? 1 : 0;
 }
 
@@ -83,10 +84,7 @@ async function runPackage({ name, leftOut, reasons = {} }: TestPackage, sources:
   );
   // Where the run kept its files is nobody's business later.
   const output = (ended.stdout + ended.stderr).replaceAll(directory.path, '…');
-  if (values.logs !== undefined) {
-    mkdirSync(values.logs, { recursive: true });
-    writeFileSync(join(values.logs, `${name.replaceAll('/', '-')}.log`), output);
-  }
+  keepLog(values.logs, name, output);
   const ran = readTests(output).map((test): TestRun => {
     const reason = test.outcome.state === 'failed' ? reasons[test.name] : undefined;
     return reason === undefined ? test : { ...test, outcome: { state: 'failed', reason } };
@@ -110,9 +108,8 @@ async function standIns(folder: string): Promise<string> {
   return folder;
 }
 
-/** Part of a run never replaces the page of a whole one. */
-function writePage(columns: readonly Column[]): void {
-  const page = [
+function pageOf(columns: readonly Column[]): string {
+  return [
     "# kcp's own tests",
     '',
     'What the end-to-end tests of kcp v0.30.0 say about this server and its controllers. Written by `npm run kcp-e2e`; see `tests/conformance`.',
@@ -120,8 +117,4 @@ function writePage(columns: readonly Column[]): void {
     ...resultsTable('Test', columns),
     '',
   ].join('\n');
-  const isWhole = values.package.length === 0 && values.run === '.';
-  const file = values.output ?? (isWhole ? join(root, 'docs', 'kcp.md') : undefined);
-  if (file === undefined) process.stdout.write(page);
-  else writeFileSync(file, page);
 }

@@ -1,7 +1,8 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { run, temporaryDirectory } from '@capstan/testbed';
+import { keepLog, writePage } from '../report.ts';
 import { type Column, count, resultsTable } from '../table.ts';
 import { readShell } from './outcome.ts';
 import { type SuiteServer, startForSuite } from './server.ts';
@@ -22,7 +23,6 @@ const leftOut = new Map([
   ['run_swagger_tests', "looks for sentences of Kubernetes' own descriptions in the OpenAPI document"],
 ]);
 const runOne = join(import.meta.dirname, 'run-one.sh');
-const root = resolve(import.meta.dirname, '../../..');
 const { values } = parseArgs({
   options: {
     only: { type: 'string', multiple: true, default: [] },
@@ -49,7 +49,8 @@ async function main(): Promise<number> {
     rows.push({ name, outcome });
     process.stderr.write(`${outcome.state} ${name}${outcome.state === 'passed' ? '' : `: ${outcome.reason}`}\n`);
   }
-  writePage([{ title: 'Capstan', rows }]);
+  const isWhole = values.only.length === 0;
+  writePage(pageOf([{ title: 'Capstan', rows }]), { name: 'test-cmd.md', isWhole, output: values.output });
   return count(rows, 'failed') > 0 ? 1 : 0;
 }
 
@@ -67,16 +68,12 @@ async function runFunction(name: string, suite: Suite, server: SuiteServer): Pro
     timeout: Number(values.timeout) * 1000,
   });
   const output = ended.stdout + ended.stderr;
-  if (values.logs !== undefined) {
-    mkdirSync(values.logs, { recursive: true });
-    writeFileSync(join(values.logs, `${name}.log`), output);
-  }
+  keepLog(values.logs, name, output);
   return readShell({ code: ended.code, output: output.replaceAll(home.path, '…') });
 }
 
-/** Part of a run never replaces the page of a whole one. */
-function writePage(columns: readonly Column[]): void {
-  const page = [
+function pageOf(columns: readonly Column[]): string {
+  return [
     "# Kubernetes' shell suite of kubectl",
     '',
     'What `test/cmd` of Kubernetes 1.34 says about this server: kubectl in some thousand calls, against a server without nodes. Written by `npm run test-cmd`; see `tests/conformance`.',
@@ -86,8 +83,4 @@ function writePage(columns: readonly Column[]): void {
     ...resultsTable('Test', columns),
     '',
   ].join('\n');
-  const isWhole = values.only.length === 0;
-  const file = values.output ?? (isWhole ? join(root, 'docs', 'test-cmd.md') : undefined);
-  if (file === undefined) process.stdout.write(page);
-  else writeFileSync(file, page);
 }
