@@ -46,8 +46,9 @@ const sweepMilliseconds = 250;
 const tooMany = (): StatusError => status.tooManyRequests('too many requests, please try again later', 1);
 
 /**
- * Bounds how much the server works on at once. A request beyond that waits; when a place is free the lines take turns, however long each is. Every step
- * costs the same, however many wait.
+ * Bounds how much the server works on at once. A request beyond that waits; when a place is free the lines take turns, however long each is. The last places
+ * go to lines that have none: whoever holds many, with bodies that do not arrive or webhooks that do not answer, holds up nobody else. What a step costs
+ * depends on the number of places alone, however many wait.
  */
 export class InFlight {
   readonly #pools: Readonly<Record<RequestClass, Pool>>;
@@ -78,10 +79,9 @@ export class InFlight {
    */
   enter(line: string, user: User, kind: RequestClass): undefined | Promise<void> {
     const pool = this.#pools[kind];
-    // Nobody waits unless all places of the class are taken, so whoever waits is woken by somebody who leaves.
-    const hasPlace = pool.running < pool.capacity && pool.isEmpty;
-    if (hasPlace || (this.#running < this.#absolute && user.groups.includes(superuserGroup))) {
-      pool.running++;
+    // Nobody waits who could have a place, so whoever waits is woken by somebody who leaves.
+    if (pool.hasPlaceFor(line) || (this.#running < this.#absolute && user.groups.includes(superuserGroup))) {
+      pool.take(line);
       return undefined;
     }
     const allowed = allowedInLine({ taken: this.#waiting, all: this.#maxWaiting, most: this.#maxWaitingPerLine });
@@ -92,14 +92,14 @@ export class InFlight {
     return this.#wait(pool, line);
   }
 
-  leave(kind: RequestClass): void {
+  leave(line: string, kind: RequestClass): void {
     const pool = this.#pools[kind];
-    pool.running--;
+    pool.giveBack(line);
     while (pool.running < pool.capacity) {
       const waiter = pool.next();
       if (waiter === undefined) return;
       this.#waiting--;
-      pool.running++;
+      pool.take(waiter.line.name);
       waiter.settle!(undefined);
       waiter.settle = undefined;
     }
@@ -152,6 +152,7 @@ export class InFlight {
 class Pool {
   readonly capacity: number;
   running = 0;
+  readonly #running = new Map<string, number>();
   readonly #lines = new Map<string, Line>();
   /** Lines in the order of their turns. */
   #turns: Line[] = [];
@@ -161,8 +162,22 @@ class Pool {
     this.capacity = capacity;
   }
 
-  get isEmpty(): boolean {
-    return this.#lines.size === 0;
+  hasPlaceFor(line: string): boolean {
+    const { running, capacity } = this;
+    if (running >= capacity) return false;
+    return (this.#running.get(line) ?? 0) < allowedInLine({ taken: running, all: capacity, most: capacity });
+  }
+
+  take(line: string): void {
+    this.running++;
+    this.#running.set(line, (this.#running.get(line) ?? 0) + 1);
+  }
+
+  giveBack(line: string): void {
+    this.running--;
+    const left = this.#running.get(line)! - 1;
+    if (left === 0) this.#running.delete(line);
+    else this.#running.set(line, left);
   }
 
   waitingOf(name: string): number {
@@ -182,11 +197,11 @@ class Pool {
     return waiter;
   }
 
-  /** The oldest waiter of the line whose turn it is. */
+  /** The oldest waiter of the line whose turn it is, of those that may have another place. */
   next(): Waiter | undefined {
-    while (this.#firstTurn < this.#turns.length) {
+    for (let left = this.#turns.length - this.#firstTurn; left > 0; left--) {
       const line = this.#turns[this.#firstTurn++]!;
-      const waiter = oldest(line);
+      const waiter = line.count > 0 && this.hasPlaceFor(line.name) ? oldest(line) : undefined;
       if (line.count > 0) this.#turns.push(line);
       else this.#lines.delete(line.name);
       if (this.#firstTurn > 1024 && this.#firstTurn * 2 > this.#turns.length) {

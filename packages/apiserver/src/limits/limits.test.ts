@@ -36,12 +36,12 @@ describe('requests in flight', () => {
     void limits.enter(jane.name, jane, 'mutating');
     for (let index = 0; index < 3; index++) void limits.enter(jane.name, jane, 'mutating')!.then(() => order.push(`jane ${index}`));
     void limits.enter(joe.name, joe, 'mutating')!.then(() => order.push('joe'));
-    for (let index = 0; index < 4; index++) {
-      limits.leave('mutating');
+    for (const { name } of [jane, jane, joe, jane]) {
+      limits.leave(name, 'mutating');
       await settled();
     }
     expect(order).toEqual(['jane 0', 'joe', 'jane 1', 'jane 2']);
-    limits.leave('mutating');
+    limits.leave(jane.name, 'mutating');
     expect(limits.state).toMatchObject({ running: { mutating: 0 }, waiting: 0 });
   });
 
@@ -49,7 +49,7 @@ describe('requests in flight', () => {
     const limits = new InFlight({ mutating: 1 });
     void limits.enter(jane.name, jane, 'mutating');
     const waiting = limits.enter(joe.name, joe, 'mutating');
-    limits.leave('mutating');
+    limits.leave(jane.name, 'mutating');
     expect(limits.enter(jane.name, jane, 'mutating')).toBeInstanceOf(Promise);
     await expect(waiting).resolves.toBeUndefined();
   });
@@ -60,7 +60,7 @@ describe('requests in flight', () => {
     const request = async (): Promise<void> => {
       await limits.enter(jane.name, jane, 'mutating');
       await Promise.resolve();
-      limits.leave('mutating');
+      limits.leave(jane.name, 'mutating');
       done++;
     };
     await Promise.all(Array.from({ length: 1000 }, request));
@@ -92,6 +92,19 @@ describe('requests in flight', () => {
     expect([...refused.keys()].sort()).toEqual(['/a', '/b', '/c']);
   });
 
+  it('of one tenant that never end leave places for all others', async () => {
+    const limits = new InFlight({ mutating: 200 });
+    const greedy = Array.from({ length: 1000 }, () => limits.enter('/greedy', jane, 'mutating'));
+    expect(greedy.filter((wait) => wait === undefined).length).toBe(150);
+    for (let at = 0; at < 1000; at++) {
+      expect(limits.enter(`/small-${at % 60}`, joe, 'mutating')).toBeUndefined();
+      limits.leave(`/small-${at % 60}`, 'mutating');
+    }
+    limits.leave('/greedy', 'mutating');
+    await expect(greedy[150]).resolves.toBeUndefined();
+    expect(limits.state).toMatchObject({ running: { mutating: 150 }, waiting: 849 });
+  });
+
   it('are refused when they waited too long, with a time to come again', async () => {
     const limits = new InFlight({ mutating: 1, maxWaitMilliseconds: 1000 });
     void limits.enter(jane.name, jane, 'mutating');
@@ -100,7 +113,7 @@ describe('requests in flight', () => {
     const later = limits.enter(joe.name, joe, 'mutating')!;
     await vi.advanceTimersByTimeAsync(750);
     expect(await error).toMatchObject({ code: 429, reason: 'TooManyRequests', details: { retryAfterSeconds: 1 } });
-    limits.leave('mutating');
+    limits.leave(jane.name, 'mutating');
     await expect(later).resolves.toBeUndefined();
     expect(limits.state).toEqual({ running: { readonly: 0, mutating: 1 }, waiting: 0, rejected: 1 });
   });
@@ -109,7 +122,7 @@ describe('requests in flight', () => {
     const limits = new InFlight({ mutating: 1, maxWaitMilliseconds: 1000 });
     void limits.enter(jane.name, jane, 'mutating');
     void limits.enter(jane.name, jane, 'mutating');
-    limits.leave('mutating');
+    limits.leave(jane.name, 'mutating');
     await vi.advanceTimersByTimeAsync(300);
     expect(vi.getTimerCount()).toBe(0);
   });
@@ -136,23 +149,30 @@ describe('requests in flight', () => {
         const limits = new InFlight({ readonly: capacity });
         const started = new Map<string, number[]>();
         const arrived = new Map<string, number>();
+        const running: string[] = [];
+        const leave = async (): Promise<void> => {
+          limits.leave(running.shift()!, 'readonly');
+          await settled();
+        };
         for (const one of steps) {
           if (one === 'leave') {
-            if (limits.state.running.readonly > 0) limits.leave('readonly');
+            if (running.length > 0) await leave();
           } else {
             const number = (arrived.get(one.user) ?? 0) + 1;
             arrived.set(one.user, number);
-            const note = (): void => void started.set(one.user, [...(started.get(one.user) ?? []), number]);
+            const note = (): void => {
+              running.push(one.user);
+              started.set(one.user, [...(started.get(one.user) ?? []), number]);
+            };
             const wait = limits.enter(one.user, { name: one.user, groups: [] }, 'readonly');
             if (wait === undefined) note();
             else void wait.then(note);
           }
           await settled();
           expect(limits.state.running.readonly).toBeLessThanOrEqual(capacity);
-          if (limits.state.waiting > 0) expect(limits.state.running.readonly).toBe(capacity);
+          if (limits.state.waiting > 0) expect(limits.state.running.readonly).toBeGreaterThanOrEqual(capacity * 0.75);
         }
-        while (limits.state.running.readonly > 0) limits.leave('readonly');
-        await settled();
+        while (running.length > 0) await leave();
         for (const [user, count] of arrived) expect(started.get(user)).toEqual(Array.from({ length: count }, (_, index) => index + 1));
       }),
     );

@@ -151,12 +151,13 @@ export class Pipeline {
   async #inTurn(exchange: Exchange, info: RequestInfo, user: User): Promise<void> {
     const { inFlight } = this.#options;
     const kind: RequestClass = exchange.method === 'GET' || exchange.method === 'HEAD' ? 'readonly' : 'mutating';
-    const wait = inFlight.enter(lineOf(info.cluster, user), user, kind);
+    const line = lineOf(info.cluster, user);
+    const wait = inFlight.enter(line, user, kind);
     if (wait !== undefined) await wait;
     try {
       await this.#dispatch(exchange, info, user);
     } finally {
-      inFlight.leave(kind);
+      inFlight.leave(line, kind);
     }
   }
 
