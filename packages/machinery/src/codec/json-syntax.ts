@@ -1,8 +1,6 @@
-/** How deep objects and lists may be nested, as in Kubernetes. */
-export const maxDepth = 10_000;
+import { endOfString, maxDepth } from './depth.ts';
 
 const quote = 0x22;
-const backslash = 0x5c;
 
 /** The number of object keys in the text: one for each colon outside of strings. The text is valid JSON, so nothing else needs a look. */
 export function countKeys(text: string): number {
@@ -13,31 +11,6 @@ export function countKeys(text: string): number {
     else if (code === 0x3a) keys++;
   }
   return keys;
-}
-
-/** Whether the text opens more objects and lists than may be open at once. It need not be valid. */
-export function isTooDeep(text: string): boolean {
-  // Each level takes two characters: what is shorter cannot be too deep.
-  if (text.length <= 2 * maxDepth) return false;
-  let depth = 0;
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index);
-    if (code === quote) index = endOfString(text, index);
-    else if (code === 0x7b || code === 0x5b) {
-      if (++depth > maxDepth) return true;
-    } else if (code === 0x7d || code === 0x5d) depth--;
-  }
-  return false;
-}
-
-/** The index of the quote that closes the string opened at `start`; the end of the text when none does. */
-export function endOfString(text: string, start: number): number {
-  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
-    let escapes = end - 1;
-    while (text.charCodeAt(escapes) === backslash) escapes--;
-    if ((end - 1 - escapes) % 2 === 0) return end;
-  }
-  return text.length;
 }
 
 /** What Go's JSON scanner says about text that is not valid JSON. */

@@ -1,9 +1,10 @@
 import type { Json } from '../json.ts';
+import { isTooDeep } from './depth.ts';
 import { CodecError } from './error.ts';
 import { parseExact } from './exact.ts';
-import { explainSyntaxError, isTooDeep } from './json-syntax.ts';
+import { explainSyntaxError } from './json-syntax.ts';
 
-/** JSON.parse, with Kubernetes' limit on depth and its words for what is not JSON. */
+/** JSON.parse, with a limit on depth and Kubernetes' words for what is not JSON. */
 export function parseJson(text: string): Json {
   if (isTooDeep(text)) throw new CodecError(explainSyntaxError(text));
   let value: Json;

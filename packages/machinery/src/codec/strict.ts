@@ -1,6 +1,6 @@
 import { quote } from '../field/error.ts';
 import type { ListType, MapType, ObjectType, Type } from '../schema/type.ts';
-import { endOfString } from './json-syntax.ts';
+import { endOfString } from './depth.ts';
 
 /** Kubernetes stops counting there. */
 export const maxProblems = 100;

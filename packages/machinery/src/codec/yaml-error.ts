@@ -1,4 +1,5 @@
 import { YAMLException } from 'js-yaml';
+import { maxYamlDepth } from './depth.ts';
 import { CodecError } from './error.ts';
 
 /** Where Go's YAML reader noticed the mistake decides how it counts lines. */
@@ -33,6 +34,7 @@ const scannerReasons: Record<string, string> = {
 };
 
 function explain(reason: string, text: string, position: number): Explanation {
+  if (reason.startsWith('nesting exceeded')) return { message: `exceeded max depth of ${maxYamlDepth}`, finder: 'scanner' };
   const scanner = scannerReasons[reason];
   if (scanner !== undefined) return { message: scanner, finder: reason.startsWith('unacceptable') ? 'decoder' : 'scanner' };
   const alias = /^unidentified alias "(.*)"$/.exec(reason);

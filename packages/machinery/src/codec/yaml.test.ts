@@ -51,6 +51,13 @@ describe('parseYaml', () => {
     expect(() => parseYaml('a: &a [*a]')).toThrow('yaml: document contains excessive aliasing');
   });
 
+  it('takes objects and lists down to a depth, and says where it is exceeded', () => {
+    const nested = (levels: number): string => `a: 1\nb: ${'['.repeat(levels)}${']'.repeat(levels)}`;
+    expect(() => parseYaml(nested(900))).not.toThrow();
+    expect(() => parseYaml(nested(10_001))).toThrow('yaml: line 2: exceeded max depth of 1000');
+    expect(() => parseYaml('{"a":'.repeat(10_001))).toThrow('yaml: exceeded max depth of 1000');
+  });
+
   it('copies what an alias refers to', () => {
     const value = parseYaml('a: &a {x: 1}\nb: *a') as { a: object; b: object };
     expect(value.a).not.toBe(value.b);

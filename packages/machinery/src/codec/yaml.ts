@@ -1,6 +1,7 @@
 import { defineMappingTag, defineScalarTag, FAILSAFE_SCHEMA, loadAll, mergeTag, NOT_RESOLVED, YAMLException } from 'js-yaml';
 import type { Json, JsonObject } from '../json.ts';
 import { setOwn } from './check.ts';
+import { maxYamlDepth } from './depth.ts';
 import { CodecError } from './error.ts';
 import { exactInteger, isLargeInteger } from './exact.ts';
 import { yamlError } from './yaml-error.ts';
@@ -103,9 +104,6 @@ export function yamlDuplicates(text: string): string | undefined {
 /** No key that anybody writes. */
 const repeatedKey = '\u{10ffff}';
 
-/** Far below what would exhaust the stack, far above what anybody writes. */
-const maxYamlDepth = 1000;
-
 function load(text: string, options: { json: boolean }): unknown {
   try {
     return loadAll(text, { schema, maxDepth: maxYamlDepth, ...options })[0];
@@ -148,7 +146,7 @@ class Converter {
     if (typeof value === 'number' && !Number.isFinite(value)) throw new CodecError(`json: unsupported value: ${printFloat(value)}`);
     if (typeof value !== 'object' || value === null) return (value ?? null) as Json;
     // An anchor that contains itself has no end.
-    if (depth > 3 * maxYamlDepth) throw new CodecError('yaml: document contains excessive aliasing');
+    if (depth > maxYamlDepth) throw new CodecError('yaml: document contains excessive aliasing');
     const repeated = this.#seen.has(value);
     if (repeated) this.#aliasDepth++;
     else this.#seen.add(value);

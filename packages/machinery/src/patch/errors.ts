@@ -1,3 +1,4 @@
+import { isNestedTooDeep } from '../codec/depth.ts';
 import { CodecError } from '../codec/error.ts';
 import { jsonKind, parseJson, readTypeMeta } from '../codec/json.ts';
 import * as fieldError from '../field/error.ts';
@@ -48,12 +49,19 @@ export function patchedObject(value: Json): JsonObject {
   throw status.invalidObject({ group: '', kind: '' }, '', [fieldError.invalid(FieldPath.of('patch'), JSON.stringify(value), why)]);
 }
 
+const tooDeep = (): status.StatusError => status.badRequest('the patch or the object it is for is nested too deeply');
+
+/** Operations put values into each other: what is shallow enough twice may be too deep once. */
+export function refuseTooDeep(value: Json): void {
+  if (isNestedTooDeep(value)) throw tooDeep();
+}
+
 /** Runs what follows a client's nesting level by level. Deeper than the stack is a mistake of the client, not a fault of the server. */
 export function withinStack<Result>(action: () => Result): Result {
   try {
     return action();
   } catch (error) {
-    if (error instanceof RangeError) throw status.badRequest('the patch or the object it is for is nested too deeply');
+    if (error instanceof RangeError) throw tooDeep();
     throw error;
   }
 }

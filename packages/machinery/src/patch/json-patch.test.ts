@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Json, JsonObject } from '../json.ts';
 import { StatusError } from '../status/status.ts';
-import { jsonPatch } from './json-patch.ts';
+import { applyOperations, jsonPatch } from './json-patch.ts';
 
 const object = (): JsonObject => ({ kind: 'ConfigMap', data: { a: '1', 'x/y': '2', 'm~n': '3' }, list: ['p', 'q'] });
 
@@ -166,5 +166,17 @@ describe('a JSON patch', () => {
     let deep: JsonObject = {};
     for (let depth = 0; depth < 50_000; depth++) deep = { a: deep };
     expect(errorOf(() => jsonPatch(deep, '[]')).code).toBe(400);
+  });
+
+  it('refuses what becomes too deep by putting parts into each other', () => {
+    const levels = 1500;
+    const deep = JSON.parse(`{"spec":${'{"a":'.repeat(levels)}{}${'}'.repeat(levels)}}`) as JsonObject;
+    const copy = [{ op: 'copy', from: '/spec', path: `/spec${'/a'.repeat(levels)}/b` }];
+    expect(errorOf(() => jsonPatch(deep, JSON.stringify(copy)))).toMatchObject({
+      code: 400,
+      message: expect.stringContaining('too deeply'),
+    });
+    expect(() => applyOperations(deep, copy)).toThrow('too deeply');
+    expect(jsonPatch(deep, '[{"op":"add","path":"/b","value":1}]')).toEqual({ ...deep, b: 1 });
   });
 });

@@ -2,7 +2,7 @@ import { cloneJson, jsonEqual, own, setOwn } from '../apply/shape.ts';
 import { jsonKind } from '../codec/json.ts';
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import * as status from '../status/status.ts';
-import { cannotApply, cannotUnmarshal, type PatchReading, parsePatch, patchedObject, withinStack } from './errors.ts';
+import { cannotApply, cannotUnmarshal, type PatchReading, parsePatch, patchedObject, refuseTooDeep, withinStack } from './errors.ts';
 
 const mostOperations = 10_000;
 /** Copies double: a few of them could fill the memory. */
@@ -20,6 +20,7 @@ export function jsonPatch(object: JsonObject, text: string, reading: PatchReadin
   return withinStack(() => {
     const document: Document = { root: cloneJson(object), copied: 0 };
     for (const operation of operations) apply(document, operation);
+    refuseTooDeep(document.root);
     return patchedObject(document.root);
   });
 }
@@ -49,6 +50,7 @@ export function applyOperations(object: JsonObject, operations: readonly JsonObj
         throw error instanceof status.StatusError ? new UnfitOperation(operation, document.root) : error;
       }
     }
+    refuseTooDeep(document.root);
     return document.root;
   });
 }
