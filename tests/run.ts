@@ -14,6 +14,7 @@ const root = resolve(import.meta.dirname, '..');
 const binaries = join(root, 'node_modules', '.bin');
 const environment = { ...process.env, PATH: `${binaries}${delimiter}${process.env['PATH']}`, ...colors() };
 const tools: readonly ToolName[] = [
+  'openssl',
   'etcd',
   'kubectl',
   'helm',

@@ -4,7 +4,7 @@ import { Child, freePort, TestAuthority, temporaryDirectory } from '@capstan/tes
 import { describeWith } from '@capstan/testbed/vitest';
 import { expect, it } from 'vitest';
 
-await describeWith(['etcd'], 'etcd that asks for client certificates', ({ etcd }) => {
+await describeWith(['etcd', 'openssl'], 'etcd that asks for client certificates', ({ etcd }) => {
   it('is reached with a certificate of its authority, and not without', async () => {
     using directory = temporaryDirectory('etcd-tls');
     const authority = await TestAuthority.create(directory.path);

@@ -6,6 +6,7 @@ export type ToolName =
   | 'kubectl'
   | 'helm'
   | 'etcd'
+  | 'openssl'
   | 'kube-apiserver'
   | 'kube-controller-manager'
   | 'e2e.test'
@@ -24,7 +25,8 @@ export interface ToolDescription {
   readonly onPath?: { readonly atLeast: string; readonly below?: string; readonly versionArgs: readonly string[] };
   /** The Debian package that has it, and where. */
   readonly debian?: { readonly package: string; readonly file: string };
-  readonly go: GoBuild;
+  /** How it is built; absent: it is not. */
+  readonly go?: GoBuild;
   /** What is built for those who need the version of the API and no other. */
   readonly exact?: { readonly version: string; readonly go: GoBuild };
 }
@@ -57,7 +59,7 @@ function flagsOf(version: string): string {
   return ['-s -w', ...variables].join(' ');
 }
 
-function kubernetes(name: ToolName): ToolDescription {
+function kubernetes(name: ToolName): ToolDescription & { readonly go: GoBuild } {
   return {
     name,
     version: kubernetesVersion,
@@ -98,6 +100,7 @@ const described: readonly ToolDescription[] = [
     debian: { package: 'etcd-server', file: 'usr/bin/etcd' },
     go: { module: 'etcd', package: '.', linkerFlags: '-s -w' },
   },
+  { name: 'openssl', version: '3', onPath: { atLeast: '3.0.0', versionArgs: ['version'] } },
   kcpPlugin('kubectl-ws'),
   kcpPlugin('kubectl-kcp'),
   kcpPlugin('kubectl-create-workspace'),

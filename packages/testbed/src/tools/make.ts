@@ -37,6 +37,7 @@ export async function fromDebian(tool: ToolDescription): Promise<string | undefi
 
 /** Builds the program from its pinned Go module into the cache. Says why it could not, or undefined when it is there. */
 export async function fromSource(tool: ToolDescription, { signal }: Making): Promise<string | undefined> {
+  if (tool.go === undefined) return 'it is not built here';
   if (signal?.aborted) return outOfTime;
   const compiler = await go();
   if ('missing' in compiler) return compiler.missing;

@@ -32,7 +32,7 @@ export async function requireTool(name: ToolName): Promise<string> {
 /** The same, of the version that the catalogue names and no other: tests that belong to a version need it. */
 export async function requireExactTool(name: ToolName): Promise<string> {
   const { version, go, exact } = describeTool(name);
-  const found = await find({ name, version, go, ...exact });
+  const found = await find({ name, version, ...(go && { go }), ...exact });
   if ('missing' in found) throw new Error(found.missing);
   return found.path;
 }
