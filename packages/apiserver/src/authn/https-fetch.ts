@@ -1,4 +1,5 @@
 import { Agent, get } from 'node:https';
+import { readBounded } from '../http/bounded.ts';
 
 const limitBytes = 1024 * 1024;
 const timeoutMilliseconds = 10_000;
@@ -12,15 +13,10 @@ export function httpsFetch(authorities?: string): (url: string) => Promise<Respo
         url,
         { agent, headers: { accept: 'application/json' }, signal: AbortSignal.timeout(timeoutMilliseconds) },
         (response) => {
-          const chunks: Buffer[] = [];
-          let size = 0;
-          response.on('data', (chunk: Buffer) => {
-            size += chunk.length;
-            if (size > limitBytes) request.destroy(new RangeError(`the answer of ${url} is larger than ${limitBytes} bytes`));
-            else chunks.push(chunk);
-          });
-          response.on('end', () => resolve(new Response(Buffer.concat(chunks), { status: response.statusCode ?? 500 })));
-          response.on('error', reject);
+          readBounded(response, limitBytes, `the answer of ${url}`).then(
+            (body) => resolve(new Response(body, { status: response.statusCode ?? 500 })),
+            reject,
+          );
         },
       );
       request.on('error', reject);

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
 import type { ObjectReader } from '../../cache/reader.ts';
+import { readBounded } from '../../http/bounded.ts';
 import { networkFailure } from '../../http/network-failure.ts';
 import { CallFailure } from './failure.ts';
 import type { Endpoint } from './hook.ts';
@@ -110,20 +111,9 @@ export class WebhookClient implements Disposable {
 
 class StaleConnection extends Error {}
 
-class TooLarge extends Error {}
-
 async function read(incoming: IncomingMessage): Promise<WebhookAnswer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of incoming as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > answerLimit) {
-      incoming.destroy();
-      throw new TooLarge(`the answer is larger than ${answerLimit} bytes`);
-    }
-    chunks.push(chunk);
-  }
-  return { code: incoming.statusCode ?? 0, type: incoming.headers['content-type'] ?? '', text: Buffer.concat(chunks).toString() };
+  const body = await readBounded(incoming, answerLimit);
+  return { code: incoming.statusCode ?? 0, type: incoming.headers['content-type'] ?? '', text: body.toString() };
 }
 
 interface Named {

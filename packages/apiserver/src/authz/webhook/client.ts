@@ -1,6 +1,7 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
+import { readBounded } from '../../http/bounded.ts';
 import { networkFailure } from '../../http/network-failure.ts';
 
 /** How a webhook is reached. */
@@ -150,17 +151,7 @@ async function read(incoming: IncomingMessage): Promise<string> {
     incoming.destroy();
     throw refusal(statusCode, headers['retry-after'] !== undefined);
   }
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of incoming as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > answerLimit) {
-      incoming.destroy();
-      throw new Failure(`the answer is larger than ${answerLimit} bytes`, false);
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
+  return (await readBounded(incoming, answerLimit)).toString();
 }
 
 function refusal(code: number, saysWhen: boolean): Failure {
