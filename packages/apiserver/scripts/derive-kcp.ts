@@ -10,7 +10,7 @@ import type { KcpFile, RootExport } from '../src/workspaces/kinds/definitions.ts
  *
  *     node packages/apiserver/scripts/derive-kcp.ts --kcp-dir DIR [--check]
  *
- * DIR is the unpacked module, as in Go's module cache (`…/mod/github.com/kcp-dev/kcp@v0.30.0`). Only names, types, defaults, rules and their
+ * DIR is the unpacked module, as in Go's module cache (`…/mod/github.com/kcp-dev/kcp@v0.31.2`). Only names, types, defaults, rules and their
  * messages are taken over, no prose. With --check nothing is written: it fails when the file is not what it would write.
  */
 /** kcp has this rule in its schemas, but lets users choose anew which of their objects a provider sees; its own tests ask for that. */

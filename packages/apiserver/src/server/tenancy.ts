@@ -10,6 +10,7 @@ import { endingWorkspace, logicalClusterRules } from '../workspaces/admission/lo
 import { workspaceRules } from '../workspaces/admission/workspace.ts';
 import { workspaceTypeRules } from '../workspaces/admission/workspace-type.ts';
 import { workspaceTypeUse } from '../workspaces/admission/workspace-type-use.ts';
+import { Bindings } from '../workspaces/apis/bindings.ts';
 import { workspaceBirth } from '../workspaces/contents/birth.ts';
 import { DefaultBindings } from '../workspaces/contents/default-bindings.ts';
 import { contentsPage, contentsPath } from '../workspaces/contents/pages.ts';
@@ -19,6 +20,7 @@ import type { ViewName } from '../workspaces/place.ts';
 import type { WorkspaceView } from '../workspaces/scopes.ts';
 import type { Tree } from '../workspaces/tree.ts';
 import { WorkspaceTypes } from '../workspaces/types/workspace-types.ts';
+import { boundSchemasView } from '../workspaces/views/bound-schemas.ts';
 import { initializing, terminating, waitingView } from '../workspaces/views/waiting.ts';
 
 const shards = { group: 'core.kcp.io', resource: 'shards' } as const;
@@ -64,6 +66,7 @@ export function tenancy(options: {
     rules: [endingWorkspace, workspaceRules, workspaceTypeUse({ types, authorizer: rbac }), workspaceTypeRules, logicalClusterRules],
     birth: workspaceBirth({ backend: { store }, kinds, types, bindings, authority, url }),
     views: [
+      ['apiresourceschema', boundSchemasView({ cache, catalogs, tree, bindings: new Bindings(cache), authorizer })],
       ['initializingworkspaces', waitingView(initializing, { objects: cache, catalogs, rbac, authorizer })],
       ['terminatingworkspaces', waitingView(terminating, { objects: cache, catalogs, rbac, authorizer })],
     ],

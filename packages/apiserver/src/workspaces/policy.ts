@@ -78,7 +78,7 @@ const rolesInRoot: RuleTable = {
   'system:kcp:apiexport:topology:bind': ['bind apiexports @apis.kcp.io #topology.kcp.io'],
   'system:kcp:apiexport:kcp-admin:maximal-permission-policy': ['* * @tenancy.kcp.io'],
   'system:kcp:apiexport:tenancy:maximal-permission-policy': [
-    '* workspaces,workspacetypes @tenancy.kcp.io',
+    '* workspaces,workspaceauthenticationconfigurations,workspacetypes @tenancy.kcp.io',
     'read workspaces/status,workspacetypes/status @tenancy.kcp.io',
   ],
   'system:kcp:apiexport:topology:maximal-permission-policy': ['* partitions,partitionsets @topology.kcp.io'],

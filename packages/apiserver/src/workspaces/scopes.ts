@@ -49,7 +49,8 @@ export class Scopes {
     }
     const view = this.#options.views.get(place.view);
     if (view === undefined) throw status.noSuchResource();
-    return { ...info, cluster, scope: view.scope({ of: place.of, cluster, info, user }) };
+    const scope = view.scope({ of: place.of, cluster, info, user });
+    return { ...info, cluster: scope.cluster, scope };
   }
 
   #resolve({ path }: Exclude<Place, { kind: 'plain' }>, info: RequestInfo, user: User): string {

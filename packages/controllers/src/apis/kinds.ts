@@ -41,6 +41,8 @@ export interface Claim {
   readonly resource: string;
   readonly identityHash?: string;
   readonly verbs: readonly string[];
+  /** Which objects an export asks for where a workspace's type accepts the claim; all when absent. */
+  readonly defaultSelector?: Selector;
 }
 
 export interface Selector {

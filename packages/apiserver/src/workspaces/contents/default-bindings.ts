@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject, KubeObject } from '@capstan/machinery';
 import type { ObjectReader } from '../../cache/reader.ts';
-import { fieldsOf, itemsOf, textOf } from '../../kinds/workloads/reading.ts';
+import { fieldsOf, itemsOf, maybeFields, textOf } from '../../kinds/workloads/reading.ts';
 import { apiExports, bindingFinalizer, exportLabel, exportLabelValue } from '../apis/names.ts';
 import { pathAnnotation } from '../facts.ts';
 import { apiResourceSchemas } from '../kinds/bound-definitions.ts';
@@ -68,11 +68,7 @@ export class DefaultBindings {
     if (provider === undefined) return undefined;
     const exported = this.#objects.get({ ...apiExports, cluster: provider, namespace: '', name });
     if (exported === undefined) return undefined;
-    const claims = itemsOf(fieldsOf(exported['spec'])['permissionClaims']).map((claim) => ({
-      ...claim,
-      selector: { matchAll: true },
-      state: 'Accepted',
-    })) as unknown as JsonObject[];
+    const claims = acceptedClaims(exported);
     const binding = born(
       {
         kind: 'APIBinding',
@@ -100,6 +96,15 @@ export class DefaultBindings {
     if (identity === '' || schemas.includes(undefined)) return binding;
     return { ...binding, status: apiBindingStatus(schemas as KubeObject[], identity, now) };
   }
+}
+
+/** All that an export claims, of the objects that it asks for: of all when it does not say. */
+function acceptedClaims(exported: KubeObject): JsonObject[] {
+  return itemsOf(fieldsOf(exported['spec'])['permissionClaims']).map(({ defaultSelector, ...claim }) => ({
+    ...claim,
+    selector: maybeFields(defaultSelector) ?? { matchAll: true },
+    state: 'Accepted',
+  })) as unknown as JsonObject[];
 }
 
 /** The same for the same workspace and export, so that two who bind make one binding. */

@@ -7,7 +7,7 @@ export interface ClaimList {
   readonly field: string;
   /** Claims of a binding say which objects they are about; claims of an export do not. */
   readonly scoped: boolean;
-  /** Where v1alpha1 keeps the claims with verbs or a selector, which it does not know. */
+  /** Where v1alpha1 keeps the claims with verbs or selectors, which it does not know. */
   readonly notedInV1alpha1: string;
   /** Where v1alpha2 keeps the claims with `all` or a resource selector, which it does not know. */
   readonly notedInV1alpha2: string;
@@ -28,7 +28,9 @@ export function claimsToV1alpha2(part: Fields, list: ClaimList, notes: Notes): F
     const { all: _all, resourceSelector: _selector, ...rest } = withoutEmpty(claim);
     const note = fieldsOf(noteAbout(claim, noted));
     const verbs = isTexts(note['verbs']) ? note['verbs'] : everything;
-    return list.scoped ? { ...rest, verbs, selector: selectorIn(note) } : { ...rest, verbs };
+    const defaultSelector = limitedBy(note['defaultSelector']);
+    const known = { ...rest, verbs, ...(defaultSelector !== undefined && { defaultSelector }) };
+    return list.scoped ? { ...known, selector: limitedBy(note['selector']) ?? { matchAll: true } } : known;
   });
   return { ...part, [list.field]: converted };
 }
@@ -44,7 +46,7 @@ export function claimsToV1alpha1(part: Fields, list: ClaimList, notes: Notes): F
   const limited = itemsOf(claims).filter((claim) => !isUnlimited(claim, list));
   notes.put(list.notedInV1alpha1, limited.map(withoutEmpty));
   const converted = itemsOf(claims).map((claim) => {
-    const { verbs: _verbs, selector, ...rest } = withoutEmpty(claim);
+    const { verbs: _verbs, selector, defaultSelector: _default, ...rest } = withoutEmpty(claim);
     const note = noteAbout(claim, noted);
     const all = note === undefined ? list.scoped && fieldsOf(selector)['matchAll'] === true : note['all'] === true;
     const resourceSelector = resourceSelectorIn(note);
@@ -68,22 +70,23 @@ function noteAbout(claim: Fields, noted: readonly Fields[]): Fields | undefined 
   return noted.findLast((note) => ['group', 'resource', 'identityHash'].every((key) => (note[key] ?? '') === (claim[key] ?? '')));
 }
 
-function isUnlimited({ verbs, selector }: Fields, { scoped }: ClaimList): boolean {
+function isUnlimited({ verbs, selector, defaultSelector }: Fields, { scoped }: ClaimList): boolean {
   const anyVerb = Array.isArray(verbs) && verbs.length === 1 && verbs[0] === '*';
-  return anyVerb && (!scoped || fieldsOf(selector)['matchAll'] === true);
+  return anyVerb && defaultSelector === undefined && (!scoped || fieldsOf(selector)['matchAll'] === true);
 }
 
 function hasResourceSelector({ resourceSelector }: Fields): boolean {
   return Array.isArray(resourceSelector) && resourceSelector.length > 0;
 }
 
-/** v1alpha1 never limited what a claim is about, whatever its resource selector said: without a note it is everything. */
-function selectorIn(note: Readonly<Fields>): Fields {
-  const { matchAll, matchLabels, matchExpressions } = fieldsOf(note['selector']);
+/** What a noted selector says; undefined for nothing. v1alpha1 never limited what a claim is about, whatever its resource selector said. */
+function limitedBy(noted: unknown): Fields | undefined {
+  const { matchAll, matchLabels, matchExpressions } = fieldsOf(noted);
   const labels = isObject(matchLabels) && isTexts(Object.values(matchLabels)) ? { matchLabels } : {};
   const expressions = isItems(matchExpressions) && matchExpressions.every(isRequirement) ? { matchExpressions } : {};
   const limited = { ...labels, ...expressions };
-  return matchAll === true || Object.keys(limited).length === 0 ? { ...limited, matchAll: true } : limited;
+  if (matchAll === true) return { ...limited, matchAll: true };
+  return Object.keys(limited).length === 0 ? undefined : limited;
 }
 
 function isRequirement({ key, operator, values }: Fields): boolean {

@@ -28,8 +28,9 @@ const selector = fc.oneof(
   fc.record({ matchExpressions: fc.array(requirement, { minLength: 1 }) }),
 );
 const state = fc.constantFrom('Accepted', 'Rejected');
-const newClaim = fc.record({ ...gri, identityHash, verbs });
-const scopedClaim = fc.record({ ...gri, identityHash, verbs, selector });
+const defaultSelector = fc.option(selector, { nil: undefined });
+const newClaim = fc.record({ ...gri, identityHash, verbs, defaultSelector });
+const scopedClaim = fc.record({ ...gri, identityHash, verbs, selector, defaultSelector });
 
 const metadata = fc.record({ name: word, annotations: fc.dictionary(word, word, { minKeys: 1 }) });
 const group = fc.array(word, { minLength: 2, maxLength: 3 }).map((parts) => parts.join('.'));

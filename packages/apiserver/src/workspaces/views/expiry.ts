@@ -8,6 +8,7 @@ import { apiExports, claimsName } from '../apis/names.ts';
 import { apiBindings } from '../kinds/bound-resources.ts';
 import { clusterOfKey, everyCluster } from '../names.ts';
 import { exportScopeKey } from './apiexport.ts';
+import { boundSchemasKey } from './bound-schemas.ts';
 
 /** Many workspaces may accept claims one after the other: whoever watches begins again once for all of them. */
 const gather = 300;
@@ -35,15 +36,19 @@ export class ViewExpiry implements Disposable {
         for (const { type, entry, previous } of events) {
           const now = type === 'DELETED' ? '' : claimsKey(entry);
           if (now !== (previous === undefined ? '' : claimsKey(previous))) this.#claimsChanged(entry, previous);
+          if ((type === 'DELETED' ? '' : boundKey(entry)) !== (previous === undefined ? '' : boundKey(previous)))
+            this.#schedule(boundSchemasKey(clusterOfKey(entry.key)), everyKind);
         }
       },
     });
     cache.resource(apiExports).listeners.add({
       changed: (events) => {
         this.#changed = events.at(-1)!.revision;
-        for (const { entry, previous } of events)
-          if (previous !== undefined && offerKey(previous) !== offerKey(entry))
-            this.#schedule(exportScopeKey(clusterOfKey(entry.key), nameOf(entry)), everyKind);
+        for (const { entry, previous } of events) {
+          if (previous === undefined || offerKey(previous) === offerKey(entry)) continue;
+          this.#schedule(exportScopeKey(clusterOfKey(entry.key), nameOf(entry)), everyKind);
+          this.#schedule(boundSchemasKey(), everyKind);
+        }
       },
     });
   }
@@ -81,6 +86,12 @@ const kindKey = ({ group, resource }: GroupResource): string => `${group}/${reso
 function claimsKey(entry: CacheEntry): string {
   const { provider, claimsKey: key } = factsOf(entry);
   return provider === '' ? '' : key;
+}
+
+/** What of a binding says which schemas its workspace has. */
+function boundKey(entry: CacheEntry): string {
+  const { provider, exportName, bound } = factsOf(entry);
+  return bound.length === 0 ? '' : `${provider}/${exportName}`;
 }
 
 function offerKey(entry: CacheEntry): string {

@@ -5,13 +5,13 @@ import type { Resource } from '../../registry/resource.ts';
 /** A catalog in which one kind is served, and only to be read; of its status as much as is said. */
 export function singleKind(resource: Resource, statusVerbs: readonly string[]): Catalog {
   const verbs = ['get', 'list', 'watch'];
-  const status = resource.subresources.get('status')!;
+  const status = resource.subresources.get('status');
   const shown: Resource = {
     ...resource,
     verbs: new Set(verbs),
     storageVersionHash: hashOf(resource),
     custom: { ...resource.custom!, discoveredVerbs: verbs },
-    subresources: new Map([['status', { ...status, verbs: new Set(statusVerbs) }]]),
+    subresources: new Map(status === undefined ? [] : [['status', { ...status, verbs: new Set(statusVerbs) }]]),
   };
   const { group: name, version } = resource;
   const group: Group = {

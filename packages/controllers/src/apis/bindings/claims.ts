@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from 'node:util';
 import { holds, lacks, type NewCondition } from '../../kcp-conditions.ts';
 import type { ApiBinding, Claim, ScopedClaim } from '../kinds.ts';
 
 /** So many are told of; there may be any number. */
 const shown = 10;
+const shownMismatches = 5;
 
 const keyOf = ({ group = '', resource, identityHash = '' }: Claim): string => `${resource}/${group}/${identityHash}`;
 
@@ -11,14 +13,15 @@ export function claimsOf(
   binding: ApiBinding,
   claimed: readonly Claim[],
 ): { readonly applied: readonly ScopedClaim[]; readonly conditions: readonly NewCondition[] } {
-  const wanted = new Set(claimed.map(keyOf));
+  const wanted = new Map(claimed.map((claim) => [keyOf(claim), claim]));
   const accepted = (binding.spec?.permissionClaims ?? []).filter(({ state }) => state === 'Accepted');
   const unexpected = accepted.filter((claim) => !wanted.has(keyOf(claim))).sort(byKey);
   const applied = accepted
     .filter((claim) => wanted.has(keyOf(claim)))
     .sort(byKey)
     .map(({ state: _state, ...claim }) => claim);
-  return { applied, conditions: [validity(unexpected), holds('PermissionClaimsApplied')] };
+  const mismatches = applied.flatMap((claim) => mismatchOf(claim, wanted.get(keyOf(claim))!));
+  return { applied, conditions: [mismatches.length > 0 ? mismatched(mismatches) : validity(unexpected), holds('PermissionClaimsApplied')] };
 }
 
 const byKey = (a: Claim, b: Claim): number => (keyOf(a) < keyOf(b) ? -1 : 1);
@@ -31,4 +34,25 @@ function validity(unexpected: readonly Claim[]): NewCondition {
   const list = each.length === 1 ? each[0] : `[${each.join(', ')}]`;
   const message = `${unexpected.length} unexpected and/or invalid permission claims (showing first ${each.length}): ${list}`;
   return lacks('PermissionClaimsValid', { reason: 'InvalidPermissionClaims', message });
+}
+
+/** Where a consumer lets a provider do something else than it asks for. It works all the same, with less. */
+function mismatchOf({ group = '', resource, verbs, selector }: ScopedClaim, claimed: Claim): string[] {
+  const differs = [
+    ...(isSame(verbs, claimed.verbs) ? [] : [`verbs: accepted [${verbs.join(' ')}], exported [${claimed.verbs.join(' ')}]`]),
+    ...(claimed.defaultSelector === undefined || isDeepStrictEqual(selector, claimed.defaultSelector)
+      ? []
+      : ['selector differs from defaultSelector']),
+  ];
+  return differs.length === 0 ? [] : [`${resource}.${group} (${differs.join('; ')})`];
+}
+
+function isSame(accepted: readonly string[], claimed: readonly string[]): boolean {
+  return accepted.includes('*') || claimed.includes('*') || new Set(accepted).symmetricDifference(new Set(claimed)).size === 0;
+}
+
+function mismatched(mismatches: readonly string[]): NewCondition {
+  const each = mismatches.slice(0, shownMismatches);
+  const message = `${mismatches.length} permission claim(s) have mismatched verbs or selectors (showing first ${each.length}): ${each.join(', ')}`;
+  return lacks('PermissionClaimsValid', { severity: 'Warning', reason: 'PermissionClaimsMismatch', message });
 }

@@ -2,9 +2,13 @@ import type { ApiBinding, ApiExport } from '../kinds.ts';
 
 type Accepted = NonNullable<NonNullable<ApiBinding['spec']>['permissionClaims']>[number];
 
-/** All that an export claims, accepted: whoever made the type of the workspace decided so. */
+/** All that an export claims, accepted: whoever made the type of the workspace decided so. The export may ask for less than all objects. */
 export function acceptedClaims({ spec }: ApiExport): Accepted[] {
-  return (spec?.permissionClaims ?? []).map((claim) => ({ ...claim, selector: { matchAll: true }, state: 'Accepted' }));
+  return (spec?.permissionClaims ?? []).map(({ defaultSelector = { matchAll: true }, ...claim }) => ({
+    ...claim,
+    selector: defaultSelector,
+    state: 'Accepted',
+  }));
 }
 
 export function hasClaims({ spec }: ApiBinding, exported: ApiExport): boolean {

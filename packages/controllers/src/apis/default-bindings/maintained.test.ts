@@ -37,3 +37,10 @@ test('claims are accepted as they are made, in any order', () => {
   expect(hasClaims(binding(accepted.slice(1)), exported)).toBe(false);
   expect(hasClaims(binding(accepted.map((claim) => ({ ...claim, state: 'Rejected' }))), exported)).toBe(false);
 });
+
+test('claims are accepted for the objects that the export asks for, where it says which', () => {
+  const selector = { matchLabels: { 'platform.example.com/enabled': 'true' } };
+  const claims = [{ resource: 'configmaps', verbs: ['get'], defaultSelector: selector }];
+  const exported = { spec: { permissionClaims: claims } } as unknown as ApiExport;
+  expect(acceptedClaims(exported)).toEqual([{ resource: 'configmaps', verbs: ['get'], selector, state: 'Accepted' }]);
+});

@@ -1,0 +1,99 @@
+import type { Attributes, Decision, Gate } from '../../authz/attributes.ts';
+import type { CacheEntry } from '../../cache/entry.ts';
+import type { WatchCache } from '../../cache/watch-cache.ts';
+import { fieldsOf, itemsOf, textOf } from '../../kinds/workloads/reading.ts';
+import type { Catalog } from '../../registry/catalog.ts';
+import type { Catalogs } from '../../registry/catalogs.ts';
+import type { BindingFacts, Bindings } from '../apis/bindings.ts';
+import { apiExports, exportLabelValue } from '../apis/names.ts';
+import { apiResourceSchemas } from '../kinds/bound-definitions.ts';
+import { apiBindings } from '../kinds/bound-resources.ts';
+import { everyCluster, rootCluster } from '../names.ts';
+import { unreachable, type WorkspaceView } from '../scopes.ts';
+import type { Tree } from '../tree.ts';
+import { singleKind } from './single-kind.ts';
+
+interface Options {
+  readonly cache: WatchCache;
+  readonly catalogs: Catalogs;
+  readonly tree: Tree;
+  readonly bindings: Bindings;
+  /** Decides in the workspace whose bindings it is about. */
+  readonly authorizer: Gate;
+}
+
+/** The beginning of the keys of all scopes that show schemas, or of those that show what one workspace has bound. */
+export const boundSchemasKey = (cluster?: string): string => `apiresourceschema/${cluster === undefined ? '' : `${cluster}/`}`;
+
+const readOnlyVerbs: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
+const readOnly: Decision = { allowed: false, reason: 'only read-only access is allowed to apiresourceschemas' };
+
+/**
+ * The schemas of all that a workspace has bound, from the workspaces that offer it. Who can read the bindings knows already what is bound, and so may know
+ * what it looks like.
+ */
+export function boundSchemasView(options: Options): WorkspaceView {
+  const { catalogs, tree } = options;
+  let catalog: Catalog | undefined;
+  const kind = () => catalogs.of(rootCluster).resource(apiResourceSchemas.group, 'v1alpha1', apiResourceSchemas.resource)!;
+  return {
+    scope({ of: [path = ''], info, user }) {
+      const consumer = tree.resolve(path);
+      if (consumer === undefined) throw unreachable(path, info, user);
+      const schemas = new BoundSchemas(options, consumer);
+      return {
+        cluster: info.isResource && info.verb === 'get' ? schemas.clusterOf(info.name) : everyCluster,
+        catalog: (catalog ??= singleKind(kind(), [])),
+        key: boundSchemasKey(consumer),
+        shows: (_, entry) => schemas.has(entry),
+        authorizer: { authorize: (attributes) => mayRead(options.authorizer, attributes, consumer) },
+      };
+    },
+  };
+}
+
+/** Reading them is the right to read the bindings of the workspace. */
+function mayRead(authorizer: Gate, { verb, user }: Attributes, cluster: string): Decision | Promise<Decision> {
+  if (!readOnlyVerbs.has(verb)) return readOnly;
+  const asked = { ...apiBindings, version: 'v1alpha2', subresource: '', namespace: '', name: '', path: '', isResource: true };
+  return authorizer.authorize({ ...asked, cluster, user, verb: 'get' });
+}
+
+/** Which schemas a workspace has bound. Read again when something was bound, or offered, since. */
+class BoundSchemas {
+  readonly #options: Options;
+  readonly #consumer: string;
+  #read: { readonly bindings: number; readonly exports: number; readonly keys: ReadonlySet<string> } | undefined;
+
+  constructor(options: Options, consumer: string) {
+    this.#options = options;
+    this.#consumer = consumer;
+  }
+
+  has({ key }: CacheEntry): boolean {
+    return this.#keys().has(key);
+  }
+
+  /** Where the schema of a name lies; with whoever asks when nothing of the name is bound. */
+  clusterOf(name: string): string {
+    for (const key of this.#keys()) if (key.endsWith(`//${name}`)) return key.slice(0, -name.length - 2);
+    return this.#consumer;
+  }
+
+  #keys(): ReadonlySet<string> {
+    const { cache, bindings } = this.#options;
+    const exports = cache.generation(apiExports);
+    if (this.#read?.bindings !== bindings.generation || this.#read.exports !== exports) {
+      const keys = new Set(bindings.in(this.#consumer).flatMap((binding) => this.#offered(binding)));
+      this.#read = { bindings: bindings.generation, exports, keys };
+    }
+    return this.#read.keys;
+  }
+
+  #offered({ provider, exportName, label, bound }: BindingFacts): string[] {
+    // Whoever owns the workspace can write the status, but not the label: it was checked that they may bind what it names.
+    if (bound.length === 0 || label !== exportLabelValue(provider, exportName)) return [];
+    const offering = this.#options.cache.get({ ...apiExports, cluster: provider, namespace: '', name: exportName });
+    return itemsOf(fieldsOf(offering?.['spec'])['resources']).map(({ schema }) => `${provider}//${textOf(schema)}`);
+  }
+}

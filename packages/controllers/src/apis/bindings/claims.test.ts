@@ -1,0 +1,41 @@
+import { describe, expect, test } from 'vitest';
+import type { ApiBinding, Claim, ScopedClaim } from '../kinds.ts';
+import { claimsOf } from './claims.ts';
+
+const all = { matchAll: true };
+const gold = { matchLabels: { tier: 'gold' } };
+
+function validity(claimed: Claim, accepted: Partial<ScopedClaim>): object | undefined {
+  const claim = { ...claimed, selector: all, ...accepted, state: 'Accepted' as const };
+  const binding = { spec: { permissionClaims: [claim] } } as unknown as ApiBinding;
+  return claimsOf(binding, [claimed]).conditions.find(({ type }) => type === 'PermissionClaimsValid');
+}
+
+describe('a claim that is accepted', () => {
+  const configmaps = { resource: 'configmaps', verbs: ['get', 'list'] };
+
+  test('is valid when it is what the export asks for, in any order', () => {
+    expect(validity(configmaps, { verbs: ['list', 'get'] })).toEqual({ type: 'PermissionClaimsValid', status: 'True' });
+  });
+
+  test('is valid when either side means any verb', () => {
+    expect(validity(configmaps, { verbs: ['*'] })).toMatchObject({ status: 'True' });
+    expect(validity({ ...configmaps, verbs: ['*'] }, { verbs: ['get'] })).toMatchObject({ status: 'True' });
+  });
+
+  test('is valid for any objects when the export does not say which', () => {
+    expect(validity(configmaps, { selector: gold })).toMatchObject({ status: 'True' });
+  });
+
+  test('warns when it allows something else', () => {
+    expect(validity({ ...configmaps, defaultSelector: gold }, { verbs: ['get'] })).toEqual({
+      type: 'PermissionClaimsValid',
+      status: 'False',
+      severity: 'Warning',
+      reason: 'PermissionClaimsMismatch',
+      message:
+        '1 permission claim(s) have mismatched verbs or selectors (showing first 1): ' +
+        'configmaps. (verbs: accepted [get], exported [get list]; selector differs from defaultSelector)',
+    });
+  });
+});
