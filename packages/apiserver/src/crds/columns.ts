@@ -13,19 +13,27 @@ const ageColumn: PrinterColumn = {
 
 type Cell = string | number | boolean | null;
 
+/** What the cells of one row may have at most: values that are looked at, and characters. Those that come after stay empty. */
+const mostVisits = 20_000;
+const mostCharacters = 1 << 20;
+
 /** The columns that a definition asks for, after the name; the age when it asks for none. */
 export function customPrinter(columns: readonly PrinterColumn[]): TablePrinter {
   const shown = columns.length === 0 ? [ageColumn] : columns;
   const readers = shown.map(({ type, jsonPath }) => ({ type, path: maybePath(jsonPath) }));
   return {
     columns: [{ name: 'Name', type: 'string', format: 'name', description: 'Name of the object.' }, ...shown.map(header)],
-    cells: (object, now) => [
-      object.metadata.name ?? '',
-      ...readers.map(({ type, path }): Cell => {
-        const value = path?.find(asJson(object))[0];
-        return value === undefined ? null : cellOf(value, type, now);
-      }),
-    ],
+    cells(object, now) {
+      const effort = { left: mostVisits };
+      let characters = 0;
+      const cells = readers.map(({ type, path }): Cell => {
+        const value = characters > mostCharacters ? undefined : path?.first(asJson(object), effort);
+        const cell = value === undefined ? null : cellOf(value, type, now);
+        if (typeof cell === 'string') characters += cell.length;
+        return cell;
+      });
+      return [object.metadata.name ?? '', ...cells];
+    },
   };
 }
 

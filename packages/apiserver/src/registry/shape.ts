@@ -143,6 +143,9 @@ function goName({ custom, group, kind, listKind }: Resource, what: 'one' | 'list
   return `*${home}.${what === 'list' ? listKind : kind}`;
 }
 
+/** Columns of a kind are its author's, who may let many of them show the whole of an object. */
+const mostInCells = 32 << 20;
+
 function tables(resource: Resource, options: { version: string; include: IncludeObject; now: () => Date }): Shaper {
   const { version, include, now } = options;
   const columns = JSON.stringify(
@@ -154,9 +157,16 @@ function tables(resource: Resource, options: { version: string; include: Include
       priority: priority ?? 0,
     })),
   );
-  const row = (entry: CacheEntry): string => {
+  const row = (entry: CacheEntry, taken = { characters: 0 }): string => {
     const object = objectOf(resource, entry);
-    return `{"cells":${JSON.stringify(resource.printer.cells(object, now()))},"object":${rowObject(entry, object)}}`;
+    const cells = JSON.stringify(resource.printer.cells(object, now()));
+    taken.characters += cells.length;
+    if (taken.characters > mostInCells) {
+      throw status.requestTooLarge(
+        `the cells of the table would have more than ${mostInCells} characters; ask for fewer objects, or for no table`,
+      );
+    }
+    return `{"cells":${cells},"object":${rowObject(entry, object)}}`;
   };
   const rowObject = (entry: CacheEntry, object: KubeObject): string => {
     if (include === 'None') return 'null';
@@ -168,7 +178,10 @@ function tables(resource: Resource, options: { version: string; include: Include
   return {
     key: `table/${version}/${include}`,
     one: (entry) => table(`{"resourceVersion":"${entry.revision}"}`, columns, row(entry)),
-    list: (entries, meta) => `${table(meta, columns, entries.map(row).join(','))}\n`,
+    list: (entries, meta) => {
+      const taken = { characters: 0 };
+      return `${table(meta, columns, entries.map((entry) => row(entry, taken)).join(','))}\n`;
+    },
     watched: (entry, first) => table(`{"resourceVersion":"${entry.revision}"}`, first ? columns : 'null', row(entry)),
   };
 }

@@ -1,4 +1,6 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Json } from '../json.ts';
 import { compileJsonPath, JsonPathError, printJsonPathValue } from './jsonpath.ts';
 
 const object = {
@@ -56,4 +58,26 @@ describe('JSONPath', () => {
   it('prints text as it is and the rest as JSON', () => {
     expect(['x', 3, null, { a: [1] }].map(printJsonPathValue)).toEqual(['x', '3', '', '{"a":[1]}']);
   });
+});
+
+it('the first value is the first of all, as long as it is not too much to look for', () => {
+  const paths = ['.a', '.a[*].b', '.a[?(@.b)].a', '.*.*', '.a[0].b', '.a[-1:]', ".a[?(@.b=='x')].b", '.b.a[*]'];
+  const { tree } = fc.letrec<{ tree: Json }>((tie) => ({
+    tree: fc.oneof(
+      { depthSize: 'small' },
+      fc.constantFrom<Json>('x', 1),
+      fc.array(tie('tree'), { maxLength: 3 }),
+      fc.dictionary(fc.constantFrom('a', 'b'), tie('tree'), { noNullPrototype: true }) as fc.Arbitrary<Json>,
+    ),
+  }));
+  fc.assert(
+    fc.property(fc.constantFrom(...paths), tree, (text, value) => {
+      const path = compileJsonPath(text);
+      expect(path.first(value, { left: 10_000 })).toEqual(path.find(value)[0]);
+    }),
+  );
+  const effort = { left: 1000 };
+  const missing = compileJsonPath('.a[*].b');
+  expect(missing.first({ a: Array.from({ length: 10_000 }, () => ({})) }, effort)).toBeUndefined();
+  expect(effort.left).toBeLessThanOrEqual(0);
 });

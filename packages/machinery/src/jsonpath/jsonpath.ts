@@ -7,6 +7,13 @@ export { JsonPathError } from './parse.ts';
 export interface JsonPath {
   /** Everything that the path leads to, in order; nothing where a part of the path is missing. */
   find(value: Json): Json[];
+  /** The first of them, for which no more is looked at than `effort` allows. */
+  first(value: Json, effort: Effort): Json | undefined;
+}
+
+/** How many values may still be looked at. Whoever writes paths and objects decides how much there is to look at. */
+export interface Effort {
+  left: number;
 }
 
 const visitLimit = 100_000;
@@ -14,7 +21,7 @@ const visitLimit = 100_000;
 /** The part of Kubernetes' JSONPath that columns and selectable fields use. Throws a JsonPathError that names what it cannot read. */
 export function compileJsonPath(text: string): JsonPath {
   const steps = parseJsonPath(text);
-  return { find: (value) => walk([value], steps) };
+  return { find: (value) => walk([value], steps), first: (value, effort) => firstOf(value, steps, effort) };
 }
 
 function walk(start: Json[], steps: readonly Step[]): Json[] {
@@ -27,6 +34,29 @@ function walk(start: Json[], steps: readonly Step[]): Json[] {
     values = next;
   }
   return values;
+}
+
+function firstOf(value: Json, steps: readonly Step[], effort: Effort, at = 0): Json | undefined {
+  const step = steps[at];
+  if (step === undefined) return value;
+  if (effort.left-- <= 0) return undefined;
+  if (step.type === 'field' || step.type === 'index') {
+    const found: Json[] = [];
+    take(value, step, found);
+    return found[0] === undefined ? undefined : firstOf(found[0], steps, effort, at + 1);
+  }
+  for (const item of itemsOf(value, step)) {
+    if (effort.left-- <= 0) return undefined;
+    if (step.type === 'filter' && !holds(item, step)) continue;
+    const found = firstOf(item, steps, effort, at + 1);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function itemsOf(value: Json, step: Exclude<Step, { type: 'field' | 'index' }>): readonly Json[] {
+  if (Array.isArray(value)) return step.type === 'slice' ? value.slice(step.start, step.end) : value;
+  return step.type === 'all' && isObject(value) ? Object.values(value) : [];
 }
 
 function take(value: Json, step: Step, found: Json[]): void {
