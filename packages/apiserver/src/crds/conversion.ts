@@ -23,11 +23,8 @@ export function plainConversion({ summary, version, since, schemaOf }: Conversio
       version.name === summary.storageVersion
         ? object
         : renew(asVersion(structuredClone(object), summary, { name: summary.storageVersion, schemaOf }), schemaOf),
-    fromStorage: (object) => {
-      const served = asVersion(renew(object, schemaOf), summary, { name: version.name, schemaOf });
-      schemaOf(version.name).applyDefaults(asJson(served));
-      return served;
-    },
+    // Defaults are those of the version in which it lies there: the version in which it is read adds none.
+    fromStorage: (object) => asVersion(renew(object, schemaOf), summary, { name: version.name, schemaOf }),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { JsonObject } from '@capstan/machinery';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorkspace, startTestServer, type TestServer } from '../testing/harness.ts';
 import { definition, definitionsPath, hasCondition, merge, Things, thing, version } from './testing/definitions.ts';
@@ -231,6 +232,23 @@ describe('custom resources', () => {
     expect((await things.get('a', 'v2')).code).toBe(404);
     const events = await server.watch(`${things.path('v1beta1')}?watch=true`, 1);
     expect(events[0]?.object).toMatchObject({ apiVersion: `${things.group}/v1beta1`, kind: 'Thing' });
+  });
+
+  test('have the defaults of the version in which they are written, and of the one in which they are stored', async () => {
+    const things = fresh();
+    const standard = (value: string): JsonObject => ({ type: 'string', default: value });
+    const beta = version('v1beta1', { a: standard('beta'), b: text, c: text });
+    await things.define({ versions: [version('v1', { a: text, b: standard('one'), c: text }), beta] });
+    expect((await things.create('a', {}, 'v1beta1')).json()['spec']).toEqual({ a: 'beta', b: 'one' });
+    expect((await things.create('b', {})).json()['spec']).toEqual({ b: 'one' });
+    // Reading in a version adds none of its own.
+    expect((await things.get('b', 'v1beta1')).json()['spec']).toEqual({ b: 'one' });
+    const versions = [
+      { served: true, storage: true, ...version('v1', { a: text, b: standard('one'), c: standard('late') }) },
+      { served: true, storage: false, ...beta },
+    ];
+    await server.call(things.definitionPath, { method: 'PATCH', headers: merge, body: { spec: { versions } } });
+    expect((await things.get('b', 'v1beta1')).json()['spec']).toEqual({ b: 'one', c: 'late' });
   });
 
   test('follow rules', async () => {

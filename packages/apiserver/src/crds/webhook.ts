@@ -61,7 +61,11 @@ function webhookMethods({ parts, convert, prefix, since, renewed }: Methods): Co
         part.map((entry) => renewed(entry.parse())),
         version.name,
       );
-      for (const [index, entry] of part.entries()) made.set(entry, JSON.stringify(renewed(objects[index]!)));
+      for (const [index, entry] of part.entries()) {
+        const object = objects[index]!;
+        schemaOf(version.name).prune(asJson(object));
+        made.set(entry, JSON.stringify(object));
+      }
     }
   };
   return {
@@ -78,7 +82,6 @@ function webhookMethods({ parts, convert, prefix, since, renewed }: Methods): Co
       const converted = JSON.parse(text) as KubeObject;
       converted.metadata.resourceVersion = String(entry.revision);
       if (own === undefined) placeAs(converted, object);
-      schemaOf(version.name).applyDefaults(asJson(converted));
       return converted;
     },
     ahead: (entries) => {

@@ -64,5 +64,10 @@ describe('a definition', () => {
     const changed = await documents();
     expect(changed.v3[path]).not.toEqual(withStatus.v3[path]);
     expect(changed.v2).toContain('"second"');
+    const selectableFields = [{ jsonPath: '.spec.second' }];
+    await change([{ ...base, ...version('v1', { second: { type: 'string' } }), subresources: { status: {} }, selectableFields }]);
+    const selectable = await documents();
+    expect(selectable.v3[path]).not.toEqual(changed.v3[path]);
+    expect(selectable.v2).toContain('"x-kubernetes-selectable-fields":[{"fieldPath":"spec.second"}]');
   });
 });

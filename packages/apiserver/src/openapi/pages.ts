@@ -150,8 +150,8 @@ async function makeSources(catalog: Catalog): Promise<Sources> {
 /** Everything that a document says of these resources, in one text. */
 async function digest(resources: readonly Resource[], turns: Turns): Promise<string> {
   const hash = createHash('sha256');
-  for (const { groupVersion, resource, kind, listKind, namespaced, subresources, custom } of resources) {
-    const shape = [groupVersion, resource, kind, listKind, namespaced, ...subresources.keys()].join('/');
+  for (const { groupVersion, resource, kind, listKind, namespaced, subresources, custom, strategy } of resources) {
+    const shape = [groupVersion, resource, kind, listKind, namespaced, ...subresources.keys(), strategy.selectableLabels].join('/');
     hash.update(`${shape}\0${custom!.hash}\0`);
     if (turns.isOver) await turns.next();
   }
@@ -175,6 +175,7 @@ function describe(resource: Resource): OpenApiResource {
     verbs: [...resource.verbs],
     subresources: [...resource.subresources.values()].map((sub) => describeSubresource(resource, sub)),
     schema: { kind: 'json', schema: resource.custom!.schema() },
+    selectableFields: resource.strategy.selectableLabels ?? [],
   };
 }
 

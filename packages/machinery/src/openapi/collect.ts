@@ -23,11 +23,15 @@ export function collectSchemas(schemas: SchemaCollector, resource: OpenApiResour
 }
 
 function mark(schemas: SchemaCollector, resource: OpenApiResource): void {
-  const { group, version, kind, listKind } = resource;
+  const { group, version, kind, listKind, selectableFields = [] } = resource;
   for (const name of [statusSchema, deleteOptionsSchema])
     schemas.markKind(name, { group, version, kind: name.slice(name.lastIndexOf('.') + 1) });
   schemas.markKind(schemaNameOf(resource), { group, version, kind });
-  if (listKind !== undefined) schemas.markKind(listSchemaName(resource), { group, version, kind: listKind });
+  schemas.markSelectable(schemaNameOf(resource), selectableFields);
+  if (listKind !== undefined) {
+    schemas.markKind(listSchemaName(resource), { group, version, kind: listKind });
+    schemas.markSelectable(listSchemaName(resource), selectableFields);
+  }
   for (const subresource of resource.subresources) {
     if (subresource.schema === undefined) continue;
     schemas.reference(subresource.schema);

@@ -173,6 +173,16 @@ describe('openapiV2', () => {
     });
   });
 
+  it('tells what custom kinds can be selected by, of lists too', () => {
+    const selectable = { ...custom, selectableFields: ['spec.a', 'spec.i'] };
+    const expected = [{ fieldPath: 'spec.a' }, { fieldPath: 'spec.i' }];
+    for (const name of ['com.example.v1.Foo', 'com.example.v1.FooList']) {
+      expect(at(openapiV2([selectable], info), 'definitions', name, 'x-kubernetes-selectable-fields')).toEqual(expected);
+      expect(at(openapiV3([selectable], info), 'components', 'schemas', name, 'x-kubernetes-selectable-fields')).toEqual(expected);
+      expect(at(openapiV3([custom], info), 'components', 'schemas', name)).not.toHaveProperty('x-kubernetes-selectable-fields');
+    }
+  });
+
   it('has the two parameters that clients look for in the operation itself', () => {
     const patch = at(document, 'paths', '/api/v1/namespaces/{namespace}/configmaps/{name}', 'patch', 'parameters') as JsonObject[];
     expect(patch.map(({ name }) => name).filter((name) => name !== undefined)).toEqual(['body', 'dryRun', 'fieldValidation']);
@@ -186,8 +196,8 @@ describe('openapiV2', () => {
     expect(at(configMaps, 'value', 'patch')).toMatchObject({
       operationId: 'patchCoreV1NamespacedConfigMap',
       vendorExtension: [
-        { name: 'x-kubernetes-action', value: { yaml: '"patch"' } },
-        { name: 'x-kubernetes-group-version-kind', value: { yaml: '{"group":"","version":"v1","kind":"ConfigMap"}' } },
+        { name: 'x-kubernetes-action', value: { yaml: 'patch\n' } },
+        { name: 'x-kubernetes-group-version-kind', value: { yaml: 'group: ""\nkind: ConfigMap\nversion: v1\n' } },
       ],
     });
     const definitions = at(decoded, 'definitions', 'additionalProperties') as JsonObject[];

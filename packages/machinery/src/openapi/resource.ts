@@ -14,6 +14,8 @@ export interface OpenApiResource {
   readonly verbs: readonly string[];
   readonly subresources: readonly OpenApiSubresource[];
   readonly schema: OpenApiSchemaSource;
+  /** Paths that a custom kind can be selected by, beside its name and namespace. */
+  readonly selectableFields?: readonly string[];
 }
 
 export interface OpenApiSubresource {

@@ -109,6 +109,12 @@ export class SchemaCollector {
       kinds.push({ group, kind, version });
   }
 
+  /** Says what objects can be selected by. */
+  markSelectable(name: string, paths: readonly string[]): void {
+    const schema = this.#schemas.get(name);
+    if (schema !== undefined && paths.length > 0) schema['x-kubernetes-selectable-fields'] = paths.map((fieldPath) => ({ fieldPath }));
+  }
+
   #object(type: ObjectType): JsonObject {
     const properties: JsonObject = {};
     const required: string[] = [];

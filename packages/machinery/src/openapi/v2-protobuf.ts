@@ -1,3 +1,4 @@
+import { dump } from 'js-yaml';
 import type { Json, JsonObject } from '../json.ts';
 import { wire } from '../proto/wire-reader.ts';
 import { BackwardWriter } from '../proto/wire-writer.ts';
@@ -248,8 +249,7 @@ function writeOne(writer: BackwardWriter, number: number, { value, shape }: Shap
       writer.tag(number, wire.fixed64);
       return;
     case 'any':
-      // YAML, of which JSON is a part.
-      writer.string(JSON.stringify(value));
+      writer.string(asYaml(value));
       writer.tag(2, wire.bytes);
       break;
     case 'message':
@@ -261,6 +261,27 @@ function writeOne(writer: BackwardWriter, number: number, { value, shape }: Shap
   }
   writer.closeMessage(number, from);
 }
+
+/** As Kubernetes lays it out. The few words that nearly every part of a document has, such as `map`, need no printer. */
+function asYaml(value: Json): string {
+  if (typeof value === 'boolean' || (typeof value === 'string' && commonWords.has(value))) return `${value}\n`;
+  return dump(value, { sortKeys: true, seqNoIndent: true, quoteStyle: 'double', lineWidth: -1 });
+}
+
+const commonWords: ReadonlySet<string> = new Set([
+  'get',
+  'list',
+  'post',
+  'put',
+  'patch',
+  'delete',
+  'deletecollection',
+  'watch',
+  'map',
+  'atomic',
+  'set',
+  'merge',
+]);
 
 function writeEntry(writer: BackwardWriter, number: number, { key, value, shape }: Shaped & { readonly key: string }): void {
   const from = writer.length;

@@ -89,6 +89,7 @@ function keepOpen(schemas: SchemaCollector, resource: OpenApiResource): void {
   const name = schemaNameOf(resource);
   schemas.add(name, { type: 'object' });
   schemas.markKind(name, resource);
+  schemas.markSelectable(name, resource.selectableFields ?? []);
 }
 
 function simplify(resource: OpenApiResource): OpenApiResource {

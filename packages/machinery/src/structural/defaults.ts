@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../json.ts';
 import { contains, innerSchemas } from './contains.ts';
+import { knownDefault, knownMetadata } from './embedded.ts';
 import { copyJson, own, setOwn } from './own.ts';
 import type { Schema } from './schema.ts';
 
@@ -23,16 +24,14 @@ const plans = new WeakMap<Schema, Plan>();
 function planOf(schema: Schema): Plan {
   let plan = plans.get(schema);
   if (plan === undefined) {
-    const properties = [...schema.properties];
+    const properties = [...schema.properties].map(([name, property]) => [name, knownMetadata(schema, name, property)] as const);
     plan = {
       fills: properties
         .filter(([, property]) => property.default !== undefined)
-        .map(([name, property]) => ({
-          name,
-          nullable: property.nullable,
-          value: property.default!,
-          size: name.length + sizeOf(property.default!),
-        })),
+        .map(([name, property]) => {
+          const value = knownDefault(schema, name, property.default!);
+          return { name, nullable: property.nullable, value, size: name.length + sizeOf(value) };
+        }),
       nested: properties
         .filter(([, property]) => [...innerSchemas(property)].some(hasDefaults))
         .map(([name, property]) => ({ name, schema: property })),

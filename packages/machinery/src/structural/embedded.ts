@@ -12,6 +12,7 @@ import { contains } from './contains.ts';
 import { copyJson } from './own.ts';
 import type { Schema } from './schema.ts';
 
+const objectMeta = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta';
 const hasResources = contains((schema) => schema.embeddedResource);
 
 /**
@@ -22,7 +23,7 @@ export function readMetadata(resource: JsonObject): readonly string[] {
   const metadata = resource['metadata'];
   if (metadata === undefined || metadata === null) return [];
   if (!isObject(metadata)) throw new CodecError(`json: cannot unmarshal ${jsonKind(metadata)} into Go value of type v1.ObjectMeta`);
-  const { unknown } = checkObject(metadata, builtinTypes().object('io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta'));
+  const { unknown } = checkObject(metadata, builtinTypes().object(objectMeta));
   return unknown.length === 0 ? unknown : unknown.map((problem) => problem.replace('"', '"metadata.'));
 }
 
@@ -37,6 +38,26 @@ export function readEmbeddedMetadata(object: JsonObject, schema: Schema): readon
   const unknown: string[] = [];
   read(object, schema, { at: FieldPath.of(), unknown, isRoot: true });
   return unknown;
+}
+
+/** The schema of a field, which of a resource's metadata knows only what metadata has. */
+export function knownMetadata(owner: Schema, name: string, schema: Schema): Schema {
+  if (!owner.embeddedResource || name !== 'metadata') return schema;
+  const { fields } = builtinTypes().object(objectMeta);
+  return { ...schema, properties: new Map([...schema.properties].filter(([field]) => fields.has(field))) };
+}
+
+/** The default of a field of the owner, without what metadata of resources in it does not have. */
+export function knownDefault(owner: Schema, name: string, value: Json): Json {
+  if (!hasResources(owner)) return value;
+  const holder = { [name]: copyJson(value) };
+  try {
+    read(holder, owner, { at: FieldPath.of(), unknown: [], isRoot: false });
+  } catch (error) {
+    // What cannot be read is refused with the object that it is filled into.
+    if (!(error instanceof MalformedResource)) throw error;
+  }
+  return holder[name]!;
 }
 
 interface Reading {

@@ -61,6 +61,34 @@ describe('pruning', () => {
 });
 
 describe('defaulting', () => {
+  it('fills only what metadata has into the metadata of resources inside', () => {
+    const text = (value: string): JsonObject => ({ type: 'string', default: value });
+    const resource = (parts: JsonObject): JsonObject => ({
+      type: 'object',
+      'x-kubernetes-embedded-resource': true,
+      'x-kubernetes-preserve-unknown-fields': true,
+      ...parts,
+    });
+    const metadata = { name: 'a', unknown: 'x' };
+    const resources = compileSchema({
+      type: 'object',
+      properties: {
+        fields: resource({ properties: { metadata: { type: 'object', properties: { name: text('a'), unknown: text('x') } } } }),
+        whole: resource({ properties: { metadata: { type: 'object', default: metadata } } }),
+        object: resource({ default: { kind: 'Foo', metadata, unknown: 'kept' } }),
+        spanning: { type: 'object', properties: { inner: resource({}) }, default: { inner: { metadata } } },
+      },
+    });
+    const object: JsonObject = { fields: { metadata: {} }, whole: {} };
+    resources.applyDefaults(object);
+    expect(object).toEqual({
+      fields: { metadata: { name: 'a' } },
+      whole: { metadata: { name: 'a' } },
+      object: { kind: 'Foo', metadata: { name: 'a' }, unknown: 'kept' },
+      spanning: { inner: { metadata: { name: 'a' } } },
+    });
+  });
+
   it.each<[string, JsonObject, JsonObject]>([
     [
       'fills in what is absent, and what is inside of that',
