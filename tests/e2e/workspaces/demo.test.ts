@@ -1,16 +1,8 @@
 import { copyFile, readFile, symlink } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import {
-  type Child,
-  capstanProgram,
-  type RunningCapstan,
-  run,
-  startCapstan,
-  startControllerManager,
-  temporaryDirectory,
-} from '@capstan/testbed';
+import { capstanProgram, run, startCapstan, startControllerManager, temporaryDirectory } from '@capstan/testbed';
 import { describeWith } from '@capstan/testbed/vitest';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 const repository = resolve(import.meta.dirname, '../../..');
 
@@ -21,18 +13,9 @@ async function demo(): Promise<string[]> {
 }
 
 await describeWith(['kubectl'], 'the demo of workspaces', ({ kubectl }) => {
-  let server: RunningCapstan;
-  let manager: Child;
-  beforeAll(async () => {
-    server = await startCapstan({ store: 'sqlite' });
-    manager = await startControllerManager(server);
-  });
-  afterAll(async () => {
-    await manager.stop();
-    await server[Symbol.asyncDispose]();
-  });
-
   test('runs as written', { timeout: 240_000 }, async () => {
+    await using server = await startCapstan({ store: 'sqlite' });
+    await using _manager = await startControllerManager(server);
     using directory = temporaryDirectory('demo');
     await symlink(capstanProgram, directory.join('capstan'));
     await symlink(kubectl, directory.join('kubectl'));

@@ -1,6 +1,6 @@
-import { type Child, type RunningCapstan, run, startCapstan, startControllerManager } from '@capstan/testbed';
+import { run, startCapstan, startControllerManager } from '@capstan/testbed';
 import { describeWith } from '@capstan/testbed/vitest';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 const exporting = [
   'an export is made and bound',
@@ -25,18 +25,9 @@ const beginningAndEnding = [
 
 /** Controllers as kcp's users write them: multicluster-runtime with kcp's providers, unchanged, running as service accounts with few rights. */
 await describeWith(['multicluster'], 'controllers for many workspaces', ({ multicluster }) => {
-  let server: RunningCapstan;
-  let manager: Child;
-  beforeAll(async () => {
-    server = await startCapstan({ store: 'sqlite' });
-    manager = await startControllerManager(server);
-  });
-  afterAll(async () => {
-    await manager.stop();
-    await server[Symbol.asyncDispose]();
-  });
-
   test('serve those that bind an export, and those that begin or end', { timeout: 300_000 }, async () => {
+    await using server = await startCapstan({ store: 'sqlite' });
+    await using _manager = await startControllerManager(server);
     const { code, stdout, stderr } = await run(multicluster, ['--kubeconfig-file', server.kubeconfig], { timeout: 240_000 });
     expect(code, stderr).toBe(0);
     expect(JSON.parse(stdout)).toEqual([...exporting, ...beginningAndEnding].map((name) => ({ name, ok: true })));
