@@ -123,11 +123,20 @@ export function namedEntry(entry: CacheEntry): CacheEntry {
 
 /** The same object with more labels than it has. */
 export function labelledEntry(entry: CacheEntry, labels: Readonly<Record<string, string>>): CacheEntry {
+  return withMore(entry, 'labels', labels);
+}
+
+/** The same object with more annotations. */
+export function notedEntry(entry: CacheEntry, annotations: Readonly<Record<string, string>>): CacheEntry {
+  return withMore(entry, 'annotations', annotations);
+}
+
+function withMore(entry: CacheEntry, field: 'labels' | 'annotations', values: Readonly<Record<string, string>>): CacheEntry {
   const object = entry.parse();
-  object.metadata.labels = { ...object.metadata.labels, ...labels };
-  const labelled = new CacheEntry(entry.key, JSON.stringify(object), entry.revision);
-  origins.set(labelled, originOf(entry));
-  return labelled;
+  object.metadata[field] = { ...object.metadata[field], ...values };
+  const changed = new CacheEntry(entry.key, JSON.stringify(object), entry.revision);
+  origins.set(changed, originOf(entry));
+  return changed;
 }
 
 /** The same object as it is shown in another workspace. */

@@ -12,6 +12,7 @@ import { ExportedKindsOf } from '../workspaces/views/exported-kinds.ts';
 import { followBoundKinds } from '../workspaces/views/kind-expiry.ts';
 import { PublishedExpiry } from '../workspaces/views/published-expiry.ts';
 import { replicationView } from '../workspaces/views/replication.ts';
+import { shardCacheView } from '../workspaces/views/shard-cache.ts';
 import type { Workspaces } from './workspaces.ts';
 
 /** How workspaces share APIs, as far as the server has a part in it. */
@@ -29,6 +30,7 @@ export function apiSharing(options: {
   const kinds = new ExportedKindsOf({ cache, catalog, platform, bound, virtual });
   views.set('replication', replicationView({ cache, catalog, tree, bound, virtual, authorizer, labelled }));
   views.set('apiexport', apiExportView({ tree, kinds, bindings: new Bindings(cache), authorizer, rbac, labelled }));
+  views.set('cache', shardCacheView({ catalog, platform }));
   followBoundKinds({ cache, hub, bound });
   // Whoever claims one of these needs no identity: there is only one of each.
   const isBuiltin = (group: string, resource: string): boolean =>

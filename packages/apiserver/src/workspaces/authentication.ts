@@ -6,6 +6,7 @@ import { clusterExtra } from '../authn/service-account.ts';
 import { type Credentials, Unauthenticated, type User } from '../authn/user.ts';
 import { scopesExtra } from '../authz/effective-users.ts';
 import type { ObjectReader } from '../cache/reader.ts';
+import type { Outbound } from '../http/outbound.ts';
 import { fieldsOf, itemsOf, textOf } from '../kinds/workloads/reading.ts';
 import { typeAnnotation } from './facts.ts';
 import { logicalClusterOf, type Tree } from './tree.ts';
@@ -17,6 +18,8 @@ interface Options {
   readonly objects: ObjectReader;
   readonly tree: Tree;
   readonly audiences: readonly string[];
+  /** Keeps issuers from leading to some addresses. */
+  readonly outbound?: Outbound | undefined;
 }
 
 /** Knows users by the issuers that a workspace's type names. They are known in that workspace alone, and are never anybody of the platform's. */
@@ -58,7 +61,7 @@ export class WorkspaceAuthentication {
   }
 
   *#authenticators(cluster: string): Iterable<TokenAuthenticator> {
-    const { objects, tree, audiences } = this.#options;
+    const { objects, tree, audiences, outbound } = this.#options;
     const type = logicalClusterOf(objects, cluster)?.metadata.annotations?.[typeAnnotation] ?? '';
     const colon = type.lastIndexOf(':');
     const home = colon < 0 ? undefined : tree.resolve(type.slice(0, colon));
@@ -69,7 +72,7 @@ export class WorkspaceAuthentication {
       if (configuration === undefined) continue;
       let made = this.#made.get(configuration);
       if (made === undefined) {
-        made = parseIssuers(fieldsOf(configuration['spec'])['jwt'], audiences).map(oidc);
+        made = parseIssuers(fieldsOf(configuration['spec'])['jwt'], audiences).map((issuer) => oidc({ ...issuer, outbound }));
         this.#made.set(configuration, made);
       }
       yield* made;

@@ -9,12 +9,13 @@ export type Place =
   /** `/services/<view>/<of…>/clusters/<path>`. */
   | { readonly kind: 'view'; readonly view: ViewName; readonly of: readonly string[]; readonly path: string };
 
-export type ViewName = 'apiexport' | 'apiresourceschema' | 'initializingworkspaces' | 'replication' | 'terminatingworkspaces';
+export type ViewName = 'apiexport' | 'apiresourceschema' | 'cache' | 'initializingworkspaces' | 'replication' | 'terminatingworkspaces';
 
 /** How many segments come between the view's name and `/clusters`. */
 const views: ReadonlyMap<string, { view: ViewName; segments: number }> = new Map([
   ['apiexport', { view: 'apiexport', segments: 2 }],
   ['apiresourceschema', { view: 'apiresourceschema', segments: 1 }],
+  ['cache', { view: 'cache', segments: 2 }],
   ['initializingworkspaces', { view: 'initializingworkspaces', segments: 1 }],
   ['replication', { view: 'replication', segments: 2 }],
   ['terminatingworkspaces', { view: 'terminatingworkspaces', segments: 1 }],

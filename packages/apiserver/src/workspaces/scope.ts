@@ -18,6 +18,8 @@ export interface Scope {
   readonly labelled?: (resource: Resource, entry: CacheEntry) => CacheEntry;
   /** How a watch is told of an object that changes so that its selector matches, where it is not told that it is new. */
   readonly enters?: 'MODIFIED';
+  /** What is asked instead, where it comes to the same. */
+  readonly verb?: 'get';
   /** Decides in place of the workspace's own rules. */
   readonly authorizer?: Gate;
   /** What holds for changes that are made through it. */

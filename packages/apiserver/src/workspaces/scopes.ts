@@ -50,7 +50,7 @@ export class Scopes {
     const view = this.#options.views.get(place.view);
     if (view === undefined) throw status.noSuchResource();
     const scope = view.scope({ of: place.of, cluster, info, user });
-    return { ...info, cluster: scope.cluster, scope };
+    return { ...info, cluster: scope.cluster, scope, ...(scope.verb !== undefined && { verb: scope.verb }) };
   }
 
   #resolve({ path }: Exclude<Place, { kind: 'plain' }>, info: RequestInfo, user: User): string {

@@ -7,7 +7,7 @@ import { apiExports, apisGroup } from './names.ts';
 import { type ExportAccess, exportCluster, mayBind, printReference } from './reference.ts';
 import { isOf, refuse } from './refusal.ts';
 
-export const apiExportEndpointSlices = { group: apisGroup, resource: 'apiexportendpointslices' } as const;
+const apiExportEndpointSlices = { group: apisGroup, resource: 'apiexportendpointslices' } as const;
 
 /** What an export may offer and claim. */
 export function exportAdmission(isBuiltin: (group: string, resource: string) => boolean): AdmissionPlugin {

@@ -118,7 +118,7 @@ export function defaultBindingsOf(types: readonly WorkspaceType[]): DefaultBindi
 }
 
 /** The type with its workspace's id: a path may come to mean another workspace. */
-export const waiterName = ({ cluster, name }: Pick<WorkspaceType, 'cluster' | 'name'>): string => `${cluster}:${name}`;
+const waiterName = ({ cluster, name }: Pick<WorkspaceType, 'cluster' | 'name'>): string => `${cluster}:${name}`;
 
 function typeOf(object: KubeObject, place: { cluster: string; path: string }): WorkspaceType {
   const name = object.metadata.name!;

@@ -1,0 +1,81 @@
+import { status } from '@capstan/machinery';
+import type { Decision, Gate } from '../../authz/attributes.ts';
+import { superuserGroup } from '../../authz/authorizer.ts';
+import type { CacheEntry } from '../../cache/entry.ts';
+import { WorkspaceKinds } from '../../crds/kinds.ts';
+import type { Catalog } from '../../registry/catalog.ts';
+import { notedEntry } from '../../registry/resource.ts';
+import type { PlatformKinds } from '../kinds/platform-kinds.ts';
+import { everyCluster } from '../names.ts';
+import type { WorkspaceView } from '../scopes.ts';
+import { denied } from './apiexport.ts';
+
+interface Options {
+  readonly catalog: Catalog;
+  readonly platform: PlatformKinds;
+}
+
+/** What the shards of kcp tell each other, through a cache that has copies. */
+const copied: ReadonlySet<string> = new Set([
+  ...['apiconversions', 'apiexportendpointslices', 'apiexports', 'apiresourceschemas'].map((name) => `apis.kcp.io/${name}`),
+  ...['cachedresourceendpointslices', 'cachedresources'].map((name) => `cache.kcp.io/${name}`),
+  ...['logicalclusters', 'shards'].map((name) => `core.kcp.io/${name}`),
+  'tenancy.kcp.io/workspacetypes',
+  ...['clusterrolebindings', 'clusterroles', 'rolebindings', 'roles'].map((name) => `rbac.authorization.k8s.io/${name}`),
+  ...['mutatingwebhookconfigurations', 'validatingadmissionpolicies', 'validatingadmissionpolicybindings'].map(
+    (name) => `admissionregistration.k8s.io/${name}`,
+  ),
+  'admissionregistration.k8s.io/validatingwebhookconfigurations',
+]);
+
+const shard = 'root';
+const changes: ReadonlySet<string> = new Set(['update', 'patch', 'delete']);
+const reads: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
+const allowed: Decision = { allowed: true, reason: '' };
+
+/** Only other parts of the platform have business with it. */
+const platformOnly: Gate = {
+  authorize: ({ user, verb, isResource }) => (user.groups.includes(superuserGroup) && (!isResource || reads.has(verb)) ? allowed : denied),
+};
+
+/**
+ * `/services/cache/shards/<shard>`: the copies of what other shards need to know of one. Here is one shard, and its store is the cache, so that a copy is its
+ * original at any time. A change to a copy, which kcp undoes when it notices it, is undone before anybody can: it is answered with what there is.
+ */
+export function shardCacheView(options: Options): WorkspaceView {
+  let catalog: Catalog | undefined;
+  return {
+    scope({ of: [kind, name], cluster, info }) {
+      if (kind !== 'shards') throw status.noSuchResource();
+      const isShown = name === shard || name === everyCluster;
+      return {
+        cluster,
+        catalog: (catalog ??= kindsOf(options)),
+        key: `cache/${name}/${cluster}`,
+        labelled: (_, entry) => copyOf(entry),
+        authorizer: platformOnly,
+        ...(!isShown && { shows: () => false }),
+        ...(changes.has(info.verb) && { verb: 'get' }),
+      };
+    },
+  };
+}
+
+function kindsOf({ catalog, platform }: Options): Catalog {
+  const kinds = new WorkspaceKinds();
+  for (const key of copied) {
+    const definition = platform.all.get(key.slice(0, key.indexOf('/')), key.slice(key.indexOf('/') + 1));
+    if (definition !== undefined) kinds.set(definition);
+  }
+  return catalog.only((group, resource) => copied.has(`${group}/${resource}`), kinds);
+}
+
+/** A copy says where its original is, and of which version it was made. */
+function copyOf(entry: CacheEntry): CacheEntry {
+  const { uid = '' } = entry.object.metadata;
+  return notedEntry(entry, {
+    'kcp.io/shard': shard,
+    'cache.kcp.io/original-resource-version': String(entry.revision),
+    'cache.kcp.io/original-resource-UID': uid,
+  });
+}
