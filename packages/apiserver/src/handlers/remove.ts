@@ -52,7 +52,10 @@ export async function handleDelete(serving: Serving, exchange: Exchange, context
 /** What could have taken its time and did not is shown as deleted at once. */
 function ended(entry: CacheEntry, now: Date): CacheEntry {
   const object = entry.parse();
-  object.metadata.deletionTimestamp ??= formatTime(now);
+  if (object.metadata.deletionTimestamp === undefined) {
+    object.metadata.deletionTimestamp = formatTime(now);
+    if (object.metadata.generation !== undefined) object.metadata.generation += 1;
+  }
   object.metadata.deletionGracePeriodSeconds = 0;
   return unsaved(entry.key, object, entry.revision);
 }
@@ -70,18 +73,18 @@ export async function handleDeleteCollection(
   const options = await readOptions(serving, exchange, context);
   const found = await list(serving.cache, resource, context.info);
   const dryRun = (options.dryRun ?? []).length > 0;
-  const deleted: CacheEntry[] = [];
   for (let at = 0; at < found.entries.length; at += deletedAtOnce) {
     const some = found.entries
       .slice(at, at + deletedAtOnce)
       .map((entry) => deleteListed(serving, context, { resource, options, dryRun, entry }));
-    for (const gone of await Promise.all(some)) if (gone !== undefined) deleted.push(gone);
+    await Promise.all(some);
   }
-  const converting = readable(resource, deleted);
+  const converting = readable(resource, found.entries);
   if (converting !== undefined) await converting;
+  // As they were found: whether they are gone, or wait for something, is not told.
   send(exchange, context, {
     code: 200,
-    body: shaperFor(resource, wanted, context).list(deleted, found.meta),
+    body: shaperFor(resource, wanted, context).list(found.entries, found.meta),
     wanted,
   });
 }
@@ -89,18 +92,16 @@ export async function handleDeleteCollection(
 /** Enough to fill a commit of the store, and few enough to let others in between. */
 const deletedAtOnce = 64;
 
-/** The deleted object; undefined when it was gone already. */
 async function deleteListed(
   serving: Serving,
   context: RequestContext,
   { resource, options, dryRun, entry }: Pick<DeleteRequest, 'resource' | 'options' | 'dryRun'> & { entry: CacheEntry },
-): Promise<CacheEntry | undefined> {
+): Promise<void> {
   const [, namespace = '', name = ''] = entry.key.split('/');
   try {
-    return (await deleteObject(serving, context, { resource, namespace, name, options, dryRun })).entry;
+    await deleteObject(serving, context, { resource, namespace, name, options, dryRun });
   } catch (error) {
-    if (error instanceof StatusError && error.reason === 'NotFound') return undefined;
-    throw error;
+    if (!(error instanceof StatusError) || error.reason !== 'NotFound') throw error;
   }
 }
 

@@ -78,6 +78,7 @@ export async function handleUpdate(serving: Serving, exchange: Exchange, context
   const target = { resource, namespace, name };
   const createsMissing = resource.strategy.createOnUpdate === true && subresource === '';
   if (createsMissing && !cachedEntry(serving, context, target) && !(await storedEntry(serving, context, target))) {
+    checkUid(resource, object, { ...object, metadata: { name, ...(resource.namespaced && { namespace }) } });
     if (object.metadata.resourceVersion) throw status.conflict(resource, name, status.staleObject);
     await context.permit?.('create');
     const written = await create(serving, context, { ...target, object, manager: settings.manager, dryRun: settings.dryRun });
@@ -195,11 +196,21 @@ export function checkName(object: KubeObject, name: string): void {
   }
 }
 
+/** Where Kubernetes keeps kinds that once had another name: some messages show it. */
+const storedUnder: ReadonlyMap<string, string> = new Map([
+  ['/replicationcontrollers', 'controllers'],
+  ['/endpoints', 'services/endpoints'],
+  ['/nodes', 'minions'],
+  ['/services', 'services/specs'],
+  ['networking.k8s.io/ingresses', 'ingress'],
+]);
+
 /** A uid in the body says which object is meant: one of the same name that was made anew is another. */
 function checkUid(resource: Resource, object: KubeObject, old: KubeObject): void {
   const { uid } = object.metadata;
   if (!uid || uid === old.metadata.uid) return;
-  const key = `/registry/${resource.resource}/${old.metadata.namespace ? `${old.metadata.namespace}/` : ''}${old.metadata.name}`;
-  const why = `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`;
+  const prefix = storedUnder.get(`${resource.group}/${resource.resource}`) ?? resource.resource;
+  const key = `/registry/${prefix}/${old.metadata.namespace ? `${old.metadata.namespace}/` : ''}${old.metadata.name}`;
+  const why = `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid ?? ''}`;
   throw status.conflict(resource, old.metadata.name ?? '', why);
 }

@@ -129,6 +129,9 @@ const lasting = [
   'reportingInstance',
 ];
 
+/** Of these Go keeps empty text where there is none. */
+const texts = new Set(['reason', 'message', 'type', 'action', 'reportingComponent', 'reportingInstance']);
+
 function changeErrors(event: KubeObject, old: KubeObject): FieldError[] {
   const errors = sameValue(event['series'], old['series']) ? [] : seriesErrors(event);
   for (const field of lasting) {
@@ -145,7 +148,7 @@ const sourceFields = ['component', 'host'];
 /** Kubernetes shows objects in their internal form: all fields, in capitals. */
 function printed(field: string, value: unknown): unknown {
   const object = maybeFields(value);
-  if (object === undefined) return value;
+  if (object === undefined) return value ?? (texts.has(field) ? '' : value);
   const shown = (name: string): string =>
     name === 'uid' ? 'UID' : name === 'apiVersion' ? 'APIVersion' : name.charAt(0).toUpperCase() + name.slice(1);
   return Object.fromEntries((field === 'source' ? sourceFields : referenceFields).map((name) => [shown(name), textOf(object[name])]));
@@ -159,6 +162,7 @@ function selectable(event: KubeObject, object: 'involvedObject' | 'regarding'): 
 }
 
 const coreEvents: Strategy = {
+  defaultPropagation: 'None',
   validateName: names.pathSegment,
   createOnUpdate: true,
   validate: (object) => commonErrors(object, 'reportingComponent'),
@@ -171,6 +175,7 @@ const coreEvents: Strategy = {
 };
 
 const newEvents: Strategy = {
+  defaultPropagation: 'None',
   createOnUpdate: true,
   validate: (object) => commonErrors(toCoreEvent(object), 'reportingController'),
   validateCreate: (object) => strictErrors(toCoreEvent(object)),

@@ -52,8 +52,8 @@ export interface Strategy {
   readonly beforeDeletion?: (object: KubeObject, context: StrategyContext) => void;
   /** DELETE answers with the object instead of a Status. */
   readonly returnDeletedObject?: boolean;
-  /** Dependents when the client gives no propagation policy. */
-  readonly defaultPropagation?: 'Background' | 'Foreground' | 'Orphan';
+  /** Dependents when the client gives no propagation policy. `None`: there never are any, whatever the client says. */
+  readonly defaultPropagation?: 'Background' | 'Foreground' | 'Orphan' | 'None';
   /** The status subresource, where the table says that the kind has one. */
   readonly status?: Pick<Strategy, 'prepareForUpdate' | 'validate' | 'validateUpdate'>;
   /** Other subresources through which the object itself is changed: `approval` of certificate requests, `finalize` of namespaces. */

@@ -33,8 +33,8 @@ export function changedObjectErrors(resource: Resource, change: Change, context:
   const metaErrors = validateObjectMetaUpdate(object.metadata, old.metadata, metaRules);
   const rest = rules.validate?.(object, context) ?? [];
   const changes = rules.validateUpdate?.(object, old, context) ?? [];
-  // Of metadata, only finalizers may be right for every kind and wrong for this one.
-  const isRight = metaErrors.length + rest.length + changes.length === 0;
+  // Of metadata, only finalizers and the prefix of a name may be right for every kind and wrong for this one.
+  const isRight = metaErrors.length + rest.length + changes.length === 0 && object.metadata.generateName === old.metadata.generateName;
   if (isRight && (object.metadata.finalizers === undefined || metaRules.custom)) return [];
   const found: Record<UpdateRound, readonly FieldError[]> = {
     metadata: validateObjectMeta(object.metadata, { ...metaRules, validateName: resource.strategy.validateName ?? names.dns1123Subdomain }),

@@ -123,6 +123,7 @@ export function checkPreconditions({ group, kind }: Resource, { metadata }: Kube
 
 /** The finalizers that the propagation policy leaves on the object. */
 function finalizersAfter(resource: Resource, object: KubeObject, options: DeleteOptions): string[] {
+  if (resource.strategy.defaultPropagation === 'None') return object.metadata.finalizers ?? [];
   const kept = (object.metadata.finalizers ?? []).filter((finalizer) => finalizer !== 'orphan' && finalizer !== 'foregroundDeletion');
   const had = new Set(object.metadata.finalizers);
   const policy =

@@ -126,7 +126,7 @@ export const resourcequotas: Strategy = {
     const given = textsOf(fieldsOf(object['spec'])['scopes']);
     const before = textsOf(fieldsOf(old['spec'])['scopes']);
     if (sameValue([...new Set(given)].sort(), [...new Set(before)].sort())) return [];
-    return [fieldError.invalid(FieldPath.of('spec', 'scopes'), given, fieldImmutable)];
+    return [fieldError.invalid(FieldPath.of('spec', 'scopes'), given.length === 0 ? null : given, fieldImmutable)];
   },
   returnDeletedObject: true,
   status: {

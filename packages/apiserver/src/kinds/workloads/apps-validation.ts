@@ -262,6 +262,11 @@ export function validateSelectorUpdate(object: KubeObject, old: KubeObject): Fie
 export function validateRevision(revision: KubeObject): FieldError[] {
   const found = new Findings();
   found.nonNegative(FieldPath.of('revision'), revision['revision']);
+  return found.errors;
+}
+
+export function validateRevisionData(revision: KubeObject): FieldError[] {
+  const found = new Findings();
   const path = FieldPath.of('data');
   if (isAbsent(revision['data'])) found.required(path, 'data is mandatory');
   else if (maybeFields(revision['data']) === undefined) found.required(path, 'data must be a valid JSON object');
@@ -270,6 +275,6 @@ export function validateRevision(revision: KubeObject): FieldError[] {
 
 export function validateRevisionUpdate(revision: KubeObject, old: KubeObject): FieldError[] {
   const found = new Findings();
-  found.immutable(FieldPath.of('data'), revision['data'], isDeepStrictEqual(revision['data'], old['data']));
+  found.immutable(FieldPath.of('data'), revision['data'] ?? null, isDeepStrictEqual(revision['data'], old['data']));
   return found.errors;
 }

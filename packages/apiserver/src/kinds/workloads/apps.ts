@@ -7,6 +7,7 @@ import {
   validateReplicaSet,
   validateReplicationController,
   validateRevision,
+  validateRevisionData,
   validateRevisionUpdate,
   validateSelectorUpdate,
   validateStatefulSet,
@@ -91,7 +92,14 @@ function defaultReplicationController(object: KubeObject): void {
   const labels = stringMapOf(made(defaultTemplate(spec), 'metadata')['labels']);
   if (Object.keys(labels).length === 0) return;
   if (Object.keys(fieldsOf(spec['selector'])).length === 0) spec['selector'] = { ...labels };
-  if (Object.keys(object.metadata.labels ?? {}).length === 0) object.metadata.labels = { ...labels };
+  defaultLabels(object);
+}
+
+function defaultLabels(object: KubeObject): void {
+  if (Object.keys(object.metadata.labels ?? {}).length > 0) return;
+  const template = fieldsOf(fieldsOf(object['spec'])['template']);
+  const labels = stringMapOf(fieldsOf(template['metadata'])['labels']);
+  if (Object.keys(labels).length > 0) object.metadata.labels = { ...labels };
 }
 
 const replicasSelectable: Pick<Strategy, 'selectableFields' | 'selectableLabels'> = {
@@ -101,16 +109,21 @@ const replicasSelectable: Pick<Strategy, 'selectableFields' | 'selectableLabels'
 
 /** Counts the changes of a daemon set's template in an annotation, for clients that still read it there. */
 const daemonSet: Pick<Strategy, 'prepareForCreate' | 'prepareForUpdate'> = {
-  prepareForCreate: ({ metadata }) => {
-    const given = Number(metadata.annotations?.[templateGeneration] ?? 0);
-    metadata.annotations = { ...metadata.annotations, [templateGeneration]: String(Math.max(given || 1, 1)) };
-  },
+  prepareForCreate: (object) => countTemplate(object, Math.max(templatesBefore(object) || 1, 1)),
   prepareForUpdate: (object, old) => {
     const isSame = isDeepStrictEqual(fieldsOf(object['spec'])['template'], fieldsOf(old['spec'])['template']);
-    const before = Number(old.metadata.annotations?.[templateGeneration] ?? 0);
-    object.metadata.annotations = { ...object.metadata.annotations, [templateGeneration]: String(isSame ? before : before + 1) };
+    const before = templatesBefore(old);
+    countTemplate(object, isSame ? before : before + 1);
   },
 };
+
+function templatesBefore({ metadata }: KubeObject): number {
+  return Number(metadata.annotations?.[templateGeneration] ?? 0);
+}
+
+function countTemplate({ metadata }: KubeObject, count: number): void {
+  metadata.annotations = { ...metadata.annotations, [templateGeneration]: String(count) };
+}
 
 const replicaCounts: Strategy['status'] & object = {
   validate: validateCounts({
@@ -193,6 +206,7 @@ const makersOfPods: readonly (readonly [resource: string, strategy: Strategy])[]
         generation: true,
         defaultPropagation: 'Background',
         status: {
+          prepareForUpdate: (object, old) => countTemplate(object, templatesBefore(old)),
           validate: validateCounts({
             fields: [
               'currentNumberScheduled',
@@ -224,7 +238,8 @@ const makersOfPods: readonly (readonly [resource: string, strategy: Strategy])[]
         generation: true,
         defaultPropagation: 'Orphan',
         ...replicasSelectable,
-        status: replicaCounts,
+        // A status may be written without anything else, and so without what labels are taken from.
+        status: { ...replicaCounts, prepareForUpdate: defaultLabels },
       },
       noReplicas,
     ),
@@ -233,5 +248,8 @@ const makersOfPods: readonly (readonly [resource: string, strategy: Strategy])[]
 
 export const appsStrategies = new Map<string, Strategy>([
   ...makersOfPods.map(([resource, strategy]) => [resource, withTemplateWarnings(strategy)] as const),
-  ['apps/controllerrevisions', { validate: validateRevision, validateUpdate: validateRevisionUpdate }],
+  [
+    'apps/controllerrevisions',
+    { validate: validateRevision, validateCreate: validateRevisionData, validateUpdate: validateRevisionUpdate },
+  ],
 ]);

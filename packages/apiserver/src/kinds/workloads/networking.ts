@@ -80,20 +80,26 @@ function validateServiceRange(object: KubeObject): FieldError[] {
   return found.errors;
 }
 
+/** A range may get one of the other family beside it; nothing else changes. */
 function validateServiceRangeUpdate(object: KubeObject, old: KubeObject): FieldError[] {
   const found = new Findings();
   const at = FieldPath.of('spec', 'cidrs');
   const ranges = textsOf(fieldsOf(object['spec'])['cidrs']);
   const before = textsOf(fieldsOf(old['spec'])['cidrs']);
-  if (ranges.length < before.length || ranges.length > 2) found.immutable(at, ranges, false);
-  else for (const [index, range] of before.entries()) found.immutable(at.index(index), ranges[index], ranges[index] === range);
-  return found.errors;
+  const isSecond = before.length === 1 && ranges.length === 2;
+  if (ranges.length !== before.length && !isSecond) {
+    found.immutable(at, ranges.length === 0 ? null : ranges, false);
+    return found.errors;
+  }
+  for (const [index, range] of before.entries()) found.immutable(at.index(index), ranges[index], ranges[index] === range);
+  return isSecond ? [...found.errors, ...validateServiceRange(object)] : found.errors;
 }
 
-function immutableField(field: string): NonNullable<Strategy['validateUpdate']> {
+/** `zero`: what Go has where nothing is given. */
+function immutableField(field: string, zero: '' | null): NonNullable<Strategy['validateUpdate']> {
   return (object, old) => {
     const found = new Findings();
-    const [value, before] = [fieldsOf(object['spec'])[field], fieldsOf(old['spec'])[field]];
+    const [value, before] = [fieldsOf(object['spec'])[field] ?? zero, fieldsOf(old['spec'])[field] ?? zero];
     found.immutable(FieldPath.of('spec', field), value, isDeepStrictEqual(value, before));
     return found.errors;
   };
@@ -106,7 +112,7 @@ export const networkingStrategies = new Map<string, Strategy>([
     {
       default: (object) => applyDefaults(made(object, 'spec'), { within: { parameters: { set: { scope: 'Cluster' } } } }),
       validate: validateIngressClass,
-      validateUpdate: immutableField('controller'),
+      validateUpdate: immutableField('controller', ''),
       generation: true,
     },
   ],
@@ -116,13 +122,13 @@ export const networkingStrategies = new Map<string, Strategy>([
     {
       validateName: (name) => [...addressProblems(name)],
       validate: validateIpAddress,
-      validateUpdate: immutableField('parentRef'),
+      validateUpdate: immutableField('parentRef', null),
     },
   ],
   [
     'networking.k8s.io/servicecidrs',
     separateStatus({
-      validate: validateServiceRange,
+      validateCreate: validateServiceRange,
       validateUpdate: validateServiceRangeUpdate,
       status: { prepareForUpdate: keepMetadata },
     }),

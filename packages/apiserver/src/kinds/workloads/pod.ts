@@ -5,6 +5,7 @@ import { Findings } from './findings.ts';
 import { defaultPod, defaultTemplate } from './pod-defaults.ts';
 import { podParts } from './pod-parts.ts';
 import { adoptAppArmor } from './pod-security-validation.ts';
+import { podStatus } from './pod-status.ts';
 import { validatePodUpdate } from './pod-update.ts';
 import { validatePod, validatePodTemplate } from './pod-validation.ts';
 import { qualityOf } from './quality.ts';
@@ -66,6 +67,7 @@ const podStrategy: Strategy = separateStatus({
   validate: validatePod,
   validateCreate: refuseDebuggers,
   validateUpdate: validatePodUpdate,
+  status: podStatus,
   subresources: podParts,
   generation: true,
   returnDeletedObject: true,

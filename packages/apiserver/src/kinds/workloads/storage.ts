@@ -147,17 +147,31 @@ function validateAttachment(object: KubeObject): FieldError[] {
   else if (source['persistentVolumeName'] === '') {
     found.required(at.child('source', 'persistentVolumeName'), 'must specify non empty persistentVolumeName');
   }
-  const volume = textOf(source['persistentVolumeName']);
-  if (volume !== '') found.invalid(at.child('source', 'persistentVolumeName'), volume, names.dns1123Subdomain(volume));
   const node = textOf(spec['nodeName']);
   found.invalid(at.child('nodeName'), node, names.dns1123Subdomain(node));
-  checkDriverName(found, at.child('attacher'), textOf(spec['attacher']));
   return found.errors;
 }
 
-function immutableSpec(object: KubeObject, old: KubeObject): FieldError[] {
+function validateNewAttachment(object: KubeObject): FieldError[] {
   const found = new Findings();
-  found.immutable(FieldPath.of('spec'), object['spec'], isDeepStrictEqual(object['spec'], old['spec']));
+  const spec = fieldsOf(object['spec']);
+  const at = FieldPath.of('spec');
+  checkDriverName(found, at.child('attacher'), textOf(spec['attacher']));
+  const volume = fieldsOf(spec['source'])['persistentVolumeName'];
+  if (!isAbsent(volume)) found.invalid(at.child('source', 'persistentVolumeName'), volume, names.dns1123Subdomain(textOf(volume)));
+  return found.errors;
+}
+
+function immutableAttachment(object: KubeObject, old: KubeObject): FieldError[] {
+  const found = new Findings();
+  const spec = fieldsOf(object['spec']);
+  const { persistentVolumeName = null, inlineVolumeSpec = null } = fieldsOf(spec['source']);
+  const shown = {
+    Attacher: textOf(spec['attacher']),
+    Source: { PersistentVolumeName: persistentVolumeName, InlineVolumeSpec: inlineVolumeSpec },
+    NodeName: textOf(spec['nodeName']),
+  };
+  found.immutable(FieldPath.of('spec'), shown, isDeepStrictEqual(object['spec'], old['spec']));
   return found.errors;
 }
 
@@ -223,7 +237,8 @@ export const storageStrategies = new Map<string, Strategy>([
     separateStatus(
       {
         validate: validateAttachment,
-        validateUpdate: immutableSpec,
+        validateCreate: validateNewAttachment,
+        validateUpdate: immutableAttachment,
         requireResourceVersion: true,
         returnDeletedObject: true,
         resetFields: { status: [['spec'], ['metadata']] },
