@@ -14,7 +14,7 @@ import { everyCluster } from '../workspaces/names.ts';
 import type { Scope } from '../workspaces/scope.ts';
 
 export async function handleGet(backend: Backend, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
-  const wanted = negotiate(exchange.headers.accept);
+  const wanted = negotiate(exchange.headers.accept, resource.custom === undefined);
   const { info } = context;
   const revision = parseRevision(info.query.get('resourceVersion') ?? '', (message) => new StatusError({ code: 500, message }));
   if (revision === undefined) await fresh(backend.cache);
@@ -32,7 +32,7 @@ export async function handleGet(backend: Backend, exchange: Exchange, context: R
 }
 
 export async function handleList(backend: Backend, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
-  const wanted = negotiate(exchange.headers.accept);
+  const wanted = negotiate(exchange.headers.accept, resource.custom === undefined);
   const shape = shaperFor(resource, wanted, context);
   const page = await list(backend.cache, resource, context.info);
   const converting = readable(resource, page.entries);
@@ -41,7 +41,7 @@ export async function handleList(backend: Backend, exchange: Exchange, context: 
 }
 
 export function handleWatch(hub: WatchHub, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
-  const wanted = negotiateWatch(exchange.headers.accept);
+  const wanted = negotiateWatch(exchange.headers.accept, resource.custom === undefined);
   return hub.watch(exchange, resource, context.info, { shaper: shaperFor(resource, wanted, context), format: wanted.format });
 }
 

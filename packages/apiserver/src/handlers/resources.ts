@@ -1,6 +1,6 @@
 import { status } from '@capstan/machinery';
 import type { Exchange } from '../http/exchange.ts';
-import { accepted, acceptedForLists, negotiate, requireOffered } from '../http/negotiate.ts';
+import { acceptedForLists, negotiate, requireOffered } from '../http/negotiate.ts';
 import { deprecations } from '../kinds/deprecations.ts';
 import type { RequestContext } from '../registry/context.ts';
 import type { CustomKind, Resource } from '../registry/resource.ts';
@@ -40,10 +40,9 @@ export function handleResource(serving: Serving, exchange: Exchange, context: Re
   return handleVerb(serving, exchange, context, resource);
 }
 
-/** Kinds that users added have no protobuf, but their metadata has. */
 function checkCustom({ warning }: CustomKind, exchange: Exchange, context: RequestContext): void {
-  const { format, shape } = negotiate(exchange.headers.accept);
-  if (format === 'protobuf' && shape === 'object') throw status.notAcceptable(accepted);
+  // Whoever takes nothing of it is told before anything is looked for.
+  negotiate(exchange.headers.accept, false);
   if (warning !== undefined) context.warn(warning);
 }
 

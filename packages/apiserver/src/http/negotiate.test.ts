@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { NotAcceptable, negotiate } from './negotiate.ts';
+import { NotAcceptable, negotiate, requireOffered, takesJson } from './negotiate.ts';
 
 const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 
@@ -7,7 +7,14 @@ describe('what a client takes', () => {
   test.each([
     [undefined, { format: 'json', shape: 'object' }],
     ['*/*', { format: 'json', shape: 'object' }],
-    ['application/vnd.kubernetes.protobuf,application/json', { format: 'json', shape: 'object' }],
+    ['application/vnd.kubernetes.protobuf,application/json', { format: 'protobuf', shape: 'object' }],
+    ['application/vnd.kubernetes.protobuf, */*', { format: 'protobuf', shape: 'object' }],
+    ['*/*,application/vnd.kubernetes.protobuf', { format: 'protobuf', shape: 'object' }],
+    ['application/*,application/yaml', { format: 'yaml', shape: 'object' }],
+    ['application/vnd.kubernetes.protobuf;q=0.5,application/json', { format: 'json', shape: 'object' }],
+    ['application/json;q=0.5,application/vnd.kubernetes.protobuf', { format: 'protobuf', shape: 'object' }],
+    ['text/html,application/vnd.kubernetes.protobuf', { format: 'protobuf', shape: 'object' }],
+    [`application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io,${table}`, { format: 'json', shape: 'Table' }],
     [
       'application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1',
       { format: 'protobuf', shape: 'PartialObjectMetadata' },
@@ -22,7 +29,32 @@ describe('what a client takes', () => {
   });
 
   test('that we do not have is refused', () => {
-    expect(() => negotiate('text/html')).toThrow(NotAcceptable);
+    expect(() => negotiate('text/html')).toThrow('only the following media types are accepted');
+    expect(() => negotiate('APPLICATION/JSON')).toThrow('only the following media types are accepted');
+    expect(() => requireOffered('text/html')).toThrow(NotAcceptable);
     expect(() => negotiate('application/json;as=Table;v=v9;g=meta.k8s.io')).toThrow('only the following media types are accepted');
+  });
+
+  test.each([
+    ['application/vnd.kubernetes.protobuf, */*', { format: 'json', shape: 'object' }],
+    ['application/vnd.kubernetes.protobuf,application/yaml', { format: 'yaml', shape: 'object' }],
+    [`application/vnd.kubernetes.protobuf,${table}`, { format: 'json', shape: 'Table' }],
+    [
+      'application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1',
+      { format: 'protobuf', shape: 'PartialObjectMetadata' },
+    ],
+  ])('%s, of a kind without protobuf', (accept, expected) => {
+    expect(negotiate(accept, false)).toMatchObject(expected);
+  });
+
+  test('is nothing where it is protobuf alone, and the kind has none', () => {
+    expect(() => negotiate('application/vnd.kubernetes.protobuf', false)).toThrow('only the following media types are accepted');
+  });
+
+  test('is JSON as well, or not', () => {
+    expect(takesJson('application/vnd.kubernetes.protobuf,application/json')).toBe(true);
+    expect(takesJson('application/vnd.kubernetes.protobuf')).toBe(false);
+    expect(takesJson('application/vnd.kubernetes.protobuf,application/yaml')).toBe(false);
+    expect(takesJson('application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json')).toBe(false);
   });
 });

@@ -22,23 +22,35 @@ const shapes = new Set(['Table', 'PartialObjectMetadata', 'PartialObjectMetadata
 
 const plain: Negotiated = { format: 'json', shape: 'object', shapeVersion: 'v1' };
 const known = new Map<string, Negotiated | Error>();
+const knownWithoutProtobuf = new Map<string, Negotiated | Error>();
 
-/** Reads an Accept header. Answers are kept: clients send the same few. */
-export function negotiate(accept: string | undefined): Negotiated {
+/**
+ * Reads an Accept header. Kinds that users added have no protobuf, only their metadata has: whoever asks for it gets the next that they take. Answers are kept:
+ * clients send the same few.
+ */
+export function negotiate(accept: string | undefined, hasProtobuf = true): Negotiated {
   if (accept === undefined || accept === '' || accept === 'application/json' || accept === '*/*') return plain;
-  let found = known.get(accept);
+  const answers = hasProtobuf ? known : knownWithoutProtobuf;
+  let found = answers.get(accept);
   if (found === undefined) {
-    found = choose(accept);
-    if (known.size > 500) known.clear();
-    known.set(accept, found);
+    found = choose(accept, hasProtobuf);
+    if (answers.size > 500) answers.clear();
+    answers.set(accept, found);
   }
   if (found instanceof Error) throw found;
   return found;
 }
 
+/** Whether a client that asks for protobuf takes JSON as well, and nothing but whole objects. */
+export function takesJson(accept: string): boolean {
+  if (accept.includes('as=')) return false;
+  const others = choose(accept, false);
+  return !(others instanceof Error) && others.format === 'json';
+}
+
 /** As `negotiate`, for an answer that goes on: there is none in YAML. */
-export function negotiateWatch(accept: string | undefined): Negotiated {
-  const wanted = negotiate(accept);
+export function negotiateWatch(accept: string | undefined, hasProtobuf = true): Negotiated {
+  const wanted = negotiate(accept, hasProtobuf);
   if (wanted.format === 'yaml') throw status.notAcceptable(watched);
   return wanted;
 }
@@ -47,7 +59,7 @@ export function negotiateWatch(accept: string | undefined): Negotiated {
 export function plainFormat(accept: string | undefined): Format {
   if (accept === undefined || (!accept.includes('yaml') && !accept.includes('protobuf'))) return 'json';
   const plainClauses = accept.split(',').filter((clause) => !clause.includes('as='));
-  const chosen = plainClauses.length === 0 ? undefined : choose(plainClauses.join(','));
+  const chosen = plainClauses.length === 0 ? undefined : choose(plainClauses.join(','), true);
   return chosen === undefined || chosen instanceof Error ? 'json' : chosen.format;
 }
 
@@ -57,30 +69,21 @@ export interface Clause {
   readonly quality: number;
 }
 
-function choose(accept: string): Negotiated | Error {
-  const clauses = readClauses(accept);
-  let anyMediaType = false;
-  let protobuf: Negotiated | undefined;
-  for (const clause of clauses) {
+function choose(accept: string, hasProtobuf: boolean): Negotiated | Error {
+  for (const clause of readClauses(accept)) {
     const format = formatOf(clause.type);
     if (format === undefined) continue;
-    anyMediaType = true;
     const as = clause.parameters.get('as');
-    let result: Negotiated = { ...plain, format };
-    if (as !== undefined) {
-      const version = clause.parameters.get('v') ?? '';
-      if (!shapes.has(as) || clause.parameters.get('g') !== 'meta.k8s.io' || (version !== 'v1' && version !== 'v1beta1')) continue;
-      if (format === 'protobuf' && as === 'Table') continue;
-      result = { format, shape: as as Shape, shapeVersion: version };
+    if (as === undefined) {
+      if (format === 'protobuf' && !hasProtobuf) continue;
+      return { ...plain, format };
     }
-    // Clients that take protobuf nearly always take JSON too, which we have ready. But metadata has no type in protobuf and one in JSON, and who compares listed
-    // with single objects must find none.
-    if (format !== 'protobuf' || as !== undefined) return result;
-    protobuf ??= result;
+    const version = clause.parameters.get('v') ?? '';
+    if (!shapes.has(as) || clause.parameters.get('g') !== 'meta.k8s.io' || (version !== 'v1' && version !== 'v1beta1')) continue;
+    if (format === 'protobuf' && as === 'Table') continue;
+    return { format, shape: as as Shape, shapeVersion: version };
   }
-  if (protobuf !== undefined) return protobuf;
-  if (anyMediaType) return status.notAcceptable(accepted);
-  return new NotAcceptable();
+  return status.notAcceptable(accepted);
 }
 
 /** No media type of ours at all: answered a little differently by Kubernetes, before any object is looked for. */
@@ -102,11 +105,17 @@ export function requireOffered(accept: string | undefined, offered: readonly str
   throw new NotAcceptable(offered);
 }
 
+/** What is wanted most comes first; of what is wanted as much, what is named before what a range covers. */
 export function readClauses(accept: string): Clause[] {
   return accept
     .split(',')
     .map(readClause)
-    .sort((a, b) => b.quality - a.quality);
+    .sort((a, b) => b.quality - a.quality || breadth(a.type) - breadth(b.type));
+}
+
+function breadth(type: string): number {
+  if (!type.endsWith('/*')) return 0;
+  return type === '*/*' ? 2 : 1;
 }
 
 export function formatOf(type: string): Format | undefined {
@@ -121,5 +130,5 @@ function readClause(text: string): Clause {
     if (equals > 0) parameters.set(part.slice(0, equals), part.slice(equals + 1));
   }
   const quality = Number(parameters.get('q') ?? '1');
-  return { type: type.toLowerCase(), parameters, quality: Number.isNaN(quality) ? 0 : quality };
+  return { type, parameters, quality: Number.isNaN(quality) ? 0 : quality };
 }

@@ -1,5 +1,5 @@
 import { builtinTypes, decodeMessage, decodeProtobuf, type JsonObject } from '@capstan/machinery';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { startTestServer, type TestServer } from '../testing/harness.ts';
 
 const protobuf = 'application/vnd.kubernetes.protobuf';
@@ -78,10 +78,59 @@ describe('a client that takes protobuf alone', () => {
     const table = await server.call(pods, { headers: { accept: `${protobuf};as=Table;v=v1;g=meta.k8s.io` } });
     expect([table.code, table.json().reason]).toEqual([406, 'NotAcceptable']);
   });
+});
 
-  test('gets JSON, which is kept ready, when it takes that too', async () => {
-    const reply = await server.call(`${pods}/p`, { headers: { accept: `${protobuf},application/json` } });
-    expect(reply.headers['content-type']).toBe('application/json');
+describe('a client that takes protobuf and JSON', () => {
+  const accept = `${protobuf}, */*`;
+  const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+  const things = '/apis/wire.example.com/v1/things';
+
+  beforeAll(async () => {
+    const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+    await server.call(definitions, {
+      method: 'POST',
+      body: {
+        metadata: { name: 'things.wire.example.com' },
+        spec: {
+          group: 'wire.example.com',
+          scope: 'Cluster',
+          names: { kind: 'Thing', plural: 'things' },
+          versions: [{ name: 'v1', served: true, storage: true, schema }],
+        },
+      },
+    });
+    await vi.waitFor(async () => expect((await server.call(things)).code).toBe(200));
+  });
+
+  test.each([
+    ['an object', `${pods}/p`, protobuf],
+    ['a list', pods, protobuf],
+    ['an error', `${pods}/none`, protobuf],
+    ['a watch', `${pods}?watch=true&timeoutSeconds=1`, `${protobuf};stream=watch`],
+    ['what is served', '/apis', protobuf],
+    ['a definition', `${definitions}/things.wire.example.com`, protobuf],
+    ['an error about a kind that users added', `${things}/none`, protobuf],
+    ['objects of a kind that users added', things, 'application/json'],
+    ['a watch of a kind that users added', `${things}?watch=true&timeoutSeconds=1`, 'application/json'],
+  ])('gets %s in what it takes first and there is', async (_what, path, type) => {
+    const reply = await server.call(path, { headers: { accept } });
+    expect(reply.headers['content-type']).toBe(type);
+  });
+
+  test('writes objects of a kind that users added in JSON', async () => {
+    const body = { apiVersion: 'wire.example.com/v1', kind: 'Thing', metadata: { name: 't' } };
+    const reply = await server.call(things, { method: 'POST', headers: { accept }, body });
+    expect([reply.code, reply.headers['content-type'], reply.json().kind]).toEqual([201, 'application/json', 'Thing']);
+    expect((await server.call(`${things}/t`, { headers: { accept: protobuf } })).code).toBe(406);
+  });
+
+  test('gets long lists in JSON, which is ready', async () => {
+    const configMaps = '/api/v1/namespaces/default/configmaps';
+    const body = { metadata: { name: 'long', labels: { size: 'long' } }, data: { text: 'x'.repeat(600_000) } };
+    await server.call(configMaps, { method: 'POST', body });
+    const list = `${configMaps}?labelSelector=size%3Dlong`;
+    expect((await server.call(list, { headers: { accept } })).headers['content-type']).toBe('application/json');
+    expect((await server.call(list, { headers: { accept: protobuf } })).headers['content-type']).toBe(protobuf);
   });
 });
 

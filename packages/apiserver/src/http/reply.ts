@@ -2,7 +2,7 @@ import { gzip } from 'node:zlib';
 import { parseExact, type StatusError, status } from '@capstan/machinery';
 import { dump } from 'js-yaml';
 import type { Exchange } from './exchange.ts';
-import { accepted, type Format, NotAcceptable, plainFormat } from './negotiate.ts';
+import { accepted, type Format, NotAcceptable, negotiate, plainFormat, takesJson } from './negotiate.ts';
 import { protobufOf, protobufType } from './protobuf.ts';
 
 /** Answers longer than this are compressed for clients that take it. */
@@ -16,13 +16,17 @@ export interface Reply {
   readonly pretty: boolean;
 }
 
+/** JSON is ready, protobuf is made of it: a list that is longer is left as it is for whoever takes JSON as well, so that nobody else waits for it. */
+const longestEncoded = 512 << 10;
+
 /** Sends JSON, or what it is asked to be turned into. */
 export function reply(exchange: Exchange, { code, body, format, pretty }: Reply): void {
-  if (format === 'protobuf') {
+  if (format === 'protobuf' && !(body.length > longestEncoded && takesJson(exchange.headers.accept ?? ''))) {
     const bytes = protobufOf(body);
-    if (bytes === undefined) throw status.notAcceptable(accepted);
-    exchange.send({ code, type: protobufType, body: bytes });
-    return;
+    if (bytes !== undefined) return exchange.send({ code, type: protobufType, body: bytes });
+    const other = negotiate(exchange.headers.accept, false).format;
+    if (other === 'protobuf') throw status.notAcceptable(accepted);
+    return reply(exchange, { code, body, format: other, pretty });
   }
   if (format === 'yaml') {
     exchange.send({
