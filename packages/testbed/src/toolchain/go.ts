@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { run } from '../command.ts';
 import { cacheDirectory, home } from '../tools/cache.ts';
 import { withLock } from '../tools/lock.ts';
@@ -42,7 +42,6 @@ async function ownToolchain(): Promise<string> {
   const directory = join(cacheDirectory(), `go-${pinned.version}`);
   const program = join(directory, 'bin', 'go');
   if (existsSync(program)) return program;
-  mkdirSync(dirname(directory), { recursive: true });
   return withLock(`${directory}.guard`, async () => {
     if (existsSync(program)) return program;
     const temporary = `${directory}.${process.pid}`;

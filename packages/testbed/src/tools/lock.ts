@@ -1,3 +1,5 @@
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -10,12 +12,22 @@ const pause = 200;
  * somebody else soon has that process id. Waits for it until the signal ends the patience.
  */
 export async function withLock<T>(file: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-  using lock = new DatabaseSync(file);
+  using lock = open(file);
   while (!tryLock(lock)) {
     if (signal?.aborted) throw new Error(`another process holds ${file}, and there was no time left to wait for it`);
     await sleep(pause);
   }
   return await work();
+}
+
+function open(file: string): DatabaseSync {
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    return new DatabaseSync(file);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`${dirname(file)} cannot be written to (${reason}); XDG_CACHE_HOME can name another place`);
+  }
 }
 
 function tryLock(lock: DatabaseSync): boolean {

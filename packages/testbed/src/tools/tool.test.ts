@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
@@ -19,6 +20,24 @@ test('a program that cannot be built in time is missing, and says so', async () 
   vi.stubEnv('XDG_CACHE_HOME', cache.path);
   expect(await tool('operator', { signal: AbortSignal.abort() })).toEqual({
     missing: 'operator is not available: never taken from PATH; Debian has no package of it; there was no time left to build it',
+  });
+});
+
+test('a cache that cannot be written to is named', async () => {
+  using cache = temporaryDirectory('cache');
+  writeFileSync(cache.join('file'), '');
+  vi.stubEnv('XDG_CACHE_HOME', cache.join('file'));
+  const { missing } = (await tool('multicluster', { signal: AbortSignal.abort() })) as { missing: string };
+  expect(missing).toContain(`multicluster is not available: ${cache.join('file/capstan/tools')} cannot be written to (`);
+  expect(missing).toContain('XDG_CACHE_HOME can name another place');
+});
+
+test('a program that is neither found nor built says so', async () => {
+  using cache = temporaryDirectory('cache');
+  vi.stubEnv('XDG_CACHE_HOME', cache.path);
+  vi.stubEnv('PATH', cache.path);
+  expect(await tool('openssl')).toEqual({
+    missing: 'openssl is not available: not on PATH; Debian has no package of it; it is not built here',
   });
 });
 

@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync } from 'node:fs';
-import { delimiter, dirname, join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import { run } from '../command.ts';
 import { describeTool, type ToolDescription, type ToolName } from './catalogue.ts';
 import { handedOver } from './hand-over.ts';
@@ -38,7 +38,9 @@ export async function requireExactTool(name: ToolName): Promise<string> {
 }
 
 function search(name: ToolName, making: Making): Promise<Tool> {
-  return find(describeTool(name), making).catch((error: unknown) => ({ missing: `${name}: ${String(error)}` }));
+  return find(describeTool(name), making).catch((error: unknown) => ({
+    missing: `${name} is not available: ${error instanceof Error ? error.message : String(error)}`,
+  }));
 }
 
 async function find(description: ToolDescription, making: Making = {}): Promise<Tool> {
@@ -46,7 +48,6 @@ async function find(description: ToolDescription, making: Making = {}): Promise<
   const { path, reason } = await onPath(description);
   if (path !== undefined) return { path };
   if (existsSync(cached)) return { path: cached };
-  mkdirSync(dirname(cached), { recursive: true });
   const makeIt = async (): Promise<Tool> => {
     if (existsSync(cached)) return { path: cached };
     const reasons = [reason];
