@@ -18,7 +18,7 @@ export function importsOf(file: string, text: string): Import[] {
   }));
 }
 
-export function sourceFiles(root: string): string[] {
+function sourceFiles(root: string): string[] {
   return globSync(['packages/*/{src,scripts}/**/*.ts', 'apps/*/{src,bin}/**/*.ts', 'tests/**/*.ts'], {
     cwd: root,
     exclude: (path) => path.includes('node_modules'),

@@ -58,7 +58,7 @@ const runtimeConfigOption = (): Option =>
     'serve what is served on request only: admissionregistration.k8s.io/v1beta1=true for mutating admission policies',
   ).argParser(parseRuntimeConfig);
 
-export function createProgram(): Command {
+function createProgram(): Command {
   const program = new Command('capstan')
     .description('A GPU cloud that anyone can run, behind one Kubernetes-compatible API.')
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'capstan: ')) })

@@ -94,4 +94,4 @@ export { isUnreadable, schemaErrors } from './structural/schema-rules.ts';
 export { structuralErrors } from './structural/structural-rules.ts';
 export { isUnchanged, oldItems } from './structural/unchanged.ts';
 export { age, humanDuration } from './time/duration.ts';
-export { canonicalizeMicroTime, canonicalizeTime, formatMicroTime, formatTime, parseTime } from './time/time.ts';
+export { formatMicroTime, formatTime, parseTime } from './time/time.ts';

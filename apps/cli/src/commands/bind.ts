@@ -65,7 +65,7 @@ function choices({ acceptPermissionClaim = [], rejectPermissionClaim = [] }: Bin
 }
 
 /** `root:ai:models` is the export `models` of the workspace `root:ai`. */
-export function parseReference(text: string): { path: string; name: string } {
+function parseReference(text: string): { path: string; name: string } {
   const colon = text.lastIndexOf(':');
   if (colon <= 0 || colon === text.length - 1) {
     throw new Failure('usage', `expected an export as path:name, such as root:ai:models, found "${text}".`);

@@ -116,7 +116,7 @@ function pageAbove(pages: ReadonlyMap<string, Page>, path: string): Page | undef
   return undefined;
 }
 
-export function notFoundPage(exchange: Exchange): void {
+function notFoundPage(exchange: Exchange): void {
   exchange.header('X-Content-Type-Options', 'nosniff');
   exchange.send({ code: 404, type: 'text/plain; charset=utf-8', body: '404 page not found\n' });
 }

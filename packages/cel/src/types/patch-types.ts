@@ -16,7 +16,7 @@ const fields: readonly (readonly [string, ObjectField])[] = [
   ['value', { property: 'value', declaration: dyn }],
 ];
 
-export const JSON_PATCH: Type = objectOf('JSONPatch', new Map(fields));
+const JSON_PATCH: Type = objectOf('JSONPatch', new Map(fields));
 
 /** What an expression for patches may make: a part of an object, named by its path (`Object.spec.template`), and an operation of a JSON patch. */
 export const patchTypes: StructTypes = {

@@ -45,10 +45,6 @@ export function unwrapOptional(type: Type): Type {
   return isOptional(type) ? type.parameters[0]! : type;
 }
 
-export function isDynamic(type: Type): boolean {
-  return type.kind === 'dyn';
-}
-
 export function parametersOf(type: Type): readonly Type[] {
   switch (type.kind) {
     case 'list':

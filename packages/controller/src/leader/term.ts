@@ -16,7 +16,7 @@ export interface Moment {
 export const momentOf = (clock: Clock): Moment => ({ monotonic: clock.monotonic(), wall: clock.wall() });
 
 /** The more that passed by either clock: to believe in too much time only means to stop early. */
-export function elapsed(clock: Clock, since: Moment): number {
+function elapsed(clock: Clock, since: Moment): number {
   return Math.max(clock.monotonic() - since.monotonic, clock.wall() - since.wall);
 }
 

@@ -23,7 +23,7 @@ export interface Approval {
 const day = 86_400;
 const year = 365 * day;
 const nodePrefix = 'system:node:';
-export const nodeAgentPrefix = 'system:capstan-node-agent:';
+const nodeAgentPrefix = 'system:capstan-node-agent:';
 export const nodeAgentGroup = 'system:capstan-node-agents';
 
 /** The signers of Kubernetes. */

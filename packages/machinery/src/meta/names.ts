@@ -67,7 +67,7 @@ function isKeyPart(text: string, start: number): boolean {
   );
 }
 
-export const maxLengthMessage = (length: number): string => `must be no more than ${length} characters`;
+const maxLengthMessage = (length: number): string => `must be no more than ${length} characters`;
 export const rangeMessage = (low: number, high: number): string => `must be between ${low} and ${high}, inclusive`;
 
 export function patternMessage(rule: string, pattern: string, ...examples: string[]): string {
@@ -201,7 +201,7 @@ export function configMapKey(value: string): string[] {
 }
 
 /** Names that would leave a directory when used as a file name. */
-export function directoryProblems(value: string): string[] {
+function directoryProblems(value: string): string[] {
   if (value === '.') return ["must not be '.'"];
   if (value === '..') return ["must not be '..'"];
   return value.startsWith('..') ? ["must not start with '..'"] : nothingWrong;

@@ -3,7 +3,7 @@ import { WireReader, wire } from './wire-reader.ts';
 import { BackwardWriter } from './wire-writer.ts';
 
 /** The four bytes that say: what follows is a `runtime.Unknown` in protobuf. */
-export const envelopePrefix = Buffer.from('k8s\0', 'latin1');
+const envelopePrefix = Buffer.from('k8s\0', 'latin1');
 
 export interface Envelope {
   readonly apiVersion: string;

@@ -126,11 +126,6 @@ export function alreadyExists(resource: GroupResource, name: string): StatusErro
   });
 }
 
-export function generateNameConflict(resource: GroupResource, name: string): StatusError {
-  const message = `${resourceName(resource)} "${name}" already exists, the server was not able to generate a unique name for the object`;
-  return new StatusError({ code: 409, reason: 'AlreadyExists', message, details: details(resource, name, { retryAfterSeconds: 1 }) });
-}
-
 export const staleObject = 'the object has been modified; please apply your changes to the latest version and try again';
 
 export function conflict(resource: GroupResource, name: string, why: string): StatusError {

@@ -24,18 +24,3 @@ export function parseTime(text: string): Date | undefined {
 function isCalendarDay(year: number, month: number, day: number): boolean {
   return month >= 1 && month <= 12 && day >= 1 && day <= new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
 }
-
-/** The text that Kubernetes stores for a time that a client sent: in UTC, whole seconds. Undefined when it is no time. */
-export function canonicalizeTime(text: string): string | undefined {
-  if (text.length === 20 && text.charCodeAt(19) === 0x5a) return parseTime(text) === undefined ? undefined : text;
-  const date = parseTime(text);
-  return date && formatTime(date);
-}
-
-/** As canonicalizeTime, with six digits after the second. */
-export function canonicalizeMicroTime(text: string): string | undefined {
-  const date = parseTime(text);
-  if (date === undefined) return undefined;
-  const fraction = (pattern.exec(text)![7] ?? '').slice(0, 6).padEnd(6, '0');
-  return `${date.toISOString().slice(0, 19)}.${fraction}Z`;
-}

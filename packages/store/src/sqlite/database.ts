@@ -76,7 +76,7 @@ function claimFile(database: DatabaseSync, file: string): void {
   database.exec(`BEGIN IMMEDIATE; ${schema} PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${schemaVersion}; COMMIT;`);
 }
 
-export function readState(database: DatabaseSync): Omit<DatabaseState, 'database'> {
+function readState(database: DatabaseSync): Omit<DatabaseState, 'database'> {
   const newest = readNumber(database, 'SELECT max(revision) FROM log');
   const floor = readNumber(database, "SELECT value FROM meta WHERE name = 'floor'");
   return {

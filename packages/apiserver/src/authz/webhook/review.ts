@@ -4,7 +4,7 @@ import type { Attributes } from '../attributes.ts';
 import { selectorAttributes } from './selectors.ts';
 
 /** Which workspace is meant, under kcp's two names for it. What users carry under these is not told. */
-export const clusterExtras = ['authorization.kubernetes.io/cluster-name', 'authorization.kcp.io/cluster-name'] as const;
+const clusterExtras = ['authorization.kubernetes.io/cluster-name', 'authorization.kcp.io/cluster-name'] as const;
 
 export type ReviewVersion = 'v1' | 'v1beta1';
 

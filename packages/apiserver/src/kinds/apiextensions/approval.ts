@@ -1,7 +1,7 @@
 import { type FieldError, FieldPath, fieldError, type KubeObject } from '@capstan/machinery';
 import { fieldsOf, textOf } from '../workloads/reading.ts';
 
-export const approvalAnnotation = 'api-approved.kubernetes.io';
+const approvalAnnotation = 'api-approved.kubernetes.io';
 const see = 'see https://github.com/kubernetes/enhancements/pull/1111';
 
 export type ApprovalState = 'missing' | 'bypassed' | 'approved' | 'invalid';

@@ -15,14 +15,6 @@ export const defaultPrinter: TablePrinter = printer('!Name, Created At:d', ({ ob
   object.metadata.creationTimestamp ?? null,
 ]);
 
-/** What `scale` subresources show. */
-export const scalePrinter: TablePrinter = printer('!Name, Desired:i, Available:i, Age', ({ name, spec, status, age }) => [
-  name,
-  Number(spec['replicas'] ?? 0),
-  Number(status['replicas'] ?? 0),
-  age,
-]);
-
 /** Printers by `group/resource`, with an empty group for the core one. */
 export const printers: ReadonlyMap<string, TablePrinter> = new Map([
   ...corePrinters,

@@ -17,7 +17,7 @@ function checkIdentifier(found: Findings, at: FieldPath, name: string): void {
 }
 
 /** The name of an attribute or a capacity, in the domain of its driver or in one of its own. */
-export function checkAttributeName(found: Findings, at: FieldPath, name: string): void {
+function checkAttributeName(found: Findings, at: FieldPath, name: string): void {
   if (name === '') {
     found.required(at, 'name required');
     return;
@@ -32,7 +32,7 @@ export function checkAttributeName(found: Findings, at: FieldPath, name: string)
   else checkIdentifier(found, at, rest);
 }
 
-export function checkFullAttributeName(found: Findings, at: FieldPath, name: string): void {
+function checkFullAttributeName(found: Findings, at: FieldPath, name: string): void {
   checkAttributeName(found, at, name);
   if (name !== '' && !name.includes('/')) found.invalid(at, name, 'must include a domain');
 }
@@ -43,7 +43,7 @@ export function checkConfigurations(found: Findings, at: FieldPath, configuratio
   for (const [index, configuration] of configurations.entries()) checkConfiguration(found, at.index(index), configuration);
 }
 
-export function checkConfiguration(found: Findings, at: FieldPath, configuration: Readonly<Fields>): void {
+function checkConfiguration(found: Findings, at: FieldPath, configuration: Readonly<Fields>): void {
   const opaque = maybeFields(configuration['opaque']);
   if (opaque === undefined) {
     found.required(at.child('opaque'));
@@ -60,7 +60,7 @@ export function checkConfiguration(found: Findings, at: FieldPath, configuration
 const unknownRequest = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
 
 /** Names of requests, or of one of the choices in a request. */
-export function checkRequestNames(
+function checkRequestNames(
   found: Findings,
   at: FieldPath,
   { requests, known }: { requests: readonly string[]; known: ReadonlySet<string> },
@@ -74,7 +74,7 @@ export function checkRequestNames(
   }
 }
 
-export function requestNamesOf(devices: Readonly<Fields>): ReadonlySet<string> {
+function requestNamesOf(devices: Readonly<Fields>): ReadonlySet<string> {
   const known = new Set<string>();
   for (const entry of itemsOf(devices['requests'])) {
     known.add(textOf(entry['name']));

@@ -34,7 +34,7 @@ function environmentNameProblems(name: string): string[] {
 }
 
 /** A field of the pod that is given to a container: in an environment variable or in a file. */
-export function checkFieldReference(found: Findings, at: FieldPath, { reference, isFile }: { reference: Fields; isFile: boolean }): void {
+function checkFieldReference(found: Findings, at: FieldPath, { reference, isFile }: { reference: Fields; isFile: boolean }): void {
   const path = textOf(reference['fieldPath']);
   if (path === '') {
     found.required(at.child('fieldPath'));
@@ -53,11 +53,7 @@ export function checkFieldReference(found: Findings, at: FieldPath, { reference,
   else if (!allowed.includes(path)) found.notSupported(at.child('fieldPath'), path, allowed);
 }
 
-export function checkResourceReference(
-  found: Findings,
-  at: FieldPath,
-  { reference, isFile }: { reference: Fields; isFile: boolean },
-): void {
+function checkResourceReference(found: Findings, at: FieldPath, { reference, isFile }: { reference: Fields; isFile: boolean }): void {
   const resource = textOf(reference['resource']);
   if (isFile && textOf(reference['containerName']) === '') found.required(at.child('containerName'));
   else if (resource === '') found.required(at.child('resource'));

@@ -118,7 +118,7 @@ interface CheckedSpec {
   readonly isMirror?: boolean;
 }
 
-export function checkPodSpec(found: Findings, at: FieldPath, { spec, isPod = false, isMirror = false }: CheckedSpec): void {
+function checkPodSpec(found: Findings, at: FieldPath, { spec, isPod = false, isMirror = false }: CheckedSpec): void {
   const volumes = checkVolumes(found, at.child('volumes'), { volumes: itemsOf(spec['volumes']), isPod });
   const claims = itemsOf(spec['resourceClaims']);
   if (isMirror) refuseClaims(found, claims);
