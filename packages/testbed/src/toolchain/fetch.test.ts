@@ -1,10 +1,14 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { createServer, type IncomingMessage } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { deflateRawSync } from 'node:zlib';
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { temporaryDirectory } from '../temporary.ts';
 import { filesInArchive } from './archive.ts';
 import { ModuleChecksum } from './checksum.ts';
-import { moduleProxies, unpackToolchain } from './fetch.ts';
+import { download, moduleProxies, unpackToolchain } from './fetch.ts';
+
+afterEach(() => vi.unstubAllEnvs());
 
 const version = 'v0.0.1-go1.2.3.linux-amd64';
 const prefix = `golang.org/toolchain@${version}/`;
@@ -92,3 +96,34 @@ function zip(entries: readonly (readonly [string, string])[]): Buffer {
   end.writeUInt32LE(Buffer.concat(parts).length, 16);
   return Buffer.concat([...parts, ...directory, end]);
 }
+
+test('a proxy of the network is used, as npm and Go do', async () => {
+  const origin = createServer((_, response) => response.end('archive'));
+  const proxy = createServer();
+  const asked: string[] = [];
+  proxy.on('connect', (request: IncomingMessage, socket: Socket) => {
+    asked.push(request.url!);
+    const upstream = connect((origin.address() as AddressInfo).port, '127.0.0.1', () => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      socket.pipe(upstream).pipe(socket);
+    });
+  });
+  for (const server of [origin, proxy]) await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  for (const name of ['HTTP_PROXY', 'http_proxy']) vi.stubEnv(name, `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
+  for (const name of ['NO_PROXY', 'no_proxy']) vi.stubEnv(name, '');
+  vi.stubEnv('GOPROXY', 'http://modules.example');
+  try {
+    expect(String(await download('some/@v/v1.zip'))).toBe('archive');
+    expect(asked).toEqual(['modules.example:80']);
+  } finally {
+    origin.close();
+    proxy.close();
+  }
+});
+
+test('without a module proxy it says what to do', async () => {
+  vi.stubEnv('GOPROXY', '');
+  await expect(download('some/@v/v1.zip')).rejects.toThrow(
+    'the environment variable GOPROXY names no module proxy to fetch it from; set it, or install Go 1.26.0 or newer',
+  );
+});

@@ -1,4 +1,5 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { setGlobalProxyFromEnv } from 'node:http';
 import { dirname, join } from 'node:path';
 import { filesInArchive } from './archive.ts';
 import { ModuleChecksum } from './checksum.ts';
@@ -42,9 +43,10 @@ function place(file: string, content: Buffer): void {
   writeFileSync(file, content);
 }
 
-/** Asks the module proxies in the order of GOPROXY, as Go does. */
-async function download(path: string): Promise<Buffer> {
+/** Asks the module proxies in the order of GOPROXY, and through the proxy of HTTPS_PROXY, as Go does. */
+export async function download(path: string): Promise<Buffer> {
   const reasons: string[] = [];
+  using _ = throughProxy();
   for (const { url, headers } of moduleProxies(process.env['GOPROXY'])) {
     try {
       const answer = await fetch(`${url}/${path}`, { headers, signal: AbortSignal.timeout(patience) });
@@ -54,7 +56,16 @@ async function download(path: string): Promise<Buffer> {
       reasons.push(`${url}: ${describe(error)}`);
     }
   }
-  throw new Error(reasons.join('; ') || 'the environment variable GOPROXY names no module proxy to fetch it from');
+  throw new Error(
+    reasons.join('; ') ||
+      `the environment variable GOPROXY names no module proxy to fetch it from; set it, or install Go ${pinned.atLeast} or newer`,
+  );
+}
+
+/** For as long as it is not disposed, and for all that this process fetches. */
+function throughProxy(): Disposable {
+  const restore = setGlobalProxyFromEnv();
+  return { [Symbol.dispose]: restore };
 }
 
 export interface ModuleProxy {
