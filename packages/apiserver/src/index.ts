@@ -3,6 +3,7 @@ export { parseAuditPolicy } from './audit/index.ts';
 export { parseAuthenticationConfiguration } from './authn/index.ts';
 export { type AuthorizerSetting, parseAuthorizationConfiguration } from './authz/configuration.ts';
 export type { WebhookConnection } from './authz/webhook/client.ts';
+export { isRange, type OutboundOptions } from './http/outbound.ts';
 export { optionalVersions } from './registry/catalog.ts';
 export type { AuthorizationOptions } from './server/authorization.ts';
 export type { MountOptions } from './server/mounts.ts';

@@ -35,6 +35,7 @@ export function serverOptions({ dataDirectory, host, port, etcdEndpoints, option
     ...(file.authorization && { authorization: authorizationOptions(file.authorization) }),
     ...(file.workspaces?.homeCreatorGroups && { homeCreators: file.workspaces.homeCreatorGroups }),
     ...(file.workspaces?.mounts?.enabled && { mounts: mountOptions(file.workspaces.mounts) }),
+    ...(file.workspaces?.outbound && { outbound: { deny: [], ...file.workspaces.outbound } }),
     ...(file.workspaces?.maxObjects && { workspaceObjectLimit: file.workspaces.maxObjects }),
   };
 }

@@ -29,6 +29,7 @@ authentication:
   tokenFile: tokens.csv
 workspaces:
   mounts: { enabled: true, backends: [{ url: https://a.example, authorityFile: ca.pem }] }
+  outbound: { deny: [loopback, 10.0.0.0/8], allow: [10.1.0.0/16] }
 runtimeConfig:
   admissionregistration.k8s.io/v1beta1: true
 `,
@@ -38,7 +39,10 @@ runtimeConfig:
     listen: { host: '0.0.0.0', port: 7443 },
     etcd: { endpoints: ['http://127.0.0.1:2379'], keyFile: '/etc/etcd.key' },
     authentication: { tokenFile: directory.join('tokens.csv') },
-    workspaces: { mounts: { enabled: true, backends: [{ url: 'https://a.example', authorityFile: directory.join('ca.pem') }] } },
+    workspaces: {
+      mounts: { enabled: true, backends: [{ url: 'https://a.example', authorityFile: directory.join('ca.pem') }] },
+      outbound: { deny: ['loopback', '10.0.0.0/8'], allow: ['10.1.0.0/16'] },
+    },
     runtimeConfig: { 'admissionregistration.k8s.io/v1beta1': true },
   });
 });
@@ -64,6 +68,10 @@ test.each([
     /^apiserver.yaml:2:21: expected one of LimitRanger, ServiceAccount, .*, found "ServiceAccounts"$/,
   ],
   ['authorization:\n  alwaysAllowPaths: /healthz\n', 'apiserver.yaml:2:21: expected a list of paths such as [/healthz], found "/healthz"'],
+  [
+    'workspaces:\n  outbound:\n    deny: [local]\n',
+    'apiserver.yaml:3:12: expected loopback, linkLocal, private or a range such as 10.0.0.0/8, found "local"',
+  ],
   ['workspaces:\n  mounts:\n    backends: [{ authorityFile: a }]\n', 'apiserver.yaml:3:16: expected "url", where mounts may lead'],
   [
     'workspaces:\n  mounts:\n    backends: [{ url: "https://a", keyFile: b }]\n',

@@ -1,8 +1,12 @@
-import { optionalPlugins } from '@capstan/apiserver';
+import { isRange, optionalPlugins } from '@capstan/apiserver';
 import { readConfig } from './file.ts';
 import { checked, listOf, oneOf, section, text, truth, url, wholeNumber } from './shape.ts';
 
 const path = text('a path');
+
+const range = checked(text('loopback, linkLocal, private or a range such as 10.0.0.0/8'), (given) =>
+  isRange(given) ? undefined : `expected loopback, linkLocal, private or a range such as 10.0.0.0/8, found ${JSON.stringify(given)}`,
+);
 
 const shape = section({
   dataDirectory: path,
@@ -42,6 +46,10 @@ const shape = section({
   workspaces: section({
     maxObjects: wholeNumber(1, 1_000_000_000),
     homeCreatorGroups: listOf(text('a group'), 'a list of groups'),
+    outbound: checked(
+      section({ deny: listOf(range, 'a list such as [loopback, linkLocal, private]'), allow: listOf(range, 'a list of ranges') }),
+      ({ deny }) => (deny === undefined ? 'expected "deny", a list such as [loopback, linkLocal, private]' : undefined),
+    ),
     mounts: section({
       enabled: truth,
       backends: listOf(

@@ -1,17 +1,27 @@
 import { Agent, get } from 'node:https';
 import { readBounded } from '../http/bounded.ts';
+import type { Outbound } from '../http/outbound.ts';
 
 const limitBytes = 1024 * 1024;
 const timeoutMilliseconds = 10_000;
 
+export interface FetchOptions {
+  /** PEM of those that are trusted; those of the system when absent. */
+  readonly authorities?: string | undefined;
+  /** What keeps it from some addresses. */
+  readonly outbound?: Outbound | undefined;
+}
+
 /** A `fetch` for GET that trusts authorities of our own, which the global one cannot be told to do. Answers are limited in size and time. */
-export function httpsFetch(authorities?: string): (url: string) => Promise<Response> {
+export function httpsFetch({ authorities, outbound }: FetchOptions): (url: string) => Promise<Response> {
   const agent = new Agent({ keepAlive: false, ...(authorities !== undefined && { ca: authorities }) });
   return (url) =>
     new Promise((resolve, reject) => {
+      outbound?.check(new URL(url).hostname.replace(/^\[(.*)\]$/, '$1'));
+      const lookup = outbound && { lookup: outbound.lookup };
       const request = get(
         url,
-        { agent, headers: { accept: 'application/json' }, signal: AbortSignal.timeout(timeoutMilliseconds) },
+        { agent, headers: { accept: 'application/json' }, signal: AbortSignal.timeout(timeoutMilliseconds), ...lookup },
         (response) => {
           readBounded(response, limitBytes, `the answer of ${url}`).then(
             (body) => resolve(new Response(body, { status: response.statusCode ?? 500 })),
@@ -23,8 +33,8 @@ export function httpsFetch(authorities?: string): (url: string) => Promise<Respo
     });
 }
 
-export async function fetchJson(url: string, authorities?: string): Promise<Record<string, unknown>> {
-  const response = await httpsFetch(authorities)(url);
+export async function fetchJson(url: string, options: FetchOptions): Promise<Record<string, unknown>> {
+  const response = await httpsFetch(options)(url);
   if (response.status !== 200) throw new TypeError(`${url} answered with status ${response.status}, expected 200`);
   return (await response.json()) as Record<string, unknown>;
 }

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { JWTPayload, JWTVerifyGetKey } from 'jose';
+import type { Outbound } from '../http/outbound.ts';
 import { sharedAudiences, type TokenAuthenticator, type TokenUser, withAuthenticatedGroup } from './bearer.ts';
 import { type ClaimExpression, textsFrom } from './claim-expression.ts';
 import { fetchJson, httpsFetch } from './https-fetch.ts';
@@ -31,6 +32,8 @@ export interface OidcOptions {
   readonly requiredClaims?: Readonly<Record<string, string>>;
   /** PEM of the authorities that sign the issuer's TLS certificate; those that the system trusts when absent. */
   readonly authorities?: string;
+  /** Keeps the issuer from leading to some addresses. */
+  readonly outbound?: Outbound | undefined;
   /** RS256 when absent. */
   readonly signingAlgorithms?: readonly string[];
   /** The audiences of this server. */
@@ -97,14 +100,14 @@ async function connect(options: OidcOptions): Promise<Verifier> {
   // Only servers with an issuer pay for loading it.
   const { createRemoteJWKSet, customFetch, jwtVerify } = await import('jose');
   const discoveryUrl = options.discoveryUrl ?? `${issuerUrl.replace(/\/$/, '')}/.well-known/openid-configuration`;
-  const document = await fetchJson(discoveryUrl, options.authorities);
+  const document = await fetchJson(discoveryUrl, options);
   if (document['issuer'] !== issuerUrl) {
     throw new TypeError(
       `its discovery document names the issuer ${JSON.stringify(document['issuer'])}, expected ${JSON.stringify(issuerUrl)}`,
     );
   }
   if (typeof document['jwks_uri'] !== 'string') throw new TypeError('its discovery document has no jwks_uri');
-  const keys: JWTVerifyGetKey = createRemoteJWKSet(new URL(document['jwks_uri']), { [customFetch]: httpsFetch(options.authorities) });
+  const keys: JWTVerifyGetKey = createRemoteJWKSet(new URL(document['jwks_uri']), { [customFetch]: httpsFetch(options) });
   const checks = { issuer: issuerUrl, audience: [...clientIds], algorithms: [...signingAlgorithms], requiredClaims: ['exp'] };
   return {
     verify: async (token) => (await jwtVerify(token, keys, { ...checks, currentDate: new Date(now()) })).payload,

@@ -70,7 +70,8 @@ function blockList(ranges: readonly string[]): BlockList {
   const list = new BlockList();
   for (const text of ranges.flatMap((name) => named.get(name) ?? [name])) {
     const range = parseRange(text);
-    if (range === undefined) throw new TypeError(`expected loopback, linkLocal, private or a range such as 10.0.0.0/8, found ${JSON.stringify(text)}`);
+    if (range === undefined)
+      throw new TypeError(`expected loopback, linkLocal, private or a range such as 10.0.0.0/8, found ${JSON.stringify(text)}`);
     list.addSubnet(range.address, range.length, range.family);
   }
   return list;

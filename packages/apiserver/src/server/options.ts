@@ -1,6 +1,7 @@
 import type { EtcdStoreOptions } from '@capstan/store';
 import type { AuditLogOptions } from '../audit/index.ts';
 import type { OidcOptions } from '../authn/oidc.ts';
+import type { OutboundOptions } from '../http/outbound.ts';
 import type { InFlightOptions } from '../limits/index.ts';
 import type { AuthorizationOptions } from './authorization.ts';
 import type { MountOptions } from './mounts.ts';
@@ -30,6 +31,8 @@ export interface ServerOptions {
   readonly clientAuthority?: string;
   /** How many objects a workspace may hold whose logical cluster does not say it. */
   readonly workspaceObjectLimit?: number;
+  /** Where webhooks and issuers of workspaces, all but the root, may not lead; anywhere when absent. */
+  readonly outbound?: OutboundOptions;
   /** Lets workspaces be mounted from elsewhere; nothing can when absent. */
   readonly mounts?: MountOptions;
   /** Groups whose members get a workspace of their own when they ask for `~`; everybody who is known when absent. */

@@ -24,6 +24,7 @@ import { webhookConversion } from '../crds/webhook.ts';
 import { type Page, Pages } from '../handlers/nonresource.ts';
 import type { Serving } from '../handlers/serving.ts';
 import { Listener } from '../http/listener.ts';
+import { Outbound } from '../http/outbound.ts';
 import { Journal, journalPath } from '../journal/journal.ts';
 import { bindings, podActions } from '../kinds/workloads/pod-actions.ts';
 import { flowClassifier, InFlight, nominalSeats, OpenCount } from '../limits/index.ts';
@@ -103,7 +104,8 @@ async function start(
   hub = resources.use(new WatchHub(cache));
   journal = resources.use(new Journal(cache));
   const catalog = builtinCatalog(new Set(options.optionalVersions));
-  const webhooks = resources.use(new WebhookClient(cache));
+  const outbound = options.outbound && new Outbound(options.outbound);
+  const webhooks = resources.use(new WebhookClient(cache, outbound));
   const webhook = webhookConversion(webhooks);
   const definitions = new Definitions({ cache, rules: rulesOf, webhook });
   const spaces = workspaces({ cache, catalog, definitions, webhook });
@@ -156,7 +158,7 @@ async function start(
     resourceQuota({ cache, store, quotas: catalog.resource('', 'v1', 'resourcequotas')! }),
     tenants.birth,
   ]);
-  const workspaceAuthentication = new WorkspaceAuthentication({ objects: cache, tree, audiences });
+  const workspaceAuthentication = new WorkspaceAuthentication({ objects: cache, tree, audiences, outbound });
   const serving: Serving = {
     cache,
     store,

@@ -9,6 +9,7 @@ import type { ObjectReader } from '../cache/reader.ts';
 import type { Outbound } from '../http/outbound.ts';
 import { fieldsOf, itemsOf, textOf } from '../kinds/workloads/reading.ts';
 import { typeAnnotation } from './facts.ts';
+import { rootCluster } from './names.ts';
 import { logicalClusterOf, type Tree } from './tree.ts';
 
 const workspaceTypes = { group: 'tenancy.kcp.io', resource: 'workspacetypes' } as const;
@@ -18,7 +19,7 @@ interface Options {
   readonly objects: ObjectReader;
   readonly tree: Tree;
   readonly audiences: readonly string[];
-  /** Keeps issuers from leading to some addresses. */
+  /** Keeps issuers that workspaces name, all but the root, from leading to some addresses. */
   readonly outbound?: Outbound | undefined;
 }
 
@@ -72,7 +73,10 @@ export class WorkspaceAuthentication {
       if (configuration === undefined) continue;
       let made = this.#made.get(configuration);
       if (made === undefined) {
-        made = parseIssuers(fieldsOf(configuration['spec'])['jwt'], audiences).map((issuer) => oidc({ ...issuer, outbound }));
+        made = parseIssuers(fieldsOf(configuration['spec'])['jwt'], audiences).map((issuer) =>
+          // What lies in the root workspace is the operator's.
+          oidc({ ...issuer, outbound: home === rootCluster ? undefined : outbound }),
+        );
         this.#made.set(configuration, made);
       }
       yield* made;

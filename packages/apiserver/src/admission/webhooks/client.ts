@@ -3,6 +3,8 @@ import { Agent, request } from 'node:https';
 import type { ObjectReader } from '../../cache/reader.ts';
 import { readBounded } from '../../http/bounded.ts';
 import { networkFailure } from '../../http/network-failure.ts';
+import type { Outbound } from '../../http/outbound.ts';
+import { rootCluster } from '../../workspaces/names.ts';
 import { CallFailure } from './failure.ts';
 import type { Endpoint } from './hook.ts';
 import { addressOf } from './service.ts';
@@ -32,15 +34,22 @@ interface Destination {
   readonly serverName: string;
   readonly hostHeader: string;
   readonly authorities: string | undefined;
+  /** What keeps it from some addresses. */
+  readonly outbound: Outbound | undefined;
 }
 
 /** Posts to webhooks, over connections that are kept. Each call has its time, and each answer its limit. */
 export class WebhookClient implements Disposable {
   readonly #objects: ObjectReader;
+  readonly #outbound: Outbound | undefined;
   readonly #agent = new Agent({ keepAlive: true, maxFreeSockets: idleConnections });
+  /** Nobody who is kept from some addresses goes there over a connection of somebody who is not. */
+  readonly #guarded = new Agent({ keepAlive: true, maxFreeSockets: idleConnections });
 
-  constructor(objects: ObjectReader) {
+  /** `outbound` keeps the webhooks of all workspaces but the root from some addresses. */
+  constructor(objects: ObjectReader, outbound?: Outbound) {
     this.#objects = objects;
+    this.#outbound = outbound;
   }
 
   async post(call: WebhookCall): Promise<WebhookAnswer> {
@@ -57,12 +66,14 @@ export class WebhookClient implements Disposable {
 
   [Symbol.dispose](): void {
     this.#agent.destroy();
+    this.#guarded.destroy();
   }
 
   #destination({ cluster, endpoint }: WebhookCall, url: URL, query: string): Destination {
     const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
     const port = Number(url.port || 443);
-    const common = { host, port, path: url.pathname + query, serverName: host, authorities: endpoint.authorities };
+    const outbound = cluster === rootCluster ? undefined : this.#outbound;
+    const common = { host, port, path: url.pathname + query, serverName: host, authorities: endpoint.authorities, outbound };
     if (endpoint.by === 'url') return { ...common, hostHeader: url.host };
     return { ...common, ...addressOf(this.#objects, cluster, endpoint), hostHeader: `${host}:${port}` };
   }
@@ -77,11 +88,13 @@ export class WebhookClient implements Disposable {
     }
   }
 
-  #once(destination: Destination, body: string, signal: AbortSignal): Promise<WebhookAnswer> {
-    const { host, port, path, serverName, hostHeader, authorities } = destination;
+  async #once(destination: Destination, body: string, signal: AbortSignal): Promise<WebhookAnswer> {
+    const { host, port, path, serverName, hostHeader, authorities, outbound } = destination;
+    outbound?.check(host);
     return new Promise((resolve, reject) => {
       const outgoing = request({
-        agent: this.#agent,
+        agent: outbound === undefined ? this.#agent : this.#guarded,
+        ...(outbound && { lookup: outbound.lookup }),
         method: 'POST',
         host,
         port,
