@@ -34,7 +34,8 @@ export class DefinitionKeeper implements Disposable {
   readonly #options: KeeperOptions;
   readonly #resource: Resource;
   readonly #turns: Turns<Definition>;
-  readonly #emptied = new WeakSet<ResourceCache>();
+  /** Keys of definitions that wait until the last of their objects is gone. */
+  readonly #awaiting = new Set<string>();
 
   constructor(options: KeeperOptions) {
     this.#options = options;
@@ -100,13 +101,23 @@ export class DefinitionKeeper implements Disposable {
     await this.#deleteAll(definition, held);
     if (count(held, definition) === 0)
       return this.#release(definition, { status: 'False', reason: 'InstanceDeletionCompleted', message: 'removed all instances' });
-    if (this.#emptied.has(held)) return;
-    this.#emptied.add(held);
-    held.listeners.add({
-      changed: () => {
-        if (count(held, definition) === 0) this.#turns.ask(definition);
+    this.#awaitEmpty(held, definition);
+  }
+
+  /** The same kind may be defined in many workspaces, whose objects are held together: each waits for its own. */
+  #awaitEmpty(held: ResourceCache, definition: Definition): void {
+    const { key } = definition.entry;
+    if (this.#awaiting.has(key)) return;
+    this.#awaiting.add(key);
+    const listener = {
+      changed: (): void => {
+        if (count(held, definition) > 0) return;
+        held.listeners.delete(listener);
+        this.#awaiting.delete(key);
+        this.#turns.ask(definition);
       },
-    });
+    };
+    held.listeners.add(listener);
   }
 
   async #deleteAll(definition: Definition, held: ResourceCache): Promise<void> {
