@@ -16,6 +16,7 @@ import { namespaceController } from './namespaces/controller.ts';
 import { QuotaController } from './quotas/controller.ts';
 import type { Registration } from './registration.ts';
 import { RoleAggregation } from './role-aggregation/controller.ts';
+import { claimProtection, volumeClassProtection, volumeProtection } from './storage-protection/controller.ts';
 import { logicalClusterController } from './tenancy/logical-clusters/controller.ts';
 import { platformTree } from './tenancy/platform-tree/controller.ts';
 import { workspaceTypeController } from './tenancy/workspace-types/controller.ts';
@@ -33,6 +34,9 @@ export const controllers: readonly Registration[] = [
   { name: 'account-tokens', account: 'account-token-controller', make: accountTokenController },
   { name: 'identity-leases', account: 'identity-lease-controller', rootOnly: true, make: identityLeaseController },
   { name: 'role-aggregation', account: 'clusterrole-aggregation-controller', make: () => new RoleAggregation() },
+  { name: 'pvc-protection', account: 'pvc-protection-controller', rootOnly: true, make: claimProtection },
+  { name: 'pv-protection', account: 'pv-protection-controller', rootOnly: true, make: volumeProtection },
+  { name: 'vac-protection', account: 'volumeattributesclass-protection-controller', rootOnly: true, make: volumeClassProtection },
   { name: 'workspace', account: 'workspace-controller', make: workspaceController },
   { name: 'logical-cluster', account: 'workspace-controller', make: logicalClusterController },
   { name: 'workspace-type', account: 'workspace-controller', make: workspaceTypeController },

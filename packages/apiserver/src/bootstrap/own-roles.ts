@@ -74,7 +74,10 @@ const accounts = [
   'clusterrole-aggregation-controller',
   'generic-garbage-collector',
   'namespace-controller',
+  'pv-protection-controller',
+  'pvc-protection-controller',
   'resourcequota-controller',
+  'volumeattributesclass-protection-controller',
   ...Object.keys(ownControllerRoles),
 ];
 

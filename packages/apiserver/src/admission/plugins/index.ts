@@ -7,6 +7,7 @@ import { podSecurity } from './pod-security/plugin.ts';
 import { priority } from './priority.ts';
 import { runtimeClass } from './runtime-class.ts';
 import { serviceAccounts } from './service-account.ts';
+import { storageObjectInUseProtection } from './storage-protection.ts';
 import { persistentVolumeClaimResize } from './volume-resize.ts';
 
 /** What Kubernetes itself adds to workloads, in its order. */
@@ -18,6 +19,7 @@ export const workloadPlugins: readonly AdmissionPlugin[] = [
   priority,
   defaultTolerations,
   defaultStorageClass,
+  storageObjectInUseProtection,
   persistentVolumeClaimResize,
   runtimeClass,
   defaultIngressClass,

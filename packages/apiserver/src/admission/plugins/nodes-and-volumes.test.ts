@@ -91,3 +91,30 @@ describe('a claim that grows', () => {
     expect((await grow()).code).toBe(200);
   });
 });
+
+describe('what stores data', () => {
+  const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
+  const claims = '/api/v1/namespaces/default/persistentvolumeclaims?dryRun=All';
+  const claim = (finalizers: string[]): JsonObject => ({ metadata: { name: 'kept', finalizers }, spec });
+  const finalizersOf = async (path: string, body: JsonObject): Promise<unknown> => (await post(path, body)).json().metadata.finalizers;
+
+  test('is kept while it is used', async () => {
+    expect(await finalizersOf(claims, claim([]))).toEqual(['kubernetes.io/pvc-protection']);
+    const volume = { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], hostPath: { path: '/x' } };
+    expect(await finalizersOf('/api/v1/persistentvolumes?dryRun=All', { metadata: { name: 'v' }, spec: volume })).toEqual([
+      'kubernetes.io/pv-protection',
+    ]);
+    const classes = '/apis/storage.k8s.io/v1/volumeattributesclasses?dryRun=All';
+    expect(await finalizersOf(classes, { metadata: { name: 'gold' }, driverName: 'd', parameters: { a: 'b' } })).toEqual([
+      'kubernetes.io/vac-protection',
+    ]);
+  });
+
+  test('is told so once, after what others want', async () => {
+    expect(await finalizersOf(claims, claim(['example.com/a']))).toEqual(['example.com/a', 'kubernetes.io/pvc-protection']);
+    expect(await finalizersOf(claims, claim(['kubernetes.io/pvc-protection', 'example.com/a']))).toEqual([
+      'kubernetes.io/pvc-protection',
+      'example.com/a',
+    ]);
+  });
+});

@@ -1,0 +1,22 @@
+import { rootCluster } from '../../workspaces/names.ts';
+import type { AdmissionPlugin } from '../admission.ts';
+
+const finalizers: ReadonlyMap<string, string> = new Map([
+  ['/persistentvolumes', 'kubernetes.io/pv-protection'],
+  ['/persistentvolumeclaims', 'kubernetes.io/pvc-protection'],
+  ['storage.k8s.io/volumeattributesclasses', 'kubernetes.io/vac-protection'],
+]);
+
+/** What stores data does not go while somebody uses it: a controller takes the finalizer away when nobody does. */
+export const storageObjectInUseProtection: AdmissionPlugin = {
+  name: 'StorageObjectInUseProtection',
+  mutate({ resource, operation, subresource, object, context }) {
+    if (operation !== 'CREATE' || subresource !== '' || object === undefined || resource.custom !== undefined) return;
+    // No controller looks after those of other workspaces.
+    if (context.cluster !== rootCluster) return;
+    const finalizer = finalizers.get(`${resource.group}/${resource.resource}`);
+    if (finalizer === undefined) return;
+    const { metadata } = object;
+    if (!metadata.finalizers?.includes(finalizer)) metadata.finalizers = [...(metadata.finalizers ?? []), finalizer];
+  },
+};
