@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { output } from '@capstan/testbed';
+import { packagesIn } from './packages.ts';
 
 const pinned = join(import.meta.dirname, 'module');
 const kcp = 'github.com/kcp-dev/kcp';
@@ -11,6 +12,8 @@ const building = { CGO_ENABLED: '0', GOFLAGS: '-mod=mod -buildvcs=false' };
 
 /** The sources of kcp's tests, with the programs that are built from them. */
 export interface Sources {
+  /** The names of all packages that have tests. */
+  readonly packages: readonly string[];
   /** Where the files of a package are, which its tests read. */
   directoryOf(name: string): string;
   /** The test program of a package. Built once. */
@@ -28,6 +31,7 @@ export async function kcpSources(): Promise<Sources> {
   const root = join(cache, 'capstan', `kcp-e2e-${createHash('sha256').update(pins.join('')).digest('hex').slice(0, 12)}`);
   if (!existsSync(root)) await layOut(root, pins);
   return {
+    packages: packagesIn(join(root, 'test/e2e')),
     directoryOf: (name) => join(root, 'test/e2e', name),
     program: (name) => build(root, name),
     tokens: join(root, 'test/e2e/framework/auth-tokens.csv'),
