@@ -16,13 +16,12 @@ import {
   type KubeObject,
   type ObjectType,
   parseJson,
-  parseYaml,
+  parseYamlStrictly,
   readTypeMeta,
   status,
   strictDecodingMessage,
   typeMetaError,
   unrecognizedBody,
-  yamlDuplicates,
 } from '@capstan/machinery';
 import { accepted } from '../http/negotiate.ts';
 import type { Catalog } from '../registry/catalog.ts';
@@ -123,13 +122,14 @@ function parseBody(
       return { value: found, text, checked: false };
     }
     case 'application/yaml': {
-      const text = body.bytes.toString();
+      let duplicates: string | undefined;
       const value = recognized(expected, body.bytes, () => {
-        const parsed = parseYaml(text);
-        readTypeMeta(parsed);
-        return parsed;
+        const parsed = parseYamlStrictly(body.bytes.toString());
+        duplicates = parsed.duplicates;
+        readTypeMeta(parsed.value);
+        return parsed.value;
       });
-      return { value: ofKind(value, expected, catalog), duplicates: yamlDuplicates(text), checked: false };
+      return { value: ofKind(value, expected, catalog), duplicates, checked: false };
     }
     case 'application/vnd.kubernetes.protobuf':
       return { value: fromProtobuf(body.bytes, expected, catalog), checked: true };

@@ -125,3 +125,43 @@ describe('yamlDuplicates', () => {
     expect(yamlDuplicates('a: 1\nb: 2')).toBeUndefined();
   });
 });
+
+describe('a document that is long', () => {
+  const keys = (count: number): string => Array.from({ length: count }, (_, index) => `k${index}: v`).join('\n');
+
+  it('is refused as YAML, and read as JSON', () => {
+    expect(() => parseYaml(keys(60_000))).toThrow(/^yaml: document has \d+ characters, and 524288 is the limit for YAML; send it as JSON$/);
+    expect(() => parseYamlStrictly(keys(60_000))).toThrow(/send it as JSON$/);
+    const json = JSON.stringify(Object.fromEntries(Array.from({ length: 60_000 }, (_, index) => [`k${index}`, 'v'])));
+    expect(Object.keys(parseYamlStrictly(json).value as object).length).toBe(60_000);
+  });
+
+  it('is not read a hundred times to find what stands there twice', () => {
+    const repeated = Array.from({ length: 200 }, (_, index) => `r${index}: 1\nr${index}: 2`).join('\n');
+    expect(parseYamlStrictly(repeated).duplicates!.split('\n').length).toBe(89);
+    expect(parseYamlStrictly(`${repeated}\n${keys(30_000)}`).duplicates!.split('\n').length).toBe(2);
+  });
+});
+
+it('JSON is read in the same way, whichever reader reads it', () => {
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (object) => {
+      const json = JSON.stringify(object);
+      expect(parseYaml(json)).toEqual(parseYaml(` ${json}`));
+    }),
+  );
+});
+
+it.each(['{"a":1e999}', '{"a":NaN}', '{"a":.5}', '{a: 1}', "{'a': 1}", '{"a":1,}', '{"a":1,"a":2}', '{"a":0x10}', '{"a": &x 1, "b": *x}'])(
+  '%s is read as YAML reads it',
+  (text) => {
+    const outcome = (read: () => unknown): unknown => {
+      try {
+        return read();
+      } catch (error) {
+        return (error as Error).message;
+      }
+    };
+    expect(outcome(() => parseYamlStrictly(text))).toEqual(outcome(() => parseYamlStrictly(` ${text}`)));
+  },
+);

@@ -1,9 +1,11 @@
 import { defineMappingTag, defineScalarTag, FAILSAFE_SCHEMA, loadAll, mergeTag, NOT_RESOLVED, YAMLException } from 'js-yaml';
 import type { Json, JsonObject } from '../json.ts';
+import { duplicateFields } from '../structural/duplicates.ts';
 import { setOwn } from './check.ts';
-import { maxYamlDepth } from './depth.ts';
+import { isTooDeep, maxYamlDepth } from './depth.ts';
 import { CodecError } from './error.ts';
 import { exactInteger, isLargeInteger } from './exact.ts';
+import { parseJson } from './json.ts';
 import { yamlError } from './yaml-error.ts';
 
 /** The words that Go's YAML 1.1 reader takes for something other than text. */
@@ -54,12 +56,15 @@ const schema = FAILSAFE_SCHEMA.withTags(
 
 /** The first document of the text as JSON, as kube-apiserver converts it. Keys that stand there twice: the last one holds. */
 export function parseYaml(text: string): Json {
-  return new Converter().convert(load(text, { json: true }), 0);
+  return readAsJson(text) ?? new Converter().convert(load(text, { json: true }), 0);
 }
 
 /** The same, with what strict validation says about keys that stand there twice. Reads the text once unless there are some. */
 export function parseYamlStrictly(text: string): { readonly value: Json; readonly duplicates: string | undefined } {
+  const json = readAsJson(text);
+  if (json !== undefined) return { value: json, duplicates: undefined };
   let loaded: unknown;
+  checkLength(text);
   try {
     loaded = loadAll(text, { schema, maxDepth: maxYamlDepth })[0];
   } catch (error) {
@@ -69,18 +74,45 @@ export function parseYamlStrictly(text: string): { readonly value: Json; readonl
   return { value: new Converter().convert(loaded, 0), duplicates: undefined };
 }
 
+/** Most of what comes as YAML is JSON, which is read many times faster. Undefined where the reader of YAML has something else to say about it. */
+function readAsJson(text: string): Json | undefined {
+  if (!text.startsWith('{') || /\d[eE]\+?\d{3}/.test(text)) return undefined;
+  let value: Json;
+  try {
+    value = parseJson(text);
+  } catch (error) {
+    if (error instanceof CodecError) return undefined;
+    throw error;
+  }
+  return duplicateFields(text, value).length === 0 ? value : undefined;
+}
+
+/** Everybody waits while YAML is read, and it is read slowly. */
+const longestYaml = 512 * 1024;
+
+function checkLength(text: string): void {
+  const { length } = text;
+  if (length <= longestYaml) return;
+  if (isTooDeep(text)) throw new CodecError(`yaml: exceeded max depth of ${maxYamlDepth}`);
+  throw new CodecError(`yaml: document has ${length} characters, and ${longestYaml} is the limit for YAML; send it as JSON`);
+}
+
 function isDuplicate(error: unknown): error is YAMLException {
   return error instanceof YAMLException && error.reason === 'duplicated mapping key';
 }
 
-/** So many repeated keys are named. */
+/** So many repeated keys are named… */
 const mostDuplicates = 100;
+/** …unless the text is so long that looking for the next one takes its time: it is read anew for each. */
+const mostReadForDuplicates = 256 * 1024;
 
 /** What strict validation says about keys that stand there twice, in one message for all; undefined when none does. */
 export function yamlDuplicates(text: string): string | undefined {
   const found: string[] = [];
+  let read = 0;
+  checkLength(text);
   // The reader stops at the first: each is given another name, so that it goes on to the next.
-  for (let rest = text; found.length < mostDuplicates; ) {
+  for (let rest = text; found.length < mostDuplicates && read < mostReadForDuplicates; read += text.length) {
     try {
       loadAll(rest, { schema, maxDepth: maxYamlDepth });
       break;
@@ -105,6 +137,7 @@ export function yamlDuplicates(text: string): string | undefined {
 const repeatedKey = '\u{10ffff}';
 
 function load(text: string, options: { json: boolean }): unknown {
+  checkLength(text);
   try {
     return loadAll(text, { schema, maxDepth: maxYamlDepth, ...options })[0];
   } catch (error) {
