@@ -1,19 +1,14 @@
 import { done, type Result, requeueAfter } from '@capstan/controller';
 import { isTrue, withConditions } from '../../kcp-conditions.ts';
 import { type ApiExport, type EndpointSlice, pathAnnotation } from '../kinds.ts';
-import { checkIdentity, type IdentityActions, makeIdentity } from './identity.ts';
+import { checkIdentity, makeIdentity } from './identity.ts';
+import type { PublishingActions } from './publishing.ts';
 
 const skipSliceAnnotation = 'apiexports.apis.kcp.io/skip-endpointslice';
 /** An identity that is not there may come at any time, and nobody tells us: secrets are not followed. */
 const lookAgain = 1_000;
 
-export interface ExportActions extends IdentityActions {
-  readonly hasSlice: (name: string) => boolean;
-  readonly createSlice: (slice: EndpointSlice) => Promise<void>;
-  readonly update: (object: ApiExport) => Promise<unknown>;
-  readonly updateStatus: (object: ApiExport) => Promise<unknown>;
-  readonly now: () => Date;
-}
+type ExportActions = PublishingActions<ApiExport, EndpointSlice>;
 
 export async function reconcileExport(object: ApiExport, actions: ExportActions): Promise<Result> {
   if (object.metadata.deletionTimestamp !== undefined) return done;

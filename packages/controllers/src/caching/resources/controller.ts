@@ -2,7 +2,7 @@ import { ApiError, type Client, clusterOf, type ObjectKey } from '@capstan/clien
 import { controller, done, type Result, type Runnable } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
 import { keysOf } from '../../apis/caches.ts';
-import { identityActions, unlessThere } from '../../apis/exports/identity.ts';
+import { publishingActions, type Work } from '../../apis/exports/publishing.ts';
 import { type ApiBinding, bindingType, definitionType } from '../../apis/kinds.ts';
 import { whenShut } from '../../apis/shut.ts';
 import { type CachingCaches, withCachingCaches } from '../caches.ts';
@@ -18,31 +18,21 @@ export function cachedResourceController(): Runnable {
       .watches<CachedSlice>(cachedSliceType, (slice) => [{ cluster: clusterOf(slice), name: slice.metadata.name ?? '' }])
       .watches(definitionType, beside, { metadataOnly: true })
       .watches<ApiBinding>(bindingType, beside)
-      .reconcile(({ key, object, client, signal }) => (object === undefined ? done : reconcile(object, { key, client, signal, caches })), {
-        concurrency: 4,
-        backoff: { base: 100, max: 30_000 },
-      });
+      .reconcile(
+        ({ key, object, client, signal }) => (object === undefined ? done : reconcile(object, { key, client, signal }, caches())),
+        {
+          concurrency: 4,
+          backoff: { base: 100, max: 30_000 },
+        },
+      );
   });
 }
 
-interface Parts {
-  readonly key: ObjectKey;
-  readonly client: Client;
-  readonly signal: AbortSignal;
-  readonly caches: () => CachingCaches;
-}
-
-async function reconcile(object: CachedResource, { key, client, signal, caches }: Parts): Promise<Result> {
-  const resources = client.resource<CachedResource>(cachedResourceType);
+async function reconcile(object: CachedResource, work: Work, { slices }: CachingCaches): Promise<Result> {
   try {
     return await reconcileCachedResource(object, {
-      ...identityActions(client, signal),
-      getKind: (kind) => servedKind(client, kind, signal),
-      hasSlice: (name) => caches().slices.get({ cluster: key.cluster, name }) !== undefined,
-      createSlice: (slice) => unlessThere(client.resource<CachedSlice>(cachedSliceType).create(slice, { signal })),
-      update: (changed) => resources.update(changed, { signal }),
-      updateStatus: (changed) => resources.updateStatus(changed, { signal }),
-      now: () => new Date(),
+      ...publishingActions(work, { type: cachedResourceType, sliceType: cachedSliceType, slices }),
+      getKind: (kind) => servedKind(work.client, kind, work.signal),
     });
   } catch (error) {
     return whenShut(error);

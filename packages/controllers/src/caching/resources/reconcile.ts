@@ -1,5 +1,6 @@
 import { done, type Result, requeueAfter } from '@capstan/controller';
-import { checkIdentity, type IdentityActions, makeIdentity } from '../../apis/exports/identity.ts';
+import { checkIdentity, makeIdentity } from '../../apis/exports/identity.ts';
+import type { PublishingActions } from '../../apis/exports/publishing.ts';
 import { type Condition, holds, lacks, type NewCondition, withConditions } from '../../kcp-conditions.ts';
 import { type CachedResource, type CachedSlice, printPublished } from '../kinds.ts';
 
@@ -13,14 +14,9 @@ export interface ServedKind {
   readonly verbs: readonly string[];
 }
 
-export interface CachedResourceActions extends IdentityActions {
+export interface CachedResourceActions extends PublishingActions<CachedResource, CachedSlice> {
   /** Undefined when the workspace does not serve it. */
   readonly getKind: (kind: { group: string; version: string; resource: string }) => Promise<ServedKind | undefined>;
-  readonly hasSlice: (name: string) => boolean;
-  readonly createSlice: (slice: CachedSlice) => Promise<void>;
-  readonly update: (object: CachedResource) => Promise<unknown>;
-  readonly updateStatus: (object: CachedResource) => Promise<unknown>;
-  readonly now: () => Date;
 }
 
 /** Nothing is copied: what is published is served from where it lies. So all that there is to do is to say whether it can be, and under which identity. */
