@@ -42,6 +42,7 @@ import { objectLimit } from '../workspaces/object-limit.ts';
 import { changesOfRights, workspacePolicies } from '../workspaces/policy.ts';
 import { bootstrapRoot, publishShard } from '../workspaces/root/bootstrap.ts';
 import { advertisedAddress } from './advertised.ts';
+import { keepApiServices } from './api-services.ts';
 import { apiSharing } from './api-sharing.ts';
 import { audiences, authentication } from './authentication.ts';
 import { authorization } from './authorization.ts';
@@ -190,6 +191,11 @@ async function start(
     }),
   );
   spaces.boundKinds.listeners.add((cluster) => keeper.look(cluster));
+  await keepApiServices(serving, {
+    definitions,
+    now,
+    onError: (error) => options.log(`what is served could not be registered: ${String(error)}`),
+  });
   resources.use(
     new PolicyKeeper({
       backend: serving,
