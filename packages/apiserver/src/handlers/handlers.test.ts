@@ -47,6 +47,18 @@ it('reads a null in an applied map as the zero of its values', async () => {
   expect(reply.json()).toMatchObject({ metadata: { labels: { a: '' } } });
 });
 
+it('calls an applied value that no type can be read from its own fault', async () => {
+  const reply = await server.call('/api/v1/namespaces/default/resourcequotas/q?fieldManager=test', {
+    method: 'PATCH',
+    headers: { 'content-type': 'application/apply-patch+yaml' },
+    body: 'apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q}\nspec: {hard: {pods: x}}\n',
+  });
+  expect(reply.code).toBe(500);
+  expect(reply.json().message).toMatch(
+    /^failed to convert new object \(\/q; \/v1, Kind=ResourceQuota\) to proper version: unable to convert unstructured object to \/v1, Kind=ResourceQuota: quantities must match/,
+  );
+});
+
 it('exchanges one way of deleting dependents for another', async () => {
   const path = '/api/v1/namespaces/default/configmaps';
   await server.call(path, { method: 'POST', body: { metadata: { name: 'parent' } } });

@@ -191,9 +191,23 @@ function applied(context: RequestContext, { bytes, settings, resource }: Patch):
       resetFields: resetFieldsOf(resource, context.info.subresource),
     }).object;
     if (duplicates !== undefined) reportDuplicates(duplicates, settings, context);
-    checked(asJson(object), resource);
+    try {
+      checked(asJson(object), resource);
+    } catch (error) {
+      const isOurs = resource.custom === undefined && error instanceof StatusError && error.code === 400;
+      throw isOurs ? unconvertible(object, resource, error) : error;
+    }
     return { object, applied: true };
   };
+}
+
+/** What fits the schema and cannot be read as its type yet: a quantity or a time. Kubernetes takes it for its own fault. */
+function unconvertible({ metadata }: KubeObject, { kind, groupVersion }: Resource, { message }: StatusError): StatusError {
+  const type = `${groupVersion.includes('/') ? groupVersion : `/${groupVersion}`}, Kind=${kind}`;
+  const why = unreadable(message.replace(/^.*?cannot be handled as a [^:]*: /, ''));
+  const object = `${metadata.namespace ?? ''}/${metadata.name ?? ''}; ${type}`;
+  const text = `failed to convert new object (${object}) to proper version: unable to convert unstructured object to ${type}: ${why}`;
+  return new StatusError({ code: 500, message: text });
 }
 
 /** What stands twice in an applied configuration is told after what is wrong with its fields. */

@@ -16,7 +16,10 @@ import type { Scope } from '../workspaces/scope.ts';
 export async function handleGet(backend: Backend, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
   const wanted = negotiate(exchange.headers.accept, resource.custom === undefined);
   const { info } = context;
-  const revision = parseRevision(info.query.get('resourceVersion') ?? '', (message) => new StatusError({ code: 500, message }));
+  // What Kubernetes keeps in a cache is asked there, and the cache calls such a mistake its own.
+  const revision = parseRevision(info.query.get('resourceVersion') ?? '', (message) =>
+    resource.resource === 'events' ? status.badRequest(`invalid resource version: ${message}`) : new StatusError({ code: 500, message }),
+  );
   if (revision === undefined) await fresh(backend.cache);
   else if (revision > 0) await untilSeen(backend.cache, revision);
   const { cached } = placeOf(context, { resource, namespace: info.namespace, name: info.name });

@@ -76,4 +76,6 @@ export interface TablePrinter {
   readonly columns: readonly Column[];
   /** One cell per column, in order. */
   readonly cells: (object: KubeObject, now: Date) => (string | number | boolean | null)[];
+  /** What is true of the whole row: that a pod has ended, so that clients may show it otherwise. */
+  readonly rowConditions?: (object: KubeObject) => readonly object[] | undefined;
 }

@@ -32,10 +32,19 @@ const podSpecs: ReadonlyMap<string, string> = new Map([
 
 const claimRequests = ['exactly.capacity', 'firstAvailable.*.capacity'].map((field) => `devices.requests.*.${field}`);
 const otherFields: Readonly<Record<string, readonly string[]>> = {
+  '/pods': [
+    'status.extendedResourceClaimStatus',
+    ...['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses'].map(
+      (list) => `status.${list}.*.allocatedResourcesStatus`,
+    ),
+  ],
   '/nodes': ['spec.configSource', 'status.config'],
+  'apps/deployments': ['status.terminatingReplicas'],
+  'apps/replicasets': ['status.terminatingReplicas'],
   'apps/statefulsets': ['spec.updateStrategy.rollingUpdate.maxUnavailable'],
   'autoscaling/horizontalpodautoscalers': ['spec.behavior.scaleUp.tolerance', 'spec.behavior.scaleDown.tolerance'],
   'discovery.k8s.io/endpointslices': ['endpoints.*.deprecatedTopology'],
+  'storage.k8s.io/volumeattachments': ['status.attachError.errorCode', 'status.detachError.errorCode'],
   'storage.k8s.io/csidrivers': ['spec.nodeAllocatableUpdatePeriodSeconds'],
   'resource.k8s.io/deviceclasses': ['spec.extendedResourceName'],
   'resource.k8s.io/resourceclaims': [...claimRequests, 'devices.constraints.*.distinctAttribute'].map((field) => `spec.${field}`),

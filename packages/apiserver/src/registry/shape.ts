@@ -166,7 +166,9 @@ function tables(resource: Resource, options: { version: string; include: Include
         `the cells of the table would have more than ${mostInCells} characters; ask for fewer objects, or for no table`,
       );
     }
-    return `{"cells":${cells},"object":${rowObject(entry, object)}}`;
+    const conditions = resource.printer.rowConditions?.(object);
+    const shown = conditions === undefined ? '' : `,"conditions":${JSON.stringify(conditions)}`;
+    return `{"cells":${cells}${shown},"object":${rowObject(entry, object)}}`;
   };
   const rowObject = (entry: CacheEntry, object: KubeObject): string => {
     if (include === 'None') return 'null';

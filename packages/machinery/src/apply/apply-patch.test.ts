@@ -148,6 +148,15 @@ describe('applying to a config map', () => {
     ]);
   });
 
+  it('shows no time for a manager that says what is there, beside nulls', () => {
+    const node = builtinTypes().object('io.k8s.api.core.v1.Node')!;
+    const status = { conditions: [{ type: 'Ready', status: 'True', lastHeartbeatTime: null, lastTransitionTime: null }] };
+    const live = asObject({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'a' }, status });
+    const config = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'a' }, status: { conditions: [{ type: 'Ready', status: 'True' }] } };
+    const { object } = apply('one', live, config, { type: node, subresource: 'status' });
+    expect(object.metadata.managedFields!.find(({ manager }) => manager === 'one')).not.toHaveProperty('time');
+  });
+
   it('makes a manager for what was there before anybody applied', () => {
     const live = asObject(configMapOf({ a: '1' }, { uid: 'u' }));
     const error = errorOf(() => apply('one', live, configMapOf({ a: '2' })));

@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject, type KubeObject } from '../json.ts';
 import type { ObjectType } from '../schema/type.ts';
 import * as status from '../status/status.ts';
-import { type Comparison, compare } from './compare.ts';
+import { type Comparison, compare, isSame } from './compare.ts';
 import { type Conflict, conflictError, conflictsOf, withoutAllowed } from './conflicts.ts';
 import { createdFields, unowned } from './created.ts';
 import { encodeEntries, isSameManager, type Managed, storedEntries } from './entries.ts';
@@ -132,7 +132,9 @@ function attempt(request: ApplyRequest, before: readonly Managed[], force: boole
     if (conflicts.length > 0) return { conflicts };
     const left = withoutFields(others, { ...request, updated: merged as unknown as KubeObject }, comparison);
     const object = settle(type, merged);
-    const sameObject = request.live !== undefined && jsonEqual(bare, object);
+    // Of a built-in kind, nulls in what is there are no difference either.
+    const isAsBefore = (): boolean => jsonEqual(bare, object) || (isSame(comparison) && jsonEqual(settle(type, bare), object));
+    const sameObject = request.live !== undefined && isAsBefore();
     const fields = difference(owned, unowned);
     const time = sameObject ? last?.time : timeText(request.now);
     return { object, sameObject, managed: isEmpty(fields) ? left : [...left, { ...mine, fields, time }] };

@@ -118,7 +118,12 @@ function readinessGates(pod: KubeObject): string {
   return `${gates.filter((gate) => conditionIs(pod, textOf(gate['conditionType']))).length}/${gates.length}`;
 }
 
-export const podPrinter: TablePrinter = printer(
+const ended: ReadonlyMap<unknown, readonly object[]> = new Map([
+  ['Succeeded', [{ type: 'Completed', status: 'True', reason: 'Succeeded', message: 'The pod has completed successfully.' }]],
+  ['Failed', [{ type: 'Completed', status: 'True', reason: 'Failed', message: 'The pod failed.' }]],
+]);
+
+const podCells = printer(
   '!Name, Ready, Status, Restarts, Age, +IP, +Node, +Nominated Node, +Readiness Gates',
   ({ object: pod, name, age: created, spec, status, now }) => {
     const { reason, ready, restarts, lastRestart } = summary(pod);
@@ -136,3 +141,5 @@ export const podPrinter: TablePrinter = printer(
     ];
   },
 );
+
+export const podPrinter: TablePrinter = { ...podCells, rowConditions: (pod) => ended.get(fieldsOf(pod['status'])['phase']) };

@@ -17,7 +17,7 @@ import { applyDefaults, type Defaults, made } from './defaulting.ts';
 import { claimSpec, defaultTemplate } from './pod-defaults.ts';
 import { type Fields, fieldsOf, maybeFields, numberOf, stringMapOf, textOf } from './reading.ts';
 import { separateStatus } from './status.ts';
-import { validateCounts } from './status-counts.ts';
+import { validateCollisions, validateCounts } from './status-counts.ts';
 import { withTemplateWarnings } from './warnings.ts';
 
 /** How pods are replaced, when by rolling: the fields of `rollingUpdate`. */
@@ -149,10 +149,19 @@ const makersOfPods: readonly (readonly [resource: string, strategy: Strategy])[]
       resetFields: { status: [['spec'], ['metadata', 'labels']] },
       status: {
         validate: validateCounts({
-          fields: ['observedGeneration', 'replicas', 'updatedReplicas', 'readyReplicas', 'availableReplicas', 'unavailableReplicas'],
+          fields: [
+            'observedGeneration',
+            'replicas',
+            'updatedReplicas',
+            'readyReplicas',
+            'availableReplicas',
+            'unavailableReplicas',
+            'collisionCount',
+          ],
           partsOfReplicas: ['updatedReplicas', 'readyReplicas', 'availableReplicas'],
           ready: 'readyReplicas',
         }),
+        validateUpdate: validateCollisions,
         prepareForUpdate: (object, old) => {
           if (old.metadata.labels === undefined) delete object.metadata.labels;
           else object.metadata.labels = old.metadata.labels;
@@ -186,10 +195,19 @@ const makersOfPods: readonly (readonly [resource: string, strategy: Strategy])[]
         defaultPropagation: 'Background',
         status: {
           validate: validateCounts({
-            fields: ['replicas', 'readyReplicas', 'currentReplicas', 'updatedReplicas', 'availableReplicas', 'observedGeneration'],
+            fields: [
+              'replicas',
+              'readyReplicas',
+              'currentReplicas',
+              'updatedReplicas',
+              'availableReplicas',
+              'observedGeneration',
+              'collisionCount',
+            ],
             partsOfReplicas: ['readyReplicas', 'currentReplicas', 'updatedReplicas', 'availableReplicas'],
             ready: 'status.readyReplicas',
           }),
+          validateUpdate: validateCollisions,
         },
       },
       () => ({ replicas: 0, availableReplicas: 0 }),
@@ -217,8 +235,10 @@ const makersOfPods: readonly (readonly [resource: string, strategy: Strategy])[]
               'updatedNumberScheduled',
               'numberAvailable',
               'numberUnavailable',
+              'collisionCount',
             ],
           }),
+          validateUpdate: validateCollisions,
         },
       },
       () => ({

@@ -2,10 +2,10 @@ import type { KubeObject } from '@capstan/machinery';
 import type { Strategy } from '../strategy.ts';
 import { validateCronJob, validateJob, validateJobUpdate } from './batch-validation.ts';
 import { applyDefaults, made } from './defaulting.ts';
+import { validateJobStatus } from './job-status.ts';
 import { defaultTemplate } from './pod-defaults.ts';
 import { type Fields, fieldsOf, isAbsent, numberOf, stringMapOf } from './reading.ts';
 import { separateStatus } from './status.ts';
-import { validateCounts } from './status-counts.ts';
 import { withTemplateWarnings } from './warnings.ts';
 
 const mostRetries = 2 ** 31 - 1;
@@ -75,7 +75,7 @@ export const batchStrategies = new Map<string, Strategy>([
         defaultPropagation: 'Orphan',
         selectableLabels: ['status.successful'],
         selectableFields: (job) => ({ 'status.successful': String(numberOf(fieldsOf(job['status'])['succeeded'])) }),
-        status: { validate: validateCounts({ fields: ['active', 'succeeded', 'failed', 'ready', 'terminating'] }) },
+        status: { validateUpdate: validateJobStatus },
       }),
     ),
   ],

@@ -6,6 +6,7 @@ import { applyDefaults, type Defaults, made } from './defaulting.ts';
 import { domainPathProblems } from './domain-path.ts';
 import { Findings } from './findings.ts';
 import { checkTypedReference, validateIngress } from './ingress-validation.ts';
+import { validateIngressStatus } from './load-balancer-status.ts';
 import { validateNetworkPolicy } from './networkpolicy-validation.ts';
 import { fieldsOf, isAbsent, itemsOf, maybeFields, textOf, textsOf } from './reading.ts';
 import { keepMetadata, separateStatus } from './status.ts';
@@ -106,7 +107,12 @@ function immutableField(field: string, zero: '' | null): NonNullable<Strategy['v
 }
 
 export const networkingStrategies = new Map<string, Strategy>([
-  ['networking.k8s.io/ingresses', separateStatus({ validate: validateIngress, generation: true }, () => ({ loadBalancer: {} }))],
+  [
+    'networking.k8s.io/ingresses',
+    separateStatus({ validate: validateIngress, generation: true, status: { validateUpdate: validateIngressStatus } }, () => ({
+      loadBalancer: {},
+    })),
+  ],
   [
     'networking.k8s.io/ingressclasses',
     {

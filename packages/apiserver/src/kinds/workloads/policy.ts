@@ -1,5 +1,6 @@
 import { type FieldError, FieldPath, type KubeObject, names, validateLabelSelector, validateLabels } from '@capstan/machinery';
 import type { Strategy } from '../strategy.ts';
+import { conditionErrors } from './conditions.ts';
 import { applyDefaults } from './defaulting.ts';
 import { Findings } from './findings.ts';
 import { fieldsOf, isAbsent, itemsOf, numberOf, stringMapOf, textOf } from './reading.ts';
@@ -84,6 +85,12 @@ function validateRuntimeClass(runtimeClass: KubeObject): FieldError[] {
   return found.errors;
 }
 
+const budgetCounts = validateCounts({ fields: ['disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'] });
+
+function validateBudgetStatus(budget: KubeObject): FieldError[] {
+  return [...conditionErrors(fieldsOf(budget['status'])['conditions'], FieldPath.of('status', 'conditions')), ...budgetCounts(budget)];
+}
+
 /** Budgets, priorities and the runtimes of nodes. */
 export const policyStrategies = new Map<string, Strategy>([
   [
@@ -93,7 +100,7 @@ export const policyStrategies = new Map<string, Strategy>([
         validate: validateDisruptionBudget,
         generation: true,
         requireResourceVersion: true,
-        status: { validate: validateCounts({ fields: ['disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'] }) },
+        status: { validate: validateBudgetStatus },
       },
       () => ({
         disruptionsAllowed: 0,

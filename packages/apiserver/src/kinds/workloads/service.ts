@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type KubeObject, names } from '@capstan/machinery';
 import type { Strategy } from '../strategy.ts';
 import { applyDefaults, type Defaults, made } from './defaulting.ts';
+import { validateServiceStatus } from './load-balancer-status.ts';
 import { type Fields, fieldsOf, isAbsent, itemsOf, numberOf, textOf, textsOf } from './reading.ts';
 import { allocate, isExternallyAccessible, keepAllocated, needsAddress, needsHealthPort, needsNodePorts } from './service-allocation.ts';
 import { validateService, validateServiceUpdate } from './service-validation.ts';
@@ -105,6 +106,7 @@ const serviceStrategy: Strategy = separateStatus(
     },
     validate: validateService,
     validateUpdate: validateServiceUpdate,
+    status: { validateUpdate: validateServiceStatus },
     createOnUpdate: true,
     returnDeletedObject: true,
     selectableLabels: ['spec.clusterIP', 'spec.type'],

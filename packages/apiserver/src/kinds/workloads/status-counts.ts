@@ -1,6 +1,6 @@
 import { type FieldError, FieldPath, type KubeObject } from '@capstan/machinery';
 import { Findings } from './findings.ts';
-import { fieldsOf, numberOf } from './reading.ts';
+import { fieldsOf, isAbsent, numberOf } from './reading.ts';
 
 /** What must hold between the numbers in a status. */
 export interface Counts {
@@ -28,4 +28,13 @@ export function validateCounts({ fields, partsOfReplicas = [], ready }: Counts):
     }
     return found.errors;
   };
+}
+
+/** How often a name was taken already: it only grows. */
+export function validateCollisions(object: KubeObject, old: KubeObject): FieldError[] {
+  const found = new Findings();
+  const [count, before] = [fieldsOf(object['status'])['collisionCount'], fieldsOf(old['status'])['collisionCount']];
+  if (!isAbsent(before) && numberOf(count) < numberOf(before))
+    found.invalid(at.child('collisionCount'), numberOf(count), 'cannot be decremented');
+  return found.errors;
 }

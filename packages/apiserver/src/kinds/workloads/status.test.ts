@@ -45,3 +45,48 @@ it('shows nothing but the change of a service range that is not allowed', async 
   const reply = await server.call(`${path}/s`, { method: 'PATCH', headers, body: { spec: null } });
   expect(reply.json().message).toBe('ServiceCIDR.networking.k8s.io "s" is invalid: spec.cidrs: Invalid value: null: field is immutable');
 });
+
+const statusOf = async (path: string, status: object): Promise<string> => {
+  const headers = { 'content-type': 'application/merge-patch+json' };
+  const reply = await server.call(`${path}/status`, { method: 'PATCH', headers, body: { status } });
+  return reply.json().message ?? String(reply.code);
+};
+
+it('tells where a load balancer is reached for services that have one only', async () => {
+  const path = '/api/v1/namespaces/default/services';
+  for (const type of ['ClusterIP', 'LoadBalancer'])
+    await server.call(path, { method: 'POST', body: { metadata: { name: type.toLowerCase() }, spec: { type, ports: [{ port: 80 }] } } });
+  const status = { loadBalancer: { ingress: [{ ip: '10.0.0.1' }] } };
+  expect(await statusOf(`${path}/clusterip`, status)).toContain("may only be used when `spec.type` is 'LoadBalancer'");
+  expect(await statusOf(`${path}/loadbalancer`, status)).toBe('200');
+  expect(await statusOf(`${path}/loadbalancer`, { loadBalancer: { ingress: [{ ip: 'x', ipMode: 'VIP' }] } })).toContain(
+    'status.loadBalancer.ingress[0].ip: Invalid value: "x": must be a valid IP address',
+  );
+});
+
+it('never counts collisions down', async () => {
+  const path = '/apis/apps/v1/namespaces/default/deployments';
+  const spec = { selector: { matchLabels: { a: 'b' } }, template };
+  await server.call(path, { method: 'POST', body: { metadata: { name: 'c' }, spec } });
+  expect(await statusOf(`${path}/c`, { collisionCount: 2 })).toBe('200');
+  expect(await statusOf(`${path}/c`, { collisionCount: 1 })).toContain('status.collisionCount: Invalid value: 1: cannot be decremented');
+});
+
+it('takes conditions of budgets that say why', async () => {
+  const path = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
+  await server.call(path, { method: 'POST', body: { metadata: { name: 'b' }, spec: { maxUnavailable: 1 } } });
+  expect(
+    await statusOf(`${path}/b`, { conditions: [{ type: 'X', status: 'True', lastTransitionTime: '2024-01-01T00:00:00Z' }] }),
+  ).toContain('status.conditions[0].reason: Required value');
+});
+
+it('marks rows of pods that have ended', async () => {
+  const path = '/api/v1/namespaces/default/pods';
+  await server.call(path, { method: 'POST', body: { metadata: { name: 'p' }, spec: template.spec } });
+  expect(await statusOf(`${path}/p`, { phase: 'Succeeded' })).toBe('200');
+  const headers = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' };
+  const { rows } = (await server.call(`${path}/p`, { headers })).json() as unknown as { rows: { conditions: unknown }[] };
+  expect(rows[0]!.conditions).toEqual([
+    { type: 'Completed', status: 'True', reason: 'Succeeded', message: 'The pod has completed successfully.' },
+  ]);
+});

@@ -154,6 +154,48 @@ function warnOfOldClass({ metadata }: KubeObject, { warn }: StrategyContext): vo
   warn(`metadata.annotations[${oldClassAnnotation}]: deprecated since v1.8; use "storageClassName" attribute instead`);
 }
 
+function warnOfOldVolume(volume: KubeObject, context: StrategyContext): void {
+  warnOfOldClass(volume, context);
+  if (fieldsOf(volume['spec'])['persistentVolumeReclaimPolicy'] !== 'Recycle') return;
+  context.warn(
+    'spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.',
+  );
+}
+
+const resizes = [
+  'ControllerResizeInProgress',
+  'ControllerResizeInfeasible',
+  'NodeResizePending',
+  'NodeResizeInProgress',
+  'NodeResizeInfeasible',
+].sort();
+
+function validateClaimStatus(claim: KubeObject): FieldError[] {
+  const found = new Findings();
+  if (textsOf(fieldsOf(claim['spec'])['accessModes']).length === 0) found.required(FieldPath.of('Spec', 'accessModes'));
+  const status = fieldsOf(claim['status']);
+  for (const field of ['capacity', 'allocatedResourceStatuses', 'allocatedResources']) {
+    const path = FieldPath.of('status', field);
+    for (const [name, value] of Object.entries(fieldsOf(status[field]))) {
+      if (field !== 'capacity' && !checkResourceKey(found, path, name) && field === 'allocatedResources') continue;
+      if (field === 'allocatedResourceStatuses') {
+        if (!resizes.includes(textOf(value))) found.notSupported(path, name, resizes);
+      } else if (compareAmounts(value, '0') < 0) found.invalid(path.key(name), Number(value), 'must be a valid resource quantity');
+    }
+  }
+  return found.errors;
+}
+
+/** Of Kubernetes' own resources a claim has storage only. */
+function checkResourceKey(found: Findings, path: FieldPath, name: string): boolean {
+  const problems = names.qualifiedName(name);
+  found.invalid(path, name, problems);
+  if (problems.length > 0) return false;
+  const isOwn = !name.includes('/') || name.includes('kubernetes.io/');
+  if (isOwn && name !== 'storage') found.notSupported(path, name, ['storage']);
+  return !isOwn || name === 'storage';
+}
+
 /** The old field for what a volume is filled from takes claims and snapshots only; anything else there was never read. */
 function dropUnreadSource(claim: KubeObject): void {
   const spec = made(claim, 'spec');
@@ -187,13 +229,9 @@ export const volumeStrategies = new Map<string, Strategy>([
       },
       prepareForCreate: (volume, context) => {
         volume['status'] = { phase: 'Pending', lastPhaseTransitionTime: formatTime(context.now()) };
-        warnOfOldClass(volume, context);
-        if (fieldsOf(volume['spec'])['persistentVolumeReclaimPolicy'] === 'Recycle') {
-          context.warn(
-            'spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.',
-          );
-        }
+        warnOfOldVolume(volume, context);
       },
+      prepareForUpdate: (volume, _, context) => warnOfOldVolume(volume, context),
       validate: validateVolume,
       validateUpdate: validateVolumeUpdate,
       returnDeletedObject: true,
@@ -220,13 +258,17 @@ export const volumeStrategies = new Map<string, Strategy>([
           mirrorDataSource(claim);
           warnOfOldClass(claim, context);
         },
-        prepareForUpdate: mirrorDataSource,
+        prepareForUpdate: (claim, _, context) => {
+          mirrorDataSource(claim);
+          warnOfOldClass(claim, context);
+        },
         validate: (claim) => {
           const found = new Findings();
           checkClaimSpec(found, at, fieldsOf(claim['spec']));
           return found.errors;
         },
         validateUpdate: validateClaimUpdate,
+        status: { validate: validateClaimStatus },
         returnDeletedObject: true,
       },
       () => ({ phase: 'Pending' }),

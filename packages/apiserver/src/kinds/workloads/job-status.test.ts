@@ -1,0 +1,63 @@
+import type { KubeObject } from '@capstan/machinery';
+import { expect, it } from 'vitest';
+import { validateJobStatus } from './job-status.ts';
+
+const jobOf = (status: object, spec: object = {}): KubeObject => ({
+  apiVersion: 'batch/v1',
+  kind: 'Job',
+  metadata: { name: 'j' },
+  spec,
+  status,
+});
+const errorsOf = (status: object, old: object, spec: object = {}): string[] =>
+  validateJobStatus(jobOf(status, spec), jobOf(old, spec)).map(({ field, body }) => `${field}: ${body}`);
+
+const truths = (...types: string[]) => types.map((type) => ({ type, status: 'True' }));
+const startTime = '2024-01-02T03:04:05Z';
+const completionTime = '2024-01-02T04:04:05Z';
+
+it.each<[string, object, object, string[]]>([
+  ['a job that goes on', { active: 2, ready: 1, startTime }, {}, []],
+  [
+    'more that are ready than there are',
+    { active: 1, ready: 2 },
+    {},
+    ['status.ready: Invalid value: 2: cannot set more ready pods than active'],
+  ],
+  ['fewer failures than before', { failed: 1 }, { failed: 2 }, ['status.failed: Invalid value: 1: cannot decrease the failed counter']],
+  ['no failures any more', {}, { failed: 2 }, ['status.failed: Invalid value: 0: cannot decrease the failed counter']],
+  ['a start that is taken back', {}, { startTime }, ['status.startTime: Required value: startTime cannot be removed for unsuspended job']],
+  ['a job that is complete', { startTime, completionTime, conditions: truths('SuccessCriteriaMet', 'Complete') }, { startTime }, []],
+  [
+    'a job that failed for no reason',
+    { startTime, conditions: truths('Failed') },
+    { startTime },
+    ['status.conditions: Invalid value: cannot set Failed=True condition without the FailureTarget=true condition'],
+  ],
+  [
+    'an end before the start',
+    { startTime: completionTime, completionTime: startTime, conditions: truths('SuccessCriteriaMet', 'Complete') },
+    {},
+    [`status.completionTime: Invalid value: "${startTime}": must be equal to or after \`startTime\``],
+  ],
+  [
+    'an end that is taken back',
+    { startTime },
+    { startTime, conditions: truths('FailureTarget', 'Failed') },
+    [
+      'status.conditions: Invalid value: cannot disable the terminal Failed=True condition',
+      'status.conditions: Invalid value: cannot disable the terminal FailureTarget=True condition',
+    ],
+  ],
+])('looks at %s', (_, status, old, errors) => {
+  expect(errorsOf(status, old)).toEqual(errors);
+});
+
+it('lets a suspended job start anew', () => {
+  expect(errorsOf({}, { startTime }, { suspend: true })).toEqual([]);
+});
+
+it('looks only at what changes', () => {
+  const strange = { active: 1, ready: 5 };
+  expect(errorsOf({ ...strange, succeeded: 1 }, strange)).toEqual([]);
+});
