@@ -1,6 +1,7 @@
 import { Agent, get } from 'node:https';
 import { readBounded } from '../http/bounded.ts';
 import type { Outbound } from '../http/outbound.ts';
+import { trusting } from '../http/trust.ts';
 
 const limitBytes = 1024 * 1024;
 const timeoutMilliseconds = 10_000;
@@ -14,7 +15,7 @@ export interface FetchOptions {
 
 /** A `fetch` for GET that trusts authorities of our own, which the global one cannot be told to do. Answers are limited in size and time. */
 export function httpsFetch({ authorities, outbound }: FetchOptions): (url: string) => Promise<Response> {
-  const agent = new Agent({ keepAlive: false, ...(authorities !== undefined && { ca: authorities }) });
+  const agent = new Agent({ keepAlive: false, ...(authorities !== undefined && trusting(authorities)) });
   return (url) =>
     new Promise((resolve, reject) => {
       outbound?.check(new URL(url).hostname.replace(/^\[(.*)\]$/, '$1'));

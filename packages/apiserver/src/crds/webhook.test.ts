@@ -30,7 +30,8 @@ beforeAll(async () => {
       objects: KubeObject[];
       desiredAPIVersion: string;
     };
-    const response = { uid, ...answer(objects, desiredAPIVersion) };
+    const response: JsonObject = { uid, ...answer(objects, desiredAPIVersion) };
+    if (response['code'] !== undefined) return { body: '', code: response['code'] as number };
     return { body: JSON.stringify({ kind: 'ConversionReview', apiVersion: question.apiVersion, response }) };
   });
 });
@@ -113,6 +114,7 @@ describe('conversion by a webhook', () => {
 
   test.each<[string, (objects: KubeObject[], wanted: string) => JsonObject, string]>([
     ['that says no', () => ({ result: { status: 'Failure', message: 'not today' } }), 'failed: not today'],
+    ['that takes no such question', () => ({ code: 422 }), 'failed: the server rejected our request due to an error in our request'],
     ['that says nothing', () => ({}), "failed: response.result.status was '', not 'Success'"],
     ['that loses an object', () => ({ result: { status: 'Success' }, convertedObjects: [] }), 'returned 0 objects, expected 1'],
     [

@@ -1,4 +1,5 @@
 import { asJson, type KubeObject, StatusError } from '@capstan/machinery';
+import { errorOf } from '../admission/webhooks/answer.ts';
 import type { WebhookClient } from '../admission/webhooks/client.ts';
 import { CallFailure } from '../admission/webhooks/failure.ts';
 import { endpointOf } from '../admission/webhooks/hook.ts';
@@ -26,7 +27,7 @@ export function webhookConversion(client: WebhookClient): WebhookConversion {
       const answer = await client.post({ cluster, endpoint, body: review.text, timeoutSeconds }).catch((error: unknown) => {
         throw error instanceof CallFailure ? failed(from, error.message.replace('failed to call webhook: ', '')) : error;
       });
-      if (answer.code >= 400) throw failed(from, `the server answered with ${answer.code}`);
+      if (answer.code < 200 || answer.code > 206) throw failed(from, errorOf(answer));
       const converted = readAnswer(answer.text, review, from);
       if (converted.length !== objects.length)
         throw refused(`conversion webhook for ${from} returned ${converted.length} objects, expected ${objects.length}`);

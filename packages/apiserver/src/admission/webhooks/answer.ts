@@ -196,7 +196,7 @@ const codeMessages: ReadonlyMap<number, string> = new Map([
 const shownLength = 2048;
 
 /** What an answer that is no success says: its Status, or what its code means. */
-function errorOf({ code, text }: WebhookAnswer): string {
+export function errorOf({ code, text }: WebhookAnswer): string {
   try {
     const body = JSON.parse(text) as unknown;
     if (isObject(body) && body['kind'] === 'Status' && typeof body['message'] === 'string') return body['message'];

@@ -4,6 +4,7 @@ import type { ObjectReader } from '../../cache/reader.ts';
 import { readBounded } from '../../http/bounded.ts';
 import { networkFailure } from '../../http/network-failure.ts';
 import type { Outbound } from '../../http/outbound.ts';
+import { trusting } from '../../http/trust.ts';
 import { rootCluster } from '../../workspaces/names.ts';
 import { CallFailure } from './failure.ts';
 import type { Endpoint } from './hook.ts';
@@ -100,7 +101,7 @@ export class WebhookClient implements Disposable {
         port,
         path,
         signal,
-        ...(authorities !== undefined && { ca: authorities }),
+        ...(authorities !== undefined && trusting(authorities)),
         // An address is no server name in TLS; the certificate is checked for it all the same.
         servername: /^[\d.]+$|:/.test(serverName) ? '' : serverName,
         headers: {
@@ -138,10 +139,16 @@ interface Named {
 /** Where a webhook is said to be; a service is known by its name, wherever it is. */
 function named(endpoint: Endpoint): Named {
   if (endpoint.by === 'service') {
-    const text = `https://${endpoint.name}.${endpoint.namespace}.svc:${endpoint.port}${endpoint.path || '/'}`;
+    const text = `https://${endpoint.name}.${endpoint.namespace}.svc:${endpoint.port}${plainPath(endpoint.path)}`;
     return { url: new URL(text), text };
   }
   const url = URL.parse(endpoint.url);
   if (url === null) throw new CallFailure(`could not get REST client: Unparsable URL: ${JSON.stringify(endpoint.url)}`);
+  url.pathname = plainPath(url.pathname);
   return { url, text: `https://${url.host}${url.pathname}` };
+}
+
+/** Without empty parts and the slash at its end: webhooks know their paths as Kubernetes asks for them. */
+function plainPath(path: string): string {
+  return path.endsWith('/') || path.includes('//') ? `/${path.split('/').filter(Boolean).join('/')}` : path || '/';
 }

@@ -98,6 +98,19 @@ describe('a webhook that cannot be asked', () => {
     expect((await bench.create()).json().message).toMatch(/x509: certificate signed by unknown authority$/);
   });
 
+  it('is trusted by its own certificate, too', async () => {
+    const clientConfig = { ...bench.webhook.at('v'), caBundle: Buffer.from(bench.webhook.certificate).toString('base64') };
+    await register(bench.server, 'validating', 'hooks', [{ name: 'v.test.io', clientConfig }]);
+    expect((await bench.create()).code).toBe(201);
+    expect(bench.webhook.questions).not.toEqual([]);
+  });
+
+  it.each(['/v', '/v/', 'v//w/'])('is asked at %s without slashes that say nothing', async (path) => {
+    await register(bench.server, 'validating', 'hooks', [{ name: 'v.test.io', clientConfig: bench.webhook.at(path) }]);
+    expect((await bench.create()).code).toBe(201);
+    expect(bench.webhook.questions.at(-1)?.path).toBe(path === 'v//w/' ? '/v/w' : '/v');
+  });
+
   it('holds up nobody else', async () => {
     const asked = Promise.withResolvers<void>();
     const release = Promise.withResolvers<void>();

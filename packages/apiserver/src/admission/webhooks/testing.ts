@@ -34,6 +34,8 @@ export type Answer =
 export class TestWebhook implements AsyncDisposable {
   readonly questions: Question[] = [];
   readonly authority: string;
+  /** Its own, which the authority signed. */
+  readonly certificate: string;
   readonly #server: Server;
   readonly #answer: (question: Question) => Answer;
 
@@ -41,6 +43,7 @@ export class TestWebhook implements AsyncDisposable {
     this.#answer = answer;
     const { certificate, key, authority } = certificates();
     this.authority = authority;
+    this.certificate = certificate;
     this.#server = createServer({ cert: certificate, key }, (request, response) => {
       let text = '';
       request.setEncoding('utf8');

@@ -3,6 +3,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readBounded } from '../../http/bounded.ts';
 import { networkFailure } from '../../http/network-failure.ts';
+import { trusting } from '../../http/trust.ts';
 
 /** How a webhook is reached. */
 export interface WebhookConnection {
@@ -117,7 +118,7 @@ export class Poster implements Disposable {
       this.#url.protocol === 'http:'
         ? {}
         : {
-            ...(authorities !== undefined && { ca: authorities }),
+            ...(authorities !== undefined && trusting(authorities)),
             ...(insecure === true && { rejectUnauthorized: false }),
             ...(serverName !== undefined && { servername: serverName }),
             ...certificate,

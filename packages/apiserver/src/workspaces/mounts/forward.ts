@@ -4,6 +4,7 @@ import { status } from '@capstan/machinery';
 import type { User } from '../../authn/user.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { networkFailure } from '../../http/network-failure.ts';
+import { trusting } from '../../http/trust.ts';
 import { CannotBeTold, handedBack, identityOf, passedOn } from './headers.ts';
 import type { Away } from './mounts.ts';
 import type { MountBackend } from './target.ts';
@@ -79,7 +80,7 @@ export class Forwarder implements Disposable {
       agent =
         new URL(backend.url).protocol === 'http:'
           ? new HttpAgent({ keepAlive: true })
-          : new HttpsAgent({ keepAlive: true, ...(authorities !== undefined && { ca: authorities }), ...certificate });
+          : new HttpsAgent({ keepAlive: true, ...(authorities !== undefined && trusting(authorities)), ...certificate });
       this.#agents.set(backend, agent);
     }
     return agent;
