@@ -7,7 +7,6 @@ import { dynamicAdmission } from '../admission/dynamic.ts';
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts';
 import { certificatePlugins } from '../admission/plugins/certificates.ts';
 import { workloadPlugins } from '../admission/plugins/index.ts';
-import { PolicyKeeper } from '../admission/policies/keeper.ts';
 import { resourceQuota } from '../admission/quota/plugin.ts';
 import { rbacEscalation } from '../admission/rbac-escalation.ts';
 import { WebhookClient } from '../admission/webhooks/client.ts';
@@ -18,7 +17,6 @@ import { rbacAuthorizer } from '../authz/index.ts';
 import { WatchCache } from '../cache/watch-cache.ts';
 import { definitionLifecycle } from '../crds/admission.ts';
 import { Definitions } from '../crds/definitions.ts';
-import { DefinitionKeeper } from '../crds/keeper.ts';
 import { rulesOf } from '../crds/rules/checker.ts';
 import { webhookConversion } from '../crds/webhook.ts';
 import { type Page, Pages } from '../handlers/nonresource.ts';
@@ -27,10 +25,10 @@ import { Listener } from '../http/listener.ts';
 import { Outbound } from '../http/outbound.ts';
 import { Journal, journalPath } from '../journal/journal.ts';
 import { bindings, podActions } from '../kinds/workloads/pod-actions.ts';
-import { flowClassifier, InFlight, nominalSeats, OpenCount } from '../limits/index.ts';
+import { flowClassifier, InFlight, OpenCount } from '../limits/index.ts';
 import { openApiPages } from '../openapi/pages.ts';
 import { clientAuthorities, ensurePki, keepFresh } from '../pki/index.ts';
-import { builtinCatalog, isBuiltinKind } from '../registry/catalog.ts';
+import { builtinCatalog } from '../registry/catalog.ts';
 import { WatchHub } from '../watch/hub.ts';
 import { Bindings } from '../workspaces/apis/bindings.ts';
 import { WorkspaceAuthentication } from '../workspaces/authentication.ts';
@@ -42,30 +40,25 @@ import { objectLimit } from '../workspaces/object-limit.ts';
 import { changesOfRights, workspacePolicies } from '../workspaces/policy.ts';
 import { bootstrapRoot, publishShard } from '../workspaces/root/bootstrap.ts';
 import { advertisedAddress } from './advertised.ts';
-import { keepApiServices } from './api-services.ts';
 import { apiSharing } from './api-sharing.ts';
 import { audiences, authentication } from './authentication.ts';
 import { authorization } from './authorization.ts';
 import { bootstrap, publishAddress, systemContext } from './bootstrap.ts';
-import { keepCompacted } from './compaction.ts';
-import { keepEventsFor } from './event-retention.ts';
-import { keepFlowSchemaStatus } from './flow-schemas.ts';
+import { serverMetrics } from './gauges.ts';
 import { Health } from './health.ts';
+import { startKeepers } from './keepers.ts';
 import { writeKubeconfigs } from './kubeconfigs.ts';
-import { Metrics, metricsType, processGauges } from './metrics.ts';
+import { metricsType } from './metrics.ts';
 import { mountedWorkspaces } from './mounts.ts';
 import type { RunningServer, ServerOptions } from './options.ts';
 import { Pipeline } from './pipeline.ts';
 import { reviewKinds } from './reviews.ts';
-import { settleMemory } from './settle.ts';
 import { snapshotPage, snapshotPath } from './snapshot.ts';
 import { keepStanding } from './standing.ts';
 import { tenancy } from './tenancy.ts';
+import { keepTidy } from './tidiness.ts';
 import { versionInfo } from './version.ts';
 import { workspaces } from './workspaces.ts';
-
-/** So many events of history weigh enough to look for memory to give back. */
-const manyEvents = 10_000;
 
 /** Starts an API server and resolves when it is ready. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
@@ -181,30 +174,7 @@ async function start(
   };
   await bootstrap(serving, now);
   await bootstrapRoot(serving, systemContext(serving, now));
-  const keeper = resources.use(
-    new DefinitionKeeper({
-      serving,
-      definitions,
-      boundIn: (cluster, group) => spaces.boundKinds.in(cluster)?.inGroup(group) ?? [],
-      now,
-      onError: (error) => options.log(`a custom resource definition could not be served: ${String(error)}`),
-    }),
-  );
-  spaces.boundKinds.listeners.add((cluster) => keeper.look(cluster));
-  await keepApiServices(serving, {
-    definitions,
-    now,
-    onError: (error) => options.log(`what is served could not be registered: ${String(error)}`),
-  });
-  resources.use(
-    new PolicyKeeper({
-      backend: serving,
-      catalogs,
-      now,
-      onError: (error) => options.log(`an admission policy could not be checked: ${String(error)}`),
-    }),
-  );
-  keepFlowSchemaStatus(serving, now, (error) => options.log(`the status of flow schemas could not be written: ${String(error)}`));
+  await startKeepers(serving, { definitions, boundKinds: spaces.boundKinds, resources, now, log: options.log });
   const audit = resources.use(
     auditLog({
       file: join(options.dataDirectory, 'audit.log'),
@@ -214,28 +184,7 @@ async function start(
   );
   const inFlight = new InFlight(options.limits);
   const watches = new OpenCount({ what: 'watches', overall: 20_000, perLine: 2_000, ...options.limits?.watches });
-  const metrics = new Metrics((group, resource) => isBuiltinKind(catalog, group, resource));
-  for (const gauge of processGauges()) metrics.gauge(gauge);
-  metrics.gauge({ name: 'capstan_watches', help: 'Open watches.', value: () => hub.count });
-  metrics.gauge({
-    name: 'capstan_audit_dropped_total',
-    help: 'Audit events that could not be written.',
-    type: 'counter',
-    value: () => audit.dropped,
-  });
-  metrics.gauge({ name: 'capstan_requests_waiting', help: 'Requests that wait for a place.', value: () => inFlight.state.waiting });
-  metrics.gauge({
-    name: 'capstan_requests_rejected_total',
-    help: 'Requests that found no place.',
-    type: 'counter',
-    value: () => inFlight.state.rejected,
-  });
-  metrics.gauge({
-    name: 'apiserver_flowcontrol_nominal_limit_seats',
-    help: 'Places that a priority level has by its shares. Requests take turns by user and workspace, whatever their level is.',
-    value: () => ({ label: 'priority_level', numbers: nominalSeats(cache, inFlight.capacity) }),
-  });
-  metrics.gauge({ name: 'capstan_objects', help: 'Objects in the watch cache.', value: () => cache.objectCount });
+  const metrics = serverMetrics(catalog, { cache, hub, audit, inFlight });
   const health = new Health();
   health.add({ name: 'store', problem: () => store.failure?.message, readyOnly: true });
   const more = new Map<string, Page>([
@@ -302,19 +251,7 @@ async function start(
     },
     onError: (error) => options.log(`certificates could not be renewed: ${String(error)}`),
   });
-  const settling = settleMemory(stop.signal);
-  keepEventsFor({
-    ...{ cache, store, now, signal: stop.signal, lifetime: options.eventLifetime },
-    onError: (error) => options.log(`old events could not be deleted: ${String(error)}`),
-  });
-  keepCompacted(cache, {
-    signal: stop.signal,
-    onForgotten: (events) => {
-      if (events > manyEvents) settling.freed();
-    },
-    onError: (error) => options.log(`history could not be compacted: ${String(error)}`),
-    ...(options.compactionInterval !== undefined && { every: options.compactionInterval }),
-  });
+  keepTidy(cache, options, { now, signal: stop.signal });
   return running(options, { url, kubeconfigPath, resources });
 }
 

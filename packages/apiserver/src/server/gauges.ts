@@ -1,0 +1,45 @@
+import type { AuditLog } from '../audit/index.ts';
+import type { WatchCache } from '../cache/watch-cache.ts';
+import { type InFlight, nominalSeats } from '../limits/index.ts';
+import { type Catalog, isBuiltinKind } from '../registry/catalog.ts';
+import type { WatchHub } from '../watch/hub.ts';
+import { type Gauge, Metrics, processGauges } from './metrics.ts';
+
+interface Parts {
+  readonly cache: WatchCache;
+  readonly hub: WatchHub;
+  readonly audit: AuditLog;
+  readonly inFlight: InFlight;
+}
+
+/** What the server tells about itself, in `/metrics`. */
+export function serverMetrics(catalog: Catalog, parts: Parts): Metrics {
+  const metrics = new Metrics((group, resource) => isBuiltinKind(catalog, group, resource));
+  for (const gauge of [...processGauges(), ...gauges(parts)]) metrics.gauge(gauge);
+  return metrics;
+}
+
+function gauges({ cache, hub, audit, inFlight }: Parts): Gauge[] {
+  return [
+    { name: 'capstan_watches', help: 'Open watches.', value: () => hub.count },
+    {
+      name: 'capstan_audit_dropped_total',
+      help: 'Audit events that could not be written.',
+      type: 'counter',
+      value: () => audit.dropped,
+    },
+    { name: 'capstan_requests_waiting', help: 'Requests that wait for a place.', value: () => inFlight.state.waiting },
+    {
+      name: 'capstan_requests_rejected_total',
+      help: 'Requests that found no place.',
+      type: 'counter',
+      value: () => inFlight.state.rejected,
+    },
+    {
+      name: 'apiserver_flowcontrol_nominal_limit_seats',
+      help: 'Places that a priority level has by its shares. Requests take turns by user and workspace, whatever their level is.',
+      value: () => ({ label: 'priority_level', numbers: nominalSeats(cache, inFlight.capacity) }),
+    },
+    { name: 'capstan_objects', help: 'Objects in the watch cache.', value: () => cache.objectCount },
+  ];
+}

@@ -1,0 +1,43 @@
+import { PolicyKeeper } from '../admission/policies/keeper.ts';
+import type { Definitions } from '../crds/definitions.ts';
+import { DefinitionKeeper } from '../crds/keeper.ts';
+import type { Serving } from '../handlers/serving.ts';
+import { keepApiServices } from './api-services.ts';
+import { keepFlowSchemaStatus } from './flow-schemas.ts';
+import type { Workspaces } from './workspaces.ts';
+
+export interface KeepersOptions {
+  readonly definitions: Definitions;
+  readonly boundKinds: Workspaces['boundKinds'];
+  readonly resources: AsyncDisposableStack;
+  readonly now: () => Date;
+  readonly log: (line: string) => void;
+}
+
+/** Begins to keep what requests depend on at once: which definitions are served, and what policies and flow schemas say of themselves. */
+export async function startKeepers(serving: Serving, { definitions, boundKinds, resources, now, log }: KeepersOptions): Promise<void> {
+  const keeper = resources.use(
+    new DefinitionKeeper({
+      serving,
+      definitions,
+      boundIn: (cluster, group) => boundKinds.in(cluster)?.inGroup(group) ?? [],
+      now,
+      onError: (error) => log(`a custom resource definition could not be served: ${String(error)}`),
+    }),
+  );
+  boundKinds.listeners.add((cluster) => keeper.look(cluster));
+  await keepApiServices(serving, {
+    definitions,
+    now,
+    onError: (error) => log(`what is served could not be registered: ${String(error)}`),
+  });
+  resources.use(
+    new PolicyKeeper({
+      backend: serving,
+      catalogs: serving.catalogs,
+      now,
+      onError: (error) => log(`an admission policy could not be checked: ${String(error)}`),
+    }),
+  );
+  keepFlowSchemaStatus(serving, now, (error) => log(`the status of flow schemas could not be written: ${String(error)}`));
+}
