@@ -1,5 +1,5 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { delimiter, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { buildCapstan, freePort, requireTool, run, temporaryDirectory } from '@capstan/testbed';
 import { keepLog, writePage } from '../report.ts';
@@ -16,7 +16,16 @@ const usage = `Runs kcp's own end-to-end tests, one package after the other, eac
 --run      only the tests whose names match, as "go test -run" takes it
 --output   where the table is written; docs/kcp.md for a whole run
 --logs     keep what each package said in this directory
+
+  npm run kcp-e2e -- --serve DIRECTORY [--tokens FILE]
+
+Starts a server as the tests need it, for whoever runs them by hand, and says how. Everything of it is kept in the directory.
+
+--tokens   the tokens of the tests' users; those of the pinned version when absent
 `;
+
+/** kcp's tests run with the gates of its features on. */
+const asTested = { workspaces: { mounts: { enabled: true } } };
 
 const { values } = parseArgs({
   options: {
@@ -26,12 +35,32 @@ const { values } = parseArgs({
     timeout: { type: 'string', default: '600' },
     output: { type: 'string' },
     logs: { type: 'string' },
+    serve: { type: 'string' },
+    tokens: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 });
 
 if (values.help) process.stdout.write(usage);
+else if (values.serve !== undefined) await serve(resolve(values.serve), values.tokens);
 else process.exitCode = await main();
+
+/** Serves until it is told to stop. */
+async function serve(directory: string, given: string | undefined): Promise<void> {
+  const tokens = given === undefined ? (await kcpSources()).tokens : resolve(given);
+  await buildCapstan();
+  const own = join(directory, 'server');
+  mkdirSync(own, { recursive: true });
+  const { promise: asked, resolve: end } = Promise.withResolvers<void>();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => end());
+  await using server = await startForKcp({ directory: own, port: await freePort(), tokens, settings: asTested });
+  const programs = await standIns(join(directory, 'bin'));
+  process.stdout.write(
+    `Ready. In kcp's repository:\n\n  export PATH='${programs}':$PATH NO_GORUN=1 KCP_TEST_TOKENS='${tokens}'\n` +
+      `  go test -p 1 ./test/e2e/... -args -kcp-kubeconfig '${server.kubeconfig}'\n\nStop it with ^C.\n`,
+  );
+  await Promise.race([asked, server.child.exited]);
+}
 
 async function main(): Promise<number> {
   const sources = await kcpSources();
@@ -60,7 +89,7 @@ async function runPackage(name: string, sources: Sources): Promise<TestRun[]> {
     directory: own,
     port: await freePort(),
     tokens: sources.tokens,
-    settings: { workspaces: { mounts: { enabled: true } } },
+    settings: asTested,
   });
   const ended = await run(
     program,
@@ -87,7 +116,7 @@ async function runPackage(name: string, sources: Sources): Promise<TestRun[]> {
 
 /** A folder for PATH with what tests start themselves. */
 async function standIns(folder: string): Promise<string> {
-  mkdirSync(folder);
+  mkdirSync(folder, { recursive: true });
   const programs = {
     kcp: `exec '${process.execPath}' '${join(import.meta.dirname, 'stand-in.ts')}' "$@"`,
     httest: `exec '${process.execPath}' '${join(import.meta.dirname, 'httest.ts')}' "$@"`,
