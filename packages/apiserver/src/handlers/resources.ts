@@ -23,13 +23,14 @@ export function handleResource(serving: Serving, exchange: Exchange, context: Re
   if (resource.custom !== undefined) checkCustom(resource.custom, exchange, context);
   if (info.namespace !== '' && !resource.namespaced && info.resource !== 'namespaces') throw status.noSuchResource();
   checkName(context);
-  const deprecation = deprecations.get(`${info.group}/${info.resource}`);
-  if (deprecation !== undefined) context.warn(deprecation);
   if (info.cluster === everyCluster && info.verb !== 'list' && info.verb !== 'watch') throw status.methodNotAllowed();
   if (info.subresource !== '') return handleSubresource(serving, exchange, context, resource);
   if (resource.virtual) return handleVirtual(serving, exchange, context, resource);
   // A list under a name, or a name under a list, is a path that is served with other methods only.
-  if (!fits(info.verb, info.path, context) || !resource.verbs.has(info.verb)) throw status.methodNotAllowed();
+  if (!resource.verbs.has(info.verb)) throw status.methodNotAllowed();
+  if (!fits(info.verb, info.path, context)) refuseMisfit(resource, info.verb);
+  const deprecation = deprecations.get(`${info.group}/${info.resource}`);
+  if (deprecation !== undefined) context.warn(deprecation);
   const virtual =
     info.name === '~' && info.verb === 'get' && info.cluster === rootCluster
       ? serving.virtualObjects.get(`${info.group}/${info.resource}/${info.name}`)
@@ -76,6 +77,12 @@ function checkName({ info }: RequestContext): void {
   const { name, namespace } = info;
   if (name.includes('/') || namespace.includes('/')) throw status.noSuchResource();
   if (name === '.' || name === '..') throw status.badRequest(`Name parameter invalid: "${name}": may not be '${name}'`);
+}
+
+/** Paths of kinds that users added take every method: one that is created may have a name in its path, which says nothing. */
+function refuseMisfit({ custom }: Resource, verb: string): void {
+  if (custom === undefined) throw status.methodNotAllowed();
+  if (verb !== 'create') throw status.badRequest('name must be provided');
 }
 
 /** Creating goes to the collection; changing goes to a name. */

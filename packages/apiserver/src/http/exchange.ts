@@ -78,9 +78,15 @@ abstract class BaseExchange {
 
   header(name: string, value: string): void {
     // Every answer says first that it is not to be kept; a page that may be says so after.
-    const known = name === 'Cache-Control' ? this.extra.indexOf(name) : -1;
-    if (known >= 0) this.extra[known + 1] = value;
+    const known = name === 'Cache-Control' || name === 'Vary' ? this.extra.indexOf(name) : -1;
+    if (known >= 0 && name === 'Vary') this.#vary(known + 1, value);
+    else if (known >= 0) this.extra[known + 1] = value;
     else this.extra.push(name, value);
+  }
+
+  /** What an answer depends on is named once. */
+  #vary(at: number, value: string): void {
+    if (!this.extra[at]!.split(', ').includes(value)) this.extra[at] += `, ${value}`;
   }
 
   get answered(): boolean {
