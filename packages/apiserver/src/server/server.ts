@@ -1,5 +1,4 @@
 import { mkdir } from 'node:fs/promises';
-import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { openEtcdStore, openSqliteStore, type Store } from '@capstan/store';
 import { Admission } from '../admission/admission.ts';
@@ -13,7 +12,6 @@ import { WebhookClient } from '../admission/webhooks/client.ts';
 import { auditLog } from '../audit/index.ts';
 import { oidc } from '../authn/oidc.ts';
 import { staticTokens } from '../authn/static-tokens.ts';
-import { rbacAuthorizer } from '../authz/index.ts';
 import { WatchCache } from '../cache/watch-cache.ts';
 import { definitionLifecycle } from '../crds/admission.ts';
 import { Definitions } from '../crds/definitions.ts';
@@ -27,34 +25,27 @@ import { Journal, journalPath } from '../journal/journal.ts';
 import { bindings, podActions } from '../kinds/workloads/pod-actions.ts';
 import { flowClassifier, InFlight, OpenCount } from '../limits/index.ts';
 import { openApiPages } from '../openapi/pages.ts';
-import { clientAuthorities, ensurePki, keepFresh } from '../pki/index.ts';
+import { clientAuthorities, ensurePki } from '../pki/index.ts';
 import { builtinCatalog } from '../registry/catalog.ts';
 import { WatchHub } from '../watch/hub.ts';
-import { Bindings } from '../workspaces/apis/bindings.ts';
 import { WorkspaceAuthentication } from '../workspaces/authentication.ts';
-import { workspaceAuthorizer } from '../workspaces/authorizer.ts';
-import { isTenantKind } from '../workspaces/kinds/tenant-kinds.ts';
-import { maximalPolicy } from '../workspaces/maximal-policy.ts';
 import { rootCluster } from '../workspaces/names.ts';
 import { objectLimit } from '../workspaces/object-limit.ts';
-import { changesOfRights, workspacePolicies } from '../workspaces/policy.ts';
-import { bootstrapRoot, publishShard } from '../workspaces/root/bootstrap.ts';
-import { advertisedAddress } from './advertised.ts';
+import { bootstrapRoot } from '../workspaces/root/bootstrap.ts';
+import { announce } from './announce.ts';
 import { apiSharing } from './api-sharing.ts';
 import { audiences, authentication } from './authentication.ts';
-import { authorization } from './authorization.ts';
-import { bootstrap, publishAddress, systemContext } from './bootstrap.ts';
+import { bootstrap, systemContext } from './bootstrap.ts';
 import { serverMetrics } from './gauges.ts';
 import { Health } from './health.ts';
 import { startKeepers } from './keepers.ts';
-import { writeKubeconfigs } from './kubeconfigs.ts';
 import { metricsType } from './metrics.ts';
 import { mountedWorkspaces } from './mounts.ts';
 import type { RunningServer, ServerOptions } from './options.ts';
 import { Pipeline } from './pipeline.ts';
 import { reviewKinds } from './reviews.ts';
+import { rights } from './rights.ts';
 import { snapshotPage, snapshotPath } from './snapshot.ts';
-import { keepStanding } from './standing.ts';
 import { tenancy } from './tenancy.ts';
 import { keepTidy } from './tidiness.ts';
 import { versionInfo } from './version.ts';
@@ -104,17 +95,7 @@ async function start(
   const definitions = new Definitions({ cache, rules: rulesOf, webhook });
   const spaces = workspaces({ cache, catalog, definitions, webhook });
   const { catalogs, scopes, tree } = spaces;
-  const policyIn = workspacePolicies(cache);
-  const changedIn = changesOfRights(cache);
-  const rbac = rbacAuthorizer(cache, { policyIn, changedIn });
-  const maximal = maximalPolicy({
-    objects: cache,
-    bindings: new Bindings(cache),
-    rbac,
-    isNeverBound: ({ cluster, group, resource }) => (cluster === rootCluster ? catalog.isBuiltin(group) : isTenantKind(group, resource)),
-  });
-  const roles = workspaceAuthorizer({ rbac, objects: cache, maximal, changedIn });
-  const authorizer = authorization(roles, options.authorization, { resources, log: options.log });
+  const { policyIn, rbac, authorizer } = rights({ cache, catalog }, options.authorization, { resources, log: options.log });
   const sharing = apiSharing({ cache, hub, catalog, workspaces: spaces, authorizer, rbac });
   resources.use(sharing.expiry);
   const tenants = tenancy({
@@ -235,22 +216,7 @@ async function start(
     hub[Symbol.dispose]();
     journal[Symbol.dispose]();
   });
-  const url = `https://${options.host.includes(':') ? `[${options.host}]` : options.host}:${listener.port}`;
-  const advertised = advertisedAddress(options.host, networkInterfaces());
-  const address =
-    advertised === undefined ? undefined : { address: advertised, port: listener.port, clientAuthority: pki.authority.certificate };
-  if (address !== undefined) await publishAddress(serving, now, address);
-  keepStanding(serving, { address, now, onError: (error) => options.log(`what was deleted could not be made again: ${String(error)}`) });
-  await publishShard(serving, systemContext(serving, now), url);
-  const kubeconfigPath = await writeKubeconfigs(options.dataDirectory, pki, url);
-  keepFresh(pki, {
-    signal: stop.signal,
-    onRenewed: (renewed) => {
-      listener.replaceCertificate(renewed.serving.certificate, renewed.serving.key, clientAuthorities(renewed, options.clientAuthority));
-      void writeKubeconfigs(options.dataDirectory, renewed, url);
-    },
-    onError: (error) => options.log(`certificates could not be renewed: ${String(error)}`),
-  });
+  const { url, kubeconfigPath } = await announce(serving, { options, pki, listener, now, signal: stop.signal });
   keepTidy(cache, options, { now, signal: stop.signal });
   return running(options, { url, kubeconfigPath, resources });
 }

@@ -1,0 +1,37 @@
+import { rbacAuthorizer } from '../authz/index.ts';
+import type { WatchCache } from '../cache/watch-cache.ts';
+import type { Catalog } from '../registry/catalog.ts';
+import { Bindings } from '../workspaces/apis/bindings.ts';
+import { workspaceAuthorizer } from '../workspaces/authorizer.ts';
+import { isTenantKind } from '../workspaces/kinds/tenant-kinds.ts';
+import { maximalPolicy } from '../workspaces/maximal-policy.ts';
+import { rootCluster } from '../workspaces/names.ts';
+import { changesOfRights, workspacePolicies } from '../workspaces/policy.ts';
+import { type AuthorizationOptions, authorization } from './authorization.ts';
+
+export interface Rights {
+  readonly policyIn: ReturnType<typeof workspacePolicies>;
+  /** What roles say, and nothing else. */
+  readonly rbac: ReturnType<typeof rbacAuthorizer>;
+  /** Who decides about requests. */
+  readonly authorizer: ReturnType<typeof authorization>;
+}
+
+/** Who may do what: the roles of each workspace, what providers permit at most, and whoever the operator asks beside them. */
+export function rights(
+  { cache, catalog }: { readonly cache: WatchCache; readonly catalog: Catalog },
+  options: AuthorizationOptions | undefined,
+  lasting: Parameters<typeof authorization>[2],
+): Rights {
+  const policyIn = workspacePolicies(cache);
+  const changedIn = changesOfRights(cache);
+  const rbac = rbacAuthorizer(cache, { policyIn, changedIn });
+  const maximal = maximalPolicy({
+    objects: cache,
+    bindings: new Bindings(cache),
+    rbac,
+    isNeverBound: ({ cluster, group, resource }) => (cluster === rootCluster ? catalog.isBuiltin(group) : isTenantKind(group, resource)),
+  });
+  const roles = workspaceAuthorizer({ rbac, objects: cache, maximal, changedIn });
+  return { policyIn, rbac, authorizer: authorization(roles, options, lasting) };
+}
