@@ -150,7 +150,20 @@ export function unsupportedMediaType(accepted: readonly string[]): StatusError {
   });
 }
 
-export function invalidObject(kind: GroupKind, name: string, errors: readonly FieldError[]): StatusError {
+/** Nobody reads more of what is wrong with an object, and whoever wrote it decides how much there is. */
+const mostCharacters = 256 * 1024;
+
+function readable(errors: readonly FieldError[]): readonly FieldError[] {
+  let characters = 0;
+  const end = errors.findIndex(({ field, body }) => {
+    characters += field.length + body.length;
+    return characters > mostCharacters;
+  });
+  return end < 0 ? errors : errors.slice(0, Math.max(end, 1));
+}
+
+export function invalidObject(kind: GroupKind, name: string, all: readonly FieldError[]): StatusError {
+  const errors = readable(all);
   const causes = errors.map((error) => ({ reason: error.type, message: error.body, field: error.field }));
   const list = errors.length === 0 ? '' : `: ${aggregate(errors.map((error) => `${error.field}: ${error.body}`))}`;
   return new StatusError({

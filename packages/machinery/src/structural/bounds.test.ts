@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { invalidObject } from '../status/status.ts';
 import { compileSchema } from './compiled.ts';
 
 const list = (items: object) => compileSchema({ type: 'object', properties: { x: { type: 'array', items: items as never } } });
@@ -38,4 +39,39 @@ describe('whoever writes an object', () => {
     const schema = list({ type: 'string', default: 'x'.repeat(1000) });
     expect(schema.applyDefaults({ x: Array.from({ length: 100_000 }, () => null) })).toBe(false);
   });
+
+  it('cannot have alternatives tried without end', () => {
+    const anyOf = Array.from({ length: 500 }, (_, index) => ({ pattern: `^a${index}$` }));
+    const values = (count: number): string[] => Array.from({ length: count }, () => 'a499');
+    expect(list({ type: 'string', anyOf }).validate({ x: values(500) })).toEqual([]);
+    expect(() => list({ type: 'string', anyOf }).validate({ x: values(1000) })).toThrow(/alternatives .* more than 300000 values/);
+    expect(() => list({ type: 'string', not: { anyOf } }).validate({ x: values(1000) })).toThrow(/alternatives/);
+    const whole = compileSchema({
+      type: 'object',
+      properties: { x: { type: 'array', items: { type: 'string' } } },
+      allOf: Array.from({ length: 10 }, () => ({ properties: { x: { items: { minLength: 1 } } } })) as never,
+    });
+    expect(() => whole.validate({ x: values(100_000) })).toThrow(/alternatives/);
+    expect(list({ type: 'string' }).validate({ x: values(400_000) })).toEqual([]);
+  });
+
+  it('may choose of many values many times', () => {
+    const numbers = Array.from({ length: 5000 }, (_, index) => index);
+    const schema = list({ enum: [...numbers, ...numbers.map(String), { a: 1 }], 'x-kubernetes-preserve-unknown-fields': true });
+    expect(schema.validate({ x: Array.from({ length: 100_000 }, (_, index) => (index % 2 === 0 ? 4999 : '4999')) })).toEqual([]);
+    expect(schema.validate({ x: [{ a: 1 }, { a: 2 }, true, null] }).map(({ field }) => field)).toEqual(['x[1]', 'x[2]', 'x[3]']);
+  });
+});
+
+it('what is wrong with an object is told as far as anybody reads it', () => {
+  const errors = Array.from({ length: 1000 }, (_, index) => ({
+    type: 'FieldValueInvalid' as const,
+    field: `x[${index}]`,
+    body: 'b'.repeat(30_000),
+  }));
+  const { details } = invalidObject({ group: 'a', kind: 'A' }, 'one', errors).status;
+  expect(details!.causes!.length).toBe(8);
+  expect(
+    invalidObject({ group: 'a', kind: 'A' }, 'one', [{ ...errors[0]!, body: 'b'.repeat(300_000) }]).status.details!.causes!.length,
+  ).toBe(1);
 });

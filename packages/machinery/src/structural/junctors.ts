@@ -95,7 +95,9 @@ function attempt(validator: Inspector, value: Json, old: Json | undefined, run: 
   const { errors, matches } = run;
   run.errors = [];
   run.matches = 0;
+  run.trying++;
   validator.inspect(value, old, run);
+  run.trying--;
   const outcome = { errors: run.errors, matches: run.matches };
   run.errors = errors;
   run.matches = matches;

@@ -1,5 +1,6 @@
 import type { FieldError } from '../field/error.ts';
 import { FieldPath } from '../field/path.ts';
+import * as status from '../status/status.ts';
 
 /** One walk of a validator over a value: where it is, and what it found. */
 export class Run {
@@ -8,6 +9,9 @@ export class Run {
   matches = 0;
   /** True when there is an old value: what was wrong before and did not change is let through. */
   readonly ratchets: boolean;
+  /** How many alternatives are being tried, one within the other. */
+  trying = 0;
+  #steps = 0;
   readonly #base: string;
   readonly #segments: (string | number)[] = [];
 
@@ -47,6 +51,16 @@ export class Run {
     return this.#place('');
   }
 
+  /**
+   * Counts what is done for alternatives: a short schema and a short object can ask for any amount of it. Throws when it is too much; what has none is looked
+   * at once, and costs no more than to read it.
+   */
+  step(count = 1): void {
+    this.#steps += count;
+    if (this.#steps <= maxSteps) return;
+    throw status.requestTooLarge(`the alternatives in the schema of the object would have to be tried on more than ${maxSteps} values`);
+  }
+
   /** Whether so much is wrong that looking further is of no use. */
   get isFull(): boolean {
     return this.errors.length >= maxErrors;
@@ -54,7 +68,7 @@ export class Run {
 
   add(error: FieldError): void {
     if (this.isFull) return;
-    for (const known of this.errors) if (known.body === error.body && known.field === error.field) return;
+    for (const known of this.errors) if (known.field === error.field && known.body === error.body) return;
     this.errors.push(error);
   }
 
@@ -66,3 +80,5 @@ export class Run {
 
 /** Nobody reads more, and each is compared with those before it. */
 const maxErrors = 1000;
+
+const maxSteps = 300_000;

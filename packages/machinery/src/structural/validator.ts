@@ -20,6 +20,7 @@ export class Validator {
   readonly #format: TextCheck | undefined;
   readonly #number: NumberCheck | undefined;
   readonly #properties = new Map<string, Validator>();
+  #allowed: Allowed | undefined;
   #items: Validator | undefined;
   #additional: Validator | undefined;
 
@@ -44,6 +45,7 @@ export class Validator {
 
   /** Checks a value without looking at whether it is new. */
   inspect(value: Json, old: Json | undefined, run: Run): void {
+    if (run.trying > 0) run.step();
     if (value === null) {
       this.#checkNull(run);
       return;
@@ -102,10 +104,14 @@ export class Validator {
   }
 
   #checkEnumeration(value: Json, run: Run): void {
-    const { enumeration } = this.#schema;
-    if (value !== null) for (const allowed of enumeration) if (isSame(allowed, value)) return;
-    const shown = enumeration.map((allowed) => (typeof allowed === 'string' ? allowed : JSON.stringify(allowed)));
-    run.add(fieldError.notSupported(run.at(), value, shown));
+    const allowed = (this.#allowed ??= allowedBy(this.#schema.enumeration));
+    if (value !== null && typeof value !== 'object') {
+      if (allowed.plain.has(value)) return;
+    } else if (value !== null) {
+      run.step(allowed.others.length);
+      for (const other of allowed.others) if (isSame(other, value)) return;
+    }
+    run.add(fieldError.notSupported(run.at(), value, allowed.shown));
   }
 
   #checkItems(list: Json[], old: Json | undefined, run: Run): void {
@@ -159,6 +165,21 @@ export class Validator {
     if (validator === undefined) this.#properties.set(name, (validator = new Validator(schema)));
     return validator;
   }
+}
+
+/** The values of an enumeration: those that are found at once, and those that have to be compared. */
+interface Allowed {
+  readonly plain: ReadonlySet<Json>;
+  readonly others: readonly Json[];
+  readonly shown: readonly string[];
+}
+
+function allowedBy(enumeration: readonly Json[]): Allowed {
+  return {
+    plain: new Set(enumeration.filter((value) => typeof value !== 'object')),
+    others: enumeration.filter((value) => typeof value === 'object' && value !== null),
+    shown: enumeration.map((value) => (typeof value === 'string' ? value : JSON.stringify(value))),
+  };
 }
 
 function typeName(value: NonNullable<Json>): string {
