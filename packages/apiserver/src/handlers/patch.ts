@@ -195,7 +195,7 @@ function applied(context: RequestContext, { bytes, settings, resource }: Patch):
       checked(asJson(object), resource);
     } catch (error) {
       const isOurs = resource.custom === undefined && error instanceof StatusError && error.code === 400;
-      throw isOurs ? unconvertible(object, resource, error) : error;
+      throw isOurs ? unconvertible(config, resource, error) : error;
     }
     return { object, applied: true };
   };

@@ -131,7 +131,7 @@ export const validatingadmissionpolicies: Strategy = {
   generation: true,
   requireResourceVersion: true,
   default(object) {
-    applyDefaults(made(object, 'spec'), { set: { failurePolicy: 'Fail' }, within: { matchConstraints: matchDefaults } });
+    applyDefaults(made(object, 'spec'), { setOptional: { failurePolicy: 'Fail' }, within: { matchConstraints: matchDefaults } });
   },
   prepareForCreate(object) {
     object['status'] = {};

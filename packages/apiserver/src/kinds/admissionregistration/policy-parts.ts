@@ -8,8 +8,8 @@ import { choiceErrors, matchPolicies, namedRuleErrors } from './rules.ts';
 /** What validating and mutating policies and their bindings have in common. */
 
 export const matchDefaults: Defaults = {
-  set: { matchPolicy: 'Equivalent', namespaceSelector: {}, objectSelector: {} },
-  each: { resourceRules: { set: { scope: '*' } }, excludeResourceRules: { set: { scope: '*' } } },
+  setOptional: { matchPolicy: 'Equivalent', namespaceSelector: {}, objectSelector: {} },
+  each: { resourceRules: { setOptional: { scope: '*' } }, excludeResourceRules: { setOptional: { scope: '*' } } },
 };
 
 export function requiredChoice(value: unknown, allowed: readonly string[], path: FieldPath): FieldError[] {

@@ -12,12 +12,12 @@ const reinvocationPolicies = ['IfNeeded', 'Never'];
 const webhooks = FieldPath.of('webhooks');
 
 const webhookDefaults: Defaults = {
-  set: { failurePolicy: 'Fail', matchPolicy: 'Equivalent', namespaceSelector: {}, objectSelector: {}, timeoutSeconds: 10 },
-  each: { rules: { set: { scope: '*' } } },
+  setOptional: { failurePolicy: 'Fail', matchPolicy: 'Equivalent', namespaceSelector: {}, objectSelector: {}, timeoutSeconds: 10 },
+  each: { rules: { setOptional: { scope: '*' } } },
   within: { clientConfig: { within: { service: { set: { port: 443 } } } } },
 };
 
-const mutatingDefaults: Defaults = { ...webhookDefaults, set: { ...webhookDefaults.set, reinvocationPolicy: 'Never' } };
+const mutatingDefaults: Defaults = { ...webhookDefaults, setOptional: { ...webhookDefaults.setOptional, reinvocationPolicy: 'Never' } };
 
 /** `name.example.com`: three parts at least, so that it cannot be taken for something else. */
 function nameErrors(name: string, path: FieldPath): FieldError[] {

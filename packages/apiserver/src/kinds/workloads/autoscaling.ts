@@ -34,8 +34,8 @@ function defaultAutoscaler(object: KubeObject): void {
   if (itemsOf(spec['metrics']).length === 0) spec['metrics'] = [cpuMetric(usualUtilization)];
   const behavior = maybeFields(spec['behavior']);
   if (behavior === undefined) return;
-  applyDefaults(made(behavior, 'scaleUp'), { set: scaleUp });
-  applyDefaults(made(behavior, 'scaleDown'), { set: scaleDown });
+  applyDefaults(made(behavior, 'scaleUp'), { setOptional: scaleUp });
+  applyDefaults(made(behavior, 'scaleDown'), { setOptional: scaleDown });
 }
 
 function checkReference(found: Findings, at: FieldPath, reference: Readonly<Fields>): void {

@@ -11,7 +11,7 @@ import { validateNetworkPolicy } from './networkpolicy-validation.ts';
 import { fieldsOf, isAbsent, itemsOf, maybeFields, textOf, textsOf } from './reading.ts';
 import { keepMetadata, separateStatus } from './status.ts';
 
-const policyRule: Defaults = { each: { ports: { set: { protocol: 'TCP' } } } };
+const policyRule: Defaults = { each: { ports: { setOptional: { protocol: 'TCP' } } } };
 
 function defaultNetworkPolicy(object: KubeObject): void {
   const spec = made(object, 'spec');
@@ -116,7 +116,7 @@ export const networkingStrategies = new Map<string, Strategy>([
   [
     'networking.k8s.io/ingressclasses',
     {
-      default: (object) => applyDefaults(made(object, 'spec'), { within: { parameters: { set: { scope: 'Cluster' } } } }),
+      default: (object) => applyDefaults(made(object, 'spec'), { within: { parameters: { setOptional: { scope: 'Cluster' } } } }),
       validate: validateIngressClass,
       validateUpdate: immutableField('controller', ''),
       generation: true,

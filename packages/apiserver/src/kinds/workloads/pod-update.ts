@@ -43,9 +43,10 @@ function checkAdditions(found: Findings, spec: Readonly<Fields>, before: Readonl
   );
   if (!kept) found.forbidden(at.child('tolerations'), 'existing toleration can not be modified except its tolerationSeconds');
   const gates = new Set(itemsOf(before['schedulingGates']).map((gate) => gate['name']));
-  for (const gate of itemsOf(spec['schedulingGates'])) {
-    if (!gates.has(gate['name']))
-      found.forbidden(at.child('schedulingGates').key(textOf(gate['name'])), 'only deletion is allowed, but found new scheduling gate');
+  for (const [index, { name }] of itemsOf(spec['schedulingGates']).entries()) {
+    if (gates.has(name)) continue;
+    const why = `only deletion is allowed, but found new scheduling gate '${textOf(name)}'`;
+    found.forbidden(at.child('schedulingGates').index(index).child('name'), why);
   }
 }
 
@@ -78,8 +79,24 @@ function withOldParts(spec: Readonly<Fields>, before: Readonly<Fields>): Fields 
   return kept;
 }
 
+const appArmor = 'container.apparmor.security.beta.kubernetes.io/';
+const mirror = 'kubernetes.io/config.mirror';
+
+/** Some annotations say what a pod was made with, or that it only mirrors one. */
+function checkAnnotations(found: Findings, { metadata }: KubeObject, old: KubeObject): void {
+  const [given, before] = [metadata.annotations ?? {}, old.metadata.annotations ?? {}];
+  for (const key of new Set([...Object.keys(before), ...Object.keys(given)])) {
+    if (!key.startsWith(appArmor) && key !== mirror) continue;
+    const had = Object.hasOwn(before, key);
+    if (had && Object.hasOwn(given, key) && given[key] === before[key]) continue;
+    const what = key === mirror ? 'mirror pod annotation' : 'AppArmor annotations';
+    found.forbidden(FieldPath.of('metadata', 'annotations').key(key), `may not ${had ? 'remove or update' : 'add'} ${what}`);
+  }
+}
+
 export function validatePodUpdate(pod: KubeObject, old: KubeObject): FieldError[] {
   const found = new Findings();
+  checkAnnotations(found, pod, old);
   const [spec, before] = [fieldsOf(pod['spec']), fieldsOf(old['spec'])];
   if (!checkContainerLists(found, spec, before)) return found.errors;
   checkDeadline(found, spec, before);

@@ -26,11 +26,11 @@ function defaultService(service: KubeObject): void {
     applyDefaults(made(made(spec, 'sessionAffinityConfig'), 'clientIP'), { set: { timeoutSeconds: threeHours } });
   }
   if (isExternallyAccessible(spec)) applyDefaults(spec, { set: { externalTrafficPolicy: 'Cluster' } });
-  if (needsNodePorts(spec) || spec['type'] === 'ClusterIP') applyDefaults(spec, { set: { internalTrafficPolicy: 'Cluster' } });
+  if (needsNodePorts(spec) || spec['type'] === 'ClusterIP') applyDefaults(spec, { setOptional: { internalTrafficPolicy: 'Cluster' } });
   if (spec['type'] !== 'LoadBalancer') return;
   applyDefaults(spec, { set: { allocateLoadBalancerNodePorts: true } });
   for (const ingress of itemsOf(fieldsOf(fieldsOf(service['status'])['loadBalancer'])['ingress'])) {
-    if (textOf(ingress['ip']) !== '') applyDefaults(ingress, { set: { ipMode: 'VIP' } });
+    if (textOf(ingress['ip']) !== '') applyDefaults(ingress, { setOptional: { ipMode: 'VIP' } });
   }
 }
 
@@ -38,7 +38,7 @@ function defaultService(service: KubeObject): void {
 function setFamilies(spec: Fields): void {
   if (!needsAddress(spec)) return;
   const open = spec['clusterIP'] === 'None' && Object.keys(fieldsOf(spec['selector'])).length === 0;
-  applyDefaults(spec, { set: { ipFamilyPolicy: open ? 'RequireDualStack' : 'SingleStack' } });
+  applyDefaults(spec, { setOptional: { ipFamilyPolicy: open ? 'RequireDualStack' : 'SingleStack' } });
   if (textsOf(spec['ipFamilies']).length === 0) {
     spec['ipFamilies'] = open && spec['ipFamilyPolicy'] !== 'SingleStack' ? ['IPv4', 'IPv6'] : ['IPv4'];
   }

@@ -34,7 +34,7 @@ export function validateCounts({ fields, partsOfReplicas = [], ready }: Counts):
 export function validateCollisions(object: KubeObject, old: KubeObject): FieldError[] {
   const found = new Findings();
   const [count, before] = [fieldsOf(object['status'])['collisionCount'], fieldsOf(old['status'])['collisionCount']];
-  if (!isAbsent(before) && numberOf(count) < numberOf(before))
+  if (!isAbsent(before) && (isAbsent(count) || numberOf(count) < numberOf(before)))
     found.invalid(at.child('collisionCount'), numberOf(count), 'cannot be decremented');
   return found.errors;
 }

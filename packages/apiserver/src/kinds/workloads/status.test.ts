@@ -90,3 +90,21 @@ it('marks rows of pods that have ended', async () => {
     { type: 'Completed', status: 'True', reason: 'Succeeded', message: 'The pod has completed successfully.' },
   ]);
 });
+
+it.each([
+  ['services', { ports: [{ port: 80 }], ipFamilyPolicy: '' }, 'spec.ipFamilyPolicy: Unsupported value: ""'],
+  ['services', { ports: [{ port: 80 }], internalTrafficPolicy: '' }, 'spec.internalTrafficPolicy: Unsupported value: ""'],
+])('takes empty text in an optional choice of %s for a wrong one: %j', async (resource, spec, error) => {
+  const reply = await server.call(`/api/v1/namespaces/default/${resource}`, { method: 'POST', body: { metadata: { name: 'e' }, spec } });
+  expect(reply.json().message).toContain(error);
+});
+
+it('lets nobody turn a pod into a mirror of one, or open a gate for it', async () => {
+  const path = '/api/v1/namespaces/default/pods';
+  await server.call(path, { method: 'POST', body: { metadata: { name: 'm' }, spec: template.spec } });
+  const headers = { 'content-type': 'application/merge-patch+json' };
+  const body = { metadata: { annotations: { 'kubernetes.io/config.mirror': 'x' } }, spec: { schedulingGates: [{ name: 'g' }] } };
+  const { message } = (await server.call(`${path}/m`, { method: 'PATCH', headers, body })).json();
+  expect(message).toContain('metadata.annotations[kubernetes.io/config.mirror]: Forbidden: may not add mirror pod annotation');
+  expect(message).toContain("spec.schedulingGates[0].name: Forbidden: only deletion is allowed, but found new scheduling gate 'g'");
+});
