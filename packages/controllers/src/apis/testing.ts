@@ -1,7 +1,8 @@
 import { createWorkspace, startTestServer, type TestServer } from '@capstan/apiserver/testing';
 import { Client, connectionOf, loadKubeconfig } from '@capstan/client';
-import { Manager, type Runnable } from '@capstan/controller';
+import type { Runnable } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
+import { runControllers } from '../suite/running.ts';
 import { bindingController } from './bindings/controller.ts';
 import { endpointSliceController } from './endpoint-slices/controller.ts';
 import { exportController } from './exports/controller.ts';
@@ -18,11 +19,8 @@ export interface SharingSuite extends AsyncDisposable {
 export async function startSharing(more: readonly Runnable[] = []): Promise<SharingSuite> {
   const server = await startTestServer();
   const client = new Client(connectionOf(loadKubeconfig({ path: server.kubeconfigPath })));
-  const stop = new AbortController();
-  const everywhere = client.cluster('*');
-  const manager = new Manager({ client: everywhere, stopWithin: 1 });
-  for (const one of [exportController(), endpointSliceController(), bindingController(), schemaCopyController(), ...more]) manager.add(one);
-  const running = manager.run(stop.signal);
+  const sharing = [exportController(), endpointSliceController(), bindingController(), schemaCopyController()];
+  const running = runControllers({ client: client.cluster('*') }, [...sharing, ...more]);
   return {
     server,
     async workspace(id) {
@@ -30,8 +28,7 @@ export async function startSharing(more: readonly Runnable[] = []): Promise<Shar
       return client.cluster(id);
     },
     async [Symbol.asyncDispose]() {
-      stop.abort();
-      await running;
+      await running[Symbol.asyncDispose]();
       client[Symbol.dispose]();
       await server[Symbol.asyncDispose]();
     },

@@ -1,8 +1,9 @@
 import { startTestServer } from '@capstan/apiserver/testing';
 import { Client, connectionOf, loadKubeconfig, type Resource } from '@capstan/client';
-import { Manager, type Runnable } from '@capstan/controller';
+import type { Runnable } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
 import { vi } from 'vitest';
+import { runControllers } from './running.ts';
 
 /** A server of its own, and controllers that can be started and ended over it. */
 export interface TestCluster extends AsyncDisposable {
@@ -20,18 +21,7 @@ export async function startTestCluster(): Promise<TestCluster> {
     client,
     directory: server.directory,
     kubeconfigPath: server.kubeconfigPath,
-    run(...controllers) {
-      const stop = new AbortController();
-      const manager = new Manager({ client, stopWithin: 1 });
-      for (const one of controllers) manager.add(one);
-      const running = manager.run(stop.signal);
-      return {
-        async [Symbol.asyncDispose]() {
-          stop.abort();
-          await running;
-        },
-      };
-    },
+    run: (...controllers) => runControllers({ client }, controllers),
     async [Symbol.asyncDispose]() {
       client[Symbol.dispose]();
       await server[Symbol.asyncDispose]();

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { Client, connectionOf, loadKubeconfig } from '@capstan/client';
-import { Manager } from '@capstan/controller';
 import { bindingController } from '../apis/bindings/controller.ts';
 import { defaultBindingController } from '../apis/default-bindings/controller.ts';
 import { defaultBindingCreation } from '../apis/default-bindings/creation.ts';
 import { exportController } from '../apis/exports/controller.ts';
+import { runControllers } from './running.ts';
 import { startTenants } from './tenants.ts';
 
 export interface SharingTenants extends AsyncDisposable {
@@ -18,15 +18,16 @@ export async function startSharingTenants(): Promise<SharingTenants> {
   const running = tenants.run();
   const manager = connectionOf(loadKubeconfig({ path: join(tenants.server.directory, 'controller-manager.kubeconfig') }));
   const account = new Client({ ...manager, impersonate: { user: 'system:serviceaccount:kube-system:api-sharing-controller' } });
-  const stop = new AbortController();
-  const working = new Manager({ client: account.cluster('*'), stopWithin: 1, log: (line) => tenants.log.push(line) });
-  for (const one of [exportController(), bindingController(), defaultBindingController(), defaultBindingCreation()]) working.add(one);
-  const sharing = working.run(stop.signal);
+  const sharing = runControllers({ client: account.cluster('*'), log: (line) => tenants.log.push(line) }, [
+    exportController(),
+    bindingController(),
+    defaultBindingController(),
+    defaultBindingCreation(),
+  ]);
   return {
     client: tenants.client,
     async [Symbol.asyncDispose]() {
-      stop.abort();
-      await sharing;
+      await sharing[Symbol.asyncDispose]();
       account[Symbol.dispose]();
       await running[Symbol.asyncDispose]();
       await tenants[Symbol.asyncDispose]();

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { startTestServer, type TestServer } from '@capstan/apiserver/testing';
 import { Client, connectionOf, loadKubeconfig } from '@capstan/client';
-import { Manager, type Runnable } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
 import { vi } from 'vitest';
 import { type LogicalCluster, logicalClusterName, logicalClusterType, type Workspace, workspaceType } from '../tenancy/kinds.ts';
 import { logicalClusterController } from '../tenancy/logical-clusters/controller.ts';
 import { workspaceTypeController } from '../tenancy/workspace-types/controller.ts';
 import { workspaceController } from '../tenancy/workspaces/controller.ts';
+import { runControllers } from './running.ts';
 
 /** A server, its administrator's client, and controllers that act as the account that they really have. */
 export interface Tenants extends AsyncDisposable {
@@ -28,18 +28,12 @@ export async function startTenants(): Promise<Tenants> {
     server,
     client,
     log,
-    run() {
-      const stop = new AbortController();
-      const working = new Manager({ client: account.cluster('*'), stopWithin: 1, log: (line) => log.push(line) });
-      for (const one of [workspaceController(), logicalClusterController(), workspaceTypeController()] as Runnable[]) working.add(one);
-      const running = working.run(stop.signal);
-      return {
-        async [Symbol.asyncDispose]() {
-          stop.abort();
-          await running;
-        },
-      };
-    },
+    run: () =>
+      runControllers({ client: account.cluster('*'), log: (line) => log.push(line) }, [
+        workspaceController(),
+        logicalClusterController(),
+        workspaceTypeController(),
+      ]),
     async [Symbol.asyncDispose]() {
       client[Symbol.dispose]();
       account[Symbol.dispose]();
