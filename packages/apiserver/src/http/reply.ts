@@ -99,7 +99,7 @@ export function replyError(exchange: Exchange, error: unknown, onUnexpected: (er
   sendStatus(exchange, status.internalError(error instanceof Error ? error.message : String(error)));
 }
 
-export function sendStatus(exchange: Exchange, error: StatusError): void {
+function sendStatus(exchange: Exchange, error: StatusError): void {
   const retryAfter = error.status.details?.retryAfterSeconds;
   if (retryAfter !== undefined) exchange.header('Retry-After', String(retryAfter));
   if (error.code === 401) exchange.header('WWW-Authenticate', 'Bearer realm="kubernetes-master"');

@@ -93,11 +93,6 @@ export interface Conversion {
   readonly ahead?: (entries: readonly CacheEntry[]) => Promise<void> | undefined;
 }
 
-/** How many characters of an object's text come before its metadata: list items leave them out. */
-export function typeLength({ kind, groupVersion }: Resource): number {
-  return `{"kind":"${kind}","apiVersion":"${groupVersion}",`.length;
-}
-
 const converted = new WeakMap<CacheEntry, Map<Storage, string>>();
 
 function conversionOf({ storage: { convert } }: Resource, entry: CacheEntry): Conversion | undefined {
