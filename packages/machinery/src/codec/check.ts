@@ -89,8 +89,10 @@ class Checker {
       if (field.empty === 'dropped' && isZero(read, field.type)) {
         // An empty list of managers is a wish to forget them.
         if (key !== 'managedFields' || depth !== 1) delete object[key];
-      } else if (field.empty === 'null' && Array.isArray(read) && read.length === 0) object[key] = null;
-      else if (read !== value) object[key] = read;
+      } else if (field.empty === 'null' && Array.isArray(read) && read.length === 0) {
+        // A definition with an empty list of versions is refused, and the list is shown as it came.
+        if (key !== 'versions' || depth !== 1) object[key] = null;
+      } else if (read !== value) object[key] = read;
     }
     this.#depth = depth;
   }

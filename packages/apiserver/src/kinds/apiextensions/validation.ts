@@ -122,9 +122,9 @@ function warningProblems({ deprecated, deprecationWarning: text }: InternalVersi
   return problems;
 }
 
-function versionListErrors({ versions }: InternalSpec, at: FieldPath): FieldError[] {
+function versionListErrors({ spec, versions }: InternalSpec, at: FieldPath): FieldError[] {
   const errors: FieldError[] = [];
-  const shown = versions.length === 0 ? null : shownVersions(versions);
+  const shown = Array.isArray(spec['versions']) ? shownVersions(versions) : null;
   const wrong = (why: string): number => errors.push(fieldError.invalid(at.child('versions'), shown, why));
   if (new Set(versions.map(({ name }) => name)).size < versions.length) wrong('must contain unique version names');
   if (versions.filter(({ storage }) => storage).length !== 1) wrong('must have exactly one version marked as storage version');
