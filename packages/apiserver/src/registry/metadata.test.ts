@@ -1,5 +1,7 @@
+import type { KubeObject } from '@capstan/machinery';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestServer, type TestServer } from '../testing/harness.ts';
+import { uniteOwners } from './metadata.ts';
 
 let server: TestServer;
 beforeAll(async () => {
@@ -32,4 +34,14 @@ test('owners that are named twice count once, and clients are told', async () =>
   });
   expect(reply.json().metadata.ownerReferences).toEqual([owner]);
   expect(reply.headers['warning']).toContain('duplicate UID(s) observed: u-1');
+});
+
+test('owners that are named twice count once, however many there are', () => {
+  const owner = (index: number) => ({ apiVersion: 'v1', kind: 'ConfigMap', name: `n${index}`, uid: 'same' });
+  const ownerReferences = [...Array.from({ length: 20_000 }, (_, index) => owner(index)), owner(7), { ...owner(7), controller: true }];
+  const object = { apiVersion: 'v1', kind: 'Secret', metadata: { ownerReferences } } as KubeObject;
+  const warnings: string[] = [];
+  uniteOwners(object, (warning) => void warnings.push(warning));
+  expect(object.metadata.ownerReferences!.length).toBe(20_001);
+  expect(warnings).toEqual([expect.stringMatching(/duplicate UID\(s\) observed: same$/)]);
 });

@@ -55,10 +55,14 @@ export function uniteOwners({ metadata }: KubeObject, warn: (message: string) =>
   const owners = metadata.ownerReferences;
   if (owners === undefined || owners.length < 2) return;
   const kept: typeof owners = [];
+  const known = new Set<string>();
   const repeated = new Set<string>();
   for (const owner of owners) {
-    if (kept.some((other) => deepEqual(owner, other))) repeated.add(owner.uid);
+    const { apiVersion, kind, name, uid, controller, blockOwnerDeletion } = owner;
+    const key = JSON.stringify([apiVersion, kind, name, uid, controller, blockOwnerDeletion]);
+    if (known.has(key)) repeated.add(uid);
     else kept.push(owner);
+    known.add(key);
   }
   if (repeated.size === 0) return;
   metadata.ownerReferences = kept;

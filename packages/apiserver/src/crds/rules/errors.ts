@@ -20,10 +20,16 @@ import { type CompiledRule, compileRules } from './compile.ts';
 
 const requestBytes = 3 * 1024 * 1024;
 
+/** How long the rules of a schema may be together: everybody waits while they are read. */
+const mostCharacters = 128 * 1024;
+
 /** What is wrong with the rules of a schema: they do not compile, or could cost too much. The schema has no other errors. */
 export function ruleErrors(json: JsonObject, at: FieldPath, isStored: (expression: string) => boolean): FieldError[] {
   const schema = readSchema(json);
   if (!hasRules(schema)) return [];
+  const length = lengthOfRules(schema);
+  if (length > mostCharacters)
+    return [fieldError.forbidden(at, `the rules of the schema have ${length} characters together, and ${mostCharacters} is the limit`)];
   const walk = new Walk(isStored);
   const declaration = declarationOfSchema(json as StructuralSchema, { isResourceRoot: true });
   walk.visit(schema, declaration, { at, cardinality: 1, uncorrelated: undefined });
@@ -36,6 +42,12 @@ function hasRules(schema: Schema): boolean {
   if ((schema.items && hasRules(schema.items)) || (schema.additional?.schema && hasRules(schema.additional.schema))) return true;
   for (const property of schema.properties.values()) if (hasRules(property)) return true;
   return false;
+}
+
+function lengthOfRules({ rules, items, additional, properties }: Schema): number {
+  let length = rules.reduce((sum, { rule, messageExpression }) => sum + rule.length + messageExpression.length, 0);
+  for (const inner of [items, additional?.schema, ...properties.values()]) if (inner !== undefined) length += lengthOfRules(inner);
+  return length;
 }
 
 interface Place {
