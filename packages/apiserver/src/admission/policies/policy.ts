@@ -34,20 +34,29 @@ export interface Policy extends AnyPolicy {
   readonly auditAnnotations: readonly { readonly key: string; readonly value: CompiledExpression }[];
 }
 
-export function policyOf(object: KubeObject): Policy {
-  const spec = fieldsOf(object['spec']);
+/** What policies of either sort have in common, and what their own expressions may name. */
+export function commonOf({ metadata }: KubeObject, spec: Readonly<Fields>): { common: AnyPolicy; variables: Variables; known: Known } {
   const paramKind = paramKindOf(spec);
   const known: Known = { params: paramKind !== undefined, authorizer: true };
   const variables = Variables.of(itemsOf(spec['variables']), known);
-  const declarations = variables.declarations();
-  const withoutAuthorizer = variables.declarations({ ...known, authorizer: false });
-  return {
-    name: object.metadata.name ?? '',
+  const common: AnyPolicy = {
+    name: metadata.name ?? '',
     failurePolicy: spec['failurePolicy'] === 'Ignore' ? 'Ignore' : 'Fail',
     criteria: criteriaOf(fieldsOf(spec['matchConstraints'])),
     paramKind,
     variables: variables.compiled,
     conditions: conditionsOf(spec['matchConditions'], variables),
+  };
+  return { common, variables, known };
+}
+
+export function policyOf(object: KubeObject): Policy {
+  const spec = fieldsOf(object['spec']);
+  const { common, variables, known } = commonOf(object, spec);
+  const declarations = variables.declarations();
+  const withoutAuthorizer = variables.declarations({ ...known, authorizer: false });
+  return {
+    ...common,
     validations: itemsOf(spec['validations']).map((validation) => ({
       check: compileExpression(textOf(validation['expression']), declarations, condition),
       message: textOf(validation['message']).trim(),

@@ -1,10 +1,8 @@
 import type { KubeObject } from '@capstan/machinery';
 import { type Fields, fieldsOf, itemsOf, maybeFields, textOf } from '../../../kinds/workloads/reading.ts';
-import { conditionsOf } from '../../expressions/conditions.ts';
 import { type CompiledExpression, compilePatch, type PatchType } from '../../expressions/expression.ts';
-import { Variables } from '../../expressions/variables.ts';
-import { criteriaOf } from '../../matching/match.ts';
-import { type AnyPolicy, paramKindOf } from '../policy.ts';
+import type { Variables } from '../../expressions/variables.ts';
+import { type AnyPolicy, commonOf } from '../policy.ts';
 
 export interface Mutation {
   readonly type: PatchType;
@@ -20,15 +18,9 @@ export interface MutatingPolicy extends AnyPolicy {
 
 export function mutatingPolicyOf(object: KubeObject): MutatingPolicy {
   const spec = fieldsOf(object['spec']);
-  const paramKind = paramKindOf(spec);
-  const variables = Variables.of(itemsOf(spec['variables']), { params: paramKind !== undefined, authorizer: true });
+  const { common, variables } = commonOf(object, spec);
   return {
-    name: object.metadata.name ?? '',
-    failurePolicy: spec['failurePolicy'] === 'Ignore' ? 'Ignore' : 'Fail',
-    criteria: criteriaOf(fieldsOf(spec['matchConstraints'])),
-    paramKind,
-    variables: variables.compiled,
-    conditions: conditionsOf(spec['matchConditions'], variables),
+    ...common,
     mutations: itemsOf(spec['mutations']).map((mutation) => mutationOf(mutation, variables)),
     isReinvocable: spec['reinvocationPolicy'] === 'IfNeeded',
   };
