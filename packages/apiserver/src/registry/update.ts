@@ -8,7 +8,7 @@ import type { RequestContext } from './context.ts';
 import { unsaved } from './create.ts';
 import { endsDeletion, remove } from './delete.ts';
 import { parseRevision } from './list.ts';
-import { deepEqual, keepCluster, specChanged, stampUpdate } from './metadata.ts';
+import { keepCluster, specChanged, stampUpdate } from './metadata.ts';
 import {
   type Backend,
   cachedEntry,
@@ -24,6 +24,7 @@ import {
 } from './objects.ts';
 import { resetFieldsOf } from './reset-fields.ts';
 import { objectOf, type Resource, readable } from './resource.ts';
+import { isUnchanged } from './unchanged.ts';
 
 /** How often a change that names no revision is tried again on what another client has just written. */
 const maxTries = 10;
@@ -124,13 +125,13 @@ async function tryUpdate(
     const validating = backend.admission.validate(view === undefined ? asked : { ...asked, object: view.of(object) });
     if (validating !== undefined) await validating;
   }
+  const unchanged = isUnchanged(object, old);
   const place = placeOf(context, request);
   if (dryRun) {
     return { entry: unsaved(place.cached, object, current.revision), created: false };
   }
   if (endsDeletion(resource, object, old))
     return { entry: await remove(backend, context, { target: request, current, object }), created: false };
-  const unchanged = deepEqual(object, old);
   if (unchanged && resource.storage.convert === undefined) return { entry: current, created: false };
   const stored = textForStore(resource, object);
   const text = typeof stored === 'string' ? stored : await stored;
