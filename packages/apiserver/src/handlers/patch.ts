@@ -216,7 +216,7 @@ function reportDuplicates(duplicates: string, { validation }: WriteSettings, con
   if (validation === 'Warn') for (const line of duplicates.split('\n').slice(1)) context.warn(line.trim());
 }
 
-function parseConfig(text: string): { readonly config: KubeObject; readonly duplicates: string | undefined } {
+export function parseConfig(text: string): { readonly config: KubeObject; readonly duplicates: string | undefined } {
   let parsed: ReturnType<typeof parseYamlStrictly>;
   try {
     parsed = parseYamlStrictly(text);

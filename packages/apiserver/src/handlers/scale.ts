@@ -1,14 +1,11 @@
 import {
-  asJson,
+  applyPatch,
   FieldPath,
   fieldError,
   invalidOptions,
-  jsonPatch,
   type KubeObject,
-  mergePatch,
   parsePatchOptions,
   status,
-  strategicMergePatch,
   updateManaged,
   validatePatchOptions,
 } from '@capstan/machinery';
@@ -22,11 +19,10 @@ import { cachedEntry } from '../registry/objects.ts';
 import { resetFieldsOf } from '../registry/reset-fields.ts';
 import { objectOf, type Resource, readable, type Subresource } from '../registry/resource.ts';
 import { update } from '../registry/update.ts';
-import { checked } from './decode.ts';
-import { patchKindOf } from './patch.ts';
+import { parseConfig, patched, patchKindOf } from './patch.ts';
 import { send } from './read.ts';
 import type { Serving } from './serving.ts';
-import { bodyLimit, checkName, readObject, settingsFrom, type WriteSettings, writeSettings } from './write.ts';
+import { bodyLimit, checkName, checkNamespace, checkUid, readObject, settingsFrom, type WriteSettings, writeSettings } from './write.ts';
 
 interface Scaled {
   readonly resource: Resource;
@@ -49,7 +45,7 @@ export async function handleScale(serving: Serving, exchange: Exchange, context:
     if (resource.custom !== undefined) checkScalable(objectOf(resource, entry), mapping);
     return send(exchange, context, { code: 200, body: scaleText(resource, entry, mapping), wanted });
   }
-  const { settings, change } =
+  const { settings, change, apply } =
     verb === 'patch' ? await patchedScale(exchange, context, scaled) : await givenScale(serving, exchange, context, scaled);
   const written = await update(serving, context, {
     resource,
@@ -64,15 +60,18 @@ export async function handleScale(serving: Serving, exchange: Exchange, context:
       into: (object, scale) => write(object, mapping.specReplicasPath, replicasOf(scale)),
     },
     change: (old) => {
+      if (apply !== undefined) return { object: apply(old, mapping), applied: true };
       const scale = change(scaleOf(old, mapping));
       checkName(scale, name);
+      checkNamespace(context, resource, scale);
+      if (verb === 'update') checkUid(resource, scale, old);
       // Kinds that users added say themselves how many there may be.
       if (resource.custom === undefined) checkReplicas(scale);
       if (scale.metadata.resourceVersion) old.metadata.resourceVersion = scale.metadata.resourceVersion;
       else if (resource.custom === undefined) delete old.metadata.resourceVersion;
       const live = structuredClone(old);
       write(old, mapping.specReplicasPath, replicasOf(scale));
-      recordScaling(resource, { live, updated: old, manager: settings.manager, now: context.now() });
+      recordScaling(resource, mapping, { live, updated: old, manager: settings.manager, now: context.now() });
       return { object: old, applied: true };
     },
   });
@@ -81,9 +80,21 @@ export async function handleScale(serving: Serving, exchange: Exchange, context:
   send(exchange, context, { code: 200, body: scaleText(resource, written.entry, mapping), wanted });
 }
 
-/** Kubernetes keeps no time for those who only scale, and so lists them before others who changed something. */
-function recordScaling(resource: Resource, change: { live: KubeObject; updated: KubeObject; manager: string; now: Date }): void {
-  const { updated } = change;
+interface Scaling {
+  readonly live: KubeObject;
+  readonly updated: KubeObject;
+  readonly manager: string;
+  readonly now: Date;
+}
+
+/**
+ * Kubernetes keeps no time for those who only scale, and so lists them before others who changed something. A number that nobody owned, because it was
+ * taken from somebody for none at all, stays so until somebody applies one.
+ */
+function recordScaling(resource: Resource, { specReplicasPath }: ScaleMapping, change: Scaling): void {
+  const { live, updated } = change;
+  const before = live.metadata.managedFields;
+  if (before !== undefined && !before.some(({ fieldsV1 }) => owns(fieldsV1, specReplicasPath))) return;
   updateManaged({
     ...change,
     type: resource.type,
@@ -91,15 +102,32 @@ function recordScaling(resource: Resource, change: { live: KubeObject; updated: 
     subresource: 'scale',
     resetFields: resetFieldsOf(resource, 'scale'),
   });
+  const manager = change.manager || 'unknown';
   const entries = updated.metadata.managedFields ?? [];
-  const scaling = entries.filter(({ subresource, manager }) => subresource === 'scale' && manager === change.manager);
-  for (const entry of scaling) delete entry.time;
+  const scaling = entries.filter((entry) => entry.subresource === 'scale' && entry.manager === manager);
+  withoutTime(scaling);
   const others = entries.filter((entry) => !scaling.includes(entry));
   const applied = others.filter(({ operation }) => operation === 'Apply');
-  updated.metadata.managedFields = [...applied, ...scaling, ...others.filter((entry) => !applied.includes(entry))];
+  const shown = read(updated, specReplicasPath) === 0 ? [] : scaling;
+  updated.metadata.managedFields = [...applied, ...shown, ...others.filter((entry) => !applied.includes(entry))];
 }
 
-type Change = { settings: WriteSettings; change: (current: KubeObject) => KubeObject };
+function owns(fields: unknown, path: readonly string[]): boolean {
+  let node = fields as Readonly<Record<string, unknown>> | undefined;
+  for (const name of path) node = node?.[`f:${name}`] as Readonly<Record<string, unknown>> | undefined;
+  return node !== undefined;
+}
+
+function withoutTime(entries: readonly { time?: string }[]): void {
+  for (const entry of entries) delete entry.time;
+}
+
+interface Change {
+  readonly settings: WriteSettings;
+  readonly change: (current: KubeObject) => KubeObject;
+  /** For an applied configuration: what it makes of the object that is scaled. */
+  readonly apply?: (old: KubeObject, mapping: ScaleMapping) => KubeObject;
+}
 
 async function givenScale(serving: Serving, exchange: Exchange, context: RequestContext, { sub }: Scaled): Promise<Change> {
   const settings = writeSettings(context, 'UpdateOptions');
@@ -115,22 +143,46 @@ async function patchedScale(exchange: Exchange, context: RequestContext, { resou
   const kind = patchKindOf(exchange.headers['content-type'], resource.custom === undefined);
   const options = parsePatchOptions(context.info.query);
   const errors = validatePatchOptions(options, kind === 'apply' ? 'apply' : 'other');
-  const text = (await exchange.body(bodyLimit)).toString();
+  const bytes = await exchange.body(bodyLimit);
   if (errors.length > 0) throw invalidOptions('PatchOptions', errors);
-  return {
-    settings: settingsFrom(context, options),
-    change: (current) => {
-      const before = asJson(current);
-      const result =
-        kind === 'json'
-          ? jsonPatch(before, text)
-          : kind === 'strategic'
-            ? strategicMergePatch(before, text, sub.type!)
-            : mergePatch(before, text);
-      checked(result, { kind: sub.kind, groupVersion: sub.groupVersion, type: sub.type! });
-      return result as unknown as KubeObject;
-    },
+  const settings = settingsFrom(context, options);
+  // A scale is patched as an object of its own kind.
+  const { custom: _, ...scaled } = resource;
+  const scales = { ...scaled, kind: sub.kind, groupVersion: sub.groupVersion, type: sub.type! };
+  const patch = patched(context, { kind, bytes, settings, resource: scales, type: sub.type });
+  const change = (current: KubeObject): KubeObject => patch(current).object;
+  if (kind !== 'apply') return { settings, change };
+  const { config } = parseConfig(bytes.toString());
+  const apply = (old: KubeObject, mapping: ScaleMapping): KubeObject => {
+    // Says what is wrong with it as a scale.
+    checkName(change({ ...config, metadata: {} }), context.info.name);
+    return appliedScale(old, { resource, config, mapping, settings, now: context.now() });
   };
+  return { settings, change, apply };
+}
+
+interface AppliedScale {
+  readonly resource: Resource;
+  readonly config: KubeObject;
+  readonly mapping: ScaleMapping;
+  readonly settings: WriteSettings;
+  readonly now: Date;
+}
+
+/** Who applies a scale owns the number of replicas of what is scaled. A number that nobody owns any more is none. */
+function appliedScale(old: KubeObject, { resource, config, mapping, settings, now }: AppliedScale): KubeObject {
+  const { groupVersion: apiVersion, kind, type } = resource;
+  const wanted: KubeObject = { apiVersion, kind, metadata: { name: old.metadata.name! } };
+  const given = (config['spec'] as { replicas?: number } | undefined)?.replicas;
+  if (given !== undefined) write(wanted, mapping.specReplicasPath, given);
+  const { manager, options } = settings;
+  const force = options.force === true;
+  const { object } = applyPatch({ live: old, config: wanted, type, kind, manager, force, apiVersion, subresource: 'scale', now });
+  if (resource.custom === undefined) checkReplicas(scaleOf(object, mapping));
+  write(object, mapping.specReplicasPath, read(object, mapping.specReplicasPath));
+  const isMine = (entry: { manager?: string; subresource?: string }): boolean => entry.manager === manager && entry.subresource === 'scale';
+  withoutTime((object.metadata.managedFields ?? []).filter(isMine));
+  return object;
 }
 
 function read(object: KubeObject, path: readonly string[]): number {

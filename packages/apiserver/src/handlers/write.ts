@@ -206,7 +206,7 @@ const storedUnder: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** A uid in the body says which object is meant: one of the same name that was made anew is another. */
-function checkUid(resource: Resource, object: KubeObject, old: KubeObject): void {
+export function checkUid(resource: Resource, object: KubeObject, old: KubeObject): void {
   const { uid } = object.metadata;
   if (!uid || uid === old.metadata.uid) return;
   const prefix = storedUnder.get(`${resource.group}/${resource.resource}`) ?? resource.resource;

@@ -1,0 +1,75 @@
+import { afterAll, beforeEach, expect, it } from 'vitest';
+import { type Reply, startTestServer, type TestServer } from '../testing/harness.ts';
+
+const path = '/apis/apps/v1/namespaces/default/deployments';
+const scale = { apiVersion: 'autoscaling/v1', kind: 'Scale', metadata: { name: 'd' } };
+const server: TestServer = await startTestServer();
+
+afterAll(() => server[Symbol.asyncDispose]());
+
+beforeEach(async () => {
+  await server.call(`${path}/d`, { method: 'DELETE' });
+  const template = { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
+  const spec = { replicas: 2, selector: { matchLabels: { a: 'b' } }, template };
+  await server.call(path, { method: 'POST', body: { metadata: { name: 'd' }, spec } });
+});
+
+const put = (more: object, query = ''): Promise<Reply> =>
+  server.call(`${path}/d/scale${query}`, { method: 'PUT', body: { ...scale, ...more } });
+
+const patch = (kind: string, body: object, query = ''): Promise<Reply> =>
+  server.call(`${path}/d/scale${query}`, { method: 'PATCH', headers: { 'content-type': `application/${kind}` }, body });
+
+const apply = (more: object, query: string): Promise<Reply> => patch('apply-patch+yaml', { ...scale, ...more }, query);
+
+/** Who scaled, and whether it is known when. */
+const scalers = async (): Promise<unknown> => {
+  const entries = (await server.call(`${path}/d`)).json().metadata.managedFields as {
+    manager: string;
+    subresource?: string;
+    time?: string;
+  }[];
+  return entries.filter(({ subresource }) => subresource === 'scale').map(({ manager, time }) => [manager, time]);
+};
+
+it('refuses a scale that was meant for something else', async () => {
+  expect((await put({ metadata: { name: 'd', uid: 'bad' } })).code).toBe(409);
+  expect((await put({ metadata: { name: 'd', namespace: 'other' } })).json().message).toBe(
+    'the namespace of the provided object does not match the namespace sent on the request',
+  );
+});
+
+it('tells of fields that a scale does not have', async () => {
+  const body = { spec: { bogus: 1 } };
+  expect((await patch('merge-patch+json', body)).headers['warning']).toBe('299 - "unknown field \\"spec.bogus\\""');
+  expect((await patch('merge-patch+json', body, '?fieldValidation=Strict')).code).toBe(422);
+});
+
+it('is owned by whoever scales, until it is scaled to none', async () => {
+  await put({ spec: { replicas: 3 } }, '?fieldManager=one');
+  expect(await scalers()).toEqual([['one', undefined]]);
+  await put({}, '?fieldManager=one');
+  expect(await scalers()).toEqual([]);
+  await put({ spec: { replicas: 4 } }, '?fieldManager=one');
+  expect(await scalers()).toEqual([]);
+});
+
+it('is applied like anything else', async () => {
+  expect((await apply({ spec: { replicas: 2 } }, '?fieldManager=one')).code).toBe(200);
+  const refused = await apply({ spec: { replicas: 5 } }, '?fieldManager=two');
+  expect(refused.code).toBe(409);
+  expect(refused.json().message).toContain('conflicts with "one" with subresource "scale":\n- .spec.replicas');
+  expect((await apply({ spec: { replicas: 5 } }, '?fieldManager=two&force=true')).json()).toMatchObject({ spec: { replicas: 5 } });
+  expect(await scalers()).toEqual([['two', undefined]]);
+  expect((await apply({}, '?fieldManager=two')).json()).toMatchObject({ spec: {} });
+  expect(await scalers()).toEqual([]);
+});
+
+it('is no scale that says it is another kind, or has other fields', async () => {
+  expect((await apply({ kind: 'Deployment' }, '?fieldManager=one')).json().message).toBe(
+    'invalid object type: autoscaling/v1, Kind=Deployment',
+  );
+  expect((await apply({ spec: { bogus: 1 } }, '?fieldManager=one')).json().message).toBe(
+    'failed to create typed patch object (/d; autoscaling/v1, Kind=Scale): .spec.bogus: field not declared in schema',
+  );
+});
