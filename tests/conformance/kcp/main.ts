@@ -6,15 +6,19 @@ import { keepLog, writePage } from '../report.ts';
 import { type Column, count, resultsTable } from '../table.ts';
 import { readTests, type TestRun } from './outcome.ts';
 import { startForKcp } from './server.ts';
-import { kcpSources, type Sources } from './sources.ts';
+import { kcpSources, kcpVersions, type Sources } from './sources.ts';
+
+/** The version that the page is about. */
+const pageVersion = 'v0.30.0';
 
 const usage = `Runs kcp's own end-to-end tests, one package after the other, each on a server of its own.
 
-  npm run kcp-e2e [-- --package NAME]... [--run PATTERN] [--parallel N] [--timeout SECONDS] [--output FILE] [--logs DIRECTORY]
+  npm run kcp-e2e [-- --package NAME]... [--run PATTERN] [--parallel N] [--timeout SECONDS] [--output FILE] [--logs DIRECTORY] [--kcp VERSION]
 
+--kcp      the version whose tests are run: ${kcpVersions.join(' or ')}; ${pageVersion} when absent
 --package  only this package, such as virtual/apiexport; may be given more than once
 --run      only the tests whose names match, as "go test -run" takes it
---output   where the table is written; docs/kcp.md for a whole run
+--output   where the table is written; docs/kcp.md for a whole run of ${pageVersion}
 --logs     keep what each package said in this directory
 
   npm run kcp-e2e -- --serve DIRECTORY [--tokens FILE]
@@ -35,6 +39,7 @@ const { values } = parseArgs({
     timeout: { type: 'string', default: '600' },
     output: { type: 'string' },
     logs: { type: 'string' },
+    kcp: { type: 'string', default: pageVersion },
     serve: { type: 'string' },
     tokens: { type: 'string' },
     help: { type: 'boolean', default: false },
@@ -47,7 +52,7 @@ else process.exitCode = await main();
 
 /** Serves until it is told to stop. */
 async function serve(directory: string, given: string | undefined): Promise<void> {
-  const tokens = given === undefined ? (await kcpSources()).tokens : resolve(given);
+  const tokens = given === undefined ? (await kcpSources(values.kcp)).tokens : resolve(given);
   await buildCapstan();
   const own = join(directory, 'server');
   mkdirSync(own, { recursive: true });
@@ -63,7 +68,7 @@ async function serve(directory: string, given: string | undefined): Promise<void
 }
 
 async function main(): Promise<number> {
-  const sources = await kcpSources();
+  const sources = await kcpSources(values.kcp);
   const unknown = values.package.filter((name) => !sources.packages.includes(name));
   if (unknown.length > 0) throw new Error(`--package ${unknown.join(', ')}: expected some of ${sources.packages.join(', ')}`);
   const chosen = values.package.length === 0 ? sources.packages : values.package;
@@ -75,7 +80,7 @@ async function main(): Promise<number> {
       process.stderr.write(`${outcome.state} ${one} ${name}${outcome.state === 'passed' ? '' : `: ${outcome.reason}`}\n`);
     }
   }
-  const isWhole = values.package.length === 0 && values.run === '.';
+  const isWhole = values.package.length === 0 && values.run === '.' && values.kcp === pageVersion;
   writePage(pageOf([{ title: 'Capstan', rows }]), { name: 'kcp.md', isWhole, output: values.output });
   return count(rows, 'failed') > 0 ? 1 : 0;
 }
@@ -133,7 +138,10 @@ function pageOf(columns: readonly Column[]): string {
   return [
     "# kcp's own tests",
     '',
-    'What the end-to-end tests of kcp v0.30.0 say about this server and its controllers. Written by `npm run kcp-e2e`; see `tests/conformance`.',
+    `What the end-to-end tests of kcp ${values.kcp} say about this server and its controllers, each package on a server of its own. Written by \`npm run kcp-e2e\`; see \`tests/conformance\`.`,
+    '',
+    'Some tests start a kcp of their own; they are given Capstan in its place. `cache: TestCacheServerAllScenarios` asks nothing of the server: it tests',
+    'the cache server of kcp that is built into it.',
     '',
     ...resultsTable('Test', columns),
     '',

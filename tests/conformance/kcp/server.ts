@@ -44,7 +44,11 @@ export async function startForKcp({ directory, port, tokens, settings = {} }: Kc
   await using stack = new AsyncDisposableStack();
   const child = stack.use(new Child('apiserver', [process.execPath, capstanProgram, 'apiserver', '--config', config]));
   await child.waitUntil('ready', () => answersReady(readConnection(kubeconfig)));
-  const manager = [capstanProgram, 'controller-manager', '--data-dir', data, '--port', '0', '--no-leader-elect'];
+  const managerConfig = join(directory, 'controller-manager.yaml');
+  // kcp begins with no workspace but the root, and tests take what names they like.
+  writeFileSync(managerConfig, JSON.stringify({ controllers: ['*', '-platform-tree'] }));
+  const own = ['--data-dir', data, '--port', '0', '--no-leader-elect', '--config', managerConfig];
+  const manager = [capstanProgram, 'controller-manager', ...own];
   stack.use(new Child('controller-manager', [process.execPath, ...manager]));
   for (const name of ['apiserver.crt', 'apiserver.key']) copyFileSync(join(data, 'pki', name), join(directory, name));
   const owned = stack.move();

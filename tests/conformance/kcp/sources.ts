@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { output } from '@capstan/testbed';
 import { packagesIn } from './packages.ts';
 
-const pinned = join(import.meta.dirname, 'module');
+const modules = join(import.meta.dirname, 'modules');
+/** The versions whose tests can be run. */
+export const kcpVersions: readonly string[] = readdirSync(modules).sort();
 const kcp = 'github.com/kcp-dev/kcp';
 const sdk = 'github.com/kcp-dev/sdk';
 const building = { CGO_ENABLED: '0', GOFLAGS: '-mod=mod -buildvcs=false' };
@@ -23,13 +25,15 @@ export interface Sources {
 
 /**
  * kcp's tests look for the repository that they are part of, with its SDK inside. So a copy of both modules is laid out like that, and with the
- * dependencies that `module/` pins: kcp's own go.mod names what is only in its repository.
+ * dependencies that `modules/` pins: kcp's own go.mod names what is only in its repository.
  */
-export async function kcpSources(): Promise<Sources> {
+export async function kcpSources(version: string): Promise<Sources> {
+  if (!kcpVersions.includes(version)) throw new Error(`kcp ${version}: expected one of ${kcpVersions.join(', ')}`);
+  const pinned = join(modules, version);
   const pins = ['go.mod', 'go.sum'].map((name) => readFileSync(join(pinned, name), 'utf8'));
   const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
   const root = join(cache, 'capstan', `kcp-e2e-${createHash('sha256').update(pins.join('')).digest('hex').slice(0, 12)}`);
-  if (!existsSync(root)) await layOut(root, pins);
+  if (!existsSync(root)) await layOut(root, pinned);
   return {
     packages: packagesIn(join(root, 'test/e2e')),
     directoryOf: (name) => join(root, 'test/e2e', name),
@@ -38,7 +42,7 @@ export async function kcpSources(): Promise<Sources> {
   };
 }
 
-async function layOut(root: string, [goMod = '', goSum = '']: readonly string[]): Promise<void> {
+async function layOut(root: string, pinned: string): Promise<void> {
   const temporary = `${root}.${process.pid}`;
   const copy = async (module: string, to: string): Promise<void> => {
     await output('go', ['mod', 'download', module], { directory: pinned, timeout: 10 * 60_000 });
@@ -50,8 +54,8 @@ async function layOut(root: string, [goMod = '', goSum = '']: readonly string[])
   };
   await copy(kcp, temporary);
   await copy(sdk, join(temporary, 'staging/src', sdk));
-  writeFileSync(join(temporary, 'go.mod'), asKcp(goMod));
-  writeFileSync(join(temporary, 'go.sum'), goSum);
+  writeFileSync(join(temporary, 'go.mod'), asKcp(readFileSync(join(pinned, 'go.mod'), 'utf8')));
+  copyFileSync(join(pinned, 'go.sum'), join(temporary, 'go.sum'));
   // By this the tests know the top of the repository.
   mkdirSync(join(temporary, '.git'));
   renameSync(temporary, root);
