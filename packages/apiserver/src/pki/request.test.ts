@@ -35,6 +35,14 @@ describe('a certificate request', () => {
     );
   });
 
+  it('that is signed over SHA-1 is read, as in Kubernetes', () => {
+    const body =
+      'MIHGMHACAQAwDjEMMAoGA1UEAwwDb2xkMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEi63jRVysYdKhLjIDGEeqO15Z3hqseZLEPEThyVVIbT27vWNoucd/8jA6FB4Tdt' +
+      'cuPXMSf84UtqaWwidsJ5km6KAAMAkGByqGSM49BAEDRwAwRAIgQvnSjPeyVx6TigeLfXD2fA/FeuErIsLL/soWAswoQp0CIGV1owuzMmfvFciyhex1MZU7Bv2qebqPC2Ndh+Pyslr+';
+    const pem = `-----BEGIN CERTIFICATE REQUEST-----\n${body}\n-----END CERTIFICATE REQUEST-----\n`;
+    expect(parseCertificateRequest(pem)).toMatchObject({ commonName: 'old' });
+  });
+
   it('that is something else says so', () => {
     expect(parseCertificateRequest('hello')).toBe('PEM block type must be CERTIFICATE REQUEST');
     expect(parseCertificateRequest('-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----')).toBe(

@@ -111,6 +111,9 @@ function extensionsOf(attributes: Element | undefined): Element[] {
 
 /** Signature algorithms by their object identifier; Ed25519 has no digest of its own. */
 const digests = new Map<string, string | null>([
+  // Too weak for certificates; whoever asks for one only shows that the key is theirs.
+  ['2a864886f70d010105', 'sha1'],
+  ['2a8648ce3d0401', 'sha1'],
   ['2a864886f70d01010b', 'sha256'],
   ['2a864886f70d01010c', 'sha384'],
   ['2a864886f70d01010d', 'sha512'],

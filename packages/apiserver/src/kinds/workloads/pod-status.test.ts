@@ -36,6 +36,12 @@ describe('the status of a pod', () => {
     expect(prepared(podOf({}), podOf({}, {}, { ownerReferences: [owner] })).metadata.ownerReferences).toEqual([owner]);
   });
 
+  it('says nothing of its deletion', () => {
+    const deletionTimestamp = '2020-01-01T00:00:00Z';
+    expect(prepared(podOf({}, {}, { deletionTimestamp }), podOf({})).metadata.deletionTimestamp).toBeUndefined();
+    expect(prepared(podOf({}), podOf({}, {}, { deletionTimestamp })).metadata.deletionTimestamp).toBe(deletionTimestamp);
+  });
+
   const ended = { containerStatuses: [{ name: 'c', state: { terminated: { exitCode: 1 } } }] };
   const running = { containerStatuses: [{ name: 'c', state: { running: {} } }] };
 

@@ -13,6 +13,8 @@ export const podStatus: Strategy['status'] & object = {
   prepareForUpdate: (pod, old) => {
     if (old.metadata.ownerReferences === undefined) delete pod.metadata.ownerReferences;
     else pod.metadata.ownerReferences = old.metadata.ownerReferences;
+    if (old.metadata.deletionTimestamp === undefined) delete pod.metadata.deletionTimestamp;
+    else pod.metadata.deletionTimestamp = old.metadata.deletionTimestamp;
     const before = fieldsOf(old['status']);
     const status = { ...fieldsOf(pod['status']) };
     pod['status'] = status;
