@@ -203,3 +203,12 @@ describe('updating', () => {
     expect(entries.slice(1).map(({ manager }) => manager)).toEqual(['m3', 'm4', 'm5', 'm6', 'm7', 'm8', 'm9', 'm10', 'm11']);
   });
 });
+
+it('a request that brings more entries than anybody has is taken as one that brings none', () => {
+  const managedFields = Array.from({ length: 10_000 }, (_, index) =>
+    entry({ manager: `m${index}`, fieldsV1: { 'f:data': { [`f:a${index}`]: {} } } }),
+  );
+  expect(shown(write(undefined, configMapOf({ a: '1' }, { managedFields: managedFields as never })))).toEqual(
+    shown(write(undefined, configMapOf({ a: '1' }))),
+  );
+});

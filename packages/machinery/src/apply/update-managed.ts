@@ -53,13 +53,17 @@ function managedFieldsOf(update: ManagedUpdate): ManagedFieldsEntry[] | undefine
   }
 }
 
+/** Those who update are melted into ten one after the other: whoever sends thousands would have everybody wait. Nobody has so many. */
+const mostSent = 100;
+
 /** A request may bring its own entries, to change or to reset them; without any, those of the stored object hold. */
 function entriesBefore({ live, updated, subresource }: ManagedUpdate): Managed[] {
   const stored = live?.metadata.managedFields;
   const sent = updated.metadata.managedFields;
   if (subresource !== '' || sent === undefined || sent === stored) return storedEntries(stored);
   if (isReset(sent)) return [];
-  if (!Array.isArray(sent) || (stored !== undefined && jsonEqual(sent as never, stored as never))) return storedEntries(stored);
+  if (!Array.isArray(sent) || sent.length > mostSent) return storedEntries(stored);
+  if (stored !== undefined && jsonEqual(sent as never, stored as never)) return storedEntries(stored);
   try {
     return decodeEntries(sent);
   } catch (error) {
