@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { buildCapstan, freePort, requireTool, run, temporaryDirectory } from '@capstan/testbed';
@@ -73,6 +73,7 @@ async function main(): Promise<number> {
   if (unknown.length > 0) throw new Error(`--package ${unknown.join(', ')}: expected some of ${sources.packages.join(', ')}`);
   const chosen = values.package.length === 0 ? sources.packages : values.package;
   await buildCapstan();
+  await linkPlugins(sources);
   const rows: Column['rows'][number][] = [];
   for (const one of chosen) {
     for (const { name, outcome } of await runPackage(one, sources)) {
@@ -117,6 +118,15 @@ async function runPackage(name: string, sources: Sources): Promise<TestRun[]> {
   const output = (ended.stdout + ended.stderr).replaceAll(directory.path, '…');
   keepLog(values.logs, name, output);
   return readTests(output);
+}
+
+/** kcp's plugins for kubectl, where tests expect those that were built beside them. */
+async function linkPlugins({ programs }: Sources): Promise<void> {
+  mkdirSync(programs, { recursive: true });
+  for (const name of ['kubectl-ws', 'kubectl-kcp', 'kubectl-create-workspace'] as const) {
+    rmSync(join(programs, name), { force: true });
+    symlinkSync(await requireTool(name), join(programs, name));
+  }
 }
 
 /** A folder for PATH with what tests start themselves. */

@@ -21,6 +21,8 @@ export interface Sources {
   /** The test program of a package. Built once. */
   program(name: string): Promise<string>;
   readonly tokens: string;
+  /** Where tests look for kcp's programs. */
+  readonly programs: string;
 }
 
 /**
@@ -39,6 +41,7 @@ export async function kcpSources(version: string): Promise<Sources> {
     directoryOf: (name) => join(root, 'test/e2e', name),
     program: (name) => build(root, name),
     tokens: join(root, 'test/e2e/framework/auth-tokens.csv'),
+    programs: join(root, 'bin'),
   };
 }
 
