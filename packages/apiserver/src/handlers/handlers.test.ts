@@ -59,6 +59,19 @@ it('calls an applied value that no type can be read from its own fault', async (
   );
 });
 
+it('drops what a client says that another group owns of an object', async () => {
+  const path = '/api/v1/namespaces/default/configmaps';
+  await server.call(path, { method: 'POST', body: { metadata: { name: 'owned' }, data: { a: 'b' } } });
+  const entry = { manager: 'x', operation: 'Update', fieldsType: 'FieldsV1', fieldsV1: { 'f:data': { 'f:a': {} } } };
+  const managedFields = [
+    { ...entry, apiVersion: 'example.com/v1' },
+    { ...entry, apiVersion: 'v1' },
+  ];
+  const headers = { 'content-type': 'application/merge-patch+json' };
+  const reply = await server.call(`${path}/owned`, { method: 'PATCH', headers, body: { metadata: { managedFields } } });
+  expect(reply.json().metadata.managedFields).toEqual([{ ...entry, apiVersion: 'v1' }]);
+});
+
 it('exchanges one way of deleting dependents for another', async () => {
   const path = '/api/v1/namespaces/default/configmaps';
   await server.call(path, { method: 'POST', body: { metadata: { name: 'parent' } } });

@@ -189,5 +189,13 @@ function recordManager(request: UpdateRequest, change: { object: KubeObject; old
     subresource,
     now: change.now,
     resetFields: resetFieldsOf(resource, subresource),
+    typeFor: (apiVersion) => (isVersionOf(resource, apiVersion) ? resource.type : undefined),
   });
+}
+
+/** Events are of two groups, and some kinds were of another once: the rest of what a client may call its version is none. */
+function isVersionOf({ group, resource }: Resource, apiVersion: string): boolean {
+  const slash = apiVersion.indexOf('/');
+  const given = slash < 0 ? '' : apiVersion.slice(0, slash);
+  return given === group || given === 'extensions' || resource === 'events';
 }

@@ -115,6 +115,7 @@ describe('an eviction', () => {
         { type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI', message: 'Eviction API: evicting' },
       ],
     });
+    expect(JSON.stringify(pod.metadata.managedFields)).not.toContain('DisruptionTarget');
   });
 
   test('keeps to the version that it was meant for', async () => {

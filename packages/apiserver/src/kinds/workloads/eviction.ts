@@ -146,7 +146,8 @@ async function mark(
     change: (latest) => {
       checkPreconditions(target.resource, latest, options);
       if (permission === 'unmissed' ? isMissed(latest) : permission === 'unready' && isReady(latest)) throw new PodChanged();
-      return { object: leaving(latest, now) };
+      // The server says so itself, and owns nothing of the pod for it.
+      return { object: leaving(latest, now), applied: true };
     },
   });
   return written.entry.object.metadata.resourceVersion;
