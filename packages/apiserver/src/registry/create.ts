@@ -36,7 +36,7 @@ export interface CreateRequest {
 export async function create(backend: Backend, context: RequestContext, request: CreateRequest): Promise<Written> {
   const { resource, object } = request;
   const { strategy } = resource;
-  const isVersioned = request.applied !== true && object.metadata.resourceVersion !== undefined && object.metadata.resourceVersion !== '';
+  const isVersioned = request.applied !== true && isRevision(object.metadata.resourceVersion);
   keepCluster(object, undefined);
   applySchemaDefaults(asJson(object), resource.type);
   strategy.default?.(object);
@@ -130,4 +130,9 @@ function recordManager(resource: Resource, object: KubeObject, manager: string, 
     now: context.now(),
     resetFields: resetFieldsOf(resource, ''),
   });
+}
+
+/** What is no number, or zero, is taken for none. */
+function isRevision(text: string | undefined): boolean {
+  return text !== undefined && text !== '' && /^\d{1,20}$/.test(text) && Number(text) !== 0;
 }

@@ -1,0 +1,20 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startTestServer, type TestServer } from '../testing/harness.ts';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const create = (resourceVersion: string) =>
+  server.call('/api/v1/namespaces/default/configmaps', { method: 'POST', body: { metadata: { generateName: 'a', resourceVersion } } });
+
+it.each(['', '0', '00', '-1', 'x'])('a new object may say that its version is %j, which is none', async (version) => {
+  expect((await create(version)).code).toBe(201);
+});
+
+it('a new object has no version yet', async () => {
+  const refused = await create('7');
+  expect([refused.code, refused.json().message]).toEqual([500, 'resourceVersion should not be set on objects to be created']);
+});
