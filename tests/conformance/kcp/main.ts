@@ -87,7 +87,13 @@ async function main(): Promise<number> {
 }
 
 async function runPackage(name: string, sources: Sources): Promise<TestRun[]> {
-  const program = await sources.program(name);
+  let program: string;
+  try {
+    program = await sources.program(name);
+  } catch (error) {
+    const why = error instanceof Error ? error.message.replaceAll(/\s+/g, ' ') : String(error);
+    return [{ name: 'all tests', outcome: { state: 'failed', reason: `cannot be built: ${why}` } }];
+  }
   using directory = temporaryDirectory('kcp-e2e');
   const own = directory.join('server');
   mkdirSync(own);
