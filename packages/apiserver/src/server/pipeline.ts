@@ -76,18 +76,14 @@ export class Pipeline {
       const authenticated = this.#authenticate(exchange, info);
       const sender = (authenticated instanceof Promise ? await authenticated : authenticated) ?? anonymous;
       if (info.away !== undefined) return await this.#away(exchange, info, { sender, audited, limit });
-      info = this.#options.scopes.enter(info, sender);
+      info = this.#enter(exchange, info, sender);
       const user = asksForSomebodyElse(exchange.headers) ? await this.#impersonated(exchange, info, sender) : sender;
       // A view is for some: it has to be open to whom the request is made as.
       if (user !== sender && info.place.kind === 'view') info = this.#options.scopes.enter(info, user);
       const attributes = attributesOf(info, user);
       audited.begin(attributes, sender);
       // Those that stay open hold no place in line.
-      const flow = staysOpen(info) ? undefined : this.#options.classify(attributes);
-      if (flow !== undefined) {
-        exchange.header('X-Kubernetes-Pf-Flowschema-Uid', flow.flowSchemaUid);
-        exchange.header('X-Kubernetes-Pf-Prioritylevel-Uid', flow.priorityLevelUid);
-      }
+      if (!staysOpen(info)) this.#tellFlow(exchange, attributes);
       const gate = info.scope?.authorizer ?? this.#options.authorizer;
       const decision = gate.authorize(attributes);
       const decided = decision instanceof Promise ? await decision : decision;
@@ -116,6 +112,24 @@ export class Pipeline {
       audited.end();
       if (info !== undefined && info.verb !== 'watch') metrics.observe(info, exchange.code, (performance.now() - started) / 1000);
     }
+  }
+
+  /** What is not there is refused in the same way as what is closed, down to the headers. */
+  #enter(exchange: Exchange, info: RequestInfo, user: User): RequestInfo {
+    try {
+      return this.#options.scopes.enter(info, user);
+    } catch (error) {
+      if (!staysOpen(info)) this.#tellFlow(exchange, attributesOf(info, user));
+      exchange.header('X-Content-Type-Options', 'nosniff');
+      throw error;
+    }
+  }
+
+  #tellFlow(exchange: Exchange, attributes: Attributes): void {
+    const flow = this.#options.classify(attributes);
+    if (flow === undefined) return;
+    exchange.header('X-Kubernetes-Pf-Flowschema-Uid', flow.flowSchemaUid);
+    exchange.header('X-Kubernetes-Pf-Prioritylevel-Uid', flow.priorityLevelUid);
   }
 
   /** What somebody else answers. Who may do what there, they decide; who nobody knows does not get so far. */

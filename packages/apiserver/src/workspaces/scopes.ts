@@ -88,5 +88,5 @@ function closed(cluster: string): Error {
 /** Whether a workspace exists is nobody's business who cannot enter it: one that is not there looks like one that is closed. The platform itself is told. */
 export function unreachable(path: string, info: RequestInfo, user: User): Error {
   if (user.groups.includes(superuserGroup) || user.name === controllerManagerUser) return status.notFound(logicalClusters, path);
-  return forbidden({ ...attributesOf(info, user), isResource: false, path: `/clusters/${path}${info.path}` }, 'access denied');
+  return forbidden(attributesOf(info, user), 'access denied');
 }
