@@ -17,6 +17,7 @@ function warning(): string {
 }
 
 export const serviceaccounts: Strategy = {
+  returnDeletedObject: true,
   prepareForCreate(object, context) {
     keepSecretNames(object);
     if (hasMountableAnnotation(object)) context.warn(warning());

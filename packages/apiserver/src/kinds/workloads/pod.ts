@@ -68,6 +68,7 @@ const podStrategy: Strategy = separateStatus({
   validateCreate: refuseDebuggers,
   validateUpdate: validatePodUpdate,
   status: podStatus,
+  resetFields: { status: [['spec'], ['metadata', 'deletionTimestamp'], ['metadata', 'ownerReferences']] },
   subresources: podParts,
   generation: true,
   returnDeletedObject: true,

@@ -108,3 +108,20 @@ it('lets nobody turn a pod into a mirror of one, or open a gate for it', async (
   expect(message).toContain('metadata.annotations[kubernetes.io/config.mirror]: Forbidden: may not add mirror pod annotation');
   expect(message).toContain("spec.schedulingGates[0].name: Forbidden: only deletion is allowed, but found new scheduling gate 'g'");
 });
+
+it('lets the status of a pod own nothing that it cannot change', async () => {
+  const path = '/api/v1/namespaces/default/pods';
+  await server.call(path, { method: 'POST', body: { metadata: { name: 'o' }, spec: template.spec } });
+  const headers = { 'content-type': 'application/merge-patch+json' };
+  const ownerReferences = [{ apiVersion: 'v1', kind: 'Pod', name: 'a', uid: 'u' }];
+  const body = { metadata: { ownerReferences }, status: { phase: 'Running' } };
+  const { metadata } = (await server.call(`${path}/o/status`, { method: 'PATCH', headers, body })).json();
+  expect(metadata.ownerReferences).toBeUndefined();
+  expect(JSON.stringify(metadata.managedFields)).not.toContain('ownerReferences');
+});
+
+it('shows a service account that is deleted', async () => {
+  const path = '/api/v1/namespaces/default/serviceaccounts';
+  await server.call(path, { method: 'POST', body: { metadata: { name: 's' } } });
+  expect((await server.call(`${path}/s`, { method: 'DELETE' })).json()).toMatchObject({ kind: 'ServiceAccount', metadata: { name: 's' } });
+});
