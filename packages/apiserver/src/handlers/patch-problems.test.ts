@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startTestServer, type TestServer } from '../testing/harness.ts';
+import { patchProblems } from './patch-problems.ts';
 
 const path = '/api/v1/namespaces/default/configmaps/c';
 let server: TestServer;
@@ -51,4 +52,13 @@ it('finds nothing in an object that says no version', async () => {
   expect(answer.code).toBe(400);
   expect(answer.message).toBe('the name of the object (c based on URL) was undeterminable: name must be provided');
   expect(answer.warnings).toBe('299 - "unknown field \\"data\\"", 299 - "unknown field \\"metadata\\""');
+});
+
+it('what is wrong with the operations of a patch is told in their order', () => {
+  const operations = '[{"op":"add","path":"/a","value":1,"foo":2},{"op":"add","path":"/b","path":"/c","value":1},{"op":"test","bar":1}]';
+  expect(patchProblems('json', operations)).toEqual([
+    'json patch unknown field "[0].foo"',
+    'json patch duplicate field "[1].path"',
+    'json patch unknown field "[2].bar"',
+  ]);
 });

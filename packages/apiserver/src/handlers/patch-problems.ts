@@ -12,5 +12,10 @@ export function patchProblems(kind: PatchKind, text: string): readonly string[] 
     if (!isObject(operation)) continue;
     for (const field of Object.keys(operation)) if (!operationFields.has(field)) found.push(`unknown field "[${index}].${field}"`);
   }
-  return found.map((problem) => `json patch ${problem}`);
+  // In the order of the operations that they are about.
+  return found.sort((a, b) => operationOf(a) - operationOf(b)).map((problem) => `json patch ${problem}`);
+}
+
+function operationOf(problem: string): number {
+  return Number(/"\[(\d+)\]/.exec(problem)?.[1] ?? 0);
 }
