@@ -18,3 +18,17 @@ it('a new object has no version yet', async () => {
   const refused = await create('7');
   expect([refused.code, refused.json().message]).toEqual([500, 'resourceVersion should not be set on objects to be created']);
 });
+
+it('owners that are named twice count once, in what is new and what changes', async () => {
+  const path = '/api/v1/namespaces/default/configmaps';
+  const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'o', uid: 'u' };
+  const body = { metadata: { name: 'owned', ownerReferences: [owner, owner] } };
+  for (const [method, at] of [
+    ['POST', path],
+    ['PUT', `${path}/owned`],
+  ] as const) {
+    const reply = await server.call(at, { method, body });
+    expect(reply.json().metadata.ownerReferences).toEqual([owner]);
+    expect(reply.headers['warning']).toContain('contains duplicate entries');
+  }
+});

@@ -8,7 +8,7 @@ import type { RequestContext } from './context.ts';
 import { unsaved } from './create.ts';
 import { endsDeletion, remove } from './delete.ts';
 import { parseRevision } from './list.ts';
-import { keepCluster, specChanged, stampUpdate } from './metadata.ts';
+import { keepCluster, specChanged, stampUpdate, uniteOwners } from './metadata.ts';
 import {
   type Backend,
   cachedEntry,
@@ -89,6 +89,7 @@ async function tryUpdate(
   const { object, applied } = await request.change(objectOf(resource, current));
   checkRevision(resource, object, current, name);
   keepCluster(object, old);
+  uniteOwners(object, context.warn);
   applySchemaDefaults(asJson(object), resource.type);
   resource.strategy.default?.(object);
   if (applied !== true) recordManager(request, { object, old, now: context.now() });
