@@ -47,7 +47,14 @@ const otherFields: Readonly<Record<string, readonly string[]>> = {
   'storage.k8s.io/volumeattachments': ['status.attachError.errorCode', 'status.detachError.errorCode'],
   'storage.k8s.io/csidrivers': ['spec.nodeAllocatableUpdatePeriodSeconds'],
   'resource.k8s.io/deviceclasses': ['spec.extendedResourceName'],
-  'resource.k8s.io/resourceclaims': [...claimRequests, 'devices.constraints.*.distinctAttribute'].map((field) => `spec.${field}`),
+  'resource.k8s.io/resourceclaims': [
+    ...[...claimRequests, 'devices.constraints.*.distinctAttribute'].map((field) => `spec.${field}`),
+    'status.allocation.allocationTimestamp',
+    ...['bindingConditions', 'bindingFailureConditions', 'shareID', 'consumedCapacity'].map(
+      (field) => `status.allocation.devices.results.*.${field}`,
+    ),
+    'status.devices.*.shareID',
+  ],
   'resource.k8s.io/resourceclaimtemplates': [...claimRequests, 'devices.constraints.*.distinctAttribute'].map(
     (field) => `spec.spec.${field}`,
   ),

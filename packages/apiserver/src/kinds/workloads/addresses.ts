@@ -12,6 +12,18 @@ export function rangeProblems(value: string): readonly string[] {
   return parseRange(value) === undefined ? notRange : nothingWrong;
 }
 
+const notInterfaceAddress = ['must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)'];
+
+/** An address of an interface with its network, written in the one way that compares. */
+export function interfaceAddressProblems(value: string): readonly string[] {
+  const range = parseRange(value);
+  if (range === undefined) return notInterfaceAddress;
+  const address = value.slice(0, value.indexOf('/'));
+  const shown = range.width === 32 ? address : new URL(`http://[${address}]`).hostname.slice(1, -1);
+  const canonical = `${shown}/${range.prefix}`;
+  return value === canonical ? nothingWrong : [`must be in canonical form (${JSON.stringify(canonical)})`];
+}
+
 export interface AddressRange {
   readonly base: bigint;
   readonly prefix: number;

@@ -6,6 +6,7 @@ import { checkDriverName } from './volume-sources.ts';
 const longestIdentifier = 32;
 const longestParameters = 10 * 1024;
 const mostConfigurations = 32;
+const mostRequests = 32;
 
 const identifier = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const identifierRule =
@@ -43,38 +44,43 @@ export function checkConfigurations(found: Findings, at: FieldPath, configuratio
   for (const [index, configuration] of configurations.entries()) checkConfiguration(found, at.index(index), configuration);
 }
 
-function checkConfiguration(found: Findings, at: FieldPath, configuration: Readonly<Fields>): void {
+export function checkConfiguration(found: Findings, at: FieldPath, configuration: Readonly<Fields>): void {
   const opaque = maybeFields(configuration['opaque']);
   if (opaque === undefined) {
     found.required(at.child('opaque'));
     return;
   }
   checkDriverName(found, at.child('opaque', 'driver'), textOf(opaque['driver']));
-  const path = at.child('opaque', 'parameters');
-  const parameters = opaque['parameters'];
-  if (isAbsent(parameters)) found.required(path);
-  else if (Buffer.byteLength(JSON.stringify(parameters)) > longestParameters) found.add([fieldError.tooLong(path, longestParameters)]);
-  else if (maybeFields(parameters) === undefined) found.invalid(path, '<value omitted>', 'must be a valid JSON object');
+  checkDriverData(found, at.child('opaque', 'parameters'), opaque['parameters']);
+}
+
+/** An object that only the driver understands. */
+export function checkDriverData(found: Findings, at: FieldPath, value: unknown): void {
+  if (isAbsent(value)) found.required(at);
+  else if (Buffer.byteLength(JSON.stringify(value)) > longestParameters) found.add([fieldError.tooLong(at, longestParameters)]);
+  else if (maybeFields(value) === undefined) found.invalid(at, '<value omitted>', 'must be a valid JSON object');
 }
 
 const unknownRequest = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
 
 /** Names of requests, or of one of the choices in a request. */
-function checkRequestNames(
+export function checkRequestNames(
   found: Findings,
   at: FieldPath,
   { requests, known }: { requests: readonly string[]; known: ReadonlySet<string> },
 ): void {
-  for (const [index, name] of requests.entries()) {
-    const path = at.index(index);
-    const parts = name.split('/');
-    if (parts.length <= 2) for (const part of parts) found.invalid(path, part, names.dns1123Label(part));
-    if (parts.length > 2 || !known.has(name)) found.invalid(path, name, unknownRequest);
-    if (requests.indexOf(name) < index) found.duplicate(path, name);
-  }
+  for (const [index, name] of requests.entries()) checkRequestReference(found, at.index(index), { name, known });
+  if (requests.length > mostRequests) found.tooMany(at, requests.length, mostRequests);
+  for (const [index, name] of requests.entries()) if (requests.indexOf(name) < index) found.duplicate(at.index(index), name);
 }
 
-function requestNamesOf(devices: Readonly<Fields>): ReadonlySet<string> {
+export function checkRequestReference(found: Findings, at: FieldPath, { name, known }: { name: string; known: ReadonlySet<string> }): void {
+  const parts = name.split('/');
+  if (parts.length <= 2) for (const part of parts) found.invalid(at, part, names.dns1123Label(part));
+  if (parts.length > 2 || !known.has(name)) found.invalid(at, name, unknownRequest);
+}
+
+export function requestNamesOf(devices: Readonly<Fields>): ReadonlySet<string> {
   const known = new Set<string>();
   for (const entry of itemsOf(devices['requests'])) {
     known.add(textOf(entry['name']));

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type FieldError, FieldPath, type KubeObject, names } from '@capstan/machinery';
-import type { Strategy } from '../strategy.ts';
+import type { Strategy, StrategyContext } from '../strategy.ts';
+import { checkAdminAccess, prepareClaimStatus, validateClaimStatus } from './claim-status.ts';
 import { applyDefaults, type Defaults, made } from './defaulting.ts';
 import { checkConfigurations, checkConstraints, checkDeviceParts, checkDeviceTolerations } from './device-parts.ts';
 import { checkSelectors } from './device-selectors.ts';
@@ -8,7 +9,7 @@ import { Findings } from './findings.ts';
 import { goForm } from './go-form.ts';
 import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, textOf } from './reading.ts';
 import { checkNodeSelector } from './scheduling.ts';
-import { keepMetadata, separateStatus } from './status.ts';
+import { separateStatus } from './status.ts';
 import { checkDriverName } from './volume-sources.ts';
 
 /** Devices for pods: what drivers offer in slices and what claims ask for. */
@@ -136,6 +137,15 @@ function validateClaim(claim: KubeObject): FieldError[] {
   return found.errors;
 }
 
+function checkAdministration(claim: KubeObject, context: StrategyContext): FieldError[] {
+  const found = new Findings();
+  const requests = itemsOf(fieldsOf(fieldsOf(claim['spec'])['devices'])['requests']);
+  const asked = requests.findIndex(({ exactly }) => fieldsOf(exactly)['adminAccess'] === true);
+  if (asked !== -1)
+    checkAdminAccess(found, FieldPath.of('spec', 'devices', 'requests').index(asked).child('adminAccess'), { claim, context });
+  return found.errors;
+}
+
 export const deviceStrategies = new Map<string, Strategy>([
   [
     'resource.k8s.io/deviceclasses',
@@ -156,9 +166,10 @@ export const deviceStrategies = new Map<string, Strategy>([
     separateStatus({
       default: (claim) => applyDefaults(made(claim, 'spec'), claimSpec),
       validate: validateClaim,
+      validateCreate: checkAdministration,
       validateUpdate: immutableSpec,
       returnDeletedObject: true,
-      status: { prepareForUpdate: keepMetadata },
+      status: { prepareForUpdate: prepareClaimStatus, validateUpdate: validateClaimStatus },
     }),
   ],
   [

@@ -146,5 +146,9 @@ export const goLayout = `
   DeviceClaimConfiguration Requests:[s +DeviceConfiguration
   DeviceConfiguration Opaque:*@OpaqueDeviceConfiguration
   OpaqueDeviceConfiguration Driver:s Parameters:j
+  AllocationResult Devices:@DeviceAllocationResult NodeSelector:*@NodeSelector AllocationTimestamp:*t
+  DeviceAllocationResult Results:[@DeviceRequestAllocationResult Config:[@DeviceAllocationConfiguration
+  DeviceRequestAllocationResult Request:s Driver:s Pool:s Device:s AdminAccess:*b Tolerations:[@DeviceToleration BindingConditions:[s BindingFailureConditions:[s ShareID:*s ConsumedCapacity:{q
+  DeviceAllocationConfiguration Source:s Requests:[s +DeviceConfiguration
   ResourceClaimTemplateSpec ~metadata Spec:@ResourceClaimSpec
 `;
