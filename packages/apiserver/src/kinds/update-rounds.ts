@@ -44,7 +44,7 @@ export const updateRounds: ReadonlyMap<string, readonly UpdateRound[]> = new Map
   ['/nodes', wholeThenChange],
   ['apps/controllerrevisions', changeInside],
   ['apps/daemonsets', ['metadataChange', 'change', 'rest']],
-  ['batch/jobs', ['metadata', 'rest', 'metadataChange', 'rest', 'change']],
+  ['batch/jobs', wholeThenChange],
   ['networking.k8s.io/ingresses', changeThenWhole],
   ['networking.k8s.io/ingressclasses', changeThenWhole],
   ['networking.k8s.io/networkpolicies', restTwice],

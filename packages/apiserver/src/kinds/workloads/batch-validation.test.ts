@@ -1,6 +1,6 @@
 import type { KubeObject } from '@capstan/machinery';
 import { describe, expect, test } from 'vitest';
-import { validateJob } from './batch-validation.ts';
+import { validateJob, validateJobUpdate } from './batch-validation.ts';
 
 function problems(name: string, spec: object): string[] {
   const template = { metadata: { labels: { a: 'b' } }, spec: { restartPolicy: 'Never', containers: [] } };
@@ -26,5 +26,20 @@ describe('a job', () => {
     expect(problems('a.b', { completionMode: 'Indexed', completions: 3, parallelism: 1 })).toEqual([
       'metadata.name: Invalid value: "a.b": will not able to create pod with invalid DNS label: a.b-2',
     ]);
+  });
+
+  test('is told once that its selector is another, and twice what is wrong with the rest', () => {
+    const template = { metadata: { labels: { a: 'b' } }, spec: { restartPolicy: 'Never', containers: [] } };
+    const job: KubeObject = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'j', uid: 'u' }, spec: { selector: {}, template } };
+    const fields = (errors: readonly { field: string }[]) => errors.map(({ field }) => field);
+    const required = 'spec.template.metadata.labels[controller-uid]';
+    expect(fields(validateJob(job))).toContain(required);
+    expect(fields(validateJobUpdate(job, job))).toContain('spec.template.spec.containers');
+    expect(fields(validateJobUpdate(job, job))).not.toContain(required);
+  });
+
+  test('with a selector that says nothing is not told that it was not made by the server', () => {
+    const found = problems('j', { manualSelector: false, selector: { matchExpressions: [{ key: 'x', operator: 'x' }] } });
+    expect(found).toEqual(['spec.selector.matchExpressions[0].operator: Invalid value: "x": not a valid selector operator']);
   });
 });

@@ -154,16 +154,23 @@ function checkGeneratedSelector(found: Findings, job: KubeObject): void {
     if (!Object.hasOwn(labels, key)) found.required(at.key(key), `must be '${value}'`);
     else if (labels[key] !== value) found.invalid(at.key(key), labels, `must be '${value}'`);
   }
-  if (!selectorOfObject(spec['selector'] as LabelSelectorObject).matches(expected)) {
-    found.invalid(FieldPath.of('spec', 'selector'), spec['selector'], '`selector` not auto-generated');
-  }
+  const path = FieldPath.of('spec', 'selector');
+  const selector = spec['selector'] as LabelSelectorObject;
+  if (validateLabelSelector(selector, path).length === 0 && !selectorOfObject(selector).matches(expected))
+    found.invalid(path, selector, '`selector` not auto-generated');
 }
 
 export function validateJob(job: KubeObject): FieldError[] {
   const found = new Findings();
-  const spec = fieldsOf(job['spec']);
-  const at = FieldPath.of('spec');
   checkGeneratedSelector(found, job);
+  checkSelectingSpec(found, fieldsOf(job['spec']));
+  checkPodNames(found, job);
+  return found.errors;
+}
+
+/** What holds for a job that selects its pods. */
+function checkSelectingSpec(found: Findings, spec: Readonly<Fields>): void {
+  const at = FieldPath.of('spec');
   checkJobSpec(found, at, spec);
   const selector = maybeFields(spec['selector']);
   if (selector === undefined) found.required(at.child('selector'));
@@ -173,8 +180,6 @@ export function validateJob(job: KubeObject): FieldError[] {
   if (problems.length === 0 && !selectorOfObject(selector as LabelSelectorObject | undefined).matches(stringMapOf(labels))) {
     found.invalid(at.child('template', 'metadata', 'labels'), labels, '`selector` does not match template `labels`');
   }
-  checkPodNames(found, job);
-  return found.errors;
 }
 
 /** While a job is suspended and has not begun, where its pods may run is open. */
@@ -192,9 +197,11 @@ export function validateJobUpdate(job: KubeObject, old: KubeObject): FieldError[
   const found = new Findings();
   const [spec, before] = [fieldsOf(job['spec']), fieldsOf(old['spec'])];
   const at = FieldPath.of('spec');
+  // Kubernetes looks at all of it once more, but not at the selector that it made.
+  checkSelectingSpec(found, spec);
   const { completions } = spec;
   if (spec['completionMode'] !== 'Indexed') found.immutable(at.child('completions'), completions, completions === before['completions']);
-  else if (completions !== before['completions'] && completions !== spec['parallelism']) {
+  else if (!isAbsent(completions) && completions !== before['completions'] && completions !== spec['parallelism']) {
     found.invalid(at.child('completions'), completions, 'can only be modified in tandem with spec.parallelism');
   }
   found.immutable(at.child('selector'), spec['selector'], isDeepStrictEqual(spec['selector'], before['selector']));

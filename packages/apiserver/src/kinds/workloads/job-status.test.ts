@@ -61,3 +61,18 @@ it('looks only at what changes', () => {
   const strange = { active: 1, ready: 5 };
   expect(errorsOf({ ...strange, succeeded: 1 }, strange)).toEqual([]);
 });
+
+it.each<[object, string[]]>([
+  [{ completedIndexes: '0-1,3', failedIndexes: '2' }, []],
+  [
+    { completedIndexes: 'x' },
+    ['status.completedIndexes: Invalid value: "x": error parsing completedIndexes: cannot convert string to integer for index: "x"'],
+  ],
+  [{ failedIndexes: '4' }, ['status.failedIndexes: Invalid value: "4": error parsing failedIndexes: too large index: "4"']],
+  [
+    { completedIndexes: '0-2', failedIndexes: '1,3' },
+    ['status.failedIndexes: Invalid value: "1,3": failedIndexes and completedIndexes overlap at index: 1'],
+  ],
+])('reads which pods of %j ended', (status, errors) => {
+  expect(errorsOf(status, {}, { completionMode: 'Indexed', completions: 4, backoffLimitPerIndex: 1 })).toEqual(errors);
+});

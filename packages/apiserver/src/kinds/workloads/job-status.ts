@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type FieldError, FieldPath, type KubeObject } from '@capstan/machinery';
 import { Findings } from './findings.ts';
+import { commonIndex, countIndexes } from './job-indexes.ts';
 import { type Fields, fieldsOf, isAbsent, itemsOf, numberOf, textOf, textsOf } from './reading.ts';
 import { validateCounts } from './status-counts.ts';
 
@@ -96,14 +97,33 @@ function checkPods(found: Findings, job: Job, old: Job): void {
   }
 }
 
+function checkIndexTexts(found: Findings, job: Job, old: Job): void {
+  const { spec, status } = job;
+  const completed = textOf(status['completedIndexes']);
+  const failed = status['failedIndexes'];
+  const [moreCompleted, moreFailed] = [completed !== textOf(old.status['completedIndexes']), differs('failedIndexes', job, old)];
+  const [completedPath, failedPath] = [at.child('completedIndexes'), at.child('failedIndexes')];
+  const completions = isAbsent(spec['completions']) ? undefined : numberOf(spec['completions']);
+  const problem = (text: string): string | undefined => {
+    const counted = completions === undefined ? 0 : countIndexes(text, completions);
+    return typeof counted === 'string' ? counted : undefined;
+  };
+  const inCompleted = moreCompleted ? problem(completed) : undefined;
+  if (inCompleted !== undefined) found.invalid(completedPath, completed, `error parsing completedIndexes: ${inCompleted}`);
+  const inFailed = moreFailed && !isAbsent(spec['backoffLimitPerIndex']) ? problem(textOf(failed)) : undefined;
+  if (inFailed !== undefined) found.invalid(failedPath, failed, `error parsing failedIndexes: ${inFailed}`);
+  if (moreCompleted && completed !== '' && spec['completionMode'] !== 'Indexed')
+    found.invalid(completedPath, completed, 'cannot set non-empty completedIndexes when non-indexed completion mode');
+  if (moreFailed && isAbsent(spec['backoffLimitPerIndex']) && !isAbsent(failed))
+    found.invalid(failedPath, failed, 'cannot set non-null failedIndexes when backoffLimitPerIndex is null');
+  const common = completions === undefined || isAbsent(failed) ? undefined : commonIndex(completed, textOf(failed), completions);
+  if ((moreCompleted || moreFailed) && common !== undefined)
+    found.invalid(failedPath, failed, `failedIndexes and completedIndexes overlap at index: ${common}`);
+}
+
 function checkIndexes(found: Findings, job: Job, old: Job): void {
   const { spec, status, isFinished } = job;
-  const completed = textOf(status['completedIndexes']);
-  if (differs('completedIndexes', job, old) && completed !== '' && spec['completionMode'] !== 'Indexed')
-    found.invalid(at.child('completedIndexes'), completed, 'cannot set non-empty completedIndexes when non-indexed completion mode');
-  const failed = status['failedIndexes'];
-  if (differs('failedIndexes', job, old) && isAbsent(spec['backoffLimitPerIndex']) && !isAbsent(failed))
-    found.invalid(at.child('failedIndexes'), failed, 'cannot set non-null failedIndexes when backoffLimitPerIndex is null');
+  checkIndexTexts(found, job, old);
   const finished = isFinished !== old.isFinished;
   if ((finished || differs('terminating', job, old)) && numberOf(status['terminating']) > 0 && isFinished)
     found.invalid(at.child('terminating'), status['terminating'], 'terminating>0 is invalid for finished job');

@@ -1,7 +1,8 @@
 import { FieldPath } from '@capstan/machinery';
 import { expect, test } from 'vitest';
 import { Findings } from './findings.ts';
-import { checkSuccessPolicy, countIndexes } from './success-policy.ts';
+import { countIndexes } from './job-indexes.ts';
+import { checkSuccessPolicy } from './success-policy.ts';
 
 test.each([
   ['', 0],

@@ -1,5 +1,6 @@
 import { type FieldPath, fieldError } from '@capstan/machinery';
 import type { Findings } from './findings.ts';
+import { countIndexes } from './job-indexes.ts';
 import { type Fields, isAbsent, itemsOf, numberOf, textOf } from './reading.ts';
 
 const mostRules = 20;
@@ -39,31 +40,6 @@ function checkRule(found: Findings, at: FieldPath, { rule, completions }: { rule
   if (!isAbsent(indexes) && numberOf(count) > total) {
     found.invalid(path, count, `must be less than or equal to ${total} (the number of indexes in the specified succeededIndexes field)`);
   }
-}
-
-/** How many indexes a text such as `0-2,5` names; what is wrong with it when it names none. */
-export function countIndexes(text: string, completions: number): number | string {
-  if (text === '') return 0;
-  let total = 0;
-  let last = -1;
-  for (const interval of text.split(',')) {
-    const limits = interval.split('-');
-    if (limits.length > 2) {
-      const rule = "violates the requirement that an index interval can have at most two parts separated by '-'";
-      return `the fragment ${fieldError.quote(interval)} ${rule}`;
-    }
-    for (const limit of limits) {
-      if (!/^\+?\d+$/.test(limit)) return `cannot convert string to integer for index: ${fieldError.quote(limit)}`;
-      if (Number(limit) >= completions) return `too large index: ${fieldError.quote(limit)}`;
-    }
-    const first = Number(limits[0]);
-    const end = Number(limits.at(-1));
-    if (limits.length === 2 && first >= end) return `non-increasing order, previous: ${first}, current: ${end}`;
-    if (last >= first) return `non-increasing order, previous: ${last}, current: ${first}`;
-    total += end - first + 1;
-    last = end;
-  }
-  return total;
 }
 
 /** As Kubernetes prints the policy. */
