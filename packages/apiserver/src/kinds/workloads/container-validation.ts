@@ -55,7 +55,7 @@ function checkSecurity(found: Findings, at: FieldPath, security: Fields): void {
 function checkCommon(
   found: Findings,
   at: FieldPath,
-  { container, volumes, claims }: { container: Fields; volumes: Volumes; claims: ReadonlySet<string> },
+  { container, volumes, claims, runsOnce }: { container: Fields; volumes: Volumes; claims: ReadonlySet<string>; runsOnce: boolean },
 ): void {
   const name = textOf(container['name']);
   if (name === '') found.required(at.child('name'));
@@ -71,7 +71,7 @@ function checkCommon(
   const resources = fieldsOf(container['resources']);
   checkRequirements(found, at.child('resources'), resources);
   checkUsedClaims(found, at.child('resources', 'claims'), { used: itemsOf(resources['claims']), known: claims });
-  checkResizePolicies(found, at.child('resizePolicy'), itemsOf(container['resizePolicy']));
+  checkResizePolicies(found, at.child('resizePolicy'), { policies: itemsOf(container['resizePolicy']), runsOnce });
   const security = maybeFields(container['securityContext']);
   if (security !== undefined) checkSecurity(found, at.child('securityContext'), security);
 }
@@ -92,23 +92,25 @@ function checkHostPorts(found: Findings, at: FieldPath, containers: readonly Fie
 export function checkContainers(found: Findings, at: FieldPath, { spec, volumes }: { spec: Readonly<Fields>; volumes: Volumes }): void {
   const containers = itemsOf(spec['containers']);
   const claims = claimNames(spec['resourceClaims']);
+  const runsOnce = spec['restartPolicy'] === 'Never';
   const path = at.child('containers');
   if (containers.length === 0) found.required(path);
   const seen = new Set<string>();
   for (const [index, container] of containers.entries()) {
     const name = textOf(container['name']);
-    checkCommon(found, path.index(index), { container, volumes, claims });
+    checkCommon(found, path.index(index), { container, volumes, claims, runsOnce });
     if (seen.has(name)) found.duplicate(path.index(index).child('name'), name);
     seen.add(name);
     checkLife(found, path.index(index), container);
     checkSleep(found, path.index(index), { container, patience: spec['terminationGracePeriodSeconds'] });
   }
   checkHostPorts(found, path, containers);
-  checkInitContainers(found, at.child('initContainers'), { containers: itemsOf(spec['initContainers']), volumes, claims, seen });
+  checkInitContainers(found, at.child('initContainers'), { containers: itemsOf(spec['initContainers']), volumes, claims, runsOnce, seen });
   checkEphemeralContainers(found, at.child('ephemeralContainers'), {
     containers: itemsOf(spec['ephemeralContainers']),
     volumes,
     claims,
+    runsOnce,
     seen,
   });
 }
@@ -117,15 +119,17 @@ interface Others {
   readonly containers: readonly Fields[];
   readonly volumes: Volumes;
   readonly claims: ReadonlySet<string>;
+  /** No container is started again. */
+  readonly runsOnce: boolean;
   /** Names of the containers before. */
   readonly seen: Set<string>;
 }
 
-function checkInitContainers(found: Findings, at: FieldPath, { containers, volumes, claims, seen }: Others): void {
+function checkInitContainers(found: Findings, at: FieldPath, { containers, volumes, claims, runsOnce, seen }: Others): void {
   for (const [index, container] of containers.entries()) {
     const path = at.index(index);
     const name = textOf(container['name']);
-    checkCommon(found, path, { container, volumes, claims });
+    checkCommon(found, path, { container, volumes, claims, runsOnce });
     if (seen.has(name)) found.duplicate(path.child('name'), name);
     seen.add(name);
     if (container['restartPolicy'] === 'Always') checkLife(found, path, container);
@@ -138,20 +142,36 @@ function checkInitContainers(found: Findings, at: FieldPath, { containers, volum
   }
 }
 
-const notForEphemeral = ['ports', 'livenessProbe', 'readinessProbe', 'startupProbe', 'lifecycle'];
+const notForEphemeral = [
+  'ports',
+  'resources',
+  'resizePolicy',
+  'restartPolicy',
+  'livenessProbe',
+  'readinessProbe',
+  'startupProbe',
+  'lifecycle',
+];
+const forEphemeral = 'cannot be set for an Ephemeral Container';
 
-function checkEphemeralContainers(found: Findings, at: FieldPath, { containers, volumes, claims, seen }: Others): void {
+function checkEphemeralContainers(found: Findings, at: FieldPath, { containers, volumes, claims, runsOnce, seen }: Others): void {
   const targets = new Set(seen);
   for (const [index, container] of containers.entries()) {
     const path = at.index(index);
     const name = textOf(container['name']);
-    checkCommon(found, path, { container, volumes, claims });
+    checkCommon(found, path, { container, volumes, claims, runsOnce });
     if (seen.has(name)) found.duplicate(path.child('name'), name);
     seen.add(name);
     const target = textOf(container['targetContainerName']);
     if (target !== '' && !targets.has(target)) found.notFound(path.child('targetContainerName'), target);
     for (const field of notForEphemeral) {
-      if (!isAbsent(container[field])) found.forbidden(path.child(field), 'cannot be set for an Ephemeral Container');
+      const value = container[field];
+      const isSet = field === 'resources' ? Object.keys(fieldsOf(value)).length > 0 : !isAbsent(value);
+      if (isSet) found.forbidden(path.child(field), forEphemeral);
+    }
+    for (const [position, mount] of itemsOf(container['volumeMounts']).entries()) {
+      for (const field of ['subPath', 'subPathExpr'])
+        if (textOf(mount[field]) !== '') found.forbidden(path.child('volumeMounts').index(position).child(field), forEphemeral);
     }
   }
 }

@@ -46,7 +46,12 @@ function sharedWith(name: string, spec: Readonly<Fields>): string | undefined {
 const resizedResources = ['cpu', 'memory'];
 const resizePolicies = ['NotRequired', 'RestartContainer'];
 
-export function checkResizePolicies(found: Findings, at: FieldPath, policies: readonly Fields[]): void {
+/** `runsOnce`: the pod's containers are not started again, so that amounts can only change while they run. */
+export function checkResizePolicies(
+  found: Findings,
+  at: FieldPath,
+  { policies, runsOnce }: { policies: readonly Fields[]; runsOnce: boolean },
+): void {
   const seen = new Set<string>();
   for (const [index, { resourceName, restartPolicy }] of policies.entries()) {
     const resource = textOf(resourceName);
@@ -54,6 +59,8 @@ export function checkResizePolicies(found: Findings, at: FieldPath, policies: re
     seen.add(resource);
     found.oneOf(at, resource, resizedResources);
     found.oneOf(at, restartPolicy, resizePolicies);
+    if (runsOnce && restartPolicy !== 'NotRequired')
+      found.invalid(at, textOf(restartPolicy), "must be 'NotRequired' when `restartPolicy` is 'Never'");
   }
 }
 

@@ -2,9 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { type FieldError, FieldPath, type KubeObject } from '@capstan/machinery';
 import type { Strategy } from '../strategy.ts';
 import { Findings } from './findings.ts';
+import { resizedPart, validateResize } from './pod-resize.ts';
 import { validatePod } from './pod-validation.ts';
-import { qualityOf } from './quality.ts';
 import { type Fields, fieldsOf, itemsOf, textOf } from './reading.ts';
+import { keepMetadata } from './status.ts';
 
 /** Keeps the pod as it was but for one part of its spec. */
 function changeOnly(pod: KubeObject, old: KubeObject, part: Fields): void {
@@ -27,14 +28,6 @@ function validateDebuggers(pod: KubeObject, old: KubeObject): FieldError[] {
   return found.errors;
 }
 
-/** Containers as they were, with the resources of the new ones. */
-function resized(containers: unknown, old: unknown): Fields[] {
-  return itemsOf(old).map((before) => {
-    const now = itemsOf(containers).find((container) => container['name'] === before['name']);
-    return now === undefined ? before : { ...before, resources: fieldsOf(now['resources']) };
-  });
-}
-
 /** Through `ephemeralcontainers` debuggers join a pod, through `resize` its containers get other amounts; nothing else changes. */
 export const podParts: NonNullable<Strategy['subresources']> = {
   // Binding decides itself what it changes: the node, and that the pod is scheduled.
@@ -49,17 +42,11 @@ export const podParts: NonNullable<Strategy['subresources']> = {
   },
   resize: {
     prepareForUpdate: (pod, old) => {
-      const [spec, before] = [fieldsOf(pod['spec']), fieldsOf(old['spec'])];
-      const part: Fields = { containers: resized(spec['containers'], before['containers']) };
-      if (before['initContainers'] !== undefined) part['initContainers'] = resized(spec['initContainers'], before['initContainers']);
+      const part = resizedPart(fieldsOf(pod['spec']), fieldsOf(old['spec']));
+      if (part === undefined) return;
+      keepMetadata(pod, old);
       changeOnly(pod, old, part);
     },
-    validate: validatePod,
-    validateUpdate: (pod, old) => {
-      const found = new Findings();
-      const [quality, before] = [qualityOf(fieldsOf(pod['spec'])), qualityOf(fieldsOf(old['spec']))];
-      if (quality !== before) found.invalid(FieldPath.of('spec'), before, 'Pod QOS Class may not change as a result of resizing');
-      return found.errors;
-    },
+    validateUpdate: validateResize,
   },
 };
