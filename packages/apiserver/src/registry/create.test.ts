@@ -32,3 +32,32 @@ it('owners that are named twice count once, in what is new and what changes', as
     expect(reply.headers['warning']).toContain('contains duplicate entries');
   }
 });
+
+const headers = { 'content-type': 'application/merge-patch+json' };
+
+it('says that a name which begins as asked is taken, and when to try again', async () => {
+  const path = '/api/v1/namespaces/default/configmaps';
+  const body = { metadata: { name: 'taken', generateName: 't' } };
+  await server.call(path, { method: 'POST', body });
+  const refused = await server.call(path, { method: 'POST', body });
+  expect([refused.code, refused.json()]).toMatchObject([
+    409,
+    {
+      reason: 'AlreadyExists',
+      message: 'configmaps "taken" already exists, the server was not able to generate a unique name for the object',
+      details: { name: 'taken', kind: 'configmaps', retryAfterSeconds: 1 },
+    },
+  ]);
+});
+
+it('gives links back to those who only try, and keeps none', async () => {
+  const path = '/api/v1/namespaces/default/configmaps';
+  const body = { metadata: { name: 'linked', selfLink: '/x' } };
+  expect((await server.call(`${path}?dryRun=All`, { method: 'POST', body })).json().metadata.selfLink).toBe('/x');
+  expect((await server.call(path, { method: 'POST', body })).json().metadata.selfLink).toBeUndefined();
+  const { resourceVersion } = (await server.call(`${path}/linked`)).json().metadata;
+  const patch = (query: string) =>
+    server.call(`${path}/linked${query}`, { method: 'PATCH', headers, body: { metadata: { selfLink: '/y' } } });
+  expect((await patch('?dryRun=All')).json().metadata.selfLink).toBe('/y');
+  expect((await patch('')).json().metadata).toMatchObject({ resourceVersion });
+});

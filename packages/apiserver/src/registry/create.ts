@@ -4,7 +4,7 @@ import { dropUnserved } from '../kinds/unserved-fields.ts';
 import { clusterOfKey, rootCluster } from '../workspaces/names.ts';
 import type { RequestContext } from './context.ts';
 import { whileThere } from './guards.ts';
-import { forgetDeletion, generateName, keepCluster, stampNew, uniteOwners } from './metadata.ts';
+import { dropLink, forgetDeletion, generateName, keepCluster, stampNew, uniteOwners } from './metadata.ts';
 import {
   type Backend,
   checkSize,
@@ -74,6 +74,7 @@ export async function create(backend: Backend, context: RequestContext, request:
   // The store minds, and only what would be stored gets that far.
   if (isVersioned && !request.dryRun)
     throw new StatusError({ code: 500, message: 'resourceVersion should not be set on objects to be created' });
+  if (!request.dryRun) dropLink(object);
   for (let attempt = 1; ; attempt++) {
     const target: Target = { resource, namespace: request.namespace, name: object.metadata.name! };
     try {
@@ -84,7 +85,8 @@ export async function create(backend: Backend, context: RequestContext, request:
         waited: mutating !== undefined || validating !== undefined,
       });
     } catch (error) {
-      if (!generated || attempt === nameTries || !(error instanceof StatusError) || error.reason !== 'AlreadyExists') throw error;
+      if (!object.metadata.generateName || !(error instanceof StatusError) || error.reason !== 'AlreadyExists') throw error;
+      if (!generated || attempt === nameTries) throw status.notUnique(resource, object.metadata.name!);
       object.metadata.name = generateName(object.metadata.generateName!);
     }
   }

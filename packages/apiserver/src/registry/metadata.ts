@@ -19,6 +19,7 @@ function ordered(meta: ObjectMeta): ObjectMeta {
   if (meta.name) result.name = meta.name;
   if (meta.generateName) result.generateName = meta.generateName;
   if (meta.namespace) result.namespace = meta.namespace;
+  if (meta.selfLink) result.selfLink = meta.selfLink;
   if (meta.uid) result.uid = meta.uid;
   if (meta.resourceVersion) result.resourceVersion = meta.resourceVersion;
   if (meta.generation) result.generation = meta.generation;
@@ -36,6 +37,11 @@ function ordered(meta: ObjectMeta): ObjectMeta {
 function hasKeys(record: object): boolean {
   for (const _ in record) return true;
   return false;
+}
+
+/** Links are not kept; whoever only tries something gets theirs back. */
+export function dropLink({ metadata }: KubeObject): void {
+  if (metadata.selfLink !== undefined) delete metadata.selfLink;
 }
 
 /** The workspace that an object names is shown, never written: what clients send back of it changes nothing and belongs to nobody. */

@@ -8,7 +8,7 @@ import type { RequestContext } from './context.ts';
 import { unsaved } from './create.ts';
 import { endsDeletion, remove } from './delete.ts';
 import { parseRevision } from './list.ts';
-import { keepCluster, specChanged, stampUpdate, uniteOwners } from './metadata.ts';
+import { dropLink, keepCluster, specChanged, stampUpdate, uniteOwners } from './metadata.ts';
 import {
   type Backend,
   cachedEntry,
@@ -126,6 +126,7 @@ async function tryUpdate(
     const validating = backend.admission.validate(view === undefined ? asked : { ...asked, object: view.of(object) });
     if (validating !== undefined) await validating;
   }
+  if (!dryRun) dropLink(object);
   const unchanged = isUnchanged(object, old);
   const place = placeOf(context, request);
   if (dryRun) {

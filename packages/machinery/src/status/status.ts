@@ -126,6 +126,16 @@ export function alreadyExists(resource: GroupResource, name: string): StatusErro
   });
 }
 
+/** The server made up the name, or would have: it may have more luck in a second. */
+export function notUnique(resource: GroupResource, name: string): StatusError {
+  return new StatusError({
+    code: 409,
+    reason: 'AlreadyExists',
+    message: `${resourceName(resource)} "${name}" already exists, the server was not able to generate a unique name for the object`,
+    details: { ...details(resource, name), retryAfterSeconds: 1 },
+  });
+}
+
 export const staleObject = 'the object has been modified; please apply your changes to the latest version and try again';
 
 export function conflict(resource: GroupResource, name: string, why: string): StatusError {
