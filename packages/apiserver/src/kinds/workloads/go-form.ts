@@ -39,14 +39,18 @@ const metadataFields = [
   'name',
   'generateName',
   'namespace',
+  'selfLink',
   'uid',
   'resourceVersion',
   'generation',
   'creationTimestamp',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
   'labels',
   'annotations',
   'ownerReferences',
   'finalizers',
+  'managedFields',
 ];
 
 /** Fields as Go keeps them: with its names, in its order, and with what nobody set. */

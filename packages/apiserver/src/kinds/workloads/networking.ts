@@ -9,7 +9,7 @@ import { checkTypedReference, validateIngress } from './ingress-validation.ts';
 import { validateIngressStatus } from './load-balancer-status.ts';
 import { validateNetworkPolicy } from './networkpolicy-validation.ts';
 import { fieldsOf, isAbsent, itemsOf, maybeFields, textOf, textsOf } from './reading.ts';
-import { keepMetadata, separateStatus } from './status.ts';
+import { keepAllButStatus, keepMetadata, separateStatus } from './status.ts';
 
 const policyRule: Defaults = { each: { ports: { setOptional: { protocol: 'TCP' } } } };
 
@@ -133,10 +133,20 @@ export const networkingStrategies = new Map<string, Strategy>([
   ],
   [
     'networking.k8s.io/servicecidrs',
-    separateStatus({
+    // Kubernetes takes the status with the rest, and says of both ways of changing it that they own everything.
+    {
       validateCreate: validateServiceRange,
       validateUpdate: validateServiceRangeUpdate,
-      status: { prepareForUpdate: keepMetadata },
-    }),
+      prepareForCreate: () => {},
+      prepareForUpdate: () => {},
+      canonicalize: (object) => void made(object, 'status'),
+      resetFields: { main: [], status: [] },
+      status: {
+        prepareForUpdate: (object, old) => {
+          keepAllButStatus(object, old);
+          keepMetadata(object, old);
+        },
+      },
+    },
   ],
 ]);

@@ -25,6 +25,18 @@ function checkResources(found: Findings, node: KubeObject): void {
   for (const field of ['capacity', 'allocatable']) checkAmounts(found, FieldPath.of('status', field), fieldsOf(status[field]));
 }
 
+/** Status and update alike: no address stands there twice. */
+function checkStatus(found: Findings, node: KubeObject): void {
+  checkResources(found, node);
+  const seen = new Set<string>();
+  for (const [index, { type, address }] of itemsOf(fieldsOf(node['status'])['addresses']).entries()) {
+    const shown = { Type: textOf(type), Address: textOf(address) };
+    const key = JSON.stringify(shown);
+    if (seen.has(key)) found.duplicate(FieldPath.of('status', 'addresses').index(index), shown);
+    seen.add(key);
+  }
+}
+
 function validateNode(node: KubeObject): FieldError[] {
   const found = new Findings();
   const spec = fieldsOf(node['spec']);
@@ -43,7 +55,7 @@ function validateNode(node: KubeObject): FieldError[] {
 function validateNodeUpdate(node: KubeObject, old: KubeObject): FieldError[] {
   const found = new Findings();
   const [spec, before] = [fieldsOf(node['spec']), fieldsOf(old['spec'])];
-  checkResources(found, node);
+  checkStatus(found, node);
   if (textsOf(before['podCIDRs']).length > 0 && !isDeepStrictEqual(spec['podCIDRs'], before['podCIDRs'])) {
     found.forbidden(FieldPath.of('spec', 'podCIDRs'), 'node updates may not change podCIDR except from "" to valid');
   }
@@ -67,7 +79,7 @@ const nodeStrategy: Strategy = {
     prepareForUpdate: keepAllButStatus,
     validate: (node) => {
       const found = new Findings();
-      checkResources(found, node);
+      checkStatus(found, node);
       return found.errors;
     },
   },

@@ -3,6 +3,7 @@ import { type FieldError, FieldPath, fieldError, type KubeObject, names, validat
 import type { Strategy } from '../strategy.ts';
 import { applyDefaults, made } from './defaulting.ts';
 import { Findings } from './findings.ts';
+import { goForm } from './go-form.ts';
 import { fieldsOf, isAbsent, itemsOf, numberOf, stringMapOf, textOf, textsOf } from './reading.ts';
 import { checkNonNegativeQuantity } from './resources.ts';
 import { keepMetadata, separateStatus } from './status.ts';
@@ -78,6 +79,11 @@ function defaultDriver(object: KubeObject): void {
   if (textsOf(spec['volumeLifecycleModes']).length === 0) spec['volumeLifecycleModes'] = ['Persistent'];
 }
 
+/** Counted from nothing: a driver that nobody changed has no generation. */
+function countChanges(object: KubeObject, old: KubeObject): void {
+  if (!isDeepStrictEqual(object['spec'], old['spec'])) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
+}
+
 const tenMinutes = 600;
 
 function validateDriver(object: KubeObject): FieldError[] {
@@ -127,6 +133,19 @@ function validateNode(object: KubeObject): FieldError[] {
       if (key === '') found.required(at);
       if (keys.indexOf(key) < position) found.duplicate(at, key);
       found.invalid(at, key, names.qualifiedName(key));
+    }
+  }
+  return found.errors;
+}
+
+/** A driver on a node stays what it is until it goes. */
+function validateNodeUpdate(object: KubeObject, old: KubeObject): FieldError[] {
+  const found = new Findings();
+  const drivers = itemsOf(fieldsOf(object['spec'])['drivers']);
+  for (const before of itemsOf(fieldsOf(old['spec'])['drivers'])) {
+    for (const driver of drivers) {
+      if (driver['name'] === before['name'])
+        found.immutable(FieldPath.of('spec', 'drivers'), goForm('CSINodeDriver', driver), isDeepStrictEqual(driver, before));
     }
   }
   return found.errors;
@@ -225,13 +244,17 @@ export const storageStrategies = new Map<string, Strategy>([
     'storage.k8s.io/csidrivers',
     {
       default: defaultDriver,
+      prepareForUpdate: countChanges,
       validate: validateDriver,
       validateUpdate: validateDriverUpdate,
       requireResourceVersion: true,
       returnDeletedObject: true,
     },
   ],
-  ['storage.k8s.io/csinodes', { validate: validateNode, requireResourceVersion: true, returnDeletedObject: true }],
+  [
+    'storage.k8s.io/csinodes',
+    { validate: validateNode, validateUpdate: validateNodeUpdate, requireResourceVersion: true, returnDeletedObject: true },
+  ],
   [
     'storage.k8s.io/volumeattachments',
     separateStatus(

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type FieldError, FieldPath, formatTime, type KubeObject, names, validateLabelSelector } from '@capstan/machinery';
 import type { Strategy, StrategyContext } from '../strategy.ts';
+import { checkDataSourceGroups, checkDataSources, dropUnreadSource, mirrorDataSource } from './data-source.ts';
 import { applyDefaults, made } from './defaulting.ts';
 import { Findings } from './findings.ts';
 import { goForm } from './go-form.ts';
@@ -103,17 +104,10 @@ export function checkClaimSpec(found: Findings, path: FieldPath, spec: Readonly<
   else checkPositiveQuantity(found, path.child('resources').key('storage'), size);
   checkClass(found, path.child('storageClassName'), spec['storageClassName']);
   found.optionalOneOf(path.child('volumeMode'), spec['volumeMode'], volumeModes);
+  checkDataSources(found, path, spec);
   const attributesClass = textOf(spec['volumeAttributesClassName']);
   if (attributesClass !== '')
     found.invalid(path.child('volumeAttributesClassName'), attributesClass, names.dns1123Subdomain(attributesClass));
-  for (const field of ['dataSource', 'dataSourceRef']) {
-    const source = maybeFields(spec[field]);
-    if (source === undefined) continue;
-    for (const part of ['name', 'kind']) if (textOf(source[part]) === '') found.required(path.child(field, part));
-    if (textOf(source['apiGroup']) === '' && source['kind'] !== 'PersistentVolumeClaim') {
-      found.invalid(path.child(field), textOf(source['kind']), "must be 'PersistentVolumeClaim' when referencing the default apiGroup");
-    }
-  }
 }
 
 const onlySizeMayChange = 'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims';
@@ -196,25 +190,6 @@ function checkResourceKey(found: Findings, path: FieldPath, name: string): boole
   return !isOwn || name === 'storage';
 }
 
-/** The old field for what a volume is filled from takes claims and snapshots only; anything else there was never read. */
-function dropUnreadSource(claim: KubeObject): void {
-  const spec = made(claim, 'spec');
-  const { kind, apiGroup } = fieldsOf(spec['dataSource']);
-  const isClaim = kind === 'PersistentVolumeClaim' && textOf(apiGroup) === '';
-  const isSnapshot = kind === 'VolumeSnapshot' && apiGroup === 'snapshot.storage.k8s.io';
-  if (!isClaim && !isSnapshot && isAbsent(spec['dataSourceRef'])) delete spec['dataSource'];
-}
-
-/** The same source under its old and its new name. */
-function mirrorDataSource(claim: KubeObject): void {
-  const spec = made(claim, 'spec');
-  const { dataSource, dataSourceRef } = spec;
-  if (!isAbsent(dataSource) && isAbsent(dataSourceRef)) spec['dataSourceRef'] = { ...fieldsOf(dataSource) };
-  else if (isAbsent(dataSource) && !isAbsent(dataSourceRef) && isAbsent(fieldsOf(dataSourceRef)['namespace'])) {
-    spec['dataSource'] = { ...fieldsOf(dataSourceRef) };
-  }
-}
-
 export const volumeStrategies = new Map<string, Strategy>([
   [
     '/persistentvolumes',
@@ -258,13 +233,19 @@ export const volumeStrategies = new Map<string, Strategy>([
           mirrorDataSource(claim);
           warnOfOldClass(claim, context);
         },
-        prepareForUpdate: (claim, _, context) => {
+        prepareForUpdate: (claim, old, context) => {
+          dropUnreadSource(claim, old);
           mirrorDataSource(claim);
           warnOfOldClass(claim, context);
         },
         validate: (claim) => {
           const found = new Findings();
           checkClaimSpec(found, at, fieldsOf(claim['spec']));
+          return found.errors;
+        },
+        validateCreate: (claim) => {
+          const found = new Findings();
+          checkDataSourceGroups(found, at, fieldsOf(claim['spec']));
           return found.errors;
         },
         validateUpdate: validateClaimUpdate,
