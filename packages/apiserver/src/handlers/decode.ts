@@ -34,7 +34,14 @@ export interface Expected {
   readonly groupVersion: string;
   readonly type: ObjectType;
   readonly custom?: CustomKind;
+  /** Older versions of the same kind that are read as this one. */
+  readonly older?: ReadonlySet<string>;
 }
+
+/** Versions that know a kind and are served no more: bodies in them are told so. */
+const unserved: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ['Scale', new Set(['apps/v1beta1', 'apps/v1beta2', 'extensions/v1beta1'])],
+]);
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
@@ -177,11 +184,16 @@ export function asText(value: Json | undefined): string {
 }
 
 /** Refuses other kinds and versions than the expected. A body may leave both out. */
+function otherVersion(apiVersion: string, { groupVersion }: Expected): Error {
+  return status.badRequest(`the API version in the data (${apiVersion}) does not match the expected API version (${groupVersion})`);
+}
+
 function ofKind(value: JsonObject, expected: Expected, catalog: Catalog): JsonObject {
   if (expected.custom !== undefined) return ofCustomKind(value, expected);
   const kind = value['kind'] === undefined || value['kind'] === '' ? expected.kind : asText(value['kind']);
   const apiVersion = value['apiVersion'] === undefined || value['apiVersion'] === '' ? expected.groupVersion : asText(value['apiVersion']);
-  if (kind === expected.kind && apiVersion === expected.groupVersion) return value;
+  if (kind === expected.kind && (apiVersion === expected.groupVersion || expected.older?.has(apiVersion) === true)) return value;
+  if (kind === expected.kind && unserved.get(kind)?.has(apiVersion) === true) throw otherVersion(apiVersion, expected);
   const actual = { kind, version: apiVersion.slice(apiVersion.indexOf('/') + 1) };
   if (!catalog.hasKind(apiVersion, kind)) {
     throw cannotBeHandled(
@@ -190,11 +202,7 @@ function ofKind(value: JsonObject, expected: Expected, catalog: Catalog): JsonOb
       `no kind "${kind}" is registered for version "${apiVersion}" in scheme "pkg/api/legacyscheme/scheme.go:30"`,
     );
   }
-  if (kind === expected.kind && groupOf(apiVersion) === groupOf(expected.groupVersion)) {
-    throw status.badRequest(
-      `the API version in the data (${apiVersion}) does not match the expected API version (${expected.groupVersion})`,
-    );
-  }
+  if (kind === expected.kind && groupOf(apiVersion) === groupOf(expected.groupVersion)) throw otherVersion(apiVersion, expected);
   const internal = groupOf(expected.groupVersion).split('.', 1)[0] || 'core';
   throw cannotBeHandled(
     actual,

@@ -55,6 +55,8 @@ function handleWhole(serving: Serving, exchange: Exchange, context: RequestConte
   }
 }
 
+const olderEvictions: ReadonlySet<string> = new Set(['policy/v1beta1']);
+
 async function handleVirtualSubresource(
   serving: Serving,
   exchange: Exchange,
@@ -67,7 +69,7 @@ async function handleVirtualSubresource(
   const settings = writeSettings(context, 'CreateOptions');
   const object = await readObject(serving, exchange, {
     context,
-    expected: { kind: sub.kind, groupVersion: sub.groupVersion, type: sub.type },
+    expected: { kind: sub.kind, groupVersion: sub.groupVersion, type: sub.type, ...(sub.kind === 'Eviction' && { older: olderEvictions }) },
     validation: settings.validation,
   });
   const { namespace, name } = context.info;

@@ -151,12 +151,13 @@ function mark(
   const sameFinalizers = hasSame(finalizers, meta.finalizers ?? []);
   const shorter = meta.deletionGracePeriodSeconds !== undefined && grace < meta.deletionGracePeriodSeconds;
   if (meta.deletionTimestamp !== undefined && sameFinalizers && !shorter) return false;
-  if (meta.deletionTimestamp === undefined || shorter) {
+  const isFirst = meta.deletionTimestamp === undefined;
+  if (isFirst || shorter) {
     meta.deletionTimestamp = formatTime(new Date(now.getTime() + grace * 1000));
     // What marks itself says nothing about time, and stays what it was.
     if (resource.strategy.beforeDeletion === undefined && !isNamespace) {
       meta.deletionGracePeriodSeconds = grace;
-      if (meta.generation !== undefined) meta.generation += 1;
+      if (isFirst && meta.generation !== undefined) meta.generation += 1;
     }
   }
   if (finalizers.length > 0) meta.finalizers = finalizers;

@@ -52,6 +52,22 @@ describe('an eviction', () => {
     expect((await server.call(`${budgets}/${app}`)).json()['status']).toMatchObject({ disruptionsAllowed: 1 });
   });
 
+  test('may be of the version before', async () => {
+    await running(app);
+    const reply = await post(`${pods}/${app}/eviction`, { apiVersion: 'policy/v1beta1', kind: 'Eviction', metadata: { name: app } });
+    expect([reply.code, await isThere(app)]).toEqual([201, false]);
+  });
+
+  test('says how to delete as any deletion does', async () => {
+    await running(app);
+    expect((await evict(app, { propagationPolicy: 'x' })).json()).toMatchObject({ code: 422, reason: 'Invalid' });
+    const unlike = await evict(app, { dryRun: ['x'] }, '?dryRun=All');
+    expect([unlike.code, unlike.json().message]).toEqual([500, 'Non-matching dry-run options in request and content: [All] and [x]']);
+    const unsafe = await evict(app, { ignoreStoreReadErrorWithClusterBreakingPotential: true });
+    expect(unsafe.json().message).toContain('can not be set for pod eviction, try after removing the option');
+    expect(await isThere(app)).toBe(true);
+  });
+
   test('is taken off the budget at once, so that two do not pass where one may', async () => {
     await running(`${app}-1`);
     await running(`${app}-2`);

@@ -1,18 +1,23 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   type DeleteOptions,
+  FieldPath,
+  fieldError,
   formatTime,
+  invalidOptions,
   type KubeObject,
   type LabelSelectorObject,
   StatusError,
   selectorOfObject,
   status,
+  validateDeleteOptions,
 } from '@capstan/machinery';
 import type { RequestContext } from '../../registry/context.ts';
 import { checkPreconditions, deleteObject } from '../../registry/delete.ts';
 import type { Backend, Target } from '../../registry/objects.ts';
 import type { Resource } from '../../registry/resource.ts';
 import { update } from '../../registry/update.ts';
-import { type Fields, fieldsOf, itemsOf, numberOf, textOf } from './reading.ts';
+import { type Fields, fieldsOf, itemsOf, numberOf, textOf, textsOf } from './reading.ts';
 
 export interface Eviction {
   readonly eviction: KubeObject;
@@ -36,6 +41,7 @@ const maxUnconfirmed = 2000;
 
 /** Removes a pod where its disruption budget allows it, and takes the disruption off the budget at once: the next eviction sees what is left. */
 export async function evict(backend: Backend, budgets: Resource, request: Eviction): Promise<void> {
+  checkDryRuns(request);
   for (let attempt = 1; ; attempt++) {
     try {
       return await tryEvict(backend, budgets, request);
@@ -46,11 +52,32 @@ export async function evict(backend: Backend, budgets: Resource, request: Evicti
   }
 }
 
+const all = ['All'];
+const unsafe = 'ignoreStoreReadErrorWithClusterBreakingPotential';
+
+/** A dry run can be asked for in two places, which have to agree where both say something. */
+function checkDryRuns({ eviction, dryRun, target }: Eviction): void {
+  const options = fieldsOf(eviction['deleteOptions']);
+  if (options[unsafe] === true) {
+    const why = 'can not be set for pod eviction, try after removing the option';
+    const error = fieldError.invalid(FieldPath.of('deleteOptions', unsafe), true, why);
+    throw status.invalidObject({ group: 'policy', kind: 'Eviction' }, target.name, [error]);
+  }
+  const inside = textsOf(options['dryRun']);
+  if (dryRun && inside.length > 0 && !isDeepStrictEqual(inside, all))
+    throw new StatusError({
+      code: 500,
+      message: `Non-matching dry-run options in request and content: [${all.join(' ')}] and [${inside.join(' ')}]`,
+    });
+}
+
 async function tryEvict(backend: Backend, budgets: Resource, request: Eviction): Promise<void> {
   const { eviction, context, target } = request;
   const options = fieldsOf(eviction['deleteOptions']) as DeleteOptions;
   const dryRun = request.dryRun || (options.dryRun ?? []).length > 0;
   const pod = request.pod();
+  const errors = validateDeleteOptions(options);
+  if (errors.length > 0) throw invalidOptions('DeleteOptions', errors);
   const permission = isMissed(pod) ? await permit(backend, budgets, { pod, context, dryRun }) : 'unmissed';
   if (dryRun) return void (await deleteObject(backend, context, { ...target, options, dryRun, isAdmitted: true }));
   const resourceVersion = await mark(backend, request, { options, permission });

@@ -61,6 +61,17 @@ describe('binding a pod', () => {
     expect((await post(bindings, { target: { name: 'n1' } })).json().message).toBe('Name parameter required.');
   });
 
+  test('may say which one it means', async () => {
+    await createPod('meant');
+    const { uid } = (await server.call(`${pods}/meant`)).json().metadata;
+    const refused = await post(`${pods}/meant/binding`, { ...binding('meant', 'n1'), metadata: { name: 'meant', uid: 'other' } });
+    expect([refused.code, refused.json().message]).toEqual([
+      409,
+      `Operation cannot be fulfilled on pods "meant": StorageError: invalid object, Code: 4, Key: /registry/pods/default/meant, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: other, UID in object meta: ${uid}`,
+    ]);
+    expect((await post(`${pods}/meant/binding`, { ...binding('meant', 'n1'), metadata: { name: 'meant', uid } })).code).toBe(201);
+  });
+
   test('has to name the pod it is posted to, even one that is not there', async () => {
     const reply = await post(`${pods}/none/binding`, binding('other', 'n1'));
     expect([reply.code, reply.json().message]).toEqual([400, 'name in URL does not match name in Binding object']);
@@ -74,6 +85,8 @@ describe('deleting a pod', () => {
     const marked = (await server.call(`${pods}/running`, { method: 'DELETE' })).json();
     expect(marked.metadata).toMatchObject({ deletionGracePeriodSeconds: 30 });
     expect((await server.call(`${pods}/running`)).code).toBe(200);
+    const sooner = (await server.call(`${pods}/running?gracePeriodSeconds=10`, { method: 'DELETE' })).json();
+    expect(sooner.metadata).toMatchObject({ deletionGracePeriodSeconds: 10, generation: marked.metadata.generation });
     await server.call(`${pods}/running?gracePeriodSeconds=0`, { method: 'DELETE' });
     expect((await server.call(`${pods}/running`)).code).toBe(404);
   });

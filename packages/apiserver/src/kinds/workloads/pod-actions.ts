@@ -23,7 +23,26 @@ function checkBinding(binding: KubeObject): void {
   if (messages.length > 0) throw new StatusError({ code: 500, message: status.aggregate(messages) });
 }
 
+const meant = [
+  ['uid', 'UID'],
+  ['resourceVersion', 'ResourceVersion'],
+] as const;
+
+/** A binding may say which pod it means, down to its version. */
+function checkMeant(pod: KubeObject, binding: KubeObject): void {
+  const { name = '', namespace = '' } = pod.metadata;
+  for (const [field, title] of meant) {
+    const [wanted, found] = [binding.metadata[field], pod.metadata[field]];
+    if (!wanted || wanted === found) continue;
+    const why = `Precondition failed: ${title} in precondition: ${wanted}, ${title} in object meta: ${found ?? ''}`;
+    const key = `/registry/pods/${namespace}/${name}`;
+    const error = `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ${why}`;
+    throw status.conflict({ group: '', resource: 'pods' }, name, error);
+  }
+}
+
 function bound(pod: KubeObject, binding: KubeObject, now: Date): KubeObject {
+  checkMeant(pod, binding);
   const name = pod.metadata.name ?? '';
   const spec = made(pod, 'spec');
   const refuse = (why: string) => status.conflict(podBinding, name, why);
