@@ -73,3 +73,24 @@ it('is no scale that says it is another kind, or has other fields', async () => 
     'failed to create typed patch object (/d; autoscaling/v1, Kind=Scale): .spec.bogus: field not declared in schema',
   );
 });
+
+it('conflicts with whoever was there before anybody applied it', async () => {
+  await put({}, '?fieldManager=one');
+  await put({ spec: { replicas: 4 } }, '?fieldManager=one');
+  expect((await apply({ spec: { replicas: 5 } }, '?fieldManager=two')).json().message).toBe(
+    'Apply failed with 1 conflict: conflict with "before-first-apply" with subresource "scale" using autoscaling/v1: .spec.replicas',
+  );
+  expect((await apply({ spec: { replicas: 4 } }, '?fieldManager=two')).code).toBe(200);
+  expect(await scalers()).toEqual([
+    ['two', undefined],
+    ['before-first-apply', undefined],
+  ]);
+});
+
+it.each([
+  ['Table', { columnDefinitions: [{ name: 'Name' }, { name: 'Desired' }, { name: 'Available' }, { name: 'Age' }], rows: [{}] }],
+  ['PartialObjectMetadata', { metadata: { name: 'd' } }],
+])('is shown as a %s', async (kind, shown) => {
+  const accept = `application/json;as=${kind};v=v1;g=meta.k8s.io`;
+  expect((await server.call(`${path}/d/scale`, { headers: { accept } })).json()).toMatchObject({ kind, ...shown });
+});

@@ -3,15 +3,17 @@ import {
   FieldPath,
   fieldError,
   invalidOptions,
+  type JsonObject,
   type KubeObject,
   parsePatchOptions,
   status,
   updateManaged,
   validatePatchOptions,
 } from '@capstan/machinery';
-import type { CacheEntry } from '../cache/entry.ts';
+import { CacheEntry } from '../cache/entry.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { negotiate } from '../http/negotiate.ts';
+import { scalePrinter } from '../kinds/printers/autoscaling.ts';
 import { type ScaleMapping, scaleMappings } from '../kinds/workloads/scale.ts';
 import type { RequestContext } from '../registry/context.ts';
 import { fresh } from '../registry/list.ts';
@@ -20,7 +22,7 @@ import { resetFieldsOf } from '../registry/reset-fields.ts';
 import { objectOf, type Resource, readable, type Subresource } from '../registry/resource.ts';
 import { update } from '../registry/update.ts';
 import { parseConfig, patched, patchKindOf } from './patch.ts';
-import { send } from './read.ts';
+import { send, shaperFor } from './read.ts';
 import type { Serving } from './serving.ts';
 import { bodyLimit, checkName, checkNamespace, checkUid, readObject, settingsFrom, type WriteSettings, writeSettings } from './write.ts';
 
@@ -34,7 +36,7 @@ export async function handleScale(serving: Serving, exchange: Exchange, context:
   const { resource, sub } = scaled;
   const mapping = resource.custom?.scale ?? scaleMappings.get(`${resource.group}/${resource.resource}`);
   if (mapping === undefined || sub.type === undefined) throw status.noSuchResource();
-  const wanted = negotiate(exchange.headers.accept);
+  negotiate(exchange.headers.accept);
   const { namespace, name, verb } = context.info;
   if (verb === 'get') {
     await fresh(serving.cache);
@@ -43,7 +45,7 @@ export async function handleScale(serving: Serving, exchange: Exchange, context:
     const converting = readable(resource, [entry]);
     if (converting !== undefined) await converting;
     if (resource.custom !== undefined) checkScalable(objectOf(resource, entry), mapping);
-    return send(exchange, context, { code: 200, body: scaleText(resource, entry, mapping), wanted });
+    return answer(exchange, context, { scaled, entry, mapping });
   }
   const { settings, change, apply } =
     verb === 'patch' ? await patchedScale(exchange, context, scaled) : await givenScale(serving, exchange, context, scaled);
@@ -77,7 +79,24 @@ export async function handleScale(serving: Serving, exchange: Exchange, context:
   });
   const converting = readable(resource, [written.entry]);
   if (converting !== undefined) await converting;
-  send(exchange, context, { code: 200, body: scaleText(resource, written.entry, mapping), wanted });
+  answer(exchange, context, { scaled, entry: written.entry, mapping });
+}
+
+/** A scale in the shape that the client wants. */
+function answer(
+  exchange: Exchange,
+  context: RequestContext,
+  { scaled: { resource, sub }, entry, mapping }: { scaled: Scaled; entry: CacheEntry; mapping: ScaleMapping },
+): void {
+  const wanted = negotiate(exchange.headers.accept);
+  const text = JSON.stringify(scaleOf(objectOf(resource, entry), mapping));
+  if (wanted.shape === 'object') return send(exchange, context, { code: 200, body: `${text}\n`, wanted });
+  const { custom, origin: _, storage, ...rest } = resource;
+  const { convert: _c, ...stored } = storage;
+  const printer = custom === undefined ? scalePrinter : resource.printer;
+  const shown: Resource = { ...rest, kind: sub.kind, group: 'autoscaling', groupVersion: sub.groupVersion, printer, storage: stored };
+  const body = shaperFor(shown, wanted, context).one(new CacheEntry(entry.key, text, entry.revision));
+  send(exchange, context, { code: 200, body, wanted });
 }
 
 interface Scaling {
@@ -169,6 +188,18 @@ interface AppliedScale {
   readonly now: Date;
 }
 
+const shownAs = { subresource: 'scale', shownVersion: 'autoscaling/v1' };
+
+/** A number that nobody owns was there before anybody applied it. */
+function withOwner(live: KubeObject, path: readonly string[], apiVersion: string): KubeObject {
+  const entries = live.metadata.managedFields ?? [];
+  if (read(live, path) === 0 || entries.some(({ fieldsV1 }) => owns(fieldsV1, path))) return live;
+  const fieldsV1 = path.reduceRight<JsonObject>((inner, name) => ({ [`f:${name}`]: inner }), {});
+  const [manager, operation, fieldsType, subresource] = ['before-first-apply', 'Update', 'FieldsV1', 'scale'] as const;
+  const owner = { manager, operation, apiVersion, fieldsType, fieldsV1, subresource };
+  return { ...live, metadata: { ...live.metadata, managedFields: [...entries, owner] } };
+}
+
 /** Who applies a scale owns the number of replicas of what is scaled. A number that nobody owns any more is none. */
 function appliedScale(old: KubeObject, { resource, config, mapping, settings, now }: AppliedScale): KubeObject {
   const { groupVersion: apiVersion, kind, type } = resource;
@@ -177,7 +208,8 @@ function appliedScale(old: KubeObject, { resource, config, mapping, settings, no
   if (given !== undefined) write(wanted, mapping.specReplicasPath, given);
   const { manager, options } = settings;
   const force = options.force === true;
-  const { object } = applyPatch({ live: old, config: wanted, type, kind, manager, force, apiVersion, subresource: 'scale', now });
+  const live = withOwner(old, mapping.specReplicasPath, apiVersion);
+  const { object } = applyPatch({ live, config: wanted, type, kind, manager, force, ...shownAs, apiVersion, now });
   if (resource.custom === undefined) checkReplicas(scaleOf(object, mapping));
   write(object, mapping.specReplicasPath, read(object, mapping.specReplicasPath));
   const isMine = (entry: { manager?: string; subresource?: string }): boolean => entry.manager === manager && entry.subresource === 'scale';
@@ -212,10 +244,6 @@ function checkReplicas(scale: KubeObject): void {
   if (replicas >= 0) return;
   const error = fieldError.invalid(FieldPath.of('spec', 'replicas'), replicas, 'must be greater than or equal to 0');
   throw status.invalidObject({ group: 'autoscaling', kind: 'Scale' }, scale.metadata.name ?? '', [error]);
-}
-
-function scaleText(resource: Resource, entry: CacheEntry, mapping: ScaleMapping): string {
-  return `${JSON.stringify(scaleOf(objectOf(resource, entry), mapping))}\n`;
 }
 
 function scaleOf(object: KubeObject, mapping: ScaleMapping): KubeObject {

@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject, type KubeObject } from '../json.t
 import type { ObjectType } from '../schema/type.ts';
 import * as status from '../status/status.ts';
 import { type Comparison, compare, isSame } from './compare.ts';
-import { type Conflict, conflictError, conflictsOf, withoutAllowed } from './conflicts.ts';
+import { type Conflict, conflictError, conflictsOf, shownIn, withoutAllowed } from './conflicts.ts';
 import { createdFields, unowned } from './created.ts';
 import { encodeEntries, isSameManager, type Managed, storedEntries } from './entries.ts';
 import { difference, equal, intersection, isEmpty, union } from './field-set.ts';
@@ -28,6 +28,8 @@ export interface ApplyRequest {
   /** Take fields from other managers instead of failing. */
   readonly force: boolean;
   readonly apiVersion: string;
+  /** The version that conflicts name, where it is another than the managers': of what a subresource shows. */
+  readonly shownVersion?: string;
   readonly subresource: string;
   readonly now: Date;
   readonly resetFields?: readonly (readonly string[])[];
@@ -63,7 +65,7 @@ function applyConfig(request: ApplyRequest): ApplyResult {
   let outcome = attempt(request, before, request.force);
   if ('conflicts' in outcome) {
     const conflicts = conflictsLeft(request, outcome.conflicts);
-    if (conflicts.length > 0) throw conflictError(conflicts);
+    if (conflicts.length > 0) throw conflictError(shownIn(conflicts, request.shownVersion));
     outcome = attempt(request, before, true) as Applied;
   }
   return finish(request, before, outcome);

@@ -18,6 +18,17 @@ export function conflictsOf(owned: readonly { readonly manager: Managed; readonl
 export const withoutAllowed = (conflicts: readonly Conflict[], allowed: FieldSet): Conflict[] =>
   conflicts.filter(({ path }) => !has(allowed, path));
 
+/** The same, with managers that speak of this version. Conflicts of one manager stay with one. */
+export function shownIn(conflicts: readonly Conflict[], apiVersion: string | undefined): readonly Conflict[] {
+  if (apiVersion === undefined) return conflicts;
+  const shown = new Map<Managed, Managed>();
+  return conflicts.map(({ manager, path }) => {
+    let one = shown.get(manager);
+    if (one === undefined) shown.set(manager, (one = { ...manager, apiVersion }));
+    return { manager: one, path };
+  });
+}
+
 export function conflictError(conflicts: readonly Conflict[]): status.StatusError {
   const causes = conflicts.map(({ manager, path }) => ({
     reason: 'FieldManagerConflict',

@@ -66,3 +66,11 @@ export const autoscalingPrinters = new Map<string, TablePrinter>([
     }),
   ],
 ]);
+
+/** How many there are of what is scaled. */
+export const scalePrinter: TablePrinter = printer('Name, Desired:i, Available:i, Age', ({ name, age, spec, status }) => [
+  name,
+  numberOf(spec['replicas']),
+  numberOf(status['replicas']),
+  age,
+]);
