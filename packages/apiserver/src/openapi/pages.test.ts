@@ -35,6 +35,21 @@ describe.each([
   });
 });
 
+it.each(['/openapi/v2', '/openapi/v3', '/openapi/v3/api/v1'])('%s says since when it is so', async (path) => {
+  const { headers } = await server.call(path);
+  const since = String(headers['last-modified']);
+  expect([headers['accept-ranges'], Number.isNaN(Date.parse(since))]).toEqual(['bytes', false]);
+  expect((await server.call(path, { headers: { 'if-modified-since': since } })).code).toBe(304);
+  const earlier = new Date(Date.parse(since) - 60_000).toUTCString();
+  expect((await server.call(path, { headers: { 'if-modified-since': earlier } })).code).toBe(200);
+});
+
+it('a document of another hash leads to the one that there is', async () => {
+  const moved = await server.call('/openapi/v3/apis/apps/v1?hash=old');
+  expect([moved.code, moved.headers['vary']]).toEqual([301, 'Accept']);
+  expect(moved.headers['location']).toContain(String(moved.headers['etag']).replaceAll('"', ''));
+});
+
 describe('a definition', () => {
   const documents = async (): Promise<{ v2: string; v3: JsonObject; tag: unknown }> => {
     const v2 = await server.call('/openapi/v2');

@@ -32,6 +32,16 @@ interface Source {
   readonly resources: () => Iterable<OpenApiResource>;
 }
 
+/** What a catalog has at one of its generations, and since when. */
+interface Known {
+  readonly generation: number;
+  readonly since: string;
+  readonly sources: Promise<Sources>;
+}
+
+/** Since when there is what an exchange is about. */
+const sinceOf = new WeakMap<Exchange, string>();
+
 /** The documents that a catalog has at one of its generations. */
 interface Sources {
   readonly byPath: ReadonlyMap<string, Source>;
@@ -42,19 +52,20 @@ interface Sources {
 export function openApiPages(catalogs: Catalogs): Map<string, Page> {
   const about = { title: 'Capstan', version: 'v1.34.1' };
   const documents = new OpenApiDocuments({ ...about, revision: '1', capacity: 40 });
-  const known = new WeakMap<Catalog, { generation: number; sources: Promise<Sources> }>();
-  const sourcesOf = (info: RequestInfo): Promise<Sources> => {
+  const known = new WeakMap<Catalog, Known>();
+  const sourcesOf = (info: RequestInfo, exchange: Exchange): Promise<Sources> => {
     const catalog = catalogFor({ catalogs }, info);
     let found = known.get(catalog);
     if (found === undefined || found.generation !== catalog.generation)
-      known.set(catalog, (found = { generation: catalog.generation, sources: makeSources(catalog) }));
+      known.set(catalog, (found = { generation: catalog.generation, since: new Date().toUTCString(), sources: makeSources(catalog) }));
+    sinceOf.set(exchange, found.since);
     return found.sources;
   };
   return new Map<string, Page>([
     [
       '/openapi/v3',
       async (exchange, info) => {
-        const { byPath } = await sourcesOf(info);
+        const { byPath } = await sourcesOf(info, exchange);
         const paths = [...discoveryPaths(catalogFor({ catalogs }, info)).keys()].map((path): [string, string] => [
           path,
           documents.hash(path),
@@ -62,6 +73,7 @@ export function openApiPages(catalogs: Catalogs): Map<string, Page> {
         const hashes = new Map([...paths, ...[...byPath].map(([path, { key }]): [string, string] => [path, documents.hash(key)])]);
         // Below an empty name there is nothing. And the index has never said what it is written in.
         if (info.path.endsWith('/')) return exchange.send({ code: 404, type: '', body: '' });
+        if (isKnownSince(exchange)) return;
         exchange.send({
           code: 200,
           type: 'text/plain; charset=utf-8',
@@ -73,19 +85,20 @@ export function openApiPages(catalogs: Catalogs): Map<string, Page> {
       '/openapi/v3/',
       async (exchange, info) => {
         const path = info.path.slice('/openapi/v3/'.length);
-        const source = (await sourcesOf(info)).byPath.get(path);
+        const source = (await sourcesOf(info, exchange)).byPath.get(path);
         const discovery = source === undefined ? discoveryPaths(catalogFor({ catalogs }, info)).get(path) : undefined;
         if (source === undefined && discovery === undefined) return exchange.send({ code: 404, type: '', body: '' });
         const hash = documents.hash(source?.key ?? path);
         const asked = info.query.get('hash');
+        exchange.header('Vary', 'Accept');
         if (asked === hash) {
           exchange.header('Cache-Control', 'public, immutable');
           exchange.header('Expires', new Date(Date.now() + 365 * 24 * 3600_000).toUTCString());
         } else if (asked !== null) {
           exchange.header('Location', `${placePrefix(info.place)}/openapi/v3/${path}?hash=${hash}`);
-          return exchange.send({ code: 301, type: 'text/plain; charset=utf-8', body: '' });
+          exchange.header('ETag', `"${hash}"`);
+          return exchange.send({ code: 301, type: 'application/json', body: '' });
         }
-        exchange.header('Vary', 'Accept');
         if (tagged(exchange, hash)) return;
         if (source !== undefined) return sendPacked(exchange, 'application/json', await documents.v3(source.key, source.resources));
         exchange.send({ code: 200, type: 'application/json', body: JSON.stringify(discoveryDocument(discovery!, about)) });
@@ -94,7 +107,7 @@ export function openApiPages(catalogs: Catalogs): Map<string, Page> {
     [
       '/openapi/v2',
       async (exchange, info) => {
-        const { key, resources } = (await sourcesOf(info)).all;
+        const { key, resources } = (await sourcesOf(info, exchange)).all;
         exchange.header('Vary', 'Accept-Encoding, Accept');
         if (!takesV2(exchange.headers.accept)) return exchange.send({ code: 406, type: '', body: '' });
         if (tagged(exchange, documents.hash(key))) return;
@@ -190,7 +203,28 @@ function describeSubresource(resource: Resource, { name, verbs, groupVersion, ki
 /** Sends the tag of a document; true when the client has it already and was told so. */
 function tagged(exchange: Exchange, hash: string): boolean {
   exchange.header('ETag', `"${hash}"`);
-  if (exchange.headers['if-none-match'] !== `"${hash}"`) return false;
+  const known = exchange.headers['if-none-match'];
+  if (known === undefined) return isKnownSince(exchange);
+  if (known !== `"${hash}"`) {
+    sendSince(exchange);
+    return false;
+  }
+  exchange.send({ code: 304, type: 'application/json', body: '' });
+  return true;
+}
+
+function sendSince(exchange: Exchange): string {
+  const since = sinceOf.get(exchange) ?? '';
+  exchange.header('Accept-Ranges', 'bytes');
+  exchange.header('Last-Modified', since);
+  return since;
+}
+
+/** Says since when it is so; true when the client has seen it since and was told so. */
+function isKnownSince(exchange: Exchange): boolean {
+  const since = sendSince(exchange);
+  const seen = Date.parse(exchange.headers['if-modified-since'] ?? '');
+  if (Number.isNaN(seen) || seen < Date.parse(since)) return false;
   exchange.send({ code: 304, type: 'application/json', body: '' });
   return true;
 }
