@@ -199,3 +199,19 @@ describe('deleting many', () => {
     expect(deleted.metadata).toMatchObject({ remainingItemCount: 2 });
   });
 });
+
+describe('the status of a claim for devices', () => {
+  const path = '/apis/resource.k8s.io/v1/namespaces/default/resourceclaims';
+  const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+  beforeAll(async () => {
+    const spec = { devices: { requests: [{ name: 'a', exactly: { deviceClassName: 'c' } }] } };
+    await server.call(path, { method: 'POST', body: { metadata: { name: 'c' }, spec } });
+  });
+
+  it('is no table, unlike the claim', async () => {
+    expect((await server.call(`${path}/c`, { headers: { accept: table } })).json()['kind']).toBe('Table');
+    expect((await server.call(`${path}/c/status`, { headers: { accept: table } })).code).toBe(406);
+    const other = await server.call(`${path}/c/status`, { headers: { accept: `${table},application/json` } });
+    expect(other.json()['kind']).toBe('ResourceClaim');
+  });
+});

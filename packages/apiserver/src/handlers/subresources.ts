@@ -1,6 +1,6 @@
 import { type KubeObject, StatusError, status, updateManaged } from '@capstan/machinery';
 import type { Exchange } from '../http/exchange.ts';
-import { negotiate, requireOffered } from '../http/negotiate.ts';
+import { accepted, negotiate, requireOffered } from '../http/negotiate.ts';
 import { made } from '../kinds/workloads/defaulting.ts';
 import type { RequestContext } from '../registry/context.ts';
 import { fresh } from '../registry/list.ts';
@@ -29,11 +29,27 @@ export function handleSubresource(serving: Serving, exchange: Exchange, context:
   if (!sub.verbs.has(context.info.verb))
     throw resource.custom === undefined ? status.methodNotAllowed() : unsupported(resource, context.info.verb);
   if (resource.custom === undefined && !isConnection(resource, sub.name)) requireOffered(exchange.headers.accept);
+  if (sub.name === 'status' && withoutTables.has(`${resource.group}/${resource.resource}`)) dropTables(exchange);
   if (sub.name === 'scale') return handleScale(serving, exchange, context, { resource, sub });
   if (isConnection(resource, sub.name)) return handleConnect(serving, exchange, context, resource);
   if (sub.kind === resource.kind && sub.groupVersion === resource.groupVersion) return handleWhole(serving, exchange, context, resource);
   if (context.info.verb === 'create') return handleVirtualSubresource(serving, exchange, context, { resource, sub });
   throw noNode(resource, sub.name);
+}
+
+/** Kinds whose status is shown whole or not at all. */
+const withoutTables: ReadonlySet<string> = new Set([
+  'apiextensions.k8s.io/customresourcedefinitions',
+  'apiregistration.k8s.io/apiservices',
+  'resource.k8s.io/resourceclaims',
+]);
+
+/** Whoever would take something else than a table gets that. */
+function dropTables({ headers }: Exchange): void {
+  if (headers.accept?.includes('as=Table') !== true) return;
+  const others = headers.accept.split(',').filter((clause) => !clause.includes('as=Table'));
+  if (others.length === 0) throw status.notAcceptable(accepted);
+  headers.accept = others.join(',');
 }
 
 function unsupported(resource: Resource, verb: string): StatusError {

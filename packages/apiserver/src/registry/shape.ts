@@ -120,7 +120,7 @@ function metadataOnly(resource: Resource, version: string, shape: 'PartialObject
   return {
     key: `partial/${version}`,
     one: (entry) => {
-      if (shape === 'PartialObjectMetadataList') throw misfit(shape, `not a list (${goName(resource, 'one')})`);
+      if (shape === 'PartialObjectMetadataList') throw notList(resource, shape);
       return shown(entry);
     },
     list: (entries, meta) => {
@@ -129,6 +129,12 @@ function metadataOnly(resource: Resource, version: string, shape: 'PartialObject
     },
     watched: shown,
   };
+}
+
+/** Objects of kinds that users added are only found to be no lists when one reads their items. */
+function notList(resource: Resource, shape: string): StatusError {
+  if (resource.custom !== undefined) return new StatusError({ code: 500, message: 'content is not a list' });
+  return misfit(shape, `not a list (${goName(resource, 'one')})`);
 }
 
 function misfit(shape: string, what: string): StatusError {
