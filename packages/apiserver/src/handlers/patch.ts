@@ -23,6 +23,7 @@ import { resetFieldsOf } from '../registry/reset-fields.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { Changed } from '../registry/update.ts';
 import { asText, checked } from './decode.ts';
+import { cutIntegers } from './patch-integers.ts';
 import { misfit, unreadable } from './patch-misfit.ts';
 import { patchProblems } from './patch-problems.ts';
 import { shownResult } from './patch-text.ts';
@@ -124,15 +125,26 @@ function read(result: JsonObject, patch: Patch, reading: Reading): KubeObject {
   result['metadata'] ??= {};
   let problems: readonly string[];
   try {
-    problems = checked(result, resource);
+    problems = kind === 'strategic' ? fitted(result, resource) : checked(result, resource);
   } catch (error) {
     if (!(error instanceof StatusError) || error.code !== 400) throw error;
-    const why = error.message.replace(/^.*?cannot be handled as a [^:]*: /, '');
-    throw reading.refuse(why);
+    throw reading.refuse(readingProblem(error));
   }
   if (problems.length > 1) problems = inOrder(problems, patch, reading);
   tell([...inPatch, ...problems], patch, reading);
   return result as unknown as KubeObject;
+}
+
+const readingProblem = ({ message }: StatusError): string => message.replace(/^.*?cannot be handled as a [^:]*: /, '');
+
+/** Read as its kind, with integers that are cut to fit. */
+function fitted(value: JsonObject, resource: Resource): readonly string[] {
+  try {
+    return checked(value, resource);
+  } catch (error) {
+    if (resource.custom === undefined && cutIntegers(value, resource.type)) return checked(value, resource);
+    throw error;
+  }
 }
 
 function tell(problems: readonly string[], { settings }: Patch, { context, refuse }: Reading): void {
@@ -192,19 +204,19 @@ function applied(context: RequestContext, { bytes, settings, resource }: Patch):
     }).object;
     if (duplicates !== undefined) reportDuplicates(duplicates, settings, context);
     try {
-      checked(asJson(object), resource);
+      fitted(asJson(object), resource);
     } catch (error) {
       const isOurs = resource.custom === undefined && error instanceof StatusError && error.code === 400;
-      throw isOurs ? unconvertible(config, resource, error) : error;
+      if (!isOurs) throw error;
+      throw unconvertible(config, resource, misfit(asJson(object), resource.type) ?? unreadable(readingProblem(error)));
     }
     return { object, applied: true };
   };
 }
 
 /** What fits the schema and cannot be read as its type yet: a quantity or a time. Kubernetes takes it for its own fault. */
-function unconvertible({ metadata }: KubeObject, { kind, groupVersion }: Resource, { message }: StatusError): StatusError {
+function unconvertible({ metadata }: KubeObject, { kind, groupVersion }: Resource, why: string): StatusError {
   const type = `${groupVersion.includes('/') ? groupVersion : `/${groupVersion}`}, Kind=${kind}`;
-  const why = unreadable(message.replace(/^.*?cannot be handled as a [^:]*: /, ''));
   const object = `${metadata.namespace ?? ''}/${metadata.name ?? ''}; ${type}`;
   const text = `failed to convert new object (${object}) to proper version: unable to convert unstructured object to ${type}: ${why}`;
   return new StatusError({ code: 500, message: text });

@@ -116,6 +116,15 @@ export function compareValues(left: Json, right: Json): number {
 }
 
 /** A step as it stands in messages: `.spec`, `[name="a"]`, `[="x"]`, `[3]`. */
+/** What is no key, because it has parts, is told by them. */
+function printKey(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(printKey).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  return Object.entries(value)
+    .map(([name, part]) => `${name}=${printKey(part)}`)
+    .join('');
+}
+
 export function printPathElement(element: PathElement): string {
   const content = element.slice(2);
   switch (element[0]) {
@@ -123,7 +132,7 @@ export function printPathElement(element: PathElement): string {
       return `.${content}`;
     case 'k': {
       const key = JSON.parse(content) as JsonObject;
-      const parts = Object.keys(key).map((name) => `${name}=${JSON.stringify(key[name])}`);
+      const parts = Object.keys(key).map((name) => `${name}=${printKey(key[name]!)}`);
       return `[${parts.join(',')}]`;
     }
     case 'v':

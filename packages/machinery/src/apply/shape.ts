@@ -82,6 +82,8 @@ function keysOf(list: ListType): ItemKeys {
 function keyDefault(items: Type, name: string): Json | undefined {
   const field = items.kind === 'object' ? items.fields.get(name) : undefined;
   if (field?.default !== undefined || !isBuiltIn(items)) return field?.default;
+  // Kubernetes gives references of this sort, and no others, an empty name.
+  if ((items as ObjectType).name === 'io.k8s.api.core.v1.LocalObjectReference' && name === 'name') return '';
   const zero = zeroFields(items as ObjectType).get(name);
   return typeof zero === 'object' ? (zero.value ?? undefined) : undefined;
 }
