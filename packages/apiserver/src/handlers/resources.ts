@@ -5,6 +5,7 @@ import { deprecations } from '../kinds/deprecations.ts';
 import type { RequestContext } from '../registry/context.ts';
 import type { CustomKind, Resource } from '../registry/resource.ts';
 import { everyCluster, rootCluster } from '../workspaces/names.ts';
+import { patchKindOf } from './patch.ts';
 import { handleGet, handleList, handleWatch } from './read.ts';
 import { handleDelete, handleDeleteCollection } from './remove.ts';
 import { catalogFor, type Serving } from './serving.ts';
@@ -28,7 +29,7 @@ export function handleResource(serving: Serving, exchange: Exchange, context: Re
   if (resource.virtual) return handleVirtual(serving, exchange, context, resource);
   // A list under a name, or a name under a list, is a path that is served with other methods only.
   if (!resource.verbs.has(info.verb)) throw status.methodNotAllowed();
-  if (!fits(info.verb, info.path, context)) refuseMisfit(resource, info.verb);
+  if (!fits(info.verb, info.path, context)) refuseMisfit(resource, info.verb, exchange);
   const deprecation = deprecations.get(`${info.group}/${info.resource}`);
   if (deprecation !== undefined) context.warn(deprecation);
   const virtual =
@@ -80,8 +81,9 @@ function checkName({ info }: RequestContext): void {
 }
 
 /** Paths of kinds that users added take every method: one that is created may have a name in its path, which says nothing. */
-function refuseMisfit({ custom }: Resource, verb: string): void {
+function refuseMisfit({ custom }: Resource, verb: string, { headers }: Exchange): void {
   if (custom === undefined) throw status.methodNotAllowed();
+  if (verb === 'patch') patchKindOf(headers['content-type'], false);
   if (verb !== 'create') throw status.badRequest('name must be provided');
 }
 

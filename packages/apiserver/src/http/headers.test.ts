@@ -130,6 +130,7 @@ describe('a method that a path does not have', () => {
     const thing = { apiVersion: 'headers.example.com/v1', kind: 'Thing', metadata: { name: 'one' } };
     const refused = await send('PUT', things, thing);
     expect([refused.code, refused.json().message]).toEqual([400, 'name must be provided']);
+    expect((await send('PATCH', things, {})).code).toBe(415);
     const made = await send('POST', `${things}/other`, thing);
     expect([made.code, made.json().metadata.name]).toEqual([201, 'one']);
   });
