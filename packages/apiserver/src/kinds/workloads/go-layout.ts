@@ -150,6 +150,7 @@ export const goLayout = `
   DeviceAllocationResult Results:[@DeviceRequestAllocationResult Config:[@DeviceAllocationConfiguration
   DeviceRequestAllocationResult Request:s Driver:s Pool:s Device:s AdminAccess:*b Tolerations:[@DeviceToleration BindingConditions:[s BindingFailureConditions:[s ShareID:*s ConsumedCapacity:{q
   DeviceAllocationConfiguration Source:s Requests:[s +DeviceConfiguration
+  ParentReference Group:s Resource:s Namespace:s Name:s
   CSINodeDriver Name:s NodeID=nodeID:s TopologyKeys:[s Allocatable:*@VolumeNodeResources
   VolumeNodeResources Count:*i
   ResourceClaimTemplateSpec ~metadata Spec:@ResourceClaimSpec

@@ -5,6 +5,7 @@ import { addressProblems, parseRange, rangeProblems } from './addresses.ts';
 import { applyDefaults, type Defaults, made } from './defaulting.ts';
 import { domainPathProblems } from './domain-path.ts';
 import { Findings } from './findings.ts';
+import { goForm } from './go-form.ts';
 import { checkTypedReference, validateIngress } from './ingress-validation.ts';
 import { validateIngressStatus } from './load-balancer-status.ts';
 import { validateNetworkPolicy } from './networkpolicy-validation.ts';
@@ -101,7 +102,12 @@ function immutableField(field: string, zero: '' | null): NonNullable<Strategy['v
   return (object, old) => {
     const found = new Findings();
     const [value, before] = [fieldsOf(object['spec'])[field] ?? zero, fieldsOf(old['spec'])[field] ?? zero];
-    found.immutable(FieldPath.of('spec', field), value, isDeepStrictEqual(value, before));
+    const shown = maybeFields(value);
+    found.immutable(
+      FieldPath.of('spec', field),
+      shown === undefined ? value : goForm('ParentReference', shown),
+      isDeepStrictEqual(value, before),
+    );
     return found.errors;
   };
 }

@@ -116,7 +116,10 @@ export const policyStrategies = new Map<string, Strategy>([
       default: (object) => applyDefaults(object, { setOptional: { preemptionPolicy: 'PreemptLowerPriority' } }),
       validate: validatePriorityClass,
       validateUpdate: validatePriorityClassUpdate,
-      generation: true,
+      // Its generation is written once and never counts anything.
+      prepareForCreate: ({ metadata }) => {
+        metadata.generation = 1;
+      },
     },
   ],
   [

@@ -54,3 +54,10 @@ it('takes the status of a service range with the rest of it', async () => {
   const changed = await server.call(`${path}/r`, { method: 'PATCH', headers, body: { status: { conditions } } });
   expect(changed.json()['status']).toEqual({ conditions });
 });
+
+it('a priority class is of its first generation for ever', async () => {
+  const classes = '/apis/scheduling.k8s.io/v1/priorityclasses';
+  await server.call(classes, { method: 'POST', body: { metadata: { name: 'p' }, value: 1 } });
+  const changed = await server.call(`${classes}/p`, { method: 'PATCH', headers, body: { description: 'x' } });
+  expect(changed.json()).toMatchObject({ description: 'x', metadata: { generation: 1 } });
+});
