@@ -215,3 +215,19 @@ describe('the status of a claim for devices', () => {
     expect(other.json()['kind']).toBe('ResourceClaim');
   });
 });
+
+it('tells whoever deletes a job what becomes of its pods, unless they say it', async () => {
+  const path = '/apis/batch/v1/namespaces/default/jobs';
+  const remove = (query: string): Promise<Reply> => server.call(`${path}/none${query}`, { method: 'DELETE' });
+  expect((await remove('')).headers['warning']).toContain('child pods are preserved by default when jobs are deleted');
+  expect((await remove('?propagationPolicy=Background')).headers['warning']).toBeUndefined();
+});
+
+it('warns of no deprecation where it cannot answer', async () => {
+  const path = '/api/v1/namespaces/default/endpoints';
+  expect((await server.call(path)).headers['warning']).toContain('deprecated');
+  const unknown = await server.call(path, { headers: { accept: 'text/x' } });
+  expect([unknown.code, unknown.headers['warning']]).toEqual([406, undefined]);
+  const patched = await server.call(`${path}/e`, { method: 'PATCH', headers: { 'content-type': 'text/x' }, body: {} });
+  expect([patched.code, patched.headers['warning']]).toEqual([415, undefined]);
+});

@@ -26,6 +26,7 @@ import { bodyLimit } from './write.ts';
 export async function handleDelete(serving: Serving, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
   const wanted = negotiate(exchange.headers.accept);
   const options = await readOptions(serving, exchange, context);
+  warnOfDependents(resource, options, context);
   const { namespace, name } = context.info;
   const request: DeleteRequest = { resource, namespace, name, options, dryRun: (options.dryRun ?? []).length > 0 };
   const deleted = await deleteObject(serving, context, request);
@@ -71,6 +72,7 @@ export async function handleDeleteCollection(
   const listErrors = validateListOptions(parseListOptions(context.info.query));
   if (listErrors.length > 0) throw invalidOptions('ListOptions', listErrors);
   const options = await readOptions(serving, exchange, context);
+  warnOfDependents(resource, options, context);
   const found = await list(serving.cache, resource, context.info);
   const dryRun = (options.dryRun ?? []).length > 0;
   for (let at = 0; at < found.entries.length; at += deletedAtOnce) {
@@ -103,6 +105,11 @@ async function deleteListed(
   } catch (error) {
     if (!(error instanceof StatusError) || error.reason !== 'NotFound') throw error;
   }
+}
+
+function warnOfDependents({ strategy: { deletionWarning } }: Resource, options: DeleteOptions, context: RequestContext): void {
+  if (deletionWarning !== undefined && options.propagationPolicy === undefined && options.orphanDependents === undefined)
+    context.warn(deletionWarning);
 }
 
 async function readOptions(serving: Serving, exchange: Exchange, context: RequestContext): Promise<DeleteOptions> {

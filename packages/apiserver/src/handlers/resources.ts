@@ -31,16 +31,24 @@ export function handleResource(serving: Serving, exchange: Exchange, context: Re
   if (!resource.verbs.has(info.verb)) throw status.methodNotAllowed();
   if (!fits(info.verb, info.path, context)) refuseMisfit(resource, info.verb, exchange);
   const deprecation = deprecations.get(`${info.group}/${info.resource}`);
-  if (deprecation !== undefined) context.warn(deprecation);
+  if (deprecation !== undefined) warnOfDeprecation(deprecation, exchange, context);
   const virtual =
     info.name === '~' && info.verb === 'get' && info.cluster === rootCluster
       ? serving.virtualObjects.get(`${info.group}/${info.resource}/${info.name}`)
       : undefined;
   if (virtual !== undefined) return handleVirtualObject(exchange, context, virtual);
-  if (resource.custom === undefined)
-    requireOffered(exchange.headers.accept, info.verb === 'list' || info.verb === 'watch' ? acceptedForLists : undefined);
+  if (resource.custom === undefined) requireOffered(exchange.headers.accept, offeredFor(info.verb));
   return handleVerb(serving, exchange, context, resource);
 }
+
+/** Whoever asks in a way that the path does not take hears nothing else. */
+function warnOfDeprecation(deprecation: string, { headers }: Exchange, { info, warn }: RequestContext): void {
+  requireOffered(headers.accept, offeredFor(info.verb));
+  if (info.verb === 'patch') patchKindOf(headers['content-type']);
+  warn(deprecation);
+}
+
+const offeredFor = (verb: string): readonly string[] | undefined => (verb === 'list' || verb === 'watch' ? acceptedForLists : undefined);
 
 function checkCustom({ warning }: CustomKind, exchange: Exchange, context: RequestContext): void {
   // Whoever takes nothing of it is told before anything is looked for.

@@ -54,6 +54,8 @@ export interface Strategy {
   readonly returnDeletedObject?: boolean;
   /** Dependents when the client gives no propagation policy. `None`: there never are any, whatever the client says. */
   readonly defaultPropagation?: 'Background' | 'Foreground' | 'Orphan' | 'None';
+  /** Told to whoever deletes without saying what becomes of dependents. */
+  readonly deletionWarning?: string;
   /** The status subresource, where the table says that the kind has one. */
   readonly status?: Pick<Strategy, 'prepareForUpdate' | 'validate' | 'validateUpdate'>;
   /** Other subresources through which the object itself is changed: `approval` of certificate requests, `finalize` of namespaces. */

@@ -73,6 +73,8 @@ export const batchStrategies = new Map<string, Strategy>([
         prepareForCreate: selectPods,
         generation: true,
         defaultPropagation: 'Orphan',
+        deletionWarning:
+          'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning',
         selectableLabels: ['status.successful'],
         selectableFields: (job) => ({ 'status.successful': String(numberOf(fieldsOf(job['status'])['succeeded'])) }),
         status: { validateUpdate: validateJobStatus },
