@@ -117,6 +117,8 @@ const lasting = [
   'involvedObject',
   'reason',
   'message',
+  // Kubernetes looks at it twice.
+  'reason',
   'source',
   'firstTimestamp',
   'lastTimestamp',

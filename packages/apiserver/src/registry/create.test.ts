@@ -61,3 +61,14 @@ it('gives links back to those who only try, and keeps none', async () => {
   expect((await patch('?dryRun=All')).json().metadata.selfLink).toBe('/y');
   expect((await patch('')).json().metadata).toMatchObject({ resourceVersion });
 });
+
+it('an object that is being deleted has its name until it is gone', async () => {
+  const path = '/api/v1/namespaces/default/configmaps';
+  const body = { metadata: { name: 'going', finalizers: ['example.com/wait'] } };
+  await server.call(path, { method: 'POST', body });
+  expect((await server.call(path, { method: 'POST', body })).json().message).toBe('configmaps "going" already exists');
+  await server.call(`${path}/going`, { method: 'DELETE' });
+  expect((await server.call(path, { method: 'POST', body })).json().message).toBe(
+    'object is being deleted: configmaps "going" already exists',
+  );
+});

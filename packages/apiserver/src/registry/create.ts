@@ -7,6 +7,7 @@ import { whileThere } from './guards.ts';
 import { dropLink, forgetDeletion, generateName, keepCluster, stampNew, uniteOwners } from './metadata.ts';
 import {
   type Backend,
+  cachedEntry,
   checkSize,
   entryAfter,
   newObjectErrors,
@@ -85,11 +86,19 @@ export async function create(backend: Backend, context: RequestContext, request:
         waited: mutating !== undefined || validating !== undefined,
       });
     } catch (error) {
-      if (!object.metadata.generateName || !(error instanceof StatusError) || error.reason !== 'AlreadyExists') throw error;
-      if (!generated || attempt === nameTries) throw status.notUnique(resource, object.metadata.name!);
+      if (!(error instanceof StatusError) || error.reason !== 'AlreadyExists') throw error;
+      if (!generated || attempt === nameTries) throw taken(backend, context, { target, isPrefixed: Boolean(object.metadata.generateName) });
       object.metadata.name = generateName(object.metadata.generateName!);
     }
   }
+}
+
+/** Why an object cannot have this name: somebody who waits for one that goes away is told so. */
+function taken(backend: Backend, context: RequestContext, { target, isPrefixed }: { target: Target; isPrefixed: boolean }): StatusError {
+  const { resource, name } = target;
+  const { status: told } = isPrefixed ? status.notUnique(resource, name) : status.alreadyExists(resource, name);
+  const isGoing = cachedEntry(backend, context, target)?.object.metadata.deletionTimestamp !== undefined;
+  return new StatusError(isGoing ? { ...told, message: `object is being deleted: ${told.message}` } : told);
 }
 
 async function save(
