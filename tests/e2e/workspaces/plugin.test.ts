@@ -64,6 +64,7 @@ await describeWith(['kubectl', 'kubectl-ws', 'kubectl-create-workspace'], 'walki
     expect(await capstan('list')).toMatch(/second\s+project\s+Ready/);
     expect(await capstan('tree', 'root')).toMatch(/acme\n│? {3}├── second\n│? {3}└── team/);
     expect(await capstan('delete', 'second')).toContain('is deleted');
+    await expect(capstan('delete', 'second')).rejects.toThrow('there is no workspace "second" in root:acme;');
     await expect(capstan('use', 'second')).rejects.toThrow('there is no workspace root:acme:second, or you may not enter it.');
     expect(await readFile(kubeconfig, 'utf8')).toContain('workspace.kcp.io/previous');
   });

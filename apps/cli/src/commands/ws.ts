@@ -96,8 +96,14 @@ export async function create(name: string, flags: CreateFlags): Promise<void> {
 
 export async function remove(name: string, flags: DeleteFlags): Promise<void> {
   using place = new Place(flags);
-  const workspaces = place.children(place.path('.'));
-  await workspaces.delete(name);
+  const parent = place.path('.');
+  const workspaces = place.children(parent);
+  try {
+    await workspaces.delete(name);
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    throw new Failure('unexpected', `there is no workspace "${name}" in ${parent}; "capstan ws list" shows those that are there`, error);
+  }
   await until(flags.timeout, async () => {
     try {
       return { why: whyWaiting(await workspaces.get(name)) };
@@ -106,7 +112,7 @@ export async function remove(name: string, flags: DeleteFlags): Promise<void> {
       throw error;
     }
   });
-  write(`Workspace ${place.path('.')}:${name} is deleted.`);
+  write(`Workspace ${parent}:${name} is deleted.`);
 }
 
 /** Asks until it is done; says what it waited for when the time is over. */
