@@ -1,4 +1,4 @@
-import { type DeleteOptions, formatTime, type KubeObject, status } from '@capstan/machinery';
+import { type DeleteOptions, formatTime, type KubeObject, type ObjectMeta, status } from '@capstan/machinery';
 import { StoreError } from '@capstan/store';
 import { CacheEntry, storedText } from '../cache/entry.ts';
 import type { RequestContext } from './context.ts';
@@ -104,12 +104,32 @@ export function endsDeletion(resource: Resource, object: KubeObject, old: KubeOb
 
 /** Namespaces wait for spec.finalizers too. */
 function hasOwnFinalizers(resource: Resource, object: KubeObject): boolean {
-  if (resource.group !== '' || resource.resource !== 'namespaces') return false;
+  if (!isNamespace(resource)) return false;
   return ((object['spec'] as { finalizers?: string[] } | undefined)?.finalizers ?? []).length > 0;
 }
 
+const isNamespace = ({ group, resource }: Resource): boolean => group === '' && resource === 'namespaces';
+
+/** The same in the words that Kubernetes has for namespaces. */
+function checkNamespaceMeant(resource: Resource, metadata: ObjectMeta, preconditions: DeleteOptions['preconditions']): void {
+  for (const [field, title] of [
+    ['uid', 'UID'],
+    ['resourceVersion', 'ResourceVersion'],
+  ] as const) {
+    const [wanted, found] = [preconditions?.[field], metadata[field]];
+    if (wanted === undefined || wanted === found) continue;
+    const why = `Precondition failed: ${title} in precondition: ${wanted}, ${title} in object meta: ${found ?? ''}`;
+    throw status.conflict(resource, metadata.name ?? '', why);
+  }
+}
+
 /** Refuses a deletion that was meant for another object or another version of it. */
-export function checkPreconditions({ group, kind }: Resource, { metadata }: KubeObject, { preconditions }: DeleteOptions): void {
+export function checkPreconditions(resource: Resource, { metadata }: KubeObject, { preconditions }: DeleteOptions): void {
+  const { group, kind } = resource;
+  if (isNamespace(resource)) {
+    checkNamespaceMeant(resource, metadata, preconditions);
+    return;
+  }
   const name = metadata.name ?? '';
   if (preconditions?.uid !== undefined && preconditions.uid !== metadata.uid) {
     const why = `the UID in the precondition (${preconditions.uid}) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`;
@@ -124,6 +144,9 @@ export function checkPreconditions({ group, kind }: Resource, { metadata }: Kube
 /** The finalizers that the propagation policy leaves on the object. */
 function finalizersAfter(resource: Resource, object: KubeObject, options: DeleteOptions): string[] {
   if (resource.strategy.defaultPropagation === 'None') return object.metadata.finalizers ?? [];
+  // What is in a namespace goes before it: nobody says otherwise.
+  if (hasOwnFinalizers(resource, object))
+    return (object.metadata.finalizers ?? []).filter((finalizer) => finalizer !== 'orphan' || options.orphanDependents !== false);
   const kept = (object.metadata.finalizers ?? []).filter((finalizer) => finalizer !== 'orphan' && finalizer !== 'foregroundDeletion');
   const had = new Set(object.metadata.finalizers);
   const policy =
@@ -147,7 +170,6 @@ function mark(
   { finalizers, grace, now }: { finalizers: string[]; grace: number; now: Date },
 ): boolean {
   const meta = object.metadata;
-  const isNamespace = resource.group === '' && resource.resource === 'namespaces';
   const sameFinalizers = hasSame(finalizers, meta.finalizers ?? []);
   const shorter = meta.deletionGracePeriodSeconds !== undefined && grace < meta.deletionGracePeriodSeconds;
   if (meta.deletionTimestamp !== undefined && sameFinalizers && !shorter) return false;
@@ -155,13 +177,13 @@ function mark(
   if (isFirst || shorter) {
     meta.deletionTimestamp = formatTime(new Date(now.getTime() + grace * 1000));
     // What marks itself says nothing about time, and stays what it was.
-    if (resource.strategy.beforeDeletion === undefined && !isNamespace) {
+    if (resource.strategy.beforeDeletion === undefined && !isNamespace(resource)) {
       meta.deletionGracePeriodSeconds = grace;
       if (isFirst && meta.generation !== undefined) meta.generation += 1;
     }
   }
   if (finalizers.length > 0) meta.finalizers = finalizers;
   else delete meta.finalizers;
-  if (isNamespace) object['status'] = { ...(object['status'] as object), phase: 'Terminating' };
+  if (isNamespace(resource)) object['status'] = { ...(object['status'] as object), phase: 'Terminating' };
   return true;
 }
