@@ -1,7 +1,7 @@
 import type { KubeObject } from '@capstan/machinery';
 import { array, assert, constant, integer, oneof, property, record } from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { horizontalPodAutoscalerToV1, horizontalPodAutoscalerToV2 } from './autoscaling-versions.ts';
+import { horizontalPodAutoscalerToV1, horizontalPodAutoscalerToV2, settleCurrentMetrics } from './autoscaling-versions.ts';
 
 const selector = constant({ matchLabels: { a: 'b' } });
 const amount = integer({ min: 1 }).map((number) => `${number}m`);
@@ -86,5 +86,16 @@ describe('autoscalers in two versions', () => {
       metadata: { name: 'a', annotations: { 'autoscaling.alpha.kubernetes.io/metrics': '{' } },
     };
     expect(horizontalPodAutoscalerToV2(broken)['spec']).toMatchObject({ metrics: [{ type: 'Resource', resource: { name: 'cpu' } }] });
+  });
+
+  test('what is measured is told by the annotation of the older one, which is made where there is none', () => {
+    const annotation = 'autoscaling.alpha.kubernetes.io/current-metrics';
+    const older: KubeObject = { ...autoscaler([]), apiVersion: 'autoscaling/v1', status: { currentCPUUtilizationPercentage: 5 } };
+    settleCurrentMetrics(older);
+    const text = '[{"type":"Resource","resource":{"name":"cpu","currentAverageUtilization":5,"currentAverageValue":"0"}}]';
+    expect(older.metadata.annotations).toEqual({ [annotation]: text });
+    older['status'] = { currentCPUUtilizationPercentage: 7 };
+    settleCurrentMetrics(older);
+    expect(older['status']).toEqual({ currentCPUUtilizationPercentage: 5 });
   });
 });

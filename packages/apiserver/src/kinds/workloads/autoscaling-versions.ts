@@ -124,6 +124,8 @@ function metricToV1(metric: Fields, part: 'spec' | 'status'): Fields {
       const from = fieldsOf(metric[form.source])[first];
       const value = second === undefined ? from : fieldsOf(from)[second];
       if (!isAbsent(value)) source[name] = value;
+      // This version always tells it where pods are counted.
+      else if (name === 'currentAverageValue' && form.source !== 'external') source[name] = '0';
     }
     converted[form.source] = source;
   }
@@ -244,4 +246,16 @@ export function horizontalPodAutoscalerToV2(object: KubeObject): KubeObject {
     },
     status: newStatus,
   };
+}
+
+/** What is measured stands in two places of the older version: the annotation counts, and is made where there is none. */
+export function settleCurrentMetrics(object: KubeObject): void {
+  const given = object.metadata.annotations?.[currentMetricsAnnotation];
+  const { currentCPUUtilizationPercentage: current, ...status } = fieldsOf(object['status']);
+  if (given === undefined && isAbsent(current)) return;
+  const settled = horizontalPodAutoscalerToV1(horizontalPodAutoscalerToV2(object));
+  const text = settled.metadata.annotations?.[currentMetricsAnnotation];
+  if (text !== undefined) (object.metadata.annotations ??= {})[currentMetricsAnnotation] = text;
+  const percentage = fieldsOf(settled['status'])['currentCPUUtilizationPercentage'];
+  object['status'] = { ...status, ...(isAbsent(percentage) ? {} : { currentCPUUtilizationPercentage: percentage }) };
 }

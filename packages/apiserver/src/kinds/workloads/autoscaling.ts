@@ -1,6 +1,6 @@
 import { type FieldError, FieldPath, type KubeObject, names } from '@capstan/machinery';
 import type { Strategy } from '../strategy.ts';
-import { cpuMetric, horizontalPodAutoscalerToV2 } from './autoscaling-versions.ts';
+import { cpuMetric, horizontalPodAutoscalerToV2, settleCurrentMetrics } from './autoscaling-versions.ts';
 import { applyDefaults, made } from './defaulting.ts';
 import { Findings } from './findings.ts';
 import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, textOf } from './reading.ts';
@@ -29,6 +29,7 @@ function defaultAutoscaler(object: KubeObject): void {
     if (isAbsent(spec['targetCPUUtilizationPercentage']) && isAbsent(object.metadata.annotations)) {
       spec['targetCPUUtilizationPercentage'] = usualUtilization;
     }
+    settleCurrentMetrics(object);
     return;
   }
   if (itemsOf(spec['metrics']).length === 0) spec['metrics'] = [cpuMetric(usualUtilization)];

@@ -125,3 +125,20 @@ it('shows a service account that is deleted', async () => {
   await server.call(path, { method: 'POST', body: { metadata: { name: 's' } } });
   expect((await server.call(`${path}/s`, { method: 'DELETE' })).json()).toMatchObject({ kind: 'ServiceAccount', metadata: { name: 's' } });
 });
+
+it('keeps what an autoscaler of the older version measured, also when it is only tried', async () => {
+  const path = '/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers';
+  const spec = { maxReplicas: 2, scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'd' } };
+  await server.call(path, { method: 'POST', body: { metadata: { name: 'h' }, spec } });
+  const headers = { 'content-type': 'application/merge-patch+json' };
+  const body = { status: { currentCPUUtilizationPercentage: 5 } };
+  for (const query of ['?dryRun=All', '']) {
+    const reply = await server.call(`${path}/h/status${query}`, { method: 'PATCH', headers, body });
+    expect(reply.json()).toMatchObject({
+      metadata: {
+        annotations: { 'autoscaling.alpha.kubernetes.io/current-metrics': expect.stringContaining('"currentAverageUtilization":5') },
+      },
+      status: { currentCPUUtilizationPercentage: 5 },
+    });
+  }
+});
