@@ -24,6 +24,7 @@ describe('what is scaled', () => {
   test('is named with its group', () => {
     expect(refused(scaling({ kind: 'Deployment', apiVersion: 'apps/v1' }))).toEqual([]);
     expect(refused(scaling({ kind: 'Deployment', apiVersion: 'v1' }))).toEqual([withoutGroup]);
+    expect(refused(scaling({ kind: 'Deployment', apiVersion: '/v1' }))).toEqual([withoutGroup.replace('v1', '/v1')]);
     expect(refused(scaling({ kind: 'Deployment', apiVersion: 'a/b/c' }))).toEqual([
       'spec.scaleTargetRef.apiVersion: Invalid value: "a/b/c": unexpected GroupVersion string: a/b/c',
     ]);

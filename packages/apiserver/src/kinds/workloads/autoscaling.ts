@@ -180,7 +180,7 @@ function validateTarget(object: KubeObject): FieldError[] {
   const found = new Findings();
   const target = targetOf(object);
   const version = textOf(target['apiVersion']);
-  if (!version.includes('/') && target['kind'] !== 'ReplicationController') {
+  if (version.indexOf('/') <= 0 && target['kind'] !== 'ReplicationController') {
     found.invalid(FieldPath.of('spec').child('scaleTargetRef', 'apiVersion'), version, 'apiVersion must specify API group');
   }
   return found.errors;

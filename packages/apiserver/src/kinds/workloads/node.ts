@@ -63,6 +63,8 @@ function validateNodeUpdate(node: KubeObject, old: KubeObject): FieldError[] {
     found.forbidden(FieldPath.of('spec', 'providerID'), 'node updates may not change providerID except from "" to valid');
   }
   checkTaints(found, FieldPath.of('metadata', 'taints'), itemsOf(spec['taints']));
+  if (textOf(spec['externalID']) !== textOf(before['externalID']))
+    found.forbidden(FieldPath.of('spec', 'externalID'), 'may not be updated');
   return found.errors;
 }
 

@@ -30,6 +30,15 @@ it('tells each address of a node once', () => {
   ]);
 });
 
+it('lets a node have no other identity elsewhere', () => {
+  const { validateUpdate } = workloadStrategies.get('/nodes')!;
+  const node = (externalID: string): KubeObject => ({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' }, spec: { externalID } });
+  expect(validateUpdate!(node('a'), node('a'), contextOf())).toEqual([]);
+  expect(validateUpdate!(node('b'), node('a'), contextOf()).map(({ field, body }) => `${field}: ${body}`)).toEqual([
+    'spec.externalID: Forbidden: may not be updated',
+  ]);
+});
+
 let server: TestServer;
 beforeAll(async () => {
   server = await startTestServer();
