@@ -41,7 +41,7 @@ await describeWith(['etcd'], 'when etcd fails', () => {
     const after = await store.currentRevision();
     recorder.start(store, after);
     const made = await createMany(store, '/before', 10);
-    cluster.member(0).signal('SIGSTOP');
+    await cluster.member(0).pause();
     const given = await Promise.allSettled(['/maybe/1', '/maybe/2', '/maybe/3'].map((key) => store.create(key, 'x')));
     for (const [index, result] of given.entries()) {
       // Each is told of its own key and of no other.

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface ChildOptions {
@@ -68,6 +69,12 @@ export class Child implements AsyncDisposable {
     await this.exited;
   }
 
+  /** Makes it stand still until `SIGCONT`. The signal takes a moment to reach all of its threads, in which it could still answer. */
+  async pause(): Promise<void> {
+    this.signal('SIGSTOP');
+    await this.waitUntil('it stood still', () => threadStates(this.pid).every((state) => state === 'T'));
+  }
+
   async stop(grace = 5_000): Promise<void> {
     this.signal('SIGTERM');
     await Promise.race([this.exited, sleep(grace, undefined, { ref: false })]);
@@ -89,4 +96,14 @@ export class Child implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
   }
+}
+
+function threadStates(pid: number): string[] {
+  const tasks = `/proc/${pid}/task`;
+  // The state follows the name, which is in parentheses and may have some itself.
+  return readdirSync(tasks).map((task) =>
+    readFileSync(`${tasks}/${task}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .charAt(0),
+  );
 }
