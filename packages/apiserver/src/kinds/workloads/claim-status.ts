@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type FieldError, FieldPath, fieldError, type KubeObject, names } from '@capstan/machinery';
+import { type FieldError, FieldPath, fieldError, type KubeObject, names, validateConditions } from '@capstan/machinery';
 import type { StrategyContext } from '../strategy.ts';
 import { interfaceAddressProblems } from './addresses.ts';
-import { conditionErrors } from './conditions.ts';
 import { checkConfiguration, checkDriverData, checkRequestNames, checkRequestReference, requestNamesOf } from './device-parts.ts';
 import { Findings } from './findings.ts';
 import { goForm } from './go-form.ts';
@@ -137,7 +136,7 @@ function checkDevice(
   if (!allocated.has(deviceOf(device))) found.invalid(path, shownDevice, 'must be an allocated device in the claim');
   const conditions = itemsOf(device['conditions']);
   if (conditions.length > mostConditions) found.tooMany(path.child('conditions'), conditions.length, mostConditions);
-  found.add(conditionErrors(conditions, path.child('conditions')));
+  found.add(validateConditions(conditions, path.child('conditions')));
   if (!isAbsent(device['data'])) checkDriverData(found, path.child('data'), device['data']);
   const network = maybeFields(device['networkData']);
   if (network !== undefined) checkNetwork(found, path.child('networkData'), network);

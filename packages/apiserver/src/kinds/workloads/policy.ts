@@ -1,6 +1,13 @@
-import { type FieldError, FieldPath, type KubeObject, names, validateLabelSelector, validateLabels } from '@capstan/machinery';
+import {
+  type FieldError,
+  FieldPath,
+  type KubeObject,
+  names,
+  validateConditions,
+  validateLabelSelector,
+  validateLabels,
+} from '@capstan/machinery';
 import type { Strategy } from '../strategy.ts';
-import { conditionErrors } from './conditions.ts';
 import { applyDefaults } from './defaulting.ts';
 import { Findings } from './findings.ts';
 import { fieldsOf, isAbsent, itemsOf, numberOf, stringMapOf, textOf } from './reading.ts';
@@ -88,7 +95,10 @@ function validateRuntimeClass(runtimeClass: KubeObject): FieldError[] {
 const budgetCounts = validateCounts({ fields: ['disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'] });
 
 function validateBudgetStatus(budget: KubeObject): FieldError[] {
-  return [...conditionErrors(fieldsOf(budget['status'])['conditions'], FieldPath.of('status', 'conditions')), ...budgetCounts(budget)];
+  return [
+    ...validateConditions(itemsOf(fieldsOf(budget['status'])['conditions']), FieldPath.of('status', 'conditions')),
+    ...budgetCounts(budget),
+  ];
 }
 
 /** Budgets, priorities and the runtimes of nodes. */
