@@ -84,8 +84,8 @@ async function main(): Promise<number> {
 
 async function onCapstan(store: StoreDriver, test: (server: RunningCapstan) => Promise<void>): Promise<void> {
   using directory = temporaryDirectory('conformance');
-  const config = directory.join('apiserver.yaml');
-  writeFileSync(config, `history:\n  compactionSeconds: ${compactionSeconds}\n`);
+  const config = directory.join('capstan.yaml');
+  writeFileSync(config, `apiserver: { history: { compactionSeconds: ${compactionSeconds} } }\n`);
   await using server = await startCapstan({ store, args: ['--config', config] });
   const kubectl = await requireTool('kubectl');
   using _beating = heartbeat(kubectl, server.kubeconfig);

@@ -28,7 +28,7 @@ await describeWith(['etcd'], 'several servers on one etcd', () => {
   test('admit exactly what fits into a quota, whoever is asked', async () => {
     await using etcd = await startEtcd();
     await using one = await startCapstan({ store: 'etcd', etcd });
-    await using other = await startCapstan({ store: 'etcd', etcd });
+    await using other = await startCapstan({ store: 'etcd', etcd, beside: one });
     using first = new ApiClient(one.kubeconfig);
     using second = new ApiClient(other.kubeconfig);
     await limit(first, 50);

@@ -6,6 +6,7 @@ import {
   defaultDataDirectory,
   defaultHealthPort,
   defaultPort,
+  parseAdvertiseFlag,
   parseEndpoints,
   parseHealthPort,
   parsePort,
@@ -46,6 +47,11 @@ function tell(message: string, code: number): number {
 const dataDirectoryOption = (): Option => new Option('-d, --data-dir <dir>', `where everything is kept (default: ${defaultDataDirectory})`);
 const portOption = (): Option => new Option('-p, --port <number>', `port to serve on (default: ${defaultPort})`).argParser(parsePort);
 const hostOption = (): Option => new Option('--host <address>', 'address to serve on (default: 127.0.0.1)');
+const advertiseOption = (): Option =>
+  new Option(
+    '--advertise <host[:port]>',
+    'where clients reach the server, when that is not --host: a load balancer or a DNS name',
+  ).argParser(parseAdvertiseFlag);
 const workspaceOption = (): Option => new Option('-w, --workspace <path>', 'only this workspace, of the server that the kubeconfig names');
 const etcdOption = (): Option =>
   new Option('--etcd-endpoints <urls>', 'keep objects in this etcd instead of SQLite; several URLs are separated by commas').argParser(
@@ -75,14 +81,30 @@ function createProgram(): Command {
   program
     .command('up')
     .description('Start everything in one go and keep it running until Ctrl-C.')
-    .addOption(new Option('-c, --config <file>', 'YAML file with the settings of the API server; flags win over it'))
+    .addOption(new Option('-c, --config <file>', 'YAML file with a section for each process; flags win over it'))
     .addOption(dataDirectoryOption())
     .addOption(hostOption())
     .addOption(portOption())
+    .addOption(advertiseOption())
+    .addOption(etcdOption())
     .addOption(runtimeConfigOption())
     .addHelpText(
       'after',
-      examples(['capstan up', 'data in ./capstan-data, port 6443'], ['capstan up --data-dir /var/lib/capstan --port 7443', '']),
+      examples(
+        ['capstan up', 'data in ./capstan-data, port 6443, for this machine alone'],
+        ['capstan up --host 0.0.0.0', 'for others too, at the address of this machine'],
+        ['capstan up --host 0.0.0.0 --advertise api.example.com', 'the same, at a name'],
+        ['capstan up --etcd-endpoints http://127.0.0.1:2379', 'objects in etcd'],
+        ['capstan up --config capstan.yaml', ''],
+      ) +
+        settingsHelp(
+          ['dataDirectory: /var/lib/capstan', ''],
+          ['apiserver:', 'settings of "capstan apiserver"'],
+          ['  listen: { host: 0.0.0.0, port: 6443 }', ''],
+          ['  advertise: api.example.com', ''],
+          ['controllerManager:', 'settings of "capstan controller-manager"'],
+          ['  concurrency: { namespace: 8 }', ''],
+        ),
     )
     .action(async (flags: UpFlags) => {
       process.exitCode = await (await import('./commands/up.ts')).up(flags);
@@ -94,6 +116,7 @@ function createProgram(): Command {
     .addOption(dataDirectoryOption())
     .addOption(hostOption())
     .addOption(portOption())
+    .addOption(advertiseOption())
     .addOption(etcdOption())
     .addOption(runtimeConfigOption())
     .addHelpText(
@@ -101,7 +124,7 @@ function createProgram(): Command {
       examples(
         ['capstan apiserver --data-dir ./data', 'objects in SQLite'],
         ['capstan apiserver --etcd-endpoints http://127.0.0.1:2379', 'objects in etcd; start as many as you like'],
-        ['capstan apiserver --config apiserver.yaml', ''],
+        ['capstan apiserver --config capstan.yaml', 'the section "apiserver" of the file'],
       ),
     )
     .action(async (flags: ApiServerFlags) => (await import('./commands/apiserver.ts')).apiserver(flags));
@@ -139,7 +162,7 @@ function addControllerManager(program: Command): void {
       examples(
         ['capstan controller-manager --data-dir ./data', 'beside an API server on this machine'],
         ['capstan controller-manager --kubeconfig manager.kubeconfig', 'beside any; of several, one works'],
-        ['capstan controller-manager --config manager.yaml', ''],
+        ['capstan controller-manager --config capstan.yaml', 'the section "controllerManager" of the file'],
       ) +
         settingsHelp(
           ['kubeconfigFile: manager.kubeconfig', ''],

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { buildCapstan } from './build.ts';
 import { TestAuthority } from './certificates.ts';
@@ -14,6 +14,8 @@ export interface CapstanOptions {
   readonly store: StoreDriver;
   /** For `etcd`: the cluster to stand on; it stays when the server goes. Its own when absent. */
   readonly etcd?: EtcdCluster;
+  /** Another server of the same etcd, whose keys this one shares. */
+  readonly beside?: RunningCapstan;
   readonly args?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -56,6 +58,8 @@ export class RunningCapstan implements RunningApiServer {
     const directory = stack.use(temporaryDirectory('apiserver'));
     const port = await freePort();
     const dataDirectory = directory.join('data');
+    if (options.beside !== undefined)
+      cpSync(resolve(options.beside.dataDirectory, 'pki'), resolve(dataDirectory, 'pki'), { recursive: true });
     const command = [process.execPath, capstanProgram, 'apiserver', '--data-dir', dataDirectory, '--port', String(port)];
     const etcd = options.store === 'etcd' ? (options.etcd ?? stack.use(await startEtcd())) : undefined;
     if (etcd !== undefined) command.push('--etcd-endpoints', etcd.endpoints.join(','));

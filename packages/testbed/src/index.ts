@@ -8,6 +8,7 @@ export { type EtcdCluster, type EtcdOptions, startEtcd } from './etcd.ts';
 export { answersReady, type KubeApiserverOptions, type RunningApiServer, startKubeApiserver } from './kube-apiserver.ts';
 export { type KubeControllerManagerOptions, startKubeControllerManager } from './kube-controller-manager.ts';
 export { type Connection, kubeconfigText, readConnection } from './kubeconfig.ts';
+export { NetworkNamespace } from './network-namespace.ts';
 export { freePort, type TemporaryDirectory, temporaryDirectory } from './temporary.ts';
 export type { ToolName } from './tools/catalogue.ts';
 export { handOver } from './tools/hand-over.ts';

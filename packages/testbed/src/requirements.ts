@@ -13,6 +13,16 @@ export async function skipReason(names: readonly ToolName[]): Promise<string | u
   return undefined;
 }
 
+/** A `describe` that is skipped, with the reason in its name, where there is one. */
+export function describeUnless(problem: string | undefined, title: string, body: () => void): void {
+  if (problem === undefined) {
+    describe(title, body);
+    return;
+  }
+  process.stderr.write(`SKIPPED ${title}: ${problem}\n`);
+  describe.skip(`${title} [${problem}]`, body);
+}
+
 /**
  * A `describe` for tests that need real programs. Where one is missing the tests are skipped, and the name of the skipped block says why, so that it
  * stands in every report. Await it at the top of the test file.
@@ -25,11 +35,7 @@ export async function describeWith<Name extends ToolName>(
   const paths: Partial<Record<Name, string>> = {};
   for (const name of needs) {
     const found = await tool(name);
-    if ('missing' in found) {
-      process.stderr.write(`SKIPPED ${title}: ${found.missing}\n`);
-      describe.skip(`${title} [${found.missing}]`, () => body({} as ToolPaths<Name>));
-      return;
-    }
+    if ('missing' in found) return describeUnless(found.missing, title, () => body({} as ToolPaths<Name>));
     paths[name] = found.path;
   }
   describe(title, () => body(paths as ToolPaths<Name>));

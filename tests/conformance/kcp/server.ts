@@ -36,19 +36,20 @@ export async function startForKcp({ directory, port, tokens, settings = {} }: Kc
   writeFileSync(kubeconfig, await kubeconfigOf(directory, url, token));
   const tokenFile = join(directory, 'tokens.csv');
   writeFileSync(tokenFile, `${readFileSync(tokens, 'utf8').trimEnd()}\n${token},${master.name},${master.name},"${master.group}"\n`);
-  const config = join(directory, 'apiserver.yaml');
+  const config = join(directory, 'capstan.yaml');
   writeFileSync(
     config,
-    JSON.stringify({ dataDirectory: data, listen: { host: '127.0.0.1', port }, authentication: { tokenFile }, ...settings }),
+    JSON.stringify({
+      dataDirectory: data,
+      apiserver: { listen: { host: '127.0.0.1', port }, authentication: { tokenFile }, ...settings },
+      // kcp begins with no workspace but the root, and tests take what names they like.
+      controllerManager: { controllers: ['*', '-platform-tree'] },
+    }),
   );
   await using stack = new AsyncDisposableStack();
   const child = stack.use(new Child('apiserver', [process.execPath, capstanProgram, 'apiserver', '--config', config]));
   await child.waitUntil('ready', () => answersReady(readConnection(kubeconfig)));
-  const managerConfig = join(directory, 'controller-manager.yaml');
-  // kcp begins with no workspace but the root, and tests take what names they like.
-  writeFileSync(managerConfig, JSON.stringify({ controllers: ['*', '-platform-tree'] }));
-  const own = ['--data-dir', data, '--port', '0', '--no-leader-elect', '--config', managerConfig];
-  const manager = [capstanProgram, 'controller-manager', ...own];
+  const manager = [capstanProgram, 'controller-manager', '--config', config, '--port', '0', '--no-leader-elect'];
   stack.use(new Child('controller-manager', [process.execPath, ...manager]));
   for (const name of ['apiserver.crt', 'apiserver.key']) copyFileSync(join(data, 'pki', name), join(directory, name));
   const owned = stack.move();

@@ -42,13 +42,12 @@ export async function startForSuite(suite: Suite): Promise<SuiteServer> {
 }
 
 async function capstan({ directory, tokens, authority }: Suite, stack: AsyncDisposableStack): Promise<RunningApiServer> {
-  const config = join(directory, 'apiserver.json');
+  const config = join(directory, 'capstan.json');
   const authentication = { tokenFile: tokens, clientAuthorityFile: authority.certificate };
-  writeFileSync(config, JSON.stringify({ authentication, admission: { disabledPlugins } }));
+  const signing = { certificateFile: authority.certificate, keyFile: authority.key };
+  writeFileSync(config, JSON.stringify({ apiserver: { authentication, admission: { disabledPlugins } }, controllerManager: { signing } }));
   const server = stack.use(await startCapstan({ store: 'sqlite', args: ['--config', config] }));
-  const signing = join(directory, 'controller-manager.json');
-  writeFileSync(signing, JSON.stringify({ signing: { certificateFile: authority.certificate, keyFile: authority.key } }));
-  stack.use(await startControllerManager(server, { args: ['--config', signing] }));
+  stack.use(await startControllerManager(server, { args: ['--config', config] }));
   stack.use(await startKubeControllerManager(server, { controllers: withoutOurs }));
   return server;
 }

@@ -156,11 +156,12 @@ await describeWith(['kubectl'], 'capstan controller-manager', ({ kubectl: kubect
   test('runs those controllers that its file names', async () => {
     const file = `${server.dataDirectory}/manager.yaml`;
     const config = [
+      'controllerManager:',
       'kubeconfigFile: controller-manager.kubeconfig',
       'listen: { port: 0 }',
       'leaderElection: { name: capstan-controller-manager }',
     ];
-    writeFileSync(file, `${[...config, 'controllers: [namespace, role-aggregation]'].join('\n')}\n`);
+    writeFileSync(file, `${[...config, 'controllers: [namespace, role-aggregation]'].join('\n  ')}\n`);
     await using named = new Child('named', [process.execPath, capstanProgram, 'controller-manager', '--config', file]);
     await named.waitUntil('leading', () => named.output.includes('leading'));
     const health = /health at (\S+)/.exec(named.output)?.[1] ?? '';
@@ -168,9 +169,9 @@ await describeWith(['kubectl'], 'capstan controller-manager', ({ kubectl: kubect
     await expect.poll(metrics, { timeout: 30_000 }).toContain('workqueue_depth{name="role-aggregation"}');
     expect(await metrics()).toContain('leader_election_master_status{name="capstan-controller-manager"} 1');
     expect(await metrics()).not.toContain('garbage-collector');
-    writeFileSync(file, 'controllers: [namespaces]\n');
+    writeFileSync(file, 'controllerManager:\n  controllers: [namespaces]\n');
     const { code, stderr } = await run(process.execPath, [capstanProgram, 'controller-manager', '--config', file], { timeout: 30_000 });
-    expect([code, stderr]).toEqual([2, expect.stringContaining(`${file}:1:15: expected "*" for all, or one of namespace, `)]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`${file}:2:17: expected "*" for all, or one of namespace, `)]);
   });
 
   test('of those that contend, one works, and hands over when it ends', async () => {
@@ -189,7 +190,7 @@ await describeWith(['kubectl'], 'capstan controller-manager', ({ kubectl: kubect
   test('one that leads and is killed is followed by another when its lease is over', async () => {
     const file = `${server.dataDirectory}/short-lease.yaml`;
     const election = 'leaderElection: { leaseSeconds: 3, renewSeconds: 2, retrySeconds: 1 }';
-    writeFileSync(file, `dataDirectory: .\nlisten: { port: 0 }\n${election}\n`);
+    writeFileSync(file, `dataDirectory: .\ncontrollerManager:\n  listen: { port: 0 }\n  ${election}\n`);
     const contend = () => new Child('contender', [process.execPath, capstanProgram, 'controller-manager', '--config', file]);
     await using first = contend();
     await first.waitUntil('leading', () => first.output.includes('leading'));

@@ -117,10 +117,10 @@ describe('capstan up', () => {
 describe('starts that fail say why', () => {
   test('a configuration with a mistake names the place', async () => {
     using directory = temporaryDirectory('config');
-    const file = directory.join('apiserver.yaml');
-    writeFileSync(file, 'listen:\n  port: high\n');
+    const file = directory.join('capstan.yaml');
+    writeFileSync(file, 'apiserver:\n  listen:\n    port: high\n');
     const { code, stderr } = await capstan('apiserver', '--config', file);
-    expect([code, stderr]).toEqual([2, `capstan: ${file}:2:9: expected a whole number from 1 to 65535, found "high"\n`]);
+    expect([code, stderr]).toEqual([2, `capstan: ${file}:3:11: expected a whole number from 1 to 65535, found "high"\n`]);
   });
 
   test('a port that another program has', async () => {

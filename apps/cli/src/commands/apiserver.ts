@@ -1,5 +1,6 @@
 import { startServer } from '@capstan/apiserver';
-import { readApiServerConfig } from '../config/apiserver.ts';
+import { apiServerShape } from '../config/apiserver.ts';
+import { readProcessConfig } from '../config/capstan.ts';
 import { explain } from '../failure.ts';
 import { type ApiServerFlags, settings } from './options.ts';
 import { serverOptions } from './server-options.ts';
@@ -7,7 +8,10 @@ import { shutdownSignal } from './shutdown.ts';
 
 /** Runs the API server in this process until it is told to stop. */
 export async function apiserver(flags: ApiServerFlags): Promise<void> {
-  const chosen = settings(flags, flags.config === undefined ? {} : readApiServerConfig(flags.config));
+  const chosen = settings(
+    flags,
+    flags.config === undefined ? { settings: {} } : readProcessConfig(flags.config, 'apiserver', apiServerShape),
+  );
   const signal = shutdownSignal();
   const began = performance.now();
   try {

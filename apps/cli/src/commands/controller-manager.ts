@@ -3,7 +3,8 @@ import { settleMemory } from '@capstan/apiserver/settle';
 import { Client, type Connection } from '@capstan/client';
 import { Manager } from '@capstan/controller';
 import { chosenControllers, controllers } from '@capstan/controllers';
-import { type ControllerManagerConfig, readControllerManagerConfig } from '../config/controller-manager.ts';
+import { readProcessConfig } from '../config/capstan.ts';
+import { type ControllerManagerConfig, controllerManagerShape } from '../config/controller-manager.ts';
 import { explain } from '../failure.ts';
 import { readConnection } from './kubeconfig.ts';
 import { type ControllerManagerFlags, type ManagerSettings, managerSettings } from './manager-settings.ts';
@@ -15,8 +16,10 @@ const userAgent = 'capstan-controller-manager';
 
 /** Runs the controllers in this process until it is told to stop. */
 export async function controllerManager(flags: ControllerManagerFlags): Promise<void> {
-  const file = flags.config === undefined ? {} : readControllerManagerConfig(flags.config);
-  const settings = managerSettings(flags, file);
+  const config =
+    flags.config === undefined ? { settings: {} } : readProcessConfig(flags.config, 'controllerManager', controllerManagerShape);
+  const { settings: file } = config;
+  const settings = managerSettings(flags, config);
   const { host, port, leaderElection } = settings;
   const connection = readConnection(settings.kubeconfigPath);
   const signal = shutdownSignal();

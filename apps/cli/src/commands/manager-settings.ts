@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { ElectionOptions } from '@capstan/controller';
 import type { SigningSettings } from '@capstan/controllers';
+import type { ProcessConfig } from '../config/capstan.ts';
 import type { ControllerManagerConfig } from '../config/controller-manager.ts';
 import { Failure, type StartContext } from '../failure.ts';
 import { defaultDataDirectory, defaultHealthPort } from './options.ts';
@@ -23,8 +24,9 @@ export interface ManagerSettings extends StartContext {
   readonly signing: SigningSettings | undefined;
 }
 
-export function managerSettings(flags: ControllerManagerFlags, file: ControllerManagerConfig): ManagerSettings {
-  const dataDirectory = resolve(flags.dataDir ?? file.dataDirectory ?? defaultDataDirectory);
+export function managerSettings(flags: ControllerManagerFlags, config: ProcessConfig<ControllerManagerConfig>): ManagerSettings {
+  const { settings: file } = config;
+  const dataDirectory = resolve(flags.dataDir ?? config.dataDirectory ?? defaultDataDirectory);
   const kubeconfigPath = flags.kubeconfig === undefined ? fileKubeconfig(flags, file, dataDirectory) : resolve(flags.kubeconfig);
   return {
     dataDirectory,

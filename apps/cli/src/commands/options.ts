@@ -1,12 +1,14 @@
 import { resolve } from 'node:path';
+import { parseAdvertise } from '../config/advertise.ts';
 import type { ApiServerConfig } from '../config/apiserver.ts';
+import type { ProcessConfig } from '../config/capstan.ts';
 import { Failure, type StartContext } from '../failure.ts';
 import { optionalVersions } from './runtime-config.ts';
 
 export const defaultDataDirectory = './capstan-data';
 export const defaultPort = 6443;
 export const defaultHealthPort = 10_257;
-const defaultHost = '127.0.0.1';
+export const defaultHost = '127.0.0.1';
 
 /** What may stand on the command line of `capstan apiserver`. A flag wins over the file. */
 export interface ApiServerFlags {
@@ -14,19 +16,28 @@ export interface ApiServerFlags {
   readonly dataDir?: string;
   readonly host?: string;
   readonly port?: number;
+  readonly advertise?: Advertise;
   readonly etcdEndpoints?: readonly string[];
   readonly runtimeConfig?: readonly string[];
 }
 
+/** Where clients reach the server, when that is not the address that it listens on. */
+export interface Advertise {
+  readonly host: string;
+  readonly port?: number;
+}
+
 export interface ApiServerSettings extends StartContext {
+  readonly advertise: Advertise | undefined;
   readonly etcdEndpoints: readonly string[] | undefined;
   readonly optionalVersions: readonly string[];
   readonly file: ApiServerConfig;
 }
 
-export function settings(flags: ApiServerFlags, file: ApiServerConfig): ApiServerSettings {
+export function settings(flags: ApiServerFlags, { dataDirectory, settings: file }: ProcessConfig<ApiServerConfig>): ApiServerSettings {
   return {
-    dataDirectory: resolve(flags.dataDir ?? file.dataDirectory ?? defaultDataDirectory),
+    dataDirectory: resolve(flags.dataDir ?? dataDirectory ?? defaultDataDirectory),
+    advertise: flags.advertise ?? (file.advertise === undefined ? undefined : parseAdvertise(file.advertise)),
     host: flags.host ?? file.listen?.host ?? defaultHost,
     port: flags.port ?? file.listen?.port ?? defaultPort,
     etcdEndpoints: flags.etcdEndpoints ?? file.etcd?.endpoints,
@@ -44,6 +55,13 @@ export function parsePort(value: string): number {
 /** 0 takes any free port. */
 export function parseHealthPort(value: string): number {
   return value === '0' ? 0 : parsePort(value);
+}
+
+export function parseAdvertiseFlag(value: string): Advertise {
+  const parsed = parseAdvertise(value);
+  if (parsed === undefined)
+    throw new Failure('usage', `--advertise: expected a host such as api.example.com or api.example.com:443, found "${value}".`);
+  return parsed;
 }
 
 export function parseEndpoints(value: string): string[] {

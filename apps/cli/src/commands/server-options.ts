@@ -18,14 +18,23 @@ import type { ApiServerSettings } from './options.ts';
 type Part<Name extends keyof ApiServerConfig> = NonNullable<ApiServerConfig[Name]>;
 
 /** Turns settings into what the server takes, reading the files that they name. */
-export function serverOptions({ dataDirectory, host, port, etcdEndpoints, optionalVersions, file }: ApiServerSettings): ServerOptions {
+export function serverOptions({
+  dataDirectory,
+  host,
+  port,
+  advertise,
+  etcdEndpoints,
+  optionalVersions,
+  file,
+}: ApiServerSettings): ServerOptions {
   return {
     dataDirectory,
     host,
     port,
     optionalVersions,
     log: (line) => process.stdout.write(`${line}\n`),
-    ...(file.listen?.names && { hosts: file.listen.names }),
+    ...(advertise && { advertise }),
+    ...(file.listen?.names && { names: file.listen.names }),
     ...(etcdEndpoints && { etcd: etcdOptions(etcdEndpoints, file.etcd ?? {}) }),
     ...(file.admission?.disabledPlugins && { disabledPlugins: file.admission.disabledPlugins }),
     ...(file.history?.compactionSeconds && { compactionInterval: file.history.compactionSeconds * 1000 }),

@@ -1,27 +1,24 @@
 import { relative, resolve } from 'node:path';
+import { formatAdvertise } from '../config/advertise.ts';
+import { readWholeConfig, type WholeConfig } from '../config/capstan.ts';
 import { explain } from '../failure.ts';
 import { holdDirectory } from '../holder.ts';
 import { type ProcessDescription, type ReadyMessage, supervise } from '../supervise/supervisor.ts';
-import { defaultDataDirectory, defaultPort } from './options.ts';
+import { type ApiServerFlags, defaultDataDirectory, defaultHost, defaultPort } from './options.ts';
 import { shutdownSignal } from './shutdown.ts';
 
-export interface UpFlags {
-  readonly config?: string;
-  readonly dataDir?: string;
-  readonly host?: string;
-  readonly port?: number;
-  readonly runtimeConfig?: readonly string[];
-}
+/** Those of the API server. */
+export type UpFlags = ApiServerFlags;
 
 /** The children are this very program, started as it was. */
 const program = process.argv[1]!;
 
 /** The embedded whole: every process of Capstan as a child that restarts alone. Resolves with the exit code. */
 export async function up(flags: UpFlags): Promise<number> {
-  const dataDirectory = resolve(flags.dataDir ?? defaultDataDirectory);
-  const port = flags.port ?? defaultPort;
-  const host = flags.host ?? '127.0.0.1';
-  using _held = hold(dataDirectory, { host, port });
+  const file = flags.config === undefined ? {} : readWholeConfig(flags.config);
+  const dataDirectory = resolve(flags.dataDir ?? file.dataDirectory ?? defaultDataDirectory);
+  const { host = defaultHost, port = defaultPort } = { ...file.apiserver?.listen, ...flags };
+  using _held = hold(dataDirectory, { host, port: Number(port) });
   const signal = shutdownSignal();
   const write = (line: string): void => void process.stdout.write(`${line}\n`);
   let announced = false;
@@ -44,31 +41,41 @@ export async function up(flags: UpFlags): Promise<number> {
     return code;
   };
   const codes = await Promise.all([
-    keep(
-      {
-        name: 'apiserver',
-        args: ['apiserver', '--data-dir', dataDirectory, '--host', host, '--port', String(port), ...runtimeConfig(flags), ...config(flags)],
-      },
-      idle.signal,
-    ),
+    keep({ name: 'apiserver', args: ['apiserver', ...apiServerArguments(flags)] }, idle.signal),
     // Before it serves, the kubeconfig is not there, or is that of the last start.
     serves.promise
-      // This directory is held by one alone, so there is no second manager to contend with, and a new one works at once.
-      .then(() =>
-        keep(
-          { name: 'controller-manager', args: ['controller-manager', '--data-dir', dataDirectory, '--port', '0', '--no-leader-elect'] },
-          stop,
-        ),
-      )
+      .then(() => keep({ name: 'controller-manager', args: ['controller-manager', ...managerArguments(flags, file)] }, stop))
       .finally(() => idle.abort()),
   ]);
   return Math.max(...codes);
 }
 
-const config = ({ config: file }: UpFlags): string[] => (file === undefined ? [] : ['--config', resolve(file)]);
+/** Only flags that were given: the processes read the file themselves, and flags win over it. */
+function apiServerArguments({ host, port, advertise, etcdEndpoints, runtimeConfig, ...common }: UpFlags): string[] {
+  const flag = (name: string, value: string | number | undefined): string[] => (value === undefined ? [] : [`--${name}`, String(value)]);
+  return [
+    ...commonArguments(common),
+    ...flag('host', host),
+    ...flag('port', port),
+    ...flag('advertise', advertise && formatAdvertise(advertise)),
+    ...flag('etcd-endpoints', etcdEndpoints?.join(',')),
+    ...flag('runtime-config', runtimeConfig?.map((version) => `${version}=true`).join(',')),
+  ];
+}
 
-function runtimeConfig({ runtimeConfig: versions = [] }: UpFlags): string[] {
-  return versions.length === 0 ? [] : ['--runtime-config', versions.join(',')];
+function managerArguments(flags: UpFlags, { apiserver, controllerManager }: WholeConfig): string[] {
+  // A directory with SQLite is held by one `capstan up` alone: there is no second manager to contend with, and a new one works at once.
+  const isAlone =
+    flags.etcdEndpoints === undefined && apiserver?.etcd === undefined && controllerManager?.leaderElection?.enabled !== 'true';
+  return [
+    ...commonArguments(flags),
+    ...(controllerManager?.listen?.port === undefined ? ['--port', '0'] : []),
+    ...(isAlone ? ['--no-leader-elect'] : []),
+  ];
+}
+
+function commonArguments({ config, dataDir }: UpFlags): string[] {
+  return [...(config === undefined ? [] : ['--config', config]), ...(dataDir === undefined ? [] : ['--data-dir', dataDir])];
 }
 
 function hold(dataDirectory: string, { host, port }: { host: string; port: number }): Disposable {

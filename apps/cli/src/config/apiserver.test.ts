@@ -1,14 +1,16 @@
 import { writeFileSync } from 'node:fs';
 import { temporaryDirectory } from '@capstan/testbed';
 import { expect, test } from 'vitest';
-import { readApiServerConfig } from './apiserver.ts';
+import { apiServerShape } from './apiserver.ts';
+import { readProcessConfig, readWholeConfig } from './capstan.ts';
 
+/** Reads a file with these lines in the section of the API server. */
 function read(text: string): unknown {
   using directory = temporaryDirectory('config');
-  const file = directory.join('apiserver.yaml');
-  writeFileSync(file, text);
+  const file = directory.join('capstan.yaml');
+  writeFileSync(file, text === '' ? '' : `apiserver:\n${text.replace(/^/gm, '  ').trimEnd()}\n`);
   try {
-    return readApiServerConfig(file);
+    return readProcessConfig(file, 'apiserver', apiServerShape);
   } catch (error) {
     return (error as Error).message.replace(`${directory.path}/`, '');
   }
@@ -16,26 +18,32 @@ function read(text: string): unknown {
 
 test('a whole file is read, and paths are relative to it', () => {
   using directory = temporaryDirectory('config');
-  const file = directory.join('apiserver.yaml');
+  const file = directory.join('capstan.yaml');
   writeFileSync(
     file,
     `dataDirectory: data
-listen: { host: 0.0.0.0, port: 7443 }
-etcd:
-  endpoints:
-    - http://127.0.0.1:2379
-  keyFile: /etc/etcd.key
-authentication:
-  tokenFile: tokens.csv
-workspaces:
-  mounts: { enabled: true, backends: [{ url: https://a.example, authorityFile: ca.pem }] }
-  outbound: { deny: [loopback, 10.0.0.0/8], allow: [10.1.0.0/16] }
-runtimeConfig:
-  admissionregistration.k8s.io/v1beta1: true
+apiserver:
+  advertise: api.example.com:443
+  listen: { host: 0.0.0.0, port: 7443 }
+  etcd:
+    endpoints:
+      - http://127.0.0.1:2379
+    keyFile: /etc/etcd.key
+  authentication:
+    tokenFile: tokens.csv
+  workspaces:
+    mounts: { enabled: true, backends: [{ url: https://a.example, authorityFile: ca.pem }] }
+    outbound: { deny: [loopback, 10.0.0.0/8], allow: [10.1.0.0/16] }
+  runtimeConfig:
+    admissionregistration.k8s.io/v1beta1: true
+controllerManager:
+  anything: [that, others, check]
 `,
   );
-  expect(readApiServerConfig(file)).toEqual({
-    dataDirectory: directory.join('data'),
+  const { dataDirectory, settings } = readProcessConfig(file, 'apiserver', apiServerShape);
+  expect(dataDirectory).toBe(directory.join('data'));
+  expect(settings).toEqual({
+    advertise: 'api.example.com:443',
     listen: { host: '0.0.0.0', port: 7443 },
     etcd: { endpoints: ['http://127.0.0.1:2379'], keyFile: '/etc/etcd.key' },
     authentication: { tokenFile: directory.join('tokens.csv') },
@@ -48,43 +56,44 @@ runtimeConfig:
 });
 
 test('an empty file and an empty section mean the defaults', () => {
-  expect(read('')).toEqual({});
-  expect(read('# nothing\n')).toEqual({});
-  expect(read('listen:\n')).toEqual({ listen: {} });
+  expect(read('')).toEqual({ settings: {} });
+  expect(read('# nothing\n')).toEqual({ settings: {} });
+  expect(read('listen:\n')).toEqual({ settings: { listen: {} } });
 });
 
 test.each([
-  ['listen:\n  port: high\n', 'apiserver.yaml:2:9: expected a whole number from 1 to 65535, found "high"'],
-  ['listen:\n  port: 70000\n', 'apiserver.yaml:2:9: expected a whole number from 1 to 65535, found "70000"'],
-  ['listen:\n  port: [1]\n', 'apiserver.yaml:2:9: expected a whole number from 1 to 65535, found a list'],
+  ['listen:\n  port: high\n', 'capstan.yaml:3:11: expected a whole number from 1 to 65535, found "high"'],
+  ['listen:\n  port: 70000\n', 'capstan.yaml:3:11: expected a whole number from 1 to 65535, found "70000"'],
+  ['listen:\n  port: [1]\n', 'capstan.yaml:3:11: expected a whole number from 1 to 65535, found a list'],
   [
     'lisen:\n  port: 1\n',
-    'apiserver.yaml:1:1: unknown setting "lisen"; expected one of dataDirectory, listen, etcd, runtimeConfig, admission, history, audit, authentication, authorization, workspaces. Did you mean "listen"?',
+    'capstan.yaml:2:3: unknown setting "lisen"; expected one of advertise, listen, etcd, runtimeConfig, admission, history, audit, authentication, authorization, workspaces. Did you mean "listen"?',
   ],
-  ['listen:\n  prot: 1\n', 'apiserver.yaml:2:3: unknown setting "prot"; expected one of host, port, names. Did you mean "port"?'],
-  ['listen: 6443\n', 'apiserver.yaml:1:9: expected a section with host, port, names, found "6443"'],
+  ['listen:\n  prot: 1\n', 'capstan.yaml:3:5: unknown setting "prot"; expected one of host, port, names. Did you mean "port"?'],
+  ['listen: 6443\n', 'capstan.yaml:2:11: expected a section with host, port, names, found "6443"'],
   [
     'admission:\n  disabledPlugins: [ServiceAccounts]\n',
-    /^apiserver.yaml:2:21: expected one of LimitRanger, ServiceAccount, .*, found "ServiceAccounts"$/,
+    /^capstan.yaml:3:23: expected one of LimitRanger, ServiceAccount, .*, found "ServiceAccounts"$/,
   ],
-  ['authorization:\n  alwaysAllowPaths: /healthz\n', 'apiserver.yaml:2:21: expected a list of paths such as [/healthz], found "/healthz"'],
+  ['authorization:\n  alwaysAllowPaths: /healthz\n', 'capstan.yaml:3:23: expected a list of paths such as [/healthz], found "/healthz"'],
   [
     'workspaces:\n  outbound:\n    deny: [local]\n',
-    'apiserver.yaml:3:12: expected loopback, linkLocal, private or a range such as 10.0.0.0/8, found "local"',
+    'capstan.yaml:4:14: expected loopback, linkLocal, private or a range such as 10.0.0.0/8, found "local"',
   ],
-  ['workspaces:\n  mounts:\n    backends: [{ authorityFile: a }]\n', 'apiserver.yaml:3:16: expected "url", where mounts may lead'],
+  ['workspaces:\n  mounts:\n    backends: [{ authorityFile: a }]\n', 'capstan.yaml:4:18: expected "url", where mounts may lead'],
   [
     'workspaces:\n  mounts:\n    backends: [{ url: "https://a", keyFile: b }]\n',
-    'apiserver.yaml:3:16: expected certificateFile and keyFile, or neither',
+    'capstan.yaml:4:18: expected certificateFile and keyFile, or neither',
   ],
-  ['audit:\n  mode: sometimes\n', 'apiserver.yaml:2:9: expected blocking or batch, found "sometimes"'],
-  ['authentication:\n  tokenFile: ""\n', 'apiserver.yaml:2:14: expected a path, found ""'],
-  ['etcd:\n  endpoints: []\n', 'apiserver.yaml:2:14: expected a list of URLs such as [http://127.0.0.1:2379], found a list'],
-  ['etcd:\n  keyFile: a\n', 'apiserver.yaml:2:3: expected "endpoints", a list of URLs, in etcd'],
-  ['listen: {}\nlisten: {}\n', 'apiserver.yaml:2:1: "listen" is given twice; keep one'],
+  ['advertise: http://a', 'capstan.yaml:2:14: expected a host such as api.example.com or api.example.com:443, found "http://a"'],
+  ['audit:\n  mode: sometimes\n', 'capstan.yaml:3:11: expected blocking or batch, found "sometimes"'],
+  ['authentication:\n  tokenFile: ""\n', 'capstan.yaml:3:16: expected a path, found ""'],
+  ['etcd:\n  endpoints: []\n', 'capstan.yaml:3:16: expected a list of URLs such as [http://127.0.0.1:2379], found a list'],
+  ['etcd:\n  keyFile: a\n', 'capstan.yaml:3:5: expected "endpoints", a list of URLs, in etcd'],
+  ['listen: {}\nlisten: {}\n', 'capstan.yaml:3:3: "listen" is given twice; keep one'],
   [
     '- a\n',
-    'apiserver.yaml:1:1: expected a section with dataDirectory, listen, etcd, runtimeConfig, admission, history, audit, authentication, authorization, workspaces, found a list',
+    'capstan.yaml:2:3: expected a section with advertise, listen, etcd, runtimeConfig, admission, history, audit, authentication, authorization, workspaces, found a list',
   ],
 ])('%j is refused with the place and what was expected', (text, message) => {
   if (typeof message === 'string') expect(read(text)).toBe(message);
@@ -92,9 +101,29 @@ test.each([
 });
 
 test('text that is no YAML is refused with the place', () => {
-  expect(read('listen: {\n')).toMatch(/^apiserver\.yaml:\d+:\d+: not valid YAML: /);
+  expect(read('listen: {\n')).toMatch(/^capstan\.yaml:\d+:\d+: not valid YAML: /);
 });
 
 test('a file that is not there is named', () => {
-  expect(() => readApiServerConfig('/nonexistent/a.yaml')).toThrow('/nonexistent/a.yaml: cannot be read (ENOENT)');
+  expect(() => readProcessConfig('/nonexistent/a.yaml', 'apiserver', apiServerShape)).toThrow(
+    '/nonexistent/a.yaml: cannot be read (ENOENT)',
+  );
+});
+
+test('a setting that belongs in a section is told which', () => {
+  using directory = temporaryDirectory('config');
+  const file = directory.join('capstan.yaml');
+  const complaint = (text: string): string => {
+    writeFileSync(file, text);
+    try {
+      return JSON.stringify(readWholeConfig(file));
+    } catch (error) {
+      return (error as Error).message.replace(`${directory.path}/`, '');
+    }
+  };
+  expect(complaint('listen: { port: 1 }\n')).toBe(
+    'capstan.yaml:1:1: "listen" belongs in the section "apiserver"; write "apiserver:" above it and indent it',
+  );
+  expect(complaint('signing: {}\n')).toContain('"signing" belongs in the section "controllerManager"');
+  expect(complaint('apiservers: {}\n')).toContain('expected one of dataDirectory, apiserver, controllerManager. Did you mean "apiserver"?');
 });

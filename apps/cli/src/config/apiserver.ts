@@ -1,5 +1,5 @@
 import { isRange, optionalPlugins } from '@capstan/apiserver';
-import { readConfig } from './file.ts';
+import { parseAdvertise } from './advertise.ts';
 import { checked, listOf, oneOf, section, text, truth, url, wholeNumber } from './shape.ts';
 
 const path = text('a path');
@@ -8,8 +8,14 @@ const range = checked(text('loopback, linkLocal, private or a range such as 10.0
   isRange(given) ? undefined : `expected loopback, linkLocal, private or a range such as 10.0.0.0/8, found ${JSON.stringify(given)}`,
 );
 
-const shape = section({
-  dataDirectory: path,
+/** The section `apiserver` of the configuration file. */
+export const apiServerShape = section({
+  /** Where clients reach the server, when that is not the address that it listens on. */
+  advertise: checked(text('a host such as api.example.com or api.example.com:443'), (given) =>
+    parseAdvertise(given) === undefined
+      ? `expected a host such as api.example.com or api.example.com:443, found ${JSON.stringify(given)}`
+      : undefined,
+  ),
   listen: section({
     host: text('an address such as 127.0.0.1'),
     port: wholeNumber(1, 65_535),
@@ -68,9 +74,4 @@ const shape = section({
   }),
 });
 
-export type ApiServerConfig = ReturnType<typeof shape>;
-
-/** Reads the configuration file of `capstan apiserver`. */
-export function readApiServerConfig(file: string): ApiServerConfig {
-  return readConfig(file, shape);
-}
+export type ApiServerConfig = ReturnType<typeof apiServerShape>;

@@ -1,14 +1,18 @@
 import { writeFileSync } from 'node:fs';
 import { temporaryDirectory } from '@capstan/testbed';
 import { expect, test } from 'vitest';
-import { readControllerManagerConfig } from './controller-manager.ts';
+import { readProcessConfig } from './capstan.ts';
+import { controllerManagerShape } from './controller-manager.ts';
 
+/** Reads a file with these lines in the section of the controller-manager. */
 function read(text: string): unknown {
   using directory = temporaryDirectory('config');
-  const file = directory.join('manager.yaml');
-  writeFileSync(file, text);
+  const file = directory.join('capstan.yaml');
+  writeFileSync(file, text === '' ? '' : `controllerManager:\n${text.replace(/^/gm, '  ').trimEnd()}\n`);
   try {
-    return JSON.parse(JSON.stringify(readControllerManagerConfig(file)).replaceAll(directory.path, '/etc'));
+    return JSON.parse(
+      JSON.stringify(readProcessConfig(file, 'controllerManager', controllerManagerShape).settings).replaceAll(directory.path, '/etc'),
+    );
   } catch (error) {
     return (error as Error).message.replace(`${directory.path}/`, '');
   }
@@ -45,17 +49,17 @@ test('an empty file means the defaults', () => {
 });
 
 test.each([
-  ['listen:\n  port: -1\n', 'manager.yaml:2:9: expected a whole number from 0 to 65535, found "-1"'],
-  ['useAccounts: "yes"\n', 'manager.yaml:1:14: expected true or false, found "yes"'],
-  ['leaderElection:\n  enabled: 1\n', 'manager.yaml:2:12: expected true or false, found "1"'],
-  ['controllers: all\n', 'manager.yaml:1:14: expected a list of names such as ["*", "-garbage-collector"], found "all"'],
-  ['concurrency:\n  namespaces: 2\n', /^manager\.yaml:2:3: unknown setting "namespaces"; .* Did you mean "namespace"\?$/],
+  ['listen:\n  port: -1\n', 'capstan.yaml:3:11: expected a whole number from 0 to 65535, found "-1"'],
+  ['useAccounts: "yes"\n', 'capstan.yaml:2:16: expected true or false, found "yes"'],
+  ['leaderElection:\n  enabled: 1\n', 'capstan.yaml:3:14: expected true or false, found "1"'],
+  ['controllers: all\n', 'capstan.yaml:2:16: expected a list of names such as ["*", "-garbage-collector"], found "all"'],
+  ['concurrency:\n  namespaces: 2\n', /^capstan\.yaml:3:5: unknown setting "namespaces"; .* Did you mean "namespace"\?$/],
   [
     'controllers:\n  - "*"\n  - garbage\n',
-    /^manager\.yaml:3:5: expected "\*" for all, or one of namespace, .*, with a dash before it to leave it out, found "garbage"$/,
+    /^capstan\.yaml:4:7: expected "\*" for all, or one of namespace, .*, with a dash before it to leave it out, found "garbage"$/,
   ],
-  ['leaderElection: { leaseSeconds: 5 }\n', /^manager\.yaml:1:17: expected leaseSeconds > renewSeconds > retrySeconds, found 5, 10 and 2/],
-  ['signing: { keyFile: a.key }\n', 'manager.yaml:1:10: expected both "certificateFile" and "keyFile", or neither'],
+  ['leaderElection: { leaseSeconds: 5 }\n', /^capstan\.yaml:2:19: expected leaseSeconds > renewSeconds > retrySeconds, found 5, 10 and 2/],
+  ['signing: { keyFile: a.key }\n', 'capstan.yaml:2:12: expected both "certificateFile" and "keyFile", or neither'],
 ])('%j is refused with its place and what was expected', (text, message) => {
   if (typeof message === 'string') expect(read(text)).toBe(message);
   else expect(read(text)).toMatch(message);

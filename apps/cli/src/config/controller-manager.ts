@@ -1,5 +1,4 @@
 import { controllers } from '@capstan/controllers';
-import { readConfig } from './file.ts';
 import { checked, listOf, oneOf, section, text, truth, wholeNumber } from './shape.ts';
 
 const path = text('a path');
@@ -7,8 +6,8 @@ const names = controllers.map(({ name }) => name);
 const choices = new Set(['*', ...names, ...names.map((name) => `-${name}`)]);
 const choice = oneOf(choices, `"*" for all, or one of ${names.join(', ')}, with a dash before it to leave it out`);
 
-const shape = section({
-  dataDirectory: path,
+/** The section `controllerManager` of the configuration file. */
+export const controllerManagerShape = section({
   kubeconfigFile: path,
   listen: section({ host: text('an address such as 127.0.0.1'), port: wholeNumber(0, 65_535) }),
   leaderElection: checked(
@@ -35,9 +34,4 @@ const shape = section({
   ),
 });
 
-export type ControllerManagerConfig = ReturnType<typeof shape>;
-
-/** Reads the configuration file of `capstan controller-manager`. */
-export function readControllerManagerConfig(file: string): ControllerManagerConfig {
-  return readConfig(file, shape);
-}
+export type ControllerManagerConfig = ReturnType<typeof controllerManagerShape>;

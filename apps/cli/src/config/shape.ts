@@ -50,7 +50,17 @@ export function listOf<Value>(item: Shape<Value>, expected: string): Shape<Value
   };
 }
 
-export function section<F extends Fields>(fields: F): Shape<Section<F>> {
+/** Anything, as it stands there: somebody else checks it. */
+export const unchecked: Shape<unknown> = (node) => plain(node);
+
+function plain(node: Node): unknown {
+  if (node.kind === 'scalar') return isEmpty(node) ? undefined : node.text;
+  if (node.kind === 'list') return node.items.map(plain);
+  return Object.fromEntries(node.entries.map(({ key, value }) => [key, plain(value)]));
+}
+
+/** `elsewhere` says where a setting belongs that is not one of these. */
+export function section<F extends Fields>(fields: F, elsewhere: (key: string) => string | undefined = () => undefined): Shape<Section<F>> {
   const known = new Map(Object.entries(fields));
   return (node, source) => {
     if (isEmpty(node)) return {};
@@ -58,7 +68,7 @@ export function section<F extends Fields>(fields: F): Shape<Section<F>> {
     const values: Record<string, unknown> = {};
     for (const entry of node.entries) {
       const shape = known.get(entry.key);
-      if (shape === undefined) throw complain(source, entry.offset, unknownKey(entry, [...known.keys()]));
+      if (shape === undefined) throw complain(source, entry.offset, elsewhere(entry.key) ?? unknownKey(entry, [...known.keys()]));
       values[entry.key] = shape(entry.value, source);
     }
     return values as Section<F>;

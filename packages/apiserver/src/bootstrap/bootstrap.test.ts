@@ -244,9 +244,15 @@ it.each([
 });
 
 it('tells clients inside where the server is', () => {
-  const [service, endpoints] = serverObjects({ address: '192.0.2.7', port: 6443, clientAuthority: 'PEM' });
+  const at = (address: string, port = 6443) => ({ address, port });
+  const [service, endpoints, slice] = serverObjects({
+    endpoints: [at('192.0.2.8'), at('192.0.2.7'), at('2001:db8::1')],
+    clientAuthority: 'PEM',
+  });
   expect(service).toMatchObject({ kind: 'Service', spec: { clusterIP: '10.96.0.1', ports: [{ port: 443, targetPort: 6443 }] } });
-  expect(endpoints).toMatchObject({ subsets: [{ addresses: [{ ip: '192.0.2.7' }] }] });
+  expect(endpoints).toMatchObject({ subsets: [{ addresses: [{ ip: '192.0.2.7' }, { ip: '192.0.2.8' }] }] });
+  expect(slice).toMatchObject({ endpoints: [{ addresses: ['192.0.2.7'] }, { addresses: ['192.0.2.8'] }] });
+  expect(serverObjects({ endpoints: [], clientAuthority: 'PEM' }).map(({ kind }) => kind)).toEqual(['ConfigMap']);
   expect(objectsOfNamespace('shop', 'PEM').map(({ kind, metadata }) => [kind, metadata.namespace, metadata.name])).toEqual([
     ['ServiceAccount', 'shop', 'default'],
     ['ConfigMap', 'shop', 'kube-root-ca.crt'],

@@ -53,16 +53,38 @@ export function objectsOfNamespace(namespace: string, authorityPem: string): Kub
 }
 
 export interface ServerAddress {
-  readonly address: string;
-  readonly port: number;
+  /** Of every API server of the store. */
+  readonly endpoints: readonly Endpoint[];
   /** The authority for client certificates, in PEM. */
   readonly clientAuthority: string;
 }
 
-/** How clients inside find the server: the `kubernetes` service with its endpoints, and the authority that extension servers must trust. */
-export function serverObjects({ address, port, clientAuthority }: ServerAddress): KubeObject[] {
-  const clusterIP = isIPv6(address) ? 'fd00:10:96::1' : '10.96.0.1';
-  const family = isIPv6(address) ? 'IPv6' : 'IPv4';
+export interface Endpoint {
+  readonly address: string;
+  readonly port: number;
+}
+
+/** How clients inside find the servers: the `kubernetes` service with its endpoints, and the authority that extension servers must trust. */
+export function serverObjects({ endpoints, clientAuthority }: ServerAddress): KubeObject[] {
+  const trusted = {
+    kind: 'ConfigMap',
+    apiVersion: 'v1',
+    metadata: { name: 'extension-apiserver-authentication', namespace: 'kube-system' },
+    data: { 'client-ca-file': clientAuthority },
+  };
+  return [...kubernetesService(endpoints), trusted];
+}
+
+/** All endpoints are of one family and one port, as a service can name no others: those of the first. */
+function kubernetesService(endpoints: readonly Endpoint[]): KubeObject[] {
+  const ordered = endpoints.toSorted((left, right) => (left.address < right.address ? -1 : 1));
+  const first = ordered.find(({ address }) => !isIPv6(address)) ?? ordered[0];
+  if (first === undefined) return [];
+  const { port } = first;
+  const family = isIPv6(first.address) ? 'IPv6' : 'IPv4';
+  const alike = ordered.filter((one) => one.port === port && isIPv6(one.address) === isIPv6(first.address));
+  const addresses = [...new Set(alike.map(({ address }) => address))];
+  const clusterIP = family === 'IPv6' ? 'fd00:10:96::1' : '10.96.0.1';
   const endpointPort = { name: 'https', port, protocol: 'TCP' };
   const place = { name: 'kubernetes', namespace: 'default' };
   return [
@@ -86,21 +108,15 @@ export function serverObjects({ address, port, clientAuthority }: ServerAddress)
       kind: 'Endpoints',
       apiVersion: 'v1',
       metadata: { ...place, labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } },
-      subsets: [{ addresses: [{ ip: address }], ports: [endpointPort] }],
+      subsets: [{ addresses: addresses.map((ip) => ({ ip })), ports: [endpointPort] }],
     },
     {
       kind: 'EndpointSlice',
       apiVersion: 'discovery.k8s.io/v1',
       metadata: { ...place, labels: { 'kubernetes.io/service-name': 'kubernetes' } },
       addressType: family,
-      endpoints: [{ addresses: [address], conditions: { ready: true } }],
+      endpoints: addresses.map((address) => ({ addresses: [address], conditions: { ready: true } })),
       ports: [endpointPort],
-    },
-    {
-      kind: 'ConfigMap',
-      apiVersion: 'v1',
-      metadata: { name: 'extension-apiserver-authentication', namespace: 'kube-system' },
-      data: { 'client-ca-file': clientAuthority },
     },
   ];
 }

@@ -1,6 +1,6 @@
 export { type CertificateRequest, type Issuer, issueCertificate } from './certificate.ts';
 export { PkiError } from './files.ts';
-export { adminKubeconfig, userKubeconfig } from './kubeconfig.ts';
+export { adminKubeconfig, type Kubeconfig, userKubeconfig } from './kubeconfig.ts';
 export { type Authority, clientAuthorities, ensurePki, type KeyPair, type Pki, type PkiOptions } from './pki.ts';
 export { keepFresh, type RenewalOptions, renew, secureContext } from './renewal.ts';
 export { type ParsedRequest, parseCertificateRequest, requestProblem } from './request.ts';

@@ -1,6 +1,19 @@
 import type { KeyPair, Pki } from './pki.ts';
 
-const base64 = (text: string): string => Buffer.from(text).toString('base64');
+/** A kubeconfig as an object. Holds a private key, as every one here does: keep its file at mode 0600. */
+export interface Kubeconfig {
+  readonly apiVersion: 'v1';
+  readonly kind: 'Config';
+  readonly clusters: readonly NamedCluster[];
+  readonly users: readonly { readonly name: string; readonly user: Readonly<Record<string, string>> }[];
+  readonly contexts: readonly { readonly name: string; readonly context: { readonly cluster: string; readonly user: string } }[];
+  readonly 'current-context': string;
+}
+
+interface NamedCluster {
+  readonly name: string;
+  readonly cluster: { readonly server: string; readonly 'certificate-authority-data': string };
+}
 
 export interface KubeconfigUser {
   readonly name: string;
@@ -14,8 +27,10 @@ interface Context {
   readonly user: KubeconfigUser;
 }
 
-/** A kubeconfig of the administrator. Holds a private key, as every one here does: keep it at mode 0600. */
-export function adminKubeconfig(pki: Pki, server: string): string {
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+/** A kubeconfig of the administrator. */
+export function adminKubeconfig(pki: Pki, server: string): Kubeconfig {
   const admin = { name: 'kubernetes-admin', keyPair: pki.admin };
   const platform = pki.platformAdmin === undefined ? admin : { name: 'kcp-admin', keyPair: pki.platformAdmin };
   // The contexts that kcp's tools look for: without a workspace, and at two of them.
@@ -28,31 +43,25 @@ export function adminKubeconfig(pki: Pki, server: string): string {
 }
 
 /** A kubeconfig with which the server at this address knows its client by a certificate. */
-export function userKubeconfig(pki: Pki, server: string, user: KubeconfigUser): string {
+export function userKubeconfig(pki: Pki, server: string, user: KubeconfigUser): Kubeconfig {
   return kubeconfig(pki, server, user, []);
 }
 
-function kubeconfig({ authority }: Pki, server: string, first: KubeconfigUser, others: readonly Context[]): string {
+function kubeconfig({ authority }: Pki, server: string, first: KubeconfigUser, others: readonly Context[]): Kubeconfig {
   const contexts = [{ name: 'capstan', path: '', user: first }, ...others];
-  const clusters = contexts.map(
-    ({ name, path }) => `  - name: ${name}
-    cluster:
-      server: ${JSON.stringify(server + path)}
-      certificate-authority-data: ${base64(authority.certificate)}
-`,
-  );
-  const users = [...new Map(contexts.map(({ user }) => [user.name, user])).values()].map(
-    ({ name, keyPair }) => `  - name: ${name}
-    user:
-      client-certificate-data: ${base64(keyPair.certificate)}
-      client-key-data: ${base64(keyPair.key)}
-`,
-  );
-  return `apiVersion: v1
-kind: Config
-clusters:
-${clusters.join('')}users:
-${users.join('')}contexts:
-${contexts.map(({ name, user }) => `  - name: ${name}\n    context:\n      cluster: ${name}\n      user: ${user.name}\n`).join('')}current-context: capstan
-`;
+  const users = [...new Map(contexts.map(({ user }) => [user.name, user])).values()];
+  return {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: contexts.map(({ name, path }) => ({
+      name,
+      cluster: { server: server + path, 'certificate-authority-data': base64(authority.certificate) },
+    })),
+    users: users.map(({ name, keyPair }) => ({
+      name,
+      user: { 'client-certificate-data': base64(keyPair.certificate), 'client-key-data': base64(keyPair.key) },
+    })),
+    contexts: contexts.map(({ name, user }) => ({ name, context: { cluster: name, user: user.name } })),
+    'current-context': 'capstan',
+  };
 }

@@ -6,9 +6,8 @@ import { createServer, get } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { load } from 'js-yaml';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { adminKubeconfig, ensurePki, issueCertificate, keepFresh, type Pki, renew, secureContext } from './index.ts';
+import { adminKubeconfig, ensurePki, issueCertificate, keepFresh, type Pki, type PkiOptions, renew, secureContext } from './index.ts';
 
 let directory: string;
 beforeEach(() => {
@@ -180,14 +179,45 @@ describe('renew', () => {
   });
 });
 
+describe('hosts that were found on the machine', () => {
+  const hostsIn = (): string => new X509Certificate(read('apiserver.crt')).subjectAltName ?? '';
+
+  it('are in a new certificate, and lead to another one when they change', async () => {
+    await ensurePki(directory, { foundHosts: ['192.0.2.1'] });
+    expect(hostsIn()).toContain('IP Address:192.0.2.1');
+    await ensurePki(directory, { foundHosts: ['192.0.2.2'] });
+    expect(hostsIn()).toContain('IP Address:192.0.2.2');
+    expect(hostsIn()).not.toContain('192.0.2.1');
+  });
+
+  it('may be missing from a certificate that cannot be replaced, as ca.key is elsewhere', async () => {
+    const { serving } = await ensurePki(directory);
+    unlinkSync(file('ca.key'));
+    const again = await ensurePki(directory, { foundHosts: ['192.0.2.1'] });
+    expect(again.serving.certificate).toBe(serving.certificate);
+  });
+});
+
 describe('keepFresh', () => {
+  it('asks for the names at every look', async () => {
+    const pki = await ensurePki(directory, { foundHosts: ['192.0.2.1'] });
+    const controller = new AbortController();
+    const renewed = await new Promise<Pki>((resolve, reject) => {
+      const wanted = (): PkiOptions => ({ foundHosts: ['192.0.2.2'] });
+      const look = keepFresh(pki, { wanted, signal: controller.signal, onRenewed: resolve, onError: reject });
+      look();
+    });
+    controller.abort();
+    expect(new X509Certificate(renewed.serving.certificate).subjectAltName).toContain('192.0.2.2');
+  });
+
   it('hands out new certificates until it is told to stop', async () => {
     let time = Date.parse('2026-01-01T00:00:00Z');
     const now = (): Date => new Date(time);
     const pki = await ensurePki(directory, { now });
     const controller = new AbortController();
     const renewed = await new Promise<Pki>((resolve, reject) => {
-      keepFresh(pki, { now, signal: controller.signal, onRenewed: resolve, onError: reject, intervalMilliseconds: 5 });
+      keepFresh(pki, { wanted: () => ({ now }), signal: controller.signal, onRenewed: resolve, onError: reject, intervalMilliseconds: 5 });
       time += 300 * 86_400_000;
     });
     controller.abort();
@@ -226,10 +256,7 @@ describe('issueCertificate', () => {
 
 it('gives kubectl a configuration that holds what it needs', async () => {
   const pki = await ensurePki(directory);
-  const config = load(adminKubeconfig(pki, 'https://127.0.0.1:6443')) as {
-    clusters: [{ cluster: Record<string, string> }];
-    users: [{ user: Record<string, string> }];
-  };
-  expect(config.clusters[0].cluster['server']).toBe('https://127.0.0.1:6443');
-  expect(Buffer.from(config.users[0].user['client-key-data']!, 'base64').toString()).toBe(pki.admin.key);
+  const config = adminKubeconfig(pki, 'https://127.0.0.1:6443');
+  expect(config.clusters[0]!.cluster.server).toBe('https://127.0.0.1:6443');
+  expect(Buffer.from(config.users[0]!.user['client-key-data']!, 'base64').toString()).toBe(pki.admin.key);
 });

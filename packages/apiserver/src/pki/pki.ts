@@ -40,8 +40,10 @@ export interface KeyPair {
 }
 
 export interface PkiOptions {
-  /** Names and addresses under which clients reach the server, besides those that every server has. */
+  /** Names and addresses under which clients reach the server, besides those that every server has. A certificate without them is not used. */
   readonly hosts?: readonly string[];
+  /** The same, but a certificate without them is used where there is no key to sign a better one with. */
+  readonly foundHosts?: readonly string[];
   readonly now?: () => Date;
 }
 
@@ -69,7 +71,7 @@ export function clientAuthorities({ authority, signer }: Pki, another?: string):
 }
 
 /** Loads what is in the folder and makes what is not: on the first start all of it, later what has run through two thirds of its life. */
-export async function ensurePki(directory: string, { hosts = [], now = () => new Date() }: PkiOptions = {}): Promise<Pki> {
+export async function ensurePki(directory: string, { hosts = [], foundHosts = [], now = () => new Date() }: PkiOptions = {}): Promise<Pki> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const at = now();
   const authority = await ensureAuthority(directory, at);
@@ -80,6 +82,7 @@ export async function ensurePki(directory: string, { hosts = [], now = () => new
       commonName: 'kube-apiserver',
       usage: 'server',
       hosts: [...new Set([...everyServersHosts, ...hosts])],
+      foundHosts,
     }),
     ensureKeyPair(place, { name: 'admin', commonName: 'kubernetes-admin', organizations: ['system:masters'], usage: 'client' }),
     ensureIfPossible(place, { name: 'kcp-admin', commonName: 'kcp-admin', organizations: ['system:kcp:admin'], usage: 'client' }),
@@ -138,15 +141,18 @@ interface Wanted {
   readonly usage: 'server' | 'client' | 'authority';
   readonly lifetime?: number;
   readonly hosts?: readonly string[];
+  readonly foundHosts?: readonly string[];
 }
 
 async function ensureKeyPair(place: Place, wanted: Wanted): Promise<KeyPair> {
   const certificateFile = join(place.directory, `${wanted.name}.crt`);
   const keyFile = join(place.directory, `${wanted.name}.key`);
   const [{ key, text }, existing] = await Promise.all([ensureKey(keyFile), readIfThere(certificateFile)]);
+  const { hosts = [], foundHosts = [] } = wanted;
+  const allHosts = [...new Set([...hosts, ...foundHosts])];
   if (existing !== undefined) {
     const certificate = parseCertificate(certificateFile, existing);
-    if (isGood(certificate, key, { ...place, hosts: wanted.hosts ?? [] })) {
+    if (isGood(certificate, key, { ...place, hosts: place.authority.key === undefined ? hosts : allHosts })) {
       return { certificate: existing, key: text, notAfter: certificate.validToDate };
     }
   }
@@ -155,7 +161,7 @@ async function ensureKeyPair(place: Place, wanted: Wanted): Promise<KeyPair> {
   }
   const notAfter = new Date(place.now.getTime() + (wanted.lifetime ?? certificateLifetime));
   const certificate = issueCertificate(
-    { ...wanted, publicKey: createPublicKey(key), notBefore: new Date(place.now.getTime() - backdate), notAfter },
+    { ...wanted, hosts: allHosts, publicKey: createPublicKey(key), notBefore: new Date(place.now.getTime() - backdate), notAfter },
     { key: place.authority.key, certificate: new X509Certificate(place.authority.certificate) },
   );
   await writeAtomically(certificateFile, certificate, 0o644);

@@ -1,6 +1,8 @@
 import { ensurePki, type Pki, type PkiOptions } from './pki.ts';
 
-export interface RenewalOptions extends PkiOptions {
+export interface RenewalOptions {
+  /** Asked at every look: addresses of a machine come and go. */
+  readonly wanted?: () => PkiOptions;
   readonly signal: AbortSignal;
   /** Called with the new state when a certificate was replaced: hand `serving` to `tlsServer.setSecureContext`. */
   readonly onRenewed: (pki: Pki) => void;
@@ -22,25 +24,25 @@ export async function renew(pki: Pki, options: PkiOptions = {}): Promise<{ pki: 
   return { pki: fresh, changed };
 }
 
-/** Keeps the certificates fresh until the signal says stop. */
-export function keepFresh(pki: Pki, options: RenewalOptions): void {
+/** Keeps the certificates fresh until the signal says stop. The function looks at once, for when something about them has changed. */
+export function keepFresh(pki: Pki, { wanted = () => ({}), signal, onRenewed, onError, intervalMilliseconds }: RenewalOptions): () => void {
   let current = pki;
   let isLooking = false;
-  const timer = setInterval(
-    () => {
-      // On a slow disk one look may take longer than the time to the next; two would renew the same twice.
-      if (isLooking) return;
-      isLooking = true;
-      renew(current, options)
-        .then((result) => {
-          if (options.signal.aborted || !result.changed) return;
-          current = result.pki;
-          options.onRenewed(current);
-        }, options.onError)
-        .finally(() => (isLooking = false));
-    },
-    options.intervalMilliseconds ?? 6 * 60 * 60 * 1000,
-  );
+  const look = (): void => {
+    // On a slow disk one look may take longer than the time to the next; two would renew the same twice.
+    if (isLooking || signal.aborted) return;
+    isLooking = true;
+    renew(current, wanted())
+      .then((result) => {
+        if (signal.aborted || !result.changed) return;
+        current = result.pki;
+        onRenewed(current);
+      })
+      .catch(onError)
+      .finally(() => (isLooking = false));
+  };
+  const timer = setInterval(look, intervalMilliseconds ?? 6 * 60 * 60 * 1000);
   timer.unref();
-  options.signal.addEventListener('abort', () => clearInterval(timer), { once: true });
+  signal.addEventListener('abort', () => clearInterval(timer), { once: true });
+  return look;
 }

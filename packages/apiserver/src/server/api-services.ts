@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeObject } from '@capstan/machinery';
+import { makeMissing, systemContext } from '../bootstrap/write.ts';
 import type { CacheEvent } from '../cache/event-ring.ts';
 import { clusterOf } from '../crds/definition.ts';
 import type { Definitions } from '../crds/definitions.ts';
@@ -9,7 +10,6 @@ import { deleteObject } from '../registry/delete.ts';
 import type { Resource } from '../registry/resource.ts';
 import { update } from '../registry/update.ts';
 import { defaultCluster } from '../request/info.ts';
-import { makeMissing, systemContext } from './bootstrap.ts';
 import { coalesced } from './coalesced.ts';
 
 interface Options {

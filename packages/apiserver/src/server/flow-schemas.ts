@@ -1,10 +1,10 @@
 import { applyPatch, type KubeObject } from '@capstan/machinery';
+import { systemContext } from '../bootstrap/write.ts';
 import type { Serving } from '../handlers/serving.ts';
 import { resetFieldsOf } from '../registry/reset-fields.ts';
 import type { Resource } from '../registry/resource.ts';
 import { type Changed, update } from '../registry/update.ts';
 import { defaultCluster } from '../request/info.ts';
-import { systemContext } from './bootstrap.ts';
 import { coalesced } from './coalesced.ts';
 
 const group = 'flowcontrol.apiserver.k8s.io';

@@ -3,6 +3,7 @@ import type { AuditLogOptions } from '../audit/index.ts';
 import type { OidcOptions } from '../authn/oidc.ts';
 import type { OutboundOptions } from '../http/outbound.ts';
 import type { InFlightOptions } from '../limits/index.ts';
+import type { Advertised } from '../presence/addresses.ts';
 import type { AuthorizationOptions } from './authorization.ts';
 import type { MountOptions } from './mounts.ts';
 
@@ -13,8 +14,10 @@ export interface ServerOptions {
   readonly host: string;
   /** 0 takes any free one. */
   readonly port: number;
-  /** Names and addresses for the server's certificate beside the usual ones. */
-  readonly hosts?: readonly string[];
+  /** Where clients reach the server, when that is not `host`: a load balancer, a DNS name. */
+  readonly advertise?: Advertised;
+  /** Names and addresses for the server's certificate beside those that it is known to have. */
+  readonly names?: readonly string[];
   /** Keep objects in etcd instead of SQLite. */
   readonly etcd?: EtcdOptions;
   /** Where and what the audit log records: every write and every denial, beside the data, when absent. */

@@ -12,6 +12,7 @@ import { WebhookClient } from '../admission/webhooks/client.ts';
 import { auditLog } from '../audit/index.ts';
 import { oidc } from '../authn/oidc.ts';
 import { staticTokens } from '../authn/static-tokens.ts';
+import { bootstrap, systemContext } from '../bootstrap/write.ts';
 import { WatchCache } from '../cache/watch-cache.ts';
 import { definitionLifecycle } from '../crds/admission.ts';
 import { Definitions } from '../crds/definitions.ts';
@@ -25,17 +26,20 @@ import { Journal, journalPath } from '../journal/journal.ts';
 import { bindings, podActions } from '../kinds/workloads/pod-actions.ts';
 import { flowClassifier, InFlight, OpenCount } from '../limits/index.ts';
 import { openApiPages } from '../openapi/pages.ts';
-import { clientAuthorities, ensurePki } from '../pki/index.ts';
+import { clientAuthorities, ensurePki, type Pki } from '../pki/index.ts';
+import { addressesOf } from '../presence/addresses.ts';
+import { announce, certificateOptions } from '../presence/announce.ts';
+import { installationOf } from '../presence/installation.ts';
+import { thisMachine } from '../presence/machine.ts';
+import { formerAuthority, refuseOtherInstallation } from '../presence/others.ts';
 import { builtinCatalog } from '../registry/catalog.ts';
 import { WatchHub } from '../watch/hub.ts';
 import { WorkspaceAuthentication } from '../workspaces/authentication.ts';
 import { rootCluster } from '../workspaces/names.ts';
 import { objectLimit } from '../workspaces/object-limit.ts';
 import { bootstrapRoot } from '../workspaces/root/bootstrap.ts';
-import { announce } from './announce.ts';
 import { apiSharing } from './api-sharing.ts';
 import { audiences, authentication } from './authentication.ts';
-import { bootstrap, systemContext } from './bootstrap.ts';
 import { serverMetrics } from './gauges.ts';
 import { Health } from './health.ts';
 import { startKeepers } from './keepers.ts';
@@ -70,10 +74,8 @@ async function start(
 ): Promise<RunningServer> {
   const now = (): Date => new Date();
   await mkdir(options.dataDirectory, { recursive: true, mode: 0o700 });
-  const [pki, store] = await Promise.all([
-    ensurePki(join(options.dataDirectory, 'pki'), options.hosts === undefined ? {} : { hosts: options.hosts }),
-    openStore(options),
-  ]);
+  const advertised = addressesOf(options, thisMachine()).url;
+  const [pki, store] = await Promise.all([ensurePki(join(options.dataDirectory, 'pki'), certificateOptions(options)), openStore(options)]);
   resources.use(store);
   let hub: WatchHub | undefined;
   let journal: Journal | undefined;
@@ -86,6 +88,7 @@ async function start(
     },
   });
   resources.use(cache);
+  checkInstallation(options, { pki, cache, now: now() });
   hub = resources.use(new WatchHub(cache));
   journal = resources.use(new Journal(cache));
   const catalog = builtinCatalog(new Set(options.optionalVersions));
@@ -113,7 +116,7 @@ async function start(
   const identities = authentication(pki, {
     objects: cache,
     now,
-    url: `https://${options.host}:${options.port}`,
+    url: advertised,
     clientAuthority: options.clientAuthority,
     more: [
       ...(options.tokens === undefined ? [] : [staticTokens(options.tokens, audiences)]),
@@ -181,7 +184,7 @@ async function start(
     catalogs: serving.catalogs,
     health,
     version: versionInfo(),
-    serverAddress: `${options.host}:${options.port}`,
+    serverAddress: advertised.slice('https://'.length),
     more,
   });
   const pipeline = new Pipeline({
@@ -216,9 +219,17 @@ async function start(
     hub[Symbol.dispose]();
     journal[Symbol.dispose]();
   });
-  const { url, kubeconfigPath } = await announce(serving, { options, pki, listener, now, signal: stop.signal });
+  const { url, kubeconfigPath } = resources.use(await announce(serving, { options, pki, listener, now, signal: stop.signal }));
   keepTidy(cache, options, { now, signal: stop.signal });
   return running(options, { url, kubeconfigPath, resources });
+}
+
+/** Only one server at a time can use a SQLite store, so whoever used it before is gone. */
+function checkInstallation(options: ServerOptions, { pki, cache, now }: { pki: Pki; cache: WatchCache; now: Date }): void {
+  const comparison = { objects: cache, installation: installationOf(pki), pkiDirectory: pki.directory, now };
+  if (options.etcd !== undefined) refuseOtherInstallation(comparison);
+  const warning = formerAuthority(comparison);
+  if (warning !== undefined) options.log(warning);
 }
 
 function running(

@@ -1,26 +1,25 @@
 import type { KubeObject } from '@capstan/machinery';
 import { namespaceObjects } from '../bootstrap/core.ts';
-import type { ServerAddress } from '../bootstrap/index.ts';
+import { makeMissing, resourceOf } from '../bootstrap/write.ts';
 import type { CacheEvent } from '../cache/event-ring.ts';
 import { cacheKey } from '../cache/watch-cache.ts';
 import type { Serving } from '../handlers/serving.ts';
 import type { Resource } from '../registry/resource.ts';
 import { defaultCluster } from '../request/info.ts';
-import { makeMissing, published, resourceOf } from './bootstrap.ts';
 import { coalesced } from './coalesced.ts';
 
 export interface StandingOptions {
-  /** Where the server is, when that can be said. */
-  readonly address: ServerAddress | undefined;
+  /** How clients inside find the servers, as it is now. The names never change. */
+  readonly published: () => readonly KubeObject[];
   readonly now: () => Date;
   readonly onError: (error: unknown) => void;
 }
 
 /** What nobody can take away for long: the namespaces of the system, and how clients inside find the server. It is made again when it is deleted. */
-export function keepStanding(serving: Serving, { address, now, onError }: StandingOptions): void {
-  const objects = [...namespaceObjects(), ...(address === undefined ? [] : published(address))];
-  const run = coalesced(() => makeMissing(serving, now, objects));
-  for (const [resource, keys] of keysOf(serving, objects)) {
+export function keepStanding(serving: Serving, { published, now, onError }: StandingOptions): void {
+  const objects = (): KubeObject[] => [...namespaceObjects(), ...published()];
+  const run = coalesced(() => makeMissing(serving, now, objects()));
+  for (const [resource, keys] of keysOf(serving, objects())) {
     const changed = (events: readonly CacheEvent[]): void => {
       for (const { type, entry } of events) {
         if (type === 'DELETED' && keys.has(entry.key)) return void run().catch(onError);

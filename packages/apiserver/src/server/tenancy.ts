@@ -3,7 +3,6 @@ import type { Authorizer, Gate } from '../authz/attributes.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { Page } from '../handlers/nonresource.ts';
 import type { VirtualObject } from '../handlers/virtual.ts';
-import { fieldsOf, textOf } from '../kinds/workloads/reading.ts';
 import type { Catalogs } from '../registry/catalogs.ts';
 import type { Backend } from '../registry/objects.ts';
 import { endingWorkspace, logicalClusterRules } from '../workspaces/admission/logical-cluster.ts';
@@ -17,13 +16,12 @@ import { contentsPage, contentsPath } from '../workspaces/contents/pages.ts';
 import { homeWorkspace } from '../workspaces/home.ts';
 import { rootCluster } from '../workspaces/names.ts';
 import type { ViewName } from '../workspaces/place.ts';
+import { publishedUrl } from '../workspaces/root/bootstrap.ts';
 import type { WorkspaceView } from '../workspaces/scopes.ts';
 import type { Tree } from '../workspaces/tree.ts';
 import { WorkspaceTypes } from '../workspaces/types/workspace-types.ts';
 import { boundSchemasView } from '../workspaces/views/bound-schemas.ts';
 import { initializing, terminating, waitingView } from '../workspaces/views/waiting.ts';
-
-const shards = { group: 'core.kcp.io', resource: 'shards' } as const;
 
 export interface Tenancy {
   /** Asked before all others. */
@@ -58,10 +56,7 @@ export function tenancy(options: {
   const types = new WorkspaceTypes({ objects: cache, tree });
   const bindings = new DefaultBindings({ objects: cache, tree });
   const kinds = () => catalogs.of(rootCluster);
-  const url = (): string => {
-    const shard = cache.get({ ...shards, cluster: rootCluster, namespace: '', name: 'root' });
-    return textOf(fieldsOf(shard?.['spec'])['externalURL']);
-  };
+  const url = (): string => publishedUrl(cache) ?? '';
   return {
     rules: [endingWorkspace, workspaceRules, workspaceTypeUse({ types, authorizer: rbac }), workspaceTypeRules, logicalClusterRules],
     birth: workspaceBirth({ backend: { store }, kinds, types, bindings, authority, url }),

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { applySchemaDefaults, asJson, type KubeObject, StatusError } from '@capstan/machinery';
 import { StoreError } from '@capstan/store';
 import type { CacheEntry } from '../../cache/entry.ts';
+import type { ObjectReader } from '../../cache/reader.ts';
 import type { Serving } from '../../handlers/serving.ts';
 import { fieldsOf, textOf } from '../../kinds/workloads/reading.ts';
 import type { RequestContext } from '../../registry/context.ts';
@@ -36,6 +37,12 @@ export async function bootstrapRoot(serving: Serving, context: RequestContext): 
   for (const schema of rootResourceSchemas()) schemas.set(schema.metadata.name!, await root.ensure(schema));
   for (const exported of exportedByRoot()) await share(root, exported, schemas);
   for (const type of rootTypes()) await root.ensure(type);
+}
+
+/** Where the Shard says that the server is; undefined before anybody said it. */
+export function publishedUrl(objects: ObjectReader): string | undefined {
+  const found = objects.get({ group: 'core.kcp.io', resource: 'shards', cluster: rootCluster, namespace: '', name: 'root' });
+  return textOf(fieldsOf(found?.['spec'])['externalURL']) || undefined;
 }
 
 /** Says where the server is: reconcilers make the URLs of workspaces and views from it. */

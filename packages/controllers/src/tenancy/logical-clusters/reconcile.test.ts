@@ -20,6 +20,7 @@ function logicalCluster(status: NonNullable<LogicalCluster['status']>, metadata:
 
 function actions(more: Partial<Pick<LogicalClusterActions, 'bind'>> = {}) {
   return {
+    address: () => 'https://here:6443',
     bind: vi.fn<LogicalClusterActions['bind']>(async () => ({ incomplete: [], missing: [] })),
     purge: vi.fn<LogicalClusterActions['purge']>(async () => ({ gone: true, isTold: false, remains: { resources: {}, finalizers: {} } })),
     update: vi.fn(async (changed: LogicalCluster) => changed),
@@ -28,6 +29,21 @@ function actions(more: Partial<Pick<LogicalClusterActions, 'bind'>> = {}) {
     ...more,
   };
 }
+
+describe('the URL of a workspace', () => {
+  it('follows its shard to another address', async () => {
+    const acts = actions();
+    await reconcileLogicalCluster(logicalCluster({ phase: 'Ready', URL: 'https://gone:6443/clusters/abc' }), acts);
+    const [[moved]] = acts.updateStatus.mock.calls as [[LogicalCluster]];
+    expect(moved.status?.URL).toBe('https://here:6443/clusters/abc');
+  });
+
+  it('is not written when it is right', async () => {
+    const acts = actions();
+    await reconcileLogicalCluster(logicalCluster({ phase: 'Ready', URL: 'https://here:6443/clusters/abc' }), acts);
+    expect(acts.updateStatus).not.toHaveBeenCalled();
+  });
+});
 
 describe('a workspace that is on its way', () => {
   it('is opened when nobody wants to do anything any more', async () => {

@@ -7,6 +7,8 @@ import { remaining, waitFor } from '../remains.ts';
 
 /** What the steps may do. */
 export interface LogicalClusterActions {
+  /** Where people reach the shard that the workspace is on; undefined while that is not known. */
+  readonly address: () => string | undefined;
   /** Binds what the type asks for; what is left to do. */
   readonly bind: () => Promise<{ readonly incomplete: readonly string[]; readonly missing: readonly string[] }>;
   readonly purge: () => Promise<Purged>;
@@ -18,7 +20,7 @@ export interface LogicalClusterActions {
 /** A step ends the reconcile by answering with its result. */
 type Step = (progress: { logicalCluster: LogicalCluster }, actions: LogicalClusterActions) => Promise<Result | undefined>;
 
-const steps: readonly Step[] = [describe, endWorkspace, bindDefaults, openWorkspace];
+const steps: readonly Step[] = [describe, endWorkspace, locate, bindDefaults, openWorkspace];
 
 /** Brings a new workspace to where people can use it, and empties one that is being deleted. Whatever was done before is found done. */
 export async function reconcileLogicalCluster(logicalCluster: LogicalCluster | undefined, actions: LogicalClusterActions): Promise<Result> {
@@ -66,6 +68,14 @@ async function endWorkspace(progress: { logicalCluster: LogicalCluster }, action
   if (gone) return done;
   await report(progress, [remaining(remains)], actions);
   return requeueAfter(waitFor(metadata.deletionTimestamp, actions.now()));
+}
+
+/** The URL of a workspace follows its shard, which may have moved to another address. */
+async function locate(progress: { logicalCluster: LogicalCluster }, { address, updateStatus }: LogicalClusterActions): Promise<undefined> {
+  const { status } = progress.logicalCluster;
+  const [base, path] = [address(), status?.URL?.match(/\/clusters\/[^/]+$/)?.[0]];
+  if (base === undefined || path === undefined || status?.URL === base + path) return;
+  progress.logicalCluster = await updateStatus({ ...progress.logicalCluster, status: { ...status, URL: base + path } });
 }
 
 async function bindDefaults(progress: { logicalCluster: LogicalCluster }, actions: LogicalClusterActions): Promise<Result | undefined> {

@@ -15,6 +15,7 @@ import {
   type Workspace,
   workspaceType,
 } from '../kinds.ts';
+import { addressOf } from '../shard-address.ts';
 import { isOurs, reconcileWorkspace } from './reconcile.ts';
 
 /** Watches Workspaces, what became of their logical clusters, and the shards that they could be on. */
@@ -25,7 +26,7 @@ export function workspaceController({ concurrency = 64 }: { readonly concurrency
       .for<Workspace>(workspaceType)
       // A new one was made by us: what comes of it is what matters.
       .watches<LogicalCluster>(logicalClusterType, ownerOf, { predicate: ({ type }) => type !== 'added' })
-      .watches<Shard>(shardType, () => unscheduled(informers()))
+      .watches<Shard>(shardType, () => unlikeShards(informers()))
       .reconcile(
         ({ key, object, client, signal }) =>
           written.isBehind(key, object) ? done : reconcileOne({ key, workspace: object, client, signal, informers: informers(), written }),
@@ -102,11 +103,15 @@ function ownerOf({ spec }: LogicalCluster): ObjectKey[] {
   return owner === undefined ? [] : [{ cluster: owner.cluster, name: owner.name }];
 }
 
-function unscheduled(informers: InformerFactory): ObjectKey[] {
+/** Workspaces that have no shard yet, or whose URL is that of a shard which has moved to another address. */
+function unlikeShards(informers: InformerFactory): ObjectKey[] {
+  const bases = informers.informer<Shard>(shardType).list().map(addressOf);
   return informers
     .informer<Workspace>(workspaceType)
     .list()
-    .filter(({ spec }) => spec?.cluster === undefined)
+    .filter(
+      ({ spec }) => spec?.mount === undefined && (spec?.cluster === undefined || !bases.some((base) => spec.URL?.startsWith(`${base}/`))),
+    )
     .map(objectKey);
 }
 

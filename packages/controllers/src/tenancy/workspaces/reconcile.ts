@@ -14,6 +14,7 @@ import {
 import type { Begun, LogicalCluster, Phase, Purged, Shard, Workspace } from '../kinds.ts';
 import { shardHash, trimmedOwner } from '../labels.ts';
 import { remaining, waitFor } from '../remains.ts';
+import { addressOf } from '../shard-address.ts';
 import { chooseShard } from './scheduling.ts';
 
 /** What the steps may do. `cluster` is the id of the workspace that the Workspace lies in. */
@@ -207,8 +208,8 @@ function logicalClusterFor({ metadata, spec }: Workspace, place: { path: string;
   };
 }
 
-function urlOf({ spec }: Shard, path: string): string {
-  return `${spec?.externalURL ?? spec?.baseURL}/clusters/${path}`;
+function urlOf(shard: Shard, path: string): string {
+  return `${addressOf(shard)}/clusters/${path}`;
 }
 
 function idOf({ metadata, spec }: Workspace): string | undefined {

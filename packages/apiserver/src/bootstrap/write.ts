@@ -1,6 +1,5 @@
 import type { KubeObject } from '@capstan/machinery';
 import { StoreError } from '@capstan/store';
-import { bootstrapObjects, type Repair, repairs, type ServerAddress, serverObjects } from '../bootstrap/index.ts';
 import type { Serving } from '../handlers/serving.ts';
 import type { RequestContext } from '../registry/context.ts';
 import { create } from '../registry/create.ts';
@@ -10,6 +9,7 @@ import type { Resource } from '../registry/resource.ts';
 import { update } from '../registry/update.ts';
 import { defaultCluster } from '../request/info.ts';
 import { serverContext } from '../upkeep/context.ts';
+import { bootstrapObjects, type Repair, repairs, type ServerAddress, serverObjects } from './index.ts';
 
 const manager = 'kube-apiserver';
 
@@ -33,20 +33,19 @@ export function systemContext(serving: Serving, now: () => Date): RequestContext
 
 /** An address that only this machine can reach is none that could be an endpoint. */
 export function published(address: ServerAddress): KubeObject[] {
-  const isLoopback = address.address === '::1' || address.address.startsWith('127.');
+  const isLoopback = address.endpoints.every((one) => one.address === '::1' || one.address.startsWith('127.'));
   return serverObjects(address).filter(({ kind }) => !isLoopback || (kind !== 'Endpoints' && kind !== 'EndpointSlice'));
 }
 
-/** Tells clients inside where the server is. */
-export async function publishAddress(serving: Serving, now: () => Date, address: ServerAddress): Promise<void> {
+/** Creates the objects, or makes those that are there the same. One that is the same already is not written. */
+export async function putObjects(serving: Serving, now: () => Date, objects: readonly KubeObject[]): Promise<void> {
   const context = systemContext(serving, now);
   await Promise.all(
-    published(address).map(async (object) => {
+    objects.map(async (object) => {
       const resource = resourceOf(serving, object);
       const { name = '', namespace = '' } = object.metadata;
-      const target = { resource, namespace, name };
-      if (cachedEntry(serving, context, target) === undefined) return mend(serving, context, { action: 'create', resource, object });
-      await mend(serving, context, { action: 'update', resource, object });
+      const isThere = cachedEntry(serving, context, { resource, namespace, name }) !== undefined;
+      await mend(serving, context, { action: isThere ? 'update' : 'create', resource, object });
     }),
   );
 }
@@ -76,7 +75,7 @@ async function mend(serving: Serving, context: RequestContext, repair: Repair): 
         subresource: '',
         manager,
         dryRun: false,
-        change: () => ({ object: structuredClone(object) }),
+        change: (old) => ({ object: withRevision(structuredClone(object), old) }),
       });
       return;
     }
@@ -85,6 +84,11 @@ async function mend(serving: Serving, context: RequestContext, repair: Repair): 
   } catch (error) {
     if (!madeElsewhere(error)) throw error;
   }
+}
+
+/** Some kinds are only changed by those who say which version they have seen. */
+function withRevision(object: KubeObject, { metadata: { resourceVersion } }: KubeObject): KubeObject {
+  return { ...object, metadata: { ...(resourceVersion !== undefined && { resourceVersion }), ...object.metadata } };
 }
 
 /** Another server was quicker. */

@@ -1,0 +1,54 @@
+import { readConfig } from './file.ts';
+import { type Shape, section, text, unchecked } from './shape.ts';
+
+/** The sections of the configuration file, each for the process of that name. */
+const sections = ['apiserver', 'controllerManager'] as const;
+type SectionName = (typeof sections)[number];
+
+/** What one process takes from the file. */
+export interface ProcessConfig<Config> {
+  readonly dataDirectory?: string;
+  readonly settings: Config;
+}
+
+/** Settings that have moved from the top of the file into a section. */
+const inSection = new Map<string, SectionName>([
+  ...['advertise', 'listen', 'etcd', 'runtimeConfig', 'admission', 'history', 'audit', 'authentication', 'authorization', 'workspaces'].map(
+    (key) => [key, 'apiserver'] as const,
+  ),
+  ...['kubeconfigFile', 'leaderElection', 'controllers', 'concurrency', 'useAccounts', 'signing'].map(
+    (key) => [key, 'controllerManager'] as const,
+  ),
+]);
+
+/** Reads the configuration file for one process. It checks its own section; the other processes check theirs. */
+export function readProcessConfig<Config extends object>(file: string, name: SectionName, shape: Shape<Config>): ProcessConfig<Config> {
+  const others = Object.fromEntries(sections.filter((one) => one !== name).map((one) => [one, unchecked]));
+  const whole = readConfig(file, section({ dataDirectory: text('a path'), ...others, [name]: shape }, placeOf)) as {
+    readonly dataDirectory?: string;
+  } & Readonly<Record<string, unknown>>;
+  return {
+    ...(whole.dataDirectory !== undefined && { dataDirectory: whole.dataDirectory }),
+    settings: (whole[name] ?? {}) as Config,
+  };
+}
+
+/** The whole file as it stands there, for who starts the processes. */
+export function readWholeConfig(file: string): WholeConfig {
+  return readConfig(
+    file,
+    section({ dataDirectory: text('a path'), apiserver: unchecked, controllerManager: unchecked }, placeOf),
+  ) as WholeConfig;
+}
+
+export interface WholeConfig {
+  readonly dataDirectory?: string;
+  /** Nothing in here has been checked. */
+  readonly apiserver?: { readonly listen?: { readonly host?: string; readonly port?: string }; readonly etcd?: object };
+  readonly controllerManager?: { readonly listen?: { readonly port?: string }; readonly leaderElection?: { readonly enabled?: string } };
+}
+
+function placeOf(key: string): string | undefined {
+  const place = inSection.get(key);
+  return place && `"${key}" belongs in the section "${place}"; write "${place}:" above it and indent it`;
+}

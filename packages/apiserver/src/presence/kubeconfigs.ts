@@ -1,0 +1,107 @@
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isObject, type JsonObject, parseYaml } from '@capstan/machinery';
+import { dump } from 'js-yaml';
+import { controllerManagerUser } from '../bootstrap/own-roles.ts';
+import { adminKubeconfig, type Kubeconfig, type Pki, userKubeconfig } from '../pki/index.ts';
+import type { Addresses } from './addresses.ts';
+
+/** The contexts that `capstan ws` and kcp's plugin keep: they follow the server when its address changes. */
+const followers = new Set(['workspace.kcp.io/current', 'workspace.kcp.io/previous']);
+
+/** Writes how the administrator and the controller-manager reach the server; answers with the path of the administrator's. */
+export async function writeKubeconfigs(
+  directory: string,
+  pki: Pki,
+  { url, localUrl }: Pick<Addresses, 'url' | 'localUrl'>,
+): Promise<string> {
+  if (pki.controllerManager !== undefined) {
+    // It runs beside this server, and must work when the load balancer or the DNS that others need does not.
+    const own = userKubeconfig(pki, localUrl, { name: controllerManagerUser, keyPair: pki.controllerManager });
+    await writeWhole(join(directory, 'controller-manager.kubeconfig'), yaml(own));
+  }
+  // Last: its presence says that the server is ready.
+  const path = join(directory, 'admin.kubeconfig');
+  const existing = await readIfThere(path);
+  const wanted = adminKubeconfig(pki, url);
+  const text = yaml(existing === undefined ? wanted : updated(existing, wanted));
+  if (text === existing) return path;
+  if (existing !== undefined && parsed(existing) === undefined) await writeWhole(`${path}.unreadable`, existing);
+  await writeWhole(path, text);
+  return path;
+}
+
+/**
+ * A kubeconfig with our entries as they are now. Everything that people or tools added stays, and so does the current context: whoever works in a workspace must not
+ * find themselves in another after a restart.
+ */
+export function updated(existing: string, wanted: Kubeconfig): JsonObject {
+  const content = parsed(existing);
+  if (content === undefined) return wanted as unknown as JsonObject;
+  const follow = following(content, wanted);
+  return {
+    ...content,
+    clusters: merged(listOf(content['clusters']).map(follow), wanted.clusters),
+    users: merged(listOf(content['users']), wanted.users),
+    contexts: merged(listOf(content['contexts']), wanted.contexts),
+    'current-context':
+      typeof content['current-context'] === 'string' && content['current-context'] !== ''
+        ? content['current-context']
+        : wanted['current-context'],
+  };
+}
+
+/** Our entries first, as in a new file; then the others, in their order. */
+function merged(existing: readonly JsonObject[], ours: readonly { readonly name: string }[]): JsonObject[] {
+  const names = new Set<unknown>(ours.map(({ name }) => name));
+  return [...(ours as unknown as readonly JsonObject[]), ...existing.filter(({ name }) => !names.has(name))];
+}
+
+function following(content: JsonObject, wanted: Kubeconfig): (entry: JsonObject) => JsonObject {
+  const before = fieldsOf(listOf(content['clusters']).find(({ name }) => name === 'capstan')?.['cluster'])['server'];
+  const { cluster } = wanted.clusters[0]!;
+  return (entry) => {
+    const { server, ...rest } = fieldsOf(entry['cluster']);
+    if (typeof entry['name'] !== 'string' || !followers.has(entry['name']) || typeof server !== 'string' || typeof before !== 'string')
+      return entry;
+    if (server !== before && !server.startsWith(`${before}/`)) return entry;
+    return { ...entry, cluster: { ...rest, ...cluster, server: cluster.server + server.slice(before.length) } };
+  };
+}
+
+function parsed(text: string): JsonObject | undefined {
+  try {
+    const content = parseYaml(text);
+    return isObject(content) ? (content as JsonObject) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function listOf(value: unknown): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject).map((item) => item as JsonObject) : [];
+}
+
+function fieldsOf(value: unknown): JsonObject {
+  return isObject(value) ? (value as JsonObject) : {};
+}
+
+function yaml(content: object): string {
+  return dump(content, { lineWidth: -1 });
+}
+
+async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Appears whole or not at all. */
+async function writeWhole(path: string, text: string): Promise<void> {
+  const temporary = `${path}.new`;
+  await writeFile(temporary, text, { mode: 0o600 });
+  await rename(temporary, path);
+}

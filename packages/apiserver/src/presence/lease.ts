@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto';
+import { formatMicroTime, type KubeObject } from '@capstan/machinery';
+import type { ObjectReader } from '../cache/reader.ts';
+import { fieldsOf, textOf } from '../kinds/workloads/reading.ts';
+import { rootCluster } from '../workspaces/names.ts';
+import type { Addresses } from './addresses.ts';
+import type { Installation } from './installation.ts';
+
+/** Kubernetes' label and namespace for the Leases by which API servers say that they are there. */
+const identityLabel = 'apiserver.kubernetes.io/identity';
+const namespace = 'kube-system';
+const leases = { group: 'coordination.k8s.io', resource: 'leases' } as const;
+
+const annotation = {
+  url: 'capstan.dev/url',
+  endpoint: 'capstan.dev/endpoint',
+  authority: 'capstan.dev/authority',
+  signer: 'capstan.dev/signer',
+  serviceAccountKey: 'capstan.dev/service-account-key',
+} as const;
+
+/** How often a server renews its Lease, and how long the others believe it, both in seconds: two renewals may fail, and clocks may differ a little. */
+export const renewSeconds = 10;
+export const leaseSeconds = 40;
+
+/** An API server of this store, as its Lease describes it. */
+export interface ServerRecord {
+  readonly name: string;
+  readonly url: string;
+  readonly endpoint: { readonly address: string; readonly port: number } | undefined;
+  readonly installation: Installation;
+  /** Of the Lease: which of two servers came later. */
+  readonly revision: number;
+  readonly renewedAt: Date;
+}
+
+/** The name of a server's Lease: the same whenever it starts on the same machine and data directory. */
+export function leaseName(hostname: string, dataDirectory: string): string {
+  return `apiserver-${createHash('sha256').update(`${hostname}\n${dataDirectory}`).digest('hex').slice(0, 26)}`;
+}
+
+export interface LeaseContent {
+  readonly name: string;
+  /** Tells two runs of the same server apart. */
+  readonly holder: string;
+  readonly hostname: string;
+  readonly addresses: Addresses;
+  readonly installation: Installation;
+  readonly now: Date;
+}
+
+export function leaseObject({ name, holder, hostname, addresses, installation, now }: LeaseContent): KubeObject {
+  const { url, endpoint } = addresses;
+  const { authority, signer, serviceAccountKey } = installation;
+  return {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: {
+      name,
+      namespace,
+      labels: { [identityLabel]: 'kube-apiserver', 'kubernetes.io/hostname': hostname },
+      annotations: {
+        [annotation.url]: url,
+        ...(endpoint !== undefined && { [annotation.endpoint]: JSON.stringify(endpoint) }),
+        [annotation.authority]: authority,
+        ...(signer !== undefined && { [annotation.signer]: signer }),
+        [annotation.serviceAccountKey]: serviceAccountKey,
+      },
+    },
+    spec: { holderIdentity: holder, leaseDurationSeconds: leaseSeconds, renewTime: formatMicroTime(now) },
+  };
+}
+
+/** The API servers that have renewed their Lease in time, ordered by name. */
+export function liveServers(objects: ObjectReader, now: Date): ServerRecord[] {
+  return objects
+    .list(leases, rootCluster, namespace)
+    .filter(({ metadata }) => metadata.labels?.[identityLabel] !== undefined && metadata.annotations?.[annotation.url] !== undefined)
+    .filter(({ spec }) => isLive(fieldsOf(spec), now))
+    .map(recordOf)
+    .sort((left, right) => (left.name < right.name ? -1 : 1));
+}
+
+function isLive({ renewTime, leaseDurationSeconds }: Readonly<Record<string, unknown>>, now: Date): boolean {
+  return Date.parse(textOf(renewTime)) + Number(leaseDurationSeconds) * 1000 > now.getTime();
+}
+
+function recordOf({ metadata, spec }: KubeObject): ServerRecord {
+  const read = (key: string): string => metadata.annotations?.[key] ?? '';
+  return {
+    name: metadata.name ?? '',
+    url: read(annotation.url),
+    endpoint: endpointOf(read(annotation.endpoint)),
+    installation: {
+      authority: read(annotation.authority),
+      signer: metadata.annotations?.[annotation.signer],
+      serviceAccountKey: read(annotation.serviceAccountKey),
+    },
+    revision: Number(metadata.resourceVersion),
+    renewedAt: new Date(textOf(fieldsOf(spec)['renewTime'])),
+  };
+}
+
+function endpointOf(text: string): ServerRecord['endpoint'] {
+  try {
+    const { address, port } = fieldsOf(JSON.parse(text));
+    return typeof address === 'string' && typeof port === 'number' ? { address, port } : undefined;
+  } catch {
+    return undefined;
+  }
+}

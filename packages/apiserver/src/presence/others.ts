@@ -1,0 +1,61 @@
+import type { ObjectReader } from '../cache/reader.ts';
+import { fieldsOf, textOf } from '../kinds/workloads/reading.ts';
+import { rootCluster } from '../workspaces/names.ts';
+import { certificateKey, differingFiles, type Installation } from './installation.ts';
+import { leaseSeconds, liveServers, type ServerRecord } from './lease.ts';
+
+/** Another API server uses the same store with other keys: what one of them signs, the other rejects. */
+export class OtherInstallationError extends Error {
+  override readonly name = 'OtherInstallationError';
+  readonly code = 'otherInstallation';
+}
+
+export interface Comparison {
+  readonly objects: ObjectReader;
+  readonly installation: Installation;
+  readonly pkiDirectory: string;
+  readonly now: Date;
+}
+
+/** Throws when a live server of this store has other keys. With `since`, only one that was there before that revision counts: of two that start together, the later gives way. */
+export function refuseOtherInstallation({ objects, installation, pkiDirectory, now }: Comparison, since = Number.POSITIVE_INFINITY): void {
+  for (const other of liveServers(objects, now)) {
+    const files = differingFiles(installation, other.installation);
+    if (files.length > 0 && other.revision < since) throw new OtherInstallationError(refusal(other, { files, pkiDirectory, now }));
+  }
+}
+
+function refusal(other: ServerRecord, { files, pkiDirectory, now }: { files: readonly string[]; pkiDirectory: string; now: Date }): string {
+  const seconds = Math.max(0, Math.round((now.getTime() - other.renewedAt.getTime()) / 1000));
+  return (
+    `another API server uses this store with other keys: ${other.url}, last seen ${seconds} s ago. Each would reject the tokens and certificates of the other. ` +
+    `API servers that share a store share their keys: replace ${pkiDirectory} by a copy of that server's pki folder (${files.join(', ')} differ) and start again. ` +
+    `If that server is gone for good, start again in ${leaseSeconds} s`
+  );
+}
+
+/** What to say at the start when the objects in the store were last served with another authority; undefined when they were not. */
+export function formerAuthority({ objects, installation, pkiDirectory }: Omit<Comparison, 'now'>): string | undefined {
+  const published = objects.get({
+    group: '',
+    resource: 'configmaps',
+    cluster: rootCluster,
+    namespace: 'kube-system',
+    name: 'extension-apiserver-authentication',
+  });
+  const certificate = textOf(fieldsOf(published?.['data'])['client-ca-file']);
+  if (certificate === '' || keyOf(certificate) === installation.authority) return undefined;
+  return (
+    'the objects in this store were last served with another certificate authority: kubeconfigs, client certificates and service account tokens of that time are no longer accepted. ' +
+    `To keep them valid, stop this server, replace ${pkiDirectory} by the pki folder of that time, and start again`
+  );
+}
+
+/** Somebody may have written anything there. */
+function keyOf(certificate: string): string | undefined {
+  try {
+    return certificateKey(certificate);
+  } catch {
+    return undefined;
+  }
+}
