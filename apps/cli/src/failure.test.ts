@@ -15,7 +15,8 @@ test.each([
   [coded('ENOSPC', 'no space left'), 'dataDirectoryUnusable', 'no space left'],
   [coded('corrupt', 'page 3'), 'storeDamaged', 'capstan snapshot restore'],
   [coded('unavailable', 'cannot connect to etcd'), 'etcdUnreachable', 'cannot connect to etcd.'],
-  [coded('unavailable', 'etcd at x has version 3.4.9: 3.5.8 or newer is needed. Upgrade it'), 'etcdTooOld', '3.4.9'],
+  [coded('outdated', 'etcd at x has version 3.4.9: 3.5.8 or newer is needed. Upgrade it'), 'etcdTooOld', '3.4.9'],
+  [coded('otherInstallation', 'another API server uses this store'), 'otherInstallation', 'another API server'],
   [Object.assign(new Error('ca.crt: is no certificate'), { name: 'PkiError' }), 'badCertificate', 'ca.crt: is no certificate'],
 ])('%s ends with reason %s', (error, reason, message) => {
   const failure = explain(error, context);
@@ -34,5 +35,6 @@ test('what nobody foresaw keeps its stack', () => {
 });
 
 test('a port that needs rights is not blamed on the directory', () => {
-  expect(explain(coded('EACCES', 'listen EACCES: permission denied 127.0.0.1:443'), { ...context, port: 443 }).reason).toBe('usage');
+  const error = Object.assign(coded('EACCES', 'listen EACCES: permission denied 127.0.0.1:443'), { syscall: 'listen' });
+  expect(explain(error, { ...context, port: 443 }).reason).toBe('usage');
 });

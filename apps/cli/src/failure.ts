@@ -9,6 +9,8 @@ export const exitCodes = {
   etcdUnreachable: 7,
   etcdTooOld: 8,
   storeDamaged: 9,
+  otherInstallation: 10,
+  snapshotDamaged: 11,
 } as const;
 
 export type ExitReason = keyof typeof exitCodes;
@@ -35,14 +37,14 @@ export function explain(error: unknown, context: StartContext): Failure {
   if (error instanceof Failure) return error;
   const message = error instanceof Error ? error.message : String(error);
   for (const code of codes(error)) {
-    const failure = explainCode(code, message, context);
+    const failure = explainCode(code, error, context);
     if (failure !== undefined) return new Failure(failure[0], failure[1], error);
   }
   return new Failure('unexpected', error instanceof Error ? (error.stack ?? message) : message, error);
 }
 
-function explainCode(code: string, message: string, context: StartContext): [ExitReason, string] | undefined {
-  const { dataDirectory, host, port } = context;
+function explainCode(code: string, error: unknown, { dataDirectory, host, port }: StartContext): [ExitReason, string] | undefined {
+  const { message, syscall } = error as NodeJS.ErrnoException;
   switch (code) {
     case 'EADDRINUSE':
       return [
@@ -55,8 +57,7 @@ function explainCode(code: string, message: string, context: StartContext): [Exi
       return ['dataDirectoryHeld', `${message} with --data-dir.`];
     case 'EACCES':
     case 'EPERM':
-      if (port < 1024 && message.includes('listen'))
-        return ['usage', `port ${port} needs special rights. Choose one above 1023 with --port.`];
+      if (syscall === 'listen') return ['usage', `port ${port} needs special rights. Choose one above 1023 with --port.`];
       return [
         'dataDirectoryUnusable',
         `${dataDirectory} cannot be used: ${message}. Give this user the right to read and write it, or choose another with --data-dir.`,
@@ -64,6 +65,7 @@ function explainCode(code: string, message: string, context: StartContext): [Exi
     case 'ENOTDIR':
     case 'EEXIST':
       return ['dataDirectoryUnusable', `${dataDirectory} cannot be used: it is not a directory. Choose another with --data-dir.`];
+    case 'ENOENT':
     case 'EROFS':
     case 'ENOSPC':
     case 'readonly':
@@ -72,9 +74,12 @@ function explainCode(code: string, message: string, context: StartContext): [Exi
       return ['storeDamaged', `the store in ${dataDirectory} is damaged: ${message}. Restore a snapshot with "capstan snapshot restore".`];
     case 'PkiError':
       return ['badCertificate', `${message}.`];
+    case 'outdated':
+      return ['etcdTooOld', `${message}.`];
     case 'unavailable':
-      if (message.includes('or newer is needed')) return ['etcdTooOld', `${message}.`];
       return ['etcdUnreachable', `${message}.`];
+    case 'otherInstallation':
+      return ['otherInstallation', `${message}.`];
     default:
       return undefined;
   }

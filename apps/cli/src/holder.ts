@@ -1,5 +1,6 @@
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeDirectory } from '@capstan/store';
 import { Failure } from './failure.ts';
 
 interface Holder {
@@ -11,7 +12,7 @@ interface Holder {
 
 /** Marks a data directory as held by this `capstan up`. A second one is told who holds it; the mark of a process that is gone does not count. */
 export function holdDirectory(directory: string): Disposable {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeDirectory(directory);
   const file = join(directory, 'up.lock');
   const mark: Holder = { pid: process.pid, began: beginningOf(process.pid) ?? '', since: new Date().toISOString() };
   for (let attempt = 0; attempt < 2; attempt++) {

@@ -1,5 +1,5 @@
 import { ApiError, ConnectionError } from '@capstan/client';
-import { Command, Option } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
 import type { ControllerManagerFlags } from './commands/manager-settings.ts';
 import {
   type ApiServerFlags,
@@ -14,6 +14,7 @@ import {
 import { parseRuntimeConfig } from './commands/runtime-config.ts';
 import type { SnapshotFlags } from './commands/snapshot.ts';
 import type { UpFlags } from './commands/up.ts';
+import { versionText } from './commands/version.ts';
 import type { WorkspaceSnapshotFlags } from './commands/workspace-snapshot.ts';
 import { ConfigError } from './config/document.ts';
 import { exitCodes, Failure } from './failure.ts';
@@ -26,6 +27,11 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
   try {
     await createProgram().parseAsync(argv);
   } catch (error) {
+    // It has said what is wrong already, or has shown the help that was asked for.
+    if (error instanceof CommanderError) {
+      process.exitCode = error.exitCode === 0 ? 0 : exitCodes.usage;
+      return;
+    }
     process.exitCode = report(error);
     // What a failed start left open (a connection that is being tried, a thread that ends) must not keep the process.
     setTimeout(() => process.exit(), 500).unref();
@@ -53,6 +59,11 @@ const advertiseOption = (): Option =>
     'where clients reach the server, when that is not --host: a load balancer or a DNS name',
   ).argParser(parseAdvertiseFlag);
 const workspaceOption = (): Option => new Option('-w, --workspace <path>', 'only this workspace, of the server that the kubeconfig names');
+const snapshotConfigOption = (): Option =>
+  new Option('-c, --config <file>', 'YAML file of the server, for its data directory and its etcd');
+const passphraseOption = (): Option =>
+  new Option('--passphrase-file <file>', 'the passphrase that encrypts the keys in pki/, which the snapshot holds then');
+const withoutKeysOption = (): Option => new Option('--without-keys', 'leave the keys in pki/ out').default(false);
 const etcdOption = (): Option =>
   new Option('--etcd-endpoints <urls>', 'keep objects in this etcd instead of SQLite; several URLs are separated by commas').argParser(
     parseEndpoints,
@@ -69,6 +80,8 @@ function createProgram(): Command {
     .description('A GPU cloud that anyone can run, behind one Kubernetes-compatible API.')
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'capstan: ')) })
     .showHelpAfterError('Run with --help to see what can be given.')
+    .version(versionText(), '-V, --version', 'print the versions of Capstan and of what it runs on')
+    .exitOverride()
     .addHelpText(
       'after',
       examples(
@@ -135,7 +148,7 @@ function createProgram(): Command {
   program
     .command('version')
     .description('Print the versions of Capstan and of what it runs on.')
-    .action(async () => (await import('./commands/version.ts')).printVersion());
+    .action(() => void process.stdout.write(`${versionText()}\n`));
   return program;
 }
 
@@ -183,17 +196,22 @@ function addSnapshot(program: Command): void {
     .addHelpText(
       'after',
       examples(
-        ['capstan snapshot save backup.db', 'everything, readable by any store'],
-        ['capstan snapshot restore backup.db --data-dir ./restored', 'into a directory that holds no store yet'],
+        ['capstan snapshot save backup.ndjson --passphrase-file secret', 'all objects, and the keys in pki/, encrypted'],
+        ['capstan snapshot restore backup.ndjson --passphrase-file secret --data-dir ./restored', 'into a directory without a store'],
+        ['capstan snapshot save backup.ndjson --without-keys', 'objects alone'],
         ['capstan snapshot save web.ndjson --workspace root:acme:web', 'one workspace of a running server'],
         ['capstan snapshot restore web.ndjson --workspace root:other:web', 'into the same or another one'],
       ),
     );
   snapshot
     .command('save <file>')
-    .description('Write a consistent copy of all objects, or of one workspace, to a new file.')
+    .description('Write a consistent copy of all objects and keys, or of one workspace, to a new file.')
+    .addOption(snapshotConfigOption())
     .addOption(dataDirectoryOption())
     .addOption(etcdOption())
+    .addOption(passphraseOption())
+    .addOption(withoutKeysOption())
+    .option('-f, --force', 'overwrite the file when it is there')
     .addOption(workspaceOption())
     .addOption(kubeconfigOption())
     .action(async (file: string, flags: SnapshotFlags & Partial<WorkspaceSnapshotFlags>) =>
@@ -204,8 +222,11 @@ function addSnapshot(program: Command): void {
   snapshot
     .command('restore <file>')
     .description('Make a new store from a saved file while no server runs, or fill one workspace of a server that does.')
+    .addOption(snapshotConfigOption())
     .addOption(dataDirectoryOption())
     .addOption(etcdOption())
+    .addOption(passphraseOption())
+    .addOption(withoutKeysOption())
     .addOption(workspaceOption())
     .option('--rebind', 'for a workspace: give objects of bound APIs to the exports of the same path and name that are here')
     .addOption(kubeconfigOption())

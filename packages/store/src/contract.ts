@@ -143,6 +143,10 @@ export type StoreErrorCode =
   | 'readonly'
   /** The file is damaged: nothing was changed. */
   | 'corrupt'
+  /** A file with an export is damaged: nothing was imported. */
+  | 'damaged'
+  /** The engine is older than this driver can use. */
+  | 'outdated'
   /** The engine cannot be reached; a write may or may not have happened. */
   | 'unavailable'
   /** Another process holds the store. */

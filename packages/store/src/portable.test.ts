@@ -56,7 +56,7 @@ describe('a portable export', () => {
     await exportStore(store, file());
     await writeFile(file(), damage(await readFile(file(), 'utf8')));
     await withEmptyStore(async (other) => {
-      await expect(importStore(other, file())).rejects.toMatchObject({ code: 'corrupt' });
+      await expect(importStore(other, file())).rejects.toMatchObject({ code: 'damaged' });
       expect((await other.list(prefixRange(''))).entries).toEqual([]);
     });
   });

@@ -71,7 +71,7 @@ export async function importStore(store: Store, file: string): Promise<{ keys: n
   if (present.entries.length > 0) {
     throw new StoreError('exists', `the store is not empty (it holds ${present.entries[0]!.key}): an import needs an empty one`);
   }
-  for await (const _ of readEntries(file));
+  await checkExport(file);
   let writes: Promise<number>[] = [];
   let keys = 0;
   for await (const entry of readEntries(file)) {
@@ -83,6 +83,13 @@ export async function importStore(store: Store, file: string): Promise<{ keys: n
     }
   }
   await Promise.all(writes);
+  return { keys };
+}
+
+/** Reads a whole export, and throws when it is damaged. */
+export async function checkExport(file: string): Promise<{ keys: number }> {
+  let keys = 0;
+  for await (const _ of readEntries(file)) keys++;
   return { keys };
 }
 
@@ -134,7 +141,7 @@ function checkHeader(value: object, file: string): void {
 }
 
 function damaged(file: string, reason: string): StoreError {
-  return new StoreError('corrupt', `cannot read ${file}: ${reason}. Nothing was imported; use another copy`);
+  return new StoreError('damaged', `the snapshot ${file} is damaged: ${reason}. Nothing was imported; use another copy`);
 }
 
 async function syncDirectory(directory: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { buildCapstan, Child, capstanProgram, freePort, output, run, startEtcd, temporaryDirectory } from '@capstan/testbed';
 import { describeWith } from '@capstan/testbed/vitest';
 import { expect, test } from 'vitest';
@@ -23,13 +23,11 @@ await describeWith(['kubectl', 'etcd'], 'capstan snapshot', ({ kubectl }) => {
   test('moves objects from SQLite to another directory and to etcd', async () => {
     using directory = temporaryDirectory('snapshot');
     await using etcd = await startEtcd();
-    const file = directory.join('backup.jsonl');
+    const file = directory.join('backup.ndjson');
     await serving(directory.join('first'), [], async (call) => {
       await call('create', 'configmap', 'kept', '--from-literal=color=blue');
     });
-    expect((await capstan('snapshot', 'save', file, '--data-dir', directory.join('first'))).stdout).toMatch(
-      /^saved \d+ objects at revision \d+ to /,
-    );
+    expect((await capstan('snapshot', 'save', file, '--data-dir', directory.join('first'))).stdout).toMatch(/^saved \d+ objects to /);
 
     expect((await capstan('snapshot', 'restore', file, '--data-dir', directory.join('second'))).stdout).toMatch(/^restored \d+ objects/);
     const endpoints = ['--etcd-endpoints', etcd.endpoints.join(',')];
@@ -47,11 +45,11 @@ await describeWith(['kubectl', 'etcd'], 'capstan snapshot', ({ kubectl }) => {
 
   test('is taken from a server that runs', async () => {
     using directory = temporaryDirectory('snapshot');
-    const file = directory.join('backup.jsonl');
+    const file = directory.join('backup.ndjson');
     await serving(directory.join('live'), [], async (call) => {
       await call('create', 'configmap', 'kept', '--from-literal=color=green');
       const saved = await capstan('snapshot', 'save', file, '--data-dir', directory.join('live'));
-      expect([saved.code, saved.stdout]).toEqual([0, expect.stringContaining('saved what the running server holds')]);
+      expect([saved.code, saved.stdout]).toEqual([0, expect.stringMatching(/^saved \d+ objects to /)]);
       await call('delete', 'configmap', 'kept');
     });
     await capstan('snapshot', 'restore', file, '--data-dir', directory.join('copy'));
@@ -63,15 +61,79 @@ await describeWith(['kubectl', 'etcd'], 'capstan snapshot', ({ kubectl }) => {
   test('refuses a store that holds something, a file that is cut off, and one that is not there', async () => {
     using directory = temporaryDirectory('snapshot');
     await serving(directory.join('full'), [], async () => {});
-    const file = directory.join('backup.jsonl');
+    const file = directory.join('backup.ndjson');
     await capstan('snapshot', 'save', file, '--data-dir', directory.join('full'));
     const full = await capstan('snapshot', 'restore', file, '--data-dir', directory.join('full'));
     expect([full.code, full.stderr]).toEqual([2, expect.stringContaining('not empty')]);
-    writeFileSync(directory.join('cut.jsonl'), '{"format":"capstan-store","version":1,"revision":3}\n');
-    const cut = await capstan('snapshot', 'restore', directory.join('cut.jsonl'), '--data-dir', directory.join('new'));
-    expect([cut.code, cut.stderr]).toEqual([9, expect.stringContaining('cut off')]);
-    const missing = await capstan('snapshot', 'restore', directory.join('none.jsonl'), '--data-dir', directory.join('new'));
-    expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('none.jsonl')]);
-    expect(existsSync(directory.join('none.jsonl'))).toBe(false);
+    writeFileSync(directory.join('cut.ndjson'), '{"format":"capstan-store","version":1,"revision":3}\n');
+    const cut = await capstan('snapshot', 'restore', directory.join('cut.ndjson'), '--data-dir', directory.join('new'));
+    expect([cut.code, cut.stderr]).toEqual([11, expect.stringMatching(/the snapshot .*cut.ndjson is damaged: .*cut off/)]);
+    expect(existsSync(directory.join('new'))).toBe(false);
+    const missing = await capstan('snapshot', 'restore', directory.join('none.ndjson'), '--data-dir', directory.join('new'));
+    expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('none.ndjson')]);
+    expect(existsSync(directory.join('none.ndjson'))).toBe(false);
+  });
+
+  test('never takes a mistyped directory for an empty server', async () => {
+    using directory = temporaryDirectory('snapshot');
+    const typo = await capstan('snapshot', 'save', directory.join('a.ndjson'), '--data-dir', directory.join('typo'));
+    expect([typo.code, typo.stderr]).toEqual([2, expect.stringContaining('is not the data directory of a server')]);
+    expect([existsSync(directory.join('typo')), existsSync(directory.join('a.ndjson'))]).toEqual([false, false]);
+  });
+
+  test('overwrites a file only when told to, and says what is not in it', async () => {
+    using directory = temporaryDirectory('snapshot');
+    const [file, data] = [directory.join('backup.ndjson'), directory.join('data')];
+    await serving(data, [], async () => {});
+    writeFileSync(file, 'precious');
+    const refused = await capstan('snapshot', 'save', file, '--data-dir', data);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('overwrite it with --force')]);
+    expect(readFileSync(file, 'utf8')).toBe('precious');
+    const saved = await capstan('snapshot', 'save', file, '--data-dir', data, '--force');
+    expect([saved.code, saved.stdout]).toEqual([0, expect.stringContaining(`${data}/pki is not part of it`)]);
+    const silent = await capstan('snapshot', 'save', file, '--data-dir', data, '--force', '--without-keys');
+    expect(silent.stdout).not.toContain('not part of it');
+  });
+
+  test('holds the keys, encrypted, so that a restored server accepts the old kubeconfig', async () => {
+    using directory = temporaryDirectory('snapshot');
+    const [file, secret, wrong] = [directory.join('backup.ndjson'), directory.join('secret'), directory.join('wrong')];
+    writeFileSync(secret, 'correct horse\n');
+    writeFileSync(wrong, 'battery staple\n');
+    const old = directory.join('old');
+    await serving(old, [], async () => {});
+    const saved = await capstan('snapshot', 'save', file, '--data-dir', old, '--passphrase-file', secret);
+    expect([saved.code, saved.stdout]).toEqual([0, expect.stringContaining('objects and the keys in pki/ to')]);
+    for (const pem of [readFileSync(`${old}/pki/ca.key`, 'utf8'), 'PRIVATE KEY']) expect(readFileSync(file, 'utf8')).not.toContain(pem);
+    const fresh = directory.join('fresh');
+    for (const [args, reason] of [
+      [[], 'Name the passphrase with --passphrase-file'],
+      [['--passphrase-file', wrong], 'the passphrase is another'],
+    ] as const) {
+      const refused = await capstan('snapshot', 'restore', file, '--data-dir', fresh, ...args);
+      expect([refused.code, refused.stderr, existsSync(fresh)]).toEqual([2, expect.stringContaining(reason), false]);
+    }
+    const restored = await capstan('snapshot', 'restore', file, '--data-dir', fresh, '--passphrase-file', secret);
+    expect([restored.code, restored.stdout]).toEqual([0, expect.stringMatching(/^restored \d+ objects from \S+\n$/)]);
+    await serving(fresh, [], async () => {
+      const server = /server: (\S+)/.exec(readFileSync(`${fresh}/admin.kubeconfig`, 'utf8'))![1]!;
+      const args = ['--kubeconfig', `${old}/admin.kubeconfig`, '--server', server, 'get', '--raw', '/readyz'];
+      expect(await output(kubectl, args, { environment: { HOME: old } })).toBe('ok');
+    });
+  });
+
+  test('is taken of objects in etcd through the server, and says that an etcd is not empty', async () => {
+    using directory = temporaryDirectory('snapshot');
+    await using etcd = await startEtcd();
+    const endpoints = ['--etcd-endpoints', etcd.endpoints.join(',')];
+    const file = directory.join('backup.ndjson');
+    await serving(directory.join('data'), endpoints, async () => {
+      const saved = await capstan('snapshot', 'save', file, '--data-dir', directory.join('data'));
+      expect([saved.code, saved.stdout]).toEqual([0, expect.stringMatching(/^saved \d+ objects/)]);
+    });
+    const gone = await capstan('snapshot', 'save', directory.join('b.ndjson'), '--data-dir', directory.join('data'));
+    expect([gone.code, gone.stderr]).toEqual([1, expect.stringContaining('does not answer at https://127.0.0.1:')]);
+    const full = await capstan('snapshot', 'restore', file, ...endpoints);
+    expect([full.code, full.stderr]).toEqual([2, expect.stringContaining('Name an empty etcd')]);
   });
 });

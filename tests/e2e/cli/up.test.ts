@@ -176,9 +176,45 @@ describe('starts that fail say why', () => {
   test.each([
     [['apiserver', '--port', 'high'], '--port: expected a whole number from 1 to 65535, found "high"'],
     [['apiserver', '--etcd-endpoints', 'here'], '--etcd-endpoints: expected URLs such as http://127.0.0.1:2379'],
+    [['up', '--advertise', 'https://'], '--advertise: expected a host such as api.example.com'],
+    [['up', '--colour'], "unknown option '--colour'"],
+    [['up', 'now'], 'too many arguments'],
+    [['upp'], "unknown command 'upp'"],
+    [['snapshot', 'save'], "missing required argument 'file'"],
   ])('wrong flags: %j', async (args, message) => {
     const { code, stderr } = await capstan(...args);
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+  });
+});
+
+describe('data directories that cannot be used', () => {
+  test.each([
+    ['up', '/proc/capstan'],
+    ['apiserver', '/proc/capstan/data'],
+  ])('%s on a file system without directories', async (command, data) => {
+    const { code, stdout, stderr } = await capstan(command, '--data-dir', data, '--port', '1024');
+    expect([code, stdout + stderr]).toEqual([5, expect.stringContaining(`${data} cannot be used: `)]);
+    expect(stderr).not.toContain('    at ');
+  });
+
+  test.runIf(process.getuid?.() === 0)('a file system that is read-only', async () => {
+    using directory = temporaryDirectory('readonly');
+    const script = `mount -t tmpfs -o ro none ${directory.path} && exec "$0" "$@"`;
+    for (const command of ['up', 'apiserver']) {
+      const args = ['--mount', 'sh', '-c', script, process.execPath, capstanProgram, command, '--data-dir', directory.join('data')];
+      const { code, stdout, stderr } = await run('unshare', args, { timeout: 30_000 });
+      expect([code, stdout + stderr]).toEqual([5, expect.stringContaining('read-only file system')]);
+      expect(stdout + stderr).not.toContain('    at ');
+    }
+  });
+});
+
+describe('capstan --version and --help', () => {
+  test('end with 0', async () => {
+    const [version, long, help] = await Promise.all([capstan('version'), capstan('--version'), capstan('up', '--help')]);
+    expect([version.code, long.code, help.code]).toEqual([0, 0, 0]);
+    expect(long.stdout).toBe(version.stdout);
+    expect(help.stdout).toContain('--etcd-endpoints');
   });
 });
 

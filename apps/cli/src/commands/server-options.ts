@@ -49,7 +49,7 @@ export function serverOptions({
   };
 }
 
-function etcdOptions(endpoints: readonly string[], { prefix, ...files }: Part<'etcd'>): EtcdOptions {
+export function etcdOptions(endpoints: readonly string[], { prefix, ...files }: Part<'etcd'>): EtcdOptions {
   const tls = etcdTls(files);
   return { endpoints, ...(prefix && { prefix }), ...(tls && { tls }) };
 }

@@ -9,8 +9,7 @@ function capstanVersion(): string {
   return (JSON.parse(readFileSync(resolve(import.meta.dirname, '../../package.json'), 'utf8')) as PackageFile).version;
 }
 
-export function printVersion(): void {
-  process.stdout.write(
-    `capstan ${capstanVersion()} (Kubernetes API 1.34, Node ${process.versions.node}, SQLite ${process.versions['sqlite'] ?? 'unknown'})\n`,
-  );
+/** The versions of Capstan and of what it runs on, in one line. */
+export function versionText(): string {
+  return `capstan ${capstanVersion()} (Kubernetes API 1.34, Node ${process.versions.node}, SQLite ${process.versions['sqlite'] ?? 'unknown'})`;
 }

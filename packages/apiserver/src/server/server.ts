@@ -1,6 +1,5 @@
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { openEtcdStore, openSqliteStore, type Store } from '@capstan/store';
+import { join, resolve } from 'node:path';
+import { makeDirectory, openEtcdStore, openSqliteStore, type Store } from '@capstan/store';
 import { Admission } from '../admission/admission.ts';
 import { dynamicAdmission } from '../admission/dynamic.ts';
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts';
@@ -73,7 +72,7 @@ async function start(
   { stop, resources }: { stop: AbortController; resources: AsyncDisposableStack },
 ): Promise<RunningServer> {
   const now = (): Date => new Date();
-  await mkdir(options.dataDirectory, { recursive: true, mode: 0o700 });
+  makeDirectory(resolve(options.dataDirectory));
   const advertised = addressesOf(options, thisMachine()).url;
   const [pki, store] = await Promise.all([ensurePki(join(options.dataDirectory, 'pki'), certificateOptions(options)), openStore(options)]);
   resources.use(store);

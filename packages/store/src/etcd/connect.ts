@@ -25,7 +25,7 @@ export async function connectToEtcd(options: EtcdStoreOptions): Promise<Store> {
     const version = await connection.call({ ...status, doing: `connect to etcd at ${endpoints.join(', ')}` });
     if (isOlder(version)) {
       throw new StoreError(
-        'unavailable',
+        'outdated',
         `etcd at ${endpoints.join(', ')} has version ${version}: ${oldest.join('.')} or newer is needed. Upgrade it`,
       );
     }

@@ -1,7 +1,7 @@
-import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { type Store, StoreError } from '../contract.ts';
+import { makeDirectory } from '../directory.ts';
 import { toStoreError } from './errors.ts';
 import type { Reply } from './messages.ts';
 import { syncPath } from './snapshot.ts';
@@ -18,7 +18,7 @@ export interface SqliteStoreOptions {
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { directory, signal } = options;
   signal?.throwIfAborted();
-  await makeDirectory(path.resolve(directory));
+  makeLastingDirectory(path.resolve(directory));
   // A small nursery: the worker's objects die with the batch, and memory that was once taken is seldom given back.
   const worker = new Worker(new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url), {
     workerData: { directory },
@@ -36,10 +36,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 }
 
 /** SQLite syncs the directory of its files; that the directory itself survives a power cut is ours to see to. */
-async function makeDirectory(directory: string): Promise<void> {
-  const first = await mkdir(directory, { recursive: true, mode: 0o700 });
-  if (first === undefined) return;
-  for (let made = directory; made.length >= first.length; made = path.dirname(made)) syncPath(path.dirname(made));
+function makeLastingDirectory(directory: string): void {
+  for (const made of makeDirectory(directory).reverse()) syncPath(path.dirname(made));
 }
 
 function firstReply(worker: Worker): Promise<Reply> {

@@ -1,0 +1,89 @@
+import { cpSync } from 'node:fs';
+import { buildCapstan, Child, capstanProgram, type EtcdCluster, freePort, run, startEtcd, temporaryDirectory } from '@capstan/testbed';
+import { describeWith } from '@capstan/testbed/vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ApiClient } from './apiserver-client.ts';
+
+await buildCapstan();
+
+await describeWith(['etcd'], 'several API servers on one etcd', () => {
+  const directory = temporaryDirectory('several');
+  let etcd: EtcdCluster;
+  beforeAll(async () => {
+    etcd = await startEtcd();
+  });
+  afterAll(async () => {
+    await etcd[Symbol.asyncDispose]();
+    directory[Symbol.dispose]();
+  });
+
+  const command = async (name: string, ...args: string[]): Promise<string[]> => [
+    ...[capstanProgram, 'apiserver', '--data-dir', directory.join(name), '--port', String(await freePort())],
+    ...['--etcd-endpoints', etcd.endpoints.join(','), ...args],
+  ];
+  const start = async (name: string, ...args: string[]): Promise<Child> => {
+    const server = new Child(name, [process.execPath, ...(await command(name, ...args))]);
+    await server.waitUntil('ready', () => server.output.includes('ready at'));
+    return server;
+  };
+  const share = (from: string, to: string): void => cpSync(directory.join(from, 'pki'), directory.join(to, 'pki'), { recursive: true });
+  const client = (name: string): ApiClient => new ApiClient(directory.join(name, 'admin.kubeconfig'));
+  const urlOf = ({ output }: Child): string => /ready at (\S+)/.exec(output)![1]!;
+  const shardUrl = async (asked: ApiClient): Promise<string> => {
+    const { body } = await asked.ask('GET', '/apis/core.kcp.io/v1alpha1/shards/root');
+    return (JSON.parse(body) as { spec: { externalURL: string } }).spec.externalURL;
+  };
+
+  test('one that has other keys is refused, and told how to share them', async () => {
+    await using first = await start('first');
+    const refused = await run(process.execPath, await command('stranger'), { timeout: 30_000 });
+    expect([refused.code, refused.stderr]).toEqual([
+      10,
+      expect.stringContaining(`another API server uses this store with other keys: ${urlOf(first)}`),
+    ]);
+    expect(refused.stderr).toContain(
+      `replace ${directory.join('stranger', 'pki')} by a copy of that server's pki folder (ca.crt and ca.key, signer.crt and signer.key, sa.key differ)`,
+    );
+    share('first', 'second');
+    await using second = await start('second');
+    expect(urlOf(second)).not.toBe(urlOf(first));
+  });
+
+  test('of two that start at once with other keys, one is left', async () => {
+    const [one, two] = await Promise.all(
+      ['early', 'late'].map(async (name) => new Child(name, [process.execPath, ...(await command(name))])),
+    );
+    await using first = one!;
+    await using second = two!;
+    const settled = (server: Child): Promise<unknown> =>
+      Promise.race([server.exited, server.waitUntil('ready', () => server.output.includes('ready at')).catch(() => {})]);
+    await Promise.all([settled(first), settled(second)]);
+    const codes = await Promise.all(
+      [first, second].map(async (server) => (server.output.includes('ready at') ? 'ready' : (await server.exited).code)),
+    );
+    expect(codes).toHaveLength(2);
+    expect(codes).toEqual(expect.arrayContaining([10, 'ready']));
+  });
+
+  test('tokens of one are accepted by the other, and the URL of one that is gone is corrected', async () => {
+    share('first', 'third');
+    const first = await start('first');
+    await using third = await start('third');
+    using asked = client('first');
+    using other = client('third');
+    const accounts = '/api/v1/namespaces/default/serviceaccounts';
+    const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'robot' } };
+    await asked.ask('POST', accounts, { type: 'application/json', value: account });
+    const { body } = await asked.ask('POST', `${accounts}/robot/token`, {
+      type: 'application/json',
+      value: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} },
+    });
+    const { token } = (JSON.parse(body) as { status: { token: string } }).status;
+    const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token } };
+    const reviewed = await other.ask('POST', '/apis/authentication.k8s.io/v1/tokenreviews', { type: 'application/json', value: review });
+    expect((JSON.parse(reviewed.body) as { status: object }).status).toMatchObject({ authenticated: true });
+    expect(await shardUrl(other)).toBe(urlOf(first));
+    await first.stop();
+    await third.waitUntil('its own URL in the Shard', async () => (await shardUrl(other)) === urlOf(third));
+  });
+});
