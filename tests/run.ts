@@ -21,6 +21,7 @@ const tools: readonly ToolName[] = [
   'clientgo-probe',
   'operator',
   'multicluster',
+  'podman',
   'kubectl-ws',
   'kubectl-create-workspace',
 ];

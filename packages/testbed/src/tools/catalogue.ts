@@ -1,12 +1,15 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import type { DebianTree } from './debian-tree.ts';
+import { podmanTree } from './podman.ts';
 
 export type ToolName =
   | 'kubectl'
   | 'helm'
   | 'etcd'
   | 'openssl'
+  | 'podman'
   | 'kube-apiserver'
   | 'kube-controller-manager'
   | 'e2e.test'
@@ -25,6 +28,8 @@ export interface ToolDescription {
   readonly onPath?: { readonly atLeast: string; readonly below?: string; readonly versionArgs: readonly string[] };
   /** The Debian package that has it, and where. */
   readonly debian?: { readonly package: string; readonly file: string };
+  /** The Debian packages that it consists of, where it is more than one file. */
+  readonly debianTree?: DebianTree;
   /** How it is built; absent: it is not. */
   readonly go?: GoBuild;
   /** What is built for those who need the version of the API and no other. */
@@ -101,6 +106,7 @@ const described: readonly ToolDescription[] = [
     go: { module: 'etcd', package: '.', linkerFlags: '-s -w' },
   },
   { name: 'openssl', version: '3', onPath: { atLeast: '3.0.0', versionArgs: ['version'] } },
+  { name: 'podman', version: 'debian', onPath: { atLeast: '4.3.0', versionArgs: ['--version'] }, debianTree: podmanTree },
   kcpPlugin('kubectl-ws'),
   kcpPlugin('kubectl-kcp'),
   kcpPlugin('kubectl-create-workspace'),

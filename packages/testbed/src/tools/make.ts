@@ -5,6 +5,7 @@ import { temporaryDirectory } from '../temporary.ts';
 import { go } from '../toolchain/go.ts';
 import { cacheDirectory } from './cache.ts';
 import { modulesDirectory, type ToolDescription } from './catalogue.ts';
+import { unpackDebianTree } from './debian-tree.ts';
 import { findVersion, versionFits } from './version.ts';
 
 export interface Making {
@@ -20,7 +21,8 @@ const outOfTime = 'there was no time left to build it';
 
 /** Puts the program into the cache from Debian's packages. Says why it could not, or undefined when it is there. */
 export async function fromDebian(tool: ToolDescription): Promise<string | undefined> {
-  const { debian, onPath } = tool;
+  const { debian, debianTree, onPath } = tool;
+  if (debianTree !== undefined) return unpackDebianTree(debianTree, cachedPath(tool));
   if (debian === undefined || onPath === undefined) return 'Debian has no package of it';
   if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return 'Debian packages can be had only by root on Debian';
   const policy = await run('apt-cache', ['policy', debian.package]);

@@ -1,0 +1,33 @@
+import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { output, run } from '../command.ts';
+
+/** A program that consists of several of Debian's packages. */
+export interface DebianTree {
+  readonly packages: readonly string[];
+  /** Writes what the program needs beside the files of the packages; gives the shell script that runs it from there. */
+  readonly prepare: (tree: string) => string;
+}
+
+/**
+ * Unpacks the packages, with those they need that this machine does not have, below `target.tree`, and puts a script at `target` that runs the program from
+ * there. Nothing is installed. Says why it could not, or undefined when it is there.
+ */
+export async function unpackDebianTree({ packages, prepare }: DebianTree, target: string): Promise<string | undefined> {
+  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return 'Debian packages can be had only by root on Debian';
+  const planned = await run('apt-get', ['install', '--print-uris', '--yes', '--no-install-recommends', ...packages]);
+  const names = [...planned.stdout.matchAll(/^'[^']*' ([^_\s]+)_/gm)].map((match) => match[1]!);
+  if (planned.code !== 0 || names.length === 0) return `Debian has no ${packages.join(', ')} for this machine`;
+  const tree = `${target}.tree`;
+  rmSync(tree, { recursive: true, force: true });
+  const archives = join(tree, 'archives');
+  mkdirSync(archives, { recursive: true });
+  await output('apt-get', ['download', ...names], { directory: archives });
+  await output('sh', ['-c', 'for archive in *.deb; do dpkg-deb -x "$archive" ..; done'], { directory: archives });
+  rmSync(archives, { recursive: true });
+  const script = `${target}.${process.pid}`;
+  writeFileSync(script, prepare(tree));
+  chmodSync(script, 0o755);
+  renameSync(script, target);
+  return undefined;
+}

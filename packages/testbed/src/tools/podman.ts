@@ -1,0 +1,38 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DebianTree } from './debian-tree.ts';
+
+const triplets: Readonly<Record<string, string>> = { x64: 'x86_64-linux-gnu', arm64: 'aarch64-linux-gnu' };
+
+/** Podman with runc, configured for machines with few rights: limits that need no CAP_SYS_RESOURCE, and cgroups without systemd. */
+export const podmanTree: DebianTree = {
+  packages: ['podman', 'runc'],
+  prepare: (tree) => {
+    const home = join(tree, 'home');
+    const settings = join(tree, 'containers.conf');
+    mkdirSync(join(home, '.config/containers'), { recursive: true });
+    // Images come from files of the tests alone.
+    writeFileSync(join(home, '.config/containers/policy.json'), '{"default":[{"type":"insecureAcceptAnything"}]}');
+    writeFileSync(settings, settingsFor(tree));
+    const triplet = triplets[process.arch] ?? '';
+    const libraries = ['usr/lib', 'lib'].map((folder) => join(tree, folder, triplet)).join(':');
+    const environment = `HOME='${home}' CONTAINERS_CONF='${settings}' LD_LIBRARY_PATH='${libraries}'`;
+    return `#!/bin/sh\n${environment} exec '${join(tree, 'usr/bin/podman')}' "$@"\n`;
+  },
+};
+
+function settingsFor(tree: string): string {
+  return `[containers]
+default_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]
+seccomp_profile = "${tree}/usr/share/containers/seccomp.json"
+
+[engine]
+runtime = "runc"
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+conmon_path = ["${tree}/usr/bin/conmon"]
+
+[engine.runtimes]
+runc = ["${tree}/usr/sbin/runc"]
+`;
+}
