@@ -13,10 +13,31 @@ const page = readFileSync(resolve(import.meta.dirname, '../../../docs/servers.md
 /** The blocks under a heading: on which machines each runs, or into which file it goes. */
 function blocksUnder(heading: string): { marks: string[]; text: string }[] {
   const section = page.split(/^## /m).find((part) => part.startsWith(heading)) ?? '';
-  return [...section.matchAll(/<!-- (?:on )?(.*?) -->\n\n```\w*\n(.*?)```/gs)].map(([, marks, text]) => ({ marks: marks!.split(' '), text: text! }));
+  return [...section.matchAll(/<!-- (?:on )?(.*?) -->\n\n```\w*\n(.*?)```/gs)].map(([, marks, text]) => ({
+    marks: marks!.split(' '),
+    text: text!,
+  }));
 }
 
-const addresses = { balancer: '192.0.2.10', 'server-1': '192.0.2.11', 'server-2': '192.0.2.12', 'server-3': '192.0.2.13', laptop: '192.0.2.20' };
+const addresses = {
+  balancer: '192.0.2.10',
+  'server-1': '192.0.2.11',
+  'server-2': '192.0.2.12',
+  'server-3': '192.0.2.13',
+  laptop: '192.0.2.20',
+};
+
+/** Copies between the machines, which are folders beside each other: `server-1:file` is a file in one of them. */
+const scp = `#!/bin/bash
+arguments=()
+for argument; do
+  case "$argument" in
+    *:*) arguments+=("$MACHINES/\${argument%%:*}/\${argument#*:}") ;;
+    *) arguments+=("$argument") ;;
+  esac
+done
+exec cp "\${arguments[@]}"
+`;
 
 describeUnless(problem, 'the guide to servers', () => {
   const directory = temporaryDirectory('servers');
@@ -41,7 +62,11 @@ describeUnless(problem, 'the guide to servers', () => {
 
     async sh(text: string): Promise<string> {
       this.write('block.sh', `set -euo pipefail\ncd "$HOME"\n${text}\njobs -p > jobs\n`);
-      const environment = { HOME: this.#home, PATH: `${directory.join('bin')}:${process.env['PATH']}`, MACHINES: resolve(this.#home, '..') };
+      const environment = {
+        HOME: this.#home,
+        PATH: `${directory.join('bin')}:${process.env['PATH']}`,
+        MACHINES: resolve(this.#home, '..'),
+      };
       const [program, ...args] = network.command('bash', '-c', `exec bash block.sh > block.log 2>&1`);
       const { code, stderr } = await run(program, args, { directory: this.#home, environment, timeout: 60_000 });
       const said = readFileSync(`${this.#home}/block.log`, 'utf8');
@@ -50,14 +75,11 @@ describeUnless(problem, 'the guide to servers', () => {
       return said;
     }
 
-    end(): void {
-      for (const pid of this.#left.splice(0)) {
-        try {
-          process.kill(pid, 'SIGTERM');
-        } catch {
-          // It has ended by itself.
-        }
-      }
+    /** Ends what the blocks have left running, and waits for it. */
+    async end(): Promise<void> {
+      const left = this.#left.splice(0);
+      for (const pid of left) if (isAlive(pid)) process.kill(pid, 'SIGTERM');
+      await expect.poll(() => left.filter(isAlive), { timeout: 30_000 }).toEqual([]);
     }
   }
 
@@ -69,8 +91,7 @@ describeUnless(problem, 'the guide to servers', () => {
       const found = await tool(name);
       if ('path' in found) symlinkSync(found.path, directory.join('bin', name));
     }
-    // Machines are folders beside each other, so that `server-1:file` is a file in one of them.
-    writeFileSync(directory.join('bin', 'scp'), '#!/bin/sh\nfor last; do :; done\nfor file; do case "$file" in *:*) set -- "$@" "$MACHINES/${file%%:*}/${file#*:}" ;; *) set -- "$@" "$file" ;; esac; shift; done\nexec cp "$@"\n');
+    writeFileSync(directory.join('bin', 'scp'), scp);
     chmodSync(directory.join('bin', 'scp'), 0o755);
   });
   afterAll(async () => {
@@ -78,9 +99,11 @@ describeUnless(problem, 'the guide to servers', () => {
     directory[Symbol.dispose]();
   });
 
-  async function follow(heading: string, place: string): Promise<{ machines: Map<string, Machine>; said: string; [Symbol.dispose](): void }> {
+  async function follow(heading: string, place: string): Promise<{ machines: Map<string, Machine>; said: string } & AsyncDisposable> {
     const machines = new Map(Object.keys(addresses).map((name) => [name, new Machine(place, name)]));
-    const end = (): void => machines.forEach((machine) => machine.end());
+    const end = async (): Promise<void> => {
+      await Promise.all([...machines.values()].map((machine) => machine.end()));
+    };
     let said = '';
     try {
       for (const { marks, text } of blocksUnder(heading)) {
@@ -91,14 +114,14 @@ describeUnless(problem, 'the guide to servers', () => {
         }
       }
     } catch (error) {
-      end();
+      await end();
       throw error;
     }
-    return { machines, said, [Symbol.dispose]: end };
+    return { machines, said, [Symbol.asyncDispose]: end };
   }
 
   test('one server: Jane works from her laptop', { timeout: 180_000 }, async () => {
-    using guide = await follow('One server', 'one');
+    await using guide = await follow('One server', 'one');
     expect(guide.said).toContain('certificatesigningrequest.certificates.k8s.io/jane approved');
     expect(guide.said).toMatch(/^hello +1 /m);
   });
@@ -109,15 +132,18 @@ describeUnless(problem, 'the guide to servers', () => {
     const url = 'http://192.0.2.10:2379';
     const flags = ['--data-dir', directory.join('etcd'), '--listen-client-urls', url, '--advertise-client-urls', url];
     await using _etcd = new Child('etcd', network.command(etcd.path, ...flags, '--listen-peer-urls', 'http://127.0.0.1:2380'));
-    using guide = await follow('Three servers', 'three');
+    await using guide = await follow('Three servers', 'three');
     const laptop = guide.machines.get('laptop')!;
-    const kubectl = (...args: string[]) => laptop.sh(`kubectl --kubeconfig $MACHINES/server-1/capstan-data/admin.kubeconfig ${args.join(' ')}`);
+    const kubectl = (...args: string[]) =>
+      laptop.sh(`kubectl --kubeconfig $MACHINES/server-1/capstan-data/admin.kubeconfig ${args.join(' ')}`);
     expect(guide.said.match(/^apiserver-/gm)).toHaveLength(3);
     expect(await kubectl('config', 'view', '--minify')).toContain('server: https://192.0.2.10:6443\n');
     await kubectl('create', 'namespace', 'kept');
     expect(await kubectl('get', 'endpointslice', 'kubernetes', '-o', "jsonpath='{.endpoints[*].addresses[*]}'")).toContain('192.0.2.10');
-    guide.machines.get('server-1')!.end();
-    await expect.poll(() => kubectl('get', 'namespace', 'kept').catch((error: Error) => error.message), { timeout: 30_000 }).toContain('Active');
+    await guide.machines.get('server-1')!.end();
+    await expect
+      .poll(() => kubectl('get', 'namespace', 'kept').catch((error: Error) => error.message), { timeout: 30_000 })
+      .toContain('Active');
     // The controllers of another server have taken over.
     await kubectl('create', 'namespace', 'later');
     await expect
@@ -125,3 +151,12 @@ describeUnless(problem, 'the guide to servers', () => {
       .toContain('default');
   });
 });
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -25,7 +25,7 @@ export async function up(flags: UpFlags): Promise<number> {
   const serves = Promise.withResolvers<void>();
   const onReady = (name: string, message: ReadyMessage): void => {
     if (name !== 'apiserver') return;
-    if (!announced) write(readyLine(message));
+    if (!announced) for (const line of readyLines(message)) write(line);
     announced = true;
     serves.resolve();
   };
@@ -86,8 +86,11 @@ function hold(dataDirectory: string, { host, port }: { host: string; port: numbe
   }
 }
 
-function readyLine({ url, kubeconfigPath }: ReadyMessage): string {
+function readyLines({ url, kubeconfigPath }: ReadyMessage): string[] {
   const near = relative(process.cwd(), kubeconfigPath);
   const path = near.startsWith('..') ? kubeconfigPath : near;
-  return `Capstan is ready at ${url}. Next: export KUBECONFIG=${path} && kubectl get namespaces`;
+  return [
+    `Capstan is ready at ${url}. Next: export KUBECONFIG=${path} && kubectl get namespaces`,
+    'Nothing runs pods here until a node joins: Deployments and Pods are stored, and stay pending.',
+  ];
 }

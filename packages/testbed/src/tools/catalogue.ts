@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { DebianTree } from './debian-tree.ts';
+import { haproxyTree } from './haproxy.ts';
 import { podmanTree } from './podman.ts';
 
 export type ToolName =
@@ -10,6 +11,7 @@ export type ToolName =
   | 'etcd'
   | 'openssl'
   | 'podman'
+  | 'haproxy'
   | 'kube-apiserver'
   | 'kube-controller-manager'
   | 'e2e.test'
@@ -107,6 +109,7 @@ const described: readonly ToolDescription[] = [
   },
   { name: 'openssl', version: '3', onPath: { atLeast: '3.0.0', versionArgs: ['version'] } },
   { name: 'podman', version: 'debian', onPath: { atLeast: '4.3.0', versionArgs: ['--version'] }, debianTree: podmanTree },
+  { name: 'haproxy', version: 'debian', onPath: { atLeast: '2.4.0', versionArgs: ['-v'] }, debianTree: haproxyTree },
   kcpPlugin('kubectl-ws'),
   kcpPlugin('kubectl-kcp'),
   kcpPlugin('kubectl-create-workspace'),

@@ -2,6 +2,13 @@ import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } f
 import { join } from 'node:path';
 import { output, run } from '../command.ts';
 
+const triplets: Readonly<Record<string, string>> = { x64: 'x86_64-linux-gnu', arm64: 'aarch64-linux-gnu' };
+
+/** Where the libraries of unpacked packages are, as LD_LIBRARY_PATH takes it. */
+export function libraryPath(tree: string): string {
+  return ['usr/lib', 'lib'].map((folder) => join(tree, folder, triplets[process.arch] ?? '')).join(':');
+}
+
 /** A program that consists of several of Debian's packages. */
 export interface DebianTree {
   readonly packages: readonly string[];

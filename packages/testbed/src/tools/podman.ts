@@ -1,8 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { DebianTree } from './debian-tree.ts';
-
-const triplets: Readonly<Record<string, string>> = { x64: 'x86_64-linux-gnu', arm64: 'aarch64-linux-gnu' };
+import { type DebianTree, libraryPath } from './debian-tree.ts';
 
 /** Podman with runc, configured for machines with few rights: limits that need no CAP_SYS_RESOURCE, and cgroups without systemd. */
 export const podmanTree: DebianTree = {
@@ -14,9 +12,7 @@ export const podmanTree: DebianTree = {
     // Images come from files of the tests alone.
     writeFileSync(join(home, '.config/containers/policy.json'), '{"default":[{"type":"insecureAcceptAnything"}]}');
     writeFileSync(settings, settingsFor(tree));
-    const triplet = triplets[process.arch] ?? '';
-    const libraries = ['usr/lib', 'lib'].map((folder) => join(tree, folder, triplet)).join(':');
-    const environment = `HOME='${home}' CONTAINERS_CONF='${settings}' LD_LIBRARY_PATH='${libraries}'`;
+    const environment = `HOME='${home}' CONTAINERS_CONF='${settings}' LD_LIBRARY_PATH='${libraryPath(tree)}'`;
     return `#!/bin/sh\n${environment} exec '${join(tree, 'usr/bin/podman')}' "$@"\n`;
   },
 };
