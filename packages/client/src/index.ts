@@ -31,6 +31,7 @@ export {
   isForbidden,
   isInvalid,
   isNotFound,
+  isTerminating,
   isTooLargeResourceVersion,
 } from './rest/error.ts';
 export { followLines, type LinesCall } from './rest/lines.ts';

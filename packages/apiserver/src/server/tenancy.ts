@@ -5,8 +5,9 @@ import type { Page } from '../handlers/nonresource.ts';
 import type { VirtualObject } from '../handlers/virtual.ts';
 import type { Catalogs } from '../registry/catalogs.ts';
 import type { Backend } from '../registry/objects.ts';
-import { endingWorkspace, logicalClusterRules } from '../workspaces/admission/logical-cluster.ts';
+import { logicalClusterRules } from '../workspaces/admission/logical-cluster.ts';
 import { workspaceRules } from '../workspaces/admission/workspace.ts';
+import { workspaceLifecycle } from '../workspaces/admission/workspace-lifecycle.ts';
 import { workspaceTypeRules } from '../workspaces/admission/workspace-type.ts';
 import { workspaceTypeUse } from '../workspaces/admission/workspace-type-use.ts';
 import { Bindings } from '../workspaces/apis/bindings.ts';
@@ -58,7 +59,13 @@ export function tenancy(options: {
   const kinds = () => catalogs.of(rootCluster);
   const url = (): string => publishedUrl(cache) ?? '';
   return {
-    rules: [endingWorkspace, workspaceRules, workspaceTypeUse({ types, authorizer: rbac }), workspaceTypeRules, logicalClusterRules],
+    rules: [
+      workspaceLifecycle(cache),
+      workspaceRules,
+      workspaceTypeUse({ types, authorizer: rbac }),
+      workspaceTypeRules,
+      logicalClusterRules,
+    ],
     birth: workspaceBirth({ backend: { store }, kinds, types, bindings, authority, url }),
     views: [
       ['apiresourceschema', boundSchemasView({ cache, catalogs, tree, bindings: new Bindings(cache), authorizer })],

@@ -95,7 +95,13 @@ export const isExpired = isReason('Expired', 'Gone');
 export const isForbidden = isReason('Forbidden');
 export const isInvalid = isReason('Invalid');
 
+/** The namespace or the whole workspace is being deleted, so nothing can be created in it any more. */
+export const isTerminating = hasCause('NamespaceTerminating', 'WorkspaceTerminating');
+
 /** The server has not seen this resource version yet: it lags behind, or its data was restored from an older copy. */
-export function isTooLargeResourceVersion(error: unknown): error is ApiError {
-  return error instanceof ApiError && (error.status.details?.causes ?? []).some(({ reason }) => reason === 'ResourceVersionTooLarge');
+export const isTooLargeResourceVersion = hasCause('ResourceVersionTooLarge');
+
+function hasCause(...names: readonly string[]) {
+  return (error: unknown): error is ApiError =>
+    error instanceof ApiError && (error.status.details?.causes ?? []).some(({ reason = '' }) => names.includes(reason));
 }

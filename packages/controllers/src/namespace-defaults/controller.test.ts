@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { configMaps, makeNamespace, startTestCluster, type TestCluster } from '../suite/cluster.ts';
+import { configMap, configMaps, makeNamespace, startTestCluster, type TestCluster } from '../suite/cluster.ts';
+import { runControllers } from '../suite/running.ts';
+import { make, startTenants, workspace } from '../suite/tenants.ts';
+import { type Workspace, workspaceType } from '../tenancy/kinds.ts';
 import { namespaceDefaultsController } from './controller.ts';
 
 const accounts = { group: '', version: 'v1', resource: 'serviceaccounts', namespaced: true };
@@ -32,4 +35,27 @@ test('every namespace, old or new, has them, and gets them back', async () => {
     await maps.delete('kube-root-ca.crt');
     await isWhole();
   }
+});
+
+test('a workspace that is being deleted gets nothing back', async () => {
+  await using tenants = await startTenants();
+  const { client } = tenants;
+  await using _tenancy = tenants.run();
+  await make(client, 'root', workspace('ending'));
+  const maps = client.cluster('root:ending').resource(configMaps).in('default');
+  const log: string[] = [];
+  let attempts = 0;
+  const everywhere = client.cluster('*').guarded(() => void attempts++);
+  await using _ = runControllers({ client: everywhere, log: (line) => log.push(line) }, [
+    namespaceDefaultsController({ authority: 'PEM' }),
+  ]);
+  await vi.waitFor(async () => expect(await maps.get('kube-root-ca.crt')).toMatchObject({ data: { 'ca.crt': 'PEM' } }));
+  await maps.create(configMap('held', { finalizers: ['example.com/hold'] }));
+  attempts = 0;
+  await client.cluster('root').resource<Workspace>(workspaceType).delete('ending');
+  // It has seen that they are gone, and has tried.
+  await vi.waitFor(() => expect(attempts).toBeGreaterThan(0), { timeout: 10_000 });
+  expect((await maps.list()).items.map(({ metadata }) => metadata.name)).toEqual(['held']);
+  expect((await client.cluster('root:ending').resource(accounts).list()).items).toEqual([]);
+  expect(log).toEqual([]);
 });

@@ -6,6 +6,7 @@ import {
   isAlreadyExists,
   isForbidden,
   isNotFound,
+  isTerminating,
   type ObjectKey,
   type Resource,
   type ResourceType,
@@ -78,16 +79,12 @@ async function keepDefaults({ key: { cluster, name }, client, namespace, authori
     return done;
   } catch (error) {
     if (isAlreadyExists(error)) return requeueAfter(50);
-    // The namespace is ending, and the copy does not know it yet.
-    if (isForbidden(error) && isTerminating(error.status)) return done;
+    // The copies may not know yet that the namespace is ending; namespaces of a workspace that ends stay until it is empty.
+    if (isTerminating(error)) return done;
     // A workspace is written before it can be entered.
     if (isForbidden(error) && cluster !== undefined) return requeueAfter(500);
     return whenOutdated(error);
   }
-}
-
-function isTerminating({ details }: { readonly details?: { readonly causes?: readonly { readonly reason?: string }[] } }): boolean {
-  return (details?.causes ?? []).some(({ reason }) => reason === 'NamespaceTerminating');
 }
 
 async function found(reading: Promise<KubeObject>): Promise<KubeObject | undefined> {

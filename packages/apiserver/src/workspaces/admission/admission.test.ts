@@ -194,18 +194,3 @@ describe('the LogicalCluster of a workspace', () => {
       expect((await patch(`${waiting}/status`, { status })).code).toBe(403);
   });
 });
-
-describe('a workspace that ends', () => {
-  it('takes nothing new', async () => {
-    await begin('ending', 'alice');
-    const configMaps = '/clusters/ending/api/v1/namespaces/default/configmaps';
-    const body = (name: string, finalizers: string[] = []): object => ({
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      metadata: { name, finalizers },
-    });
-    await as('alice', configMaps, { method: 'POST', body: body('held', ['example.com/hold']) });
-    await server.call('/capstan/workspaces/ending/content', { method: 'DELETE' });
-    expect(message(await as('alice', configMaps, { method: 'POST', body: body('late') }))[1]).toContain('because it is being terminated');
-  });
-});

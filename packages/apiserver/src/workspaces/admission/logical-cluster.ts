@@ -14,7 +14,7 @@ import {
 import { rootCluster } from '../names.ts';
 import { adminGroup, bootstrapperGroup, externalLogicalClusterAdminGroup, logicalClusterAdminGroup } from '../policy.ts';
 import { isSystem } from '../system-user.ts';
-import { logicalClusterOf, logicalClusters } from '../tree.ts';
+import { logicalClusters } from '../tree.ts';
 
 const order = ['', 'Scheduling', 'Initializing', 'Ready'];
 
@@ -38,19 +38,6 @@ export const logicalClusterRules: AdmissionPlugin = {
     if (isPrivileged(request)) return;
     const why = problemOf(request);
     if (why !== undefined) throw forbidden(request, why);
-  },
-};
-
-/** Nothing new in a workspace that ends: it would never end. */
-export const endingWorkspace: AdmissionPlugin = {
-  name: 'WorkspaceLifecycle',
-  mutate(request) {
-    const { operation, subresource, resource, context } = request;
-    if (operation !== 'CREATE' || subresource !== '' || context.cluster === rootCluster || resource.virtual) return;
-    const workspace = logicalClusterOf(context.objects, context.cluster);
-    if (workspace?.metadata.deletionTimestamp === undefined || isSystem(context.user)) return;
-    if (textsOf(fieldsOf(workspace['status'])['terminators']).length > 0) return;
-    throw forbidden(request, `unable to create new content in workspace ${context.cluster} because it is being terminated`);
   },
 };
 

@@ -7,9 +7,10 @@ import type { AnswerStream, Exchange } from '../../http/exchange.ts';
 import type { Catalog } from '../../registry/catalog.ts';
 import type { Backend } from '../../registry/objects.ts';
 import type { Query } from '../../request/info.ts';
+import { isEnding } from '../admission/workspace-lifecycle.ts';
 import { pathAnnotation, typeAnnotation } from '../facts.ts';
 import { isPath, rootCluster } from '../names.ts';
-import { logicalClusterOf, Tree } from '../tree.ts';
+import { logicalClusterOf, logicalClusters, Tree } from '../tree.ts';
 import { defaultBindingsOf, type WorkspaceTypes } from '../types/workspace-types.ts';
 import { beginWorkspace, parseBeginning } from './begin.ts';
 import type { DefaultBindings } from './default-bindings.ts';
@@ -54,7 +55,7 @@ export function contentsPage(options: ContentsOptions): Page {
         existing(options, cluster);
         return sendLines(exchange, exportLines(options, cluster));
       case 'POST content': {
-        existing(options, cluster);
+        checkOpen(options, existing(options, cluster));
         const text = (await exchange.body(largestImport)).toString('utf8');
         const rebind = info.query.get('rebind') === 'true';
         const parts = { ...options, tree: new Tree(options.cache) };
@@ -105,8 +106,18 @@ async function bind(options: ContentsOptions, cluster: string): Promise<{ incomp
 
 function existing({ objects }: ContentsOptions, cluster: string): KubeObject {
   const found = logicalClusterOf(objects, cluster);
-  if (found === undefined) throw status.notFound({ group: 'core.kcp.io', resource: 'logicalclusters' }, cluster);
+  if (found === undefined) throw status.notFound(logicalClusters, cluster);
   return found;
+}
+
+/** An import does not pass admission, which refuses new objects in a workspace that is being deleted. */
+function checkOpen({ cache }: ContentsOptions, logicalCluster: KubeObject): void {
+  if (!isEnding(cache, logicalCluster)) return;
+  throw status.forbidden(
+    logicalClusters,
+    logicalCluster.metadata.name ?? '',
+    'the workspace is being terminated and accepts no new content',
+  );
 }
 
 async function sendLines(exchange: Exchange, lines: AsyncIterable<string>): Promise<void> {

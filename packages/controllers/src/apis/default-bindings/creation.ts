@@ -1,4 +1,13 @@
-import { type Client, clusterOf, type Informer, type InformerFactory, isAlreadyExists, isForbidden, isNotFound } from '@capstan/client';
+import {
+  type Client,
+  clusterOf,
+  type Informer,
+  type InformerFactory,
+  isAlreadyExists,
+  isForbidden,
+  isNotFound,
+  isTerminating,
+} from '@capstan/client';
 import { controller, done, type Result, type Runnable, requeueAfter, whenOutdated } from '@capstan/controller';
 import { informedBy } from '../../informed.ts';
 import { holds, isTrue, lacks, type NewCondition, withConditions } from '../../kcp-conditions.ts';
@@ -75,6 +84,7 @@ async function reconcile(
     try {
       await client.resource<ApiBinding>(bindingType).create(bindingTo(cluster, reference, exported), { signal });
     } catch (error) {
+      if (isTerminating(error)) return done;
       if (isForbidden(error)) return requeueAfter(5_000);
       // It came meanwhile, or the workspace went.
       if (!isAlreadyExists(error) && !isNotFound(error)) throw error;

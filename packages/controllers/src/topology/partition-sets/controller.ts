@@ -1,4 +1,4 @@
-import { clusterOf, isAlreadyExists, isNotFound, objectKey } from '@capstan/client';
+import { clusterOf, isAlreadyExists, isNotFound, isTerminating, objectKey } from '@capstan/client';
 import { controller, done, type Runnable, whenOutdated } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
 import { informed } from '../../informed.ts';
@@ -28,7 +28,7 @@ export function partitionSetController({ concurrency = 2 }: { readonly concurren
             names.delete(metadata.name);
           }
           for (const partition of wanted) {
-            if (names.has(partition.metadata.name)) await partitions.create(partition, { signal }).catch(unless(isAlreadyExists));
+            if (names.has(partition.metadata.name)) await partitions.create(partition, { signal }).catch(unless(isMoot));
           }
           const changed = withOutcome(set, wanted.length, new Date());
           if (changed === undefined) return done;
@@ -43,6 +43,9 @@ export function partitionSetController({ concurrency = 2 }: { readonly concurren
       ),
   );
 }
+
+/** The partition came meanwhile, or its workspace goes. */
+const isMoot = (error: unknown): boolean => isAlreadyExists(error) || isTerminating(error);
 
 function isOwnedBy(partition: KubeObject, set: PartitionSet): boolean {
   if (clusterOf(partition) !== clusterOf(set)) return false;

@@ -1,0 +1,47 @@
+import { type KubeObject, StatusError } from '@capstan/machinery';
+import type { AdmissionPlugin, AdmissionRequest } from '../../admission/admission.ts';
+import { forbidden } from '../../admission/forbidden.ts';
+import type { WatchCache } from '../../cache/watch-cache.ts';
+import { fieldsOf, textOf } from '../../kinds/workloads/reading.ts';
+import { pathAnnotation } from '../facts.ts';
+import { rootCluster } from '../names.ts';
+import { logicalClusterOf, workspaces } from '../tree.ts';
+
+/**
+ * Refuses new objects in a workspace that is being deleted, whoever creates them: they would vanish with it. Like a terminating namespace, the workspace still
+ * accepts updates and deletions, so that finalizers can be removed.
+ */
+export function workspaceLifecycle(cache: WatchCache): AdmissionPlugin {
+  return {
+    name: 'WorkspaceLifecycle',
+    mutate(request) {
+      const { operation, subresource, resource, context } = request;
+      if (operation !== 'CREATE' || subresource !== '' || context.cluster === rootCluster || resource.virtual) return;
+      const logicalCluster = logicalClusterOf(cache, context.cluster);
+      if (logicalCluster !== undefined && isEnding(cache, logicalCluster)) throw refusal(request, logicalCluster);
+    },
+  };
+}
+
+/** A workspace ends as soon as its Workspace is deleted, though finalizers of others may keep its content for longer. */
+export function isEnding(cache: WatchCache, logicalCluster: KubeObject): boolean {
+  if (logicalCluster.metadata.deletionTimestamp !== undefined) return true;
+  const { cluster, name, uid } = fieldsOf(fieldsOf(logicalCluster['spec'])['owner']);
+  const entry = cache.resource(workspaces).entries.get(`${textOf(cluster)}//${textOf(name)}`);
+  // Most are not being deleted, and need not be parsed to know it.
+  if (entry === undefined || !entry.text.includes('"deletionTimestamp":"')) return false;
+  const { metadata } = entry.parse();
+  return metadata.deletionTimestamp !== undefined && metadata.uid === uid;
+}
+
+/** Clients of Kubernetes know the cause `NamespaceTerminating`: they do not try again. */
+function refusal(request: AdmissionRequest, { metadata }: KubeObject): StatusError {
+  const path = metadata.annotations?.[pathAnnotation] ?? request.context.cluster;
+  const { status } = forbidden(request, `unable to create new content in workspace ${path} because it is being terminated`);
+  const message = `workspace ${path} is being terminated`;
+  const causes = [
+    { reason: 'WorkspaceTerminating', message },
+    ...(request.resource.namespaced ? [{ reason: 'NamespaceTerminating', message, field: 'metadata.namespace' }] : []),
+  ];
+  return new StatusError({ ...status, details: { ...status.details, causes } });
+}
