@@ -53,7 +53,7 @@ export * from './quota/amounts.ts';
 export type { Measure } from './quota/measure.ts';
 export { podAmounts } from './quota/pod-amounts.ts';
 export { isTerminatingPod } from './quota/pods.ts';
-export { isWorkspaceQuota, workspaceQuotaNamespace } from './quota/reach.ts';
+export { isWorkspaceQuota, misplacedQuotaWarning, workspaceQuotaNamespace } from './quota/reach.ts';
 export { quotaScopes, type Scope } from './quota/scope.ts';
 export { measureOf, printSource, quotaSource } from './quota/sources.ts';
 export { aggregateRules, staleAggregations } from './rbac/aggregation.ts';

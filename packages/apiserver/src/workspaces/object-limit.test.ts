@@ -31,6 +31,12 @@ test('a workspace holds so many objects and no more, and cannot give itself more
   await as(`${configMaps}/c${made.findIndex(({ code }) => code === 201)}`, 'DELETE');
   expect((await as(configMaps, 'POST', { metadata: { name: 'fits' } })).code).toBe(201);
   expect((await as(configMaps, 'POST', { metadata: { name: 'does-not' } })).code).toBe(403);
+  // Reviews store nothing.
+  const reviews = ['authentication.k8s.io/v1/selfsubjectreviews', 'authorization.k8s.io/v1/selfsubjectaccessreviews'];
+  for (const review of reviews) {
+    const body = { spec: { resourceAttributes: { verb: 'get', resource: 'configmaps' } } };
+    expect((await as(`/clusters/bbbb/apis/${review}`, 'POST', review.includes('access') ? body : {})).code).toBe(201);
+  }
 
   const own = '/clusters/bbbb/apis/core.kcp.io/v1alpha1/logicalclusters/cluster';
   const more = { metadata: { annotations: { 'core.kcp.io/max-total-objects': '1000' } } };

@@ -25,14 +25,15 @@ export function objectLimit({ cache, limit }: { readonly cache: WatchCache; read
     validate(request) {
       checkReserved(request);
       const { cluster, user } = request.context;
-      if (request.operation !== 'CREATE' || request.subresource !== '' || request.dryRun || cluster === rootCluster) return;
+      const { operation, subresource, dryRun, resource } = request;
+      if (operation !== 'CREATE' || subresource !== '' || dryRun || resource.virtual || cluster === rootCluster) return;
       if (user.groups.includes(superuserGroup) || isPlatformAccount(user)) return;
       const most = limitOf(cache, cluster) ?? limit;
       if (most === undefined) return;
       const count = cache.countIn(cluster) + admitted.underWay(cluster);
       if (count >= most) {
         throw status.forbidden(
-          request.resource,
+          resource,
           request.name,
           `the workspace holds ${count} objects, and ${most} is its limit; delete some, or ask whoever runs the platform for a higher limit`,
         );

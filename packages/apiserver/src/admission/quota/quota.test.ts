@@ -75,6 +75,16 @@ describe('quotas', () => {
     expect([(await makeMap('b')).code, (await role('two')).code]).toEqual([201, 201]);
   });
 
+  it('that would count for the whole workspace say so where they do not', async () => {
+    const annotations = { 'experimental.quota.kcp.io/cluster-scoped': 'true' };
+    const quotas = '/api/v1/namespaces/default/resourcequotas';
+    const made = await server.call(quotas, { method: 'POST', body: { metadata: { name: 'misplaced', annotations }, spec: { hard: {} } } });
+    expect([made.code, made.headers['warning']]).toEqual([201, expect.stringContaining('only counts in the namespace \\"admin\\"')]);
+    const changed = await merge(`${quotas}/misplaced`, { metadata: { annotations: { 'experimental.quota.kcp.io/cluster-scoped': null } } });
+    expect([changed.code, changed.headers['warning']]).toEqual([200, undefined]);
+    await server.call(`${quotas}/misplaced`, { method: 'DELETE' });
+  });
+
   it('are asked, not charged, by dry runs', async () => {
     await limit({ configmaps: '1' });
     expect((await makeMap('a', '?dryRun=All')).code).toBe(201);

@@ -4,12 +4,13 @@ import {
   fieldError,
   fieldImmutable,
   type KubeObject,
+  misplacedQuotaWarning,
   parseQuantity,
   printQuantity,
   scaledValue,
 } from '@capstan/machinery';
 import { keepPart, sameValue } from '../parts.ts';
-import type { Strategy } from '../strategy.ts';
+import type { Strategy, StrategyContext } from '../strategy.ts';
 import { type Fields, fieldsOf, itemsOf, maybeFields, stringMapOf, textOf, textsOf } from '../workloads/reading.ts';
 import { isInteger, isStandardQuotaResource, validateQuotaResourceName } from './resource-names.ts';
 
@@ -113,11 +114,20 @@ function statusErrors(object: KubeObject): FieldError[] {
   return [...amountErrors(status['hard'], FieldPath.of('status', 'hard')), ...amountErrors(status['used'], FieldPath.of('status', 'used'))];
 }
 
+function warnMisplaced(quota: KubeObject, { warn }: StrategyContext): void {
+  const warning = misplacedQuotaWarning(quota);
+  if (warning !== undefined) warn(warning);
+}
+
 export const resourcequotas: Strategy = {
-  prepareForCreate(object) {
+  prepareForCreate(object, context) {
     object['status'] = {};
+    warnMisplaced(object, context);
   },
-  prepareForUpdate: (object, old) => keepPart(object, old, 'status'),
+  prepareForUpdate(object, old, context) {
+    keepPart(object, old, 'status');
+    warnMisplaced(object, context);
+  },
   validate(object) {
     const spec = fieldsOf(object['spec']);
     return [...amountErrors(spec['hard'], FieldPath.of('spec', 'hard')), ...scopeErrors(spec), ...selectorErrors(spec)];
