@@ -95,3 +95,4 @@ export { structuralErrors } from './structural/structural-rules.ts';
 export { isUnchanged, oldItems } from './structural/unchanged.ts';
 export { age, humanDuration } from './time/duration.ts';
 export { formatMicroTime, formatTime, parseTime } from './time/time.ts';
+export { Trouble, type TroubleFacts, type TroubleOptions } from './trouble/trouble.ts';

@@ -57,6 +57,12 @@ describe('capstan up', () => {
     expect(childOf(up.pid, 'apiserver')).not.toBe(child);
     expect(childOf(up.pid, 'controller-manager')).toBe(controllers);
     expect(up.output.match(/Capstan is ready/g)).toHaveLength(1);
+    await up.waitUntil('the controllers noticed', () => up.output.includes('the API server can be used again'));
+    const said = up.output.split('\n').filter((line) => line.startsWith('controller-manager |') && !line.includes('controllers run'));
+    expect(said).toEqual([
+      expect.stringContaining('the API server cannot be used: '),
+      expect.stringContaining('the API server can be used again after '),
+    ]);
   });
 
   test('a controller-manager that is killed starts again alone', async () => {

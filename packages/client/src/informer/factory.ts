@@ -17,7 +17,10 @@ export interface FactoryOptions {
   readonly transform?: <T extends KubeObject>(object: T) => T;
   readonly idleTimeout?: number;
   readonly pageSize?: number;
-  readonly onError?: (error: unknown, type: ResourceType) => void;
+  /** Told of every failure that is retried. `informer` differs for each selection of a type. */
+  readonly onError?: (error: unknown, type: ResourceType, informer: string) => void;
+  /** Told when an informer works again after failures. */
+  readonly onRecovered?: (type: ResourceType, informer: string) => void;
 }
 
 /** One informer per resource and selection, however many ask for it. */
@@ -37,7 +40,7 @@ export class InformerFactory implements AsyncDisposable {
     const key = JSON.stringify([type.group, type.version, type.resource, namespace, labelSelector, fieldSelector, metadataOnly === true]);
     const known = this.#informers.get(key);
     if (known !== undefined) return known as unknown as Informer<T>;
-    const { client, transform, idleTimeout, pageSize, onError } = this.#options;
+    const { client, transform, idleTimeout, pageSize, onError, onRecovered } = this.#options;
     const handle = client.resource<T>(type).in(namespace);
     const made = new Informer<T>({
       resource: metadataOnly === true ? (handle.metadata() as unknown as typeof handle) : handle,
@@ -46,7 +49,8 @@ export class InformerFactory implements AsyncDisposable {
       transform,
       idleTimeout,
       pageSize,
-      ...(onError && { onError: (error) => onError(error, type) }),
+      ...(onError && { onError: (error) => onError(error, type, key) }),
+      ...(onRecovered && { onRecovered: () => onRecovered(type, key) }),
     });
     this.#informers.set(key, made as unknown as Informer);
     if (this.#started) void made.start(this.#stop.signal);

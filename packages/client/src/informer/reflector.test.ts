@@ -26,7 +26,7 @@ interface Follow {
 async function following(
   client: Client,
   body: (follow: Follow) => Promise<void>,
-  more: { initialTimeout?: number; pageSize?: number } = {},
+  more: { initialTimeout?: number; pageSize?: number; onError?: () => void; onRecovered?: () => void } = {},
 ) {
   const stop = new AbortController();
   const informer = new Informer({ resource: client.resource(things), random: () => 0, ...more });
@@ -186,4 +186,23 @@ test('objects of many workspaces with the same name are kept apart', async () =>
     expect(informer.size).toBe(2);
     expect(informer.get({ cluster: 'two', namespace: 'n', name: 'same' })?.metadata.uid).toBe('two');
   });
+});
+
+test('says when it works again after failures, and only then', async () => {
+  await using server = await scriptedServer((_, response, count) => {
+    response.writeHead(count === 2 || count === 3 ? 403 : 200);
+    if (count === 1) line(response, 'BOOKMARK', end('5'));
+    if (count < 4) response.end();
+    else line(response, 'ADDED', thing('new', '6'));
+  });
+  using client = new Client(server.connection);
+  const told: string[] = [];
+  await following(
+    client,
+    async ({ seen }) => {
+      await vi.waitFor(() => expect(seen).toEqual(['added new']), 10_000);
+    },
+    { onError: () => told.push('failed'), onRecovered: () => told.push('recovered') },
+  );
+  expect(told).toEqual(['failed', 'failed', 'recovered']);
 });

@@ -9,6 +9,8 @@ import { keyText } from './key.ts';
 
 /** In milliseconds. */
 const healthyAfter = 10_000;
+/** In milliseconds: a server may accept a watch and end it at once, which does not count as working again. */
+const recoveredAfter = 1_000;
 const initialEventsEnd = 'k8s.io/initial-events-end';
 
 /** Where the state goes. Calls come one after the other. */
@@ -33,6 +35,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly pageSize?: number | undefined;
   /** Told of every failure that is retried. */
   readonly onError?: ((error: unknown) => void) | undefined;
+  /** Told once when it works again after failures. */
+  readonly onRecovered?: (() => void) | undefined;
   readonly random?: (() => number) | undefined;
 }
 
@@ -44,6 +48,7 @@ export class Reflector<T extends KubeObject> {
   /** How far the sink is; undefined before the first state and after history was lost. */
   #revision: string | undefined;
   #streams = true;
+  #isFailing = false;
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
@@ -73,6 +78,7 @@ export class Reflector<T extends KubeObject> {
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
     // A watch that was silent for long is dead or has nothing to say: in both cases the next one resumes where it was.
     if (error instanceof ConnectionError && error.fault === 'idle-timeout') return;
+    this.#isFailing = true;
     this.#options.onError?.(error);
     if (isExpired(error) || (error instanceof ApiError && error.code === 410) || isTooLargeResourceVersion(error))
       this.#revision = undefined;
@@ -140,17 +146,23 @@ export class Reflector<T extends KubeObject> {
   async #watch(signal: AbortSignal): Promise<void> {
     let events = 0;
     const before = performance.now();
+    let timer: NodeJS.Timeout | undefined;
+    const onOpen = (): void => {
+      if (this.#isFailing) timer = setTimeout(() => this.#recovered(), recoveredAfter);
+    };
     try {
-      await this.#options.resource.follow({ ...this.#watchOptions(signal), resourceVersion: this.#revision! }, (event) => {
+      await this.#options.resource.follow({ ...this.#watchOptions(signal), resourceVersion: this.#revision!, onOpen }, (event) => {
         events++;
         this.#take(event);
       });
     } finally {
+      clearTimeout(timer);
       // It was well for a while: what comes now is a new trouble.
       if (performance.now() - before > healthyAfter) this.#backoff.reset();
     }
     // A server that ends watches at once, again and again, must not be asked in a tight loop.
-    if (events === 0 && performance.now() - before < 1000) throw new ConnectionError('failed', 'the server ended a watch at once');
+    if (events === 0 && performance.now() - before < recoveredAfter)
+      throw new ConnectionError('failed', 'the server ended a watch at once');
   }
 
   #watchOptions(signal: AbortSignal) {
@@ -167,6 +179,7 @@ export class Reflector<T extends KubeObject> {
     const version = event.object.metadata.resourceVersion;
     if (version !== undefined && version !== '') this.#revision = version;
     this.#backoff.reset();
+    this.#recovered();
   }
 
   #collect(state: Map<string, T>, object: T): void {
@@ -178,6 +191,13 @@ export class Reflector<T extends KubeObject> {
     this.#options.sink.replace(state);
     this.#revision = revision;
     this.#backoff.reset();
+    this.#recovered();
+  }
+
+  #recovered(): void {
+    if (!this.#isFailing) return;
+    this.#isFailing = false;
+    this.#options.onRecovered?.();
   }
 }
 

@@ -22,6 +22,10 @@ export interface ElectionOptions {
   readonly random?: () => number;
   /** Told of failures that are retried. */
   readonly onError?: (error: unknown) => void;
+  /** Told at every try while somebody else holds the lease. */
+  readonly onWaiting?: (holder: string) => void;
+  /** Told when the lease could be read or renewed. */
+  readonly onReached?: () => void;
   readonly onLeader?: (state: 'leading' | 'lost' | 'released') => void;
 }
 
@@ -90,13 +94,17 @@ export class LeaderElector {
   async #try(seen: Observation, signal: AbortSignal): Promise<{ lease: Lease; term: HeldTerm } | number> {
     const { clock, leaseDuration, renewDeadline } = this.#options;
     const lease = await this.#record.read(signal);
+    this.#options.onReached?.();
     if (lease !== undefined) {
       const version = lease.metadata.resourceVersion ?? '';
       if (version !== seen.version) Object.assign(seen, { version, at: clock.monotonic() });
       const holder = lease.spec?.holderIdentity ?? '';
       const theirs = Math.max(leaseDuration, (lease.spec?.leaseDurationSeconds ?? 0) * 1000);
       const left = theirs - (clock.monotonic() - seen.at);
-      if (holder !== '' && holder !== this.identity && left > 0) return left;
+      if (holder !== '' && holder !== this.identity && left > 0) {
+        this.#options.onWaiting?.(holder);
+        return left;
+      }
     }
     const since = momentOf(clock);
     const taken = await (lease === undefined ? this.#record.create(signal) : this.#record.take(lease, signal));
@@ -145,7 +153,7 @@ export class LeaderElector {
 
   /** Renews while `lead` runs, also while it winds down; the newest version of the lease. */
   async #renewUntil({ lease, term }: { lease: Lease; term: HeldTerm }, finished: AbortSignal): Promise<Lease> {
-    const { clock, retryPeriod, onError } = this.#options;
+    const { clock, retryPeriod, onError, onReached } = this.#options;
     let wait = retryPeriod;
     while (!finished.aborted && term.isLeading()) {
       await sleep(Math.max(1, Math.min(wait, term.remaining)), undefined, { signal: finished }).catch(() => {});
@@ -159,6 +167,7 @@ export class LeaderElector {
       try {
         lease = await this.#record.renew(lease, limit);
         term.renewed(sentAt);
+        onReached?.();
         wait = retryPeriod;
       } catch (error) {
         if (finished.aborted) break;

@@ -316,6 +316,7 @@ describe('a manager', () => {
           return done;
         });
     const leaderElection = { namespace: 'default', name: 'elected', retryPeriod: 100 };
+    const lines: string[] = [];
     await running(
       [by('first')],
       async (_first, stopFirst) => {
@@ -325,13 +326,14 @@ describe('a manager', () => {
           async () => {
             await sleep(300);
             expect(log).toEqual(['first']);
+            expect(lines).toEqual(['lease default/elected: waiting, held by the-first']);
             await stopFirst();
             await vi.waitFor(() => expect(log).toEqual(['first', 'second']), 10_000);
           },
-          { leaderElection },
+          { leaderElection, log: (line) => void lines.push(line) },
         );
       },
-      { leaderElection },
+      { leaderElection: { ...leaderElection, identity: 'the-first' } },
     );
   });
 

@@ -5,11 +5,12 @@ import { Metrics } from '../metrics/metrics.ts';
 import { addProcessMetrics } from '../metrics/process.ts';
 import { type HealthOptions, type HealthServer, startHealthServer } from './health.ts';
 import type { Runnable } from './runnable.ts';
+import { LeaseTroubles, Troubles } from './troubles.ts';
 
 export interface ManagerOptions {
   readonly client: Client;
   /** Without it this process always works. */
-  readonly leaderElection?: Omit<ElectionOptions, 'client' | 'onError' | 'onLeader'>;
+  readonly leaderElection?: Omit<ElectionOptions, 'client' | 'onError' | 'onLeader' | 'onReached' | 'onWaiting'>;
   readonly health?: HealthOptions;
   /** In milliseconds: so long what is under way may take to end when the manager is stopped. */
   readonly stopWithin?: number;
@@ -39,6 +40,8 @@ interface Work {
 }
 
 const never = new AbortController().signal;
+/** In milliseconds. */
+const settleEvery = 30_000;
 
 /** Runs controllers in one process: one copy of each kind of object, one place for health and metrics, one leader among many processes. */
 export class Manager {
@@ -46,6 +49,7 @@ export class Manager {
   readonly #options: ManagerOptions;
   readonly #added: Added[] = [];
   readonly #log: (line: string) => void;
+  readonly #troubles: Troubles;
   /** Shared by those who act as the same account: what one may read another may not. */
   readonly #informers = new Map<Client, InformerFactory>();
   readonly #texts = new SharedTexts();
@@ -55,6 +59,7 @@ export class Manager {
   constructor(options: ManagerOptions) {
     this.#options = options;
     this.#log = options.log ?? (() => {});
+    this.#troubles = new Troubles(this.#log);
     addProcessMetrics(this.metrics);
   }
 
@@ -75,15 +80,17 @@ export class Manager {
   #informersOf(client: Client): InformerFactory {
     const known = this.#informers.get(client);
     if (known !== undefined) return known;
+    const owner = this.#informers.size;
     const made = new InformerFactory({
       client,
       transform: (object) => {
         this.#texts.within(dropManagedFields(object));
         return object;
       },
-      onError: (error, { resource }) => {
-        if (!this.#stopping) this.#log(`${resource}: ${textOf(error)}; trying again`);
+      onError: (error, { resource }, informer) => {
+        if (!this.#stopping) this.#troubles.watchFailed(error, { resource, informer: `${owner} ${informer}` });
       },
+      onRecovered: ({ resource }, informer) => this.#troubles.watchRecovered({ resource, informer: `${owner} ${informer}` }),
     });
     this.#informers.set(client, made);
     return made;
@@ -94,11 +101,13 @@ export class Manager {
     const { health, leaderElection } = this.#options;
     this.#health = health && (await startHealthServer(health, { metrics: this.metrics, notReady: () => this.#notReady() }));
     signal.addEventListener('abort', () => (this.#stopping = true), { once: true });
+    const settling = setInterval(() => this.#troubles.settle(), settleEvery).unref();
     try {
       for (const informers of this.#informers.values()) informers.start();
       if (leaderElection === undefined) await this.#work({ signal, lost: never, isLeading: () => true, guard: (client) => client });
       else await this.#contend(leaderElection, signal);
     } finally {
+      clearInterval(settling);
       await Promise.all([...this.#informers.values()].map((informers) => informers[Symbol.asyncDispose]()));
       await this.#health?.[Symbol.asyncDispose]();
     }
@@ -106,11 +115,18 @@ export class Manager {
 
   async #contend(election: NonNullable<ManagerOptions['leaderElection']>, signal: AbortSignal): Promise<void> {
     const { client } = this.#options;
+    const lease = `${election.namespace}/${election.name}`;
+    const troubles = new LeaseTroubles(lease, { log: this.#log, troubles: this.#troubles });
     const elector = new LeaderElector({
       ...election,
       client,
-      onError: (error) => this.#log(`lease ${election.namespace}/${election.name}: ${textOf(error)}`),
-      onLeader: (state) => this.#log(`lease ${election.namespace}/${election.name}: ${state}`),
+      onError: (error) => troubles.failed(error),
+      onReached: () => troubles.reached(),
+      onWaiting: (holder) => troubles.waiting(holder),
+      onLeader: (state) => {
+        if (state === 'leading') troubles.leading();
+        this.#log(`lease ${lease}: ${state}`);
+      },
     });
     this.metrics.gauge('leader_election_master_status', 'Whether this process leads.', {
       labels: { name: election.name },
@@ -160,9 +176,9 @@ export class Manager {
     const events = new EventRecorder({
       client,
       component: name,
-      onError: (error) => this.#log(`${name}: event not written: ${textOf(error)}`),
+      onError: (error) => this.#troubles.requestFailed(error, `${name}: event not written`),
     });
-    const onError = (error: unknown, key: ObjectKey): void => this.#log(`${name} ${formatKey(key)}: ${textOf(error)}`);
+    const onError = (error: unknown, key: ObjectKey): void => this.#troubles.requestFailed(error, `${name} ${formatKey(key)}`);
     try {
       await runnable.run({ informers, client, events, metrics: this.metrics, isLeading, signal, drop, onError });
       await events.flush();
@@ -177,8 +193,4 @@ export class Manager {
       ? undefined
       : 'the first copy of what is watched is not complete yet';
   }
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

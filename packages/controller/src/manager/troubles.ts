@@ -1,0 +1,116 @@
+import { ApiError, ConnectionError, isExpired, isTooLargeResourceVersion } from '@capstan/client';
+import { Trouble } from '@capstan/machinery';
+
+/** Names a watch: the resource, and what tells it from others of the same resource. */
+export interface WatchSource {
+  readonly resource: string;
+  readonly informer: string;
+}
+
+/** Says in few lines what keeps controllers from their work, however many of them it keeps. */
+export class Troubles {
+  readonly #log: (line: string) => void;
+  /** The server is out of reach, or serves nobody. */
+  readonly #server: Trouble;
+  /** The server answers, but refuses to let a resource be watched. */
+  readonly #refused = new Map<string, Trouble>();
+
+  constructor(log: (line: string) => void) {
+    this.#log = log;
+    this.#server = new Trouble({
+      log,
+      begins: (why) => `the API server cannot be used: ${why}; trying again`,
+      lasts: (why, { duration, sources }) => `the API server could not be used for ${duration}, ${sources} watches wait: ${why}`,
+      ends: ({ duration }) => `the API server can be used again after ${duration}`,
+    });
+  }
+
+  watchFailed(error: unknown, { resource, informer }: WatchSource): void {
+    // The watch is begun anew, with the whole state: nothing is wrong.
+    if (isExpired(error) || isTooLargeResourceVersion(error)) return;
+    if (isServerTrouble(error)) this.#server.report(textOf(error), informer);
+    else if (error instanceof ApiError) this.#refusedFor(resource).report(textOf(error), informer);
+    else this.#log(`${resource}: ${textOf(error)}`);
+  }
+
+  watchRecovered({ resource, informer }: WatchSource): void {
+    this.#server.clear(informer);
+    this.#refused.get(resource)?.clear(informer);
+  }
+
+  /** Of any request. What says only that the server is out of reach is told once for all. */
+  requestFailed(error: unknown, doing: string): void {
+    if (error instanceof ConnectionError) this.#server.report(textOf(error));
+    else this.#log(`${doing}: ${textOf(error)}`);
+  }
+
+  /** To be called now and then: notices that requests do not fail any more. */
+  settle(): void {
+    this.#server.settle();
+  }
+
+  #refusedFor(resource: string): Trouble {
+    let trouble = this.#refused.get(resource);
+    if (trouble === undefined) {
+      trouble = new Trouble({
+        log: this.#log,
+        begins: (why) => `${resource} cannot be watched: ${why}; trying again`,
+        lasts: (why, { duration }) => `${resource} could not be watched for ${duration}: ${why}`,
+        ends: ({ duration }) => `${resource} can be watched again after ${duration}`,
+      });
+      this.#refused.set(resource, trouble);
+    }
+    return trouble;
+  }
+}
+
+/** Says who holds a lease that this process waits for, and whether it can be reached. */
+export class LeaseTroubles {
+  readonly #waiting: Trouble;
+  readonly #failing: Trouble;
+  readonly #troubles: Troubles;
+  #holder = '';
+
+  constructor(lease: string, { log, troubles }: { readonly log: (line: string) => void; readonly troubles: Troubles }) {
+    this.#troubles = troubles;
+    this.#waiting = new Trouble({
+      log,
+      begins: (holder) => `lease ${lease}: waiting, held by ${holder}`,
+      lasts: (holder, { duration }) => `lease ${lease}: waiting for ${duration}, held by ${holder}`,
+      ends: () => undefined,
+    });
+    this.#failing = new Trouble({
+      log,
+      begins: (why) => `lease ${lease}: ${why}; trying again`,
+      lasts: (why, { duration }) => `lease ${lease}: out of reach for ${duration}: ${why}`,
+      ends: ({ duration }) => `lease ${lease}: reached again after ${duration}`,
+    });
+  }
+
+  waiting(holder: string): void {
+    if (holder !== this.#holder) this.#waiting.clear(this.#holder);
+    this.#holder = holder;
+    this.#waiting.report(holder, holder);
+  }
+
+  leading(): void {
+    this.#waiting.clear(this.#holder);
+  }
+
+  failed(error: unknown): void {
+    if (error instanceof ConnectionError) this.#troubles.requestFailed(error, '');
+    else this.#failing.report(textOf(error), 'lease');
+  }
+
+  reached(): void {
+    this.#failing.clear('lease');
+  }
+}
+
+function isServerTrouble(error: unknown): boolean {
+  return error instanceof ConnectionError || (error instanceof ApiError && (error.code === 401 || error.code === 429 || error.code >= 500));
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
