@@ -1,3 +1,4 @@
+import { decode } from './jwt.ts';
 import { type Authenticator, Unauthenticated, type User } from './user.ts';
 
 /** A user that a token proves, and for which audiences. */
@@ -26,7 +27,7 @@ export function bearerTokens(authenticators: readonly TokenAuthenticator[], audi
       if (answer instanceof Promise) return continueAfter(answer, index + 1, { token, wanted });
       if (answer !== undefined) return answer;
     }
-    throw new Unauthenticated('invalid bearer token');
+    throw unknown(token);
   }
 
   async function continueAfter(
@@ -38,7 +39,7 @@ export function bearerTokens(authenticators: readonly TokenAuthenticator[], audi
     for (let index = next; answer === undefined && index < authenticators.length; index++) {
       answer = await authenticators[index]!.authenticateToken(token, wanted);
     }
-    if (answer === undefined) throw new Unauthenticated('invalid bearer token');
+    if (answer === undefined) throw unknown(token);
     return answer;
   }
 
@@ -53,6 +54,10 @@ export function bearerTokens(authenticators: readonly TokenAuthenticator[], audi
       return answer instanceof Promise ? answer.then(({ user }) => user) : answer.user;
     },
   };
+}
+
+function unknown(token: string): Unauthenticated {
+  return new Unauthenticated('invalid bearer token', { fault: decode(token) === undefined ? 'unknown-token' : 'unknown-issuer' });
 }
 
 /** The token in an Authorization header. */

@@ -62,6 +62,7 @@ export function clientCertificates(authoritiesPem: string, options: ClientCertif
       if (time < verified.notBefore || time > verified.notAfter) {
         throw new Unauthenticated(
           `the client certificate is valid from ${new Date(verified.notBefore).toISOString()} to ${new Date(verified.notAfter).toISOString()}, and now it is ${new Date(time).toISOString()}`,
+          { fault: 'certificate' },
         );
       }
       return verified.user;
@@ -130,12 +131,12 @@ function verify(raw: Buffer, intermediates: readonly Buffer[], trust: Trust): Ve
   // No usage at all means any usage, as in Go's verification.
   const usages: readonly string[] = certificate.keyUsage ?? [];
   if (usages.length > 0 && !usages.includes(clientAuthentication) && !usages.includes(anyUsage)) {
-    return new Unauthenticated('the client certificate is not meant for client authentication');
+    return new Unauthenticated('the client certificate is not meant for client authentication', { fault: 'certificate' });
   }
   const user = userOf(certificate, raw);
   const isOfSigner = chain.some((authority) => trust.signers.includes(authority) || authority.subject === signerName);
   if (isOfSigner && user?.groups.includes(masters) === true) {
-    return new Unauthenticated(`the client certificate names the group ${masters}, which its signer cannot give`);
+    return new Unauthenticated(`the client certificate names the group ${masters}, which its signer cannot give`, { fault: 'certificate' });
   }
   return {
     user,
@@ -148,7 +149,7 @@ function parse(raw: Buffer): X509Certificate | Unauthenticated {
   try {
     return new X509Certificate(raw);
   } catch (error) {
-    return new Unauthenticated('the client certificate cannot be parsed', { cause: error });
+    return new Unauthenticated('the client certificate cannot be parsed', { cause: error, fault: 'certificate' });
   }
 }
 

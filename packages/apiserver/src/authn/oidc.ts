@@ -6,7 +6,7 @@ import { type ClaimExpression, textsFrom } from './claim-expression.ts';
 import { fetchJson, httpsFetch } from './https-fetch.ts';
 import { type Claims, decode } from './jwt.ts';
 import { RecentlyUsed } from './recently-used.ts';
-import { Unauthenticated, type User } from './user.ts';
+import { type Fault, Unauthenticated, type User } from './user.ts';
 
 export interface OidcOptions {
   readonly issuerUrl: string;
@@ -62,12 +62,13 @@ export function oidc(options: OidcOptions): TokenAuthenticator {
   let failure = '';
 
   function reach(): Promise<Verifier> {
-    if (verifier === undefined && now() - failedAt < retryAfter) return Promise.reject(new Unauthenticated(failure));
+    if (verifier === undefined && now() - failedAt < retryAfter)
+      return Promise.reject(new Unauthenticated(failure, { fault: 'issuer-out-of-reach' }));
     verifier ??= connect(options).catch((error: Error) => {
       verifier = undefined;
       failedAt = now();
       failure = `oidc: the issuer ${issuerUrl} cannot be asked for its keys: ${error.message}`;
-      throw new Unauthenticated(failure, { cause: error });
+      throw new Unauthenticated(failure, { cause: error, fault: 'issuer-out-of-reach' });
     });
     return verifier;
   }
@@ -75,7 +76,7 @@ export function oidc(options: OidcOptions): TokenAuthenticator {
   async function verifyNew(token: string, key: string): Promise<User> {
     const { verify } = await reach();
     const claims = await verify(token).catch((error: Error) => {
-      throw new Unauthenticated(`oidc: verify token: ${error.message}`, { cause: error });
+      throw new Unauthenticated(`oidc: verify token: ${error.message}`, { cause: error, fault: faultOf(error) });
     });
     const user = userOf(claims, options);
     known.set(key, { user, until: Math.min(now() + trustedFor, (claims.exp ?? 0) * 1000) });
@@ -93,6 +94,12 @@ export function oidc(options: OidcOptions): TokenAuthenticator {
       return verifyNew(token, key).then((user): TokenUser => ({ user, audiences: shared }));
     },
   };
+}
+
+/** By the codes of jose. */
+function faultOf(error: Error & { readonly code?: string }): Fault {
+  if (error.code === 'ERR_JWT_EXPIRED') return 'expired';
+  return error.code === 'ERR_JWKS_NO_MATCHING_KEY' || error.code === 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED' ? 'unknown-key' : 'other';
 }
 
 async function connect(options: OidcOptions): Promise<Verifier> {

@@ -22,6 +22,7 @@ export interface ServiceAccountTokenOptions {
 /** What clocks may differ by, in milliseconds. Deleted objects hold as long. */
 const leeway = 60_000;
 const capacity = 20_000;
+const revoked = { fault: 'revoked' } as const;
 
 export const boundResources = {
   serviceAccounts: { group: '', resource: 'serviceaccounts' },
@@ -68,8 +69,9 @@ export function serviceAccountTokens(options: ServiceAccountTokenOptions): Token
     if (parts === undefined || !issuers.includes(parts.claims['iss'] as string)) return undefined;
     const { kid } = parts.header;
     const candidates = kid === undefined ? keys : keys.filter((key) => key.kid === kid);
-    if (candidates.length === 0) throw new Unauthenticated('invalid signature, no keys found');
-    if (!candidates.some((key) => isSignedBy(parts, key))) throw new Unauthenticated('the signature of the token is wrong');
+    if (candidates.length === 0) throw new Unauthenticated('invalid signature, no keys found', { fault: 'unknown-key' });
+    if (!candidates.some((key) => isSignedBy(parts, key)))
+      throw new Unauthenticated('the signature of the token is wrong', { fault: 'unknown-key' });
     return understand(parts.claims, ownAudiences);
   }
 
@@ -91,7 +93,7 @@ export function serviceAccountTokens(options: ServiceAccountTokenOptions): Token
 }
 
 function checkDates({ notBefore, notAfter }: Known, time: number): void {
-  if (time > notAfter + leeway) throw new Unauthenticated('service account token has expired');
+  if (time > notAfter + leeway) throw new Unauthenticated('service account token has expired', { fault: 'expired' });
   if (time < notBefore - leeway) throw new Unauthenticated('service account token is not valid yet');
 }
 
@@ -113,17 +115,17 @@ function checkBinding(entry: Known, objects: ObjectReader, time: number): void {
   if (entry.checkedAt === state) return;
 
   const account = objects.get({ ...boundResources.serviceAccounts, cluster, namespace, name: serviceAccount.name });
-  if (account === undefined) throw new Unauthenticated(`serviceaccounts "${serviceAccount.name}" not found`);
+  if (account === undefined) throw new Unauthenticated(`serviceaccounts "${serviceAccount.name}" not found`, revoked);
   if (account.metadata.uid !== serviceAccount.uid) {
-    throw new Unauthenticated(`service account UID (${account.metadata.uid}) does not match claim (${serviceAccount.uid})`);
+    throw new Unauthenticated(`service account UID (${account.metadata.uid}) does not match claim (${serviceAccount.uid})`, revoked);
   }
-  if (isGone(account, time)) throw new Unauthenticated(`service account ${namespace}/${serviceAccount.name} has been deleted`);
+  if (isGone(account, time)) throw new Unauthenticated(`service account ${namespace}/${serviceAccount.name} has been deleted`, revoked);
   let leaving = account.metadata.deletionTimestamp !== undefined;
   const check = (kind: string, reference: Reference, found: KubeObject | undefined): void => {
-    if (found === undefined || isGone(found, time)) throw new Unauthenticated('service account token has been invalidated');
+    if (found === undefined || isGone(found, time)) throw new Unauthenticated('service account token has been invalidated', revoked);
     if (found.metadata.uid !== reference.uid) {
       const claim = `service account ${kind} ref claim (${reference.uid})`;
-      throw new Unauthenticated(`${kind} UID (${found.metadata.uid}) does not match ${claim}`);
+      throw new Unauthenticated(`${kind} UID (${found.metadata.uid}) does not match ${claim}`, revoked);
     }
     leaving ||= found.metadata.deletionTimestamp !== undefined;
   };

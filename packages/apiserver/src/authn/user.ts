@@ -22,8 +22,25 @@ export interface Authenticator {
   authenticate(credentials: Credentials): User | undefined | Promise<User | undefined>;
 }
 
+/** Why credentials are not believed, as far as it concerns those who run the server. */
+export type Fault =
+  | 'unknown-key'
+  | 'unknown-issuer'
+  | 'unknown-token'
+  | 'expired'
+  | 'revoked'
+  | 'issuer-out-of-reach'
+  | 'certificate'
+  | 'other';
+
 export class Unauthenticated extends Error {
   override readonly name = 'Unauthenticated';
+  readonly fault: Fault;
+
+  constructor(message: string, { fault = 'other', ...options }: ErrorOptions & { readonly fault?: Fault } = {}) {
+    super(message, options);
+    this.fault = fault;
+  }
 }
 
 export const anonymous: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] };

@@ -1,3 +1,4 @@
+import { Trouble } from '@capstan/machinery';
 import type { Authorizer, Gate } from '../authz/attributes.ts';
 import { type RuleResolver, superuserGroup } from '../authz/authorizer.ts';
 import type { AuthorizerSetting } from '../authz/configuration.ts';
@@ -16,9 +17,6 @@ export interface AuthorizationOptions {
 
 const usualOrder: readonly AuthorizerSetting[] = [{ type: 'AlwaysAllowGroups' }, { type: 'AlwaysAllowPaths' }, { type: 'RBAC' }];
 const healthPaths = ['/healthz', '/readyz', '/livez'];
-
-/** Failures of a webhook come in crowds: one of a kind is told in this time. */
-const quietFor = 10_000;
 
 /** Who decides on this server: roles alone, or those whom the operator wants asked, in the order that they want. */
 export function authorization(
@@ -43,17 +41,13 @@ export function authorization(
   };
 }
 
-/** Says the same no more than once in a while, and how often it was not said. */
-function onceInAWhile(log: (line: string) => void, now: () => number = Date.now): (message: string) => void {
-  let last = '';
-  let until = 0;
-  let unsaid = 0;
-  return (message) => {
-    if (message === last && now() < until) {
-      unsaid++;
-      return;
-    }
-    log(unsaid === 0 ? message : `${message} (and ${unsaid} times before)`);
-    [last, until, unsaid] = [message, now() + quietFor, 0];
-  };
+/** Says at first why a webhook fails, then how often it did. */
+function onceInAWhile(log: (line: string) => void): (message: string) => void {
+  const trouble = new Trouble({
+    log,
+    begins: (message) => message,
+    lasts: (message, { reports }) => `${message} (and ${reports - 1} times before)`,
+    ends: () => undefined,
+  });
+  return (message) => trouble.report(message);
 }

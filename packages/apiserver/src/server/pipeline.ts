@@ -4,6 +4,7 @@ import { StoreError } from '@capstan/store';
 import type { AuditLog } from '../audit/index.ts';
 import { asksForSomebodyElse, BadImpersonation, impersonate } from '../authn/impersonation.ts';
 import { peerCertificate } from '../authn/peer-certificate.ts';
+import type { Rejections } from '../authn/rejections.ts';
 import { type Authenticator, anonymous, type Credentials, Unauthenticated, type User } from '../authn/user.ts';
 import { type Attributes, type Authorizer, type Decision, type Gate, nothingWanted } from '../authz/attributes.ts';
 import { forbidden, settled, superuserGroup } from '../authz/index.ts';
@@ -45,6 +46,7 @@ export interface PipelineOptions {
   readonly watches: OpenCount;
   readonly metrics: Metrics;
   readonly now: () => Date;
+  readonly rejections: Rejections;
   readonly onUnexpected: (error: unknown, request: string) => void;
 }
 
@@ -104,6 +106,7 @@ export class Pipeline {
           body: `Internal Server Error: ${JSON.stringify(exchange.url)}: ${error.message}\n`,
         });
       } else {
+        if (error instanceof Unauthenticated) this.#options.rejections.add(error, exchange.remoteAddress);
         const answer = asStatus(error, info);
         if (answer instanceof StatusError) audited.failed(answer);
         replyError(exchange, answer, (unexpected) => this.#options.onUnexpected(unexpected, `${exchange.method} ${exchange.url}`));

@@ -51,6 +51,7 @@ import { rights } from './rights.ts';
 import { snapshotPage, snapshotPath } from './snapshot.ts';
 import { tenancy } from './tenancy.ts';
 import { keepTidy } from './tidiness.ts';
+import { reportTroubles } from './troubles.ts';
 import { versionInfo } from './version.ts';
 import { workspaces } from './workspaces.ts';
 
@@ -200,6 +201,7 @@ async function start(
     inFlight,
     watches,
     now,
+    rejections: resources.use(reportTroubles({ store, log: options.log })).rejections,
     onUnexpected: (error, request) => options.log(`${request}: ${error instanceof Error ? error.stack : String(error)}`),
   });
   const listener = await Listener.listen({

@@ -65,6 +65,11 @@ export class Connection {
     this.#active = (this.#active + 1) % this.#members.length;
   }
 
+  /** A stream broke: finds out whether the cluster still answers, since nobody else may ask for long. */
+  check(): void {
+    if (this.failure === undefined) this.call(this.#probe).catch(() => {});
+  }
+
   /** Takes no more calls, and lets those that were made finish. */
   async drain(): Promise<void> {
     this.#isClosed = true;

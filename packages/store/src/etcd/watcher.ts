@@ -129,6 +129,7 @@ export class Watcher implements Watch {
     this.#stream = undefined;
     stream.cancel();
     this.#options.connection.rotate();
+    this.#options.connection.check();
     this.#retry = setTimeout(() => this.#connect(), this.#pause);
     this.#pause = Math.min(this.#pause * 2, longestPause);
   }
