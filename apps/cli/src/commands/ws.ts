@@ -30,8 +30,9 @@ const write = (line: string): void => void process.stdout.write(`${line}\n`);
 /** The workspaces in the one that is named, or in the current one. */
 export async function list(target: string | undefined, flags: ConnectionFlags): Promise<void> {
   using place = new Place(flags);
-  const { items } = await place.children(place.path(target ?? '.')).list();
-  if (items.length === 0) return write(`There are no workspaces in ${place.path(target ?? '.')}.`);
+  const path = place.path(target ?? '.');
+  const { items } = await place.children(path).list();
+  if (items.length === 0) return write(`There are no workspaces in ${await place.shownPath(path)}.`);
   const rows = items.map(({ metadata, spec, status }) => [metadata.name ?? '', spec?.type?.name ?? '', phaseOf(metadata, status)]);
   for (const line of columns([['NAME', 'TYPE', 'PHASE'], ...rows])) write(line);
 }
@@ -39,7 +40,7 @@ export async function list(target: string | undefined, flags: ConnectionFlags): 
 export async function tree(target: string | undefined, flags: ConnectionFlags): Promise<void> {
   using place = new Place(flags);
   const top = place.path(target ?? '.');
-  write(top);
+  write(await place.shownPath(top));
   await branch(place, top, '');
 }
 
@@ -70,9 +71,10 @@ export async function current(flags: ConnectionFlags): Promise<void> {
 /** Points the kubeconfig at another workspace. */
 export async function use(target: string, flags: ConnectionFlags): Promise<void> {
   using place = new Place(flags);
-  const server = await place.serverOf(target);
+  const { server, notice } = await place.serverOf(target);
   const path = await place.fullPath(workspaceIn(server) ?? 'root');
   place.file.use(server);
+  if (notice !== undefined) write(notice);
   write(`Current workspace is ${path}.`);
 }
 
@@ -90,7 +92,7 @@ export async function create(name: string, flags: CreateFlags): Promise<void> {
     const found = await workspaces.get(name);
     return found.status?.phase === 'Ready' ? { done: found } : { why: whyWaiting(found) };
   });
-  write(`Workspace ${parent}:${name} (type ${made.spec?.type?.path}:${made.spec?.type?.name}) is ready.`);
+  write(`Workspace ${await place.shownPath(parent)}:${name} (type ${made.spec?.type?.path}:${made.spec?.type?.name}) is ready.`);
   if (flags.enter === true) await use(name, flags);
 }
 
@@ -102,7 +104,8 @@ export async function remove(name: string, flags: DeleteFlags): Promise<void> {
     await workspaces.delete(name);
   } catch (error) {
     if (!isNotFound(error)) throw error;
-    throw new Failure('unexpected', `there is no workspace "${name}" in ${parent}; "capstan ws list" shows those that are there`, error);
+    const shown = await place.shownPath(parent);
+    throw new Failure('unexpected', `there is no workspace "${name}" in ${shown}; "capstan ws list" shows those that are there`, error);
   }
   await until(flags.timeout, async () => {
     try {
@@ -112,7 +115,7 @@ export async function remove(name: string, flags: DeleteFlags): Promise<void> {
       throw error;
     }
   });
-  write(`Workspace ${parent}:${name} is deleted.`);
+  write(`Workspace ${await place.shownPath(parent)}:${name} is deleted.`);
 }
 
 /** Asks until it is done; says what it waited for when the time is over. */
@@ -159,28 +162,56 @@ class Place implements Disposable {
 
   /** The path from the top: a server's address may have an id in its place. */
   async fullPath(path: string): Promise<string> {
+    const found = await this.#find(path);
+    if (found === undefined) throw new Failure('usage', `there is no workspace ${path}, or you may not enter it.`);
+    return found;
+  }
+
+  /** The same for messages, or the path as it is when it cannot be looked up. */
+  async shownPath(path: string): Promise<string> {
+    return /^(root|user)(:|$)/.test(path) ? path : ((await this.#find(path)) ?? path);
+  }
+
+  /** The address of the workspace that is meant: `~` is one's own, `-` the one before. */
+  async serverOf(target: string): Promise<{ readonly server: string; readonly notice?: string }> {
+    // Shells make the home directory of it.
+    if (target === '~' || target === homedir())
+      return { server: String((await this.#client.cluster('root').resource<Workspace>(type).get('~')).spec?.URL) };
+    if (target === '-') {
+      const server = this.file.previousServer;
+      if (server === undefined) throw new Failure('usage', 'there is no workspace to return to yet.');
+      return { server };
+    }
+    const base = this.#client.connection.server.replace(/(\/clusters\/[^/]+)?\/*$/, '');
+    const serverAt = (path: string): string => `${base}/clusters/${path}`;
+    if (!target.startsWith('..')) return { server: serverAt(this.path(target)) };
+    const here = await this.#find(this.#here);
+    if (here !== undefined) return { server: serverAt(pathFrom(here, target)) };
+    const wanted = this.path(target);
+    if (!/^\.\.(:\.\.)*$/.test(target)) return { server: serverAt(wanted) };
+    return {
+      server: serverAt(await this.#nearest(wanted)),
+      notice: `Workspace ${this.#here} is gone, or you may not enter it. This is the nearest one above it that you can enter.`,
+    };
+  }
+
+  /** The first workspace on the way up that can be entered. The way ends in root, also when it began at an id. */
+  async #nearest(path: string): Promise<string> {
+    for (let candidate = path; ; candidate = pathFrom(candidate, '..')) {
+      if ((await this.#find(candidate)) !== undefined) return candidate;
+      if (!candidate.includes(':')) return 'root';
+    }
+  }
+
+  /** The path from the top of a workspace that can be entered. */
+  async #find(path: string): Promise<string | undefined> {
     try {
       const { metadata } = await this.#client.cluster(path).resource(logicalClusters).get('cluster');
       return metadata.annotations?.['kcp.io/path'] ?? path;
     } catch (error) {
-      if (isForbidden(error) || isNotFound(error)) throw new Failure('usage', `there is no workspace ${path}, or you may not enter it.`);
+      if (isForbidden(error) || isNotFound(error)) return undefined;
       throw error;
     }
-  }
-
-  /** The address of the workspace that is meant: `~` is one's own, `-` the one before. */
-  async serverOf(target: string): Promise<string> {
-    // Shells make the home directory of it.
-    if (target === '~' || target === homedir())
-      return String((await this.#client.cluster('root').resource<Workspace>(type).get('~')).spec?.URL);
-    if (target === '-') {
-      const previous = this.file.previousServer;
-      if (previous === undefined) throw new Failure('usage', 'there is no workspace to return to yet.');
-      return previous;
-    }
-    const base = this.#client.connection.server.replace(/(\/clusters\/[^/]+)?\/*$/, '');
-    const here = target.startsWith('..') ? await this.fullPath(this.#here) : this.#here;
-    return `${base}/clusters/${pathFrom(here, target)}`;
   }
 
   [Symbol.dispose](): void {

@@ -1,0 +1,61 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createWorkspace, startTestServer, type TestServer } from '@capstan/apiserver/testing';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { current, list, tree, use } from './ws.ts';
+
+let server: TestServer;
+let kubeconfig: string;
+let output: string[];
+
+beforeAll(async () => {
+  server = await startTestServer();
+  await createWorkspace(server, 'aaaa');
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+beforeEach(() => {
+  kubeconfig = join(server.directory, 'own.kubeconfig');
+  writeFileSync(kubeconfig, readFileSync(server.kubeconfigPath));
+  output = [];
+  vi.spyOn(process.stdout, 'write').mockImplementation((line) => output.push(String(line).trim()) > 0);
+  return () => void vi.restoreAllMocks();
+});
+
+/** Points the kubeconfig at a path that nobody has checked. */
+function standAt(path: string): void {
+  const text = readFileSync(kubeconfig, 'utf8');
+  writeFileSync(kubeconfig, text.replaceAll(/(server: "?https:\/\/[^/"\s]+)(\/clusters\/[^"\s]+)?/g, `$1/clusters/${path}`));
+}
+
+test('at home, the name of the user stands in every message, not the id of the workspace', async () => {
+  await use('~', { kubeconfig });
+  await current({ kubeconfig });
+  await list(undefined, { kubeconfig });
+  await tree(undefined, { kubeconfig });
+  const home = 'user:kubernetes-admin';
+  expect(output).toEqual([`Current workspace is ${home}.`, home, `There are no workspaces in ${home}.`, home]);
+});
+
+test.each([
+  ['root:gone', '..', 'root'],
+  ['root:gone:deeper:still', '..', 'root'],
+  ['aaaa:gone:deeper', '..', 'aaaa'],
+  ['aaaa:gone:deeper', '..:..', 'aaaa'],
+  ['zzzz', '..', 'root'],
+])('from %s, which is gone, %s leads to the nearest workspace that is there', async (here, target, expected) => {
+  standAt(here);
+  await use(target, { kubeconfig });
+  expect(output).toEqual([
+    `Workspace ${here} is gone, or you may not enter it. This is the nearest one above it that you can enter.`,
+    `Current workspace is ${expected}.`,
+  ]);
+  expect(readFileSync(kubeconfig, 'utf8')).toContain(`/clusters/${expected}`);
+});
+
+test('from a workspace that is gone, any other way leads where it says, or fails', async () => {
+  standAt('root:gone');
+  await expect(use('..:other', { kubeconfig })).rejects.toThrow('there is no workspace root:other');
+  await use('root', { kubeconfig });
+  expect(output).toEqual(['Current workspace is root.']);
+});
