@@ -4,16 +4,21 @@ import type { Exchange } from '../http/exchange.ts';
 import { type Negotiated, negotiate, negotiateWatch } from '../http/negotiate.ts';
 import { reply, wantsPretty } from '../http/reply.ts';
 import type { RequestContext } from '../registry/context.ts';
-import { isShown } from '../registry/filter.ts';
+import { filterOf, isShown } from '../registry/filter.ts';
 import { fresh, list, parseRevision, untilSeen } from '../registry/list.ts';
 import { type Backend, placeOf } from '../registry/objects.ts';
 import { type Resource, readable, textOf } from '../registry/resource.ts';
 import { type IncludeObject, moved, movedEverywhere, naming, type Shaper, shaper } from '../registry/shape.ts';
+import type { RequestInfo } from '../request/info.ts';
 import type { WatchHub } from '../watch/hub.ts';
 import { everyCluster } from '../workspaces/names.ts';
 import type { Scope } from '../workspaces/scope.ts';
+import type { Serving } from './serving.ts';
 
-export async function handleGet(backend: Backend, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
+/** What reading takes. */
+type Reading = Backend & Pick<Serving, 'builtinObjects'>;
+
+export async function handleGet(backend: Reading, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
   const wanted = negotiate(exchange.headers.accept, resource.custom === undefined);
   const { info } = context;
   // What Kubernetes keeps in a cache is asked there, and the cache calls such a mistake its own.
@@ -23,7 +28,7 @@ export async function handleGet(backend: Backend, exchange: Exchange, context: R
   if (revision === undefined) await fresh(backend.cache);
   else if (revision > 0) await untilSeen(backend.cache, revision);
   const { cached } = placeOf(context, { resource, namespace: info.namespace, name: info.name });
-  const entry = backend.cache.resource(resource.storage).entries.get(cached);
+  const entry = backend.cache.resource(resource.storage).entries.get(cached) ?? backend.builtinObjects.find(resource, info);
   if (entry === undefined || !isShown(resource, entry, info)) throw status.notFound(resource, info.name);
   const converting = readable(resource, [entry]);
   if (converting !== undefined) await converting;
@@ -34,13 +39,27 @@ export async function handleGet(backend: Backend, exchange: Exchange, context: R
   send(exchange, context, { code: 200, body, wanted });
 }
 
-export async function handleList(backend: Backend, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
+export async function handleList(backend: Reading, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
   const wanted = negotiate(exchange.headers.accept, resource.custom === undefined);
   const shape = shaperFor(resource, wanted, context);
   const page = await list(backend.cache, resource, context.info);
   const converting = readable(resource, page.entries);
   if (converting !== undefined) await converting;
-  send(exchange, context, { code: 200, body: shape.list(page.entries, page.meta), wanted });
+  const entries = page.after === undefined ? withBuiltin(backend, resource, { info: context.info, found: page.entries }) : page.entries;
+  send(exchange, context, { code: 200, body: shape.list(entries, page.meta), wanted });
+}
+
+/** Informers name a revision to begin at, if only `0`, and then watch: they are shown what can change. */
+function withBuiltin(
+  { builtinObjects }: Reading,
+  resource: Resource,
+  { info, found }: { readonly info: RequestInfo; readonly found: readonly CacheEntry[] },
+): readonly CacheEntry[] {
+  if (info.query.get('resourceVersion')) return found;
+  const more = builtinObjects.list(resource, info);
+  if (more.length === 0) return found;
+  const { selects } = filterOf(resource, info);
+  return [...found, ...(selects === undefined ? more : more.filter(selects))].sort((a, b) => (a.key < b.key ? -1 : 1));
 }
 
 export function handleWatch(hub: WatchHub, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {

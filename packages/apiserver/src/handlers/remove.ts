@@ -29,7 +29,13 @@ export async function handleDelete(serving: Serving, exchange: Exchange, context
   warnOfDependents(resource, options, context);
   const { namespace, name } = context.info;
   const request: DeleteRequest = { resource, namespace, name, options, dryRun: (options.dryRun ?? []).length > 0 };
-  const deleted = await deleteObject(serving, context, request);
+  const deleted = await deleteObject(serving, context, request).catch((error: unknown) => {
+    if (!isMissing(error) || serving.builtinObjects.find(resource, context.info) === undefined) throw error;
+    throw new StatusError({
+      ...error.status,
+      message: `${error.message}: it is built in, and nothing of that name is stored in this workspace`,
+    });
+  });
   const accepted = !deleted.gone && options.orphanDependents === false;
   if (!deleted.gone || resource.strategy.returnDeletedObject === true) {
     const converting = readable(resource, [deleted.entry]);
@@ -48,6 +54,10 @@ export async function handleDelete(serving: Serving, exchange: Exchange, context
     body: `${JSON.stringify({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details })}\n`,
     wanted,
   });
+}
+
+function isMissing(error: unknown): error is StatusError {
+  return error instanceof StatusError && error.reason === 'NotFound';
 }
 
 /** What could have taken its time and did not is shown as deleted at once. */

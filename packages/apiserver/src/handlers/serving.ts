@@ -3,6 +3,7 @@ import type { Catalogs } from '../registry/catalogs.ts';
 import type { Backend } from '../registry/objects.ts';
 import type { RequestInfo } from '../request/info.ts';
 import type { WatchHub } from '../watch/hub.ts';
+import type { BuiltinObjects } from './builtin.ts';
 import type { VirtualSubresource } from './subresources.ts';
 import type { VirtualKind, VirtualObject } from './virtual.ts';
 
@@ -17,6 +18,7 @@ export interface Serving extends Backend {
   readonly virtualKinds: ReadonlyMap<string, VirtualKind>;
   /** By `group/resource/name`, in the root workspace. */
   readonly virtualObjects: ReadonlyMap<string, VirtualObject>;
+  readonly builtinObjects: BuiltinObjects;
   /** By `group/resource/subresource`: created through a subresource, answered and not stored as such. */
   readonly virtualSubresources: ReadonlyMap<string, VirtualSubresource>;
 }

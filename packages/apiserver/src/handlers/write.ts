@@ -112,8 +112,11 @@ export async function handlePatch(serving: Serving, exchange: Exchange, context:
   const target = { resource, namespace, name };
   const patch = patched(context, { kind, bytes, settings, resource, type });
   const current = cachedEntry(serving, context, target) ?? (await storedEntry(serving, context, target));
-  if (current === undefined && kind === 'apply' && subresource === '') {
-    const object = patch(undefined).object;
+  // A change of what is built in is stored under its name, and stands in its place from then on.
+  const base =
+    current === undefined && kind !== 'apply' && subresource === '' ? serving.builtinObjects.find(resource, context.info) : undefined;
+  if (current === undefined && subresource === '' && (kind === 'apply' || base !== undefined)) {
+    const object = patch(base?.parse()).object;
     if (object.metadata.uid) {
       const why = `uid mismatch: the provided object specified uid ${object.metadata.uid}, and no existing object was found`;
       throw status.conflict(resource, name, why);
@@ -126,7 +129,7 @@ export async function handlePatch(serving: Serving, exchange: Exchange, context:
       object,
       manager: settings.manager,
       dryRun: settings.dryRun,
-      applied: true,
+      ...(base === undefined && { applied: true }),
     });
     return answer(exchange, context, { written, resource, wanted });
   }

@@ -34,6 +34,7 @@ import { formerAuthority, refuseOtherInstallation } from '../presence/others.ts'
 import { builtinCatalog } from '../registry/catalog.ts';
 import { WatchHub } from '../watch/hub.ts';
 import { WorkspaceAuthentication } from '../workspaces/authentication.ts';
+import { builtinRoles } from '../workspaces/builtin-roles.ts';
 import { rootCluster } from '../workspaces/names.ts';
 import { objectLimit } from '../workspaces/object-limit.ts';
 import { bootstrapRoot } from '../workspaces/root/bootstrap.ts';
@@ -151,6 +152,7 @@ async function start(
       ['/bindings', bindings({ cache, store, admission }, catalog.resource('', 'v1', 'pods')!)],
     ]),
     virtualObjects: tenants.virtualObjects,
+    builtinObjects: builtinRoles({ cache, policyIn }),
     virtualSubresources: new Map([
       ['/serviceaccounts/token', identities.tokenRequests],
       ...podActions({ cache, store, admission }, catalog.resource('policy', 'v1', 'poddisruptionbudgets')!),

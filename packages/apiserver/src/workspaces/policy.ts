@@ -72,6 +72,12 @@ const rolesEverywhere: RuleTable = {
   ],
 };
 
+/** Those that are shown in every workspace. The others are for programs; they can be bound all the same. */
+export const rolesForPeople: ReadonlySet<string> = new Set([
+  ...['cluster-admin', 'admin', 'edit', 'view'],
+  ...['platform-owner', 'service-provider', 'user', 'viewer', 'system:kcp:workspace:access'],
+]);
+
 /** What everybody may do with what the root workspace offers. */
 const rolesInRoot: RuleTable = {
   'system:kcp:apiexport:tenancy:bind': ['bind apiexports @apis.kcp.io #tenancy.kcp.io'],

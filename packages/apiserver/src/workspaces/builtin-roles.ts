@@ -1,0 +1,52 @@
+import type { KubeObject } from '@capstan/machinery';
+import type { StaticPolicy } from '../authz/policy.ts';
+import { rbacGroup, rbacResources } from '../authz/resolver.ts';
+import type { CacheEntry } from '../cache/entry.ts';
+import { cacheKey, type WatchCache } from '../cache/watch-cache.ts';
+import type { BuiltinObjects } from '../handlers/builtin.ts';
+import { unsaved } from '../registry/create.ts';
+import type { Resource } from '../registry/resource.ts';
+import type { RequestInfo } from '../request/info.ts';
+import { everyCluster, rootCluster } from './names.ts';
+import { rolesForPeople } from './policy.ts';
+import { logicalClusterOf } from './tree.ts';
+
+/** Tells them from those that somebody made: Kubernetes marks its own in the same way. */
+const labels = { 'kubernetes.io/bootstrapping': 'rbac-defaults' };
+
+/**
+ * Shows the roles that people can be given in every workspace though none stores them. What they hold, and whether a workspace has them, the policy says by which
+ * requests are decided. They gather no rules of others there, so they are shown without what would say so.
+ */
+export function builtinRoles({
+  cache,
+  policyIn,
+}: {
+  readonly cache: WatchCache;
+  readonly policyIn: (cluster: string) => StaticPolicy;
+}): BuiltinObjects {
+  const { group, resource: plural } = rbacResources.clusterRoles;
+  const isAbout = ({ group: asked, resource }: Resource, { cluster, place }: RequestInfo): boolean =>
+    resource === plural &&
+    asked === group &&
+    place.kind !== 'view' &&
+    cluster !== everyCluster &&
+    (cluster === rootCluster || logicalClusterOf(cache, cluster) !== undefined);
+
+  function roleIn(cluster: string, name: string): CacheEntry | undefined {
+    const key = cacheKey({ cluster, namespace: '', name });
+    if (cache.resource(rbacResources.clusterRoles).newest(key) !== undefined) return undefined;
+    const rules = policyIn(cluster).clusterRole(name);
+    if (rules === undefined) return undefined;
+    const role = { kind: 'ClusterRole', apiVersion: `${rbacGroup}/v1`, metadata: { name, labels }, rules };
+    return unsaved(key, role as unknown as KubeObject);
+  }
+
+  return {
+    find: (resource, info) => (isAbout(resource, info) && rolesForPeople.has(info.name) ? roleIn(info.cluster, info.name) : undefined),
+    list(resource, info) {
+      if (!isAbout(resource, info)) return [];
+      return [...rolesForPeople].sort().flatMap((name) => roleIn(info.cluster, name) ?? []);
+    },
+  };
+}
