@@ -32,8 +32,9 @@ await describeWith(['kubectl'], 'the demo of workspaces', ({ kubectl }) => {
       expect([code, block, stderr]).toEqual([0, block, expect.anything()]);
       said.push(`${stdout}${stderr}`);
     }
-    expect(said).toHaveLength(9);
-    const [offered = '', bound = '', used = '', provided = '', left = '', taken = '', published = '', seen = '', changed = ''] = said;
+    expect(said).toHaveLength(12);
+    const [offered = '', bound = '', used = '', provided = '', left = '', taken = '', ...others] = said;
+    const [pruned = '', published = '', seen = '', changed = '', given = '', limited = ''] = others;
     expect(offered).toContain('apiexport.apis.kcp.io/models condition met');
     for (const team of ['red', 'green', 'blue']) expect(bound).toContain(team);
     expect(bound.match(/models\.training\.example\.com can be used here/g)).toHaveLength(3);
@@ -42,10 +43,14 @@ await describeWith(['kubectl'], 'the demo of workspaces', ({ kubectl }) => {
     expect(provided.match(/my-amazing-chat/g)).toHaveLength(3);
     expect(left).toMatch(/secrets\.core\s.*Accepted/);
     expect(taken).toContain('my-amazing-chat');
+    expect(pruned.match(/configmap\/sizes pruned/g)).toHaveLength(2);
     expect(published).toContain('cachedresource.cache.kcp.io/flavors condition met');
     expect(seen.match(/^h200-8 +H200 +8$/gm)).toHaveLength(2);
     expect(seen).toContain('(MethodNotAllowed)');
     expect(seen).toContain('flavors.cloud.example.com "next-year" not found');
     expect(changed).toMatch(/^next-year +R300 +16$/m);
+    for (const role of ['admin', 'edit', 'user', 'view', 'viewer']) expect(given).toMatch(new RegExp(`^${role} +`, 'm'));
+    expect(given).toMatch(/apibindings\.apis\.kcp\.io +\[\] +\[\] +\[.*create/);
+    expect(limited).toContain('resourcequota/workspace annotated');
   });
 });
