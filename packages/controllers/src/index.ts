@@ -22,6 +22,7 @@ import { platformTree } from './tenancy/platform-tree/controller.ts';
 import { workspaceTypeController } from './tenancy/workspace-types/controller.ts';
 import { workspaceController } from './tenancy/workspaces/controller.ts';
 import { partitionSetController } from './topology/partition-sets/controller.ts';
+import { unscheduledPods } from './unscheduled-pods/controller.ts';
 
 export { type ControllerSettings, chosenControllers, type Registration, type SigningSettings } from './registration.ts';
 
@@ -37,6 +38,7 @@ export const controllers: readonly Registration[] = [
   { name: 'pvc-protection', account: 'pvc-protection-controller', rootOnly: true, make: claimProtection },
   { name: 'pv-protection', account: 'pv-protection-controller', rootOnly: true, make: volumeProtection },
   { name: 'vac-protection', account: 'volumeattributesclass-protection-controller', rootOnly: true, make: volumeClassProtection },
+  { name: 'unscheduled-pods', account: 'unscheduled-pod-controller', rootOnly: true, make: unscheduledPods },
   { name: 'workspace', account: 'workspace-controller', make: workspaceController },
   { name: 'logical-cluster', account: 'workspace-controller', make: logicalClusterController },
   { name: 'workspace-type', account: 'workspace-controller', make: workspaceTypeController },

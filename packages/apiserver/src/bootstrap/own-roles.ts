@@ -42,6 +42,7 @@ export const ownControllerRoles: RuleTable = {
     'read shards @core.kcp.io',
     recordEvents,
   ],
+  'unscheduled-pod-controller': ['read pods,nodes', recordEvents],
   'workspace-controller': [
     'create,get,list,watch,patch,update workspaces,workspaces/status,workspacetypes/status @tenancy.kcp.io',
     'get,list,use,watch workspacetypes @tenancy.kcp.io',
