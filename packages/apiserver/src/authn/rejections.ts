@@ -19,10 +19,10 @@ const mostAddresses = 100;
 /** Tells of credentials that were rejected: one line for each reason at first, then how many there were, however many come. */
 export class Rejections {
   readonly #log: (line: string) => void;
-  readonly #now: (() => number) | undefined;
+  readonly #now: () => number;
   readonly #byFault = new Map<Fault, { readonly trouble: Trouble; readonly addresses: Set<string> }>();
 
-  constructor({ log, now }: { readonly log: (line: string) => void; readonly now?: () => number }) {
+  constructor({ log, now }: { readonly log: (line: string) => void; readonly now: () => number }) {
     this.#log = log;
     this.#now = now;
   }

@@ -45,6 +45,7 @@ export function authorization(
 function onceInAWhile(log: (line: string) => void): (message: string) => void {
   const trouble = new Trouble({
     log,
+    now: () => performance.now(),
     begins: (message) => message,
     lasts: (message, { reports }) => `${message} (and ${reports - 1} times before)`,
     ends: () => undefined,

@@ -19,9 +19,11 @@ export function reportTroubles({
   readonly log: (line: string) => void;
   readonly every?: number;
 }): Troubles {
-  const rejections = new Rejections({ log });
+  const now = (): number => performance.now();
+  const rejections = new Rejections({ log, now });
   const storeTrouble = new Trouble({
     log,
+    now,
     begins: (why) => `the store fails: ${why}; trying again. Until it works, nothing can be written, and /readyz says so`,
     lasts: (why, { duration }) => `the store has failed for ${duration}: ${why}`,
     ends: ({ duration }) => `the store works again after ${duration}`,

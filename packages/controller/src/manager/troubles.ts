@@ -1,6 +1,8 @@
 import { ApiError, ConnectionError, isExpired, isTooLargeResourceVersion } from '@capstan/client';
 import { Trouble } from '@capstan/machinery';
 
+const now = (): number => performance.now();
+
 /** Names a watch: the resource, and what tells it from others of the same resource. */
 export interface WatchSource {
   readonly resource: string;
@@ -19,6 +21,7 @@ export class Troubles {
     this.#log = log;
     this.#server = new Trouble({
       log,
+      now,
       begins: (why) => `the API server cannot be used: ${why}; trying again`,
       lasts: (why, { duration, sources }) => `the API server could not be used for ${duration}, ${sources} watches wait: ${why}`,
       ends: ({ duration }) => `the API server can be used again after ${duration}`,
@@ -54,6 +57,7 @@ export class Troubles {
     if (trouble === undefined) {
       trouble = new Trouble({
         log: this.#log,
+        now,
         begins: (why) => `${resource} cannot be watched: ${why}; trying again`,
         lasts: (why, { duration }) => `${resource} could not be watched for ${duration}: ${why}`,
         ends: ({ duration }) => `${resource} can be watched again after ${duration}`,
@@ -75,12 +79,14 @@ export class LeaseTroubles {
     this.#troubles = troubles;
     this.#waiting = new Trouble({
       log,
+      now,
       begins: (holder) => `lease ${lease}: waiting, held by ${holder}`,
       lasts: (holder, { duration }) => `lease ${lease}: waiting for ${duration}, held by ${holder}`,
       ends: () => undefined,
     });
     this.#failing = new Trouble({
       log,
+      now,
       begins: (why) => `lease ${lease}: ${why}; trying again`,
       lasts: (why, { duration }) => `lease ${lease}: out of reach for ${duration}: ${why}`,
       ends: ({ duration }) => `lease ${lease}: reached again after ${duration}`,

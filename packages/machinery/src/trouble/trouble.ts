@@ -24,7 +24,7 @@ export interface TroubleOptions {
   /** In milliseconds: a trouble that nobody says they are in is over when it was not reported for so long. */
   readonly quietAfter?: number | undefined;
   /** In milliseconds from some moment on. */
-  readonly now?: (() => number) | undefined;
+  readonly now: () => number;
 }
 
 interface Course {
@@ -47,7 +47,7 @@ export class Trouble {
   #course: Course | undefined;
 
   constructor(options: TroubleOptions) {
-    const { remindAfter = 60_000, quietAfter = 60_000, now = () => performance.now() } = options;
+    const { remindAfter = 60_000, quietAfter = 60_000, now } = options;
     this.#options = options;
     this.#remindAfter = remindAfter;
     this.#quietAfter = quietAfter;
