@@ -20,6 +20,7 @@ export {
   parseKubeconfig,
 } from './kubeconfig/kubeconfig.ts';
 export { type Answer, type Call, Client, type ClientOptions } from './rest/client.ts';
+export { type Deferred, deferred } from './rest/deferred.ts';
 export { type DiscoveredResource, discover, resourceForKind } from './rest/discovery.ts';
 export {
   ApiError,

@@ -1,4 +1,5 @@
 import type { KubeObject, LabelSelector } from '@capstan/machinery';
+import { deferred } from '../rest/deferred.ts';
 import { type Change, type IndexFunction, ObjectCache } from './cache.ts';
 import { formatKey, type ObjectKey } from './key.ts';
 import { Reflector, type ReflectorOptions } from './reflector.ts';
@@ -14,7 +15,7 @@ export class Informer<T extends KubeObject = KubeObject> {
   readonly #handlers = new Set<ChangeHandler<T>>();
   readonly #reflector: Reflector<T>;
   readonly #options: InformerOptions<T>;
-  readonly #synced = Promise.withResolvers<void>();
+  readonly #synced = deferred<void>();
   #hasSynced = false;
   #running: Promise<void> | undefined;
 
@@ -55,7 +56,7 @@ export class Informer<T extends KubeObject = KubeObject> {
     if (this.#hasSynced) return;
     if (signal === undefined) return this.#synced.promise;
     signal.throwIfAborted();
-    const aborted = Promise.withResolvers<never>();
+    const aborted = deferred<never>();
     const onAbort = (): void => aborted.reject(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
     try {

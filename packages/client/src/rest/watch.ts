@@ -1,5 +1,6 @@
 import { type KubeObject, type Status, status as statusText } from '@capstan/machinery';
 import { LineSplitter, readPieces, readText } from './body.ts';
+import { deferred } from './deferred.ts';
 import { ApiError } from './error.ts';
 import type { WatchEvent } from './options.ts';
 import type { Outgoing, Transport } from './transport.ts';
@@ -79,8 +80,8 @@ export async function* iterateWatch<T extends KubeObject>(
   const stop = new AbortController();
   const signal = call.outgoing.signal ? AbortSignal.any([call.outgoing.signal, stop.signal]) : stop.signal;
   let ready: WatchEvent<T>[] = [];
-  let wake = Promise.withResolvers<void>();
-  let drained = Promise.withResolvers<void>();
+  let wake = deferred<void>();
+  let drained = deferred<void>();
   let end: { readonly error?: unknown } | undefined;
   const running = followWatch<T>(transport, {
     ...call,
@@ -106,7 +107,7 @@ export async function* iterateWatch<T extends KubeObject>(
   try {
     for (;;) {
       await wake.promise;
-      wake = Promise.withResolvers();
+      wake = deferred<void>();
       while (ready.length > 0) {
         const batch = ready;
         ready = [];
@@ -117,7 +118,7 @@ export async function* iterateWatch<T extends KubeObject>(
         return;
       }
       const release = drained;
-      drained = Promise.withResolvers();
+      drained = deferred<void>();
       release.resolve();
     }
   } finally {

@@ -91,21 +91,24 @@ export class Controller<T extends KubeObject = KubeObject> implements Runnable {
     });
     context.metrics.gauge('workqueue_depth', 'Objects that wait.', { labels: { name: this.name }, read: () => queue.depth });
     await context.informers.synced(context.signal);
-    using cleanup = new DisposableStack();
-    for (const source of this.#all()) cleanup.use(follow(source, context.informers, queue));
     const every = options.resyncEvery ?? tenHours;
-    if (every > 0) {
-      const timer = setInterval(() => {
-        for (const object of context.informers.informer(primary.type, primary.selection).list()) queue.add(objectKey(object), 'resync');
-      }, every);
-      cleanup.defer(() => clearInterval(timer));
-    }
+    const resync = (): void => {
+      for (const object of context.informers.informer(primary.type, primary.selection).list()) queue.add(objectKey(object), 'resync');
+    };
+    const timer = every > 0 ? setInterval(resync, every) : undefined;
     const onStop = (): void => queue.close();
     context.signal.addEventListener('abort', onStop, { once: true });
-    cleanup.defer(() => context.signal.removeEventListener('abort', onStop));
     if (context.signal.aborted) queue.close();
-    const metrics = reconcileMetrics(this.name, context.metrics);
-    await Promise.all(Array.from({ length: options.concurrency ?? 1 }, () => this.#work({ queue, context, metrics })));
+    const sources: Disposable[] = [];
+    try {
+      for (const source of this.#all()) sources.push(follow(source, context.informers, queue));
+      const metrics = reconcileMetrics(this.name, context.metrics);
+      await Promise.all(Array.from({ length: options.concurrency ?? 1 }, () => this.#work({ queue, context, metrics })));
+    } finally {
+      context.signal.removeEventListener('abort', onStop);
+      clearInterval(timer);
+      for (const source of sources) source[Symbol.dispose]();
+    }
   }
 
   #all(): readonly Source[] {

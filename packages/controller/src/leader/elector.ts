@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Client, isConflict } from '@capstan/client';
+import { type Client, deferred, isConflict } from '@capstan/client';
 import { type Lease, LeaseRecord } from './lease.ts';
 import { type Clock, HeldTerm, momentOf, systemClock, type Term } from './term.ts';
 
@@ -201,7 +201,7 @@ interface Observation {
 /** Wakes a contender as soon as the lease changes, so that a hand-over takes no polling. */
 class Bell implements Disposable {
   readonly #stop = new AbortController();
-  #ring = Promise.withResolvers<void>();
+  #ring = deferred<void>();
 
   constructor(record: LeaseRecord, options: { readonly name: string; readonly retryPeriod: number; readonly leaseDuration: number }) {
     void this.#listen(record, options);
@@ -229,7 +229,7 @@ class Bell implements Disposable {
     const timer = sleep(Math.max(1, milliseconds), undefined, { signal: AbortSignal.any([signal, limit.signal]) }).catch(() => {});
     await Promise.race([timer, this.#ring.promise]);
     limit.abort();
-    this.#ring = Promise.withResolvers();
+    this.#ring = deferred<void>();
   }
 
   [Symbol.dispose](): void {

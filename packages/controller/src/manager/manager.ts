@@ -1,4 +1,4 @@
-import { type Client, dropManagedFields, formatKey, InformerFactory, type ObjectKey, SharedTexts } from '@capstan/client';
+import { type Client, deferred, dropManagedFields, formatKey, InformerFactory, type ObjectKey, SharedTexts } from '@capstan/client';
 import { EventRecorder } from '../events/recorder.ts';
 import { type ElectionOptions, LeaderElector } from '../leader/elector.ts';
 import { Metrics } from '../metrics/metrics.ts';
@@ -148,7 +148,7 @@ export class Manager {
     const { signal, lost } = work;
     const { stopWithin = 30_000 } = this.#options;
     const late = new AbortController();
-    const abandoned = Promise.withResolvers<'late'>();
+    const abandoned = deferred<'late'>();
     let timer: NodeJS.Timeout | undefined;
     const onStop = (): void => {
       timer = setTimeout(() => {
