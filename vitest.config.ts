@@ -10,6 +10,7 @@ export default defineConfig({
           include: [
             'packages/*/src/**/*.test.ts',
             'packages/*/scripts/**/*.test.ts',
+            'scripts/**/*.test.ts',
             'apps/*/src/**/*.test.ts',
             'tests/{load,checks,conformance}/**/*.test.ts',
           ],

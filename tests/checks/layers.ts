@@ -71,10 +71,12 @@ function faultOf({ file, target }: Import, manifestOf: (folder: string) => Manif
   }
   const [scope, second] = target.split('/');
   const dependency = target.startsWith('@') ? `${scope}/${second}` : scope!;
-  const manifest = manifestOf(home === 'tests' ? '.' : home);
+  const manifest = manifestOf(home === 'tests' || home === 'scripts' ? '.' : home);
   const declared = {
     ...manifest.dependencies,
-    ...(isTest || file.includes('/scripts/') ? { ...manifest.devDependencies, ...manifestOf('.').devDependencies } : {}),
+    ...(isTest || home === 'scripts' || file.includes('/scripts/')
+      ? { ...manifest.devDependencies, ...manifestOf('.').devDependencies }
+      : {}),
   };
   const runsAll = home === 'tests' && scope === '@capstan';
   if (!runsAll && !Object.hasOwn(declared, dependency)) return `${dependency} is not in ${home}/package.json`;
@@ -98,9 +100,10 @@ function layerFault(
   return order.indexOf(to) < order.indexOf(name) ? undefined : `${name} stands before ${to} in the order of packages and may not import it`;
 }
 
-/** `packages/store` for `packages/store/src/sqlite/open.ts`; `tests` for files that lie directly in it. */
+/** `packages/store` for `packages/store/src/sqlite/open.ts`; `tests` for files that lie directly in it; `scripts` for all of its files. */
 function homeOf(file: string): string {
   const parts = file.split('/');
+  if (parts[0] === 'scripts') return 'scripts';
   if (parts[0] === 'tests' && (parts.length === 2 || parts[1] === 'checks')) return 'tests';
   return parts.slice(0, 2).join('/');
 }

@@ -2,6 +2,7 @@
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
+import { licensesOf } from './licenses.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const output = join(import.meta.dirname, '../dist');
@@ -18,7 +19,7 @@ const bundle = await rolldown({
   logLevel: 'warn',
 });
 const library = join(output, 'lib');
-await bundle.write({
+const { output: written } = await bundle.write({
   dir: library,
   format: 'esm',
   entryFileNames: '[name].js',
@@ -27,6 +28,8 @@ await bundle.write({
   minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
 });
 await bundle.close();
+const modules = written.flatMap((part) => (part.type === 'chunk' ? part.moduleIds : []));
+writeFileSync(join(output, 'third-party-licenses.txt'), licensesOf(modules));
 for (const file of readdirSync(library)) escapeIn(join(library, file));
 // Read at run time, from beside the folder of the code that reads them.
 for (const generated of ['packages/machinery/src/generated', 'packages/apiserver/src/workspaces/generated'])

@@ -7,13 +7,13 @@ const configMaps = { group: '', version: 'v1', resource: 'configmaps', namespace
 export const teamNotes = controller('team-notes')
   .for(namespaces, { labelSelector: 'team' })
   .owns(configMaps)
-  .reconcile(async ({ object: namespace, client, events }) => {
+  .reconcile(async ({ key, object: namespace, client, events }) => {
     if (namespace === undefined || namespace.metadata.deletionTimestamp !== undefined) return done;
     const team = namespace.metadata.labels?.team ?? '';
     const note = {
       apiVersion: 'v1',
       kind: 'ConfigMap',
-      metadata: { name: 'team', namespace: namespace.metadata.name!, ownerReferences: [ownerReferenceTo(namespace)] },
+      metadata: { name: 'team', namespace: key.name, ownerReferences: [ownerReferenceTo(namespace)] },
       data: { team },
     };
     await client.resource(configMaps).apply(note, { fieldManager: 'team-notes', force: true });

@@ -1,0 +1,59 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Entry } from '../archive/tar.ts';
+import { file, text, tree } from '../archive/tree.ts';
+import { commandManifest } from '../npm/command.ts';
+import { manifestOf, root } from '../place.ts';
+import { imageArchive } from './layout.ts';
+import { dataDirectory, imageUser, systemEntries } from './system.ts';
+
+const architectures: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
+
+/** Writes the container image as an archive that `podman load`, `docker load` and `ctr images import` read. The bundle must be there. Returns its path. */
+export function writeImage(output: string): string {
+  const { version, description } = manifestOf('.');
+  const architecture = architectures[process.arch];
+  if (architecture === undefined)
+    throw new Error(`expected one of ${Object.keys(architectures).join(', ')} to build the image on, found ${process.arch}`);
+  const { archive, digest } = imageArchive({
+    name: `localhost/capstan:${version}`,
+    architecture,
+    // In this order an update of Capstan leaves the larger layer as it is.
+    layers: [systemEntries(), commandEntries()],
+    created: new Date(Number(process.env['SOURCE_DATE_EPOCH'] ?? 0) * 1000),
+    run: {
+      User: `${imageUser}:${imageUser}`,
+      // The code that Node has compiled is kept in a place that can be written to also when the rest cannot.
+      Env: ['PATH=/usr/local/bin', 'XDG_CACHE_HOME=/tmp'],
+      Entrypoint: ['/usr/local/bin/capstan'],
+      Cmd: ['up', '--data-dir', `/${dataDirectory}`],
+      WorkingDir: `/${dataDirectory}`,
+      Volumes: { [`/${dataDirectory}`]: {} },
+      ExposedPorts: { '6443/tcp': {} },
+      Labels: {
+        'org.opencontainers.image.title': 'capstan',
+        'org.opencontainers.image.description': description,
+        'org.opencontainers.image.version': version,
+        'org.opencontainers.image.licenses': 'Apache-2.0',
+      },
+    },
+  });
+  mkdirSync(output, { recursive: true });
+  const path = join(output, `capstan-image-${version}-${architecture}.tar`);
+  writeFileSync(path, archive);
+  process.stdout.write(`localhost/capstan:${version} is ${digest}\n`);
+  return path;
+}
+
+function commandEntries(): Entry[] {
+  const home = 'opt/capstan';
+  // Without `env`, which the image does not have.
+  const program = readFileSync(join(root, 'apps/cli/bin/capstan'), 'utf8').replace(/^#!.*/, '#!/usr/local/bin/node');
+  return [
+    { ...text(`${home}/bin/capstan`, program), mode: 0o755 },
+    text(`${home}/package.json`, `${JSON.stringify(commandManifest(), undefined, 2)}\n`),
+    file(join(root, 'LICENSE'), `${home}/LICENSE`),
+    ...tree(join(root, 'apps/cli/dist'), `${home}/dist`),
+    { path: 'usr/local/bin/capstan', type: 'link', target: '/opt/capstan/bin/capstan' },
+  ];
+}

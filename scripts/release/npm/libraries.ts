@@ -1,0 +1,83 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { manifestOf, root } from '../place.ts';
+import { common, pack } from './pack.ts';
+
+interface Library {
+  readonly name: string;
+  readonly description: string;
+  /** Folders below `src` that the code reads at run time. */
+  readonly data?: readonly string[];
+}
+
+/** In the order in which they need each other. */
+const libraries: readonly Library[] = [
+  {
+    name: 'machinery',
+    description: 'Kubernetes objects as pure functions: schemas, patches, apply, selectors, quantities',
+    data: ['generated'],
+  },
+  { name: 'client', description: 'A client for Kubernetes API servers: kubeconfigs, requests, watches, informers' },
+  { name: 'controller', description: 'A runtime for Kubernetes controllers: queues, leader election, events, metrics' },
+];
+
+/** Compiles the libraries for those who write controllers, and packs each into a tarball. Returns the paths. */
+export function packLibraries(output: string): string[] {
+  mkdirSync(join(root, 'dist'), { recursive: true });
+  // Below the repository, where the compiler finds the types of Node.
+  const staging = mkdtempSync(join(root, 'dist/libraries-'));
+  try {
+    for (const library of libraries) compile(library, staging);
+    return libraries.map(({ name, description }) =>
+      pack(join(staging, name), libraryManifest(name, description), { readme: `packages/${name}/README.md`, output }),
+    );
+  } finally {
+    rmSync(staging, { recursive: true, force: true });
+  }
+}
+
+function compile({ name, data = [] }: Library, staging: string): void {
+  const source = join(root, 'packages', name, 'src');
+  const target = join(staging, name, 'lib');
+  const configuration = join(staging, `tsconfig.${name}.json`);
+  writeFileSync(configuration, JSON.stringify(compilerSettings(source, target, staging)));
+  execFileSync(join(root, 'node_modules/.bin/tsc'), ['--project', configuration], { stdio: ['ignore', 'inherit', 'inherit'] });
+  for (const folder of data) cpSync(join(source, folder), join(target, folder), { recursive: true });
+}
+
+/** Plain JavaScript and declarations for Node 20. The libraries that the compiler is told of are those of Node 20, so that code which needs a newer one does not compile. */
+function compilerSettings(source: string, target: string, staging: string): object {
+  return {
+    extends: join(root, 'tsconfig.json'),
+    compilerOptions: {
+      target: 'es2023',
+      lib: ['es2023', 'es2024.string'],
+      noEmit: false,
+      declaration: true,
+      rewriteRelativeImportExtensions: true,
+      rootDir: source,
+      outDir: target,
+      paths: Object.fromEntries(libraries.map(({ name }) => [`@capstan/${name}`, [join(staging, name, 'lib/index.d.ts')]])),
+    },
+    include: [],
+    files: [join(source, 'index.ts')],
+  };
+}
+
+function libraryManifest(folder: string, description: string): object {
+  const { name, version, dependencies = {} } = manifestOf(`packages/${folder}`);
+  const isOwn = ([dependency]: readonly [string, string]): boolean => dependency.startsWith('@capstan/');
+  const all = Object.entries(dependencies);
+  return {
+    name,
+    version,
+    description,
+    ...common,
+    exports: { '.': { types: './lib/index.d.ts', default: './lib/index.js' } },
+    files: ['lib'],
+    dependencies: Object.fromEntries(all.filter((entry) => !isOwn(entry))),
+    // Peers, so that there is one copy of each: `instanceof ApiError` holds, and npm takes them from the tarballs beside, not from a registry.
+    peerDependencies: Object.fromEntries(all.filter(isOwn)),
+  };
+}

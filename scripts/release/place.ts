@@ -1,0 +1,22 @@
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+/** The repository. */
+export const root = resolve(import.meta.dirname, '../..');
+/** Where releases are written unless the caller names another folder. */
+export const releaseDirectory = join(root, 'dist/release');
+
+export interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly description?: string;
+  readonly license: string;
+  readonly engines?: Readonly<Record<string, string>>;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+
+/** The `package.json` of a folder of the repository. */
+export function manifestOf(folder: string): Manifest {
+  return JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as Manifest;
+}

@@ -1,0 +1,19 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+
+export interface Guide {
+  /** The files that it shows, by the names that it gives them. */
+  readonly files: ReadonlyMap<string, string>;
+  /** What it says to type, in its order. */
+  readonly commands: readonly string[];
+}
+
+/** Reads a page of the documentation as somebody who follows it word by word. */
+export function readGuide(name: string): Guide {
+  const text = readFileSync(resolve(import.meta.dirname, '../../../docs', name), 'utf8');
+  const files = [...text.matchAll(/(?:This is|With this) `([^`]+)`:\n\n```\w+\n(.*?)```/gs)].map(
+    (match) => [match[1]!, match[2]!] as const,
+  );
+  const commands = [...text.matchAll(/^```sh\n(.*?)^```/gms)].map((match) => match[1]!);
+  return { files: new Map(files), commands };
+}
