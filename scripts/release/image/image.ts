@@ -26,7 +26,7 @@ export function writeImage(output: string): string {
       // The code that Node has compiled is kept in a place that can be written to also when the rest cannot.
       Env: ['PATH=/usr/local/bin', 'XDG_CACHE_HOME=/tmp'],
       Entrypoint: ['/usr/local/bin/capstan'],
-      Cmd: ['up', '--data-dir', `/${dataDirectory}`],
+      Cmd: ['up', '--data-dir', `/${dataDirectory}`, '--host', '0.0.0.0'],
       WorkingDir: `/${dataDirectory}`,
       Volumes: { [`/${dataDirectory}`]: {} },
       ExposedPorts: { '6443/tcp': {} },

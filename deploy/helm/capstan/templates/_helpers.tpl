@@ -43,28 +43,31 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- printf "%s:%s" .Values.image.repository (default .Chart.AppVersion .Values.image.tag) -}}
 {{- end -}}
 
-{{/* The configuration file of the API server: what the chart knows, and over it what the user says. */}}
-{{- define "capstan.apiserverConfig" -}}
+{{- define "capstan.dataDirectory" -}}
+/var/lib/capstan
+{{- end -}}
+
+{{/* The configuration file: what the chart knows, and over it what the user says. */}}
+{{- define "capstan.config" -}}
 {{- $service := include "capstan.fullname" . -}}
 {{- $host := include "capstan.serviceHost" . -}}
 {{- $names := concat (list $service (printf "%s.%s" $service .Release.Namespace) $host (printf "%s.%s" $host .Values.clusterDomain)) .Values.names -}}
-{{- $config := dict "listen" (dict "names" $names) -}}
+{{- $listen := dict "host" "0.0.0.0" "port" 6443 "names" $names -}}
+{{- $apiserver := dict "listen" $listen "advertise" (include "capstan.advertise" .) -}}
 {{- if .Values.etcd.endpoints -}}
 {{- $etcd := dict "endpoints" .Values.etcd.endpoints -}}
 {{- if .Values.etcd.prefix -}}{{- $_ := set $etcd "prefix" .Values.etcd.prefix -}}{{- end -}}
 {{- if .Values.etcd.tlsSecret -}}
 {{- $_ := set $etcd "authorityFile" "/etc/capstan/etcd/ca.crt" -}}
+{{- if .Values.etcd.clientCertificate -}}
 {{- $_ := set $etcd "certificateFile" "/etc/capstan/etcd/tls.crt" -}}
 {{- $_ := set $etcd "keyFile" "/etc/capstan/etcd/tls.key" -}}
 {{- end -}}
-{{- $_ := set $config "etcd" $etcd -}}
 {{- end -}}
-{{- mergeOverwrite $config .Values.apiserver.config | toYaml -}}
+{{- $_ := set $apiserver "etcd" $etcd -}}
 {{- end -}}
-
-{{- define "capstan.controllerManagerConfig" -}}
-{{- $config := dict "listen" (dict "host" "0.0.0.0" "port" 10257) -}}
-{{- mergeOverwrite $config .Values.controllerManager.config | toYaml -}}
+{{- $config := dict "dataDirectory" (include "capstan.dataDirectory" .) "apiserver" $apiserver -}}
+{{- mergeOverwrite $config (deepCopy .Values.config) | toYaml -}}
 {{- end -}}
 
 {{- define "capstan.containerSecurityContext" -}}
