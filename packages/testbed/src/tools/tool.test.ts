@@ -41,6 +41,17 @@ test('a program that is neither found nor built says so', async () => {
   });
 });
 
+test('a program of several Debian packages is missing for those who are not root', async () => {
+  using cache = temporaryDirectory('cache');
+  vi.stubEnv('XDG_CACHE_HOME', cache.path);
+  vi.stubEnv('PATH', cache.path);
+  const user = vi.spyOn(process as { getuid: () => number }, 'getuid').mockReturnValue(1000);
+  expect(await tool('podman')).toEqual({
+    missing: 'podman is not available: not on PATH; Debian packages can be had only by root on Debian; it is not built here',
+  });
+  user.mockRestore();
+});
+
 test('what another process has found is believed', async () => {
   const found = new Map([
     ['helm', { path: '/opt/helm' }],
