@@ -55,13 +55,13 @@ await describeWith(['podman', 'kubectl', 'helm'], 'the container image', ({ podm
       'config.apiserver.listen.host=127.0.0.1',
       `advertise=127.0.0.1:${port}`,
     ]);
-    const manifests = loadAll(stdout) as { kind: string; data?: Record<string, string> }[];
+    const manifests = loadAll(stdout) as Manifest[];
     mkdirSync(directory.join('config'));
     writeFileSync(directory.join('config/capstan.yaml'), manifests.find(({ kind }) => kind === 'ConfigMap')!.data!['capstan.yaml']!);
     await succeed(
       ...['run', '--detach', '--name', 'up', '--network', 'host', ...confined],
       ...['--volume', `${directory.join('config')}:/etc/capstan/config:ro`, image],
-      ...containerArguments(manifests),
+      ...podOf(manifests).containers[0]!.args,
     );
     await expect.poll(() => logs('up'), { timeout: 30_000 }).toContain(`Capstan is ready at https://127.0.0.1:${port}`);
     expect(await probe(port, '/livez')).toBe(200);
@@ -78,17 +78,57 @@ await describeWith(['podman', 'kubectl', 'helm'], 'the container image', ({ podm
         timeout: 30_000,
       })
       .toContain('Active');
+    await succeed('cp', 'up:/var/lib/capstan/pki', directory.path);
     await succeed('stop', 'up');
     expect(await succeed('inspect', '--format', '{{.State.ExitCode}}', 'up')).toBe('0\n');
   });
+
+  test('gives replicas the keys of the Secret', async () => {
+    const { stdout } = await new OfflineHelm(helm, directory.path).template(['pki.existingSecret=keys']);
+    const { command, args } = podOf(loadAll(stdout) as Manifest[]).initContainers![0]!;
+    const [program, ...rest] = [...command!, ...args];
+    // Kubernetes lets the group of the pod read a Secret.
+    await output('chmod', ['-R', 'a+rX', directory.join('pki')]);
+    const volumes = ['--volume', `${directory.join('pki')}:/etc/capstan/pki:ro`, '--volume', 'replica:/var/lib/capstan'];
+    await succeed(
+      'run',
+      '--detach',
+      '--name',
+      'keys',
+      '--network',
+      'none',
+      ...confined,
+      ...volumes,
+      '--entrypoint',
+      program!,
+      image,
+      ...rest,
+    );
+    await expect.poll(() => succeed('inspect', '--format', '{{.State.Status}} {{.State.ExitCode}}', 'keys')).toMatch(/^(stopped|exited) 0/);
+    await succeed('cp', 'keys:/var/lib/capstan/pki', directory.join('replica'));
+    for (const name of ['ca.crt', 'ca.key', 'sa.key', 'signer.crt', 'signer.key'])
+      expect(readFileSync(directory.join('replica', name), 'utf8')).toBe(readFileSync(directory.join('pki', name), 'utf8'));
+  });
 });
 
-/** The arguments of the chart's container. */
-function containerArguments(manifests: readonly { kind: string }[]): string[] {
-  const set = manifests.find(({ kind }) => kind === 'StatefulSet') as unknown as {
-    spec: { template: { spec: { containers: { args: string[] }[] } } };
-  };
-  return set.spec.template.spec.containers[0]!.args;
+interface Manifest {
+  readonly kind: string;
+  readonly data?: Readonly<Record<string, string>>;
+  readonly spec?: { readonly template: { readonly spec: Pod } };
+}
+
+interface Pod {
+  readonly initContainers?: readonly Container[];
+  readonly containers: readonly Container[];
+}
+
+interface Container {
+  readonly command?: readonly string[];
+  readonly args: readonly string[];
+}
+
+function podOf(manifests: readonly Manifest[]): Pod {
+  return manifests.find(({ kind }) => kind === 'StatefulSet')!.spec!.template.spec;
 }
 
 /** How the chart tells people to read the administrator's kubeconfig. */
