@@ -18,6 +18,8 @@ export interface CapstanOptions {
   readonly beside?: RunningCapstan;
   readonly args?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
+  /** How many files the process may have open: as many as this one when absent. */
+  readonly openFiles?: number;
 }
 
 export const capstanProgram = resolve(import.meta.dirname, '../../../apps/cli/bin/capstan');
@@ -64,6 +66,7 @@ export class RunningCapstan implements RunningApiServer {
     const etcd = options.store === 'etcd' ? (options.etcd ?? stack.use(await startEtcd())) : undefined;
     if (etcd !== undefined) command.push('--etcd-endpoints', etcd.endpoints.join(','));
     command.push(...(options.args ?? []));
+    if (options.openFiles !== undefined) command.unshift('bash', '-c', `ulimit -n ${options.openFiles}; exec "$@"`, 'bash');
     const running = new RunningCapstan({
       dataDirectory,
       url: `https://127.0.0.1:${port}`,

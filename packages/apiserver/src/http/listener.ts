@@ -1,8 +1,12 @@
 import { createServer as createHttpServer, type Server as HttpServer } from 'node:http';
-import { performServerHandshake, type ServerHttp2Session } from 'node:http2';
-import type { AddressInfo } from 'node:net';
+import { performServerHandshake } from 'node:http2';
+import { type AddressInfo, createServer as createNetServer, type Server as NetServer, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
-import { type Exchange, Http1Exchange, Http2Exchange } from './exchange.ts';
+import { type Connection, type ConnectionTimeouts, defaultTimeouts } from './connection.ts';
+import { type ConnectionLimits, Connections } from './connections.ts';
+import type { Exchange } from './exchange.ts';
+import { Http1Exchange } from './http1-exchange.ts';
+import { Http2Exchange } from './http2-exchange.ts';
 
 export interface ListenerOptions {
   readonly host: string;
@@ -12,29 +16,47 @@ export interface ListenerOptions {
   /** Certificates of clients are asked for; who signed them is checked by authentication, not by TLS. */
   readonly clientCa: string;
   readonly handle: (exchange: Exchange) => void;
-  readonly maxConnections?: number;
+  readonly limits: ConnectionLimits;
+  readonly timeouts?: Partial<ConnectionTimeouts>;
+  /** Connections that cannot be accepted. The listener goes on. */
+  readonly onError: (error: Error) => void;
 }
 
-/** Time for a client to send its header, and to send all of its body. */
-const headersTimeout = 10_000;
-const requestTimeout = 60_000;
 const maxHeaderSize = 64 << 10;
+/** The first byte of a TLS connection says that a handshake follows. */
+const handshakeRecord = 22;
+/** The kernel finds out about clients that vanished without a word, from when they have been silent for so long, in milliseconds. */
+const keepAliveAfter = 60_000;
+
+const plainHttp = 'HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n';
 
 /**
  * One TLS port for HTTP/1.1 and HTTP/2. The protocol is chosen by ALPN; each connection then goes to the server of its protocol, so that neither pays for
- * the other.
+ * the other. Connections are accepted and counted before any of them: a client that says nothing costs a socket and no TLS, and one that does not speak TLS is
+ * told so.
  */
 export class Listener implements AsyncDisposable {
+  readonly #options: ListenerOptions;
+  readonly #front: NetServer;
   readonly #tls: TlsServer;
   readonly #http: HttpServer;
-  readonly #sessions = new Set<ServerHttp2Session>();
-  readonly #sockets = new Set<TLSSocket>();
+  readonly #connections: Connections;
+  /** By their two ends: TLS servers do not tell which connection they have secured. */
+  readonly #handshaking = new Map<string, Connection>();
+  readonly #ofSocket = new WeakMap<object, Connection>();
 
   private constructor(options: ListenerOptions) {
-    this.#http = createHttpServer(
-      { headersTimeout, requestTimeout, connectionsCheckingInterval: 5_000, maxHeaderSize, keepAliveTimeout: 120_000, noDelay: true },
-      (request, response) => options.handle(new Http1Exchange(request, response)),
-    );
+    this.#options = options;
+    const timeouts = { ...defaultTimeouts, ...options.timeouts };
+    this.#connections = new Connections({ limits: options.limits, timeouts });
+    this.#front = createNetServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveAfter }, (raw) => this.#accept(raw));
+    // The server never listens itself, so that Node's own checks of headers and bodies never run: `Connections` has them.
+    this.#http = createHttpServer({ maxHeaderSize, keepAliveTimeout: timeouts.idle, noDelay: true }, (request, response) => {
+      const connection = this.#ofSocket.get(request.socket)!;
+      const exchange = new Http1Exchange(request, response, connection);
+      connection.asked(exchange);
+      options.handle(exchange);
+    });
     this.#http.on('clientError', (_error, socket) => {
       if (socket.writable)
         socket.end('HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n400 Bad Request');
@@ -47,33 +69,36 @@ export class Listener implements AsyncDisposable {
       rejectUnauthorized: false,
       ALPNProtocols: ['h2', 'http/1.1'],
       minVersion: 'TLSv1.2',
-      handshakeTimeout: 10_000,
-      noDelay: true,
     });
-    if (options.maxConnections !== undefined) this.#tls.maxConnections = options.maxConnections;
-    this.#tls.on('secureConnection', (socket) => this.#connected(socket, options.handle));
+    this.#tls.on('secureConnection', (socket) => this.#secured(socket));
     // A client that gives up in the handshake is no event for us.
-    this.#tls.on('tlsClientError', () => {});
+    this.#tls.on('tlsClientError', (_error, socket) => socket.destroy());
   }
 
   static async listen(options: ListenerOptions): Promise<Listener> {
     const listener = new Listener(options);
     await new Promise<void>((resolve, reject) => {
-      listener.#tls.once('error', reject);
-      listener.#tls.listen(options.port, options.host, () => {
-        listener.#tls.off('error', reject);
+      listener.#front.once('error', reject);
+      listener.#front.listen(options.port, options.host, () => {
+        listener.#front.off('error', reject);
         resolve();
       });
     });
+    listener.#front.on('error', options.onError);
     return listener;
   }
 
   get port(): number {
-    return (this.#tls.address() as AddressInfo).port;
+    return (this.#front.address() as AddressInfo).port;
   }
 
   get connections(): number {
-    return this.#sockets.size;
+    return this.#connections.count;
+  }
+
+  /** Connections that the server ended, by reason. */
+  get endedConnections(): ReadonlyMap<string, number> {
+    return this.#connections.ended;
   }
 
   /** New connections use this certificate; those that are open keep theirs. */
@@ -83,38 +108,70 @@ export class Listener implements AsyncDisposable {
 
   /** Takes no new connections, lets requests finish for a while, then cuts what is left. */
   async [Symbol.asyncDispose](): Promise<void> {
-    const closed = new Promise<void>((resolve) => this.#tls.close(() => resolve()));
-    this.#http.closeIdleConnections();
-    for (const session of this.#sessions) session.close();
-    const cut = setTimeout(() => {
-      for (const socket of this.#sockets) socket.destroy();
-    }, 1500);
+    const closed = new Promise<void>((resolve) => this.#front.close(() => resolve()));
+    this.#connections.closeIdle();
+    const cut = setTimeout(() => this.#connections.destroyAll(), 1500);
     await closed;
     clearTimeout(cut);
+    this.#connections[Symbol.dispose]();
   }
 
-  #connected(socket: TLSSocket, handle: (exchange: Exchange) => void): void {
-    this.#sockets.add(socket);
-    socket.on('close', () => this.#sockets.delete(socket));
+  #accept(raw: Socket): void {
+    const connection = this.#connections.admit(raw);
+    if (connection === undefined) return;
+    raw.on('error', () => raw.destroy());
+    raw.once('readable', () => {
+      const first = raw.read() as Buffer | null;
+      if (first === null) raw.destroy();
+      else if (first[0] === handshakeRecord) this.#handshake(raw, first, connection);
+      else refusePlain(raw, first);
+    });
+  }
+
+  #handshake(raw: Socket, first: Buffer, connection: Connection): void {
+    const ends = endsOf(raw);
+    this.#handshaking.set(ends, connection);
+    raw.on('close', () => {
+      if (this.#handshaking.get(ends) === connection) this.#handshaking.delete(ends);
+    });
+    raw.unshift(first);
+    this.#tls.emit('connection', raw);
+  }
+
+  #secured(socket: TLSSocket): void {
+    const ends = endsOf(socket);
+    const connection = this.#handshaking.get(ends);
+    this.#handshaking.delete(ends);
     socket.on('error', () => socket.destroy());
-    if (socket.alpnProtocol !== 'h2') {
-      this.#http.emit('connection', socket);
-      return;
-    }
+    // It was reset meanwhile.
+    if (connection === undefined) return void socket.destroy();
+    connection.secured(socket, this.#connections.clock);
+    this.#ofSocket.set(socket, connection);
+    if (socket.alpnProtocol === 'h2') this.#openSession(socket, connection);
+    else this.#http.emit('connection', socket);
+  }
+
+  #openSession(socket: TLSSocket, connection: Connection): void {
     const session = performServerHandshake(socket, {
       settings: { maxConcurrentStreams: 250, initialWindowSize: 1 << 20, maxHeaderListSize: maxHeaderSize },
     });
-    this.#sessions.add(session);
-    session.on('close', () => this.#sessions.delete(session));
+    connection.opened(session);
     session.on('error', () => session.destroy());
-    session.setTimeout(300_000, () => {
-      session.ping((error) => {
-        if (error) session.destroy();
-      });
-    });
     session.on('stream', (stream, headers, _flags, rawHeaders) => {
       stream.on('error', () => {});
-      handle(new Http2Exchange(stream, headers, rawHeaders));
+      const exchange = new Http2Exchange(stream, { headers, rawHeaders }, connection);
+      connection.askedOnStream(exchange);
+      this.#options.handle(exchange);
     });
   }
+}
+
+const endsOf = ({ localAddress, remoteAddress, remotePort }: Socket): string => `${localAddress} ${remoteAddress} ${remotePort}`;
+
+/** Answers as Go's servers do. What the client still sends is thrown away, and it has to read the answer within the time that a handshake may take. */
+function refusePlain(raw: Socket, first: Buffer): void {
+  const isLetter = first[0]! >= 0x41 && first[0]! <= 0x5a;
+  if (!isLetter) return void raw.destroy();
+  raw.resume();
+  raw.end(plainHttp);
 }

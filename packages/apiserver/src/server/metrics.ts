@@ -1,3 +1,6 @@
+import { getHeapStatistics } from 'node:v8';
+import { residentMemory } from './memory.ts';
+
 /** The text form that Prometheus reads. */
 export const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
 
@@ -129,7 +132,7 @@ const keyOf = ({ verb, group, resource, subresource }: Observed, code: number): 
 
 export function processGauges(): Gauge[] {
   return [
-    { name: 'process_resident_memory_bytes', help: 'Resident memory.', value: () => process.memoryUsage.rss() },
+    { name: 'process_resident_memory_bytes', help: 'Resident memory.', value: () => residentMemory() ?? Number.NaN },
     {
       name: 'process_cpu_seconds_total',
       help: 'Processor time, user and system.',
@@ -141,6 +144,6 @@ export function processGauges(): Gauge[] {
       help: 'When the process started.',
       value: () => Math.round(Date.now() / 1000 - process.uptime()),
     },
-    { name: 'nodejs_heap_size_used_bytes', help: 'Heap in use.', value: () => process.memoryUsage().heapUsed },
+    { name: 'nodejs_heap_size_used_bytes', help: 'Heap in use.', value: () => getHeapStatistics().used_heap_size },
   ];
 }

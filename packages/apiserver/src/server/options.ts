@@ -1,6 +1,7 @@
 import type { EtcdStoreOptions } from '@capstan/store';
 import type { AuditLogOptions } from '../audit/index.ts';
 import type { OidcOptions } from '../authn/oidc.ts';
+import type { ConnectionTimeouts } from '../http/connection.ts';
 import type { OutboundOptions } from '../http/outbound.ts';
 import type { InFlightOptions } from '../limits/index.ts';
 import type { Advertised } from '../presence/addresses.ts';
@@ -24,7 +25,14 @@ export interface ServerOptions {
   readonly audit?: Partial<AuditLogOptions>;
   readonly limits?: InFlightOptions & {
     readonly watches?: { readonly overall?: number; readonly perLine?: number };
+    /** 20,000 when absent; never more than the process can hold without running out of file descriptors. */
     readonly connections?: number;
+    /** From one address, or one /64 network: 2,000 when absent. */
+    readonly connectionsPerAddress?: number;
+    /** From the machine itself, where proxies and tunnels may stand for everybody: as many as overall when absent. */
+    readonly connectionsFromLoopback?: number;
+    /** How long clients may keep the server waiting. */
+    readonly timeouts?: Partial<ConnectionTimeouts>;
   };
   /** Versions to serve that are not served unless somebody asks for them: `admissionregistration.k8s.io/v1beta1`. */
   readonly optionalVersions?: readonly string[];

@@ -77,6 +77,7 @@ export class Pipeline {
       const limit = info.query.isEmpty || info.verb === 'watch' ? undefined : requestTimeout(info.query.get('timeout') ?? '');
       const authenticated = this.#authenticate(exchange, info);
       const sender = (authenticated instanceof Promise ? await authenticated : authenticated) ?? anonymous;
+      if (sender !== anonymous) exchange.authenticated();
       if (info.away !== undefined) return await this.#away(exchange, info, { sender, audited, limit });
       info = this.#enter(exchange, info, sender);
       const user = asksForSomebodyElse(exchange.headers) ? await this.#impersonated(exchange, info, sender) : sender;

@@ -40,6 +40,7 @@ import { objectLimit } from '../workspaces/object-limit.ts';
 import { bootstrapRoot } from '../workspaces/root/bootstrap.ts';
 import { apiSharing } from './api-sharing.ts';
 import { audiences, authentication } from './authentication.ts';
+import { connectionGauges, connectionOptions } from './connections.ts';
 import { serverMetrics } from './gauges.ts';
 import { Health } from './health.ts';
 import { startKeepers } from './keepers.ts';
@@ -213,10 +214,10 @@ async function start(
     key: pki.serving.key,
     clientCa: clientAuthorities(pki, options.clientAuthority),
     handle: pipeline.handle,
-    maxConnections: options.limits?.connections ?? 20_000,
+    ...connectionOptions(options),
   });
   resources.use(listener);
-  metrics.gauge({ name: 'capstan_connections', help: 'Open connections.', value: () => listener.connections });
+  for (const gauge of connectionGauges(listener)) metrics.gauge(gauge);
   // Watches end first, then connections, then the store.
   resources.defer(() => {
     hub[Symbol.dispose]();

@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { residentMemory } from './memory.ts';
 
 /** How often to look, in milliseconds, and how much of that the process may have been busy. */
 const interval = 1_500;
@@ -32,14 +33,15 @@ export function settleMemory(signal: AbortSignal): { readonly freed: () => void 
     before = now;
     resting = utilization > quiet ? 0 : resting + 1;
     if (resting === 0) return;
-    const memory = process.memoryUsage.rss();
+    const memory = residentMemory();
+    if (memory === undefined) return;
     if (settled.active === 0) {
       for (let round = 0; round < rounds; round++) collect();
       keepWarm();
     } else if (!settled.isWhole || memory > settled.memory + much) collect();
     else if (resting >= rest && (memory >= settled.memory * growth + least || now.active - settled.active >= work)) collect();
     else return;
-    settled = { memory: process.memoryUsage.rss(), active: now.active, isWhole: true };
+    settled = { memory: residentMemory() ?? memory, active: now.active, isWhole: true };
   }, interval);
   timer.unref();
   signal.addEventListener('abort', () => clearInterval(timer), { once: true });

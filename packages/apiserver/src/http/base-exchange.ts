@@ -1,0 +1,112 @@
+import type { IncomingMessage } from 'node:http';
+import type { ServerHttp2Stream } from 'node:http2';
+import { status } from '@capstan/machinery';
+import type { Connection } from './connection.ts';
+import type { Answer, AnswerKeeper } from './exchange.ts';
+
+function tooLarge(limit: number): Error {
+  return status.requestTooLarge(`limit is ${limit}`);
+}
+
+/** What both protocols share. */
+export abstract class BaseExchange {
+  protected readonly extra: string[] = [];
+  code = 0;
+  beforeAnswer: (() => void) | undefined;
+  keeper: AnswerKeeper | undefined;
+  received: Buffer | undefined;
+  sent: string | Buffer | undefined;
+  annotations: Readonly<Record<string, string>> | undefined;
+  protected readonly connection: Connection;
+  /** Refuses a body that is awaited. */
+  #refuseBody: ((error: Error) => void) | undefined;
+  /** When the client began to be waited for, by the clock of the connections. */
+  #awaitedSince: number | undefined;
+
+  constructor(connection: Connection) {
+    this.connection = connection;
+  }
+
+  authenticated(): void {
+    if (!this.connection.isKnown) this.connection.known();
+  }
+
+  header(name: string, value: string): void {
+    // Every answer says first that it is not to be kept; a page that may be says so after.
+    const known = name === 'Cache-Control' || name === 'Vary' ? this.extra.indexOf(name) : -1;
+    if (known >= 0 && name === 'Vary') this.#vary(known + 1, value);
+    else if (known >= 0) this.extra[known + 1] = value;
+    else this.extra.push(name, value);
+  }
+
+  /** What an answer depends on is named once. */
+  #vary(at: number, value: string): void {
+    if (!this.extra[at]!.split(', ').includes(value)) this.extra[at] += `, ${value}`;
+  }
+
+  get answered(): boolean {
+    return this.code !== 0;
+  }
+
+  send(answer: Answer): void {
+    if (this.answered || this.closed) return;
+    this.beforeAnswer?.();
+    this.code = answer.code;
+    this.sent = answer.body;
+    if (this.keeper?.holds === true) this.keeper.hold(() => this.respond(answer));
+    else this.respond(answer);
+  }
+
+  abstract readonly closed: boolean;
+
+  /** Puts the answer on its way. The client may have left meanwhile. */
+  protected abstract respond(answer: Answer): void;
+
+  protected async receiving(stream: IncomingMessage | ServerHttp2Stream, declared: string | undefined, limit: number): Promise<Buffer> {
+    if (declared !== undefined && Number(declared) > limit) throw tooLarge(limit);
+    const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+    collect(stream, limit, { resolve, reject });
+    this.#refuseBody = reject;
+    try {
+      return (this.received = await promise);
+    } finally {
+      this.#refuseBody = undefined;
+    }
+  }
+
+  /** Whether a body that is awaited, or `more` of what a client has to send, is overdue. A body that is, is refused. */
+  protected isOverdue(clock: number, limit: number, more = false): boolean {
+    if (this.#refuseBody === undefined && !more) {
+      this.#awaitedSince = undefined;
+      return false;
+    }
+    this.#awaitedSince ??= clock;
+    if (clock - this.#awaitedSince < limit) return false;
+    this.#awaitedSince = clock;
+    this.#refuseBody?.(status.timeout('the body of the request did not arrive in time', 1));
+    return true;
+  }
+}
+
+/** Collects a body from a readable half of either protocol. */
+function collect(
+  stream: IncomingMessage | ServerHttp2Stream,
+  limit: number,
+  { resolve, reject }: { resolve: (body: Buffer) => void; reject: (error: Error) => void },
+): void {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  stream.on('data', (chunk: Buffer) => {
+    size += chunk.length;
+    if (size > limit) {
+      stream.removeAllListeners('data');
+      stream.resume();
+      reject(tooLarge(limit));
+      return;
+    }
+    chunks.push(chunk);
+  });
+  stream.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size)));
+  stream.on('error', (error) => reject(status.badRequest(`the body of the request could not be read: ${error.message}`)));
+  stream.on('aborted', () => reject(status.badRequest('the body of the request ended before it was complete')));
+}

@@ -1,0 +1,128 @@
+import { EventEmitter } from 'node:events';
+import type { Socket } from 'node:net';
+import { afterEach, describe, expect, test } from 'vitest';
+import { defaultTimeouts } from './connection.ts';
+import { type ConnectionLimits, Connections } from './connections.ts';
+import { affordableConnections } from './descriptors.ts';
+import { sourceOf } from './source.ts';
+
+describe('the source of a connection', () => {
+  test.each([
+    ['10.0.0.1', '10.0.0.1'],
+    ['::ffff:10.0.0.1', '10.0.0.1'],
+    ['::1', '::1'],
+    ['2001:db8::1', '2001:db8:0:0::/64'],
+    ['2001:db8:0:0:ffff::2', '2001:db8:0:0::/64'],
+    ['2001:0db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['', ''],
+  ])('%j is %s', (address, source) => expect(sourceOf(address)).toBe(source));
+});
+
+describe('connections that the process can afford', () => {
+  test.each([
+    [20_000, { limit: 1_048_576, open: 40 }, 20_000],
+    [20_000, { limit: 20_000, open: 40 }, 19_448],
+    [20_000, { limit: 256, open: 40 }, 152],
+    [100, { limit: 256, open: 40 }, 100],
+    [20_000, { limit: 64, open: 40 }, 1],
+  ])('%d with %j are %d', (wanted, descriptors, affordable) => expect(affordableConnections(wanted, descriptors)).toBe(affordable));
+
+  test('are fewer than the descriptors of this process', () => {
+    expect(affordableConnections(Number.MAX_SAFE_INTEGER)).toBeLessThan(Number.MAX_SAFE_INTEGER);
+  });
+});
+
+class FakeSocket extends EventEmitter {
+  readonly remoteAddress: string;
+  destroyed = false;
+
+  constructor(remoteAddress: string) {
+    super();
+    this.remoteAddress = remoteAddress;
+  }
+
+  destroy(): void {
+    if (this.destroyed) return;
+    this.destroyed = true;
+    this.emit('close');
+  }
+
+  resetAndDestroy(): void {
+    this.destroy();
+  }
+}
+
+let now = 0;
+let made: Connections | undefined;
+afterEach(() => made?.[Symbol.dispose]());
+
+function connections(limits: Partial<ConnectionLimits>): Connections {
+  made = new Connections({
+    limits: { overall: 10, perAddress: 2, fromLoopback: 10, ...limits },
+    // Looked at by the tests alone.
+    timeouts: { ...defaultTimeouts, handshake: 1e9, sweep: 1e6 },
+    now: () => now,
+  });
+  return made;
+}
+
+const socket = (address: string): FakeSocket & Socket => new FakeSocket(address) as never;
+
+describe('connections', () => {
+  test('are bounded for each address, and less so from the machine itself', () => {
+    const all = connections({});
+    const admitted = (address: string): boolean => all.admit(socket(address)) !== undefined;
+    expect(['10.0.0.1', '10.0.0.1', '10.0.0.1', '10.0.0.2'].map(admitted)).toEqual([true, true, false, true]);
+    expect(['2001:db8::1', '2001:db8::2', '2001:db8::3'].map(admitted)).toEqual([true, true, false]);
+    expect(['127.0.0.1', '127.0.0.1', '127.0.0.1'].map(admitted)).toEqual([true, true, true]);
+    expect([all.count, all.ended.get('refused')]).toEqual([8, 2]);
+  });
+
+  test('that end make room for others of the same address', () => {
+    const all = connections({ perAddress: 1 });
+    const first = socket('10.0.0.1');
+    all.admit(first);
+    first.destroy();
+    first.emit('close');
+    expect([all.count, all.admit(socket('10.0.0.1'))]).toEqual([0, expect.anything()]);
+    expect(all.admit(socket('10.0.0.1'))).toBeUndefined();
+  });
+
+  test('displace the oldest stranger when there is no room, but none that has only just come', () => {
+    const all = connections({ overall: 2 });
+    const [known, stranger] = [socket('10.0.0.1'), socket('10.0.0.2')];
+    all.admit(known)!.known();
+    all.admit(stranger);
+    const early = socket('10.0.0.3');
+    all.admit(early);
+    expect([known.destroyed, stranger.destroyed, early.destroyed]).toEqual([false, false, true]);
+    now += 500;
+    const second = socket('10.0.0.4');
+    all.admit(second);
+    expect([known.destroyed, stranger.destroyed, second.destroyed, all.count]).toEqual([false, true, false, 2]);
+    const third = socket('10.0.0.5');
+    all.admit(third);
+    expect([known.destroyed, second.destroyed, third.destroyed]).toEqual([false, false, true]);
+    expect([all.ended.get('displaced'), all.ended.get('refused')]).toEqual([1, 2]);
+  });
+
+  test('are not held responsible for time in which the process stood still', () => {
+    const all = new Connections({
+      limits: { overall: 10, perAddress: 10, fromLoopback: 10 },
+      timeouts: { ...defaultTimeouts, handshake: 10_000, sweep: 1_000 },
+      now: () => now,
+    });
+    made = all;
+    const waiting = socket('10.0.0.1');
+    all.admit(waiting);
+    now += 3_600_000;
+    all.sweep();
+    expect(waiting.destroyed).toBe(false);
+    for (let look = 0; look < 10; look++) {
+      now += 1_000;
+      all.sweep();
+    }
+    expect(waiting.destroyed).toBe(true);
+  });
+});

@@ -1,0 +1,85 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { TLSSocket } from 'node:tls';
+import { BaseExchange } from './base-exchange.ts';
+import type { Connection, ConnectionTimeouts } from './connection.ts';
+import type { Answer, AnswerStream, Exchange } from './exchange.ts';
+
+export class Http1Exchange extends BaseExchange implements Exchange {
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+
+  constructor(request: IncomingMessage, response: ServerResponse, connection: Connection) {
+    super(connection);
+    this.#request = request;
+    this.#response = response;
+  }
+
+  get method(): string {
+    return this.#request.method ?? 'GET';
+  }
+
+  get url(): string {
+    return this.#request.url ?? '/';
+  }
+
+  get headers(): IncomingHttpHeaders {
+    return this.#request.headers;
+  }
+
+  get rawHeaders(): readonly string[] {
+    return this.#request.rawHeaders;
+  }
+
+  get remoteAddress(): string {
+    return this.#request.socket.remoteAddress ?? '';
+  }
+
+  get socket(): TLSSocket {
+    return this.#request.socket as TLSSocket;
+  }
+
+  body(limit: number): Promise<Buffer> {
+    return this.receiving(this.#request, this.#request.headers['content-length'], limit);
+  }
+
+  get closed(): boolean {
+    return this.#response.destroyed;
+  }
+
+  protected respond({ code, type, body }: Answer): void {
+    if (this.closed) return;
+    const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
+    const headers = type === '' ? [...this.extra] : [...this.extra, 'Content-Type', type, 'Content-Length', String(length)];
+    // What was not read of the body would be taken for the next request: close instead.
+    if (!this.#request.complete && (this.#request.headers['content-length'] ?? '0') !== '0') headers.push('Connection', 'close');
+    this.#response.writeHead(code, headers);
+    if (this.#request.method === 'HEAD') this.#response.end();
+    // Headers that are sent in one piece with a text are taken for text too: what is UTF-8 in them already would be encoded twice.
+    else this.#response.end(typeof body === 'string' && this.extra.includes('Warning') ? Buffer.from(body) : body);
+  }
+
+  stream(code: number, type: string): AnswerStream {
+    this.code = code;
+    const response = this.#response;
+    response.writeHead(code, [...this.extra, 'Content-Type', type, 'Transfer-Encoding', 'chunked']);
+    response.flushHeaders();
+    return {
+      write: (chunk) => void response.write(chunk),
+      get pending() {
+        return response.writableLength;
+      },
+      end: () => void response.end(),
+      abort: () => void response.destroy(),
+      onDrain: (listener) => void response.once('drain', listener),
+    };
+  }
+
+  onClose(listener: () => void): void {
+    this.#response.on('close', listener);
+  }
+
+  /** Refuses a body that does not arrive. */
+  look(clock: number, { body }: ConnectionTimeouts): void {
+    this.isOverdue(clock, body);
+  }
+}

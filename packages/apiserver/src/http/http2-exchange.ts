@@ -1,0 +1,103 @@
+import { constants, type IncomingHttpHeaders as Http2Headers, type ServerHttp2Stream } from 'node:http2';
+import type { TLSSocket } from 'node:tls';
+import { BaseExchange } from './base-exchange.ts';
+import type { Connection, ConnectionTimeouts } from './connection.ts';
+import type { Answer, AnswerStream, Exchange } from './exchange.ts';
+
+export class Http2Exchange extends BaseExchange implements Exchange {
+  readonly #stream: ServerHttp2Stream;
+  #isTimed = false;
+  readonly headers: Http2Headers;
+  readonly rawHeaders: readonly string[];
+
+  constructor(stream: ServerHttp2Stream, request: { headers: Http2Headers; rawHeaders: readonly string[] }, connection: Connection) {
+    super(connection);
+    this.#stream = stream;
+    this.headers = request.headers;
+    this.rawHeaders = request.rawHeaders;
+  }
+
+  get method(): string {
+    return this.headers[':method'] ?? 'GET';
+  }
+
+  get url(): string {
+    return this.headers[':path'] ?? '/';
+  }
+
+  get remoteAddress(): string {
+    return this.#stream.session?.socket.remoteAddress ?? '';
+  }
+
+  get socket(): TLSSocket {
+    return this.#stream.session?.socket as TLSSocket;
+  }
+
+  body(limit: number): Promise<Buffer> {
+    return this.receiving(this.#stream, this.headers['content-length'], limit);
+  }
+
+  get closed(): boolean {
+    return this.#stream.destroyed;
+  }
+
+  protected respond({ code, type, body }: Answer): void {
+    if (this.closed) return;
+    const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
+    const withBody = this.headers[':method'] !== 'HEAD' && length > 0;
+    this.#stream.respond(this.#answerHeaders(code, type, String(length)), { endStream: !withBody });
+    if (withBody) this.#stream.end(body);
+    // A client that still sends a refused body is told to stop, so that it can go on with its other requests.
+    if (!this.#stream.readableEnded && this.headers['content-length'] !== undefined) this.#stream.resume();
+  }
+
+  stream(code: number, type: string): AnswerStream {
+    this.code = code;
+    const stream = this.#stream;
+    stream.respond(this.#answerHeaders(code, type));
+    return {
+      write: (chunk) => void stream.write(chunk),
+      get pending() {
+        return stream.writableLength;
+      },
+      end: () => void stream.end(),
+      abort: () => stream.close(constants.NGHTTP2_CANCEL),
+      onDrain: (listener) => void stream.once('drain', listener),
+    };
+  }
+
+  onClose(listener: () => void): void {
+    this.#stream.on('close', listener);
+  }
+
+  /** Refuses a body that does not arrive, and ends a stream whose client neither reads nor ends it. */
+  look(clock: number, { body, answer }: ConnectionTimeouts): void {
+    // The answer is out, and the client goes on sending or says nothing.
+    const isLingering = this.answered && this.#stream.writableFinished;
+    if (this.isOverdue(clock, body, isLingering) && isLingering) this.#stream.close(constants.NGHTTP2_NO_ERROR);
+    else if (!this.#isTimed && this.#stream.writableLength > 0) this.#time(answer);
+  }
+
+  /** Node tells whether anything of a stream was taken, and only by this timer. It is set for streams that were found waiting, never for others. */
+  #time(limit: number): void {
+    this.#isTimed = true;
+    this.#stream.setTimeout(limit, () => {
+      this.#isTimed = false;
+      this.#stream.setTimeout(0);
+      if (this.#stream.writableLength > 0) this.#stream.close(constants.NGHTTP2_CANCEL);
+    });
+  }
+
+  #answerHeaders(code: number, type: string, length?: string): Record<string, string | number | string[]> {
+    const headers: Record<string, string | number | string[]> = { ':status': code };
+    if (type !== '') headers['content-type'] = type;
+    if (length !== undefined && type !== '') headers['content-length'] = length;
+    for (let at = 0; at < this.extra.length; at += 2) {
+      const name = this.extra[at]!.toLowerCase();
+      const known = headers[name];
+      if (known === undefined) headers[name] = this.extra[at + 1]!;
+      else headers[name] = [...(Array.isArray(known) ? known : [String(known)]), this.extra[at + 1]!];
+    }
+    return headers;
+  }
+}

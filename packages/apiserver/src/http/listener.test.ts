@@ -1,0 +1,429 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2, constants } from 'node:http2';
+import { connect as connectPlain, createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { ensurePki, type Pki } from '../pki/index.ts';
+import type { ConnectionTimeouts } from './connection.ts';
+import type { ConnectionLimits } from './connections.ts';
+import type { AnswerStream, Exchange } from './exchange.ts';
+import { Listener } from './listener.ts';
+
+let directory: string;
+let pki: Pki;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'listener-'));
+  pki = await ensurePki(directory, {});
+});
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+/** Nothing but what a test is about is in a hurry. */
+const patient: ConnectionTimeouts = {
+  handshake: 60_000,
+  headers: 60_000,
+  body: 60_000,
+  idle: 60_000,
+  answer: 60_000,
+  quiet: 60_000,
+  sweep: 10,
+};
+const roomy: ConnectionLimits = { overall: 1_000, perAddress: 1_000, fromLoopback: 1_000 };
+const big = Buffer.alloc(32 << 20, 'x');
+
+interface Started {
+  readonly listener: Listener;
+  readonly port: number;
+  /** Answers that go on, in the order in which they began. */
+  readonly watches: AnswerStream[];
+  /** Resolves when a watch is over. */
+  readonly over: Promise<void>;
+  /** How bodies ended: their length, or why not. */
+  readonly bodies: (number | string)[];
+}
+
+/** Answers `/big`, reads the body of a POST, watches on `/watch`, and takes everybody at `/known` for somebody it knows. */
+async function start(timeouts: Partial<ConnectionTimeouts>, limits: ConnectionLimits = roomy): Promise<Started> {
+  const watches: AnswerStream[] = [];
+  const { promise: over, resolve: end } = Promise.withResolvers<void>();
+  const bodies: (number | string)[] = [];
+  const read = async (exchange: Exchange): Promise<void> => {
+    try {
+      bodies.push((await exchange.body(1 << 20)).length);
+      exchange.send({ code: 200, type: 'text/plain', body: 'read' });
+    } catch (error) {
+      bodies.push((error as Error).message);
+      exchange.send({ code: 504, type: 'text/plain', body: 'late' });
+    }
+  };
+  const listener = await Listener.listen({
+    host: '127.0.0.1',
+    port: 0,
+    certificate: pki.serving.certificate,
+    key: pki.serving.key,
+    clientCa: pki.authority.certificate,
+    limits,
+    timeouts: { ...patient, ...timeouts },
+    onError: () => {},
+    handle: (exchange) => {
+      if (exchange.url === '/known') exchange.authenticated();
+      if (exchange.url === '/watch') {
+        watches.push(exchange.stream(200, 'application/json'));
+        exchange.onClose(end);
+      } else if (exchange.method === 'POST' && exchange.url !== '/denied') void read(exchange);
+      else exchange.send({ code: 200, type: 'text/plain', body: exchange.url === '/big' ? big : 'ok' });
+    },
+  });
+  cleanups.push(() => listener[Symbol.asyncDispose]());
+  return { listener, port: listener.port, watches, over, bodies };
+}
+
+const closed = (socket: Socket): Promise<unknown> => new Promise((resolve) => socket.once('close', resolve));
+
+function tcp(port: number, allowHalfOpen = false): Socket {
+  const socket = connectPlain({ host: '127.0.0.1', port, allowHalfOpen });
+  socket.on('error', () => {});
+  socket.resume();
+  cleanups.push(() => socket.destroy());
+  return socket;
+}
+
+async function tls(port: number, protocol = 'http/1.1'): Promise<TLSSocket> {
+  const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false, ALPNProtocols: [protocol] });
+  socket.on('error', () => {});
+  cleanups.push(() => socket.destroy());
+  await once(socket, 'secureConnect');
+  return socket;
+}
+
+function http2(port: number, settings = {}): ClientHttp2Session {
+  const session = connectHttp2(`https://127.0.0.1:${port}`, { rejectUnauthorized: false, settings });
+  session.on('error', () => {});
+  cleanups.push(() => session.destroy());
+  return session;
+}
+
+function ask(session: ClientHttp2Session, headers: Record<string, string>, endStream = true): ClientHttp2Stream {
+  const stream = session.request(headers, { endStream });
+  stream.on('error', () => {});
+  return stream;
+}
+
+const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+
+async function answerTo(socket: Socket, request: string): Promise<string> {
+  socket.write(request);
+  const [chunk] = (await once(socket, 'data')) as [Buffer];
+  return chunk.toString();
+}
+
+/** Long enough for many looks at each connection. */
+const manyLooks = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 250));
+
+/** Who has not said who they are by then may have to make room. */
+const longEnoughToBeKnown = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 600));
+
+describe('a client is not waited for without end', () => {
+  test('that connects and says nothing', async () => {
+    const { port, listener } = await start({ handshake: 50 });
+    await closed(tcp(port));
+    await expect.poll(() => listener.connections).toBe(0);
+    expect(listener.endedConnections.get('handshake')).toBe(1);
+  });
+
+  test('that stops in the middle of the handshake', async () => {
+    const { port, listener } = await start({ handshake: 50 });
+    const socket = tcp(port);
+    socket.write(Buffer.from([22, 3, 1, 2, 0, 1, 0]));
+    await closed(socket);
+    await expect.poll(() => listener.connections).toBe(0);
+  });
+
+  test.each(['http/1.1', 'h2'])('that asks for nothing after the handshake, %s', async (protocol) => {
+    const { port, listener } = await start({ headers: 50 });
+    const socket = await tls(port, protocol);
+    socket.resume();
+    await closed(socket);
+    expect(listener.endedConnections.get('headers')).toBe(1);
+  });
+
+  test.each([
+    ['http/1.1', 'GET / HTTP/1.1\r\nX-Slow: '],
+    ['h2', 'PRI * HTTP/2.0\r\n'],
+    // The preface, settings, and a frame of headers of which most is missing.
+    [
+      'h2',
+      Buffer.concat([
+        Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
+        Buffer.from('000000040000000000', 'hex'),
+        Buffer.from('00004001040000000182', 'hex'),
+      ]),
+    ],
+  ])('that sends its header a byte at a time, %s', async (protocol, beginning) => {
+    const { port, listener } = await start({ headers: 100 });
+    const socket = await tls(port, protocol);
+    socket.resume();
+    socket.write(beginning);
+    const drip = setInterval(() => socket.write('a'), 10);
+    await closed(socket);
+    clearInterval(drip);
+    await expect.poll(() => listener.connections).toBe(0);
+  });
+
+  test('that sends a part of a second header', async () => {
+    const { port, listener } = await start({ headers: 50 });
+    const socket = await tls(port);
+    await answerTo(socket, get('/'));
+    await manyLooks();
+    expect(listener.connections).toBe(1);
+    socket.write('GET /');
+    await closed(socket);
+    expect(listener.endedConnections.get('headers')).toBe(1);
+  });
+
+  test('that keeps a connection and asks for nothing more', async () => {
+    const { port, listener } = await start({ idle: 50 });
+    const socket = await tls(port);
+    await answerTo(socket, get('/'));
+    await closed(socket);
+    const session = http2(port);
+    const answered = ask(session, { ':path': '/' });
+    answered.resume();
+    await once(answered, 'close');
+    const pings = setInterval(() => session.destroyed || session.ping(() => {}), 10);
+    const goaway = once(session, 'goaway');
+    await once(session, 'close');
+    clearInterval(pings);
+    expect((await goaway)[0]).toBe(constants.NGHTTP2_NO_ERROR);
+    await expect.poll(() => listener.connections).toBe(0);
+  });
+
+  test('whose body does not arrive, or a byte at a time', async () => {
+    const { port, bodies } = await start({ body: 60 });
+    const stalled = await tls(port);
+    expect(await answerTo(stalled, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{')).toContain('504');
+    await closed(stalled);
+    const trickling = await tls(port);
+    const drip = setInterval(() => trickling.write('1\r\na\r\n'), 10);
+    expect(await answerTo(trickling, 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n')).toContain('504');
+    clearInterval(drip);
+    expect(bodies).toEqual([expect.stringContaining('did not arrive in time'), expect.stringContaining('did not arrive in time')]);
+  });
+
+  test('whose body does not arrive over HTTP/2, while its other requests go on', async () => {
+    const { port, bodies } = await start({ body: 60 });
+    const session = http2(port);
+    const watch = ask(session, { ':path': '/watch' });
+    await once(watch, 'response');
+    const stream = ask(session, { ':method': 'POST', ':path': '/' }, false);
+    const drip = setInterval(() => stream.destroyed || stream.write('a'), 10);
+    const [headers] = (await once(stream, 'response')) as [Record<string, unknown>];
+    expect(headers[':status']).toBe(504);
+    stream.resume();
+    await once(stream, 'close');
+    clearInterval(drip);
+    expect(bodies).toHaveLength(1);
+    expect([watch.closed, session.closed]).toEqual([false, false]);
+  });
+
+  test('that was answered and goes on sending', async () => {
+    const { port } = await start({ body: 60, headers: 60 });
+    const session = http2(port);
+    const stream = ask(session, { ':method': 'POST', ':path': '/denied' }, false);
+    stream.resume();
+    await once(stream, 'close');
+    const socket = await tls(port);
+    await answerTo(socket, 'POST /denied HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
+    const drip = setInterval(() => socket.write('1\r\na\r\n'), 10);
+    await closed(socket);
+    clearInterval(drip);
+  });
+});
+
+describe('an answer that nobody reads', () => {
+  test('ends the connection', async () => {
+    const { port, listener } = await start({ answer: 80 });
+    const socket = await tls(port);
+    socket.pause();
+    socket.write(get('/big'));
+    await expect.poll(() => listener.endedConnections.get('answer')).toBe(1);
+    await expect.poll(() => listener.connections).toBe(0);
+  });
+
+  test('ends the stream over HTTP/2, and leaves the others', async () => {
+    const { port } = await start({ answer: 80 });
+    const session = http2(port);
+    const watch = ask(session, { ':path': '/watch' });
+    await once(watch, 'response');
+    const stream = ask(session, { ':path': '/big' });
+    await once(stream, 'response');
+    await expect.poll(() => stream.rstCode).toBe(constants.NGHTTP2_CANCEL);
+    expect([watch.closed, session.closed]).toEqual([false, false]);
+  });
+
+  test('ends an HTTP/2 connection whose client reads nothing at all', async () => {
+    const { port, listener } = await start({ answer: 80 });
+    const relay = await relayTo(port);
+    const session = http2(relay.port, { initialWindowSize: 2 ** 31 - 1 });
+    await once(session, 'remoteSettings');
+    session.setLocalWindowSize(2 ** 31 - 1);
+    const stream = ask(session, { ':path': '/big' });
+    await once(stream, 'response');
+    relay.stop();
+    await expect.poll(() => listener.connections).toBe(0);
+    expect(listener.endedConnections.get('answer')).toBe(1);
+  });
+
+  test('is waited for as long as some of it is taken', async () => {
+    const { port, listener } = await start({ answer: 400 });
+    const socket = await tls(port);
+    let read = 0;
+    let slow = true;
+    socket.on('data', (chunk: Buffer) => {
+      read += chunk.length;
+      if (!slow) return;
+      socket.pause();
+      setTimeout(() => socket.resume(), 2);
+    });
+    socket.write(get('/big'));
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect(listener.connections).toBe(1);
+    slow = false;
+    await expect.poll(() => read, { timeout: 10_000 }).toBeGreaterThan(big.length);
+  });
+});
+
+describe('a watch', () => {
+  test.each(['http/1.1', 'h2'])('that is quiet is left alone, %s', async (protocol) => {
+    const short = 40;
+    const { port, listener, watches } = await start({
+      handshake: short,
+      headers: short,
+      body: short,
+      idle: short,
+      answer: short,
+      quiet: short,
+    });
+    let received = '';
+    if (protocol === 'h2') ask(http2(port), { ':path': '/watch' }).on('data', (chunk: Buffer) => (received += chunk.toString()));
+    else (await tls(port)).on('data', (chunk: Buffer) => (received += chunk.toString())).write(get('/watch'));
+    await expect.poll(() => watches.length).toBe(1);
+    await manyLooks();
+    watches[0]!.write('an event');
+    await expect.poll(() => received).toContain('an event');
+    await manyLooks();
+    watches[0]!.write('another one');
+    await expect.poll(() => received).toContain('another one');
+    expect(listener.connections).toBe(1);
+    // The time in which it was watched does not count as idle.
+    expect(listener.endedConnections.size).toBe(0);
+  });
+
+  test.each(['http/1.1', 'h2'])('whose client reads nothing is ended, %s', async (protocol) => {
+    const { port, watches, over } = await start({ answer: 80 });
+    if (protocol === 'h2') ask(http2(port), { ':path': '/watch' }).pause();
+    else (await tls(port)).pause().write(get('/watch'));
+    await expect.poll(() => watches.length).toBe(1);
+    watches[0]!.write(big);
+    await over;
+  });
+
+  test('whose client vanished without a word is ended', async () => {
+    const { port, listener, watches } = await start({ quiet: 50, answer: 50 });
+    const relay = await relayTo(port);
+    ask(http2(relay.port), { ':path': '/watch' });
+    await expect.poll(() => watches.length).toBe(1);
+    relay.stop();
+    await expect.poll(() => listener.endedConnections.get('gone')).toBe(1);
+    await expect.poll(() => listener.connections).toBe(0);
+  });
+});
+
+describe('when there are too many connections', () => {
+  test('of one address, the newest is closed', async () => {
+    const { port, listener } = await start({}, { ...roomy, fromLoopback: 3 });
+    const first = await Promise.all([tls(port), tls(port), tls(port)]);
+    await closed(tcp(port));
+    expect([listener.connections, listener.endedConnections.get('refused')]).toEqual([3, 1]);
+    expect(await answerTo(first[0]!, get('/'))).toContain('200 OK');
+    first[1]!.destroy();
+    await expect.poll(() => listener.connections).toBe(2);
+    expect(await answerTo(await tls(port), get('/'))).toContain('200 OK');
+  });
+
+  test('strangers who ask for nothing make room, and never those who are known or are being answered', async () => {
+    const { port, listener, watches } = await start({}, { ...roomy, overall: 4 });
+    const known = await tls(port);
+    expect(await answerTo(known, get('/known'))).toContain('200 OK');
+    const busy = await tls(port);
+    busy.write(get('/watch'));
+    await expect.poll(() => watches.length).toBe(1);
+    const idle = [tcp(port), tcp(port)];
+    const gone = idle.map(closed);
+    await expect.poll(() => listener.connections).toBe(4);
+    await longEnoughToBeKnown();
+    expect(await answerTo(await tls(port), get('/known'))).toContain('200 OK');
+    await gone[0];
+    expect(await answerTo(await tls(port), get('/known'))).toContain('200 OK');
+    await gone[1];
+    await longEnoughToBeKnown();
+    // Nobody is left who could go.
+    await closed(tcp(port));
+    expect(await answerTo(known, get('/known'))).toContain('200 OK');
+    expect(busy.destroyed).toBe(false);
+  });
+});
+
+describe('a client that speaks no TLS', () => {
+  test('is told so when it speaks HTTP', async () => {
+    const { port, listener } = await start({ handshake: 50 });
+    const socket = tcp(port, true);
+    socket.write(`${get('/version')}${'x'.repeat(100_000)}`);
+    let answer = '';
+    socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
+    await once(socket, 'end');
+    expect(answer).toBe('HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n');
+    // It holds nothing, though it never closes its own half.
+    await expect.poll(() => listener.connections).toBe(0);
+  });
+
+  test('is cut off when it speaks anything else', async () => {
+    const { port } = await start({});
+    const socket = tcp(port);
+    socket.write('\0\0\0');
+    await closed(socket);
+  });
+});
+
+/** A way to a port that can be stopped: both sides stay connected, and nothing gets through. */
+async function relayTo(port: number): Promise<{ readonly port: number; readonly stop: () => void }> {
+  const sockets: Socket[] = [];
+  const server: Server = createServer((near) => {
+    const far = connectPlain({ host: '127.0.0.1', port });
+    for (const socket of [near, far]) socket.on('error', () => {});
+    near.pipe(far).pipe(near);
+    sockets.push(near, far);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  cleanups.push(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return {
+    port: (server.address() as { port: number }).port,
+    stop: () => {
+      for (const socket of sockets) {
+        socket.unpipe();
+        socket.pause();
+      }
+    },
+  };
+}

@@ -1,0 +1,83 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { connect as connectPlain, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect as connectTls } from 'node:tls';
+import { type RunningCapstan, startCapstan } from '@capstan/testbed';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ApiClient } from './apiserver-client.ts';
+
+const openFiles = 256;
+const configMaps = '/api/v1/namespaces/default/configmaps';
+
+let server: RunningCapstan;
+let port: number;
+beforeAll(async () => {
+  server = await startCapstan({ store: 'sqlite', openFiles });
+  port = Number(new URL(server.url).port);
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+class Strangers implements Disposable {
+  readonly #sockets: Socket[] = [];
+
+  /** Connects, some of them with TLS, and says nothing. */
+  come(count: number): void {
+    for (let index = 0; index < count; index++) {
+      const socket =
+        index % 2 === 0
+          ? connectPlain({ host: '127.0.0.1', port })
+          : connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false, ALPNProtocols: [index % 4 === 1 ? 'h2' : 'http/1.1'] });
+      socket.on('error', () => {});
+      this.#sockets.push(socket);
+    }
+  }
+
+  [Symbol.dispose](): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+}
+
+async function create(client: ApiClient, name: string): Promise<number> {
+  const value = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } };
+  return (await client.ask('POST', configMaps, { type: 'application/json', value })).status;
+}
+
+describe('more strangers than the process may have files open', () => {
+  test('shut out nobody who is known, and end nothing', async () => {
+    using known = new ApiClient(server.kubeconfig);
+    expect(await create(known, 'before')).toBe(201);
+    {
+      using strangers = new Strangers();
+      // Long enough for all that the server does once in a while.
+      for (let round = 0; round < 40; round++) {
+        strangers.come(20);
+        expect(await create(known, `during-${round}`)).toBe(201);
+        await sleep(100);
+      }
+      expect(await known.ask('GET', '/metrics')).toMatchObject({
+        status: 200,
+        body: expect.stringMatching(/^process_resident_memory_bytes \d+$/m),
+      });
+      await sleep(1_000);
+      // Somebody new gets in as well: those who ask for nothing make room.
+      using another = new ApiClient(server.kubeconfig);
+      expect(await create(another, 'another')).toBe(201);
+    }
+    using after = new ApiClient(server.kubeconfig);
+    expect(await create(after, 'after')).toBe(201);
+    expect(server.child.running).toBe(true);
+    const audit = readFileSync(join(server.dataDirectory, 'audit.log'), 'utf8');
+    expect(audit.split('\n').filter((line) => line.includes(`"requestURI":"${configMaps}"`))).toHaveLength(43);
+  });
+});
+
+test('a client that speaks no TLS is told so', async () => {
+  const socket = connectPlain({ host: '127.0.0.1', port });
+  socket.write('GET /version HTTP/1.1\r\nHost: x\r\n\r\n');
+  let answer = '';
+  socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
+  await once(socket, 'close');
+  expect(answer).toBe('HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n');
+});
