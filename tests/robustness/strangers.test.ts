@@ -81,3 +81,23 @@ test('a client that speaks no TLS is told so', async () => {
   await once(socket, 'close');
   expect(answer).toBe('HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n');
 });
+
+test('refusals with long URLs are counted instead of filling the audit log', async () => {
+  const times = 500;
+  const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false });
+  await once(socket, 'secureConnect');
+  let answered = 0;
+  socket.on('data', (chunk: Buffer) => (answered += chunk.toString().split('HTTP/1.1 403').length - 1));
+  for (let index = 0; index < times; index++) socket.write(`GET /api/v1/${index}/${'x'.repeat(50_000)} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  await expect.poll(() => answered, { timeout: 30_000 }).toBe(times);
+  socket.destroy();
+  await server.child.stop();
+  const refusals = readFileSync(join(server.dataDirectory, 'audit.log'), 'utf8')
+    .split('\n')
+    .filter((line) => line.includes('"code":403'));
+  const counted = refusals.map((line) =>
+    Number((JSON.parse(line) as { annotations: Record<string, string> }).annotations['capstan.dev/repeated'] ?? 1),
+  );
+  expect(counted.reduce((sum, count) => sum + count, 0)).toBe(times);
+  expect(refusals.join('').length).toBeLessThan(100_000);
+});

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { User } from '../authn/user.ts';
 import type { Attributes } from '../authz/attributes.ts';
 import { asking } from '../authz/testing.ts';
+import { eventLine } from './event.ts';
 import { LogFile, type LogFileOptions } from './file.ts';
 import {
   type AuditedRequest,
@@ -259,6 +260,38 @@ describe('an event', () => {
         userAgent: hostile,
       },
     ]);
+  });
+
+  it('is short, whatever clients write into it, and says how long it would have been', async () => {
+    const long = 'ä'.repeat(60_000);
+    const many = Array.from({ length: 1000 }, (_, index) => `${index}${long}`);
+    const extra = Object.fromEntries(many.map((name) => [name, many]));
+    const user: User = { name: long, uid: long, groups: many, extra };
+    const attributes = asking(user, long, { resource: long, namespace: long, name: long, group: long, version: long, subresource: long });
+    const hostile = request({
+      attributes,
+      impersonator: { ...user },
+      sourceIps: many,
+      userAgent: long,
+      requestUri: long,
+      auditId: long,
+      response: { code: 403, status: 'Failure', reason: 'Forbidden', message: long },
+      decision: { allowed: false, reason: long },
+      annotations: Object.fromEntries(many.map((name) => [name, long])),
+    });
+    const line = eventLine(hostile, { level: 'Metadata', omitStages: [], omitManagedFields: true });
+    const event = JSON.parse(line) as { requestURI: string; userAgent: string; user: { username: string; groups: string[] } };
+    expect(event.requestURI).toBe(`${'ä'.repeat(1024)}…(120000 bytes)`);
+    expect(event.userAgent).toBe(`${'ä'.repeat(256)}…(120000 bytes)`);
+    expect(event.user.username).toBe(`${'ä'.repeat(256)}…(120000 bytes)`);
+    expect(event.user.groups.at(-1)).toBe('…(1000 entries)');
+    expect(line.length).toBeLessThan(250_000);
+    const allowed = eventLine(request({ requestUri: `/${'b'.repeat(5000)}` }), {
+      level: 'Metadata',
+      omitStages: [],
+      omitManagedFields: true,
+    });
+    expect(allowed).toContain('b'.repeat(5000));
   });
 
   it('is left out in the stages that the policy names', async () => {

@@ -1,6 +1,7 @@
 import { formatMicroTime, isObject } from '@capstan/machinery';
 import type { User } from '../authn/user.ts';
 import type { Attributes } from '../authz/attributes.ts';
+import { cut, cutList, cutMap } from './cut.ts';
 import type { Recording, Stage } from './policy.ts';
 
 /** What is known about a request when it is recorded. */
@@ -26,6 +27,14 @@ export interface AuditedRequest {
   readonly responseObject?: () => unknown;
 }
 
+/** Clients choose most of what is in a record, but not how long it is. In characters: a path; one of a request that was not allowed; a name; a text. */
+const longestPath = 8192;
+const longestRefusedPath = 1024;
+const longestName = 256;
+const longestText = 2048;
+/** All of a user; beyond it they are recorded without what was said of them beside. */
+const longestUser = 32_768;
+
 /** Bodies of these would put secrets into the log: whatever the policy says, they are recorded without. */
 const secretive = new Set([
   '/secrets',
@@ -38,11 +47,12 @@ const secretive = new Set([
 export function eventLine(request: AuditedRequest, recording: Recording): string {
   const { attributes, impersonator, response, userAgent, decision } = request;
   const level = isSecretive(attributes) ? 'Metadata' : recording.level;
-  let line = `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"${level}","auditID":${text(request.auditId)},"stage":"${request.stage}"`;
-  line += `,"requestURI":${text(request.requestUri)},"verb":${text(attributes.verb)},"user":${userText(impersonator ?? attributes.user)}`;
+  let line = `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"${level}","auditID":${quoted(request.auditId)},"stage":"${request.stage}"`;
+  const path = cut(request.requestUri, decision?.allowed === true ? longestPath : longestRefusedPath);
+  line += `,"requestURI":${JSON.stringify(path)},"verb":${quoted(attributes.verb)},"user":${userText(impersonator ?? attributes.user)}`;
   if (impersonator !== undefined) line += `,"impersonatedUser":${userText(attributes.user)}`;
-  line += `,"sourceIPs":${JSON.stringify(request.sourceIps)}`;
-  if (userAgent !== undefined) line += `,"userAgent":${text(userAgent)}`;
+  line += `,"sourceIPs":${JSON.stringify(cutList(request.sourceIps, longestName))}`;
+  if (userAgent !== undefined) line += `,"userAgent":${quoted(userAgent)}`;
   if (attributes.isResource) line += `,"objectRef":${objectReference(attributes, request.object)}`;
   if (response !== undefined) line += `,"responseStatus":${responseText(response)}`;
   if (level !== 'Metadata') line += body('requestObject', request.requestObject, recording);
@@ -50,10 +60,11 @@ export function eventLine(request: AuditedRequest, recording: Recording): string
     line += body('responseObject', request.responseObject, recording);
   line += `,"requestReceivedTimestamp":"${formatMicroTime(request.receivedAt)}","stageTimestamp":"${formatMicroTime(request.at)}"`;
   const annotations = decision === undefined ? request.annotations : { ...decisionAnnotations(decision), ...request.annotations };
-  return annotations === undefined ? `${line}}\n` : `${line},"annotations":${JSON.stringify(annotations)}}\n`;
+  if (annotations === undefined) return `${line}}\n`;
+  return `${line},"annotations":${JSON.stringify(cutMap(annotations, longestName, (value) => cut(value, longestText)))}}\n`;
 }
 
-const text = (value: string): string => JSON.stringify(value);
+const quoted = (value: string): string => JSON.stringify(cut(value, longestName));
 
 const userTexts = new WeakMap<User, string>();
 
@@ -61,15 +72,21 @@ const userTexts = new WeakMap<User, string>();
 function userText(user: User): string {
   let known = userTexts.get(user);
   if (known === undefined) {
-    const { name, uid, groups, extra } = user;
-    known = JSON.stringify({ username: name, uid: uid || undefined, groups, extra });
+    const username = cut(user.name, longestName);
+    const uid = user.uid ? cut(user.uid, longestName) : undefined;
+    const groups = cutList(user.groups, longestName);
+    const extra = user.extra && cutMap(user.extra, longestName, (values) => cutList(values, longestName));
+    known = JSON.stringify({ username, uid, groups, extra });
+    if (known.length > longestUser) known = JSON.stringify({ username, uid, groups, extra: { '…': [`(${known.length} characters)`] } });
     userTexts.set(user, known);
   }
   return known;
 }
 
 function responseText({ code, status, message, reason }: NonNullable<AuditedRequest['response']>): string {
-  return status === undefined ? `{"metadata":{},"code":${code}}` : JSON.stringify({ metadata: {}, status, message, reason, code });
+  return status === undefined
+    ? `{"metadata":{},"code":${code}}`
+    : JSON.stringify({ metadata: {}, status, message: message && cut(message, longestText), reason, code });
 }
 
 function body(name: string, make: (() => unknown) | undefined, { omitManagedFields }: Recording): string {
@@ -82,15 +99,15 @@ function isSecretive({ isResource, group, resource, subresource }: Attributes): 
 }
 
 function objectReference({ resource, namespace, name, group, version, subresource }: Attributes, object: AuditedRequest['object']): string {
-  let reference = `{"resource":${text(resource)}`;
-  if (namespace !== '') reference += `,"namespace":${text(namespace)}`;
+  let reference = `{"resource":${quoted(resource)}`;
+  if (namespace !== '') reference += `,"namespace":${quoted(namespace)}`;
   const objectName = name || object?.name;
-  if (objectName) reference += `,"name":${text(objectName)}`;
-  if (object?.uid) reference += `,"uid":${text(object.uid)}`;
-  if (group !== '') reference += `,"apiGroup":${text(group)}`;
-  if (version !== '') reference += `,"apiVersion":${text(version)}`;
-  if (object?.resourceVersion) reference += `,"resourceVersion":${text(object.resourceVersion)}`;
-  if (subresource !== '') reference += `,"subresource":${text(subresource)}`;
+  if (objectName) reference += `,"name":${quoted(objectName)}`;
+  if (object?.uid) reference += `,"uid":${quoted(object.uid)}`;
+  if (group !== '') reference += `,"apiGroup":${quoted(group)}`;
+  if (version !== '') reference += `,"apiVersion":${quoted(version)}`;
+  if (object?.resourceVersion) reference += `,"resourceVersion":${quoted(object.resourceVersion)}`;
+  if (subresource !== '') reference += `,"subresource":${quoted(subresource)}`;
   return `${reference}}`;
 }
 

@@ -1,4 +1,5 @@
 import type { Attributes } from '../authz/attributes.ts';
+import { type DenialLimits, Denials, isDenied } from './denials.ts';
 import { type AuditedRequest, eventLine } from './event.ts';
 import { LogFile, type LogFileOptions } from './file.ts';
 import { type AuditPolicy, compilePolicy, defaultPolicy, type Recording } from './policy.ts';
@@ -10,6 +11,8 @@ export interface AuditLogOptions extends LogFileOptions {
   readonly policy?: AuditPolicy;
   /** `blocking` when absent. */
   readonly mode?: AuditMode;
+  /** From when requests that are refused again and again are counted instead of being recorded one by one. */
+  readonly denialLimits?: Partial<DenialLimits>;
 }
 
 export interface AuditLog extends AsyncDisposable {
@@ -25,6 +28,8 @@ export interface AuditLog extends AsyncDisposable {
   record(request: AuditedRequest, recording: Recording, done?: () => void): void;
   /** Events that were lost because they could not be written. */
   readonly dropped: number;
+  /** Requests that were refused and only counted. */
+  readonly aggregated: number;
 }
 
 /**
@@ -35,19 +40,28 @@ export interface AuditLog extends AsyncDisposable {
  *     const how = recording ?? (code === 401 || code === 403 ? audit.denials : undefined);
  *     if (how !== undefined) audit.record({ stage: 'ResponseComplete', … }, how);
  */
-export function auditLog({ policy = defaultPolicy, mode = 'blocking', ...fileOptions }: AuditLogOptions): AuditLog {
+export function auditLog({ policy = defaultPolicy, mode = 'blocking', denialLimits, ...fileOptions }: AuditLogOptions): AuditLog {
   const file = new LogFile(fileOptions);
+  const denials = new Denials((line) => file.write(line), denialLimits);
   return {
     recordingOf: compilePolicy(policy),
     denials: policy.denials === true ? { level: 'Metadata', omitStages: [], omitManagedFields: true } : undefined,
     mode,
     record(request, recording, done) {
-      if (recording.omitStages.includes(request.stage)) done?.();
-      else file.write(eventLine(request, recording), done);
+      if (recording.omitStages.includes(request.stage)) return done?.();
+      const line = (): string => eventLine(request, recording);
+      if (isDenied(request) && !denials.isRecorded(request, line)) done?.();
+      else file.write(line(), done);
     },
     get dropped() {
       return file.dropped;
     },
-    [Symbol.asyncDispose]: () => file[Symbol.asyncDispose](),
+    get aggregated() {
+      return denials.counted;
+    },
+    async [Symbol.asyncDispose]() {
+      denials[Symbol.dispose]();
+      await file[Symbol.asyncDispose]();
+    },
   };
 }

@@ -45,7 +45,8 @@ describe('in blocking mode', () => {
     });
     const exchange = exchangeStub();
     const audited = new Audited(log, exchange, 'id');
-    audited.begin(attributes, jane);
+    audited.begin(attributes);
+    audited.admitted();
     const { sent, keeper } = exchange;
     expect(keeper?.holds).toBe(true);
     keeper!.hold(() => sent.push('answer'));
@@ -56,13 +57,60 @@ describe('in blocking mode', () => {
   });
 });
 
+describe('a request that is refused', () => {
+  const everything = { rules: [{ level: 'Metadata' as const }] };
+  const eventsOf = (directory: string): { stage: string; verb: string; user: { username: string }; responseStatus?: { code: number } }[] =>
+    readFileSync(join(directory, 'audit.log'), 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+
+  test('has one record, where one that is allowed has two', async () => {
+    await using server = await startTestServer({ audit: { policy: everything } });
+    await server.call(path, { anonymous: true });
+    await server.call(path);
+    const stages = (user: string): string[] =>
+      eventsOf(server.directory)
+        .filter(({ user: { username } }) => username === user)
+        .map(({ stage }) => stage);
+    expect(stages('system:anonymous')).toEqual(['ResponseComplete']);
+    expect(stages('kubernetes-admin')).toEqual(['RequestReceived', 'ResponseComplete']);
+  });
+
+  test('names its sender, also when it is refused before it is known what it wants', async () => {
+    const tokens = 'secret,jane,1';
+    await using server = await startTestServer({ tokens });
+    const headers = { authorization: 'Bearer secret', 'impersonate-user': 'admin' };
+    expect((await server.call(path, { anonymous: true, headers })).code).toBe(403);
+    expect(eventsOf(server.directory)).toMatchObject([{ user: { username: 'jane' }, responseStatus: { code: 403 } }]);
+  });
+
+  test('again and again with long URLs leaves a few short lines and a count', async () => {
+    await using server = await startTestServer();
+    const times = 300;
+    for (let index = 0; index < times; index++) {
+      const url = `${path}/${index}?${'x'.repeat(20_000)}`;
+      expect((await server.call(url, { anonymous: true, headers: { 'user-agent': 'y'.repeat(10_000) } })).code).toBe(403);
+    }
+    expect((await server.call(path, { method: 'POST', body: { metadata: { name: 'allowed' } } })).code).toBe(201);
+    const { text } = await server.call('/metrics');
+    const aggregated = Number(/^capstan_audit_aggregated_total (\d+)$/m.exec(text)![1]);
+    const events = eventsOf(server.directory);
+    const denied = events.filter(({ responseStatus }) => responseStatus?.code === 403);
+    expect(denied.length).toBeLessThan(10);
+    expect(denied.length + aggregated).toBe(times);
+    expect(events.filter(({ verb }) => verb === 'create')).toHaveLength(1);
+    expect(JSON.stringify(denied).length).toBeLessThan(denied.length * 4_000);
+  });
+});
+
 test('in batch mode nothing is held', () => {
   const exchange = exchangeStub();
   new Audited(
     logThat('batch', () => {}),
     exchange,
     'id',
-  ).begin(attributes, jane);
+  ).begin(attributes);
   expect(exchange.keeper).toBeUndefined();
 });
 
@@ -99,6 +147,7 @@ function logThat(mode: 'blocking' | 'batch', record: (stage: string, done?: () =
     recordingOf: () => recording,
     denials: undefined,
     dropped: 0,
+    aggregated: 0,
     record: (request, _recording, done) => record(request.stage, done),
     [Symbol.asyncDispose]: async () => {},
   };

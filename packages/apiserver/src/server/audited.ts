@@ -29,22 +29,28 @@ export class Audited implements AnswerKeeper {
     if (log.mode === 'blocking') exchange.keeper = this;
   }
 
-  begin(attributes: Attributes, sender: User): void {
-    this.#attributes = attributes;
+  /** It is known who sent the request. What is refused before it is known what they want is recorded with their name. */
+  authenticated(sender: User): void {
     this.#sender = sender;
+  }
+
+  begin(attributes: Attributes): void {
+    this.#attributes = attributes;
     this.#recording = this.#log.recordingOf(attributes);
     if (attributes.cluster !== rootCluster) this.#annotations = { [workspaceAnnotation]: attributes.cluster };
+  }
+
+  /** Something will be done for it. Requests that are refused have one record, so that strangers cannot write more than their share. */
+  admitted(): void {
     this.#record('RequestReceived');
   }
 
   decided(decision: Decision, authorizer: Gate): void {
+    if (decision.allowed) this.admitted();
+    else this.#recording ??= this.#log.denials;
     const isUnknown = !decision.allowed && decision.error !== undefined;
     this.#decision = isUnknown ? { allowed: false, reason: 'internal error' } : decision;
-    if (!decision.allowed) this.#recording ??= this.#log.denials;
-    if (this.#recording === undefined || this.#attributes === undefined) return;
-    for (const [step, { allowed, reason }] of Object.entries(authorizer.explain?.(this.#attributes) ?? {})) {
-      this.#annotations = { ...this.#annotations, [`${step}-decision`]: allowed ? 'Allowed' : 'NoOpinion', [`${step}-reason`]: reason };
-    }
+    if (this.#recording !== undefined && this.#attributes !== undefined) this.#explain(this.#attributes, authorizer);
   }
 
   failed(error: StatusError): void {
@@ -67,6 +73,12 @@ export class Audited implements AnswerKeeper {
     else this.#exchange.onClose(() => this.#complete());
   }
 
+  #explain(attributes: Attributes, authorizer: Gate): void {
+    for (const [step, { allowed, reason }] of Object.entries(authorizer.explain?.(attributes) ?? {})) {
+      this.#annotations = { ...this.#annotations, [`${step}-decision`]: allowed ? 'Allowed' : 'NoOpinion', [`${step}-reason`]: reason };
+    }
+  }
+
   #complete(done?: () => void): void {
     if (this.#isComplete) return;
     this.#isComplete = true;
@@ -79,13 +91,13 @@ export class Audited implements AnswerKeeper {
     const exchange = this.#exchange;
     const now = new Date();
     const sender = this.#sender;
-    const user = this.#attributes?.user;
+    const attributes = this.#attributes ?? unknownRequest(exchange, sender);
     const request: AuditedRequest = {
       auditId: this.id,
       stage,
       requestUri: exchange.url,
-      attributes: this.#attributes ?? unknownRequest(exchange),
-      ...(sender !== undefined && sender !== user && { impersonator: sender }),
+      attributes,
+      ...(sender !== undefined && sender !== attributes.user && { impersonator: sender }),
       sourceIps: [exchange.remoteAddress],
       ...(exchange.headers['user-agent'] !== undefined && { userAgent: exchange.headers['user-agent'] }),
       receivedAt: this.#received ?? now,
@@ -114,11 +126,11 @@ function parsed(body: string | Buffer | undefined): unknown {
 }
 
 /** A request that was refused before it was known what it wants. */
-function unknownRequest(exchange: Exchange): Attributes {
+function unknownRequest(exchange: Exchange, sender: User = { name: '', groups: [] }): Attributes {
   return {
     ...nothingWanted,
     cluster: '',
-    user: { name: '', groups: [] },
+    user: sender,
     verb: exchange.method.toLowerCase(),
     path: exchange.url.split('?', 1)[0]!,
   };

@@ -28,6 +28,12 @@ function gauges({ cache, hub, audit, inFlight }: Parts): Gauge[] {
       type: 'counter',
       value: () => audit.dropped,
     },
+    {
+      name: 'capstan_audit_aggregated_total',
+      help: 'Requests that were refused and counted in the audit log instead of being recorded one by one.',
+      type: 'counter',
+      value: () => audit.aggregated,
+    },
     { name: 'capstan_requests_waiting', help: 'Requests that wait for a place.', value: () => inFlight.state.waiting },
     {
       name: 'capstan_requests_rejected_total',

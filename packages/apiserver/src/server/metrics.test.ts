@@ -33,6 +33,12 @@ test('nothing grows with the kinds that tenants define, and every request is cou
   expect(counts.reduce((sum, count) => sum + count)).toBe(5_000);
 });
 
+test('a method that a client makes up is no label, and nothing grows with it', () => {
+  const metrics = fresh();
+  for (let at = 0; at < 1_000; at++) metrics.observe({ ...ask('', ''), verb: `x"${at}` }, 403, 0.001);
+  expect(seriesIn(metrics)).toEqual(['apiserver_request_total{verb="OTHER",group="",resource="",subresource="",code="403"} 1000']);
+});
+
 test('what a client makes up is no label', () => {
   const metrics = fresh();
   metrics.observe(ask('', '"} 1\nforged{a="'), 404, 0.001);

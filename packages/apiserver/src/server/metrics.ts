@@ -19,6 +19,25 @@ interface Series {
 /** How many kinds that are not built in have series of their own. Tenants can define as many as they like: the rest is counted together. */
 const maxNames = 100;
 
+/** Of resources, and methods in small letters. HTTP/2 lets clients send any word for a method. */
+const verbs = new Set([
+  'get',
+  'list',
+  'watch',
+  'create',
+  'update',
+  'patch',
+  'delete',
+  'deletecollection',
+  'post',
+  'put',
+  'head',
+  'options',
+  'connect',
+  'trace',
+  '',
+]);
+
 /** Stands for whatever has no series of its own. */
 const others = { group: 'other', resource: 'other', subresource: '' };
 
@@ -63,11 +82,16 @@ export class Metrics {
   }
 
   observe(request: Observed, code: number, seconds: number): void {
-    const series =
-      this.#requests.get(keyOf(request, code)) ?? this.#seriesOf(this.#isNamed(request, code) ? request : { ...request, ...others }, code);
+    const series = this.#requests.get(keyOf(request, code)) ?? this.#seriesOf(this.#known(request, code), code);
     series.count++;
     series.sum += seconds;
     for (let at = bounds.length - 1; at >= 0 && seconds <= bounds[at]!; at--) series.buckets[at]!++;
+  }
+
+  /** What of a request clients did not make up. */
+  #known(request: Observed, code: number): Observed {
+    const named = this.#isNamed(request, code) ? request : { ...request, ...others };
+    return verbs.has(named.verb) ? named : { ...named, verb: others.resource };
   }
 
   #seriesOf(request: Observed, code: number): Series {

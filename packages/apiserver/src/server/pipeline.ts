@@ -50,6 +50,8 @@ export interface PipelineOptions {
   readonly onUnexpected: (error: unknown, request: string) => void;
 }
 
+/** Of a URL, in the server's own log. */
+const longestLogged = 1024;
 const deepReviewHeader = 'x-kcp-internal-deep-subjectaccessreview';
 
 /** The way of every request: what it is, who sent it, whether there is room and whether they may; then the handler, and the record of it. */
@@ -78,13 +80,14 @@ export class Pipeline {
       const authenticated = this.#authenticate(exchange, info);
       const sender = (authenticated instanceof Promise ? await authenticated : authenticated) ?? anonymous;
       if (sender !== anonymous) exchange.authenticated();
+      audited.authenticated(sender);
       if (info.away !== undefined) return await this.#away(exchange, info, { sender, audited, limit });
       info = this.#enter(exchange, info, sender);
       const user = asksForSomebodyElse(exchange.headers) ? await this.#impersonated(exchange, info, sender) : sender;
       // A view is for some: it has to be open to whom the request is made as.
       if (user !== sender && info.place.kind === 'view') info = this.#options.scopes.enter(info, user);
       const attributes = attributesOf(info, user);
-      audited.begin(attributes, sender);
+      audited.begin(attributes);
       // Those that stay open hold no place in line.
       if (!staysOpen(info)) this.#tellFlow(exchange, attributes);
       const gate = info.scope?.authorizer ?? this.#options.authorizer;
@@ -110,7 +113,9 @@ export class Pipeline {
         if (error instanceof Unauthenticated) this.#options.rejections.add(error, exchange.remoteAddress);
         const answer = asStatus(error, info);
         if (answer instanceof StatusError) audited.failed(answer);
-        replyError(exchange, answer, (unexpected) => this.#options.onUnexpected(unexpected, `${exchange.method} ${exchange.url}`));
+        replyError(exchange, answer, (unexpected) =>
+          this.#options.onUnexpected(unexpected, `${exchange.method} ${exchange.url.slice(0, longestLogged)}`),
+        );
       }
     } finally {
       audited.end();
@@ -143,8 +148,9 @@ export class Pipeline {
     { sender, audited, limit }: { sender: User; audited: Audited; limit: number | undefined },
   ): Promise<void> {
     const attributes = attributesOf(info, sender);
-    audited.begin(attributes, sender);
+    audited.begin(attributes);
     if (sender.name === anonymous.name || !(await this.#mayKnow(info.away!, sender))) throw unreachable(info.cluster, info, sender);
+    audited.admitted();
     limitTime(exchange, limit);
     if (info.verb === 'watch') await this.#watch(exchange, info, sender);
     else await this.#inTurn(exchange, info, sender);

@@ -1,0 +1,159 @@
+import { describe, expect, it } from 'vitest';
+import type { Attributes } from '../authz/attributes.ts';
+import { asking } from '../authz/testing.ts';
+import { type DenialLimits, Denials, isDenied } from './denials.ts';
+import { type AuditedRequest, eventLine } from './event.ts';
+
+const recording = { level: 'Metadata', omitStages: [], omitManagedFields: true } as const;
+
+interface Asked {
+  readonly source?: string;
+  readonly user?: string;
+  readonly verb?: string;
+  readonly what?: Partial<Attributes>;
+  readonly code?: number;
+  readonly allowed?: boolean;
+}
+
+function request({ source = '10.0.0.1', user = 'jane', verb = 'get', what, code = 403, allowed = false }: Asked): AuditedRequest {
+  return {
+    auditId: 'id',
+    stage: 'ResponseComplete',
+    requestUri: '/api/v1/pods',
+    attributes: asking({ name: user, groups: [] }, verb, what ?? { resource: 'pods', namespace: 'shop', name: 'web' }),
+    sourceIps: [source],
+    receivedAt: new Date('2026-01-02T03:04:05Z'),
+    at: new Date('2026-01-02T03:04:06Z'),
+    response: { code },
+    decision: { allowed, reason: '' },
+  };
+}
+
+function denials(limits: Partial<DenialLimits> = {}) {
+  const summaries: { annotations: Record<string, string>; sourceIPs: string[]; user: { username: string } }[] = [];
+  let now = 0;
+  const all = new Denials(
+    (line) => summaries.push(JSON.parse(line)),
+    { alike: 2, perSource: 4, perSecond: 1, burst: 1000, ...limits },
+    () => now,
+  );
+  const ask = (asked: Asked): boolean => {
+    const one = request(asked);
+    return all.isRecorded(one, () => eventLine(one, recording));
+  };
+  return {
+    all,
+    ask,
+    recorded: (requests: readonly Asked[]): number => requests.filter(ask).length,
+    pass: (milliseconds: number): void => void (now += milliseconds),
+    /** What is written at the end of a window: how often, and what they had in common. */
+    flush: (): string[] => {
+      all.flush();
+      return summaries
+        .splice(0)
+        .map(({ annotations }) => `${annotations['capstan.dev/repeated']} ${annotations['capstan.dev/repeated-alike']}`);
+    },
+    summaries,
+  };
+}
+
+const times = (count: number, asked: (index: number) => Asked): Asked[] => Array.from({ length: count }, (_, index) => asked(index));
+
+describe('a refusal', () => {
+  it.each<[boolean, number, boolean | undefined]>([
+    [true, 403, false],
+    [true, 401, undefined],
+    [true, 403, undefined],
+    [true, 429, true],
+    [true, 500, false],
+    [false, 403, true],
+    [false, 201, true],
+    [false, 404, true],
+    [false, 400, undefined],
+  ])('%s: %d where the decision was %s', (expected, code, allowed) => {
+    const { decision: _decision, ...rest } = request({ code });
+    expect(isDenied(allowed === undefined ? rest : { ...rest, decision: { allowed, reason: '' } })).toBe(expected);
+  });
+});
+
+describe('refusals', () => {
+  it('that are alike are recorded a few times, then counted, whatever names they use', () => {
+    const { recorded, flush, all } = denials();
+    expect(recorded(times(100, (index) => ({ what: { resource: 'pods', namespace: `n-${index}`, name: `p-${index}` } })))).toBe(2);
+    expect(all.counted).toBe(98);
+    expect(flush()).toEqual(['98 source, user, verb, path']);
+    expect(flush()).toEqual([]);
+  });
+
+  it('are recorded one by one again in the next window', () => {
+    const { recorded, flush } = denials();
+    const same = times(3, () => ({}));
+    expect(recorded(same)).toBe(2);
+    flush();
+    expect(recorded(same)).toBe(2);
+  });
+
+  it('of one source with many paths are bounded all the same, and every one is counted', () => {
+    const { recorded, flush } = denials();
+    expect(recorded(times(1000, (index) => ({ what: { path: `/${index}/x` } })))).toBe(4);
+    const counts = flush();
+    expect(counts.length).toBeLessThan(10);
+    expect(counts.at(-1)).toMatch(/^\d+ source, user$/);
+    expect(counts.reduce((sum, text) => sum + Number.parseInt(text, 10), 0)).toBe(996);
+  });
+
+  it('of many sources are bounded together, and every one is counted', () => {
+    const { recorded, flush, pass } = denials({ burst: 10, perSecond: 5 });
+    const attack = (count: number): Asked[] => times(count, (index) => ({ source: `10.1.${index >> 8}.${index & 255}` }));
+    expect(recorded(attack(2000))).toBe(10);
+    pass(2000);
+    expect(recorded(attack(2000))).toBe(10);
+    const counts = flush();
+    expect(counts).toHaveLength(101);
+    expect(counts.at(-1)).toMatch(/^\d+ none$/);
+    expect(counts.reduce((sum, text) => sum + Number.parseInt(text, 10), 0)).toBe(3980);
+  });
+
+  it('of others are recorded while one source floods', () => {
+    const { recorded, ask } = denials();
+    recorded(times(10_000, (index) => ({ what: { path: `/${index}` } })));
+    expect([ask({ source: '10.0.0.2' }), ask({ user: 'joe' })]).toEqual([true, true]);
+  });
+
+  it('are told apart by /64 networks of IPv6, not by addresses', () => {
+    const { recorded } = denials();
+    expect(recorded(times(100, (index) => ({ source: `2001:db8::${index.toString(16)}` })))).toBe(2);
+  });
+
+  it('are summed up in an event of the first that was counted', () => {
+    const { recorded, all, summaries } = denials();
+    recorded(times(7, () => ({})));
+    all.flush();
+    expect(summaries).toMatchObject([
+      {
+        kind: 'Event',
+        stage: 'ResponseComplete',
+        user: { username: 'jane' },
+        sourceIPs: ['10.0.0.1'],
+        objectRef: { resource: 'pods' },
+        responseStatus: { code: 403 },
+        requestReceivedTimestamp: '2026-01-02T03:04:05.000000Z',
+        stageTimestamp: '2026-01-02T03:04:06.000000Z',
+        annotations: { 'authorization.k8s.io/decision': 'forbid', 'capstan.dev/repeated': '5' },
+      },
+    ]);
+  });
+
+  it('keep little, whatever clients send', () => {
+    const long = 'x'.repeat(60_000);
+    let written = 0;
+    const all = new Denials((line) => void (written += line.length));
+    for (let index = 0; index < 1_000; index++) {
+      const one = request({ source: `10.0.${index >> 8}.${index & 255}`, user: `${long}${index}`, what: { path: `/${long}` } });
+      all.isRecorded({ ...one, requestUri: long }, () => eventLine({ ...one, requestUri: long }, recording));
+    }
+    all.flush();
+    expect(all.counted).toBeGreaterThan(700);
+    expect(written).toBeLessThan(500_000);
+  });
+});
