@@ -80,6 +80,20 @@ await describeServers('kubectl reads', ['kubectl'], (target, paths) => {
     expect(await kubectl.run('describe', 'namespace', kubectl.namespace)).toMatch(/Status:\s+Active/);
   });
 
+  test('explain knows every new kind as soon as it is there, whatever kubectl has kept', async () => {
+    const cache = ['--cache-dir', target().home.join('explain-cache')];
+    const group = `${kubectl.namespace}.example.com`;
+    await kubectl.run('explain', 'configmap', ...cache);
+    for (let index = 0; index < 8; index++) {
+      const plural = `kept${index}s`;
+      await kubectl.create(definition(group, plural));
+      await kubectl.run('wait', '--for=condition=Established', `crd/${plural}.${group}`, ...cache);
+      expect(await kubectl.run('explain', `${plural}.${group}.spec.color`, ...cache)).toMatch(/FIELD: color <string>/);
+    }
+    const names = Array.from({ length: 8 }, (_, index) => `kept${index}s.${group}`);
+    await kubectl.run('delete', 'crd', ...names);
+  });
+
   test('explain knows the fields of built-in kinds', async () => {
     expect(await kubectl.run('explain', 'deployment.spec.replicas')).toMatch(/FIELD: replicas <integer>/);
     expect(await kubectl.run('explain', 'configmap', '--recursive')).toMatch(/binaryData\s+<map\[string\]string>/);
@@ -116,3 +130,20 @@ await describeServers('kubectl reads', ['kubectl'], (target, paths) => {
     expect((await kubectl.call(['get', 'leases'])).stderr).toContain('No resources found in');
   });
 });
+
+function definition(group: string, plural: string): object {
+  const kind = plural.charAt(0).toUpperCase() + plural.slice(1, -1);
+  const spec = { type: 'object', properties: { color: { type: 'string', description: 'The color.' } } };
+  const schema = { openAPIV3Schema: { type: 'object', properties: { spec } } };
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      scope: 'Namespaced',
+      names: { plural, singular: plural.slice(0, -1), kind, listKind: `${kind}List` },
+      versions: [{ name: 'v1', served: true, storage: true, schema }],
+    },
+  };
+}

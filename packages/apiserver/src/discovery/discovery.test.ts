@@ -47,6 +47,13 @@ describe('what is served is told', () => {
     expect([reply.code, reply.json().message]).toEqual([406, message]);
   });
 
+  test('with a tag for each format of the same document', async () => {
+    const ask = async (accept: string, known = '') => server.call('/apis', { headers: { accept, 'if-none-match': known } });
+    const [json, packed] = await Promise.all([ask(`application/json;${aggregated}`), ask(`${protobuf};${aggregated}`)]);
+    expect((await ask(`${protobuf};${aggregated}`, String(json.headers['etag']))).code).toBe(200);
+    expect((await ask(`${protobuf};${aggregated}`, String(packed.headers['etag']))).code).toBe(304);
+  });
+
   test('to any method where groups are told, to GET elsewhere', async () => {
     expect((await get('/apis', '*/*', 'POST')).code).toBe(200);
     expect((await get('/api', '*/*', 'POST')).code).toBe(405);

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { entityTag } from '../http/entity-tag.ts';
 import { apiVersionOf, type Catalog, type Group, type GroupVersion } from '../registry/catalog.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { AggregatedVersion } from './negotiate.ts';
@@ -97,7 +97,7 @@ export class Discovery {
     let found = this.#documents.get(key);
     if (found === undefined) {
       const body = JSON.stringify(make());
-      found = { body, etag: `"${createHash('sha512').update(body).digest('hex').toUpperCase()}"` };
+      found = { body, etag: entityTag(body) };
       this.#documents.set(key, found);
     }
     return found;

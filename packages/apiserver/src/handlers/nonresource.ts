@@ -2,6 +2,7 @@ import { status } from '@capstan/machinery';
 import { type Document, discoveryOf } from '../discovery/discovery.ts';
 import { negotiateDocument } from '../discovery/negotiate.ts';
 import { discoveryInProtobuf } from '../discovery/protobuf.ts';
+import { isKnown } from '../http/entity-tag.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { requireOffered } from '../http/negotiate.ts';
 import { protobufType } from '../http/protobuf.ts';
@@ -137,9 +138,9 @@ function sendAggregated(exchange: Exchange, { body, etag }: Document): void {
   const { format, aggregated } = negotiateDocument(exchange.headers.accept, true);
   const type = `${format === 'protobuf' ? protobufType : `application/${format}`};g=apidiscovery.k8s.io;v=${aggregated};as=APIGroupDiscoveryList`;
   exchange.header('Vary', 'Accept');
-  exchange.header('ETag', etag);
   exchange.header('Cache-Control', 'public');
-  if (exchange.headers['if-none-match'] === etag) return exchange.send({ code: 304, type, body: '' });
+  // The same in another format is another document.
+  if (isKnown(exchange, format === 'json' ? etag : `${etag.slice(0, -1)}-${format}"`)) return;
   if (format === 'protobuf') return exchange.send({ code: 200, type, body: discoveryInProtobuf(body) });
   exchange.send({ code: 200, type, body: format === 'yaml' ? yamlOf(body) : body });
 }

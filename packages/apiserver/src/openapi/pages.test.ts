@@ -35,13 +35,33 @@ describe.each([
   });
 });
 
-it.each(['/openapi/v2', '/openapi/v3', '/openapi/v3/api/v1'])('%s says since when it is so', async (path) => {
-  const { headers } = await server.call(path);
-  const since = String(headers['last-modified']);
-  expect([headers['accept-ranges'], Number.isNaN(Date.parse(since))]).toEqual(['bytes', false]);
-  expect((await server.call(path, { headers: { 'if-modified-since': since } })).code).toBe(304);
-  const earlier = new Date(Date.parse(since) - 60_000).toUTCString();
-  expect((await server.call(path, { headers: { 'if-modified-since': earlier } })).code).toBe(200);
+describe.each(['/openapi/v2', '/openapi/v3', '/openapi/v3/api/v1'])('%s', (path) => {
+  it('is told apart by what it says, never by a time', async () => {
+    const { headers } = await server.call(path);
+    expect([headers['last-modified'], headers['etag']]).toEqual([undefined, expect.stringMatching(/^"[0-9A-F]{128}"$/)]);
+    const since = new Date(Date.now() + 60_000).toUTCString();
+    expect((await server.call(path, { headers: { 'if-modified-since': since } })).code).toBe(200);
+    expect((await server.call(path, { headers: { 'if-modified-since': since, 'if-none-match': '"another"' } })).code).toBe(200);
+    const list = `"another", W/${String(headers['etag'])}`;
+    const known = await server.call(path, { headers: { 'if-none-match': list } });
+    expect([known.code, known.headers['etag'], known.headers['content-type']]).toEqual([304, headers['etag'], undefined]);
+  });
+});
+
+it('the same document in JSON and in protobuf has two tags', async () => {
+  const [json, packed] = await Promise.all([server.call('/openapi/v2'), server.call('/openapi/v2', { headers: protobuf })]);
+  expect(json.headers['etag']).not.toBe(packed.headers['etag']);
+});
+
+it('the index has another tag as soon as a kind was defined, and the old one again when it is gone', async () => {
+  const tag = async (): Promise<unknown> => (await server.call('/openapi/v3')).headers['etag'];
+  const before = await tag();
+  const things = new Things(server, 'tags.example.com');
+  await things.define({ versions: [version('v1', {})] });
+  const defined = await server.call('/openapi/v3', { headers: { 'if-none-match': String(before) } });
+  expect([defined.code, defined.text.includes('apis/tags.example.com/v1')]).toEqual([200, true]);
+  await server.call(things.definitionPath, { method: 'DELETE' });
+  await expect.poll(tag).toBe(before);
 });
 
 it('a document of another hash leads to the one that there is', async () => {

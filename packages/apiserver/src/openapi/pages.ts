@@ -9,7 +9,7 @@ import {
 } from '@capstan/machinery';
 import type { Page } from '../handlers/nonresource.ts';
 import { catalogFor } from '../handlers/serving.ts';
-import type { Exchange } from '../http/exchange.ts';
+import { entityTag, isKnown } from '../http/entity-tag.ts';
 import { sendPacked } from '../http/packed.ts';
 import type { Catalog } from '../registry/catalog.ts';
 import type { Catalogs } from '../registry/catalogs.ts';
@@ -18,6 +18,7 @@ import type { RequestInfo } from '../request/info.ts';
 import { placePrefix } from '../workspaces/place.ts';
 import { discoveryDocument, discoveryPaths } from './discovery.ts';
 import { OpenApiDocuments } from './documents.ts';
+import { fingerprint } from './fingerprint.ts';
 import { Turns } from './packed.ts';
 
 /** Clients ask for it under either name; only the second is a media type that everybody can read. */
@@ -32,15 +33,11 @@ interface Source {
   readonly resources: () => Iterable<OpenApiResource>;
 }
 
-/** What a catalog has at one of its generations, and since when. */
+/** What a catalog has at one of its generations. */
 interface Known {
   readonly generation: number;
-  readonly since: string;
   readonly sources: Promise<Sources>;
 }
-
-/** Since when there is what an exchange is about. */
-const sinceOf = new WeakMap<Exchange, string>();
 
 /** The documents that a catalog has at one of its generations. */
 interface Sources {
@@ -51,21 +48,24 @@ interface Sources {
 /** `/openapi/v2` and `/openapi/v3`: the schemas of everything that is served. Documents are made when somebody asks. */
 export function openApiPages(catalogs: Catalogs): Map<string, Page> {
   const about = { title: 'Capstan', version: 'v1.34.1' };
-  const documents = new OpenApiDocuments({ ...about, revision: '1', capacity: 40 });
+  let making: Promise<OpenApiDocuments> | undefined;
+  const allDocuments = (): Promise<OpenApiDocuments> => {
+    making ??= fingerprint(about).then((revision) => new OpenApiDocuments({ ...about, revision, capacity: 40 }));
+    return making;
+  };
   const known = new WeakMap<Catalog, Known>();
-  const sourcesOf = (info: RequestInfo, exchange: Exchange): Promise<Sources> => {
+  const sourcesOf = (info: RequestInfo): Promise<Sources> => {
     const catalog = catalogFor({ catalogs }, info);
     let found = known.get(catalog);
     if (found === undefined || found.generation !== catalog.generation)
-      known.set(catalog, (found = { generation: catalog.generation, since: new Date().toUTCString(), sources: makeSources(catalog) }));
-    sinceOf.set(exchange, found.since);
+      known.set(catalog, (found = { generation: catalog.generation, sources: makeSources(catalog) }));
     return found.sources;
   };
   return new Map<string, Page>([
     [
       '/openapi/v3',
       async (exchange, info) => {
-        const { byPath } = await sourcesOf(info, exchange);
+        const [documents, { byPath }] = await Promise.all([allDocuments(), sourcesOf(info)]);
         const paths = [...discoveryPaths(catalogFor({ catalogs }, info)).keys()].map((path): [string, string] => [
           path,
           documents.hash(path),
@@ -73,19 +73,17 @@ export function openApiPages(catalogs: Catalogs): Map<string, Page> {
         const hashes = new Map([...paths, ...[...byPath].map(([path, { key }]): [string, string] => [path, documents.hash(key)])]);
         // Below an empty name there is nothing. And the index has never said what it is written in.
         if (info.path.endsWith('/')) return exchange.send({ code: 404, type: '', body: '' });
-        if (isKnownSince(exchange)) return;
-        exchange.send({
-          code: 200,
-          type: 'text/plain; charset=utf-8',
-          body: JSON.stringify(openapiV3Index(hashes, placePrefix(info.place))),
-        });
+        const body = JSON.stringify(openapiV3Index(hashes, placePrefix(info.place)));
+        exchange.header('Accept-Ranges', 'bytes');
+        if (!isKnown(exchange, entityTag(body))) exchange.send({ code: 200, type: 'text/plain; charset=utf-8', body });
       },
     ],
     [
       '/openapi/v3/',
       async (exchange, info) => {
         const path = info.path.slice('/openapi/v3/'.length);
-        const source = (await sourcesOf(info, exchange)).byPath.get(path);
+        const [documents, { byPath }] = await Promise.all([allDocuments(), sourcesOf(info)]);
+        const source = byPath.get(path);
         const discovery = source === undefined ? discoveryPaths(catalogFor({ catalogs }, info)).get(path) : undefined;
         if (source === undefined && discovery === undefined) return exchange.send({ code: 404, type: '', body: '' });
         const hash = documents.hash(source?.key ?? path);
@@ -99,7 +97,8 @@ export function openApiPages(catalogs: Catalogs): Map<string, Page> {
           exchange.header('ETag', `"${hash}"`);
           return exchange.send({ code: 301, type: 'application/json', body: '' });
         }
-        if (tagged(exchange, hash)) return;
+        exchange.header('Accept-Ranges', 'bytes');
+        if (isKnown(exchange, `"${hash}"`)) return;
         if (source !== undefined) return sendPacked(exchange, 'application/json', await documents.v3(source.key, source.resources));
         exchange.send({ code: 200, type: 'application/json', body: JSON.stringify(discoveryDocument(discovery!, about)) });
       },
@@ -107,14 +106,15 @@ export function openApiPages(catalogs: Catalogs): Map<string, Page> {
     [
       '/openapi/v2',
       async (exchange, info) => {
-        const { key, resources } = (await sourcesOf(info, exchange)).all;
+        const [documents, { all }] = await Promise.all([allDocuments(), sourcesOf(info)]);
+        const { key, resources } = all;
         exchange.header('Vary', 'Accept-Encoding, Accept');
         if (!takesV2(exchange.headers.accept)) return exchange.send({ code: 406, type: '', body: '' });
-        if (tagged(exchange, documents.hash(key))) return;
-        if (protobufV2.some((type) => (exchange.headers.accept ?? '').includes(type))) {
-          return sendPacked(exchange, protobufV2[1], await documents.v2Protobuf(key, resources));
-        }
-        await sendPacked(exchange, 'application/json', await documents.v2(key, resources));
+        const inProtobuf = protobufV2.some((type) => (exchange.headers.accept ?? '').includes(type));
+        exchange.header('Accept-Ranges', 'bytes');
+        if (isKnown(exchange, `"${documents.hash(inProtobuf ? `${key} protobuf` : key)}"`)) return;
+        if (inProtobuf) await sendPacked(exchange, protobufV2[1], await documents.v2Protobuf(key, resources));
+        else await sendPacked(exchange, 'application/json', await documents.v2(key, resources));
       },
     ],
   ]);
@@ -198,33 +198,4 @@ function describeSubresource(resource: Resource, { name, verbs, groupVersion, ki
   return groupVersion === resource.groupVersion
     ? described
     : { ...described, schema: builtinTypes().object('io.k8s.api.autoscaling.v1.Scale') };
-}
-
-/** Sends the tag of a document; true when the client has it already and was told so. */
-function tagged(exchange: Exchange, hash: string): boolean {
-  exchange.header('ETag', `"${hash}"`);
-  const known = exchange.headers['if-none-match'];
-  if (known === undefined) return isKnownSince(exchange);
-  if (known !== `"${hash}"`) {
-    sendSince(exchange);
-    return false;
-  }
-  exchange.send({ code: 304, type: 'application/json', body: '' });
-  return true;
-}
-
-function sendSince(exchange: Exchange): string {
-  const since = sinceOf.get(exchange) ?? '';
-  exchange.header('Accept-Ranges', 'bytes');
-  exchange.header('Last-Modified', since);
-  return since;
-}
-
-/** Says since when it is so; true when the client has seen it since and was told so. */
-function isKnownSince(exchange: Exchange): boolean {
-  const since = sendSince(exchange);
-  const seen = Date.parse(exchange.headers['if-modified-since'] ?? '');
-  if (Number.isNaN(seen) || seen < Date.parse(since)) return false;
-  exchange.send({ code: 304, type: 'application/json', body: '' });
-  return true;
 }
