@@ -53,14 +53,26 @@ export abstract class BaseExchange {
     this.beforeAnswer?.();
     this.code = answer.code;
     this.sent = answer.body;
-    if (this.keeper?.holds === true) this.keeper.hold(() => this.respond(answer));
+    if (this.keeper?.holds === true) this.keeper.hold(() => this.#respondLater(answer));
     else this.respond(answer);
+  }
+
+  /** Nobody is there any more to hear of a mistake, and it must not be those who wait for the same record. */
+  #respondLater(answer: Answer): void {
+    try {
+      this.respond(answer);
+    } catch {
+      this.abandon();
+    }
   }
 
   abstract readonly closed: boolean;
 
   /** Puts the answer on its way. The client may have left meanwhile. */
   protected abstract respond(answer: Answer): void;
+
+  /** Ends the exchange without an answer. */
+  protected abstract abandon(): void;
 
   protected async receiving(stream: IncomingMessage | ServerHttp2Stream, declared: string | undefined, limit: number): Promise<Buffer> {
     if (declared !== undefined && Number(declared) > limit) throw tooLarge(limit);

@@ -58,6 +58,10 @@ export class Http1Exchange extends BaseExchange implements Exchange {
     else this.#response.end(typeof body === 'string' && this.extra.includes('Warning') ? Buffer.from(body) : body);
   }
 
+  protected abandon(): void {
+    this.#response.destroy();
+  }
+
   stream(code: number, type: string): AnswerStream {
     this.code = code;
     const response = this.#response;

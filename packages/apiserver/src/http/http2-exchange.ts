@@ -38,7 +38,7 @@ export class Http2Exchange extends BaseExchange implements Exchange {
   }
 
   get closed(): boolean {
-    return this.#stream.destroyed;
+    return this.#stream.destroyed || this.#stream.closed;
   }
 
   protected respond({ code, type, body }: Answer): void {
@@ -49,6 +49,10 @@ export class Http2Exchange extends BaseExchange implements Exchange {
     if (withBody) this.#stream.end(body);
     // A client that still sends a refused body is told to stop, so that it can go on with its other requests.
     if (!this.#stream.readableEnded && this.headers['content-length'] !== undefined) this.#stream.resume();
+  }
+
+  protected abandon(): void {
+    this.#stream.destroy();
   }
 
   stream(code: number, type: string): AnswerStream {

@@ -50,7 +50,11 @@ interface Started {
 }
 
 /** Answers `/big`, reads the body of a POST, watches on `/watch`, and takes everybody at `/known` for somebody it knows. */
-async function start(timeouts: Partial<ConnectionTimeouts>, limits: ConnectionLimits = roomy): Promise<Started> {
+async function start(
+  timeouts: Partial<ConnectionTimeouts>,
+  limits: ConnectionLimits = roomy,
+  handle?: (exchange: Exchange) => void,
+): Promise<Started> {
   const watches: AnswerStream[] = [];
   const { promise: over, resolve: end } = Promise.withResolvers<void>();
   const bodies: (number | string)[] = [];
@@ -73,6 +77,7 @@ async function start(timeouts: Partial<ConnectionTimeouts>, limits: ConnectionLi
     timeouts: { ...patient, ...timeouts },
     onError: () => {},
     handle: (exchange) => {
+      if (handle !== undefined) return handle(exchange);
       if (exchange.url === '/known') exchange.authenticated();
       if (exchange.url === '/watch') {
         watches.push(exchange.stream(200, 'application/json'));
@@ -379,6 +384,49 @@ describe('when there are too many connections', () => {
     expect(await answerTo(known, get('/known'))).toContain('200 OK');
     expect(busy.destroyed).toBe(false);
   });
+});
+
+test.each(['http/1.1', 'h2'])('a client that leaves while its answer is held ends nothing but its own request, %s', async (protocol) => {
+  const held: (() => void)[] = [];
+  const hold = { holds: true, hold: (send: () => void) => void held.push(send) };
+  const { port } = await start({}, roomy, (exchange) => {
+    exchange.keeper = hold;
+    exchange.send({ code: 403, type: 'text/plain', body: 'no' });
+  });
+  if (protocol === 'h2') {
+    const session = http2(port);
+    const gone = ask(session, { ':method': 'POST', ':path': '/' }, false);
+    gone.write('a part of a body that nobody reads');
+    const stays = ask(session, { ':path': '/' });
+    await expect.poll(() => held.length).toBe(2);
+    gone.close(constants.NGHTTP2_CANCEL);
+    await new Promise((resolve) => session.ping(resolve));
+    for (const send of held) expect(send).not.toThrow();
+    const [headers] = (await once(stays, 'response')) as [Record<string, unknown>];
+    expect(headers[':status']).toBe(403);
+  } else {
+    const socket = await tls(port);
+    socket.write(get('/'));
+    await expect.poll(() => held.length).toBe(1);
+    socket.destroy();
+    await manyLooks();
+    expect(held[0]).not.toThrow();
+  }
+});
+
+test('an answer that cannot be sent, once its record is written, ends only its own request', async () => {
+  const held: (() => void)[] = [];
+  const { port } = await start({}, roomy, (exchange) => {
+    exchange.keeper = { holds: exchange.url === '/bad', hold: (send) => void held.push(send) };
+    if (exchange.url === '/bad') exchange.header('X-Bad', 'a\nb');
+    exchange.send({ code: 200, type: 'text/plain', body: 'ok' });
+  });
+  const socket = await tls(port);
+  socket.write(get('/bad'));
+  await expect.poll(() => held.length).toBe(1);
+  expect(held[0]).not.toThrow();
+  await closed(socket);
+  expect(await answerTo(await tls(port), get('/'))).toContain('200 OK');
 });
 
 describe('a client that speaks no TLS', () => {
