@@ -116,7 +116,13 @@ export class Connection {
 
   /** Whether no request is being worked on or answered. */
   get isIdle(): boolean {
-    return this.#streams.size === 0 && (this.#newest === undefined || this.#newest.closed);
+    for (const exchange of this.#streams) if (!exchange.isLingering) return false;
+    return this.#newest === undefined || this.#newest.closed;
+  }
+
+  /** The server stops: what is open may be finished, nothing may follow. */
+  finish(clock: number): void {
+    if (this.#session !== undefined || this.isIdle) this.close(clock);
   }
 
   /** HTTP/2 clients are told first that it ends, so that they send nothing more on it. One that does not listen is cut off at a later look. */

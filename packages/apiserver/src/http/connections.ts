@@ -91,9 +91,9 @@ export class Connections implements Disposable {
     for (const connection of this.#open) this.#look(connection);
   }
 
-  /** Ends those that no request is open on. */
-  closeIdle(): void {
-    for (const connection of this.#open) if (connection.isIdle) connection.close(this.#clock);
+  /** Ends those that no request is open on, and tells the others that nothing follows. */
+  finishAll(): void {
+    for (const connection of this.#open) connection.finish(this.#clock);
   }
 
   destroyAll(): void {

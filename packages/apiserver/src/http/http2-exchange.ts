@@ -74,10 +74,14 @@ export class Http2Exchange extends BaseExchange implements Exchange {
     this.#stream.on('close', listener);
   }
 
+  /** Whether the answer is out, and the client goes on sending or says nothing. */
+  get isLingering(): boolean {
+    return this.answered && this.#stream.writableFinished;
+  }
+
   /** Refuses a body that does not arrive, and ends a stream whose client neither reads nor ends it. */
   look(clock: number, { body, answer }: ConnectionTimeouts): void {
-    // The answer is out, and the client goes on sending or says nothing.
-    const isLingering = this.answered && this.#stream.writableFinished;
+    const { isLingering } = this;
     if (this.isOverdue(clock, body, isLingering) && isLingering) this.#stream.close(constants.NGHTTP2_NO_ERROR);
     else if (!this.#isTimed && this.#stream.writableLength > 0) this.#time(answer);
   }

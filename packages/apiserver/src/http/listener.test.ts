@@ -370,8 +370,11 @@ describe('when there are too many connections', () => {
     const busy = await tls(port);
     busy.write(get('/watch'));
     await expect.poll(() => watches.length).toBe(1);
-    const idle = [tcp(port), tcp(port)];
-    const gone = idle.map(closed);
+    const idle = tcp(port);
+    // It was answered, and keeps its request open.
+    const lingering = http2(port);
+    ask(lingering, { ':method': 'POST', ':path': '/denied' }, false).resume();
+    const gone = [closed(idle), once(lingering, 'close')];
     await expect.poll(() => listener.connections).toBe(4);
     await longEnoughToBeKnown();
     expect(await answerTo(await tls(port), get('/known'))).toContain('200 OK');
@@ -412,6 +415,24 @@ test.each(['http/1.1', 'h2'])('a client that leaves while its answer is held end
     await manyLooks();
     expect(held[0]).not.toThrow();
   }
+});
+
+test('a listener that stops lets requests finish, and tells HTTP/2 clients to send no more', async () => {
+  const { port, listener, watches } = await start({});
+  const session = http2(port);
+  const stream = ask(session, { ':path': '/watch' });
+  const ended = once(stream, 'end');
+  let received = '';
+  stream.on('data', (chunk: Buffer) => (received += chunk.toString()));
+  await expect.poll(() => watches.length).toBe(1);
+  const goaway = once(session, 'goaway');
+  const stopped = listener[Symbol.asyncDispose]();
+  await goaway;
+  watches[0]!.write('the last event');
+  watches[0]!.end();
+  await ended;
+  expect(received).toBe('the last event');
+  await stopped;
 });
 
 test('an answer that cannot be sent, once its record is written, ends only its own request', async () => {

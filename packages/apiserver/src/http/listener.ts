@@ -109,7 +109,7 @@ export class Listener implements AsyncDisposable {
   /** Takes no new connections, lets requests finish for a while, then cuts what is left. */
   async [Symbol.asyncDispose](): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#front.close(() => resolve()));
-    this.#connections.closeIdle();
+    this.#connections.finishAll();
     const cut = setTimeout(() => this.#connections.destroyAll(), 1500);
     await closed;
     clearTimeout(cut);
