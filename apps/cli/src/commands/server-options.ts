@@ -39,6 +39,7 @@ export function serverOptions({
     ...(file.admission?.disabledPlugins && { disabledPlugins: file.admission.disabledPlugins }),
     ...(file.history?.compactionSeconds && { compactionInterval: file.history.compactionSeconds * 1000 }),
     ...(file.history?.eventSeconds && { eventLifetime: file.history.eventSeconds * 1000 }),
+    ...(file.limits && { limits: file.limits }),
     ...(file.audit && { audit: auditOptions(file.audit) }),
     ...(file.authentication && authenticationOptions(file.authentication)),
     ...(file.authorization && { authorization: authorizationOptions(file.authorization) }),

@@ -35,6 +35,11 @@ export const apiServerShape = section({
   runtimeConfig: section({ 'admissionregistration.k8s.io/v1beta1': truth }),
   admission: section({ disabledPlugins: listOf(oneOf(optionalPlugins, `one of ${[...optionalPlugins].join(', ')}`), 'a list of plugins') }),
   history: section({ compactionSeconds: wholeNumber(1, 86_400), eventSeconds: wholeNumber(60, 31_536_000) }),
+  limits: section({
+    connections: wholeNumber(10, 1_000_000),
+    connectionsPerAddress: wholeNumber(1, 1_000_000),
+    connectionsFromLoopback: wholeNumber(1, 1_000_000),
+  }),
   audit: section({
     policyFile: path,
     logFile: path,

@@ -13,9 +13,19 @@ export interface ProcessConfig<Config> {
 
 /** Settings that have moved from the top of the file into a section. */
 const inSection = new Map<string, SectionName>([
-  ...['advertise', 'listen', 'etcd', 'runtimeConfig', 'admission', 'history', 'audit', 'authentication', 'authorization', 'workspaces'].map(
-    (key) => [key, 'apiserver'] as const,
-  ),
+  ...[
+    'advertise',
+    'listen',
+    'etcd',
+    'runtimeConfig',
+    'admission',
+    'history',
+    'limits',
+    'audit',
+    'authentication',
+    'authorization',
+    'workspaces',
+  ].map((key) => [key, 'apiserver'] as const),
   ...['kubeconfigFile', 'leaderElection', 'controllers', 'concurrency', 'useAccounts', 'signing'].map(
     (key) => [key, 'controllerManager'] as const,
   ),
