@@ -7,22 +7,27 @@ import { allImports, type Import } from './imports.ts';
 const order = [
   'machinery',
   'cel',
+  'api',
+  'kinds',
+  'pki',
   'store',
   'apiserver',
   'client',
   'controller',
-  'api',
   'controllers',
+  'queue',
+  'fleet',
+  'compute',
+  'apps',
+  'serverless',
   'node-agent',
   'runtime-api',
-  'queue',
-  'serverless',
   'gateway',
   'hosting',
 ];
 
 /** Packages of pure functions, and what of Node they may use: no files, no network, no processes. */
-const pure = new Set(['machinery', 'cel']);
+const pure = new Set(['machinery', 'cel', 'api', 'kinds']);
 /** `node:net` for its check of addresses alone. */
 const pureBuiltins = new Set(['node:crypto', 'node:buffer', 'node:util', 'node:net']);
 /** Loads the generated tables that lie beside it, once. */

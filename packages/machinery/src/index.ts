@@ -16,6 +16,7 @@ export { parseYaml, parseYamlStrictly, yamlDuplicates } from './codec/yaml.ts';
 export type { FieldError, FieldErrorType } from './field/error.ts';
 export * as fieldError from './field/error.ts';
 export { FieldPath } from './field/path.ts';
+export { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, stringMapOf, textOf, textsOf } from './fields/reading.ts';
 export * from './json.ts';
 export { compileJsonPath, type JsonPath, JsonPathError, printJsonPathValue } from './jsonpath/jsonpath.ts';
 export { type ConditionObject, validateConditions } from './meta/conditions.ts';

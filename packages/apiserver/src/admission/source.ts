@@ -1,6 +1,6 @@
+import { clusterAnnotation, rootCluster } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
 import { Bindings } from '../workspaces/apis/bindings.ts';
-import { clusterAnnotation, rootCluster } from '../workspaces/names.ts';
 import type { AdmissionRequest } from './admission.ts';
 
 /**

@@ -1,7 +1,6 @@
 import { generateKeyPairSync, type KeyObject, sign, X509Certificate } from 'node:crypto';
+import { type CertificateRequest, der, type Issuer, issueCertificate } from '@capstan/pki';
 import { describe, expect, it } from 'vitest';
-import * as der from '../pki/der.ts';
-import { type CertificateRequest, type Issuer, issueCertificate } from '../pki/index.ts';
 import { clientCertificates } from './client-certificates.ts';
 import { RecentlyUsed } from './recently-used.ts';
 import { union } from './union.ts';

@@ -1,5 +1,5 @@
 import { createHash, X509Certificate } from 'node:crypto';
-import { elements } from '../pki/der.ts';
+import { elements } from '@capstan/pki';
 import { RecentlyUsed } from './recently-used.ts';
 import { type Authenticator, Unauthenticated, type User } from './user.ts';
 

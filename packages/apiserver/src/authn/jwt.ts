@@ -1,5 +1,5 @@
 import { sign, verify } from 'node:crypto';
-import type { SigningKey, VerificationKey } from '../pki/signing-key.ts';
+import type { SigningKey, VerificationKey } from '@capstan/pki';
 
 export type Claims = Readonly<Record<string, unknown>>;
 

@@ -1,4 +1,4 @@
-import { jsonWebKey, type VerificationKey } from '../pki/signing-key.ts';
+import { jsonWebKey, type VerificationKey } from '@capstan/pki';
 
 export interface OpenIdDocuments {
   /** For /.well-known/openid-configuration, as application/json. */

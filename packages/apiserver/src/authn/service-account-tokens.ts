@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { fieldError, type GroupResource, isObject, type KubeObject } from '@capstan/machinery';
+import type { VerificationKey } from '@capstan/pki';
 import type { ObjectReader } from '../cache/reader.ts';
-import type { VerificationKey } from '../pki/signing-key.ts';
 import type { TokenAuthenticator, TokenUser } from './bearer.ts';
 import { type Claims, decode, isSignedBy } from './jwt.ts';
 import { RecentlyUsed } from './recently-used.ts';

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { issueCertificate, jsonWebKey, type SigningKey, signingKey } from '../pki/index.ts';
+import { issueCertificate, jsonWebKey, type SigningKey, signingKey } from '@capstan/pki';
 import { encode } from './jwt.ts';
 
 /** An OpenID issuer on this machine. */

@@ -1,8 +1,8 @@
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import type { KubeObject, StatusError } from '@capstan/machinery';
+import { type SigningKey, signingKey } from '@capstan/pki';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { MemoryObjects } from '../authz/testing.ts';
-import { type SigningKey, signingKey } from '../pki/index.ts';
 import { bearerTokens } from './bearer.ts';
 import { decode, encode } from './jwt.ts';
 import { openIdDocuments } from './openid.ts';

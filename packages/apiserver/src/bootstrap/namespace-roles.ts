@@ -1,4 +1,5 @@
-import { controllerManagerRole, controllerManagerUser } from './own-roles.ts';
+import { controllerManagerUser } from '@capstan/api';
+import { controllerManagerRole } from './own-roles.ts';
 import { type RuleTable, recordEvents } from './rule-text.ts';
 
 /** Roles by namespace. */

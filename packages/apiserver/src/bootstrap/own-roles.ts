@@ -1,7 +1,6 @@
 import { type RuleTable, recordEvents } from './rule-text.ts';
 
 /** Who `capstan controller-manager` is: it may contend for its lease and act as the accounts of its controllers, and nothing else. */
-export const controllerManagerUser = 'system:capstan-controller-manager';
 
 /** Of controllers that Kubernetes does not have, or cuts otherwise. Like Kubernetes' own they are named `system:controller:<account>`. */
 export const ownControllerRoles: RuleTable = {

@@ -1,5 +1,6 @@
+import { clusterAnnotation, rootCluster } from '@capstan/api';
 import { type KubeObject, parseExact } from '@capstan/machinery';
-import { clusterAnnotation, clusterOfKey, rootCluster } from '../workspaces/names.ts';
+import { clusterOfKey } from './key.ts';
 
 /** One version of one object in memory: its text, made once, and what was found in it when somebody asked. */
 export class CacheEntry {

@@ -1,6 +1,6 @@
 import type { GroupResource } from '@capstan/machinery';
-import { clusterOfKey } from '../workspaces/names.ts';
 import type { CacheEvent } from './event-ring.ts';
+import { clusterOfKey } from './key.ts';
 import type { ResourceCache, WatchCache } from './watch-cache.ts';
 
 /** How many workspaces are told apart. Beyond, all count as changed once, so that what is remembered stays small. */

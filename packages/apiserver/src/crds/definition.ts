@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import { type CompiledSchema, compileSchema, type JsonObject, type KubeObject } from '@capstan/machinery';
+import { type CompiledSchema, compileSchema, fieldsOf, itemsOf, type JsonObject, type KubeObject, maybeFields } from '@capstan/machinery';
 import type { CacheEntry } from '../cache/entry.ts';
-import { fieldsOf, itemsOf, maybeFields } from '../kinds/workloads/reading.ts';
 import type { Conversion, Resource } from '../registry/resource.ts';
 import { type ConversionParts, plainConversion } from './conversion.ts';
 import { customResource } from './kind.ts';

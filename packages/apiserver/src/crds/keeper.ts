@@ -1,8 +1,7 @@
-import { type KubeObject, status } from '@capstan/machinery';
+import { fieldsOf, type KubeObject, status } from '@capstan/machinery';
 import { endOf, type ResourceCache } from '../cache/watch-cache.ts';
 import type { Serving } from '../handlers/serving.ts';
 import { cleanupFinalizer } from '../kinds/apiextensions.ts';
-import { fieldsOf } from '../kinds/workloads/reading.ts';
 import type { RequestContext } from '../registry/context.ts';
 import { deleteObject } from '../registry/delete.ts';
 import type { Resource } from '../registry/resource.ts';

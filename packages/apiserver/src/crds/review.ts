@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { FieldPath, fieldError, isObject, type JsonObject, type KubeObject, validateLabels } from '@capstan/machinery';
-import { textOf } from '../kinds/workloads/reading.ts';
+import { FieldPath, fieldError, isObject, type JsonObject, type KubeObject, textOf, validateLabels } from '@capstan/machinery';
 
 /** The answer of a conversion webhook cannot be used. */
 export class BadConversion extends Error {

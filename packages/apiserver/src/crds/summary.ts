@@ -1,5 +1,5 @@
 import type { KubeObject } from '@capstan/machinery';
-import { fieldsOf, itemsOf, maybeFields, numberOf, textOf, textsOf } from '../kinds/workloads/reading.ts';
+import { fieldsOf, itemsOf, maybeFields, numberOf, textOf, textsOf } from '@capstan/machinery';
 
 /** What is needed to serve a definition without its schemas, which may be large. */
 export interface Summary {

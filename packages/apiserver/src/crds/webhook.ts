@@ -1,12 +1,11 @@
-import { asJson, type KubeObject, StatusError } from '@capstan/machinery';
+import { clusterAnnotation } from '@capstan/api';
+import { asJson, fieldsOf, type KubeObject, StatusError } from '@capstan/machinery';
 import { errorOf } from '../admission/webhooks/answer.ts';
 import type { WebhookClient } from '../admission/webhooks/client.ts';
 import { CallFailure } from '../admission/webhooks/failure.ts';
 import { endpointOf } from '../admission/webhooks/hook.ts';
 import type { CacheEntry } from '../cache/entry.ts';
-import { fieldsOf } from '../kinds/workloads/reading.ts';
 import { type Conversion, originOf } from '../registry/resource.ts';
-import { clusterAnnotation } from '../workspaces/names.ts';
 import { type ConversionParts, renew, typePrefix } from './conversion.ts';
 import type { WebhookConversion } from './definition.ts';
 import { BadConversion, convertedObjects, makeReview, takeOver } from './review.ts';

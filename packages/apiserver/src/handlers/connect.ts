@@ -1,8 +1,7 @@
-import { FieldPath, fieldError, type KubeObject, status } from '@capstan/machinery';
+import { FieldPath, fieldError, fieldsOf, itemsOf, type KubeObject, numberOf, status, textOf } from '@capstan/machinery';
 import { negotiateDocument } from '../discovery/negotiate.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { accepted, requireOffered } from '../http/negotiate.ts';
-import { fieldsOf, itemsOf, numberOf, textOf } from '../kinds/workloads/reading.ts';
 import type { RequestContext } from '../registry/context.ts';
 import { fresh } from '../registry/list.ts';
 import type { Resource } from '../registry/resource.ts';

@@ -1,3 +1,4 @@
+import { rootCluster } from '@capstan/api';
 import { status } from '@capstan/machinery';
 import { type Document, discoveryOf } from '../discovery/discovery.ts';
 import { negotiateDocument } from '../discovery/negotiate.ts';
@@ -10,7 +11,6 @@ import { reply, wantsPretty, yamlOf } from '../http/reply.ts';
 import type { Catalogs } from '../registry/catalogs.ts';
 import type { RequestInfo } from '../request/info.ts';
 import type { Health } from '../server/health.ts';
-import { rootCluster } from '../workspaces/names.ts';
 import { catalogFor } from './serving.ts';
 
 /** What is served beside resources. Each entry answers one path and, if it ends in a slash, all below it. */

@@ -1,3 +1,4 @@
+import { everyCluster } from '@capstan/api';
 import { StatusError, status, validateIncludeObject } from '@capstan/machinery';
 import type { CacheEntry } from '../cache/entry.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -11,7 +12,6 @@ import { type Resource, readable, textOf } from '../registry/resource.ts';
 import { type IncludeObject, moved, movedEverywhere, naming, type Shaper, shaper } from '../registry/shape.ts';
 import type { RequestInfo } from '../request/info.ts';
 import type { WatchHub } from '../watch/hub.ts';
-import { everyCluster } from '../workspaces/names.ts';
 import type { Scope } from '../workspaces/scope.ts';
 import type { Serving } from './serving.ts';
 

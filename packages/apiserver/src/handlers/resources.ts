@@ -1,10 +1,10 @@
+import { everyCluster, rootCluster } from '@capstan/api';
 import { status } from '@capstan/machinery';
 import type { Exchange } from '../http/exchange.ts';
 import { acceptedForLists, negotiate, requireOffered } from '../http/negotiate.ts';
 import { deprecations } from '../kinds/deprecations.ts';
 import type { RequestContext } from '../registry/context.ts';
 import type { CustomKind, Resource } from '../registry/resource.ts';
-import { everyCluster, rootCluster } from '../workspaces/names.ts';
 import { patchKindOf } from './patch.ts';
 import { handleGet, handleList, handleWatch } from './read.ts';
 import { handleDelete, handleDeleteCollection } from './remove.ts';

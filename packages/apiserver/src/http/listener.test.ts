@@ -5,8 +5,8 @@ import { connect as connectPlain, createServer, type Server, type Socket } from 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { ensurePki, type Pki } from '@capstan/pki';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { ensurePki, type Pki } from '../pki/index.ts';
 import type { ConnectionTimeouts } from './connection.ts';
 import type { ConnectionLimits } from './connections.ts';
 import type { AnswerStream, Exchange } from './exchange.ts';

@@ -1,9 +1,9 @@
 import type { KubeObject } from '@capstan/machinery';
 import type { CacheEntry } from '../cache/entry.ts';
+import { clusterOfKey } from '../cache/key.ts';
 import type { ResourceCache, WatchCache } from '../cache/watch-cache.ts';
 import type { Page } from '../handlers/nonresource.ts';
 import type { AnswerStream, Exchange } from '../http/exchange.ts';
-import { clusterOfKey } from '../workspaces/names.ts';
 
 export const journalPath = '/capstan/journal';
 

@@ -1,12 +1,23 @@
-import { type FieldError, FieldPath, fieldError, formatTime, type KubeObject } from '@capstan/machinery';
+import { rootCluster } from '@capstan/api';
+import {
+  type FieldError,
+  FieldPath,
+  type Fields,
+  fieldError,
+  fieldsOf,
+  formatTime,
+  itemsOf,
+  type KubeObject,
+  maybeFields,
+  textOf,
+  textsOf,
+} from '@capstan/machinery';
 import { ruleErrors } from '../crds/rules/errors.ts';
-import { rootCluster } from '../workspaces/names.ts';
 import { unknownFormats } from './apiextensions/schema.ts';
 import { definitionErrors, groupWithoutDot, type RuleErrors, statusErrors } from './apiextensions/validation.ts';
 import { keepPart } from './parts.ts';
 import type { Strategy, StrategyContext } from './strategy.ts';
 import { applyDefaults, type Defaults, made } from './workloads/defaulting.ts';
-import { type Fields, fieldsOf, itemsOf, maybeFields, textOf, textsOf } from './workloads/reading.ts';
 
 /** Waits, in place of a definition, until all objects of its kind are gone. */
 export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io';

@@ -1,8 +1,20 @@
-import { type FieldError, FieldPath, fieldError, formatTime, type KubeObject, names } from '@capstan/machinery';
+import {
+  type FieldError,
+  FieldPath,
+  type Fields,
+  fieldError,
+  fieldsOf,
+  formatTime,
+  itemsOf,
+  type KubeObject,
+  maybeFields,
+  names,
+  numberOf,
+  textOf,
+} from '@capstan/machinery';
 import { decodedLength, keepPart } from './parts.ts';
 import type { Strategy } from './strategy.ts';
 import { applyDefaults } from './workloads/defaulting.ts';
-import { type Fields, fieldsOf, itemsOf, maybeFields, numberOf, textOf } from './workloads/reading.ts';
 
 const spec = FieldPath.of('spec');
 const conditionStatuses = ['True', 'False', 'Unknown'];

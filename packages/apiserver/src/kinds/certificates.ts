@@ -1,10 +1,22 @@
-import { type FieldError, FieldPath, fieldError, formatTime, type KubeObject, names } from '@capstan/machinery';
-import { requestProblem } from '../pki/index.ts';
+import {
+  type FieldError,
+  FieldPath,
+  type Fields,
+  fieldError,
+  fieldsOf,
+  formatTime,
+  itemsOf,
+  type KubeObject,
+  names,
+  numberOf,
+  textOf,
+  textsOf,
+} from '@capstan/machinery';
+import { requestProblem } from '@capstan/pki';
 import { certificateChainProblem } from './certificates/certificate.ts';
 import { keepPart, sameValue } from './parts.ts';
 import type { Strategy } from './strategy.ts';
 import { made } from './workloads/defaulting.ts';
-import { type Fields, fieldsOf, itemsOf, numberOf, textOf, textsOf } from './workloads/reading.ts';
 
 const spec = FieldPath.of('spec');
 const conditionsPath = FieldPath.of('status', 'conditions');

@@ -1,6 +1,5 @@
-import { type FieldError, FieldPath, fieldError, names } from '@capstan/machinery';
+import { type FieldError, FieldPath, type Fields, fieldError, fieldsOf, names } from '@capstan/machinery';
 import type { Strategy } from './strategy.ts';
-import { type Fields, fieldsOf } from './workloads/reading.ts';
 
 const path = FieldPath.of('spec');
 

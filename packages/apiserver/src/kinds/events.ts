@@ -1,7 +1,17 @@
-import { type FieldError, FieldPath, fieldError, fieldImmutable, type KubeObject, names } from '@capstan/machinery';
+import {
+  type FieldError,
+  FieldPath,
+  fieldError,
+  fieldImmutable,
+  fieldsOf,
+  type KubeObject,
+  maybeFields,
+  names,
+  numberOf,
+  textOf,
+} from '@capstan/machinery';
 import { sameValue } from './parts.ts';
 import type { Strategy } from './strategy.ts';
-import { fieldsOf, maybeFields, numberOf, textOf } from './workloads/reading.ts';
 
 /** One event has two shapes: that of core/v1, in which it is stored, and that of events.k8s.io/v1. Fields with other names there: */
 const renamed: readonly (readonly [core: string, events: string])[] = [

@@ -1,7 +1,19 @@
-import { type FieldError, FieldPath, fieldError, type KubeObject, names, validateLabelSelector } from '@capstan/machinery';
+import {
+  type FieldError,
+  FieldPath,
+  type Fields,
+  fieldError,
+  fieldsOf,
+  itemsOf,
+  type KubeObject,
+  maybeFields,
+  names,
+  textOf,
+  textsOf,
+  validateLabelSelector,
+} from '@capstan/machinery';
 import { sameValue } from './parts.ts';
 import type { Strategy } from './strategy.ts';
-import { type Fields, fieldsOf, itemsOf, maybeFields, textOf, textsOf } from './workloads/reading.ts';
 
 const group = 'rbac.authorization.k8s.io';
 const roleRef = FieldPath.of('roleRef');

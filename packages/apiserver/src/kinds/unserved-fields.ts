@@ -1,5 +1,5 @@
 import type { GroupResource, KubeObject } from '@capstan/machinery';
-import { type Fields, fieldsOf, itemsOf, maybeFields } from './workloads/reading.ts';
+import { type Fields, fieldsOf, itemsOf, maybeFields } from '@capstan/machinery';
 
 /**
  * Fields that Kubernetes knows and does not serve yet: it drops them before it looks at an object, unless the stored one has them already.

@@ -1,5 +1,5 @@
+import { everyCluster, rootCluster } from '@capstan/api';
 import type { User } from '../authn/user.ts';
-import { everyCluster, rootCluster } from '../workspaces/names.ts';
 
 /**
  * Who takes turns with whom: tenants do, however many users they have, and so do the users of the root workspace. Names alone would not do: service accounts of

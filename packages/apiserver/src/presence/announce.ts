@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '@capstan/machinery';
+import { clientAuthorities, keepFresh, type Pki, type PkiOptions } from '@capstan/pki';
 import { published, putObjects, systemContext } from '../bootstrap/write.ts';
 import type { Serving } from '../handlers/serving.ts';
 import type { Listener } from '../http/listener.ts';
-import { clientAuthorities, keepFresh, type Pki, type PkiOptions } from '../pki/index.ts';
 import { deleteObject } from '../registry/delete.ts';
 import { fresh } from '../registry/list.ts';
 import type { ServerOptions } from '../server/options.ts';

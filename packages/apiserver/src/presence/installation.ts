@@ -1,5 +1,5 @@
 import { createHash, createPublicKey, X509Certificate } from 'node:crypto';
-import type { Pki } from '../pki/index.ts';
+import type { Pki } from '@capstan/pki';
 
 /**
  * The keys that make API servers one installation: what one of them signs, the others accept. Each is named by the SHA-256 of its public half, so that servers can

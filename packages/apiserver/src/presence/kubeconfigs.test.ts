@@ -1,9 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ensurePki, type Pki } from '@capstan/pki';
 import { dump, load } from 'js-yaml';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { ensurePki, type Pki } from '../pki/index.ts';
 import { writeKubeconfigs } from './kubeconfigs.ts';
 
 interface Config {

@@ -1,9 +1,9 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { controllerManagerUser } from '@capstan/api';
 import { isObject, type JsonObject, parseYaml } from '@capstan/machinery';
+import { adminKubeconfig, type Kubeconfig, type Pki, userKubeconfig } from '@capstan/pki';
 import { dump } from 'js-yaml';
-import { controllerManagerUser } from '../bootstrap/own-roles.ts';
-import { adminKubeconfig, type Kubeconfig, type Pki, userKubeconfig } from '../pki/index.ts';
 import type { Addresses } from './addresses.ts';
 
 /** The contexts that `capstan ws` and kcp's plugin keep: they follow the server when its address changes. */

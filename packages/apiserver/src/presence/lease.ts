@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { formatMicroTime, type KubeObject } from '@capstan/machinery';
+import { rootCluster } from '@capstan/api';
+import { fieldsOf, formatMicroTime, type KubeObject, textOf } from '@capstan/machinery';
 import type { ObjectReader } from '../cache/reader.ts';
-import { fieldsOf, textOf } from '../kinds/workloads/reading.ts';
-import { rootCluster } from '../workspaces/names.ts';
 import type { Addresses } from './addresses.ts';
 import type { Installation } from './installation.ts';
 

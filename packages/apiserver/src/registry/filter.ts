@@ -1,3 +1,4 @@
+import { claimLabelPrefix, everyCluster } from '@capstan/api';
 import {
   checkFieldLabels,
   type FieldSelector,
@@ -8,8 +9,7 @@ import {
 } from '@capstan/machinery';
 import type { CacheEntry } from '../cache/entry.ts';
 import type { RequestInfo } from '../request/info.ts';
-import { claimLabelPrefix, claimsName } from '../workspaces/apis/names.ts';
-import { everyCluster } from '../workspaces/names.ts';
+import { claimsName } from '../workspaces/apis/names.ts';
 import type { Scope } from '../workspaces/scope.ts';
 import { movedEntry, objectOf, type Resource } from './resource.ts';
 

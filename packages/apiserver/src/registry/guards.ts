@@ -1,9 +1,9 @@
+import { logicalClusterName, rootCluster } from '@capstan/api';
 import { status } from '@capstan/machinery';
 import { type Guard, StoreError } from '@capstan/store';
 import { terminating } from '../admission/namespace-lifecycle.ts';
 import { storeKey, type WatchCache } from '../cache/watch-cache.ts';
-import { rootCluster } from '../workspaces/names.ts';
-import { logicalClusterName, logicalClusters } from '../workspaces/tree.ts';
+import { logicalClusters } from '../workspaces/tree.ts';
 import { fresh } from './list.ts';
 import type { Target } from './objects.ts';
 

@@ -1,6 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto';
+import { clusterAnnotation } from '@capstan/api';
 import { formatTime, type KubeObject, type ObjectMeta } from '@capstan/machinery';
-import { clusterAnnotation } from '../workspaces/names.ts';
 
 const suffixLetters = 'bcdfghjklmnpqrstvwxz2456789';
 const suffixLength = 5;

@@ -1,6 +1,6 @@
+import { rootCluster } from '@capstan/api';
 import { queryBoolean } from '@capstan/machinery';
 import type { Away } from '../workspaces/mounts/mounts.ts';
-import { rootCluster } from '../workspaces/names.ts';
 import { type Place, parsePlace, plain } from '../workspaces/place.ts';
 import type { Scope } from '../workspaces/scope.ts';
 import { MalformedUrl } from './malformed-url.ts';

@@ -1,9 +1,9 @@
+import { rootCluster } from '@capstan/api';
 import type { StatusError } from '@capstan/machinery';
 import type { AuditedRequest, AuditLog, Recording, Stage } from '../audit/index.ts';
 import type { User } from '../authn/user.ts';
 import { type Attributes, type Decision, type Gate, nothingWanted } from '../authz/attributes.ts';
 import type { AnswerKeeper, Exchange } from '../http/exchange.ts';
-import { rootCluster } from '../workspaces/names.ts';
 
 const workspaceAnnotation = 'tenancy.kcp.io/workspace';
 

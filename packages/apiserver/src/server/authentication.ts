@@ -1,3 +1,4 @@
+import type { Pki } from '@capstan/pki';
 import { type BearerTokens, bearerTokens, type TokenAuthenticator } from '../authn/bearer.ts';
 import { clientCertificates } from '../authn/client-certificates.ts';
 import { openIdDocuments } from '../authn/openid.ts';
@@ -10,7 +11,6 @@ import type { ObjectReader } from '../cache/reader.ts';
 import type { Page } from '../handlers/nonresource.ts';
 import type { VirtualSubresource } from '../handlers/subresources.ts';
 import { requireOffered } from '../http/negotiate.ts';
-import type { Pki } from '../pki/index.ts';
 
 /** Who our service account tokens are from and, when nobody says otherwise, for. */
 const issuer = 'https://kubernetes.default.svc.cluster.local';

@@ -1,10 +1,10 @@
+import { rootCluster } from '@capstan/api';
+import { fieldsOf, textOf } from '@capstan/machinery';
 import type { Serving } from '../handlers/serving.ts';
-import { fieldsOf, textOf } from '../kinds/workloads/reading.ts';
 import { Forwarder } from '../workspaces/mounts/forward.ts';
 import { MountKeeper } from '../workspaces/mounts/keeper.ts';
 import { Mounts } from '../workspaces/mounts/mounts.ts';
 import type { MountBackend } from '../workspaces/mounts/target.ts';
-import { rootCluster } from '../workspaces/names.ts';
 
 export interface MountOptions {
   /** Where mounts may lead beside this server. */

@@ -1,3 +1,4 @@
+import { rootCluster } from '@capstan/api';
 import { rbacAuthorizer } from '../authz/index.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { Catalog } from '../registry/catalog.ts';
@@ -5,7 +6,6 @@ import { Bindings } from '../workspaces/apis/bindings.ts';
 import { workspaceAuthorizer } from '../workspaces/authorizer.ts';
 import { isTenantKind } from '../workspaces/kinds/tenant-kinds.ts';
 import { maximalPolicy } from '../workspaces/maximal-policy.ts';
-import { rootCluster } from '../workspaces/names.ts';
 import { changesOfRights, workspacePolicies } from '../workspaces/policy.ts';
 import { type AuthorizationOptions, authorization } from './authorization.ts';
 

@@ -1,3 +1,4 @@
+import { rootCluster } from '@capstan/api';
 import type { AdmissionPlugin } from '../admission/admission.ts';
 import type { Authorizer, Gate } from '../authz/attributes.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
@@ -15,7 +16,6 @@ import { workspaceBirth } from '../workspaces/contents/birth.ts';
 import { DefaultBindings } from '../workspaces/contents/default-bindings.ts';
 import { contentsPage, contentsPath } from '../workspaces/contents/pages.ts';
 import { homeWorkspace } from '../workspaces/home.ts';
-import { rootCluster } from '../workspaces/names.ts';
 import type { ViewName } from '../workspaces/place.ts';
 import { publishedUrl } from '../workspaces/root/bootstrap.ts';
 import type { WorkspaceView } from '../workspaces/scopes.ts';

@@ -1,3 +1,4 @@
+import { rootCluster } from '@capstan/api';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { WebhookConversion } from '../crds/definition.ts';
 import type { Definitions } from '../crds/definitions.ts';
@@ -13,7 +14,6 @@ import { KindsByWorkspace } from '../workspaces/kinds/kinds-by-workspace.ts';
 import { PlatformKinds } from '../workspaces/kinds/platform-kinds.ts';
 import { isTenantKind } from '../workspaces/kinds/tenant-kinds.ts';
 import { WildcardKinds } from '../workspaces/kinds/wildcard-kinds.ts';
-import { rootCluster } from '../workspaces/names.ts';
 import type { ViewName } from '../workspaces/place.ts';
 import { Scopes, type WorkspaceView } from '../workspaces/scopes.ts';
 import { Tree } from '../workspaces/tree.ts';

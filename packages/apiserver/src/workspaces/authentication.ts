@@ -1,4 +1,6 @@
+import { rootCluster, typeAnnotation } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
+import { fieldsOf, itemsOf, textOf } from '@capstan/machinery';
 import { parseIssuers } from '../authn/authentication-configuration.ts';
 import { type BearerTokens, bearerToken, sharedAudiences, type TokenAuthenticator } from '../authn/bearer.ts';
 import { oidc } from '../authn/oidc.ts';
@@ -7,9 +9,6 @@ import { type Credentials, Unauthenticated, type User } from '../authn/user.ts';
 import { scopesExtra } from '../authz/effective-users.ts';
 import type { ObjectReader } from '../cache/reader.ts';
 import type { Outbound } from '../http/outbound.ts';
-import { fieldsOf, itemsOf, textOf } from '../kinds/workloads/reading.ts';
-import { typeAnnotation } from './facts.ts';
-import { rootCluster } from './names.ts';
 import { logicalClusterOf, type Tree } from './tree.ts';
 
 const workspaceTypes = { group: 'tenancy.kcp.io', resource: 'workspacetypes' } as const;

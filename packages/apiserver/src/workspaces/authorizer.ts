@@ -1,14 +1,14 @@
+import { everyCluster, rootCluster } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
+import { fieldsOf, textOf } from '@capstan/machinery';
 import { homeOf, isServiceAccount, parseServiceAccountName } from '../authn/service-account.ts';
 import type { User } from '../authn/user.ts';
 import { type Attributes, type Authorizer, type Decision, nothingWanted } from '../authz/attributes.ts';
 import { type RuleResolver, superuserGroup } from '../authz/authorizer.ts';
 import { effectiveUsers } from '../authz/effective-users.ts';
 import type { ObjectReader } from '../cache/reader.ts';
-import { fieldsOf, textOf } from '../kinds/workloads/reading.ts';
 import { EntryRights } from './entry-rights.ts';
 import type { MaximalPolicy } from './maximal-policy.ts';
-import { everyCluster, rootCluster } from './names.ts';
 import { adminGroup, bootstrapperGroup, boundObjects, externalLogicalClusterAdminGroup, logicalClusterAdminGroup } from './policy.ts';
 import { logicalClusterOf } from './tree.ts';
 

@@ -1,3 +1,4 @@
+import { everyCluster, rootCluster } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
 import type { StaticPolicy } from '../authz/policy.ts';
 import { rbacGroup, rbacResources } from '../authz/resolver.ts';
@@ -7,7 +8,6 @@ import type { BuiltinObjects } from '../handlers/builtin.ts';
 import { unsaved } from '../registry/create.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { RequestInfo } from '../request/info.ts';
-import { everyCluster, rootCluster } from './names.ts';
 import { rolesForPeople } from './policy.ts';
 import { logicalClusterOf } from './tree.ts';
 

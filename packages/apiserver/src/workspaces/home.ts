@@ -1,9 +1,10 @@
-import { type KubeObject, StatusError, status } from '@capstan/machinery';
+import { isPath, logicalClusterName, ownerAnnotation, pathAnnotation, rootCluster, typeAnnotation } from '@capstan/api';
+import { homeClusterId } from '@capstan/api/hashes';
+import { fieldsOf, type KubeObject, StatusError, status, textOf } from '@capstan/machinery';
 import { isServiceAccount } from '../authn/service-account.ts';
 import type { Gate } from '../authz/attributes.ts';
 import { forbidden, superuserGroup } from '../authz/index.ts';
 import type { VirtualObject } from '../handlers/virtual.ts';
-import { fieldsOf, textOf } from '../kinds/workloads/reading.ts';
 import type { Catalogs } from '../registry/catalogs.ts';
 import { RequestContext } from '../registry/context.ts';
 import { create } from '../registry/create.ts';
@@ -11,10 +12,7 @@ import type { Backend } from '../registry/objects.ts';
 import { attributesOf } from '../request/attributes.ts';
 import { serverUser } from '../upkeep/context.ts';
 import { ownerText } from './admission/owner.ts';
-import { homeClusterId } from './cluster-id.ts';
-import { ownerAnnotation, pathAnnotation, typeAnnotation } from './facts.ts';
-import { isPath, rootCluster } from './names.ts';
-import { logicalClusterName, logicalClusterOf, logicalClusters } from './tree.ts';
+import { logicalClusterOf, logicalClusters } from './tree.ts';
 
 /** `~` among the workspaces of root: the asker's own workspace, which is made when they first ask for it. */
 export function homeWorkspace(options: {

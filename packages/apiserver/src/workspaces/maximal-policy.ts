@@ -1,10 +1,10 @@
+import { rootCluster } from '@capstan/api';
+import { fieldsOf, maybeFields } from '@capstan/machinery';
 import type { User } from '../authn/user.ts';
 import type { Attributes, Authorizer } from '../authz/attributes.ts';
 import type { ObjectReader } from '../cache/reader.ts';
-import { fieldsOf, maybeFields } from '../kinds/workloads/reading.ts';
 import type { Bindings } from './apis/bindings.ts';
 import { apiExports } from './apis/names.ts';
-import { rootCluster } from './names.ts';
 import { maximalPermissionPrefix } from './policy.ts';
 
 /** What consumers of an API may do at most, by the rules of the workspace that it comes from. */

@@ -1,3 +1,4 @@
+import { adminCluster, rootCluster } from '@capstan/api';
 import { type KubeObject, rulesOf } from '@capstan/machinery';
 import { type StaticPolicy, staticPolicy } from '../authz/policy.ts';
 import { rbacGroup, rbacResources } from '../authz/resolver.ts';
@@ -6,7 +7,6 @@ import { parseRule, type RuleTable } from '../bootstrap/rule-text.ts';
 import { LastChanges } from '../cache/last-changes.ts';
 import type { ObjectReader } from '../cache/reader.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
-import { adminCluster, rootCluster } from './names.ts';
 import { logicalClusters } from './tree.ts';
 
 /** May do everything in every workspace. */

@@ -1,13 +1,12 @@
+import { controllerManagerUser, everyCluster, rootCluster } from '@capstan/api';
 import { status } from '@capstan/machinery';
 import { homeOf } from '../authn/service-account.ts';
 import type { User } from '../authn/user.ts';
 import { forbidden, superuserGroup } from '../authz/index.ts';
-import { controllerManagerUser } from '../bootstrap/own-roles.ts';
 import type { Catalog } from '../registry/catalog.ts';
 import type { Catalogs } from '../registry/catalogs.ts';
 import { attributesOf } from '../request/attributes.ts';
 import type { RequestInfo } from '../request/info.ts';
-import { everyCluster, rootCluster } from './names.ts';
 import type { Place, ViewName } from './place.ts';
 import type { Scope } from './scope.ts';
 import { logicalClusters, type Tree } from './tree.ts';

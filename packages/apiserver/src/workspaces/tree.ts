@@ -1,18 +1,21 @@
+import {
+  adminCluster,
+  boundSchemasCluster,
+  groupResource,
+  inactiveAnnotation,
+  logicalClusterKind,
+  logicalClusterName,
+  rootCluster,
+  workspaceKind,
+} from '@capstan/api';
+import { homeClusterId } from '@capstan/api/hashes';
 import type { CacheEntry } from '../cache/entry.ts';
+import { clusterOfKey } from '../cache/key.ts';
 import type { ObjectReader } from '../cache/reader.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
-import { homeClusterId } from './cluster-id.ts';
-import { inactiveAnnotation } from './facts.ts';
-import { adminCluster, clusterOfKey, rootCluster } from './names.ts';
 
-export const logicalClusters = { group: 'core.kcp.io', resource: 'logicalclusters' } as const;
-export const workspaces = { group: 'tenancy.kcp.io', resource: 'workspaces' } as const;
-
-/** Where copies of bound schemas lie, so that what is bound outlives the schema's author. Only the platform enters it. */
-export const boundSchemasCluster = 'system:bound-crds';
-
-/** Every workspace has one object of this name in itself: it exists as long as that does. */
-export const logicalClusterName = 'cluster';
+export const logicalClusters = groupResource(logicalClusterKind);
+export const workspaces = groupResource(workspaceKind);
 
 const ids = new WeakMap<CacheEntry, string>();
 

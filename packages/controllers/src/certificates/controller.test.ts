@@ -1,9 +1,9 @@
 import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createCertificateRequest } from '@capstan/apiserver/pki';
 import { Client, fixedCredentials } from '@capstan/client';
 import type { KubeObject } from '@capstan/machinery';
+import { createCertificateRequest } from '@capstan/pki';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { ControllerSettings } from '../registration.ts';
 import { gone, startTestCluster, type TestCluster } from '../suite/cluster.ts';

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { createCertificateRequest } from '@capstan/apiserver/pki';
+import { createCertificateRequest } from '@capstan/pki';
 import { expect, test } from 'vitest';
 import { type CertificateActions, reconcileRequest } from './reconcile.ts';
 import type { RequestCondition, SigningRequest } from './request.ts';

@@ -1,5 +1,5 @@
-import { type ParsedRequest, parseCertificateRequest } from '@capstan/apiserver/pki';
 import { done, type Result, requeueAfter, TerminalError } from '@capstan/controller';
+import { type ParsedRequest, parseCertificateRequest } from '@capstan/pki';
 import { conditionOf, type SigningRequest, withCondition } from './request.ts';
 import type { Approval, Signer } from './signers.ts';
 

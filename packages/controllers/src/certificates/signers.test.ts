@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { createCertificateRequest, type ParsedRequest, parseCertificateRequest } from '@capstan/apiserver/pki';
+import { createCertificateRequest, type ParsedRequest, parseCertificateRequest } from '@capstan/pki';
 import { expect, test } from 'vitest';
 import { kubernetesSigners, platformSigners } from './signers.ts';
 

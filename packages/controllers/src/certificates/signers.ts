@@ -1,4 +1,4 @@
-import type { ParsedRequest } from '@capstan/apiserver/pki';
+import type { ParsedRequest } from '@capstan/pki';
 
 /** What a signer expects, and who gets a certificate without a person's approval. */
 export interface Signer {

@@ -1,5 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { issueCertificate, type ParsedRequest } from '@capstan/apiserver/pki';
+import { issueCertificate, type ParsedRequest } from '@capstan/pki';
 import type { SigningSettings } from '../registration.ts';
 
 export interface Wish {

@@ -1,5 +1,4 @@
-import { status } from '@capstan/machinery';
-import { itemsOf, textOf } from '../../kinds/workloads/reading.ts';
+import { itemsOf, status, textOf } from '@capstan/machinery';
 import type { Known } from './declarations.ts';
 import { type Evaluation, OutOfBudget } from './evaluation.ts';
 import { type CompiledExpression, compileExpression, condition } from './expression.ts';

@@ -1,5 +1,5 @@
 import { type Declaration, declare, type Value } from '@capstan/cel';
-import { type Fields, textOf } from '../../kinds/workloads/reading.ts';
+import { type Fields, textOf } from '@capstan/machinery';
 import { declarationsFor, type Known } from './declarations.ts';
 import { anything, type CompiledExpression, compileExpression } from './expression.ts';
 

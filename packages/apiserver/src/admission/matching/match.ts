@@ -1,5 +1,13 @@
-import { everything, type KubeObject, type LabelSelector, type LabelSelectorObject, selectorOfObject, status } from '@capstan/machinery';
-import { type Fields, maybeFields } from '../../kinds/workloads/reading.ts';
+import {
+  everything,
+  type Fields,
+  type KubeObject,
+  type LabelSelector,
+  type LabelSelectorObject,
+  maybeFields,
+  selectorOfObject,
+  status,
+} from '@capstan/machinery';
 import type { Catalogs } from '../../registry/catalogs.ts';
 import type { Resource } from '../../registry/resource.ts';
 import type { AdmissionRequest } from '../admission.ts';

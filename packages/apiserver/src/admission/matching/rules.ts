@@ -1,4 +1,4 @@
-import { type Fields, itemsOf, textOf, textsOf } from '../../kinds/workloads/reading.ts';
+import { type Fields, itemsOf, textOf, textsOf } from '@capstan/machinery';
 import type { Operation } from '../admission.ts';
 
 /** What a rule is asked about: a resource in one version, and what is done to it. */

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
+import { createCertificateRequest } from '@capstan/pki';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createCertificateRequest } from '../../pki/index.ts';
 import { type Reply, startTestServer, type TestServer } from '../../testing/harness.ts';
 
 let server: TestServer;

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeObject } from '@capstan/machinery';
+import { fieldsOf, textOf } from '@capstan/machinery';
+import { parseCertificateRequest } from '@capstan/pki';
 import { type Authorizer, type Gate, settled } from '../../authz/index.ts';
-import { fieldsOf, textOf } from '../../kinds/workloads/reading.ts';
-import { parseCertificateRequest } from '../../pki/index.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
 import { forbidden } from '../forbidden.ts';
 

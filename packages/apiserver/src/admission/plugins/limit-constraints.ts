@@ -1,5 +1,16 @@
-import { type Amounts, compareQuantities, podAmounts, printQuantity, type Quantity, readAmounts, scaledValue } from '@capstan/machinery';
-import { type Fields, fieldsOf, itemsOf, textOf } from '../../kinds/workloads/reading.ts';
+import {
+  type Amounts,
+  compareQuantities,
+  type Fields,
+  fieldsOf,
+  itemsOf,
+  podAmounts,
+  printQuantity,
+  type Quantity,
+  readAmounts,
+  scaledValue,
+  textOf,
+} from '@capstan/machinery';
 
 interface Used {
   readonly requests: Amounts;

@@ -1,6 +1,5 @@
-import { type KubeObject, status } from '@capstan/machinery';
+import { type Fields, fieldsOf, itemsOf, type KubeObject, status, textOf } from '@capstan/machinery';
 import { made } from '../../kinds/workloads/defaulting.ts';
-import { type Fields, fieldsOf, itemsOf, textOf } from '../../kinds/workloads/reading.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
 import { forbidden } from '../forbidden.ts';
 import { claimExcesses, limitsOf, podExcesses } from './limit-constraints.ts';

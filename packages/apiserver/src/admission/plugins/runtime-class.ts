@@ -1,7 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type KubeObject, StatusError } from '@capstan/machinery';
+import {
+  type Fields,
+  fieldsOf,
+  isAbsent,
+  itemsOf,
+  type KubeObject,
+  maybeFields,
+  numberOf,
+  StatusError,
+  stringMapOf,
+  textOf,
+} from '@capstan/machinery';
 import { made } from '../../kinds/workloads/defaulting.ts';
-import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, stringMapOf, textOf } from '../../kinds/workloads/reading.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
 import { forbidden } from '../forbidden.ts';
 

@@ -1,4 +1,4 @@
-import { rootCluster } from '../../workspaces/names.ts';
+import { rootCluster } from '@capstan/api';
 import type { AdmissionPlugin } from '../admission.ts';
 
 const finalizers: ReadonlyMap<string, string> = new Map([

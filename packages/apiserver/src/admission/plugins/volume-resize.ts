@@ -1,5 +1,4 @@
-import { compareQuantities, type KubeObject, parseQuantity } from '@capstan/machinery';
-import { fieldsOf, textOf } from '../../kinds/workloads/reading.ts';
+import { compareQuantities, fieldsOf, type KubeObject, parseQuantity, textOf } from '@capstan/machinery';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
 import { forbidden } from '../forbidden.ts';
 

@@ -1,6 +1,6 @@
 import type { KubeObject } from '@capstan/machinery';
+import { fieldsOf } from '@capstan/machinery';
 import type { CacheEntry } from '../../cache/entry.ts';
-import { fieldsOf } from '../../kinds/workloads/reading.ts';
 import type { Catalogs } from '../../registry/catalogs.ts';
 import type { Backend } from '../../registry/objects.ts';
 import type { Resource } from '../../registry/resource.ts';

@@ -1,7 +1,6 @@
-import { FieldPath, fieldError, type KubeObject, status } from '@capstan/machinery';
+import { FieldPath, fieldError, fieldsOf, type KubeObject, maybeFields, status, textOf } from '@capstan/machinery';
 import type { User } from '../../authn/user.ts';
 import { type Authorizer, settled } from '../../authz/index.ts';
-import { fieldsOf, maybeFields, textOf } from '../../kinds/workloads/reading.ts';
 import { deepEqual } from '../../registry/metadata.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
 import { Misconfigured, paramResource } from './params.ts';

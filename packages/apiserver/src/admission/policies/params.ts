@@ -1,5 +1,4 @@
-import { type KubeObject, type LabelSelectorObject, selectorOfObject } from '@capstan/machinery';
-import { type Fields, maybeFields, textOf } from '../../kinds/workloads/reading.ts';
+import { type Fields, type KubeObject, type LabelSelectorObject, maybeFields, selectorOfObject, textOf } from '@capstan/machinery';
 import type { Catalog } from '../../registry/catalog.ts';
 import type { Resource } from '../../registry/resource.ts';
 import type { AdmissionRequest } from '../admission.ts';

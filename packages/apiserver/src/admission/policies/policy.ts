@@ -1,5 +1,5 @@
 import type { KubeObject } from '@capstan/machinery';
-import { type Fields, fieldsOf, itemsOf, maybeFields, textOf, textsOf } from '../../kinds/workloads/reading.ts';
+import { type Fields, fieldsOf, itemsOf, maybeFields, textOf, textsOf } from '@capstan/machinery';
 import { conditionsOf } from '../expressions/conditions.ts';
 import type { Known } from '../expressions/declarations.ts';
 import { annotation, type CompiledExpression, compileExpression, condition, message } from '../expressions/expression.ts';

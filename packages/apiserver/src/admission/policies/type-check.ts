@@ -1,5 +1,5 @@
 import type { KubeObject } from '@capstan/machinery';
-import { type Fields, fieldsOf, itemsOf, textOf, textsOf } from '../../kinds/workloads/reading.ts';
+import { type Fields, fieldsOf, itemsOf, textOf, textsOf } from '@capstan/machinery';
 import type { Catalog } from '../../registry/catalog.ts';
 import type { Resource } from '../../registry/resource.ts';
 import type { Known } from '../expressions/declarations.ts';

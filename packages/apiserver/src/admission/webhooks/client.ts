@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
+import { rootCluster } from '@capstan/api';
 import type { ObjectReader } from '../../cache/reader.ts';
 import { readBounded } from '../../http/bounded.ts';
 import { networkFailure } from '../../http/network-failure.ts';
 import type { Outbound } from '../../http/outbound.ts';
 import { trusting } from '../../http/trust.ts';
-import { rootCluster } from '../../workspaces/names.ts';
 import { CallFailure } from './failure.ts';
 import type { Endpoint } from './hook.ts';
 import { addressOf } from './service.ts';

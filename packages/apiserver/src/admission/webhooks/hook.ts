@@ -1,5 +1,5 @@
 import type { KubeObject } from '@capstan/machinery';
-import { type Fields, fieldsOf, itemsOf, maybeFields, numberOf, textOf, textsOf } from '../../kinds/workloads/reading.ts';
+import { type Fields, fieldsOf, itemsOf, maybeFields, numberOf, textOf, textsOf } from '@capstan/machinery';
 import { conditionsOf } from '../expressions/conditions.ts';
 import type { CompiledExpression } from '../expressions/expression.ts';
 import { type Criteria, choicesOf } from '../matching/match.ts';

@@ -2,7 +2,7 @@ import { generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { JsonObject, KubeObject } from '@capstan/machinery';
-import { issueCertificate } from '../../pki/index.ts';
+import { issueCertificate } from '@capstan/pki';
 import type { ServerOptions } from '../../server/options.ts';
 import { type Reply, startTestServer, type TestServer } from '../../testing/harness.ts';
 

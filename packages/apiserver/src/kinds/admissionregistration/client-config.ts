@@ -1,5 +1,14 @@
-import { type FieldError, type FieldPath, fieldError, names } from '@capstan/machinery';
-import { type Fields, isAbsent, maybeFields, numberOf, textOf } from '../workloads/reading.ts';
+import {
+  type FieldError,
+  type FieldPath,
+  type Fields,
+  fieldError,
+  isAbsent,
+  maybeFields,
+  names,
+  numberOf,
+  textOf,
+} from '@capstan/machinery';
 
 /** Where a webhook is called: at a URL or at a service, never both. */
 export function clientConfigErrors(config: Readonly<Fields>, path: FieldPath): FieldError[] {

@@ -1,8 +1,7 @@
-import { type FieldError, type FieldPath, fieldError, names } from '@capstan/machinery';
+import { type FieldError, type FieldPath, fieldError, itemsOf, names, textOf } from '@capstan/machinery';
 import { declarationsFor } from '../../admission/expressions/declarations.ts';
 import { expressionErrors } from '../../admission/expressions/errors.ts';
 import { compileExpression, condition } from '../../admission/expressions/expression.ts';
-import { itemsOf, textOf } from '../workloads/reading.ts';
 
 const limit = 64;
 

@@ -1,11 +1,21 @@
-import { type FieldError, FieldPath, fieldError, type KubeObject } from '@capstan/machinery';
+import {
+  type FieldError,
+  FieldPath,
+  type Fields,
+  fieldError,
+  fieldsOf,
+  itemsOf,
+  type KubeObject,
+  maybeFields,
+  textOf,
+  textsOf,
+} from '@capstan/machinery';
 import type { Known } from '../../admission/expressions/declarations.ts';
 import { expressionErrors } from '../../admission/expressions/errors.ts';
 import { compilePatch, type PatchType } from '../../admission/expressions/expression.ts';
 import { Variables } from '../../admission/expressions/variables.ts';
 import type { Strategy } from '../strategy.ts';
 import { applyDefaults, made } from '../workloads/defaulting.ts';
-import { type Fields, fieldsOf, itemsOf, maybeFields, textOf, textsOf } from '../workloads/reading.ts';
 import { matchConditionErrors } from './conditions.ts';
 import { bindingErrors, matchDefaults, matchResourceErrors, paramKindErrors, requiredChoice, variableErrors } from './policy-parts.ts';
 import { failurePolicies } from './rules.ts';

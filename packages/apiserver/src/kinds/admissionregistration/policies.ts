@@ -1,4 +1,17 @@
-import { type FieldError, FieldPath, fieldError, type KubeObject, names, validateConditions } from '@capstan/machinery';
+import {
+  type FieldError,
+  FieldPath,
+  type Fields,
+  fieldError,
+  fieldsOf,
+  itemsOf,
+  type KubeObject,
+  maybeFields,
+  names,
+  textOf,
+  textsOf,
+  validateConditions,
+} from '@capstan/machinery';
 import type { Known } from '../../admission/expressions/declarations.ts';
 import { expressionErrors } from '../../admission/expressions/errors.ts';
 import {
@@ -11,7 +24,6 @@ import { Variables } from '../../admission/expressions/variables.ts';
 import { keepPart } from '../parts.ts';
 import type { Strategy } from '../strategy.ts';
 import { applyDefaults, made } from '../workloads/defaulting.ts';
-import { type Fields, fieldsOf, itemsOf, maybeFields, textOf, textsOf } from '../workloads/reading.ts';
 import { keepMetadata } from '../workloads/status.ts';
 import { matchConditionErrors } from './conditions.ts';
 import { bindingErrors, matchDefaults, matchResourceErrors, paramKindErrors, requiredChoice, variableErrors } from './policy-parts.ts';

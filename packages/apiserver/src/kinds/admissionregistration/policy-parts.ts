@@ -1,8 +1,18 @@
-import { type FieldError, FieldPath, fieldError, names, validateLabelSelector } from '@capstan/machinery';
+import {
+  type FieldError,
+  FieldPath,
+  type Fields,
+  fieldError,
+  isAbsent,
+  itemsOf,
+  maybeFields,
+  names,
+  textOf,
+  validateLabelSelector,
+} from '@capstan/machinery';
 import { expressionErrors } from '../../admission/expressions/errors.ts';
 import type { Variables } from '../../admission/expressions/variables.ts';
 import type { Defaults } from '../workloads/defaulting.ts';
-import { type Fields, isAbsent, itemsOf, maybeFields, textOf } from '../workloads/reading.ts';
 import { choiceErrors, matchPolicies, namedRuleErrors } from './rules.ts';
 
 /** What validating and mutating policies and their bindings have in common. */

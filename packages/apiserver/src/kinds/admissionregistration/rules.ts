@@ -1,5 +1,4 @@
-import { type FieldError, type FieldPath, fieldError, names } from '@capstan/machinery';
-import { type Fields, isAbsent, textsOf } from '../workloads/reading.ts';
+import { type FieldError, type FieldPath, type Fields, fieldError, isAbsent, names, textsOf } from '@capstan/machinery';
 
 /** Which requests a webhook or policy is asked about. */
 

@@ -1,7 +1,21 @@
-import { type FieldError, FieldPath, fieldError, type KubeObject, names, validateLabelSelector } from '@capstan/machinery';
+import {
+  type FieldError,
+  FieldPath,
+  type Fields,
+  fieldError,
+  fieldsOf,
+  isAbsent,
+  itemsOf,
+  type KubeObject,
+  maybeFields,
+  names,
+  numberOf,
+  textOf,
+  textsOf,
+  validateLabelSelector,
+} from '@capstan/machinery';
 import type { Strategy } from '../strategy.ts';
 import { applyDefaults, type Defaults } from '../workloads/defaulting.ts';
-import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, textOf, textsOf } from '../workloads/reading.ts';
 import { clientConfigErrors } from './client-config.ts';
 import { matchConditionErrors } from './conditions.ts';
 import { choiceErrors, failurePolicies, matchPolicies, ruleErrors } from './rules.ts';

@@ -1,5 +1,4 @@
-import { type FieldError, FieldPath, fieldError, type KubeObject } from '@capstan/machinery';
-import { fieldsOf, textOf } from '../workloads/reading.ts';
+import { type FieldError, FieldPath, fieldError, fieldsOf, type KubeObject, textOf } from '@capstan/machinery';
 
 const approvalAnnotation = 'api-approved.kubernetes.io';
 const see = 'see https://github.com/kubernetes/enhancements/pull/1111';

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
+import { issueCertificate } from '@capstan/pki';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { issueCertificate } from '../../pki/index.ts';
 import { bundleProblem } from './ca-bundle.ts';
 
 const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import type { KubeObject } from '@capstan/machinery';
-import { fieldsOf, itemsOf, textOf } from '../workloads/reading.ts';
+import { fieldsOf, itemsOf, textOf } from '@capstan/machinery';
 
 const begin = '-----BEGIN ';
 const end = '-----END ';

@@ -1,6 +1,15 @@
-import { type FieldError, type FieldPath, fieldError, names } from '@capstan/machinery';
+import {
+  type FieldError,
+  type FieldPath,
+  type Fields,
+  fieldError,
+  fieldsOf,
+  maybeFields,
+  names,
+  textOf,
+  textsOf,
+} from '@capstan/machinery';
 import { clientConfigErrors } from '../admissionregistration/client-config.ts';
-import { type Fields, fieldsOf, maybeFields, textOf, textsOf } from '../workloads/reading.ts';
 import { bundleProblem } from './ca-bundle.ts';
 
 const known = ['v1', 'v1beta1'];

@@ -1,6 +1,5 @@
-import { isObject, type JsonObject, type KubeObject } from '@capstan/machinery';
+import { type Fields, fieldsOf, isObject, itemsOf, type JsonObject, type KubeObject, maybeFields, textOf } from '@capstan/machinery';
 import { sameValue } from '../parts.ts';
-import { type Fields, fieldsOf, itemsOf, maybeFields, textOf } from '../workloads/reading.ts';
 import { goSchema } from './go-schema.ts';
 
 /** What versions may share: when all of them say the same, Kubernetes looks at it once, and names it as if it stood above them. */

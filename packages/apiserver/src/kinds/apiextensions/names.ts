@@ -1,5 +1,4 @@
-import { type FieldError, type FieldPath, fieldError, names as nameRules } from '@capstan/machinery';
-import { type Fields, textOf, textsOf } from '../workloads/reading.ts';
+import { type FieldError, type FieldPath, type Fields, fieldError, names as nameRules, textOf, textsOf } from '@capstan/machinery';
 
 /** What names must look like, where they are given. */
 export function nameErrors(names: Readonly<Fields>, at: FieldPath): FieldError[] {

@@ -3,13 +3,15 @@ import {
   type FieldError,
   type FieldPath,
   type FieldReference,
+  type Fields,
   fieldError,
   type JsonObject,
+  maybeFields,
   readSchema,
   resolveFieldReference,
   type Schema,
+  textOf,
 } from '@capstan/machinery';
-import { type Fields, maybeFields, textOf } from '../workloads/reading.ts';
 
 const columnTypes = ['boolean', 'date', 'integer', 'number', 'string'];
 const columnFormats = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password'];

@@ -3,16 +3,17 @@ import {
   type FieldError,
   type FieldPath,
   fieldError,
+  fieldsOf,
   formatCheck,
   isObject,
   isUnreadable,
+  itemsOf,
   type JsonObject,
   type KubeObject,
   readSchema,
   schemaErrors,
   structuralErrors,
 } from '@capstan/machinery';
-import { fieldsOf, itemsOf } from '../workloads/reading.ts';
 import { goSchema } from './go-schema.ts';
 
 /** What else may stand at the root when the status is validated for itself: keyword, and how Go calls it. */

@@ -1,13 +1,18 @@
 import {
   type FieldError,
   FieldPath,
+  type Fields,
   fieldError,
   fieldImmutable,
+  fieldsOf,
+  itemsOf,
   type JsonObject,
   type KubeObject,
+  maybeFields,
   names as nameRules,
+  textOf,
+  textsOf,
 } from '@capstan/machinery';
-import { type Fields, fieldsOf, itemsOf, maybeFields, textOf, textsOf } from '../workloads/reading.ts';
 import { approvalErrors } from './approval.ts';
 import { mayHaveAnyBundle } from './ca-bundle.ts';
 import { conversionErrors } from './conversion.ts';

@@ -1,7 +1,6 @@
-import { type FieldError, FieldPath, fieldError, names } from '@capstan/machinery';
+import { type FieldError, FieldPath, fieldError, names, stringMapOf } from '@capstan/machinery';
 import { decodedLength, sameValue } from '../parts.ts';
 import type { Strategy } from '../strategy.ts';
-import { stringMapOf } from '../workloads/reading.ts';
 
 /** Of all values together, in bytes; the same for secrets. */
 export const dataLimit = 1024 * 1024;

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { KubeObject } from '@capstan/machinery';
+import { issueCertificate } from '@capstan/pki';
 import { describe, expect, it } from 'vitest';
-import { issueCertificate } from '../../pki/index.ts';
 import { jsonObjectProblem } from './go-json.ts';
 import { keyPairProblem } from './key-pair.ts';
 import { namespaces } from './namespace.ts';

@@ -3,15 +3,19 @@ import {
   compareQuantities,
   type FieldError,
   FieldPath,
+  type Fields,
   fieldError,
+  fieldsOf,
+  itemsOf,
   names,
   parseQuantity,
   printQuantity,
   type Quantity,
   scaledValue,
+  stringMapOf,
+  textOf,
 } from '@capstan/machinery';
 import type { Strategy } from '../strategy.ts';
-import { type Fields, fieldsOf, itemsOf, stringMapOf, textOf } from '../workloads/reading.ts';
 import { isOvercommitAllowed, validateContainerResourceName, validateResourceName } from './resource-names.ts';
 
 const standardTypes = new Set(['Pod', 'Container', 'PersistentVolumeClaim']);

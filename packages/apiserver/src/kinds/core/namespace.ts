@@ -1,8 +1,17 @@
-import { type FieldError, FieldPath, fieldError, type KubeObject, names, validateStandardFinalizer } from '@capstan/machinery';
+import {
+  type FieldError,
+  FieldPath,
+  fieldError,
+  fieldsOf,
+  type KubeObject,
+  names,
+  textOf,
+  textsOf,
+  validateStandardFinalizer,
+} from '@capstan/machinery';
 import { keepPart } from '../parts.ts';
 import type { Strategy } from '../strategy.ts';
 import { made } from '../workloads/defaulting.ts';
-import { fieldsOf, textOf, textsOf } from '../workloads/reading.ts';
 
 const nameLabel = 'kubernetes.io/metadata.name';
 const kubernetesFinalizer = 'kubernetes';

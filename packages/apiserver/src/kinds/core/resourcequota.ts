@@ -1,17 +1,23 @@
 import {
   type FieldError,
   FieldPath,
+  type Fields,
   fieldError,
   fieldImmutable,
+  fieldsOf,
+  itemsOf,
   type KubeObject,
+  maybeFields,
   misplacedQuotaWarning,
   parseQuantity,
   printQuantity,
   scaledValue,
+  stringMapOf,
+  textOf,
+  textsOf,
 } from '@capstan/machinery';
 import { keepPart, sameValue } from '../parts.ts';
 import type { Strategy, StrategyContext } from '../strategy.ts';
-import { type Fields, fieldsOf, itemsOf, maybeFields, stringMapOf, textOf, textsOf } from '../workloads/reading.ts';
 import { isInteger, isStandardQuotaResource, validateQuotaResourceName } from './resource-names.ts';
 
 const podScopes = ['Terminating', 'NotTerminating', 'BestEffort', 'NotBestEffort', 'CrossNamespacePodAffinity'];

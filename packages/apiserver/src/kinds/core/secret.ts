@@ -1,8 +1,17 @@
-import { type FieldError, FieldPath, fieldError, fieldImmutable, type KubeObject, names } from '@capstan/machinery';
+import {
+  type FieldError,
+  FieldPath,
+  fieldError,
+  fieldImmutable,
+  fieldsOf,
+  type KubeObject,
+  names,
+  stringMapOf,
+  textOf,
+} from '@capstan/machinery';
 import { decodedLength, sameValue } from '../parts.ts';
 import type { Strategy } from '../strategy.ts';
 import { made } from '../workloads/defaulting.ts';
-import { fieldsOf, stringMapOf, textOf } from '../workloads/reading.ts';
 import { dataLimit, immutableMessage } from './configmap.ts';
 import { jsonObjectProblem } from './go-json.ts';
 import { keyPairProblem } from './key-pair.ts';

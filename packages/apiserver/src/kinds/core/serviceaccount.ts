@@ -1,6 +1,6 @@
 import type { KubeObject } from '@capstan/machinery';
+import { itemsOf } from '@capstan/machinery';
 import type { Strategy } from '../strategy.ts';
-import { itemsOf } from '../workloads/reading.ts';
 
 const mountableAnnotation = 'kubernetes.io/enforce-mountable-secrets';
 

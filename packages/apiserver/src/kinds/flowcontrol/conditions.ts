@@ -1,5 +1,4 @@
-import { type FieldError, FieldPath, fieldError, type KubeObject } from '@capstan/machinery';
-import { fieldsOf, itemsOf, textOf } from '../workloads/reading.ts';
+import { type FieldError, FieldPath, fieldError, fieldsOf, itemsOf, type KubeObject, textOf } from '@capstan/machinery';
 
 /** Every condition has a type, and a type of its own. */
 export function conditionErrors(object: KubeObject): FieldError[] {

@@ -1,8 +1,19 @@
-import { type FieldError, FieldPath, fieldError, names } from '@capstan/machinery';
+import {
+  type FieldError,
+  FieldPath,
+  type Fields,
+  fieldError,
+  fieldsOf,
+  itemsOf,
+  maybeFields,
+  names,
+  numberOf,
+  textOf,
+  textsOf,
+} from '@capstan/machinery';
 import { keepPart, sameValue } from '../parts.ts';
 import type { Strategy } from '../strategy.ts';
 import { applyDefaults, made } from '../workloads/defaulting.ts';
-import { type Fields, fieldsOf, itemsOf, maybeFields, numberOf, textOf, textsOf } from '../workloads/reading.ts';
 import { keepMetadata } from '../workloads/status.ts';
 import { conditionErrors } from './conditions.ts';
 import { mandatoryFlowSchemas } from './mandatory.ts';

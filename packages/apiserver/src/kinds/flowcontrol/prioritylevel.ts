@@ -1,8 +1,17 @@
-import { type FieldError, FieldPath, fieldError, type KubeObject } from '@capstan/machinery';
+import {
+  type FieldError,
+  FieldPath,
+  type Fields,
+  fieldError,
+  fieldsOf,
+  type KubeObject,
+  maybeFields,
+  numberOf,
+  textOf,
+} from '@capstan/machinery';
 import { keepPart, sameValue } from '../parts.ts';
 import type { Strategy } from '../strategy.ts';
 import { applyDefaults, type Defaults } from '../workloads/defaulting.ts';
-import { type Fields, fieldsOf, maybeFields, numberOf, textOf } from '../workloads/reading.ts';
 import { keepMetadata } from '../workloads/status.ts';
 import { conditionErrors } from './conditions.ts';
 import { mandatoryPriorityLevels } from './mandatory.ts';

@@ -1,6 +1,5 @@
-import { humanDuration } from '@capstan/machinery';
+import { fieldsOf, humanDuration, isAbsent, itemsOf, maybeFields, numberOf, textOf } from '@capstan/machinery';
 import type { TablePrinter } from '../strategy.ts';
-import { fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, textOf } from '../workloads/reading.ts';
 import { type Cell, printer, type Row } from './columns.ts';
 import { none, textOr, unset } from './format.ts';
 

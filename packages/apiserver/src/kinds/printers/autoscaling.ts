@@ -1,6 +1,6 @@
+import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, textOf } from '@capstan/machinery';
 import type { TablePrinter } from '../strategy.ts';
 import { horizontalPodAutoscalerToV2 } from '../workloads/autoscaling-versions.ts';
-import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, textOf } from '../workloads/reading.ts';
 import { printer } from './columns.ts';
 import { none, unset } from './format.ts';
 

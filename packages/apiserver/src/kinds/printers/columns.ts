@@ -1,6 +1,5 @@
-import { age, type KubeObject } from '@capstan/machinery';
+import { age, type Fields, fieldsOf, type KubeObject } from '@capstan/machinery';
 import type { Column, TablePrinter } from '../strategy.ts';
-import { type Fields, fieldsOf } from '../workloads/reading.ts';
 
 const types = { i: 'integer', b: 'boolean', d: 'date' } as const;
 

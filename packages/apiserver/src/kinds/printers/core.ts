@@ -1,5 +1,5 @@
+import { fieldsOf, itemsOf, numberOf, stringMapOf, textOf, textsOf } from '@capstan/machinery';
 import type { TablePrinter } from '../strategy.ts';
-import { fieldsOf, itemsOf, numberOf, stringMapOf, textOf, textsOf } from '../workloads/reading.ts';
 import { printer, type Row } from './columns.ts';
 import { containers, firstAndMore, ingressAddresses, labels, none, sorted, templateSpec, textOr } from './format.ts';
 import { podPrinter } from './pod.ts';

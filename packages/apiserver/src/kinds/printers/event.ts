@@ -1,6 +1,5 @@
-import { age, type KubeObject } from '@capstan/machinery';
+import { age, fieldsOf, type KubeObject, maybeFields, numberOf, textOf } from '@capstan/machinery';
 import type { TablePrinter } from '../strategy.ts';
-import { fieldsOf, maybeFields, numberOf, textOf } from '../workloads/reading.ts';
 import { printer } from './columns.ts';
 
 /** An event's parts under one name, whichever of the two API groups it was asked in. */

@@ -1,5 +1,4 @@
-import { type LabelSelectorObject, selectorOfObject } from '@capstan/machinery';
-import { fieldsOf, itemsOf, stringMapOf, textOf, textsOf } from '../workloads/reading.ts';
+import { fieldsOf, itemsOf, type LabelSelectorObject, selectorOfObject, stringMapOf, textOf, textsOf } from '@capstan/machinery';
 
 export const none = '<none>';
 export const unset = '<unset>';

@@ -1,5 +1,5 @@
+import { isAbsent, itemsOf, maybeFields, numberOf, textOf, textsOf } from '@capstan/machinery';
 import type { TablePrinter } from '../strategy.ts';
-import { isAbsent, itemsOf, maybeFields, numberOf, textOf, textsOf } from '../workloads/reading.ts';
 import { printer, type Row } from './columns.ts';
 import { firstAndMore, ingressAddresses, none, optionalText, selector, unset } from './format.ts';
 

@@ -1,6 +1,5 @@
-import { age, type KubeObject } from '@capstan/machinery';
+import { age, type Fields, fieldsOf, itemsOf, type KubeObject, maybeFields, numberOf, textOf } from '@capstan/machinery';
 import type { TablePrinter } from '../strategy.ts';
-import { type Fields, fieldsOf, itemsOf, maybeFields, numberOf, textOf } from '../workloads/reading.ts';
 import { printer } from './columns.ts';
 import { none, textOr } from './format.ts';
 

@@ -1,6 +1,6 @@
 import type { KubeObject } from '@capstan/machinery';
+import { fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, textOf } from '@capstan/machinery';
 import type { TablePrinter } from '../strategy.ts';
-import { fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, textOf } from '../workloads/reading.ts';
 import { printer } from './columns.ts';
 import { none, optionalText } from './format.ts';
 

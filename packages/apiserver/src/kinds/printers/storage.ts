@@ -1,5 +1,5 @@
+import { fieldsOf, itemsOf, textOf, textsOf } from '@capstan/machinery';
 import type { TablePrinter } from '../strategy.ts';
-import { fieldsOf, itemsOf, textOf, textsOf } from '../workloads/reading.ts';
 import { printer, type Row } from './columns.ts';
 import { accessModes, none, optionalBoolean, optionalText, storageClass, textOr, unset } from './format.ts';
 

@@ -1,6 +1,5 @@
-import { age, humanDuration, type KubeObject } from '@capstan/machinery';
+import { age, fieldsOf, humanDuration, isAbsent, itemsOf, type KubeObject, numberOf, textOf } from '@capstan/machinery';
 import type { TablePrinter } from '../strategy.ts';
-import { fieldsOf, isAbsent, itemsOf, numberOf, textOf } from '../workloads/reading.ts';
 import { printer, type Row } from './columns.ts';
 import { containers, labels, none, selector, selectorText, templateSpec, unset } from './format.ts';
 

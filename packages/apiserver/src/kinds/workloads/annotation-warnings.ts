@@ -1,5 +1,5 @@
 import type { FieldPath } from '@capstan/machinery';
-import { type Fields, fieldsOf, isAbsent, itemsOf, textOf } from './reading.ts';
+import { type Fields, fieldsOf, isAbsent, itemsOf, textOf } from '@capstan/machinery';
 
 const oldAnnotations = new Map([
   ['scheduler.alpha.kubernetes.io/critical-pod', 'non-functional in v1.16+; use the "priorityClassName" field instead'],

@@ -2,16 +2,23 @@ import { isDeepStrictEqual } from 'node:util';
 import {
   type FieldError,
   FieldPath,
+  type Fields,
+  fieldsOf,
+  isAbsent,
+  itemsOf,
   type KubeObject,
   type LabelSelectorObject,
+  maybeFields,
   names,
+  numberOf,
   selectorOfObject,
+  stringMapOf,
+  textOf,
   validateLabelSelector,
   validateLabels,
 } from '@capstan/machinery';
 import { Findings } from './findings.ts';
 import { checkTemplate } from './pod-validation.ts';
-import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, stringMapOf, textOf } from './reading.ts';
 import { checkAtMostEverything, checkNumberOrPercentage, isNothing } from './scales.ts';
 import { checkClaimSpec } from './volume.ts';
 

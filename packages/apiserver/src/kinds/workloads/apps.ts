@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type KubeObject, names } from '@capstan/machinery';
+import { type Fields, fieldsOf, type KubeObject, maybeFields, names, numberOf, stringMapOf, textOf } from '@capstan/machinery';
 import type { Strategy } from '../strategy.ts';
 import {
   validateDaemonSet,
@@ -15,7 +15,6 @@ import {
 } from './apps-validation.ts';
 import { applyDefaults, type Defaults, made } from './defaulting.ts';
 import { claimSpec, defaultTemplate } from './pod-defaults.ts';
-import { type Fields, fieldsOf, maybeFields, numberOf, stringMapOf, textOf } from './reading.ts';
 import { separateStatus } from './status.ts';
 import { validateCollisions, validateCounts } from './status-counts.ts';
 import { withTemplateWarnings } from './warnings.ts';

@@ -1,5 +1,5 @@
 import type { KubeObject } from '@capstan/machinery';
-import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields } from './reading.ts';
+import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields } from '@capstan/machinery';
 
 /**
  * autoscaling/v1 knows one number, the CPU utilisation to aim at. What else a v2 autoscaler says travels through v1 in annotations, so that a

@@ -1,9 +1,20 @@
-import { type FieldError, FieldPath, type KubeObject, names } from '@capstan/machinery';
+import {
+  type FieldError,
+  FieldPath,
+  type Fields,
+  fieldsOf,
+  isAbsent,
+  itemsOf,
+  type KubeObject,
+  maybeFields,
+  names,
+  numberOf,
+  textOf,
+} from '@capstan/machinery';
 import type { Strategy } from '../strategy.ts';
 import { cpuMetric, horizontalPodAutoscalerToV2, settleCurrentMetrics } from './autoscaling-versions.ts';
 import { applyDefaults, made } from './defaulting.ts';
 import { Findings } from './findings.ts';
-import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, textOf } from './reading.ts';
 import { checkContainerResource, compareAmounts } from './resources.ts';
 import { separateStatus } from './status.ts';
 import { validateCounts } from './status-counts.ts';

@@ -2,10 +2,18 @@ import { isDeepStrictEqual } from 'node:util';
 import {
   type FieldError,
   FieldPath,
+  type Fields,
+  fieldsOf,
+  isAbsent,
+  itemsOf,
   type KubeObject,
   type LabelSelectorObject,
+  maybeFields,
   names,
+  numberOf,
   selectorOfObject,
+  stringMapOf,
+  textOf,
   validateLabelSelector,
 } from '@capstan/machinery';
 import { scheduleProblem } from './cron.ts';
@@ -13,7 +21,6 @@ import { domainPathProblems } from './domain-path.ts';
 import { Findings } from './findings.ts';
 import { goForm, goPodTemplate } from './go-form.ts';
 import { checkTemplate } from './pod-validation.ts';
-import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, stringMapOf, textOf } from './reading.ts';
 import { checkSuccessPolicy } from './success-policy.ts';
 
 const counts = [

@@ -1,10 +1,10 @@
 import type { KubeObject } from '@capstan/machinery';
+import { type Fields, fieldsOf, isAbsent, numberOf, stringMapOf } from '@capstan/machinery';
 import type { Strategy } from '../strategy.ts';
 import { validateCronJob, validateJob, validateJobUpdate } from './batch-validation.ts';
 import { applyDefaults, made } from './defaulting.ts';
 import { validateJobStatus } from './job-status.ts';
 import { defaultTemplate } from './pod-defaults.ts';
-import { type Fields, fieldsOf, isAbsent, numberOf, stringMapOf } from './reading.ts';
 import { separateStatus } from './status.ts';
 import { withTemplateWarnings } from './warnings.ts';
 

@@ -1,11 +1,24 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type FieldError, FieldPath, fieldError, type KubeObject, names, validateConditions } from '@capstan/machinery';
+import {
+  type FieldError,
+  FieldPath,
+  type Fields,
+  fieldError,
+  fieldsOf,
+  isAbsent,
+  itemsOf,
+  type KubeObject,
+  maybeFields,
+  names,
+  textOf,
+  textsOf,
+  validateConditions,
+} from '@capstan/machinery';
 import type { StrategyContext } from '../strategy.ts';
 import { interfaceAddressProblems } from './addresses.ts';
 import { checkConfiguration, checkDriverData, checkRequestNames, checkRequestReference, requestNamesOf } from './device-parts.ts';
 import { Findings } from './findings.ts';
 import { goForm } from './go-form.ts';
-import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, textOf, textsOf } from './reading.ts';
 import { checkNodeSelector } from './scheduling.ts';
 import { keepMetadata } from './status.ts';
 import { checkDriverName } from './volume-sources.ts';

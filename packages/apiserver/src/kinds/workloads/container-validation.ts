@@ -1,4 +1,15 @@
-import { type FieldPath, names } from '@capstan/machinery';
+import {
+  type FieldPath,
+  type Fields,
+  fieldsOf,
+  isAbsent,
+  itemsOf,
+  maybeFields,
+  names,
+  numberOf,
+  textOf,
+  textsOf,
+} from '@capstan/machinery';
 import { checkEnvironment, checkEnvironmentSources } from './env-validation.ts';
 import type { Findings } from './findings.ts';
 import { checkDevices, checkMounts, type Volumes } from './mount-validation.ts';
@@ -6,7 +17,6 @@ import { checkUsedClaims, claimNames } from './pod-claims-validation.ts';
 import { checkResizePolicies, checkSleep } from './pod-details-validation.ts';
 import { checkAppArmor, checkSeccomp } from './pod-security-validation.ts';
 import { checkLife, probeFields } from './probe-validation.ts';
-import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, textOf, textsOf } from './reading.ts';
 import { checkRequirements } from './resources.ts';
 
 const highestId = 2 ** 31 - 1;

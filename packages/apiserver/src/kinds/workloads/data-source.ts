@@ -1,7 +1,6 @@
-import { type FieldPath, type KubeObject, names } from '@capstan/machinery';
+import { type FieldPath, type Fields, fieldsOf, isAbsent, type KubeObject, maybeFields, names, textOf } from '@capstan/machinery';
 import { made } from './defaulting.ts';
 import type { Findings } from './findings.ts';
-import { type Fields, fieldsOf, isAbsent, maybeFields, textOf } from './reading.ts';
 
 /** What a new volume is filled from: both names of the field say the same. */
 export function checkDataSources(found: Findings, path: FieldPath, spec: Readonly<Fields>): void {

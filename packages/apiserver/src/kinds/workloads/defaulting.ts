@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '@capstan/machinery';
-import { type Fields, isAbsent, itemsOf, maybeFields } from './reading.ts';
+import { type Fields, isAbsent, itemsOf, maybeFields } from '@capstan/machinery';
 
 /** What is filled in where a client said nothing, as data. The parts apply in the order in which they stand here. */
 export interface Defaults {

@@ -1,6 +1,16 @@
-import { type FieldPath, fieldError, names } from '@capstan/machinery';
+import {
+  type FieldPath,
+  type Fields,
+  fieldError,
+  fieldsOf,
+  isAbsent,
+  itemsOf,
+  maybeFields,
+  names,
+  textOf,
+  textsOf,
+} from '@capstan/machinery';
 import type { Findings } from './findings.ts';
-import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, textOf, textsOf } from './reading.ts';
 import { checkDriverName } from './volume-sources.ts';
 
 const longestIdentifier = 32;

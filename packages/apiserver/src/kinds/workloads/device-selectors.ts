@@ -1,7 +1,6 @@
 import { compile, declare, QUANTITY } from '@capstan/cel';
-import { type FieldPath, fieldError } from '@capstan/machinery';
+import { type FieldPath, type Fields, fieldError, maybeFields, textOf } from '@capstan/machinery';
 import type { Findings } from './findings.ts';
-import { type Fields, maybeFields, textOf } from './reading.ts';
 
 const mostSelectors = 32;
 const longestExpression = 10 * 1024;

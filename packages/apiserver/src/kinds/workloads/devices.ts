@@ -1,5 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type FieldError, FieldPath, type KubeObject, names } from '@capstan/machinery';
+import {
+  type FieldError,
+  FieldPath,
+  type Fields,
+  fieldsOf,
+  isAbsent,
+  itemsOf,
+  type KubeObject,
+  maybeFields,
+  names,
+  numberOf,
+  textOf,
+} from '@capstan/machinery';
 import type { Strategy, StrategyContext } from '../strategy.ts';
 import { checkAdminAccess, prepareClaimStatus, validateClaimStatus } from './claim-status.ts';
 import { applyDefaults, type Defaults, made } from './defaulting.ts';
@@ -7,7 +19,6 @@ import { checkConfigurations, checkConstraints, checkDeviceParts, checkDeviceTol
 import { checkSelectors } from './device-selectors.ts';
 import { Findings } from './findings.ts';
 import { goForm } from './go-form.ts';
-import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, textOf } from './reading.ts';
 import { checkNodeSelector } from './scheduling.ts';
 import { separateStatus } from './status.ts';
 import { checkDriverName } from './volume-sources.ts';

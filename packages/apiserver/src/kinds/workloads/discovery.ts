@@ -1,11 +1,22 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
-import { type FieldError, FieldPath, type KubeObject, names } from '@capstan/machinery';
+import {
+  type FieldError,
+  FieldPath,
+  type Fields,
+  fieldsOf,
+  isAbsent,
+  itemsOf,
+  type KubeObject,
+  names,
+  numberOf,
+  textOf,
+  textsOf,
+} from '@capstan/machinery';
 import type { Strategy, StrategyContext } from '../strategy.ts';
 import { addressProblems, specialAddressProblems } from './addresses.ts';
 import { applyDefaults } from './defaulting.ts';
 import { Findings } from './findings.ts';
-import { type Fields, fieldsOf, isAbsent, itemsOf, numberOf, textOf, textsOf } from './reading.ts';
 
 const protocols = ['SCTP', 'TCP', 'UDP'];
 const mostEndpoints = 1000;

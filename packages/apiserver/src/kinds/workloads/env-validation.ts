@@ -1,6 +1,5 @@
-import { type FieldPath, names } from '@capstan/machinery';
+import { type FieldPath, type Fields, isAbsent, itemsOf, maybeFields, names, textOf } from '@capstan/machinery';
 import type { Findings } from './findings.ts';
-import { type Fields, isAbsent, itemsOf, maybeFields, textOf } from './reading.ts';
 import { checkLocalPath, checkMode } from './volume-paths.ts';
 
 const environmentFields = [

@@ -2,14 +2,20 @@ import { isDeepStrictEqual } from 'node:util';
 import {
   type DeleteOptions,
   FieldPath,
+  type Fields,
   fieldError,
+  fieldsOf,
   formatTime,
   invalidOptions,
+  itemsOf,
   type KubeObject,
   type LabelSelectorObject,
+  numberOf,
   StatusError,
   selectorOfObject,
   status,
+  textOf,
+  textsOf,
   validateDeleteOptions,
 } from '@capstan/machinery';
 import type { RequestContext } from '../../registry/context.ts';
@@ -17,7 +23,6 @@ import { checkPreconditions, deleteObject } from '../../registry/delete.ts';
 import type { Backend, Target } from '../../registry/objects.ts';
 import type { Resource } from '../../registry/resource.ts';
 import { update } from '../../registry/update.ts';
-import { type Fields, fieldsOf, itemsOf, numberOf, textOf, textsOf } from './reading.ts';
 
 export interface Eviction {
   readonly eviction: KubeObject;

@@ -1,5 +1,4 @@
-import { type FieldError, type FieldPath, fieldError } from '@capstan/machinery';
-import { isAbsent } from './reading.ts';
+import { type FieldError, type FieldPath, fieldError, isAbsent } from '@capstan/machinery';
 
 /** What is wrong with an object, in the order in which it was found. */
 export class Findings {

@@ -1,5 +1,5 @@
+import { type Fields, fieldsOf, isAbsent, maybeFields } from '@capstan/machinery';
 import { goLayout } from './go-layout.ts';
-import { type Fields, fieldsOf, isAbsent, maybeFields } from './reading.ts';
 import { canonicalAmount } from './resources.ts';
 
 type Part = { readonly kind: 'inline'; readonly type: string } | { readonly kind: 'metadata' } | Field;

@@ -1,7 +1,19 @@
 import { isIP } from 'node:net';
-import { type FieldError, FieldPath, type KubeObject, names } from '@capstan/machinery';
+import {
+  type FieldError,
+  FieldPath,
+  type Fields,
+  fieldsOf,
+  isAbsent,
+  itemsOf,
+  type KubeObject,
+  maybeFields,
+  names,
+  numberOf,
+  textOf,
+  textsOf,
+} from '@capstan/machinery';
 import { Findings } from './findings.ts';
-import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, textOf, textsOf } from './reading.ts';
 
 const forbiddenSequences = ['//', '/./', '/../', '%2f', '%2F'];
 const forbiddenEndings = ['/..', '/.'];

@@ -1,6 +1,5 @@
-import { type FieldPath, names } from '@capstan/machinery';
+import { type FieldPath, type Fields, isAbsent, names, numberOf, textOf } from '@capstan/machinery';
 import type { Findings } from './findings.ts';
-import { type Fields, isAbsent, numberOf, textOf } from './reading.ts';
 
 const forms: readonly (readonly [prefix: string, form: RegExp])[] = [
   ['iqn', /iqn\.\d{4}-\d{2}\.[A-Za-z0-9.-]+:[^,;*&$|\s]+$/],

@@ -1,8 +1,18 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type FieldError, FieldPath, type KubeObject } from '@capstan/machinery';
+import {
+  type FieldError,
+  FieldPath,
+  type Fields,
+  fieldsOf,
+  isAbsent,
+  itemsOf,
+  type KubeObject,
+  numberOf,
+  textOf,
+  textsOf,
+} from '@capstan/machinery';
 import { Findings } from './findings.ts';
 import { commonIndex, countIndexes } from './job-indexes.ts';
-import { type Fields, fieldsOf, isAbsent, itemsOf, numberOf, textOf, textsOf } from './reading.ts';
 import { validateCounts } from './status-counts.ts';
 
 const at = FieldPath.of('status');

@@ -1,8 +1,7 @@
 import { isIP } from 'node:net';
-import { type FieldError, FieldPath, type KubeObject, names } from '@capstan/machinery';
+import { type FieldError, FieldPath, fieldsOf, isAbsent, itemsOf, type KubeObject, names, textOf } from '@capstan/machinery';
 import { addressProblems } from './addresses.ts';
 import { Findings } from './findings.ts';
-import { fieldsOf, isAbsent, itemsOf, textOf } from './reading.ts';
 
 const at = FieldPath.of('status', 'loadBalancer', 'ingress');
 

@@ -1,6 +1,6 @@
 import type { FieldPath } from '@capstan/machinery';
+import { type Fields, itemsOf, textOf } from '@capstan/machinery';
 import type { Findings } from './findings.ts';
-import { type Fields, itemsOf, textOf } from './reading.ts';
 import { backstepProblem, checkDescendingPath } from './volume-paths.ts';
 
 /** The volumes of a pod that can be mounted, by name. */

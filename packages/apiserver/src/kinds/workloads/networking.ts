@@ -1,5 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type FieldError, FieldPath, fieldError, type KubeObject, names } from '@capstan/machinery';
+import {
+  type FieldError,
+  FieldPath,
+  fieldError,
+  fieldsOf,
+  isAbsent,
+  itemsOf,
+  type KubeObject,
+  maybeFields,
+  names,
+  textOf,
+  textsOf,
+} from '@capstan/machinery';
 import type { Strategy } from '../strategy.ts';
 import { addressProblems, parseRange, rangeProblems } from './addresses.ts';
 import { applyDefaults, type Defaults, made } from './defaulting.ts';
@@ -9,7 +21,6 @@ import { goForm } from './go-form.ts';
 import { checkTypedReference, validateIngress } from './ingress-validation.ts';
 import { validateIngressStatus } from './load-balancer-status.ts';
 import { validateNetworkPolicy } from './networkpolicy-validation.ts';
-import { fieldsOf, isAbsent, itemsOf, maybeFields, textOf, textsOf } from './reading.ts';
 import { keepAllButStatus, keepMetadata, separateStatus } from './status.ts';
 
 const policyRule: Defaults = { each: { ports: { setOptional: { protocol: 'TCP' } } } };

@@ -1,7 +1,20 @@
-import { type FieldError, FieldPath, type KubeObject, names, validateLabelSelector } from '@capstan/machinery';
+import {
+  type FieldError,
+  FieldPath,
+  type Fields,
+  fieldsOf,
+  isAbsent,
+  itemsOf,
+  type KubeObject,
+  maybeFields,
+  names,
+  numberOf,
+  textOf,
+  textsOf,
+  validateLabelSelector,
+} from '@capstan/machinery';
 import { isStrictlyWithin, parseRange, rangeProblems } from './addresses.ts';
 import { Findings } from './findings.ts';
-import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, textOf, textsOf } from './reading.ts';
 
 function checkPort(found: Findings, at: FieldPath, rule: Readonly<Fields>): void {
   const { port, endPort } = rule;

@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type FieldError, FieldPath, type KubeObject } from '@capstan/machinery';
+import { type FieldError, FieldPath, fieldsOf, isAbsent, itemsOf, type KubeObject, maybeFields, textOf, textsOf } from '@capstan/machinery';
 import type { Strategy } from '../strategy.ts';
 import { rangeProblems } from './addresses.ts';
 import { made } from './defaulting.ts';
 import { Findings } from './findings.ts';
-import { fieldsOf, isAbsent, itemsOf, maybeFields, textOf, textsOf } from './reading.ts';
 import { checkAmounts } from './resources.ts';
 import { checkTaints } from './scheduling.ts';
 import { keepAllButStatus } from './status.ts';

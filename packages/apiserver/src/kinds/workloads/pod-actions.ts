@@ -1,4 +1,4 @@
-import { FieldPath, formatTime, type KubeObject, StatusError, status } from '@capstan/machinery';
+import { FieldPath, type Fields, fieldsOf, formatTime, itemsOf, type KubeObject, StatusError, status, textOf } from '@capstan/machinery';
 import type { VirtualSubresource } from '../../handlers/subresources.ts';
 import type { VirtualKind } from '../../handlers/virtual.ts';
 import type { Backend } from '../../registry/objects.ts';
@@ -7,7 +7,6 @@ import { update } from '../../registry/update.ts';
 import { made } from './defaulting.ts';
 import { evict } from './eviction.ts';
 import { Findings } from './findings.ts';
-import { type Fields, fieldsOf, itemsOf, textOf } from './reading.ts';
 
 const success: KubeObject = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
 const podBinding = { group: '', resource: 'pods/binding' };

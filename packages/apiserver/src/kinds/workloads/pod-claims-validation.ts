@@ -1,6 +1,5 @@
-import { FieldPath, fieldError, names } from '@capstan/machinery';
+import { FieldPath, type Fields, fieldError, isAbsent, itemsOf, names, textOf } from '@capstan/machinery';
 import type { Findings } from './findings.ts';
-import { type Fields, isAbsent, itemsOf, textOf } from './reading.ts';
 
 /** The claims of devices that a pod has, and that its containers may name. */
 export function checkPodClaims(found: Findings, at: FieldPath, claims: readonly Fields[]): void {

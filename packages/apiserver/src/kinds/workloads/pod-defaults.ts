@@ -1,5 +1,5 @@
+import { type Fields, fieldsOf, isAbsent, itemsOf, numberOf, textOf } from '@capstan/machinery';
 import { applyDefaults, type Defaults, made } from './defaulting.ts';
-import { type Fields, fieldsOf, isAbsent, itemsOf, numberOf, textOf } from './reading.ts';
 
 /** `registry:5000/name` has no tag although it has a colon; without a tag and a digest an image means `latest`. */
 /** Parts of an image's name behind its registry. */

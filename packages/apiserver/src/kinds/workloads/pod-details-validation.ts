@@ -1,6 +1,17 @@
-import { type FieldPath, names } from '@capstan/machinery';
+import {
+  type FieldPath,
+  type Fields,
+  fieldsOf,
+  isAbsent,
+  itemsOf,
+  maybeFields,
+  names,
+  numberOf,
+  stringMapOf,
+  textOf,
+  textsOf,
+} from '@capstan/machinery';
 import type { Findings } from './findings.ts';
-import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, stringMapOf, textOf, textsOf } from './reading.ts';
 
 /** Parts of a pod that few fill in: kernel parameters, the operating system, how it is resized and how it ends. */
 const systems = ['linux', 'windows'];

@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type FieldError, FieldPath, type KubeObject } from '@capstan/machinery';
+import { type FieldError, FieldPath, type Fields, fieldsOf, itemsOf, type KubeObject, textOf } from '@capstan/machinery';
 import type { Strategy } from '../strategy.ts';
 import { Findings } from './findings.ts';
 import { resizedPart, validateResize } from './pod-resize.ts';
 import { validatePod } from './pod-validation.ts';
-import { type Fields, fieldsOf, itemsOf, textOf } from './reading.ts';
 import { keepMetadata } from './status.ts';
 
 /** Keeps the pod as it was but for one part of its spec. */

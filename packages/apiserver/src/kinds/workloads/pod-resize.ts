@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type FieldError, FieldPath, type KubeObject } from '@capstan/machinery';
+import { type FieldError, FieldPath, type Fields, fieldsOf, isAbsent, itemsOf, type KubeObject, maybeFields } from '@capstan/machinery';
 import { Findings } from './findings.ts';
 import { validatePod } from './pod-validation.ts';
 import { qualityOf } from './quality.ts';
-import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields } from './reading.ts';
 
 const at = FieldPath.of('spec');
 const lists = ['containers', 'initContainers'] as const;

@@ -1,6 +1,5 @@
-import { type FieldPath, fieldError } from '@capstan/machinery';
+import { type FieldPath, type Fields, fieldError, fieldsOf, isAbsent, itemsOf, maybeFields, textOf } from '@capstan/machinery';
 import type { Findings } from './findings.ts';
-import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, textOf } from './reading.ts';
 import { checkDescendingPath } from './volume-paths.ts';
 
 const profileTypes = ['Localhost', 'RuntimeDefault', 'Unconfined'];

@@ -1,9 +1,20 @@
 import { isIPv4 } from 'node:net';
-import { type FieldError, FieldPath, type KubeObject, names } from '@capstan/machinery';
+import {
+  type FieldError,
+  FieldPath,
+  type Fields,
+  fieldsOf,
+  isAbsent,
+  itemsOf,
+  type KubeObject,
+  maybeFields,
+  names,
+  numberOf,
+  textOf,
+} from '@capstan/machinery';
 import type { Strategy } from '../strategy.ts';
 import { addressProblems } from './addresses.ts';
 import { Findings } from './findings.ts';
-import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, textOf } from './reading.ts';
 
 const at = FieldPath.of('status');
 const systemConditions = new Set(['PodScheduled', 'Ready', 'Initialized']);

@@ -1,8 +1,18 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type FieldError, FieldPath, type KubeObject, names } from '@capstan/machinery';
+import {
+  type FieldError,
+  FieldPath,
+  type Fields,
+  fieldsOf,
+  isAbsent,
+  itemsOf,
+  type KubeObject,
+  names,
+  numberOf,
+  textOf,
+} from '@capstan/machinery';
 import { Findings } from './findings.ts';
 import { goPodSpec } from './go-form.ts';
-import { type Fields, fieldsOf, isAbsent, itemsOf, numberOf, textOf } from './reading.ts';
 import { changesBetween } from './unified-diff.ts';
 
 const at = FieldPath.of('spec');

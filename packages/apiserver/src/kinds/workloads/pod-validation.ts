@@ -1,4 +1,20 @@
-import { type FieldError, FieldPath, type KubeObject, type NameCheck, names, validateLabels } from '@capstan/machinery';
+import {
+  type FieldError,
+  FieldPath,
+  type Fields,
+  fieldsOf,
+  isAbsent,
+  itemsOf,
+  type KubeObject,
+  maybeFields,
+  type NameCheck,
+  names,
+  numberOf,
+  stringMapOf,
+  textOf,
+  textsOf,
+  validateLabels,
+} from '@capstan/machinery';
 import { addressProblems } from './addresses.ts';
 import { checkContainers, checkId } from './container-validation.ts';
 import { Findings } from './findings.ts';
@@ -6,7 +22,6 @@ import { checkPodClaims, checkUsedClaims, claimNames, refuseClaims } from './pod
 import { checkKernelParameters, checkSystem, checkTokenAccount } from './pod-details-validation.ts';
 import { checkAppArmor, checkLinux, checkPodAnnotations, checkSeccomp } from './pod-security-validation.ts';
 import { checkVolumes } from './podvolume-validation.ts';
-import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, stringMapOf, textOf, textsOf } from './reading.ts';
 import { checkRequirements } from './resources.ts';
 import { checkAffinity, checkNodeLabels, checkSpread, checkTolerations } from './scheduling.ts';
 

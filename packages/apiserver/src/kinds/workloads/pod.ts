@@ -1,4 +1,14 @@
-import { type FieldError, FieldPath, formatTime, type KubeObject } from '@capstan/machinery';
+import {
+  type FieldError,
+  FieldPath,
+  type Fields,
+  fieldsOf,
+  formatTime,
+  itemsOf,
+  type KubeObject,
+  numberOf,
+  textOf,
+} from '@capstan/machinery';
 import type { Strategy, StrategyContext } from '../strategy.ts';
 import { made } from './defaulting.ts';
 import { Findings } from './findings.ts';
@@ -9,7 +19,6 @@ import { podStatus } from './pod-status.ts';
 import { validatePodUpdate } from './pod-update.ts';
 import { validatePod, validatePodTemplate } from './pod-validation.ts';
 import { qualityOf } from './quality.ts';
-import { type Fields, fieldsOf, itemsOf, numberOf, textOf } from './reading.ts';
 import { separateStatus } from './status.ts';
 import { warnName, warnPod, withTemplateWarnings } from './warnings.ts';
 

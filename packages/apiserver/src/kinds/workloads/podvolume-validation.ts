@@ -1,9 +1,8 @@
-import { type FieldPath, names } from '@capstan/machinery';
+import { type FieldPath, type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, names, numberOf, textOf } from '@capstan/machinery';
 import { checkDownwardFiles } from './env-validation.ts';
 import { Findings } from './findings.ts';
 import { checkNameLength } from './iscsi.ts';
 import type { Volumes } from './mount-validation.ts';
-import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, textOf } from './reading.ts';
 import { compareAmounts } from './resources.ts';
 import { checkClaimSpec } from './volume.ts';
 import { checkItems, checkLocalPath, checkMode } from './volume-paths.ts';

@@ -1,8 +1,14 @@
 import {
   type FieldError,
   FieldPath,
+  fieldsOf,
+  isAbsent,
+  itemsOf,
   type KubeObject,
   names,
+  numberOf,
+  stringMapOf,
+  textOf,
   validateConditions,
   validateLabelSelector,
   validateLabels,
@@ -10,7 +16,6 @@ import {
 import type { Strategy } from '../strategy.ts';
 import { applyDefaults } from './defaulting.ts';
 import { Findings } from './findings.ts';
-import { fieldsOf, isAbsent, itemsOf, numberOf, stringMapOf, textOf } from './reading.ts';
 import { checkRequirements } from './resources.ts';
 import { checkAtMostEverything, checkNumberOrPercentage } from './scales.ts';
 import { checkTolerations } from './scheduling.ts';

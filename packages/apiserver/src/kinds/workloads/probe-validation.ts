@@ -1,6 +1,5 @@
-import { type FieldPath, names } from '@capstan/machinery';
+import { type FieldPath, type Fields, isAbsent, itemsOf, maybeFields, names, numberOf, textOf, textsOf } from '@capstan/machinery';
 import type { Findings } from './findings.ts';
-import { type Fields, isAbsent, itemsOf, maybeFields, numberOf, textOf, textsOf } from './reading.ts';
 import { portOrNameProblems } from './service-validation.ts';
 
 const handlers = ['exec', 'httpGet', 'tcpSocket', 'grpc', 'sleep'];

@@ -1,5 +1,4 @@
-import { compareQuantities, isQuantity, parseQuantity } from '@capstan/machinery';
-import { type Fields, fieldsOf, itemsOf } from './reading.ts';
+import { compareQuantities, type Fields, fieldsOf, isQuantity, itemsOf, parseQuantity } from '@capstan/machinery';
 
 /** The resources that decide a pod's quality of service. */
 const counted = ['cpu', 'memory'];

@@ -1,6 +1,15 @@
-import { canonicalizeQuantity, compareQuantities, type FieldPath, isQuantity, names, parseQuantity } from '@capstan/machinery';
+import {
+  canonicalizeQuantity,
+  compareQuantities,
+  type FieldPath,
+  type Fields,
+  fieldsOf,
+  isQuantity,
+  names,
+  parseQuantity,
+  textOf,
+} from '@capstan/machinery';
 import type { Findings } from './findings.ts';
-import { type Fields, fieldsOf, textOf } from './reading.ts';
 
 /** Amounts that are not what their text says were refused when the object was decoded. */
 function quantityOf(value: unknown) {

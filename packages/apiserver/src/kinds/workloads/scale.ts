@@ -1,5 +1,4 @@
-import { type KubeObject, type LabelSelectorObject, selectorOf, selectorOfObject } from '@capstan/machinery';
-import { fieldsOf, stringMapOf } from './reading.ts';
+import { fieldsOf, type KubeObject, type LabelSelectorObject, selectorOf, selectorOfObject, stringMapOf } from '@capstan/machinery';
 
 /** How a kind is seen through its scale subresource. */
 export interface ScaleMapping {

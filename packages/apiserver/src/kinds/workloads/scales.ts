@@ -1,6 +1,6 @@
 import type { FieldPath } from '@capstan/machinery';
+import { isAbsent } from '@capstan/machinery';
 import type { Findings } from './findings.ts';
-import { isAbsent } from './reading.ts';
 
 const percentage = /^[0-9]+%$/;
 

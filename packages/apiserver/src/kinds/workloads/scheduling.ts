@@ -1,7 +1,21 @@
-import { type FieldPath, type LabelSelectorObject, names, validateLabelSelector, validateLabels } from '@capstan/machinery';
+import {
+  type FieldPath,
+  type Fields,
+  fieldsOf,
+  isAbsent,
+  itemsOf,
+  type LabelSelectorObject,
+  maybeFields,
+  names,
+  numberOf,
+  stringMapOf,
+  textOf,
+  textsOf,
+  validateLabelSelector,
+  validateLabels,
+} from '@capstan/machinery';
 import type { Findings } from './findings.ts';
 import { checkSpreadScope } from './pod-details-validation.ts';
-import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, stringMapOf, textOf, textsOf } from './reading.ts';
 
 const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 const requiredTerms = 'requiredDuringSchedulingIgnoredDuringExecution';

@@ -1,7 +1,7 @@
 import type { KubeObject } from '@capstan/machinery';
+import { fieldsOf, itemsOf, numberOf } from '@capstan/machinery';
 import { assert, constantFrom, property, string, uniqueArray } from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { fieldsOf, itemsOf, numberOf } from './reading.ts';
 import { isInAddressRange, isInPortRange } from './service-allocation.ts';
 import { contextOf } from './testing.ts';
 import { workloadStrategies } from './workloads.ts';

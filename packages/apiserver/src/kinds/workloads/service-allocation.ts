@@ -1,6 +1,6 @@
 import type { KubeObject } from '@capstan/machinery';
+import { type Fields, fieldsOf, isAbsent, itemsOf, numberOf, textOf, textsOf } from '@capstan/machinery';
 import type { StrategyContext } from '../strategy.ts';
-import { type Fields, fieldsOf, isAbsent, itemsOf, numberOf, textOf, textsOf } from './reading.ts';
 
 /** Where addresses and ports of services come from. Nothing routes them here; clients expect to see them. */
 const addressPrefix = '10.96.';

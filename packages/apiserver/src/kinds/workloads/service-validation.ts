@@ -1,9 +1,22 @@
 import { isIPv6 } from 'node:net';
-import { type FieldError, FieldPath, type KubeObject, names, validateLabels } from '@capstan/machinery';
+import {
+  type FieldError,
+  FieldPath,
+  type Fields,
+  fieldsOf,
+  isAbsent,
+  itemsOf,
+  type KubeObject,
+  names,
+  numberOf,
+  stringMapOf,
+  textOf,
+  textsOf,
+  validateLabels,
+} from '@capstan/machinery';
 import type { StrategyContext } from '../strategy.ts';
 import { addressProblems, rangeProblems, specialAddressProblems } from './addresses.ts';
 import { Findings } from './findings.ts';
-import { type Fields, fieldsOf, isAbsent, itemsOf, numberOf, stringMapOf, textOf, textsOf } from './reading.ts';
 import {
   addressRange,
   isExternallyAccessible,

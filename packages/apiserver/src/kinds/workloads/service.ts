@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type KubeObject, names } from '@capstan/machinery';
+import { type Fields, fieldsOf, isAbsent, itemsOf, type KubeObject, names, numberOf, textOf, textsOf } from '@capstan/machinery';
 import type { Strategy } from '../strategy.ts';
 import { applyDefaults, type Defaults, made } from './defaulting.ts';
 import { validateServiceStatus } from './load-balancer-status.ts';
-import { type Fields, fieldsOf, isAbsent, itemsOf, numberOf, textOf, textsOf } from './reading.ts';
 import { allocate, isExternallyAccessible, keepAllocated, needsAddress, needsHealthPort, needsNodePorts } from './service-allocation.ts';
 import { validateService, validateServiceUpdate } from './service-validation.ts';
 import { separateStatus } from './status.ts';

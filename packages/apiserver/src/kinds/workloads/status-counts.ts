@@ -1,6 +1,5 @@
-import { type FieldError, FieldPath, type KubeObject } from '@capstan/machinery';
+import { type FieldError, FieldPath, fieldsOf, isAbsent, type KubeObject, numberOf } from '@capstan/machinery';
 import { Findings } from './findings.ts';
-import { fieldsOf, isAbsent, numberOf } from './reading.ts';
 
 /** What must hold between the numbers in a status. */
 export interface Counts {

@@ -1,10 +1,23 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type FieldError, FieldPath, fieldError, type KubeObject, names, validateLabelSelector } from '@capstan/machinery';
+import {
+  type FieldError,
+  FieldPath,
+  fieldError,
+  fieldsOf,
+  isAbsent,
+  itemsOf,
+  type KubeObject,
+  names,
+  numberOf,
+  stringMapOf,
+  textOf,
+  textsOf,
+  validateLabelSelector,
+} from '@capstan/machinery';
 import type { Strategy } from '../strategy.ts';
 import { applyDefaults, made } from './defaulting.ts';
 import { Findings } from './findings.ts';
 import { goForm } from './go-form.ts';
-import { fieldsOf, isAbsent, itemsOf, numberOf, stringMapOf, textOf, textsOf } from './reading.ts';
 import { checkNonNegativeQuantity } from './resources.ts';
 import { keepMetadata, separateStatus } from './status.ts';
 import { checkDriverName } from './volume-sources.ts';

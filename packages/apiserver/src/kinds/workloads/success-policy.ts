@@ -1,7 +1,6 @@
-import { type FieldPath, fieldError } from '@capstan/machinery';
+import { type FieldPath, type Fields, fieldError, isAbsent, itemsOf, numberOf, textOf } from '@capstan/machinery';
 import type { Findings } from './findings.ts';
 import { countIndexes } from './job-indexes.ts';
-import { type Fields, isAbsent, itemsOf, numberOf, textOf } from './reading.ts';
 
 const mostRules = 20;
 const longestIndexes = 64 * 1024;

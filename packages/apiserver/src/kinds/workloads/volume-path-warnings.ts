@@ -1,5 +1,4 @@
-import { fieldError } from '@capstan/machinery';
-import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, textOf } from './reading.ts';
+import { type Fields, fieldError, fieldsOf, isAbsent, itemsOf, maybeFields, textOf } from '@capstan/machinery';
 
 /** A file in a volume, and who puts it there. */
 interface VolumePath {

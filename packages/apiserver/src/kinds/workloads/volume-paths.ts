@@ -1,6 +1,6 @@
 import type { FieldPath } from '@capstan/machinery';
+import { type Fields, itemsOf, textOf } from '@capstan/machinery';
 import type { Findings } from './findings.ts';
-import { type Fields, itemsOf, textOf } from './reading.ts';
 
 export function backstepProblem(path: string): string | undefined {
   return path.split('/').includes('..') ? "must not contain '..'" : undefined;

@@ -1,7 +1,17 @@
-import { type FieldPath, fieldError, names } from '@capstan/machinery';
+import {
+  type FieldPath,
+  type Fields,
+  fieldError,
+  fieldsOf,
+  isAbsent,
+  maybeFields,
+  names,
+  numberOf,
+  textOf,
+  textsOf,
+} from '@capstan/machinery';
 import type { Findings } from './findings.ts';
 import { checkIscsi } from './iscsi.ts';
-import { type Fields, fieldsOf, isAbsent, maybeFields, numberOf, textOf, textsOf } from './reading.ts';
 import { backstepProblem, checkDescendingPath, checkItems } from './volume-paths.ts';
 
 /** The fields of a persistent volume that name where it is, in the order in which they are looked at. */

@@ -1,12 +1,24 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type FieldError, FieldPath, formatTime, type KubeObject, names, validateLabelSelector } from '@capstan/machinery';
+import {
+  type FieldError,
+  FieldPath,
+  type Fields,
+  fieldsOf,
+  formatTime,
+  isAbsent,
+  type KubeObject,
+  maybeFields,
+  names,
+  textOf,
+  textsOf,
+  validateLabelSelector,
+} from '@capstan/machinery';
 import type { Strategy, StrategyContext } from '../strategy.ts';
 import { checkDataSourceGroups, checkDataSources, dropUnreadSource, mirrorDataSource } from './data-source.ts';
 import { applyDefaults, made } from './defaulting.ts';
 import { Findings } from './findings.ts';
 import { goForm } from './go-form.ts';
 import { claimSpec, volumeSources } from './pod-defaults.ts';
-import { type Fields, fieldsOf, isAbsent, maybeFields, textOf, textsOf } from './reading.ts';
 import { checkPositiveQuantity, compareAmounts } from './resources.ts';
 import { checkNodeSelector } from './scheduling.ts';
 import { separateStatus } from './status.ts';

@@ -1,8 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
-import { FieldPath, fieldError, type KubeObject, names } from '@capstan/machinery';
+import {
+  FieldPath,
+  type Fields,
+  fieldError,
+  fieldsOf,
+  isAbsent,
+  itemsOf,
+  type KubeObject,
+  maybeFields,
+  names,
+  numberOf,
+  textOf,
+} from '@capstan/machinery';
 import type { Strategy } from '../strategy.ts';
 import { oldAnnotationsOf, oldSeccompOf } from './annotation-warnings.ts';
-import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, textOf } from './reading.ts';
 import { isWhole } from './resources.ts';
 import { overlappingPaths } from './volume-path-warnings.ts';
 

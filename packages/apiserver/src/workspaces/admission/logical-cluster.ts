@@ -1,17 +1,17 @@
-import type { KubeObject } from '@capstan/machinery';
-import type { AdmissionPlugin, AdmissionRequest } from '../../admission/admission.ts';
-import { forbidden } from '../../admission/forbidden.ts';
-import { fieldsOf, textOf, textsOf } from '../../kinds/workloads/reading.ts';
-import { deepEqual } from '../../registry/metadata.ts';
 import {
   contentFinalizer,
   ownerAnnotation,
   pathAnnotation,
   requiredGroupsAnnotation,
+  rootCluster,
   terminatorsFinalizer,
   typeAnnotation,
-} from '../facts.ts';
-import { rootCluster } from '../names.ts';
+} from '@capstan/api';
+import type { KubeObject } from '@capstan/machinery';
+import { fieldsOf, textOf, textsOf } from '@capstan/machinery';
+import type { AdmissionPlugin, AdmissionRequest } from '../../admission/admission.ts';
+import { forbidden } from '../../admission/forbidden.ts';
+import { deepEqual } from '../../registry/metadata.ts';
 import { adminGroup, bootstrapperGroup, externalLogicalClusterAdminGroup, logicalClusterAdminGroup } from '../policy.ts';
 import { isSystem } from '../system-user.ts';
 import { logicalClusters } from '../tree.ts';

@@ -1,10 +1,8 @@
-import { type KubeObject, StatusError } from '@capstan/machinery';
+import { pathAnnotation, rootCluster } from '@capstan/api';
+import { fieldsOf, type KubeObject, StatusError, textOf } from '@capstan/machinery';
 import type { AdmissionPlugin, AdmissionRequest } from '../../admission/admission.ts';
 import { forbidden } from '../../admission/forbidden.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
-import { fieldsOf, textOf } from '../../kinds/workloads/reading.ts';
-import { pathAnnotation } from '../facts.ts';
-import { rootCluster } from '../names.ts';
 import { logicalClusterOf, workspaces } from '../tree.ts';
 
 /**

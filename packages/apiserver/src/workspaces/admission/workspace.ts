@@ -1,10 +1,10 @@
+import { clusterIdAnnotation, ownerAnnotation, requiredGroupsAnnotation, workspaceFinalizer } from '@capstan/api';
+import { newClusterId } from '@capstan/api/hashes';
 import type { KubeObject } from '@capstan/machinery';
+import { type Fields, fieldsOf, textOf } from '@capstan/machinery';
 import type { AdmissionPlugin, AdmissionRequest } from '../../admission/admission.ts';
 import { forbidden } from '../../admission/forbidden.ts';
-import { type Fields, fieldsOf, textOf } from '../../kinds/workloads/reading.ts';
 import { deepEqual } from '../../registry/metadata.ts';
-import { newClusterId } from '../cluster-id.ts';
-import { clusterIdAnnotation, ownerAnnotation, requiredGroupsAnnotation, workspaceFinalizer } from '../facts.ts';
 import { isSystem } from '../system-user.ts';
 import { logicalClusterOf, workspaces } from '../tree.ts';
 import { ownerText } from './owner.ts';

@@ -1,11 +1,11 @@
-import { type FieldError, FieldPath, fieldError, isObject, type KubeObject, status } from '@capstan/machinery';
+import { bindingFinalizer, exportLabel } from '@capstan/api';
+import { type FieldError, FieldPath, fieldError, fieldsOf, isObject, itemsOf, type KubeObject, status, textOf } from '@capstan/machinery';
 import type { AdmissionPlugin, AdmissionRequest } from '../../admission/admission.ts';
-import { fieldsOf, itemsOf, textOf } from '../../kinds/workloads/reading.ts';
 import { deepEqual } from '../../registry/metadata.ts';
 import { apiBindings } from '../kinds/bound-resources.ts';
 import { toV1alpha2 } from '../kinds/conversions.ts';
 import { isSystem } from '../system-user.ts';
-import { bindingFinalizer, exportLabel, exportLabelValue } from './names.ts';
+import { exportLabelValue } from './names.ts';
 import { type ExportAccess, type ExportReference, exportCluster, mayBind, printReference, referenceOf } from './reference.ts';
 import { isOf, refuse } from './refusal.ts';
 

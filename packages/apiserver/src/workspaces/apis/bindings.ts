@@ -1,9 +1,20 @@
-import { everything, type GroupResource, type LabelSelector, type LabelSelectorObject, selectorOfObject } from '@capstan/machinery';
+import { exportLabel } from '@capstan/api';
+import {
+  everything,
+  fieldsOf,
+  type GroupResource,
+  itemsOf,
+  type LabelSelector,
+  type LabelSelectorObject,
+  selectorOfObject,
+  stringMapOf,
+  textOf,
+  textsOf,
+} from '@capstan/machinery';
 import type { CacheEntry } from '../../cache/entry.ts';
 import type { EntryReader } from '../../cache/reader.ts';
-import { fieldsOf, itemsOf, stringMapOf, textOf, textsOf } from '../../kinds/workloads/reading.ts';
 import { apiBindings, type BoundResource, boundResources } from '../kinds/bound-resources.ts';
-import { exportLabel, exportLabelValue } from './names.ts';
+import { exportLabelValue } from './names.ts';
 import { referenceOf } from './reference.ts';
 
 /** What a workspace lets the provider of an API do with other things of it. */

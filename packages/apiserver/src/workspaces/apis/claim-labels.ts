@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
+import { claimLabelPrefix } from '@capstan/api';
+import { base62 } from '@capstan/api/hashes';
 import type { KubeObject } from '@capstan/machinery';
 import type { CacheEntry } from '../../cache/entry.ts';
+import { clusterOfKey } from '../../cache/key.ts';
 import { labelledEntry, type Resource } from '../../registry/resource.ts';
-import { clusterOfKey } from '../names.ts';
 import type { AcceptedClaim, BindingFacts, Bindings } from './bindings.ts';
-import { base62, claimLabelPrefix, exportLabelValue } from './names.ts';
+import { exportLabelValue } from './names.ts';
 
 /**
  * Labels by which kcp marks what somebody has a claim on. Here they are shown and never stored: they say what the bindings of the workspace say now, and

@@ -1,10 +1,9 @@
-import { type JsonObject, type KubeObject, readSchema, type Schema, status } from '@capstan/machinery';
+import { boundSchemasCluster } from '@capstan/api';
+import { fieldsOf, itemsOf, type JsonObject, type KubeObject, maybeFields, readSchema, type Schema, status } from '@capstan/machinery';
 import type { AdmissionPlugin } from '../../admission/admission.ts';
 import type { ObjectReader } from '../../cache/reader.ts';
-import { fieldsOf, itemsOf, maybeFields } from '../../kinds/workloads/reading.ts';
 import { compileConversions } from '../conversions/compile.ts';
 import { apiConversions, apiResourceSchemas } from '../kinds/bound-definitions.ts';
-import { boundSchemasCluster } from '../tree.ts';
 import { isOf, refuse } from './refusal.ts';
 
 /** An APIConversion belongs to the schema of the same name: what it says about fields has to be true there. */

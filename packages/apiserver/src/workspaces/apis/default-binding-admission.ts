@@ -1,6 +1,5 @@
-import { status } from '@capstan/machinery';
+import { fieldsOf, itemsOf, status, textOf } from '@capstan/machinery';
 import type { AdmissionPlugin } from '../../admission/admission.ts';
-import { fieldsOf, itemsOf, textOf } from '../../kinds/workloads/reading.ts';
 import { isSystem } from '../system-user.ts';
 import { workspaceTypes } from '../types/workspace-types.ts';
 import { type ExportAccess, mayBind, printReference } from './reference.ts';

@@ -1,11 +1,9 @@
-import { status } from '@capstan/machinery';
+import { apisGroup, rootCluster } from '@capstan/api';
+import { fieldsOf, status, textOf } from '@capstan/machinery';
 import type { AdmissionPlugin } from '../../admission/admission.ts';
 import { definitionResource } from '../../crds/definitions.ts';
-import { fieldsOf, textOf } from '../../kinds/workloads/reading.ts';
 import { kcpDefinitions } from '../kinds/definitions.ts';
 import { isTenantKind } from '../kinds/tenant-kinds.ts';
-import { rootCluster } from '../names.ts';
-import { apisGroup } from './names.ts';
 import { isOf } from './refusal.ts';
 
 /** By which the platform says something about definitions. */

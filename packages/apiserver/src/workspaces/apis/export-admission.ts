@@ -1,9 +1,9 @@
-import { FieldPath, fieldError, status } from '@capstan/machinery';
+import { apisGroup } from '@capstan/api';
+import { FieldPath, fieldError, fieldsOf, itemsOf, status, textOf } from '@capstan/machinery';
 import type { AdmissionPlugin, AdmissionRequest } from '../../admission/admission.ts';
-import { fieldsOf, itemsOf, textOf } from '../../kinds/workloads/reading.ts';
 import { deepEqual } from '../../registry/metadata.ts';
 import { toV1alpha2 } from '../kinds/conversions.ts';
-import { apiExports, apisGroup } from './names.ts';
+import { apiExports } from './names.ts';
 import { type ExportAccess, exportCluster, mayBind, printReference } from './reference.ts';
 import { isOf, refuse } from './refusal.ts';
 

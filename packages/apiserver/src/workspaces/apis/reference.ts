@@ -1,11 +1,12 @@
+import { apisGroup } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
+import { fieldsOf, textOf } from '@capstan/machinery';
 import type { User } from '../../authn/user.ts';
 import type { Authorizer } from '../../authz/attributes.ts';
 import type { ObjectReader } from '../../cache/reader.ts';
-import { fieldsOf, textOf } from '../../kinds/workloads/reading.ts';
 import { isSystem } from '../system-user.ts';
 import type { Tree } from '../tree.ts';
-import { apiExports, apisGroup } from './names.ts';
+import { apiExports } from './names.ts';
 
 /** An export, as somebody named it. */
 export interface ExportReference {

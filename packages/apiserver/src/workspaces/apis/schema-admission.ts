@@ -1,11 +1,10 @@
-import { type FieldError, FieldPath, fieldError, type KubeObject, names as nameRules } from '@capstan/machinery';
+import { boundSchemasCluster } from '@capstan/api';
+import { type FieldError, FieldPath, fieldError, fieldsOf, type KubeObject, names as nameRules, textOf } from '@capstan/machinery';
 import type { AdmissionPlugin } from '../../admission/admission.ts';
 import { ruleErrors } from '../../crds/rules/errors.ts';
 import { definitionErrors } from '../../kinds/apiextensions/validation.ts';
-import { fieldsOf, textOf } from '../../kinds/workloads/reading.ts';
 import { deepEqual } from '../../registry/metadata.ts';
 import { apiResourceSchemas, asDefinition } from '../kinds/bound-definitions.ts';
-import { boundSchemasCluster } from '../tree.ts';
 import { isOf, refuse } from './refusal.ts';
 
 const prefixPattern = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;

@@ -1,8 +1,15 @@
-import { FieldPath, fieldError, type KubeObject, type LabelSelectorObject, status, validateLabelSelector } from '@capstan/machinery';
+import {
+  FieldPath,
+  fieldError,
+  fieldsOf,
+  type KubeObject,
+  type LabelSelectorObject,
+  status,
+  validateLabelSelector,
+} from '@capstan/machinery';
 import type { AdmissionPlugin, AdmissionRequest } from '../../admission/admission.ts';
 import type { Authorizer } from '../../authz/attributes.ts';
 import type { ObjectReader } from '../../cache/reader.ts';
-import { fieldsOf } from '../../kinds/workloads/reading.ts';
 import { deepEqual } from '../../registry/metadata.ts';
 import type { Resource } from '../../registry/resource.ts';
 import { isOf } from '../apis/refusal.ts';

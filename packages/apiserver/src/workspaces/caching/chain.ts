@@ -1,10 +1,11 @@
+import { cacheGroup } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
+import { type Fields, fieldsOf, itemsOf, maybeFields, textOf } from '@capstan/machinery';
 import type { CacheEntry } from '../../cache/entry.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
-import { type Fields, fieldsOf, itemsOf, maybeFields, textOf } from '../../kinds/workloads/reading.ts';
 import { apiExports } from '../apis/names.ts';
 import type { Tree } from '../tree.ts';
-import { cachedResourceSlices, cachedResources, cacheGroup, publishedBy, sliceKind } from './names.ts';
+import { cachedResourceSlices, cachedResources, publishedBy, sliceKind } from './names.ts';
 
 /** A resource as an export offers it. */
 export interface Offer {

@@ -1,11 +1,11 @@
+import { fieldsOf, itemsOf } from '@capstan/machinery';
 import type { CacheEntry } from '../../cache/entry.ts';
 import type { CacheEvent } from '../../cache/event-ring.ts';
+import { clusterOfKey } from '../../cache/key.ts';
 import type { ResourceCache, WatchCache } from '../../cache/watch-cache.ts';
-import { fieldsOf, itemsOf } from '../../kinds/workloads/reading.ts';
 import { factsOf } from '../apis/bindings.ts';
 import { apiExports } from '../apis/names.ts';
 import { apiBindings } from '../kinds/bound-resources.ts';
-import { clusterOfKey } from '../names.ts';
 import { cachedResourceSlices, cachedResources } from './names.ts';
 
 /** Changes of what a workspace publishes. */

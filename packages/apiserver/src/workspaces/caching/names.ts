@@ -1,9 +1,9 @@
+import { cachedResourceKind, cachedResourceSliceKind, groupResource } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
-import { fieldsOf, textOf } from '../../kinds/workloads/reading.ts';
+import { fieldsOf, textOf } from '@capstan/machinery';
 
-export const cacheGroup = 'cache.kcp.io';
-export const cachedResources = { group: cacheGroup, resource: 'cachedresources' } as const;
-export const cachedResourceSlices = { group: cacheGroup, resource: 'cachedresourceendpointslices' } as const;
+export const cachedResources = groupResource(cachedResourceKind);
+export const cachedResourceSlices = groupResource(cachedResourceSliceKind);
 /** What virtual storage refers to. */
 export const sliceKind = 'CachedResourceEndpointSlice';
 

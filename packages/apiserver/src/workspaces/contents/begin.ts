@@ -1,15 +1,13 @@
-import { formatTime, type KubeObject, StatusError, status } from '@capstan/machinery';
+import { ownerAnnotation, phaseLabel, shardAnnotation, trimmedOwner } from '@capstan/api';
+import { type Fields, fieldsOf, formatTime, itemsOf, type KubeObject, StatusError, status, textOf, textsOf } from '@capstan/machinery';
 import { StoreError } from '@capstan/store';
 import { storedText } from '../../cache/entry.ts';
 import { storeKey, type WatchCache } from '../../cache/watch-cache.ts';
-import { type Fields, fieldsOf, itemsOf, textOf, textsOf } from '../../kinds/workloads/reading.ts';
 import type { Catalog } from '../../registry/catalog.ts';
 import { create } from '../../registry/create.ts';
 import type { Backend } from '../../registry/objects.ts';
 import { serverContext } from '../../upkeep/context.ts';
-import { ownerAnnotation, phaseLabel, shardAnnotation } from '../facts.ts';
 import { logicalClusterOf, logicalClusters, workspaces } from '../tree.ts';
-import { trimmedOwner } from './first-objects.ts';
 
 /** What is asked for: the object that the workspace begins with, and the Workspace that it is for. */
 export interface Beginning {

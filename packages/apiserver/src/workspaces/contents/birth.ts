@@ -1,21 +1,21 @@
-import { formatTime, type KubeObject } from '@capstan/machinery';
-import type { AdmissionPlugin, AdmissionRequest } from '../../admission/admission.ts';
-import { forbidden } from '../../admission/forbidden.ts';
-import type { Fields } from '../../kinds/workloads/reading.ts';
-import { fieldsOf, textsOf } from '../../kinds/workloads/reading.ts';
-import type { Catalog } from '../../registry/catalog.ts';
-import type { Backend } from '../../registry/objects.ts';
 import {
   bindingsInitializer,
   contentFinalizer,
   ownerAnnotation,
   pathAnnotation,
+  rootCluster,
   terminatorsFinalizer,
+  trimmedOwner,
   typeAnnotation,
   universalInitializer,
-} from '../facts.ts';
-import { waitingLabels } from '../labels.ts';
-import { rootCluster } from '../names.ts';
+} from '@capstan/api';
+import { waitingLabels } from '@capstan/api/hashes';
+import type { Fields } from '@capstan/machinery';
+import { fieldsOf, formatTime, type KubeObject, textsOf } from '@capstan/machinery';
+import type { AdmissionPlugin, AdmissionRequest } from '../../admission/admission.ts';
+import { forbidden } from '../../admission/forbidden.ts';
+import type { Catalog } from '../../registry/catalog.ts';
+import type { Backend } from '../../registry/objects.ts';
 import { logicalClusterOf, logicalClusters } from '../tree.ts';
 import {
   defaultBindingsOf,
@@ -26,7 +26,7 @@ import {
   type WorkspaceTypes,
 } from '../types/workspace-types.ts';
 import type { DefaultBindings } from './default-bindings.ts';
-import { firstObjects, trimmedOwner } from './first-objects.ts';
+import { firstObjects } from './first-objects.ts';
 import { kindOf, writeMissing } from './writing.ts';
 
 export interface BirthOptions {

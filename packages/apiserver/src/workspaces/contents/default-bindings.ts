@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
+import { bindingFinalizer, exportLabel, pathAnnotation, rootCluster } from '@capstan/api';
 import type { JsonObject, KubeObject } from '@capstan/machinery';
+import { fieldsOf, itemsOf, maybeFields, textOf } from '@capstan/machinery';
 import type { ObjectReader } from '../../cache/reader.ts';
-import { fieldsOf, itemsOf, maybeFields, textOf } from '../../kinds/workloads/reading.ts';
-import { apiExports, bindingFinalizer, exportLabel, exportLabelValue } from '../apis/names.ts';
-import { pathAnnotation } from '../facts.ts';
+import { apiExports, exportLabelValue } from '../apis/names.ts';
 import { apiResourceSchemas } from '../kinds/bound-definitions.ts';
 import { apiBindings } from '../kinds/bound-resources.ts';
 import { exportedByRoot } from '../kinds/definitions.ts';
-import { rootCluster } from '../names.ts';
 import { apiBindingStatus } from '../root/objects.ts';
 import type { Tree } from '../tree.ts';
 import type { DefaultBinding } from '../types/workspace-types.ts';

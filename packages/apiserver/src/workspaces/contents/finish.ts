@@ -1,6 +1,6 @@
+import { workspaceFinalizer } from '@capstan/api';
 import { type Store, StoreError } from '@capstan/store';
 import { storeKey, type WatchCache } from '../../cache/watch-cache.ts';
-import { workspaceFinalizer } from '../facts.ts';
 import { workspaces } from '../tree.ts';
 
 /** Lets go of the Workspace of a workspace that is gone; false when others hold it too, or it changed meanwhile. */

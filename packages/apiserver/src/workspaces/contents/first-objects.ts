@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { ownerAnnotation, ownerName } from '@capstan/api';
 import { formatTime, type KubeObject } from '@capstan/machinery';
 import { rbacGroup } from '../../authz/index.ts';
 import { objectsOfNamespace } from '../../bootstrap/index.ts';
-import { fieldsOf, textOf } from '../../kinds/workloads/reading.ts';
-import { ownerAnnotation } from '../facts.ts';
 
 /** Tools that install themselves into a cluster expect the second. */
 const firstNamespaces = ['default', 'kube-system'];
@@ -40,22 +39,4 @@ function administration(user: string): KubeObject {
     subjects: [{ kind: 'User', apiGroup: rbacGroup, name: user }],
     roleRef: { apiGroup: rbacGroup, kind: 'ClusterRole', name: 'cluster-admin' },
   };
-}
-
-/** The owner without what is only needed while the workspace is made; undefined when there is nothing to change. */
-export function trimmedOwner(annotation: string | undefined): string | undefined {
-  const username = ownerName(annotation);
-  if (username === undefined) return undefined;
-  const short = JSON.stringify({ username });
-  return short === annotation ? undefined : short;
-}
-
-/** The name in an owner annotation; undefined when it names nobody. */
-export function ownerName(annotation: string | undefined): string | undefined {
-  if (annotation === undefined) return undefined;
-  try {
-    return textOf(fieldsOf(JSON.parse(annotation))['username']) || undefined;
-  } catch {
-    return undefined;
-  }
 }

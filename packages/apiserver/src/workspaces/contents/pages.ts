@@ -1,3 +1,4 @@
+import { isPath, pathAnnotation, rootCluster, typeAnnotation } from '@capstan/api';
 import { type KubeObject, status } from '@capstan/machinery';
 import type { Store } from '@capstan/store';
 import type { ObjectReader } from '../../cache/reader.ts';
@@ -8,8 +9,6 @@ import type { Catalog } from '../../registry/catalog.ts';
 import type { Backend } from '../../registry/objects.ts';
 import type { Query } from '../../request/info.ts';
 import { isEnding } from '../admission/workspace-lifecycle.ts';
-import { pathAnnotation, typeAnnotation } from '../facts.ts';
-import { isPath, rootCluster } from '../names.ts';
 import { logicalClusterOf, logicalClusters, Tree } from '../tree.ts';
 import { defaultBindingsOf, type WorkspaceTypes } from '../types/workspace-types.ts';
 import { beginWorkspace, parseBeginning } from './begin.ts';

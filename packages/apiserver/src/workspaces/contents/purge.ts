@@ -1,10 +1,9 @@
-import { formatTime, type KubeObject } from '@capstan/machinery';
+import { contentFinalizer } from '@capstan/api';
+import { fieldsOf, formatTime, type KubeObject, textsOf } from '@capstan/machinery';
 import { type Entry, prefixRange, type Store, StoreError } from '@capstan/store';
 import { storedText } from '../../cache/entry.ts';
 import type { ObjectReader } from '../../cache/reader.ts';
 import { parseStoreKey } from '../../cache/watch-cache.ts';
-import { fieldsOf, textsOf } from '../../kinds/workloads/reading.ts';
-import { contentFinalizer } from '../facts.ts';
 import { logicalClusters } from '../tree.ts';
 import { ownerlessResources } from './providers.ts';
 

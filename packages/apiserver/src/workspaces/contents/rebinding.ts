@@ -1,7 +1,8 @@
+import { exportLabel } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
+import { type Fields, fieldsOf, itemsOf, textOf } from '@capstan/machinery';
 import type { ObjectReader } from '../../cache/reader.ts';
-import { type Fields, fieldsOf, itemsOf, textOf } from '../../kinds/workloads/reading.ts';
-import { apiExports, exportLabel, exportLabelValue } from '../apis/names.ts';
+import { apiExports, exportLabelValue } from '../apis/names.ts';
 import { printReference, referenceOf } from '../apis/reference.ts';
 import { apiBindings, boundResources } from '../kinds/bound-resources.ts';
 import type { Tree } from '../tree.ts';

@@ -1,6 +1,5 @@
 import { compile, declarationOfSchema, type Program, type StructuralSchema } from '@capstan/cel';
-import { type FieldError, FieldPath, fieldError, type Schema } from '@capstan/machinery';
-import { type Fields, fieldsOf, itemsOf, textOf, textsOf } from '../../kinds/workloads/reading.ts';
+import { type FieldError, FieldPath, type Fields, fieldError, fieldsOf, itemsOf, type Schema, textOf, textsOf } from '@capstan/machinery';
 import { keepsAt, type Path, parsePath, schemaAt } from './paths.ts';
 
 export interface CompiledRule {

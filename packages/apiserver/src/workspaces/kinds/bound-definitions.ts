@@ -1,13 +1,13 @@
+import { boundSchemasCluster, rootCluster } from '@capstan/api';
 import type { JsonObject, KubeObject } from '@capstan/machinery';
+import { fieldsOf, itemsOf, textOf } from '@capstan/machinery';
 import { CacheEntry, servedText, storedText } from '../../cache/entry.ts';
 import type { CacheEvent } from '../../cache/event-ring.ts';
+import { clusterOfKey } from '../../cache/key.ts';
 import type { ResourceCache, WatchCache } from '../../cache/watch-cache.ts';
 import { Definition, type WebhookConversion } from '../../crds/definition.ts';
 import type { RuleCompiler } from '../../crds/rules/rules.ts';
-import { fieldsOf, itemsOf, textOf } from '../../kinds/workloads/reading.ts';
 import { ruleConversion } from '../conversions/rule-conversion.ts';
-import { clusterOfKey, rootCluster } from '../names.ts';
-import { boundSchemasCluster } from '../tree.ts';
 import type { BoundResource } from './bound-resources.ts';
 import { rootResourceSchemas } from './definitions.ts';
 import type { PlatformKinds } from './platform-kinds.ts';

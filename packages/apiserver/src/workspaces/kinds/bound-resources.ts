@@ -1,4 +1,4 @@
-import { fieldsOf, itemsOf, textOf, textsOf } from '../../kinds/workloads/reading.ts';
+import { fieldsOf, itemsOf, textOf, textsOf } from '@capstan/machinery';
 
 export const apiBindings = { group: 'apis.kcp.io', resource: 'apibindings' } as const;
 

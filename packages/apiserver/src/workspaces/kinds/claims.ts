@@ -1,5 +1,4 @@
-import { isObject } from '@capstan/machinery';
-import { type Fields, fieldsOf, itemsOf } from '../../kinds/workloads/reading.ts';
+import { type Fields, fieldsOf, isObject, itemsOf } from '@capstan/machinery';
 import type { Notes } from './notes.ts';
 
 /** A list of permission claims in an object, and the notes that make its conversion lossless. */

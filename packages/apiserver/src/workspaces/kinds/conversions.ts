@@ -1,5 +1,4 @@
-import { type KubeObject, status } from '@capstan/machinery';
-import { type Fields, fieldsOf, itemsOf, maybeFields, textsOf } from '../../kinds/workloads/reading.ts';
+import { type Fields, fieldsOf, itemsOf, type KubeObject, maybeFields, status, textsOf } from '@capstan/machinery';
 import { type ClaimList, claimsToV1alpha1, claimsToV1alpha2 } from './claims.ts';
 import { Notes } from './notes.ts';
 

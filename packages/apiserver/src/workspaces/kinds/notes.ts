@@ -1,5 +1,5 @@
+import type { Fields } from '@capstan/machinery';
 import { isObject } from '@capstan/machinery';
-import type { Fields } from '../../kinds/workloads/reading.ts';
 
 /**
  * The annotations in which one version of an object keeps what another version cannot say. Anybody may write annotations, so what is read from

@@ -1,15 +1,14 @@
-import { builtinTypes } from '@capstan/machinery';
+import { builtinTypes, fieldsOf, itemsOf, textOf } from '@capstan/machinery';
 import type { CacheEntry } from '../../cache/entry.ts';
+import { clusterOfKey } from '../../cache/key.ts';
 import { endOf, type ResourceCache, type WatchCache } from '../../cache/watch-cache.ts';
 import type { Definition } from '../../crds/definition.ts';
 import { definitionResource } from '../../crds/definitions.ts';
 import { defaultPrinter } from '../../kinds/printers/printers.ts';
-import { fieldsOf, itemsOf, textOf } from '../../kinds/workloads/reading.ts';
 import { apiVersionOf, type CustomKinds, type Group } from '../../registry/catalog.ts';
 import type { Resource } from '../../registry/resource.ts';
 import { factsOf } from '../apis/bindings.ts';
 import { apiExports } from '../apis/names.ts';
-import { clusterOfKey } from '../names.ts';
 import { apiResourceSchemas, type BoundDefinitions } from './bound-definitions.ts';
 import { apiBindings } from './bound-resources.ts';
 import type { PlatformKinds } from './platform-kinds.ts';

@@ -1,6 +1,6 @@
-import { formatTime, type KubeObject } from '@capstan/machinery';
+import { type KcpCondition, ownerAnnotation, phaseLabel, rootCluster, trimmedOwner } from '@capstan/api';
+import { type Fields, fieldsOf, formatTime, itemsOf, type KubeObject, textOf } from '@capstan/machinery';
 import type { CacheEntry } from '../../cache/entry.ts';
-import { type Fields, fieldsOf, itemsOf, textOf } from '../../kinds/workloads/reading.ts';
 import type { Catalogs } from '../../registry/catalogs.ts';
 import type { RequestContext } from '../../registry/context.ts';
 import { deepEqual } from '../../registry/metadata.ts';
@@ -9,10 +9,6 @@ import type { Resource } from '../../registry/resource.ts';
 import { update } from '../../registry/update.ts';
 import { serverContext } from '../../upkeep/context.ts';
 import { Turns } from '../../upkeep/turns.ts';
-import type { KcpCondition } from '../conditions.ts';
-import { trimmedOwner } from '../contents/first-objects.ts';
-import { ownerAnnotation, phaseLabel } from '../facts.ts';
-import { rootCluster } from '../names.ts';
 import { workspaces } from '../tree.ts';
 import type { Mounts } from './mounts.ts';
 

@@ -1,7 +1,6 @@
-import { type StatusError, status } from '@capstan/machinery';
+import { fieldsOf, type StatusError, status, textOf } from '@capstan/machinery';
 import type { CacheEntry } from '../../cache/entry.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
-import { fieldsOf, textOf } from '../../kinds/workloads/reading.ts';
 import { parseRequest, type RequestInfo } from '../../request/info.ts';
 import { beginningOf, clusterOf, workspaces } from '../tree.ts';
 import { below, type MountBackend, staysBelow, type Target, targetOf } from './target.ts';

@@ -1,4 +1,4 @@
-import { isPath } from '../names.ts';
+import { isPath } from '@capstan/api';
 
 /** Where mounts may lead beside the server itself: whatever begins with this URL. */
 export interface MountBackend {

@@ -1,11 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { applySchemaDefaults, asJson, type KubeObject, StatusError } from '@capstan/machinery';
+import { identityNamespace, rootCluster } from '@capstan/api';
+import { applySchemaDefaults, asJson, fieldsOf, type KubeObject, StatusError, textOf } from '@capstan/machinery';
 import { StoreError } from '@capstan/store';
 import type { CacheEntry } from '../../cache/entry.ts';
 import type { ObjectReader } from '../../cache/reader.ts';
 import type { Serving } from '../../handlers/serving.ts';
-import { fieldsOf, textOf } from '../../kinds/workloads/reading.ts';
 import type { RequestContext } from '../../registry/context.ts';
 import { create } from '../../registry/create.ts';
 import { stampNew } from '../../registry/metadata.ts';
@@ -13,17 +13,7 @@ import { cachedEntry, entryAfter, placeOf, storedEntry, type Target, textForStor
 import { objectOf, type Resource } from '../../registry/resource.ts';
 import { update } from '../../registry/update.ts';
 import { exportedByRoot, type RootExport, rootResourceSchemas } from '../kinds/definitions.ts';
-import { rootCluster } from '../names.ts';
-import {
-  apiBinding,
-  apiBindingStatus,
-  apiExport,
-  apiExportStatus,
-  identityNamespace,
-  identitySecret,
-  logicalCluster,
-  shard,
-} from './objects.ts';
+import { apiBinding, apiBindingStatus, apiExport, apiExportStatus, identitySecret, logicalCluster, shard } from './objects.ts';
 import { rootTypes } from './types.ts';
 
 const manager = 'kube-apiserver';

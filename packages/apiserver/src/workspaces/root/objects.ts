@@ -1,13 +1,7 @@
+import { holding, identityNamespace, logicalClusterName, pathAnnotation, rootCluster, typeAnnotation } from '@capstan/api';
 import type { JsonObject, KubeObject } from '@capstan/machinery';
-import { type Fields, fieldsOf, textOf } from '../../kinds/workloads/reading.ts';
-import { holding } from '../conditions.ts';
-import { pathAnnotation, typeAnnotation } from '../facts.ts';
+import { type Fields, fieldsOf, textOf } from '@capstan/machinery';
 import type { RootExport } from '../kinds/definitions.ts';
-import { rootCluster } from '../names.ts';
-import { logicalClusterName } from '../tree.ts';
-
-/** Where the identities of exports are kept. */
-export const identityNamespace = 'kcp-system';
 
 const v1alpha2 = 'apis.kcp.io/v1alpha2';
 const annotations = { [pathAnnotation]: rootCluster };

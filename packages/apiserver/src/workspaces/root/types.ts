@@ -1,6 +1,5 @@
+import { pathAnnotation, rootCluster } from '@capstan/api';
 import type { JsonObject, KubeObject } from '@capstan/machinery';
-import { pathAnnotation } from '../facts.ts';
-import { rootCluster } from '../names.ts';
 
 const inRoot = (name: string): JsonObject => ({ name, path: rootCluster });
 const universal = { extend: { with: [inRoot('universal')] }, defaultChildWorkspaceType: inRoot('universal') };

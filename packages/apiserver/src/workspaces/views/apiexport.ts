@@ -1,4 +1,5 @@
-import { status } from '@capstan/machinery';
+import { apisGroup, everyCluster } from '@capstan/api';
+import { fieldsOf, maybeFields, status } from '@capstan/machinery';
 import type { AdmissionRequest } from '../../admission/admission.ts';
 import { clusterExtra } from '../../authn/service-account.ts';
 import type { User } from '../../authn/user.ts';
@@ -6,15 +7,14 @@ import type { Attributes, Authorizer, Decision, Gate } from '../../authz/attribu
 import { superuserGroup } from '../../authz/authorizer.ts';
 import { warrantsExtra } from '../../authz/effective-users.ts';
 import type { CacheEntry } from '../../cache/entry.ts';
-import { fieldsOf, maybeFields } from '../../kinds/workloads/reading.ts';
+import { clusterOfKey } from '../../cache/key.ts';
 import type { Resource } from '../../registry/resource.ts';
 import type { RequestInfo } from '../../request/info.ts';
 import { type AcceptedClaim, type BindingFacts, type Bindings, factsOf } from '../apis/bindings.ts';
-import { apisGroup, exportLabelValue } from '../apis/names.ts';
+import { exportLabelValue } from '../apis/names.ts';
 import { isGuarded } from '../authorizer.ts';
 import { apiBindings } from '../kinds/bound-resources.ts';
 import { prefixed } from '../maximal-policy.ts';
-import { clusterOfKey, everyCluster } from '../names.ts';
 import { adminGroup } from '../policy.ts';
 import type { Scope } from '../scope.ts';
 import type { WorkspaceView } from '../scopes.ts';

@@ -1,12 +1,13 @@
+import { everyCluster } from '@capstan/api';
 import type { GroupResource } from '@capstan/machinery';
+import { fieldsOf } from '@capstan/machinery';
 import type { CacheEntry } from '../../cache/entry.ts';
+import { clusterOfKey } from '../../cache/key.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
-import { fieldsOf } from '../../kinds/workloads/reading.ts';
 import type { WatchHub } from '../../watch/hub.ts';
 import { factsOf } from '../apis/bindings.ts';
 import { apiExports, claimsName } from '../apis/names.ts';
 import { apiBindings } from '../kinds/bound-resources.ts';
-import { clusterOfKey, everyCluster } from '../names.ts';
 import { exportScopeKey } from './apiexport.ts';
 import { boundSchemasKey } from './bound-schemas.ts';
 

@@ -1,3 +1,4 @@
+import { everyCluster } from '@capstan/api';
 import { status } from '@capstan/machinery';
 import type { Decision, Gate } from '../../authz/attributes.ts';
 import { superuserGroup } from '../../authz/authorizer.ts';
@@ -6,7 +7,6 @@ import { WorkspaceKinds } from '../../crds/kinds.ts';
 import type { Catalog } from '../../registry/catalog.ts';
 import { notedEntry } from '../../registry/resource.ts';
 import type { PlatformKinds } from '../kinds/platform-kinds.ts';
-import { everyCluster } from '../names.ts';
 import type { WorkspaceView } from '../scopes.ts';
 import { denied } from './apiexport.ts';
 

@@ -1,5 +1,4 @@
-import { fieldError } from '@capstan/machinery';
-import { fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, textOf, textsOf } from '../../../kinds/workloads/reading.ts';
+import { fieldError, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, textOf, textsOf } from '@capstan/machinery';
 import { type Check, named, plural, quoted, setters, sorted } from './check.ts';
 import type { Container, Pod } from './pod.ts';
 import { seccompBaseline, seccompOfAnnotations } from './seccomp.ts';

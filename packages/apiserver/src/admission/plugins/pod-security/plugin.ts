@@ -1,5 +1,4 @@
-import { type KubeObject, status } from '@capstan/machinery';
-import { type Fields, fieldsOf, itemsOf, maybeFields } from '../../../kinds/workloads/reading.ts';
+import { type Fields, fieldsOf, itemsOf, type KubeObject, maybeFields, status } from '@capstan/machinery';
 import { deepEqual } from '../../../registry/metadata.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../../admission.ts';
 import { forbidden } from '../../forbidden.ts';

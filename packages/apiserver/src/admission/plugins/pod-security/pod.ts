@@ -1,5 +1,5 @@
 import type { JsonObject } from '@capstan/machinery';
-import { type Fields, fieldsOf, itemsOf, stringMapOf, textOf } from '../../../kinds/workloads/reading.ts';
+import { type Fields, fieldsOf, itemsOf, stringMapOf, textOf } from '@capstan/machinery';
 
 /** A pod, or a template of one, as the checks see it. */
 export interface Pod {

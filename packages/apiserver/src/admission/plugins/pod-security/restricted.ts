@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, isAbsent, itemsOf, textOf, textsOf } from '../../../kinds/workloads/reading.ts';
+import { type Fields, fieldsOf, isAbsent, itemsOf, textOf, textsOf } from '@capstan/machinery';
 import { capabilitiesBaseline, hostPathVolumes } from './baseline.ts';
 import { named, quoted, type StricterCheck, setters, sorted, type Violation } from './check.ts';
 import { isWindows, type Pod } from './pod.ts';

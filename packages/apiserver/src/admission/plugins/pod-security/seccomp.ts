@@ -1,5 +1,4 @@
-import { fieldError } from '@capstan/machinery';
-import { type Fields, fieldsOf, isAbsent, textOf } from '../../../kinds/workloads/reading.ts';
+import { type Fields, fieldError, fieldsOf, isAbsent, textOf } from '@capstan/machinery';
 import { type Check, named, plural, quoted, type StricterCheck, setters, sorted, type Violation } from './check.ts';
 import { isWindows, type Pod } from './pod.ts';
 

@@ -1,5 +1,5 @@
 import type { KubeObject } from '@capstan/machinery';
-import { type Fields, fieldsOf, itemsOf, maybeFields, textOf } from '../../../kinds/workloads/reading.ts';
+import { type Fields, fieldsOf, itemsOf, maybeFields, textOf } from '@capstan/machinery';
 import { type CompiledExpression, compilePatch, type PatchType } from '../../expressions/expression.ts';
 import type { Variables } from '../../expressions/variables.ts';
 import { type AnyPolicy, commonOf } from '../policy.ts';

@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject,
 import { mkdir } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
-import { controllerManagerUser } from '../bootstrap/own-roles.ts';
+import { controllerManagerUser } from '@capstan/api';
 import { issueCertificate } from './certificate.ts';
 import { PkiError, readIfThere, writeAtomically } from './files.ts';
 import { type SigningKey, signingKey } from './signing-key.ts';

@@ -1,4 +1,4 @@
-import { isObject } from '@capstan/machinery';
+import { isObject } from '../json.ts';
 
 /** A part of an object, read field by field: kinds are declared as tables, so their shape is not known to the compiler. */
 export type Fields = { [name: string]: unknown };

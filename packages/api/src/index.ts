@@ -1,0 +1,16 @@
+export { controllerManagerUser } from './capstan/accounts.ts';
+export type {
+  CreatedWorkspace,
+  DefaultBindingsState,
+  ImportedWorkspace,
+  PurgedWorkspace,
+  WorkspaceCreation,
+} from './capstan/workspace-pages.ts';
+export * from './kcp/apis.ts';
+export * from './kcp/cache.ts';
+export * from './kcp/clusters.ts';
+export * from './kcp/conditions.ts';
+export * from './kcp/facts.ts';
+export * from './kcp/tenancy.ts';
+export * from './kcp/topology.ts';
+export { groupResource, type KindReference } from './kind.ts';
