@@ -7,7 +7,7 @@ interface Kubeconfig {
   readonly users: readonly { readonly user: { readonly 'client-certificate-data': string; readonly 'client-key-data': string } }[];
 }
 
-/** GET a path as JSON from the first cluster of the kubeconfig, as its first user. */
+/** Returns a function that GETs a path as JSON from the kubeconfig's first cluster, as its first user. */
 export function apiClient(kubeconfigFile: string): (path: string) => Promise<unknown> {
   const config = load(readFileSync(kubeconfigFile, 'utf8')) as Kubeconfig;
   const cluster = config.clusters[0]!.cluster;
@@ -28,7 +28,7 @@ export function apiClient(kubeconfigFile: string): (path: string) => Promise<unk
         response.on('end', () => {
           const text = Buffer.concat(chunks).toString('utf8');
           if (response.statusCode === 200) resolve(JSON.parse(text));
-          else reject(new Error(`GET ${path} answered ${response.statusCode}, expected 200: ${text.slice(0, 200)}`));
+          else reject(new Error(`GET ${path} returned ${response.statusCode}, expected 200: ${text.slice(0, 200)}`));
         });
       });
       call.on('error', reject);

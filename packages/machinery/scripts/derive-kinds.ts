@@ -11,10 +11,10 @@ import { fetchSchemas } from './open-api.ts';
  *
  *     node packages/machinery/scripts/derive-kinds.ts --kubeconfig FILE --proto-dir DIR [--module-version v0.34.1] [--check]
  *
- * The server serves what is optional too: it runs with --feature-gates=MutatingAdmissionPolicy=true and
+ * The server must also serve optional APIs: start it with --feature-gates=MutatingAdmissionPolicy=true and
  * --runtime-config=admissionregistration.k8s.io/v1beta1=true. DIR holds the modules api, apimachinery, apiextensions-apiserver and
  * kube-aggregator, as in Go's module cache (`…/mod/k8s.io`).
- * Only names, types, numbers and tags are taken over, no prose. With --check nothing is written: it fails when the files are not what it would write.
+ * Only names, types, numbers and tags are copied, no prose. --check writes nothing and fails if the files differ from the derived tables.
  */
 const { values } = parseArgs({
   options: {
@@ -35,13 +35,13 @@ write('types.json', types.types.length, { ...types, types: undefined }, types.ty
 const { groups, resources } = await deriveResources(get, schemas);
 write('resources.json', resources.length, { groups }, resources);
 
-/** One row a line, so that a new version of Kubernetes shows as a readable difference. */
+/** One row per line keeps the diff for a new Kubernetes version readable. */
 function write(file: string, count: number, head: object, rows: readonly unknown[]): void {
   const key = file === 'types.json' ? 'types' : 'resources';
   const text = `${JSON.stringify(head).slice(0, -1)},"${key}":[\n${rows.map((row) => JSON.stringify(row)).join(',\n')}\n]}\n`;
   const target = new URL(`../src/generated/${file}`, import.meta.url);
   if (!values.check) writeFileSync(target, text);
   else if (readFileSync(target, 'utf8') !== text)
-    throw new Error(`${file} is not what the server and the modules say: derive it again and commit it`);
+    throw new Error(`${file} does not match the server and the modules: derive it again and commit it`);
   process.stdout.write(`${file}: ${count} ${key}, ${text.length} bytes\n`);
 }

@@ -21,10 +21,10 @@ interface GroupVersion {
 
 type Get = (path: string) => Promise<unknown>;
 
-/** What Kubernetes serves only when somebody asks for it. The server that the tables are derived from must have been asked. */
+/** APIs that Kubernetes serves only when enabled. They must be enabled on the server that the tables are derived from. */
 const optional: ReadonlySet<string> = new Set(['admissionregistration.k8s.io/v1beta1']);
 
-/** Everything that discovery says, with the schema of each kind. */
+/** Everything in discovery, with the schema of each kind. */
 export async function deriveResources(get: Get, schemas: OpenApiSchemas): Promise<ResourcesFile> {
   const typeNames = typeNamesByKind(schemas);
   const list = (await get('/apis')) as {

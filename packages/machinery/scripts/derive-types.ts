@@ -4,7 +4,7 @@ import type { AnyForm, Scalar } from '../src/schema/type.ts';
 import type { GoField, GoPackage, GoSources } from './go-source.ts';
 import type { OpenApiProperty, OpenApiSchemas } from './open-api.ts';
 
-/** Go types that marshal themselves, or whose JSON is not their struct. */
+/** Go types with their own marshaller, or whose JSON differs from their struct. */
 const special: Record<string, Scalar | AnyForm> = {
   'k8s.io/apimachinery/pkg/apis/meta/v1.Time': 'time',
   'k8s.io/apimachinery/pkg/apis/meta/v1.MicroTime': 'microTime',
@@ -29,7 +29,7 @@ const builtIn: Record<string, Scalar> = {
   '[]byte': 'bytes',
 };
 
-/** Kinds that no path of the server takes or gives, but that we must be able to read and write. */
+/** Kinds that no path of the server accepts or returns, but that we must be able to read and write. */
 const withoutPath = [
   'io.k8s.api.admission.v1.AdmissionReview',
   'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.ConversionReview',
@@ -37,7 +37,7 @@ const withoutPath = [
   'io.k8s.apimachinery.pkg.apis.meta.v1.PartialObjectMetadataList',
 ];
 
-/** Schema names that stand for a scalar or for any JSON, and so have no fields of their own. */
+/** Names of schemas that represent a scalar or any JSON, and so have no fields. */
 const noStruct = new Set(Object.keys(special).map(schemaName));
 
 export class TypeDeriver {
@@ -87,7 +87,7 @@ export class TypeDeriver {
     return [schema?.['x-kubernetes-map-type'] === 'atomic' ? 1 : 0, ...rows];
   }
 
-  /** The struct's own fields and those of embedded structs, in Go's order. */
+  /** The fields of the struct and of its embedded structs, in Go's order. */
   #flatten(goPackage: GoPackage, typeName: string, within: readonly number[] | undefined): FlatField[] {
     const declaration = goPackage.declarations.get(typeName);
     if (declaration?.kind !== 'struct') return [];
@@ -133,7 +133,7 @@ export class TypeDeriver {
     if (scalar === 'time' || scalar === 'microTime' || (typeof type === 'number' && type < 0)) {
       return field.omitZero ? fieldFlags.dropped : fieldFlags.null;
     }
-    // omitempty says nothing about a struct: Go prints it always.
+    // omitempty has no effect on a struct: Go always prints it.
     if (structLike) return field.omitZero ? fieldFlags.dropped : fieldFlags.printed;
     if (field.omitEmpty || field.omitZero) return fieldFlags.dropped;
     return Array.isArray(type) || scalar === 'bytes' ? fieldFlags.null : fieldFlags.printed;
@@ -204,7 +204,7 @@ export class TypeDeriver {
 
 interface FlatField {
   readonly field: GoField;
-  /** The numbers of the embedded messages around it; undefined when protobuf does not have the field. */
+  /** The numbers of the enclosing embedded messages; undefined if protobuf does not have the field. */
   readonly within: readonly number[] | undefined;
   readonly owner: GoPackage;
 }
@@ -214,7 +214,7 @@ interface FieldFacts extends FlatField {
   readonly required: boolean;
 }
 
-/** `k8s.io/api/core/v1.Pod` as OpenAPI names it. */
+/** The OpenAPI name of a Go type such as `k8s.io/api/core/v1.Pod`. */
 function schemaName(goPath: string): string {
   return goPath.replace(/^k8s\.io\//, 'io.k8s.').replaceAll('/', '.');
 }
@@ -224,7 +224,7 @@ function formCode(form: Scalar | AnyForm): number {
   return index === -1 ? scalars.indexOf(form as Scalar) : -1 - index;
 }
 
-/** OpenAPI prints Go's zero value for every field that is not a pointer; only other values are defaults. */
+/** OpenAPI lists Go's zero value for every field that is not a pointer; only other values are real defaults. */
 function trueDefault(value: unknown): Json | undefined {
   const zero = value === undefined || value === '' || value === 0 || value === false || JSON.stringify(value) === '{}';
   return zero ? undefined : (value as Json);

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What a Go struct says about one of its fields, as far as JSON and protobuf go. */
+/** A field of a Go struct, as far as JSON and protobuf are concerned. */
 export interface GoField {
-  /** Empty when the struct is embedded and its fields stand in the parent. */
+  /** Empty if the struct is embedded and its fields belong to the parent. */
   readonly jsonName: string;
   readonly goType: string;
   readonly omitEmpty: boolean;
@@ -14,21 +14,21 @@ export interface GoField {
 export type GoDeclaration =
   | { readonly kind: 'struct'; readonly fields: readonly GoField[] }
   | { readonly kind: 'named'; readonly underlying: string }
-  /** Another name for a type of another package. */
+  /** An alias for a type of another package. */
   | { readonly kind: 'alias'; readonly target: string };
 
 export interface GoPackage {
   readonly path: string;
-  /** The last word of the path: how the package is called in Go's messages. */
+  /** The last segment of the path: the package's name in Go's messages. */
   readonly name: string;
   readonly declarations: ReadonlyMap<string, GoDeclaration>;
-  /** Alias to package path, over all files. Kubernetes uses one alias for one package within a package. */
+  /** Maps import alias to package path, over all files. Within a package, Kubernetes always uses the same alias for the same import. */
   readonly imports: ReadonlyMap<string, string>;
-  /** The messages of generated.proto, each with its field numbers. */
+  /** The messages of generated.proto, with the field numbers of each. */
   readonly messages: ReadonlyMap<string, ReadonlySet<number>>;
 }
 
-/** Reads the struct declarations of Kubernetes' API packages: only the names, types and tags, none of the prose. */
+/** Reads the struct declarations of Kubernetes' API packages: names, types and tags only, no prose. */
 export class GoSources {
   readonly #root: string;
   readonly #version: string;

@@ -1,4 +1,4 @@
-/** The parts of an OpenAPI v3 schema of kube-apiserver that we take over. */
+/** The parts of kube-apiserver's OpenAPI v3 schemas that we use. */
 export interface OpenApiProperty {
   readonly default?: unknown;
   readonly items?: OpenApiProperty;
@@ -25,12 +25,12 @@ export interface OpenApiSchema {
 
 export type OpenApiSchemas = ReadonlyMap<string, OpenApiSchema>;
 
-/** Groups without a dot and those of Kubernetes itself; others come from custom resources. */
+/** Built-in groups have no dot or end in k8s.io; all others come from custom resources. */
 export function isBuiltIn(group: string): boolean {
   return !group.includes('.') || group.endsWith('.k8s.io');
 }
 
-/** All schemas of all built-in groups and versions that the server has. */
+/** The schemas of every built-in group and version that the server serves. */
 export async function fetchSchemas(get: (path: string) => Promise<unknown>): Promise<OpenApiSchemas> {
   const index = (await get('/openapi/v3')) as { paths: Record<string, { serverRelativeURL: string }> };
   const schemas = new Map<string, OpenApiSchema>();
