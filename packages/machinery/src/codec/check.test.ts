@@ -20,7 +20,7 @@ function check(type: ObjectType, text: string): { value: JsonObject; unknown: re
 
 const pod = (container: string, more = ''): string => `{"spec":{"containers":[${container}]${more}}}`;
 
-describe('checkObject refuses values of the wrong type as Go does', () => {
+describe('checkObject rejects values of the wrong type as Go does', () => {
   const configMap = core('ConfigMap');
   it.each([
     [configMap, '{"data":{"a":1}}', 'json: cannot unmarshal number into Go struct field ConfigMap.data of type string'],
@@ -127,18 +127,18 @@ describe('checkObject refuses values of the wrong type as Go does', () => {
   });
 });
 
-describe('checkObject reports what strict validation refuses', () => {
-  it('drops unknown fields and names where they stood', () => {
+describe('checkObject reports the problems that strict validation rejects', () => {
+  it('drops unknown fields and reports their paths', () => {
     const { value, unknown } = check(core('Pod'), pod('{"nope":5,"ports":[{"protocol":"TCP"},{"x":{"y":1}}]}'));
     expect(unknown).toEqual(['unknown field "spec.containers[0].nope"', 'unknown field "spec.containers[0].ports[1].x"']);
     expect(value).toEqual({ spec: { containers: [{ ports: [{ protocol: 'TCP' }, {}] }] } });
   });
 
-  it('tells upper from lower case', () => {
+  it('is case-sensitive', () => {
     expect(check(core('ConfigMap'), '{"Data":{}}').unknown).toEqual(['unknown field "Data"']);
   });
 
-  it('names repeated and unknown fields in the order of the text', () => {
+  it('reports duplicate and unknown fields in text order', () => {
     const text = '{"metadata":{"name":"a"},"data":{"a":"x","a":"y"},"nope":1,"metadata":{"nope":2,"name":"b"}}';
     const { value, unknown } = check(core('ConfigMap'), text);
     expect(unknown).toEqual([
@@ -150,23 +150,23 @@ describe('checkObject reports what strict validation refuses', () => {
     expect(value).toEqual({ metadata: { name: 'b' }, data: { a: 'y' } });
   });
 
-  it('finds a key that is there twice in another spelling', () => {
+  it('finds a duplicate key in a different spelling', () => {
     expect(check(core('ConfigMap'), '{"data":{"a":"x","\\u0061":"y"}}').unknown).toEqual(['duplicate field "data.a"']);
   });
 
-  it('says nothing about what Go keeps as it came', () => {
+  it('reports nothing inside values that Go keeps verbatim', () => {
     const revision = types.object('io.k8s.api.apps.v1.ControllerRevision');
     expect(check(revision, '{"revision":1,"data":{"a":1,"a":null,"b":{"c":[{"d":1}]}}}').unknown).toEqual([]);
     expect(check(crd, '{"spec":{"versions":[{"schema":{"openAPIV3Schema":{"items":{"nope":1}}}}]}}').unknown).toEqual([]);
   });
 
-  it('reads on after what it does not know, however deep that is', () => {
+  it('continues after an unknown field, however deep it is', () => {
     const deep = '['.repeat(1900) + ']'.repeat(1900);
     const text = `{"nope":${deep},"data":{"a":"x", "a":"y"},"x":{"a":"}"},"kind":"a"}`;
     expect(check(core('ConfigMap'), text).unknown).toEqual(['unknown field "nope"', 'duplicate field "data.a"', 'unknown field "x"']);
   });
 
-  it('refuses schemas that are nested without end', () => {
+  it('rejects schemas that are nested too deeply', () => {
     const deep = `${'{"not":'.repeat(5000)}{}${'}'.repeat(5000)}`;
     expect(() => check(crd, `{"spec":{"versions":[{"schema":{"openAPIV3Schema":${deep}}}]}}`)).toThrow(CodecError);
     expect(() => check(crd, `{"spec":{"versions":[{"schema":{"openAPIV3Schema":${deep}}}]},"kind":"a","kind":"b"}`)).toThrow(CodecError);
@@ -177,7 +177,7 @@ describe('checkObject reports what strict validation refuses', () => {
     expect(check(core('ConfigMap'), JSON.stringify(many)).unknown).toHaveLength(maxProblems);
   });
 
-  it('agrees with itself: what is well formed has no problems, whatever its keys', () => {
+  it('reports no problems in well-formed objects, whatever their keys', () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.oneof(fc.string(), fc.constantFrom('__proto__', 'constructor', 'toString', '1')), fc.string()),
@@ -191,7 +191,7 @@ describe('checkObject reports what strict validation refuses', () => {
   });
 });
 
-describe('checkObject brings values into the form in which they are kept', () => {
+describe('checkObject converts values to their canonical form', () => {
   it('canonicalizes quantities, times and bytes', () => {
     const { value } = check(
       core('Pod'),
@@ -211,7 +211,7 @@ describe('checkObject brings values into the form in which they are kept', () =>
     });
   });
 
-  it('drops nulls, and what Go would not print', () => {
+  it('drops nulls, and values that Go would not print', () => {
     expect(
       check(core('ConfigMap'), '{"data":{},"binaryData":null,"immutable":false,"metadata":{"labels":{},"finalizers":[]}}').value,
     ).toEqual({
@@ -220,7 +220,7 @@ describe('checkObject brings values into the form in which they are kept', () =>
     });
   });
 
-  it('makes empty values of nulls in lists and maps', () => {
+  it('turns nulls in lists and maps into empty values', () => {
     expect(check(core('ConfigMap'), '{"data":{"a":null},"metadata":{"finalizers":[null,"x"]}}').value).toEqual({
       data: { a: '' },
       metadata: { finalizers: ['', 'x'] },
@@ -228,14 +228,14 @@ describe('checkObject brings values into the form in which they are kept', () =>
     expect(check(core('Pod'), '{"spec":{"containers":[null]}}').value).toEqual({ spec: { containers: [{}] } });
   });
 
-  it('keeps keys that mean something to JavaScript as plain keys', () => {
+  it('treats keys that are special in JavaScript as plain keys', () => {
     const { value } = check(core('ConfigMap'), '{"data":{"__proto__":null,"constructor":"x"}}');
     expect(Object.keys(value['data'] as JsonObject)).toEqual(['__proto__', 'constructor']);
     expect(Object.getPrototypeOf(value['data'])).toBe(Object.prototype);
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
   });
 
-  it('changes nothing when it reads its own result, and throws nothing but CodecErrors', () => {
+  it('leaves its own result unchanged and throws only CodecErrors', () => {
     const names = [
       ...core('Pod').fields.keys(),
       ...core('PodSpec').fields.keys(),
@@ -278,7 +278,7 @@ describe('applySchemaDefaults', () => {
     return object;
   }
 
-  it('fills defaults and what is always printed, where the object around is there', () => {
+  it('fills in defaults and always-printed values if the parent object is present', () => {
     expect(filled(core('Service'), { spec: { ports: [{ port: 1 }] } })).toEqual({
       metadata: {},
       spec: { ports: [{ port: 1, protocol: 'TCP', targetPort: 0 }] },
@@ -291,12 +291,12 @@ describe('applySchemaDefaults', () => {
     });
   });
 
-  it('prints null for lists and times that are never left out', () => {
+  it('prints null for lists and times that are never omitted', () => {
     expect(filled(types.object('io.k8s.api.rbac.v1.Role'), {})).toEqual({ metadata: {}, rules: null });
     expect(filled(core('Event'), {})).toMatchObject({ firstTimestamp: null, eventTime: null, involvedObject: {} });
   });
 
-  it('keeps what is there, empty or not', () => {
+  it('keeps existing values, empty or not', () => {
     expect(
       filled(core('Service'), { spec: { ports: [{ protocol: '', port: 0, targetPort: 'x' }] }, status: { loadBalancer: { ingress: [] } } }),
     ).toEqual({
@@ -306,7 +306,7 @@ describe('applySchemaDefaults', () => {
     });
   });
 
-  it('gives every object values of its own', () => {
+  it('shares no values between objects', () => {
     const first = filled(core('Pod'), {});
     (first['status'] as JsonObject)['phase'] = 'Running';
     expect(filled(core('Pod'), {})['status']).toEqual({});

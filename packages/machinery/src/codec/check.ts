@@ -9,47 +9,52 @@ import { canonicalScalar, explainBytes, malformedBytes, mismatch, zeroScalar } f
 import { maxProblems, strictProblems } from './strict.ts';
 
 export interface CheckOptions {
-  /** The text that the value was parsed from. With it fields that stand there twice are found too: JSON.parse keeps the last one. */
+  /** The text that the value was parsed from. Needed to find duplicate fields, of which JSON.parse keeps only the last. */
   readonly text?: string;
 }
 
 export interface CheckResult {
-  /** What strict validation refuses and the others only warn about, in the order of the text: `unknown field "spec.nope"`, `duplicate field "data"`. */
+  /**
+   * Problems that strict validation rejects and other modes only warn about, in text order: `unknown field "spec.nope"`, `duplicate field
+   * "data"`.
+   */
   readonly unknown: readonly string[];
 }
 
-/** Only JSON schemas nest without end; this is far more than anybody writes, and far less than the stack takes. */
+/** Only JSON schemas can nest without limit. Nobody writes this many levels, and the stack has room for far more. */
 const maxTypedDepth = 1000;
 
 const clean: CheckResult = { unknown: [] };
 
 /**
- * Reads a parsed object as its type, as Go would: drops fields that the type does not have and nulls, brings quantities, times and bytes into the
- * form in which they are kept, and throws a CodecError when a value is of the wrong type. The object is changed in place; nothing is allocated
- * when there is nothing to say.
+ * Decodes a parsed object as its type, as Go would: drops nulls and fields that the type does not have, converts quantities, times and
+ * bytes to their canonical form, and throws a CodecError when a value has the wrong type. Changes the object in place; a valid object costs
+ * no allocation.
  */
 export function checkObject(value: JsonObject, type: ObjectType, options: CheckOptions = {}): CheckResult {
   const unknown = checker.check(value, type);
-  // A key that is there twice is one key less after parsing. Only then is it worth looking for it.
+  // Parsing drops a duplicate key, so fewer keys than in the text mean duplicates. Only then is the slow search worth it.
   if (options.text !== undefined && countKeys(options.text) !== checker.keys) return { unknown: strictProblems(options.text, type) };
   return unknown === undefined ? clean : { unknown };
 }
 
 const segment = { field: 0, index: 1, key: 2 } as const;
 
-/** One walk at a time: it is synchronous and calls nothing that could start another, so its state is kept between walks. */
+/** Runs one walk at a time: it is synchronous and nothing it calls can start another, so its state is reused between walks. */
 class Checker {
-  /** The object keys seen, at any depth. */
+  /** The number of object keys seen, at any depth. */
   keys = 0;
   #problems: string[] | undefined;
   #depth = 0;
   readonly #segments: (string | number)[] = [];
   readonly #kinds: number[] = [];
-  /** The struct that each field segment belongs to. */
+  /** The struct to which each field segment belongs. */
   readonly #owners: (ObjectType | undefined)[] = [];
-  /** Set inside of types that read themselves in Go: what they complain about is reported at their own place, unknown fields not at all. */
+  /**
+   * Set inside types with their own UnmarshalJSON in Go: their errors are reported at the type itself, and their unknown fields not at all.
+   */
   #opaqueDepth = -1;
-  /** The first value of the wrong type. As in Go the walk goes on: what a type that reads itself complains about comes before it. */
+  /** The first value of the wrong type. As in Go, the walk continues: an error from a type's own UnmarshalJSON takes precedence. */
   #refused: CodecError | undefined;
 
   check(value: JsonObject, type: ObjectType): string[] | undefined {
@@ -66,7 +71,7 @@ class Checker {
   #object(object: JsonObject, type: ObjectType): void {
     const fields = type.fields;
     const depth = this.#depth++;
-    if (depth > maxTypedDepth) throw new CodecError(`json: objects are nested deeper than ${maxTypedDepth}, send less`);
+    if (depth > maxTypedDepth) throw new CodecError(`json: objects may be nested at most ${maxTypedDepth} levels deep`);
     this.#kinds[depth] = segment.field;
     this.#owners[depth] = type;
     for (const key in object) {
@@ -87,10 +92,10 @@ class Checker {
       }
       const read = this.#value(value, field.type);
       if (field.empty === 'dropped' && isZero(read, field.type)) {
-        // An empty list of managers is a wish to forget them.
+        // A client sends an empty managedFields list to clear it.
         if (key !== 'managedFields' || depth !== 1) delete object[key];
       } else if (field.empty === 'null' && Array.isArray(read) && read.length === 0) {
-        // A definition with an empty list of versions is refused, and the list is shown as it came.
+        // A CRD with an empty list of versions is rejected, and the error shows the list as sent.
         if (key !== 'versions' || depth !== 1) object[key] = null;
       } else if (read !== value) object[key] = read;
     }
@@ -176,7 +181,7 @@ class Checker {
     return value;
   }
 
-  /** Counts the keys of what is not looked at otherwise. Without recursion: it may be as deep as the text allows. */
+  /** Counts the keys of a value that is not checked. Not recursive: the value may be as deep as the text allows. */
   #countKeys(value: Json): void {
     if (typeof value !== 'object' || value === null) return;
     const open: (Json[] | JsonObject)[] = [value];
@@ -193,7 +198,7 @@ class Checker {
     if (this.#problems.length < maxProblems) this.#problems.push(`unknown field ${quote(this.#path(depth) + key)}`);
   }
 
-  /** Everything above the segment at `depth`, with a dot at the end when there is anything. */
+  /** The path above the segment at `depth`, with a trailing dot unless empty. */
   #path(depth: number): string {
     let path = '';
     for (let index = 0; index < depth; index++) {
@@ -234,7 +239,7 @@ const checker = new Checker();
 const readsItself = new Set<Scalar>(['time', 'microTime', 'duration', 'quantity', 'intOrString']);
 const stringType: Type = { kind: 'scalar', scalar: 'string' };
 
-/** Types that read themselves in Go complain in terms of what they read first. */
+/** Errors from types with their own UnmarshalJSON name the type that they decode first. */
 function expectedName(type: Type): string {
   if (type.kind === 'scalar') {
     if (type.scalar === 'intOrString') return 'int32';
@@ -243,7 +248,7 @@ function expectedName(type: Type): string {
   return goTypeName(type);
 }
 
-/** Go's `omitempty`: empty text, zero, false, and lists and maps without anything in them; never a struct. */
+/** Go's `omitempty`: empty strings, lists and maps, zero and false; never a struct. */
 function isZero(value: Json, type: Type): boolean {
   if (value === '' || value === 0 || value === false || value === null) return true;
   if (type.kind === 'list') return (value as Json[]).length === 0;
@@ -252,7 +257,7 @@ function isZero(value: Json, type: Type): boolean {
   return true;
 }
 
-/** What null becomes inside of a list or a map, where Go has no pointers. */
+/** The value that replaces null inside a list or map, where Go has no pointers. */
 function zeroValue(type: Type): Json {
   if (type.kind === 'scalar') return zeroScalar(type.scalar);
   return type.kind === 'object' ? {} : null;

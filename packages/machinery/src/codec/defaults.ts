@@ -2,19 +2,19 @@ import type { Json, JsonObject } from '../json.ts';
 import type { Field, ObjectType, Type } from '../schema/type.ts';
 import { zeroScalar } from './scalar.ts';
 
-/** What there is to do for objects of a type, worked out once: most types have little or nothing. */
+/** The work for objects of a type, computed once: most types need little or none. */
 interface Plan {
-  /** Fields that get a value when they are absent. */
+  /** Fields that get a value if absent. */
   readonly fills: readonly { readonly name: string; readonly value: Json }[];
-  /** Fields below which there is something to do. */
+  /** Fields that contain something to fill in. */
   readonly nested: readonly Field[];
 }
 
 const plans = new WeakMap<ObjectType, Plan>();
 
 /**
- * Fills in what the schema says about absent fields: its defaults, and the zero values that Kubernetes prints always (`status: {}`). As in
- * Kubernetes a default applies only where the object around it is there; an object that is always printed is always there. Changes the object.
+ * Fills in absent fields: the schema's defaults, and the zero values that Kubernetes always prints (`status: {}`). As in Kubernetes, a
+ * default applies only if its parent object is present; an object that is always printed is always present. Changes the object.
  */
 export function applySchemaDefaults(object: JsonObject, type: ObjectType): void {
   const { fills, nested } = planOf(type);

@@ -1,20 +1,20 @@
 import type { Json } from '../json.ts';
 
 /**
- * How deep objects and lists may be nested. Kubernetes takes 10,000 levels; we follow them by calling ourselves, level by level, and nobody has to find out in
- * the middle of a request that the stack is used up: half of this leaves room for whatever is done to an object after it was read.
+ * How deep objects and lists may be nested. Kubernetes accepts 10,000 levels. We walk objects recursively, so the limit is about half of
+ * what the stack holds: that leaves room for everything done with an object after it is decoded.
  */
 export const maxDepth = 2000;
 
-/** YAML is read with more of the stack for each level. */
+/** Reading YAML takes more stack per level. */
 export const maxYamlDepth = 1000;
 
 const quote = 0x22;
 const backslash = 0x5c;
 
-/** Whether the text opens more objects and lists than may be open at once. It need not be valid. */
+/** Whether the text nests objects and lists too deeply. The text need not be valid. */
 export function isTooDeep(text: string): boolean {
-  // Each level takes two characters: what is shorter cannot be too deep.
+  // Each level takes two characters, so a shorter text cannot be too deep.
   if (text.length <= 2 * maxDepth) return false;
   let depth = 0;
   for (let index = 0; index < text.length; index++) {
@@ -27,7 +27,7 @@ export function isTooDeep(text: string): boolean {
   return false;
 }
 
-/** The same for what was read already, and then put together from parts: each may be shallow, and the whole deep. */
+/** The same check for a value assembled from parts, which may be deep although each part is shallow. */
 export function isNestedTooDeep(value: Json, levels = maxDepth): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (levels === 0) return true;
@@ -39,7 +39,7 @@ export function isNestedTooDeep(value: Json, levels = maxDepth): boolean {
   return false;
 }
 
-/** The index of the quote that closes the string opened at `start`; the end of the text when none does. */
+/** The index of the quote that closes the string opened at `start`; the length of the text if it is not closed. */
 export function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let escapes = end - 1;

@@ -1,6 +1,6 @@
 import { badRequest, type StatusError } from '../status/status.ts';
 
-/** A body that cannot be read as what it should be. The message is worded as kube-apiserver words it, without what stands around it. */
+/** A body that cannot be decoded. The message is kube-apiserver's, without its prefix. */
 export class CodecError extends Error {
   override readonly name = 'CodecError';
 }
@@ -10,24 +10,24 @@ export interface KindOfBody {
   readonly kind: string;
 }
 
-/** The body does not even say what kind it is: it is not JSON, or no object. */
+/** The kind of the body cannot be determined: it is not JSON, or not an object. */
 export function unrecognizedBody(expectedKind: string, error: Error, body: string): StatusError {
   return badRequest(`the object provided is unrecognized (must be of type ${expectedKind}): ${error.message} (${summarize(body)})`);
 }
 
-/** The body names a kind, and cannot be read as one. */
+/** The body names a kind but cannot be decoded as one. */
 export function cannotBeHandled(actual: KindOfBody, expectedKind: string, message: string): StatusError {
   return badRequest(`${actual.kind} in version "${actual.version}" cannot be handled as a ${expectedKind}: ${message}`);
 }
 
-/** What the client is told when it asked for strict field validation; `problems` are those that `checkObject` found. */
+/** The message for strict field validation; `problems` come from `checkObject`. */
 export function strictDecodingMessage(problems: readonly string[]): string {
   return `strict decoding error: ${problems.join(', ')}`;
 }
 
 const summaryLength = 30;
 
-/** The beginning of the body: as it is when it looks like JSON, in hexadecimal otherwise. */
+/** The start of the body: verbatim if it looks like JSON, otherwise in hexadecimal. */
 function summarize(body: string): string {
   if (body === '') return '<empty>';
   const bytes = Buffer.from(body.slice(0, summaryLength + 1));

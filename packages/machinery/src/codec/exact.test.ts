@@ -5,8 +5,8 @@ import { parseExact } from './exact.ts';
 import { checkLiterals, markedProblem, markLiterals, unmarked } from './literals.ts';
 import { parseYaml } from './yaml.ts';
 
-describe('integers of 64 bits', () => {
-  it('are written as they were read', () => {
+describe('64-bit integers', () => {
+  it('are written exactly as they were read', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), (value) => {
         const text = `{"a":[${value}],"b":"${value}"}`;
@@ -16,18 +16,18 @@ describe('integers of 64 bits', () => {
     );
   });
 
-  it('are found wherever they stand', () => {
+  it('are found anywhere in the text', () => {
     for (let before = 0; before < 40; before++) {
       const text = `{"${'a'.repeat(before)}":9007199254740993}`;
       expect(JSON.stringify(parseExact(text))).toBe(text);
     }
   });
 
-  it('are numbers where a number holds them', () => {
+  it('are numbers if a number holds them exactly', () => {
     expect(parseExact('{"a":9007199254740991,"b":"1234567890123456"}')).toEqual({ a: 9007199254740991, b: '1234567890123456' });
   });
 
-  it('are the nearest number when they have more bits', () => {
+  it('become the nearest number if they exceed 64 bits', () => {
     expect(parseExact('[9223372036854775808, 1e20]')).toEqual([2 ** 63, 1e20]);
   });
 });
@@ -54,15 +54,15 @@ describe('checkLiterals', () => {
     ['{"n": 1.0}', 'number 1.0 into Go struct field Spec.spec.n of type int64'],
     ['{"n": 9223372036854775808}', 'number 9223372036854775808 into Go struct field Spec.spec.n of type int64'],
     ['{"list": [1, 2.0]}', 'number 2.0 into Go struct field Spec.spec.list of type int32'],
-  ])('refuses %s', (text, message) => {
+  ])('rejects %s', (text, message) => {
     expect(() => checkLiterals(`{"spec":${text}}`, type)).toThrow(`json: cannot unmarshal ${message}`);
   });
 
-  it.each(['{"n": 1}', '{"n": 9223372036854775807}', '{"f": 1.0}', '{"list": [1]}', '{"x": 1.0}'])('takes %s', (text) => {
+  it.each(['{"n": 1}', '{"n": 9223372036854775807}', '{"f": 1.0}', '{"list": [1]}', '{"x": 1.0}'])('accepts %s', (text) => {
     expect(() => checkLiterals(`{"spec":${text}}`, type)).not.toThrow();
   });
 
-  it('finds them in what a patch made, and shows them as they were written', () => {
+  it('finds them in a patched object and restores their notation', () => {
     const marked = markLiterals('{"spec":{"n":1e3,"f":1.50}}')!;
     expect(markedProblem(JSON.parse(marked), type)).toBe(
       'json: cannot unmarshal number 1e3 into Go struct field Spec.spec.n of type int64',

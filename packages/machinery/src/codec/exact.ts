@@ -1,9 +1,9 @@
 import type { Json } from '../json.ts';
 
-/** So many digits may be more than a number holds. Texts without them are the rule, and cost nearly nothing more. */
+/** A number with this many digits may not fit a JavaScript number. Most texts have none and are checked at almost no cost. */
 const manyDigits = 16;
 
-/** A run of that many characters covers one of the places that are so far apart: only there is it worth looking closer. */
+/** A run of that many digits must cover one of the sampled positions, so only the digits around those are counted. */
 function hasManyDigits(text: string): boolean {
   for (let at = manyDigits - 1; at < text.length; at += manyDigits) {
     if (!isDigit(text, at)) continue;
@@ -24,8 +24,8 @@ const integer = /^-?[0-9]+$/;
 const [least, most] = [-(2n ** 63n), 2n ** 63n - 1n];
 
 /**
- * JSON.parse without loss: an integer of 64 bits that a number cannot hold becomes a BigInt, which is written to JSON as the digits that it came from.
- * What has more bits than that is a fraction for Kubernetes too. For the compiler it is a number: few places look at integers so large, and those tell.
+ * JSON.parse without loss: a 64-bit integer that a number cannot hold exactly becomes a BigInt, which serializes to the same digits. Larger
+ * integers become floats, as in Kubernetes. The type says number: the few places that see such large integers check for them.
  */
 export function parseExact(text: string): Json {
   return hasManyDigits(text)
@@ -38,12 +38,12 @@ function keepDigits(_key: string, value: unknown, { source }: { readonly source?
   return exactInteger(BigInt(source), value);
 }
 
-/** The integer itself where 64 bits hold it; the nearest number otherwise. */
+/** The integer itself if it fits in 64 bits, otherwise the nearest number. */
 export function exactInteger(value: bigint, nearest: number): number {
   return value >= least && value <= most ? (value as unknown as number) : nearest;
 }
 
-/** An integer of 64 bits, in either form. */
+/** Whether the value is a 64-bit integer kept as a BigInt. */
 export function isLargeInteger(value: unknown): value is bigint {
   return typeof value === 'bigint';
 }

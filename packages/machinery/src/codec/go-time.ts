@@ -3,14 +3,14 @@ import { CodecError } from './error.ts';
 const zero = 0x30;
 const nine = 0x39;
 
-/** A time to the second, as Kubernetes stores it: `2026-01-02T03:04:05Z`. Other zones and fractions are converted. */
+/** A time in whole seconds, as Kubernetes stores it: `2026-01-02T03:04:05Z`. Converts other zones and drops fractions. */
 export function canonicalTime(text: string): string {
   if (text.length === 20 && isPlainTime(text)) return text;
   const { seconds } = parseGoTime(text, '2006-01-02T15:04:05Z07:00');
   return printSeconds(seconds);
 }
 
-/** A time to the microsecond: `2026-01-02T03:04:05.000006Z`. */
+/** A time in microseconds: `2026-01-02T03:04:05.000006Z`. */
 export function canonicalMicroTime(text: string): string {
   const { seconds, fraction } = parseGoTime(text, '2006-01-02T15:04:05.000000Z07:00');
   return `${printSeconds(seconds).slice(0, -1)}.${fraction}Z`;
@@ -24,7 +24,7 @@ export function printSeconds(seconds: number): string {
 
 const shape = '0000-00-00T00:00:00Z';
 
-/** Exactly `0000-00-00T00:00:00Z` with digits, and every part in range for any month: the common case, without parsing. */
+/** Recognizes `0000-00-00T00:00:00Z` with digits and every part valid for any month: the common case, without parsing. */
 function isPlainTime(text: string): boolean {
   for (let index = 0; index < 20; index++) {
     const code = text.charCodeAt(index);
@@ -48,7 +48,7 @@ interface GoTime {
   readonly fraction: string;
 }
 
-/** The elements of the layout in order, each with what it must look like. */
+/** The elements of the layout in order, with the pattern of each. */
 const elements: readonly { readonly layout: string; readonly pattern: RegExp }[] = [
   { layout: '2006', pattern: /^\d{4}/ },
   { layout: '-', pattern: /^-/ },
@@ -70,7 +70,7 @@ const limits: readonly [element: number, name: string, low: number, high: number
   [5, 'second', 0, 59],
 ];
 
-/** Reads the two layouts that Kubernetes uses, and complains as Go's time.Parse does. */
+/** Parses the two layouts that Kubernetes uses, with the errors of Go's time.Parse. */
 function parseGoTime(text: string, layout: string): GoTime {
   const fail = (rest: string, element: string): CodecError =>
     new CodecError(`parsing time ${JSON.stringify(text)} as "${layout}": cannot parse ${JSON.stringify(rest)} as "${element}"`);

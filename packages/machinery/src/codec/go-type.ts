@@ -22,7 +22,7 @@ const anyNames: Record<AnyForm, string> = {
   schemaOrStringArray: 'v1.JSONSchemaPropsOrStringArray',
 };
 
-/** How Go prints the type in its messages about JSON: `v1.Container`, `[]v1.OwnerReference`, `map[string]string`. */
+/** The type's name in Go's JSON errors: `v1.Container`, `[]v1.OwnerReference`, `map[string]string`. */
 export function goTypeName(type: Type): string {
   switch (type.kind) {
     case 'scalar':

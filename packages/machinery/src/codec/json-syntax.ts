@@ -2,7 +2,7 @@ import { endOfString, maxDepth } from './depth.ts';
 
 const quote = 0x22;
 
-/** The number of object keys in the text: one for each colon outside of strings. The text is valid JSON, so nothing else needs a look. */
+/** The number of object keys in the text, which must be valid JSON: the number of colons outside strings. */
 export function countKeys(text: string): number {
   let keys = 0;
   for (let index = 0; index < text.length; index++) {
@@ -13,7 +13,7 @@ export function countKeys(text: string): number {
   return keys;
 }
 
-/** What Go's JSON scanner says about text that is not valid JSON. */
+/** The error of Go's JSON scanner for text that is not valid JSON. */
 export function explainSyntaxError(text: string): string {
   return new Scanner(text).scan();
 }
@@ -21,7 +21,7 @@ export function explainSyntaxError(text: string): string {
 const unexpectedEnd = 'unexpected end of JSON input';
 const literals = ['true', 'false', 'null'];
 
-/** Walks over the text as Go's scanner does and stops at the first character that cannot stand where it stands. */
+/** Walks the text as Go's scanner does and stops at the first invalid character. */
 class Scanner {
   readonly #text: string;
   #index = 0;
@@ -49,7 +49,7 @@ class Scanner {
     return `invalid character ${quoteCharacter(this.#text, this.#index)} ${where}`;
   }
 
-  /** Consumes one value, or what opens one and all that comes before the first value inside. */
+  /** Consumes one value, or, for an object or list, everything up to its first nested value. */
   #value(): string | undefined {
     for (;;) {
       const character = this.#peek();
@@ -155,7 +155,7 @@ class Scanner {
 
 const escapes: Record<string, string> = { "'": "\\'", '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t', '\b': '\\b', '\f': '\\f' };
 
-/** One byte in quotes: Go's scanner sees bytes, so of a longer character only the first is shown. */
+/** One byte in quotes: Go's scanner reads bytes, so only the first byte of a multi-byte character is shown. */
 function quoteCharacter(text: string, index: number): string {
   const byte = Buffer.from(String.fromCodePoint(text.codePointAt(index)!))[0]!;
   const character = String.fromCharCode(byte);

@@ -12,7 +12,7 @@ function messageOf(text: string): string {
     expect(error).toBeInstanceOf(CodecError);
     return (error as Error).message;
   }
-  throw new Error(`${text} was read without a complaint`);
+  throw new Error(`${text} was parsed without an error`);
 }
 
 describe('parseJson', () => {
@@ -37,25 +37,25 @@ describe('parseJson', () => {
     ['é', "invalid character 'Ã' looking for beginning of value"],
     ['\ufeff{}', "invalid character 'ï' looking for beginning of value"],
     ["'", "invalid character '\\'' looking for beginning of value"],
-  ])('says of %j what Go says', (text, message) => {
+  ])('reports %j as Go does', (text, message) => {
     expect(messageOf(text)).toBe(message);
   });
 
-  it('takes objects and lists down to a depth, and says of deeper ones what Kubernetes says', () => {
+  it('accepts nesting up to a limit, and rejects deeper values as Kubernetes does', () => {
     expect(() => parseJson('['.repeat(maxDepth) + ']'.repeat(maxDepth))).not.toThrow();
     expect(messageOf('['.repeat(maxDepth + 1) + ']'.repeat(maxDepth + 1))).toBe("invalid character '[' exceeded max depth");
   });
 
-  it('does not count brackets inside of strings', () => {
+  it('ignores brackets inside strings', () => {
     const text = JSON.stringify({ a: `${'['.repeat(maxDepth + 1)}\\"` });
     expect(parseJson(text)).toEqual(JSON.parse(text));
   });
 
-  it('replaces half of a surrogate pair, and keeps whole ones', () => {
+  it('replaces half of a surrogate pair, and keeps whole pairs', () => {
     expect(parseJson('{"a":"\\ud800x","\\u0062":"\\ud83d\\ude00"}')).toEqual({ a: '\ufffdx', b: '😀' });
   });
 
-  it('reads what JSON.parse reads and complains in its own error about everything else', () => {
+  it('accepts what JSON.parse accepts and throws a CodecError for everything else', () => {
     fc.assert(
       fc.property(fc.oneof(fc.json(), fc.string(), fc.string({ unit: fc.constantFrom(...'{}[]",:\\u0e-1.tnf ') })), (text) => {
         let expected: unknown;
@@ -82,7 +82,7 @@ describe('countKeys', () => {
     );
   });
 
-  it('sees colons, quotes and backslashes inside of strings for what they are', () => {
+  it('ignores colons, quotes and backslashes inside strings', () => {
     expect(countKeys('{"a:\\"b":"c\\\\","d":":"}')).toBe(2);
   });
 });
@@ -94,13 +94,13 @@ function keysOf(value: unknown): number {
 }
 
 describe('readTypeMeta', () => {
-  it('reads kind and version, and takes their absence as empty', () => {
+  it('reads kind and version, and treats absent ones as empty', () => {
     expect(readTypeMeta({ apiVersion: 'v1', kind: 'Pod' })).toEqual({ apiVersion: 'v1', kind: 'Pod' });
     expect(readTypeMeta({})).toEqual({ apiVersion: '', kind: '' });
     expect(readTypeMeta(null)).toEqual({ apiVersion: '', kind: '' });
   });
 
-  it('refuses what is no object as Kubernetes does', () => {
+  it('rejects anything but an object as Kubernetes does', () => {
     expect(() => readTypeMeta([])).toThrow(
       `couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,
     );
@@ -117,7 +117,7 @@ describe('unrecognizedBody', () => {
     ['[]', '5b5d'],
     ['{"kind":"ConfigMap","apiVersion":"v1"} x', '{"kind":"ConfigMap","apiVersio ...'],
     ['\ufeff{"kind":"ConfigMap","apiVersion":"v1"}', 'efbbbf7b226b696e64223a22436f6e6669674d6170222c22617069566572 ...'],
-  ])('shows the beginning of %j', (body, summary) => {
+  ])('shows the start of %j', (body, summary) => {
     expect(unrecognizedBody('ConfigMap', error, body).message).toBe(
       `the object provided is unrecognized (must be of type ConfigMap): why (${summary})`,
     );

@@ -4,7 +4,7 @@ import { CodecError } from './error.ts';
 import { parseExact } from './exact.ts';
 import { explainSyntaxError } from './json-syntax.ts';
 
-/** JSON.parse, with a limit on depth and Kubernetes' words for what is not JSON. */
+/** JSON.parse with a depth limit and Kubernetes' syntax errors. */
 export function parseJson(text: string): Json {
   if (isTooDeep(text)) throw new CodecError(explainSyntaxError(text));
   let value: Json;
@@ -16,10 +16,10 @@ export function parseJson(text: string): Json {
   return text.includes('\\u') && loneSurrogate.test(text) ? repairStrings(text) : value;
 }
 
-/** An escape that may be half of a pair; whole pairs are found too, and left alone by the repair. */
+/** Matches an escape that may be half of a pair. It also matches whole pairs, which the repair leaves alone. */
 const loneSurrogate = /\\u[dD][89a-fA-F]/;
 
-/** Half a surrogate pair has no UTF-8: Go replaces it while reading. */
+/** Half a surrogate pair has no UTF-8 encoding: Go replaces it while decoding. */
 function repairStrings(text: string): Json {
   return JSON.parse(text, (_key, value: unknown) => (typeof value === 'string' ? value.toWellFormed() : value)) as Json;
 }
@@ -29,7 +29,7 @@ export interface TypeMeta {
   readonly kind: string;
 }
 
-/** What kind the body says that it is; empty where it says nothing. Throws when it is no object, or says it in another form than text. */
+/** The kind and apiVersion of a body; empty if absent. Throws if the body is not an object or either is not a string. */
 export function readTypeMeta(value: Json): TypeMeta {
   if (value === null) return { apiVersion: '', kind: '' };
   if (typeof value !== 'object' || Array.isArray(value)) {
@@ -46,12 +46,12 @@ function readText(value: Json | undefined, field: string): string {
   return value;
 }
 
-/** Wraps what `parseJson` and `readTypeMeta` found: kube-apiserver first looks for the kind, and fails there. */
+/** Wraps an error of `parseJson` or `readTypeMeta`: kube-apiserver looks for the kind first, and fails there. */
 export function typeMetaError(message: string): CodecError {
   return new CodecError(`couldn't get version/kind; json parse error: ${message}`);
 }
 
-/** How Go's messages call the value. */
+/** The name of the value's JSON type in Go's messages. */
 export function jsonKind(value: Json): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';

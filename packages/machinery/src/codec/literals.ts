@@ -3,7 +3,7 @@ import type { ObjectType, Type } from '../schema/type.ts';
 import { CodecError } from './error.ts';
 import { goTypeName } from './go-type.ts';
 
-/** A number as it was written, where that says more than its value. */
+/** A number as written, kept where the notation matters and not only the value. */
 class Literal {
   readonly source: string;
 
@@ -12,12 +12,14 @@ class Literal {
   }
 }
 
-/** Numbers with a point or an exponent, or with more digits than a number holds, right after a key or in a list. Some texts look so too; few do. */
+/**
+ * Matches numbers with a point or an exponent, or too many digits for a number, after a key or in a list. Strings match too, but rarely.
+ */
 const odd = /(?:":|[[,])\s*-?(?:[0-9]+[.eE]|[0-9]{16})/;
 
 /**
- * Refuses integers that are written as fractions, as Go does: `1.0` and `1e3` are no integers. JSON.parse does not tell them apart, so the text is read once
- * more when it has something of the kind.
+ * Rejects integers written as fractions, as Go does: `1.0` and `1e3` are not integers. JSON.parse does not tell them apart, so a text that
+ * contains such numbers is parsed again.
  */
 export function checkLiterals(text: string, type: ObjectType): void {
   if (!odd.test(text)) return;
@@ -30,16 +32,16 @@ function readWith(text: string, keep: (source: string) => unknown): unknown {
   return JSON.parse(text, revive as (key: string, value: unknown) => unknown);
 }
 
-/** Characters for private use: no client means anything by them. */
+/** Private-use characters: no client gives them a meaning. */
 const [markStart, markEnd] = ['\uE0F5', '\uE0F6'];
 const mark = new RegExp(`"${markStart}([^${markEnd}]*)${markEnd}"`, 'g');
 
-/** A patch in which such numbers are texts that tell how they were written: so they survive being merged. Undefined when there are none. */
+/** Replaces such numbers in a patch with strings that record their notation and survive merging. Undefined if there are none. */
 export function markLiterals(patch: string): string | undefined {
   return odd.test(patch) ? JSON.stringify(readWith(patch, (source) => markStart + source + markEnd)) : undefined;
 }
 
-/** What is wrong with the marked numbers in what a patch made; undefined when nothing is. */
+/** Describes an invalid marked number in the patched object; undefined if there is none. */
 export function markedProblem(value: Json, type: ObjectType): string | undefined {
   try {
     walk(value, type, []);
@@ -50,7 +52,7 @@ export function markedProblem(value: Json, type: ObjectType): string | undefined
   return undefined;
 }
 
-/** The numbers as they were written, in JSON where they are marked. */
+/** Replaces marked numbers in JSON with their original notation. */
 export function unmarked(json: string): string {
   return json.replace(mark, '$1');
 }

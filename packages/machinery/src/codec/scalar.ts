@@ -5,14 +5,14 @@ import { CodecError } from './error.ts';
 import { isLargeInteger } from './exact.ts';
 import { canonicalMicroTime, canonicalTime } from './go-time.ts';
 
-/** The value is of another JSON type than the scalar takes: the caller knows where it stands and words the error. */
+/** The value has the wrong JSON type for the scalar. The caller knows its path and words the error. */
 export const mismatch = Symbol('mismatch');
-/** Text that is not base64; `explainBytes` says why. */
+/** A string that is not base64; `explainBytes` says why. */
 export const malformedBytes = Symbol('malformedBytes');
 
 const quantityPattern = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
-/** The value in the form in which Kubernetes keeps it; the same value when there is nothing to change. Never called with null. */
+/** The value in Kubernetes' canonical form, or the same value if there is nothing to change. Never called with null. */
 export function canonicalScalar(value: Json, scalar: Scalar): Json | typeof mismatch | typeof malformedBytes {
   switch (scalar) {
     case 'string':
@@ -52,13 +52,13 @@ function canonicalQuantity(value: Json): string {
   }
 }
 
-/** Standard base64 with padding; line breaks are allowed and dropped, as Go does. */
+/** Standard base64 with padding. Line breaks are allowed and dropped, as in Go. */
 function canonicalBytes(text: string): string | typeof malformedBytes {
   if (text === '' || Buffer.from(text, 'base64').toString('base64') === text) return text;
   return firstIllegalByte(text) === -1 ? Buffer.from(text, 'base64').toString('base64') : malformedBytes;
 }
 
-/** Go also takes a list of numbers, in which null is 0. */
+/** Go also accepts a list of numbers, in which null is 0. */
 function bytesFromList(value: Json): string | typeof mismatch {
   if (!Array.isArray(value)) return mismatch;
   const numbers = value.map((item) => item ?? 0);
@@ -76,7 +76,7 @@ function isBase64Digit(code: number): boolean {
   );
 }
 
-/** Where Go's decoder stops, counted in bytes; -1 when it does not. */
+/** The byte offset at which Go's decoder stops; -1 if the text is valid. */
 function firstIllegalByte(text: string): number {
   const bytes = Buffer.from(text);
   let index = 0;
@@ -103,7 +103,7 @@ function firstIllegalByte(text: string): number {
   }
 }
 
-/** What stands for null where Go has no pointer. */
+/** The value that replaces null where Go has no pointer. */
 export function zeroScalar(scalar: Scalar): Json {
   switch (scalar) {
     case 'string':

@@ -2,15 +2,15 @@ import { quote } from '../field/error.ts';
 import type { ListType, MapType, ObjectType, Type } from '../schema/type.ts';
 import { endOfString } from './depth.ts';
 
-/** Kubernetes stops counting there. */
+/** Kubernetes stops counting at this number. */
 export const maxProblems = 100;
 
-/** What is nested deeper is stepped over: far more than anybody writes, far less than the stack takes. */
+/** Skips anything nested deeper. Nobody writes this many levels, and the stack has room for far more. */
 const maxDepth = 1000;
 
 /**
- * Every unknown and every repeated field, in the order of the text, as Kubernetes names them. It reads the text itself, because a parsed value no
- * longer has what stood there twice. Slow, and only called when something does. The text is valid JSON.
+ * Every unknown and duplicate field, in text order, named as Kubernetes names them. It parses the text again, because a parsed value has
+ * lost its duplicates. Slow, and only called when there are some. The text must be valid JSON.
  */
 export function strictProblems(text: string, type: ObjectType): string[] {
   const reader = new StrictReader(text);
@@ -18,14 +18,14 @@ export function strictProblems(text: string, type: ObjectType): string[] {
   return [...reader.problems];
 }
 
-/** The same for objects of no type: only what stands there twice, at any depth. */
+/** The same for objects without a type: only duplicates, at any depth. */
 export function repeatedFields(text: string): string[] {
   const reader = new StrictReader(text);
   reader.read(anything, '');
   return [...reader.problems];
 }
 
-/** A map of maps without end; lists are looked into as well. */
+/** A map of maps without end; lists are searched too. */
 const anything: MapType = {
   kind: 'map',
   get values(): Type {
@@ -76,7 +76,7 @@ class StrictReader {
     this.#index++;
   }
 
-  /** The type of what stands under the key; undefined when nobody knows it, so that nothing is said about what is inside. */
+  /** The type of the field; undefined if it is unknown, so that nothing inside it is reported. */
   #field(type: ObjectType | MapType, key: string, { seen, prefix }: { seen: Set<string>; prefix: string }): Type | undefined {
     const value = type.kind === 'map' ? type.values : type.fields.get(key)?.type;
     if (value === undefined) {
@@ -110,7 +110,7 @@ class StrictReader {
     while (' \t\r\n'.includes(this.#text[this.#index] ?? 'end')) this.#index++;
   }
 
-  /** Steps over a value without recursion: it may be as deep as the text allows. */
+  /** Skips a value without recursion: it may be as deep as the text allows. */
   #skipValue(): void {
     let open = 0;
     for (; this.#index < this.#text.length; this.#index++) {

@@ -2,17 +2,17 @@ import { YAMLException } from 'js-yaml';
 import { maxYamlDepth } from './depth.ts';
 import { CodecError } from './error.ts';
 
-/** Where Go's YAML reader noticed the mistake decides how it counts lines. */
+/** The part of Go's YAML reader that finds the mistake determines how lines are counted. */
 type Finder = 'scanner' | 'parser' | 'decoder';
 
 interface Explanation {
   readonly message: string;
   readonly finder: Finder;
-  /** Counted from 0; that of the mistake itself when absent. */
+  /** Counted from 0; the line of the mistake if absent. */
   readonly line?: number;
 }
 
-/** Our YAML reader's complaint in the words of the one that kube-apiserver uses. */
+/** Translates an error of our YAML reader to that of kube-apiserver's. */
 export function yamlError(error: unknown, text: string): CodecError {
   if (!(error instanceof YAMLException) || error.mark === undefined || error.mark === null) {
     return new CodecError(`yaml: ${error instanceof Error ? error.message : String(error)}`);
@@ -20,7 +20,7 @@ export function yamlError(error: unknown, text: string): CodecError {
   const { line, position } = error.mark;
   const found = explain(error.reason, text, position);
   const at = found.line ?? line;
-  // Go's reader leaves the line out when it is the first, and counts from 1 only in its scanner.
+  // Go's reader omits the first line's number, and only its scanner counts from 1.
   const where = found.finder === 'decoder' || at === 0 ? '' : `line ${found.finder === 'scanner' ? at + 1 : at}: `;
   return new CodecError(`yaml: ${where}${found.message}`);
 }
@@ -51,7 +51,7 @@ function explain(reason: string, text: string, position: number): Explanation {
   return misplaced(text, position);
 }
 
-/** A list or map in brackets that is not closed where it should be. */
+/** A flow list or map that is not closed where it should be. */
 function unclosed(text: string): Explanation {
   const before = text.trimEnd();
   if (before.endsWith('[') || before.endsWith('{')) return { message: 'did not find expected node content', finder: 'parser' };
@@ -64,7 +64,7 @@ function isInsideQuotes(text: string, position: number): boolean {
   return (line.slice(line.lastIndexOf('\n') + 1).match(/"/g)?.length ?? 0) % 2 === 1;
 }
 
-/** Something that cannot stand where it stands: which complaint depends on what it is. */
+/** A misplaced token: the message depends on the token. */
 function misplaced(text: string, position: number): Explanation {
   const character = text[position] ?? '';
   const line = text.slice(text.lastIndexOf('\n', position - 1) + 1, position);

@@ -35,11 +35,11 @@ describe('parseYaml', () => {
     ['a: "\\z"', 'yaml: found unknown escape character'],
     ['{null: z}', 'unsupported map key of type: %!s(<nil>), key: <nil>, value: "z"'],
     ['a: .inf', 'json: unsupported value: +Inf'],
-  ])('complains about %j as Kubernetes does', (text, message) => {
+  ])('rejects %j as Kubernetes does', (text, message) => {
     expect(() => parseYaml(text)).toThrow(new CodecError(message));
   });
 
-  it('refuses aliases that multiply, and one that contains itself', () => {
+  it('rejects aliases that multiply, and one that contains itself', () => {
     const lines = ['a0: &a0 [x,x,x,x,x,x,x,x,x,x]'];
     for (let level = 1; level < 9; level++)
       lines.push(
@@ -51,19 +51,19 @@ describe('parseYaml', () => {
     expect(() => parseYaml('a: &a [*a]')).toThrow('yaml: document contains excessive aliasing');
   });
 
-  it('takes objects and lists down to a depth, and says where it is exceeded', () => {
+  it('accepts nesting up to a limit, and reports where it is exceeded', () => {
     const nested = (levels: number): string => `a: 1\nb: ${'['.repeat(levels)}${']'.repeat(levels)}`;
     expect(() => parseYaml(nested(900))).not.toThrow();
     expect(() => parseYaml(nested(10_001))).toThrow('yaml: line 2: exceeded max depth of 1000');
     expect(() => parseYaml('{"a":'.repeat(10_001))).toThrow('yaml: exceeded max depth of 1000');
   });
 
-  it('copies what an alias refers to', () => {
+  it('copies the target of an alias', () => {
     const value = parseYaml('a: &a {x: 1}\nb: *a') as { a: object; b: object };
     expect(value.a).not.toBe(value.b);
   });
 
-  it('sets no prototype', () => {
+  it('does not set prototypes', () => {
     const value = parseYaml('__proto__: {polluted: true}');
     expect(Object.keys(value as object)).toEqual(['__proto__']);
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
@@ -77,7 +77,7 @@ describe('parseYaml', () => {
     );
   });
 
-  it('throws nothing but CodecErrors', () => {
+  it('throws only CodecErrors', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom(...'a:-[]{}&*!|>\'"%@`#?,\n\t 1~<.') })), (text) => {
         try {
@@ -100,7 +100,7 @@ function sorted(value: unknown): unknown {
 }
 
 describe('parseYamlStrictly', () => {
-  it('gives the value and what stands there twice', () => {
+  it('returns the value and its duplicate keys', () => {
     expect(parseYamlStrictly('a: 1\na: 2')).toEqual({
       value: { a: 2 },
       duplicates: 'yaml: unmarshal errors:\n  line 2: key "a" already set in map',
@@ -108,42 +108,42 @@ describe('parseYamlStrictly', () => {
     expect(parseYamlStrictly('a: {b: [1]}')).toEqual({ value: { a: { b: [1] } }, duplicates: undefined });
   });
 
-  it('refuses what is no YAML', () => {
+  it('rejects invalid YAML', () => {
     expect(() => parseYamlStrictly('a: [1')).toThrow(CodecError);
   });
 });
 
 describe('yamlDuplicates', () => {
-  it('names all of them, in order, and what they are read as', () => {
+  it('reports every duplicate in order, by its resolved value', () => {
     expect(yamlDuplicates('a: {x: 1, x: 2}\nn: 1\nn: 2\nb: 1\n"a": 3\n')).toBe(
       'yaml: unmarshal errors:\n  line 1: key "x" already set in map\n  line 3: key false already set in map\n  line 5: key "a" already set in map',
     );
   });
 
-  it('names a key that stands there twice, with its line', () => {
+  it('reports a duplicate key with its line', () => {
     expect(yamlDuplicates('a: 1\nb: {c: 1, c: 2}')).toBe('yaml: unmarshal errors:\n  line 2: key "c" already set in map');
     expect(yamlDuplicates('a: 1\nb: 2')).toBeUndefined();
   });
 });
 
-describe('a document that is long', () => {
+describe('a long document', () => {
   const keys = (count: number): string => Array.from({ length: count }, (_, index) => `k${index}: v`).join('\n');
 
-  it('is refused as YAML, and read as JSON', () => {
+  it('is rejected as YAML but accepted as JSON', () => {
     expect(() => parseYaml(keys(60_000))).toThrow(/^yaml: document has \d+ characters, and 524288 is the limit for YAML; send it as JSON$/);
     expect(() => parseYamlStrictly(keys(60_000))).toThrow(/send it as JSON$/);
     const json = JSON.stringify(Object.fromEntries(Array.from({ length: 60_000 }, (_, index) => [`k${index}`, 'v'])));
     expect(Object.keys(parseYamlStrictly(json).value as object).length).toBe(60_000);
   });
 
-  it('is not read a hundred times to find what stands there twice', () => {
+  it('is not read a hundred times to find duplicates', () => {
     const repeated = Array.from({ length: 200 }, (_, index) => `r${index}: 1\nr${index}: 2`).join('\n');
     expect(parseYamlStrictly(repeated).duplicates!.split('\n').length).toBe(89);
     expect(parseYamlStrictly(`${repeated}\n${keys(30_000)}`).duplicates!.split('\n').length).toBe(2);
   });
 });
 
-it('JSON is read in the same way, whichever reader reads it', () => {
+it('JSON is read the same way by either reader', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (object) => {
       const json = JSON.stringify(object);
@@ -153,7 +153,7 @@ it('JSON is read in the same way, whichever reader reads it', () => {
 });
 
 it.each(['{"a":1e999}', '{"a":NaN}', '{"a":.5}', '{a: 1}', "{'a': 1}", '{"a":1,}', '{"a":1,"a":2}', '{"a":0x10}', '{"a": &x 1, "b": *x}'])(
-  '%s is read as YAML reads it',
+  '%s is read as YAML',
   (text) => {
     const outcome = (read: () => unknown): unknown => {
       try {

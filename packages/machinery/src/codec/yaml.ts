@@ -8,7 +8,7 @@ import { exactInteger, isLargeInteger } from './exact.ts';
 import { parseJson } from './json.ts';
 import { yamlError } from './yaml-error.ts';
 
-/** The words that Go's YAML 1.1 reader takes for something other than text. */
+/** The words that Go's YAML 1.1 reader does not read as strings. */
 const words = new Map<string, boolean | null | number>([
   ...['y', 'Y', 'yes', 'Yes', 'YES', 'true', 'True', 'TRUE', 'on', 'On', 'ON'].map((word) => [word, true] as const),
   ...['n', 'N', 'no', 'No', 'NO', 'false', 'False', 'FALSE', 'off', 'Off', 'OFF'].map((word) => [word, false] as const),
@@ -30,7 +30,7 @@ const scalarTag = (name: string, accepts: (value: unknown) => boolean): ReturnTy
     },
   });
 
-/** Keys keep their types until they are converted: Go complains about some of them. */
+/** Keys keep their types until conversion, because Go rejects some of them. */
 const mapTag = defineMappingTag<Map<unknown, unknown>>('tag:yaml.org,2002:map', {
   ...loadOnly,
   create: () => new Map(),
@@ -50,16 +50,16 @@ const schema = FAILSAFE_SCHEMA.withTags(
   scalarTag('float', (value) => typeof value === 'number'),
   mergeTag,
   mapTag,
-  // Other tags say nothing about JSON: the text is taken as it is.
+  // Other tags do not affect JSON: the text is used as is.
   defineScalarTag<string>('', { ...loadOnly, matchByTagPrefix: true, resolve: (source) => source }),
 );
 
-/** The first document of the text as JSON, as kube-apiserver converts it. Keys that stand there twice: the last one holds. */
+/** The first document of the text as JSON, converted as kube-apiserver does. The last of several equal keys wins. */
 export function parseYaml(text: string): Json {
   return readAsJson(text) ?? new Converter().convert(load(text, { json: true }), 0);
 }
 
-/** The same, with what strict validation says about keys that stand there twice. Reads the text once unless there are some. */
+/** The same, with strict validation's message about duplicate keys. Reads the text once if there are none. */
 export function parseYamlStrictly(text: string): { readonly value: Json; readonly duplicates: string | undefined } {
   const json = readAsJson(text);
   if (json !== undefined) return { value: json, duplicates: undefined };
@@ -74,7 +74,7 @@ export function parseYamlStrictly(text: string): { readonly value: Json; readonl
   return { value: new Converter().convert(loaded, 0), duplicates: undefined };
 }
 
-/** Most of what comes as YAML is JSON, which is read many times faster. Undefined where the reader of YAML has something else to say about it. */
+/** Most "YAML" is JSON, which parses many times faster. Undefined if a YAML reader might read the text differently. */
 function readAsJson(text: string): Json | undefined {
   if (!text.startsWith('{') || /\d[eE]\+?\d{3}/.test(text)) return undefined;
   let value: Json;
@@ -87,7 +87,7 @@ function readAsJson(text: string): Json | undefined {
   return duplicateFields(text, value).length === 0 ? value : undefined;
 }
 
-/** Everybody waits while YAML is read, and it is read slowly. */
+/** Reading YAML is slow and blocks every other request. */
 const longestYaml = 512 * 1024;
 
 function checkLength(text: string): void {
@@ -101,17 +101,17 @@ function isDuplicate(error: unknown): error is YAMLException {
   return error instanceof YAMLException && error.reason === 'duplicated mapping key';
 }
 
-/** So many repeated keys are named… */
+/** At most this many duplicate keys are named… */
 const mostDuplicates = 100;
-/** …unless the text is so long that looking for the next one takes its time: it is read anew for each. */
+/** …and fewer in a long text: it is read again for each one. */
 const mostReadForDuplicates = 256 * 1024;
 
-/** What strict validation says about keys that stand there twice, in one message for all; undefined when none does. */
+/** Strict validation's single message about all duplicate keys; undefined if there are none. */
 export function yamlDuplicates(text: string): string | undefined {
   const found: string[] = [];
   let read = 0;
   checkLength(text);
-  // The reader stops at the first: each is given another name, so that it goes on to the next.
+  // The reader stops at the first duplicate, so each is renamed to let it continue to the next.
   for (let rest = text; found.length < mostDuplicates && read < mostReadForDuplicates; read += text.length) {
     try {
       loadAll(rest, { schema, maxDepth: maxYamlDepth });
@@ -119,7 +119,7 @@ export function yamlDuplicates(text: string): string | undefined {
     } catch (error) {
       if (!isDuplicate(error)) throw yamlError(error, text);
       const { position, line } = error.mark!;
-      // It points to the text of the key, behind a quote where there is one.
+      // The position is that of the key's text, after an opening quote if there is one.
       const mark = rest[position - 1] ?? '';
       const isQuoted = mark === '"' || mark === "'";
       const length = isQuoted ? rest.indexOf(mark, position) - position : /^[^:,}\n]*/.exec(rest.slice(position))![0].length;
@@ -133,7 +133,7 @@ export function yamlDuplicates(text: string): string | undefined {
   return found.length === 0 ? undefined : `yaml: unmarshal errors:\n${found.join('\n')}`;
 }
 
-/** No key that anybody writes. */
+/** A key that nobody writes. */
 const repeatedKey = '\u{10ffff}';
 
 function load(text: string, options: { json: boolean }): unknown {
@@ -147,7 +147,7 @@ function load(text: string, options: { json: boolean }): unknown {
 
 const floatPattern = /^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$/;
 
-/** A scalar without quotes, as Go's reader takes it; a time stays text. */
+/** An unquoted scalar as Go's reader interprets it; a time stays a string. */
 function resolvePlain(source: string): unknown {
   const word = words.get(source);
   if (word !== undefined) return word;
@@ -163,7 +163,7 @@ function resolvePlain(source: string): unknown {
   return floatPattern.test(plain) ? Number(plain) : source;
 }
 
-/** Copies what was loaded into plain objects. What an alias refers to is copied each time, so that changing one place changes no other. */
+/** Copies loaded values into plain objects. The target of an alias is copied each time, so that no two places share it. */
 class Converter {
   #count = 0;
   #fromAliases = 0;
@@ -178,7 +178,7 @@ class Converter {
     }
     if (typeof value === 'number' && !Number.isFinite(value)) throw new CodecError(`json: unsupported value: ${printFloat(value)}`);
     if (typeof value !== 'object' || value === null) return (value ?? null) as Json;
-    // An anchor that contains itself has no end.
+    // An anchor that contains itself never ends.
     if (depth > maxYamlDepth) throw new CodecError('yaml: document contains excessive aliasing');
     const repeated = this.#seen.has(value);
     if (repeated) this.#aliasDepth++;
@@ -197,7 +197,7 @@ class Converter {
   }
 }
 
-/** Small documents may come almost wholly from aliases, large ones hardly at all: the limits of Go's reader. */
+/** Small documents may consist almost entirely of aliases, large ones hardly at all: the limits of Go's reader. */
 function allowedAliasRatio(count: number): number {
   const low = 400_000;
   const high = 4_000_000;
