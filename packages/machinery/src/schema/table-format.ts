@@ -1,22 +1,26 @@
 import type { Json } from '../json.ts';
 import type { AnyForm, Scalar } from './type.ts';
 
-/** The form of the generated files. It is read at every start, so it is short before it is pretty. */
+/** The format of the generated files. They are read at every start, so it is compact rather than pretty. */
 export interface TypesFile {
   readonly names: readonly string[];
   readonly goNames: readonly string[];
   readonly types: readonly TypeRow[];
 }
 
-/** 1 when apply treats the object as one value, then the fields. */
+/** 1 if apply treats the object as one value, then the fields. */
 export type TypeRow = readonly [number, ...FieldRow[]];
 
-/** JSON name, type, flags, protobuf number (0: none; a list: those of the embedded messages around it and its own), default or null, merge key. */
+/**
+ * JSON name, type, flags, protobuf number (0: none; a list: the numbers of the enclosing embedded messages, then its own), default or null,
+ * merge key.
+ */
 export type FieldRow = [string, TypeCode, number, number | readonly number[], Json?, string?];
 
 /**
- * From 0: a scalar. From 100: the object at that index. Below 0: any JSON, in the order of `anyForms`. `l`: list of items, list type, keys.
- * `m`: map of values, atomic. `g`: an object that is not atomic here although its type is. `n`: a type that has a name in Go: the type, the name, whether protobuf wraps it into a message.
+ * 0 to 99: a scalar. From 100: an object, by index. Negative: any JSON, in the order of `anyForms`. `l`: list of items, list type, keys.
+ * `m`: map of values, atomic. `g`: an object that is granular here although its type is atomic. `n`: a type with a name in Go: the type,
+ * the name, whether protobuf wraps it in a message.
  */
 export type TypeCode =
   | number
@@ -48,24 +52,24 @@ export interface ResourcesFile {
   readonly resources: readonly ResourceInfo[];
 }
 
-/** A group in the order in which discovery lists it. */
+/** An API group, in discovery order. */
 export interface GroupInfo {
   readonly name: string;
   /** Newest first. */
   readonly versions: readonly string[];
-  /** Served only when somebody asks for them, after the others. */
+  /** Served only when enabled; listed after the others. */
   readonly optionalVersions?: readonly string[];
   readonly preferredVersion: string;
 }
 
-/** A resource as discovery shows it, and the schema of its kind. */
+/** A resource as discovery shows it, with the schema of its kind. */
 export interface ResourceInfo {
   readonly group: string;
   readonly version: string;
   readonly resource: string;
   readonly singular: string;
   readonly kind: string;
-  /** Absent for what can only be created, such as reviews. */
+  /** Absent for resources that can only be created, such as reviews. */
   readonly listKind?: string;
   readonly typeName: string;
   readonly namespaced: boolean;
@@ -78,7 +82,7 @@ export interface ResourceInfo {
 
 export interface SubresourceInfo {
   readonly name: string;
-  /** Of the kind that the subresource takes and gives, which may be of another group (`Scale`). */
+  /** The group of the kind that the subresource reads and writes, which may differ from the resource's (`Scale`). */
   readonly group: string;
   readonly version: string;
   readonly kind: string;

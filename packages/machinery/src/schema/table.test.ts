@@ -6,11 +6,11 @@ const types = builtinTypes();
 const core = (name: string) => types.object(`io.k8s.api.core.v1.${name}`);
 
 describe('the types of built-in kinds', () => {
-  it('know their fields in the order of Go', () => {
+  it("have their fields in Go's order", () => {
     expect([...core('ConfigMap').fields.keys()]).toEqual(['kind', 'apiVersion', 'metadata', 'immutable', 'data', 'binaryData']);
   });
 
-  it('say what Kubernetes makes of empty values', () => {
+  it('describe how Kubernetes treats empty values', () => {
     const fields = core('ConfigMap').fields;
     expect(fields.get('data')?.empty).toBe('dropped');
     expect(fields.get('metadata')?.empty).toBe('printed');
@@ -26,13 +26,13 @@ describe('the types of built-in kinds', () => {
     expect(core('PodSpec').fields.get('nodeSelector')?.type).toMatchObject({ kind: 'map', atomic: true });
   });
 
-  it('take over true defaults, and no zero values', () => {
+  it('include real defaults but no zero values', () => {
     expect(core('ContainerPort').fields.get('protocol')?.default).toBe('TCP');
     expect(core('ContainerPort').fields.get('containerPort')?.default).toBeUndefined();
     expect(core('Pod').fields.get('spec')?.default).toBeUndefined();
   });
 
-  it('put fields of embedded structs into the parent, with the messages that protobuf has around them', () => {
+  it('inline the fields of embedded structs, with the protobuf messages that enclose them', () => {
     const rule = types.object('io.k8s.api.admissionregistration.v1.NamedRuleWithOperations');
     expect(rule.fields.get('resourceNames')?.proto).toEqual({ number: 1 });
     expect(rule.fields.get('operations')?.proto).toEqual({ inline: [2], number: 1 });
@@ -44,12 +44,12 @@ describe('the types of built-in kinds', () => {
     expect(core('Pod').fields.get('metadata')?.proto).toEqual({ number: 1 });
   });
 
-  it('may differ from their own type in being atomic', () => {
+  it('may be granular in a field although the type itself is atomic', () => {
     expect(core('ObjectReference').atomic).toBe(true);
     expect(core('PersistentVolumeSpec').fields.get('claimRef')?.type).toMatchObject({ kind: 'object', atomic: false });
   });
 
-  it('may refer to themselves', () => {
+  it('may be recursive', () => {
     const props = types.object('io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps');
     expect(props.fields.get('not')?.type).toBe(props);
     expect(props.fields.get('items')?.type).toMatchObject({ kind: 'any', form: 'schemaOrArray', schema: props });
@@ -68,7 +68,7 @@ describe('the types of built-in kinds', () => {
     }
   });
 
-  it('are refused by a name that nobody has', () => {
+  it('throw for an unknown name', () => {
     expect(() => types.object('io.k8s.Nope')).toThrow('no built-in type is called io.k8s.Nope');
     expect(types.has('constructor')).toBe(false);
   });
@@ -91,7 +91,7 @@ describe('the built-in resources', () => {
     }
   });
 
-  it('come with what discovery shows', () => {
+  it('match discovery', () => {
     const deployments = builtinResources().find(({ resource }) => resource === 'deployments');
     expect(deployments).toMatchObject({
       group: 'apps',

@@ -12,9 +12,9 @@ import {
 } from './table-format.ts';
 import type { AnyType, Field, ObjectType, PatchRule, ProtoField, ScalarType, Type } from './type.ts';
 
-/** The types of the built-in kinds, by the name of their schema. */
+/** The types of the built-in kinds, by schema name. */
 export interface TypeTable {
-  /** Throws when there is none of that name: the names come from the tables themselves. */
+  /** Throws if there is no such type: the names come from the tables themselves. */
   object(name: string): ObjectType;
   has(name: string): boolean;
   names(): readonly string[];
@@ -22,7 +22,7 @@ export interface TypeTable {
 
 const schemaProps = 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps';
 
-/** Links a type when somebody first looks into it: a server uses few of them, and they refer to each other in circles. */
+/** Links a type on first use: a server uses few types, and they refer to each other in cycles. */
 class LinkedTable implements TypeTable {
   readonly #file: TypesFile;
   readonly #objects: (LinkedObject | undefined)[] = [];
@@ -168,7 +168,7 @@ export function builtinResources(): readonly ResourceInfo[] {
   return resourcesFile().resources;
 }
 
-/** In the order in which discovery lists them; the first is the core group, whose name is empty. */
+/** In discovery order; the first is the core group, whose name is empty. */
 export function builtinGroups(): readonly GroupInfo[] {
   return resourcesFile().groups;
 }

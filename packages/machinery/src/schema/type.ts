@@ -1,9 +1,9 @@
 import type { Json } from '../json.ts';
 
 /**
- * The shape of a kind: what its fields are called, what may stand in them, how lists and maps merge, and how protobuf numbers them.
- * Built-in kinds come from the generated tables; custom resources are compiled from their structural schema into the same form, so that
- * decoding, defaulting, apply and patches know one model only. Types may be recursive: follow them lazily.
+ * The shape of a kind: its field names, their values, how lists and maps merge, and how protobuf numbers them. Built-in kinds come from the
+ * generated tables; custom resources are compiled from their structural schema into the same form, so that decoding, defaulting, apply and
+ * patches share one model. Types may be recursive: follow them lazily.
  */
 export type Type = ScalarType | ObjectType | MapType | ListType | AnyType;
 
@@ -23,18 +23,18 @@ export type Scalar =
 export interface ScalarType {
   readonly kind: 'scalar';
   readonly scalar: Scalar;
-  /** How Go calls the type, where it has a name of its own: messages about wrong types say it. */
+  /** The type's own name in Go, if it has one: errors about wrong types use it. */
   readonly goName?: string;
 }
 
 export interface ObjectType {
   readonly kind: 'object';
-  /** The schema's name, such as `io.k8s.api.core.v1.Pod`; empty for an anonymous one. */
+  /** The schema's name, such as `io.k8s.api.core.v1.Pod`; empty for an anonymous schema. */
   readonly name: string;
   readonly fields: ReadonlyMap<string, Field>;
-  /** Apply treats it as one value: a manager owns all of it or nothing. */
+  /** Apply treats the object as one value: a manager owns all of it or nothing. */
   readonly atomic: boolean;
-  /** Fields that are not listed are kept; apply deduces their shape. Only custom resources have it. */
+  /** Unlisted fields are kept, and apply deduces their shape. Only used by custom resources. */
   readonly preserveUnknown: boolean;
 }
 
@@ -42,13 +42,14 @@ export interface Field {
   readonly name: string;
   readonly type: Type;
   readonly required: boolean;
-  /** From the schema; applied when the field is absent. */
+  /** The schema's default, used if the field is absent. */
   readonly default?: Json;
   readonly patch?: PatchRule;
   readonly proto?: ProtoField;
   /**
-   * What Kubernetes makes of Go's zero value. `dropped`: an empty value is the same as none and never printed. `printed`: when absent the zero
-   * value is printed (`""`, `0`, `false`, `{}`). `null`: when absent null is printed. Not set: a value is kept as given, and absence too.
+   * How Kubernetes treats Go's zero value. `dropped`: an empty value equals an absent one and is never printed. `printed`: if absent, the
+   * zero value is printed (`""`, `0`, `false`, `{}`). `null`: if absent, null is printed. Undefined: both values and absence are kept as
+   * given.
    */
   readonly empty?: 'dropped' | 'printed' | 'null';
 }
@@ -61,7 +62,7 @@ export interface PatchRule {
 
 export interface ProtoField {
   readonly number: number;
-  /** The embedded messages in which the field stands, outermost first: Go's JSON puts their fields into the parent, protobuf does not. */
+  /** The embedded messages that contain the field, outermost first: Go's JSON inlines their fields into the parent, protobuf does not. */
   readonly inline?: readonly number[];
 }
 
@@ -76,21 +77,24 @@ export interface ListType {
   readonly kind: 'list';
   readonly items: Type;
   readonly listType: 'atomic' | 'set' | 'map';
-  /** For `map`: the fields that identify an item, in the order of the schema. */
+  /** For `map`: the fields that identify an item, in schema order. */
   readonly keys: readonly string[];
   readonly goName?: string;
-  /** Protobuf puts the list into a message of its own, as field 1. */
+  /** Protobuf wraps the list in a message of its own, as field 1. */
   readonly wrapped?: boolean;
 }
 
-/** Any JSON. Apply owns it as one value, or, when deduced, looks inside maps and takes lists as one value. */
+/** Any JSON. Apply owns it as one value or, if deduced, descends into maps and treats lists as one value. */
 export interface AnyType {
   readonly kind: 'any';
   readonly deduced: boolean;
   readonly form?: AnyForm;
-  /** What an object is read as, where the form says that it is a JSON schema. */
+  /** The type used to read an object, if the form is a JSON schema. */
   readonly schema?: ObjectType;
 }
 
-/** `raw` (an object) and `json` (anything): kept as it came, protobuf carries the JSON text. The others are JSONSchemaProps or something simpler. */
+/**
+ * `raw` (an object) and `json` (any value) are kept verbatim; protobuf carries them as JSON text. The others are JSONSchemaProps or
+ * something simpler.
+ */
 export type AnyForm = 'raw' | 'json' | 'schemaOrBool' | 'schemaOrArray' | 'schemaOrStringArray';
