@@ -6,14 +6,14 @@ import { type Plan, planOf } from './plan.ts';
 import { readRaw, readScalar, scalarWire } from './scalar.ts';
 import { WireReader, wire } from './wire-reader.ts';
 
-/** The message as the JSON that a client would have sent instead. It carries no kind and apiVersion: those are in the envelope. */
+/** The message as the JSON that a client would have sent. It has no kind and apiVersion: those are in the envelope. */
 export function decodeMessage(raw: Buffer, type: ObjectType): JsonObject {
   const object: JsonObject = {};
   readFields(new WireReader(raw), object, { plan: planOf(type), depth: 0 });
   return object;
 }
 
-/** Only JSON schemas nest without end; nobody nests them like this. */
+/** Only JSON schemas can nest without limit, and nobody nests them this deep. */
 const maxDepth = 500;
 
 interface Level {
@@ -23,7 +23,7 @@ interface Level {
 
 /** Reads to the end of the reader's range into the object. */
 function readFields(reader: WireReader, object: JsonObject, { plan, depth }: Level): void {
-  if (depth > maxDepth) throw new DecodeError(`proto: messages are nested deeper than ${maxDepth}, send less`);
+  if (depth > maxDepth) throw new DecodeError(`proto: messages may be nested at most ${maxDepth} levels deep`);
   while (reader.nextTag()) {
     const entry = plan.get(reader.number);
     if (entry === undefined) reader.skip();
@@ -41,7 +41,7 @@ function readField(reader: WireReader, object: JsonObject, { field, depth }: { f
   const place = { name, depth };
   if (type.kind === 'list' && type.wrapped !== true) {
     const list = (object[name] ??= []) as JsonObject[string][];
-    // Numbers may come packed into one value; Go's readers take both forms.
+    // Numbers may be packed into one value; Go accepts both forms.
     const scalar = type.items.kind === 'scalar' ? type.items.scalar : undefined;
     if (reader.wireType === wire.bytes && (scalar === 'int32' || scalar === 'int64' || scalar === 'bool' || scalar === 'double')) {
       const outer = reader.enter();
@@ -56,7 +56,7 @@ function readField(reader: WireReader, object: JsonObject, { field, depth }: { f
     const { key, value } = readEntry(reader, type, place);
     setOwn(map, key, value);
   } else if (type.kind === 'object' && object[name] !== undefined) {
-    // A message that comes twice is merged.
+    // A message that occurs twice is merged.
     reader.expect(wire.bytes, name);
     const outer = reader.enter();
     readFields(reader, object[name] as JsonObject, { plan: planOf(type), depth: depth + 1 });
@@ -68,13 +68,13 @@ function readField(reader: WireReader, object: JsonObject, { field, depth }: { f
   }
 }
 
-/** Where a value stands: for messages, and to stop before the stack does. */
+/** The position of a value, used in messages and to limit the depth. */
 interface Place {
   readonly name: string;
   readonly depth: number;
 }
 
-/** Reads one value of the type; null for a time that is not set. */
+/** Reads one value of the type; null for an unset time. */
 function readValue(reader: WireReader, type: Type, place: Place): Json {
   if (type.kind === 'scalar') {
     reader.expect(scalarWire[type.scalar] ?? wire.bytes, place.name);
@@ -105,7 +105,7 @@ function readInside(reader: WireReader, type: Exclude<Type, { kind: 'scalar' }>,
       return list;
     }
     case 'map':
-      throw new DecodeError(`proto: field ${place.name} has a map inside of a list or map, which protobuf does not have`);
+      throw new DecodeError(`proto: field ${place.name} has a map inside a list or map, which protobuf cannot represent`);
   }
 }
 
@@ -125,7 +125,7 @@ function readEntry(reader: WireReader, { values }: MapType, place: Place): { key
   return { key, value: value ?? emptyValue(values) };
 }
 
-/** What a map entry without a value has. */
+/** The value of a map entry that has none. */
 function emptyValue(type: Type): Json {
   if (type.kind === 'object') return {};
   if (type.kind !== 'scalar') return null;
@@ -155,7 +155,7 @@ function readScalarAt(reader: WireReader, scalar: Scalar, place: Place): Json {
   return readValue(reader, { kind: 'scalar', scalar }, place);
 }
 
-/** Go writes empty values of most fields, and its JSON leaves them out again. */
+/** Go's protobuf contains empty values for most fields, which its JSON omits. */
 function isDropped(value: Json, { empty }: Field): boolean {
   if (value === null) return empty !== 'null';
   return empty === 'dropped' && (value === '' || value === 0 || value === false || (Array.isArray(value) && value.length === 0));

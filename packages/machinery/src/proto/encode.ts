@@ -4,7 +4,7 @@ import { type Plan, planOf } from './plan.ts';
 import { wire } from './wire-reader.ts';
 import { BackwardWriter } from './wire-writer.ts';
 
-/** The object in protobuf, without its envelope. What is absent is not written: readers take it as empty. */
+/** The object in protobuf, without its envelope. Absent fields are not written: readers treat them as empty. */
 export function encodeMessage(object: JsonObject, type: ObjectType): Buffer {
   const writer = new BackwardWriter();
   writeFields(writer, object, planOf(type));
@@ -115,7 +115,7 @@ function writeScalar(writer: BackwardWriter, number: number, { value, scalar }: 
   }
 }
 
-/** Scalars of JSON that are messages in protobuf. */
+/** Scalars that are messages in protobuf. */
 function writeSmallMessage(
   writer: BackwardWriter,
   value: Json,

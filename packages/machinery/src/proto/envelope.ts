@@ -2,18 +2,18 @@ import { DecodeError } from './error.ts';
 import { WireReader, wire } from './wire-reader.ts';
 import { BackwardWriter } from './wire-writer.ts';
 
-/** The four bytes that say: what follows is a `runtime.Unknown` in protobuf. */
+/** The prefix of a `runtime.Unknown` in protobuf. */
 const envelopePrefix = Buffer.from('k8s\0', 'latin1');
 
 export interface Envelope {
   readonly apiVersion: string;
   readonly kind: string;
-  /** The object itself, in the encoding that `contentType` says: protobuf when it is empty. */
+  /** The object itself, in the encoding named by `contentType`: protobuf if empty. */
   readonly raw: Buffer;
   readonly contentType: string;
 }
 
-/** Opens the envelope that Kubernetes puts around every object in protobuf. */
+/** Opens the envelope around every Kubernetes object in protobuf. */
 export function decodeProtobuf(bytes: Buffer): Envelope {
   if (bytes.length === 0) throw new DecodeError('empty data');
   if (!bytes.subarray(0, 4).equals(envelopePrefix)) {
@@ -44,10 +44,10 @@ export function decodeProtobuf(bytes: Buffer): Envelope {
   return { apiVersion, kind, raw, contentType };
 }
 
-/** The object with the envelope that says what it is, as clients send and get it. */
+/** Wraps the object in an envelope with its type, as clients send and receive it. */
 export function encodeEnvelope({ apiVersion, kind }: { apiVersion: string; kind: string }, raw: Buffer): Buffer {
   const writer = new BackwardWriter();
-  // Empty content type and encoding: Kubernetes writes them always.
+  // Empty content type and encoding, which Kubernetes always writes.
   writer.string('');
   writer.tag(4, wire.bytes);
   writer.string('');
@@ -63,7 +63,7 @@ export function encodeEnvelope({ apiVersion, kind }: { apiVersion: string; kind:
   return Buffer.concat([envelopePrefix, writer.result()]);
 }
 
-/** One event of a watch in protobuf: four bytes that say how long it is, then its type and the object in its envelope. */
+/** A watch event in protobuf: its length in four bytes, then its type and the object in its envelope. */
 export function encodeWatchEvent(type: string, envelope: Buffer): Buffer {
   const writer = new BackwardWriter();
   writer.bytes(envelope);

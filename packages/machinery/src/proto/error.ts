@@ -1,4 +1,4 @@
-/** Bytes that are not the protobuf they should be, in Go's words where it has some. */
+/** Bytes that are not valid protobuf, with Go's message where it has one. */
 export class DecodeError extends Error {
   override readonly name = 'DecodeError';
 }

@@ -1,6 +1,6 @@
 import type { Field, ObjectType } from '../schema/type.ts';
 
-/** A type's fields by protobuf number. An embedded message is a plan of its own, whose fields belong to the same JSON object. */
+/** A type's fields by protobuf number. An embedded message is a nested plan, whose fields belong to the same JSON object. */
 export type Plan = Map<number, Field | Plan>;
 
 const plans = new WeakMap<ObjectType, Plan>();

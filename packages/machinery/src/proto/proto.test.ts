@@ -18,20 +18,20 @@ interface Recorded {
   readonly protobuf: string;
 }
 
-/** The same objects as kube-apiserver answers them in JSON and in protobuf. */
+/** The same objects as kube-apiserver serves them in JSON and in protobuf. */
 const recorded = JSON.parse(readFileSync(new URL('recorded.json', import.meta.url), 'utf8')) as Recorded[];
 const types = builtinTypes();
 const core = (name: string): ObjectType => types.object(`io.k8s.api.core.v1.${name}`);
 
 describe("kube-apiserver's protobuf", () => {
-  it.each(recorded)('of $typeName reads as its JSON', ({ typeName, json, protobuf }) => {
+  it.each(recorded)('of $typeName decodes to its JSON', ({ typeName, json, protobuf }) => {
     const { apiVersion, kind, raw } = decodeProtobuf(Buffer.from(protobuf, 'base64'));
     const object = { kind, apiVersion, ...decodeMessage(raw, types.object(typeName)) };
     applySchemaDefaults(object, types.object(typeName));
     expect(object).toEqual(json);
   });
 
-  it.each(recorded)('of $typeName is read again after we wrote it', ({ typeName, json }) => {
+  it.each(recorded)('of $typeName round-trips', ({ typeName, json }) => {
     const type = types.object(typeName);
     const { raw, ...header } = decodeProtobuf(encodeEnvelope(json, encodeMessage(json, type)));
     const object: JsonObject = { kind: header.kind, apiVersion: header.apiVersion, ...decodeMessage(raw, type) };
@@ -40,17 +40,17 @@ describe("kube-apiserver's protobuf", () => {
   });
 });
 
-describe('writing and reading', () => {
+describe('encoding and decoding', () => {
   const names = types.names().filter((name) => !name.endsWith('List') && !name.endsWith('.Patch'));
 
-  it('gives the same object for every kind', () => {
+  it('round-trips objects of every kind', () => {
     const any = fc
       .constantFrom(...names)
       .chain((name) => fc.record({ name: fc.constant(name), object: arbitraryObject(types.object(name)) }));
     fc.assert(
       fc.property(any, ({ name, object }) => {
         const type = types.object(name);
-        // What JSON would have made of it: empty values that Go does not print are no part of the object.
+        // Drop the empty values that Go does not print, as JSON would.
         checkObject(object, type);
         expect(decodeMessage(encodeMessage(object, type), type)).toEqual(object);
       }),
@@ -58,14 +58,14 @@ describe('writing and reading', () => {
     );
   });
 
-  it('keeps keys that mean something to JavaScript', () => {
+  it('keeps keys that are special in JavaScript', () => {
     const object = JSON.parse('{"data":{"__proto__":"a","constructor":"b"}}') as JsonObject;
     const again = decodeMessage(encodeMessage(object, core('ConfigMap')), core('ConfigMap'));
     expect(JSON.stringify(again)).toBe(JSON.stringify(object));
     expect(Object.getPrototypeOf(again['data'])).toBe(Object.prototype);
   });
 
-  it('carries numbers of both signs and of more than 32 bits', () => {
+  it('carries negative numbers and numbers of more than 32 bits', () => {
     for (const generation of [1, -1, 127, 128, 2 ** 31, -(2 ** 31), 2 ** 53 - 1, -(2 ** 53 - 1)]) {
       const object = { metadata: { generation } };
       expect(decodeMessage(encodeMessage(object, core('Pod')), core('Pod'))).toEqual(object);
@@ -86,7 +86,7 @@ describe('a watch event', () => {
   });
 });
 
-describe('reading hostile bytes', () => {
+describe('decoding hostile bytes', () => {
   const whole = Buffer.from(recorded[0]!.protobuf, 'base64');
   const { raw } = decodeProtobuf(whole);
   const bytes = (...values: number[]): Buffer => Buffer.from(values);
@@ -102,7 +102,7 @@ describe('reading hostile bytes', () => {
     [bytes(0x7c), 'proto: unexpected end of group'],
     [bytes(0x7f), 'proto: illegal wireType 7'],
     [bytes(0x7b, 0x7b), 'unexpected EOF'],
-  ])('%# is refused', (message, why) => {
+  ])('rejects message %#', (message, why) => {
     expect(() => decodeMessage(message, core('Pod'))).toThrow(new DecodeError(why));
   });
 
@@ -110,25 +110,25 @@ describe('reading hostile bytes', () => {
     ['', 'empty data'],
     ['k8s\0', 'empty body'],
     ['{}', 'provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]'],
-  ])('an envelope of %j is refused', (text, why) => {
+  ])('rejects an envelope of %j', (text, why) => {
     expect(() => decodeProtobuf(Buffer.from(text, 'latin1'))).toThrow(new DecodeError(why));
   });
 
-  it('steps over fields and groups that it does not know', () => {
+  it('skips unknown fields and groups', () => {
     const unknown = bytes(0x78, 5, 0x79, 1, 2, 3, 4, 5, 6, 7, 8, 0x7a, 1, 0, 0x7d, 1, 2, 3, 4, 0x7b, 0x7b, 0x78, 1, 0x7c, 0x7c);
     expect(decodeMessage(Buffer.concat([unknown, encodeMessage({ metadata: { name: 'a' } }, core('Pod'))]), core('Pod'))).toEqual({
       metadata: { name: 'a' },
     });
   });
 
-  it('does not follow messages without end', () => {
+  it('limits the nesting of messages', () => {
     const props = types.object('io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps');
     const writer = new BackwardWriter();
     for (let depth = 0; depth < 100_000; depth++) writer.closeMessage(props.fields.get('not')!.proto!.number, 0);
-    expect(() => decodeMessage(writer.result(), props)).toThrow('proto: messages are nested deeper than 500, send less');
+    expect(() => decodeMessage(writer.result(), props)).toThrow('proto: messages may be nested at most 500 levels deep');
   });
 
-  it('throws nothing but DecodeErrors, however the bytes are cut or changed', () => {
+  it('throws only DecodeErrors, however the bytes are cut or changed', () => {
     const change = fc.record({ at: fc.nat(raw.length - 1), byte: fc.nat(255) });
     fc.assert(
       fc.property(fc.array(change, { maxLength: 8 }), fc.nat(raw.length), (changes, length) => {
@@ -156,7 +156,7 @@ function expectOnlyDecodeError(run: () => unknown): void {
   }
 }
 
-/** Objects of a type, with any of its fields and values in the form in which Kubernetes keeps them. */
+/** Objects of a type with any of its fields, and values in canonical form. */
 function arbitraryObject(type: ObjectType, depth = 3): fc.Arbitrary<JsonObject> {
   const fields = [...type.fields.values()].filter(({ proto }) => proto !== undefined);
   if (depth === 0 || fields.length === 0) return fc.constant({});

@@ -5,7 +5,7 @@ import type { Scalar } from '../schema/type.ts';
 import { DecodeError } from './error.ts';
 import { type WireReader, wire } from './wire-reader.ts';
 
-/** How scalars are written where they are no run of bytes. */
+/** The wire type of scalars that are not length-delimited. */
 export const scalarWire: Partial<Record<Scalar, number>> = {
   bool: wire.varint,
   int32: wire.varint,
@@ -13,7 +13,7 @@ export const scalarWire: Partial<Record<Scalar, number>> = {
   double: wire.fixed64,
 };
 
-/** Reads one scalar in the form that JSON has; null for a time that is not set. */
+/** Reads one scalar in its JSON form; null for an unset time. */
 export function readScalar(reader: WireReader, scalar: Scalar): Json {
   switch (scalar) {
     case 'string':
@@ -52,7 +52,7 @@ function readNumbers(reader: WireReader): Map<number, number> {
   return numbers;
 }
 
-/** Year 1 to year 9999: what RFC 3339 can write. */
+/** The years 1 to 9999: the range of RFC 3339. */
 const firstSecond = -62_135_596_800;
 const lastSecond = 253_402_300_799;
 
@@ -103,7 +103,7 @@ function readIntOrString(reader: WireReader): Json {
   return isText ? text : number;
 }
 
-/** JSON text inside of protobuf. */
+/** JSON text inside protobuf. */
 export function readRaw(reader: WireReader): Json {
   let text = 'null';
   while (reader.nextTag()) {
@@ -114,6 +114,6 @@ export function readRaw(reader: WireReader): Json {
   try {
     return JSON.parse(text) as Json;
   } catch {
-    throw new DecodeError('proto: the raw value is not JSON, which is all that may stand there');
+    throw new DecodeError('proto: the raw value is not JSON');
   }
 }

@@ -2,12 +2,12 @@ import { DecodeError, unexpectedEnd } from './error.ts';
 
 export const wire = { varint: 0, fixed64: 1, bytes: 2, startGroup: 3, endGroup: 4, fixed32: 5 } as const;
 
-/** Reads the parts that protobuf is made of from a range of a buffer. Never reads past the range. */
+/** Reads the elements of protobuf from a range of a buffer, never past its end. */
 export class WireReader {
   readonly #buffer: Buffer;
   #index: number;
   #end: number;
-  /** Of the last tag read. */
+  /** The field number of the last tag. */
   number = 0;
   wireType = 0;
 
@@ -27,13 +27,13 @@ export class WireReader {
     return true;
   }
 
-  /** Refuses the value of the last tag when it is written in another way than the field's type is. */
+  /** Throws if the last tag's wire type is not that of the field. */
   expect(wireType: number, field: string): void {
     if (this.wireType === wireType) return;
     throw new DecodeError(`proto: wrong wireType = ${this.wireType} for field ${field.charAt(0).toUpperCase()}${field.slice(1)}`);
   }
 
-  /** Narrows the reader to the message that comes next; the result goes to `leave`. */
+  /** Narrows the reader to the next message; pass the result to `leave`. */
   enter(): number {
     const length = this.#length();
     const outer = this.#end;
@@ -50,7 +50,7 @@ export class WireReader {
     return this.#index >= this.#end;
   }
 
-  /** An integer of 64 bits with its sign. What JavaScript cannot hold exactly is rounded, as JSON.parse would. */
+  /** A signed 64-bit integer. Values that JavaScript cannot hold exactly are rounded, as in JSON.parse. */
   varint64(): number {
     let low = 0;
     let high = 0;
@@ -67,7 +67,7 @@ export class WireReader {
     throw new DecodeError('proto: integer overflow');
   }
 
-  /** The lower 32 bits with their sign: a negative int32 is written with 64. */
+  /** The lower 32 bits, signed: a negative int32 is encoded with 64 bits. */
   varint32(): number {
     return this.varint64() | 0;
   }
@@ -94,7 +94,7 @@ export class WireReader {
     return this.#buffer.subarray(start, this.#index);
   }
 
-  /** Steps over a value that nobody wants, whatever it is. */
+  /** Skips a value of any wire type. */
   skip(): void {
     let open = 0;
     let type = this.wireType;

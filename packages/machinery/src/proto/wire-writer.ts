@@ -1,14 +1,14 @@
 import { wire } from './wire-reader.ts';
 
 /**
- * Writes protobuf from the end to the beginning: the length of a message is known once it is written, so nothing is measured first or moved after.
- * Callers write in the opposite order: the last field first, and of each field the value before its tag.
+ * Writes protobuf from end to start: a message's length is known once it is written, so nothing is measured in advance or moved. Callers
+ * write in reverse order: the last field first, and each value before its tag.
  */
 export class BackwardWriter {
   #buffer = Buffer.allocUnsafe(512);
   #start = 512;
 
-  /** How many bytes were written so far. */
+  /** The number of bytes written so far. */
   get length(): number {
     return this.#buffer.length - this.#start;
   }
