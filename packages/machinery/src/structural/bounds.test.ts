@@ -4,8 +4,8 @@ import { compileSchema } from './compiled.ts';
 
 const list = (items: object) => compileSchema({ type: 'object', properties: { x: { type: 'array', items: items as never } } });
 
-describe('whoever writes an object', () => {
-  it('hears of the first thousand mistakes, without looking at the rest', () => {
+describe('the limits on an object', () => {
+  it('report the first thousand errors without checking the rest', () => {
     const seen: number[] = [];
     const items = Array.from({ length: 5000 }, (_, index) => ({
       get a() {
@@ -18,14 +18,14 @@ describe('whoever writes an object', () => {
     expect(Math.max(...seen)).toBe(999);
   });
 
-  it('hears of the first thousand fields that are unknown; all are dropped', () => {
+  it('report the first thousand unknown fields, but drop all of them', () => {
     const items = Array.from({ length: 5000 }, () => ({ a: 1 }));
     const object = { x: items };
     expect(list({ type: 'object' }).prune(object).length).toBe(1000);
     expect(object.x.every((item) => Object.keys(item).length === 0)).toBe(true);
   });
 
-  it('cannot fill the memory with defaults', () => {
+  it('keep defaults from filling the memory', () => {
     const schema = list({ type: 'object', properties: { a: { type: 'string', default: 'x'.repeat(1000) } } });
     const few = { x: Array.from({ length: 1000 }, () => ({})) };
     expect(schema.applyDefaults(few)).toBe(true);
@@ -35,12 +35,12 @@ describe('whoever writes an object', () => {
     expect(many.x.filter((item) => 'a' in item).length).toBeLessThan(3200);
   });
 
-  it('cannot with those of nulls either', () => {
+  it('keep defaults for nulls from filling the memory', () => {
     const schema = list({ type: 'string', default: 'x'.repeat(1000) });
     expect(schema.applyDefaults({ x: Array.from({ length: 100_000 }, () => null) })).toBe(false);
   });
 
-  it('cannot have alternatives tried without end', () => {
+  it('bound the number of alternatives that are tried', () => {
     const anyOf = Array.from({ length: 500 }, (_, index) => ({ pattern: `^a${index}$` }));
     const values = (count: number): string[] => Array.from({ length: count }, () => 'a499');
     expect(list({ type: 'string', anyOf }).validate({ x: values(500) })).toEqual([]);
@@ -55,7 +55,7 @@ describe('whoever writes an object', () => {
     expect(list({ type: 'string' }).validate({ x: values(400_000) })).toEqual([]);
   });
 
-  it('may choose of many values many times', () => {
+  it('allow large enumerations on many values', () => {
     const numbers = Array.from({ length: 5000 }, (_, index) => index);
     const schema = list({ enum: [...numbers, ...numbers.map(String), { a: 1 }], 'x-kubernetes-preserve-unknown-fields': true });
     expect(schema.validate({ x: Array.from({ length: 100_000 }, (_, index) => (index % 2 === 0 ? 4999 : '4999')) })).toEqual([]);
@@ -63,7 +63,7 @@ describe('whoever writes an object', () => {
   });
 });
 
-it('what is wrong with an object is told as far as anybody reads it', () => {
+it('truncates the causes of an invalid object', () => {
   const errors = Array.from({ length: 1000 }, (_, index) => ({
     type: 'FieldValueInvalid' as const,
     field: `x[${index}]`,

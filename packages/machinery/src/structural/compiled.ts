@@ -14,7 +14,7 @@ import { Validator } from './validator.ts';
 
 const hasAlternatives = contains(({ allOf, anyOf, oneOf, not }) => allOf.length + anyOf.length + oneOf.length > 0 || not !== undefined);
 
-/** A schema of custom resources, ready for use. Its parts are made when they are first needed, and shared by all that have the same schema. */
+/** A custom resource's schema, ready for use. Its parts are built on first use and shared by everyone with the same schema. */
 export class CompiledSchema {
   readonly hash: string;
   readonly #json: JsonObject;
@@ -36,7 +36,7 @@ export class CompiledSchema {
     return (this.#type ??= typeOfResource(this.schema, ''));
   }
 
-  /** Drops what the schema does not know and nulls that may not be; answers with the paths of unknown fields. Changes the object. */
+  /** Drops unknown fields, and nulls that are not allowed; returns the paths of unknown fields. Changes the object. */
   prune(object: JsonObject): string[] {
     const unknown = new UnknownFields();
     prune(object, this.schema, unknown);
@@ -44,17 +44,17 @@ export class CompiledSchema {
     return unknown.paths.sort();
   }
 
-  /** Reads the metadata of resources inside the object. */
+  /** Decodes the metadata of embedded resources. */
   readEmbedded(object: JsonObject): readonly string[] {
     return readEmbeddedMetadata(object, this.schema);
   }
 
-  /** False when the defaults would be too much: then some are missing. */
+  /** Returns false if the defaults exceed the size limit; some are then missing. */
   applyDefaults(object: JsonObject): boolean {
     return applyDefaults(object, this.schema);
   }
 
-  /** What is wrong with an object. With an old one, what is unchanged may stay wrong. Rules in the expression language are not looked at here. */
+  /** Returns the errors in an object. With an old object, unchanged errors are tolerated. Does not evaluate CEL rules. */
   validate(object: JsonObject, old?: JsonObject): FieldError[] {
     const errors = this.#errors(object, old);
     errors.push(...validateEmbedded(object, this.schema));
@@ -62,7 +62,7 @@ export class CompiledSchema {
     return errors;
   }
 
-  /** What is wrong with the status of an object of which only that may change. */
+  /** Returns the errors in the status of an object of which only the status may change. */
   validateStatus(object: JsonObject, old: JsonObject): FieldError[] {
     const schema = this.schema.properties.get('status');
     const run = new Run('status', true);
@@ -75,7 +75,7 @@ export class CompiledSchema {
   #errors(object: JsonObject, old: JsonObject | undefined): FieldError[] {
     const validator = (this.#validator ??= new Validator(this.schema));
     const strict = new Run('', false);
-    // Most updates are valid without a look at what was there before. Alternatives are the exception: what may stay decides which of them fit.
+    // Most updates are valid without looking at the old object. Not with alternatives: the tolerated errors decide which of them match.
     if (old === undefined || !hasAlternatives(this.schema)) {
       validator.check(object, undefined, strict);
       if (old === undefined || strict.errors.length === 0) return strict.errors;
@@ -96,7 +96,7 @@ const forget = new FinalizationRegistry<string>((hash) => {
   if (compiled.get(hash)?.deref() === undefined) compiled.delete(hash);
 });
 
-/** The compiled form of a schema: the same one for the same text, for as long as anybody holds it. */
+/** The compiled form of a schema: one instance per text, for as long as anyone references it. */
 export function compileSchema(json: JsonObject): CompiledSchema {
   const hash = createHash('sha256').update(JSON.stringify(json)).digest('base64url');
   const known = compiled.get(hash)?.deref();

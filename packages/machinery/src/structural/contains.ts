@@ -1,13 +1,13 @@
 import type { Schema } from './schema.ts';
 
-/** The schemas of what stands directly inside a value of this schema. */
+/** The schemas directly inside this schema. */
 export function* innerSchemas(schema: Schema): Iterable<Schema> {
   yield* schema.properties.values();
   if (schema.items !== undefined) yield schema.items;
   if (schema.additional?.schema !== undefined) yield schema.additional.schema;
 }
 
-/** Tells whether a schema or one inside of it is of a kind; each is looked at once. Walks over objects use it to leave out what has nothing for them. */
+/** Tests whether a schema or any schema inside it matches, visiting each once. Walks over objects use it to skip irrelevant parts. */
 export function contains(isWanted: (schema: Schema) => boolean): (schema: Schema) => boolean {
   const known = new WeakMap<Schema, boolean>();
   const search = (schema: Schema): boolean => {

@@ -10,7 +10,7 @@ import type { Schema } from './schema.ts';
 import { isSame } from './unchanged.ts';
 import { Validator } from './validator.ts';
 
-/** Defaults must be valid themselves, and have no fields that would be dropped. */
+/** Defaults must be valid and have no unknown fields. */
 export function defaultErrors(schema: Schema, at: FieldPath): FieldError[] {
   const errors: FieldError[] = [];
   check(schema, at, errors);
@@ -22,7 +22,7 @@ function check(schema: Schema, at: FieldPath, errors: FieldError[]): void {
   if (schema.default !== undefined) checkDefault(schema, at.child('default'), errors);
   if (schema.items !== undefined) check(schema.items, at.child('items'), errors);
   for (const [name, property] of schema.properties) {
-    // Inside of what every resource has they are forbidden.
+    // Defaults are forbidden inside apiVersion, kind and metadata.
     if (schema.embeddedResource && isMetaField(name)) continue;
     check(property, at.child('properties').key(name), errors);
   }

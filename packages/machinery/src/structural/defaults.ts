@@ -4,10 +4,10 @@ import { knownDefault, knownMetadata } from './embedded.ts';
 import { copyJson, own, setOwn } from './own.ts';
 import type { Schema } from './schema.ts';
 
-/** True where there is a default in or below the schema: where there is none, there is nothing to do. */
+/** Whether the schema or any schema inside it has a default. */
 export const hasDefaults = contains((schema) => schema.default !== undefined);
 
-/** What there is to do for the fields of one schema, worked out once. */
+/** The work for the fields of one schema, computed once. */
 interface Plan {
   readonly fills: readonly (Fill & { readonly name: string; readonly nullable: boolean })[];
   readonly nested: readonly { readonly name: string; readonly schema: Schema }[];
@@ -15,7 +15,7 @@ interface Plan {
 
 interface Fill {
   readonly value: Json;
-  /** How much an object grows by it. */
+  /** How much it adds to the size of an object. */
   readonly size: number;
 }
 
@@ -43,7 +43,7 @@ function planOf(schema: Schema): Plan {
 
 const sizeOf = (value: Json): number => JSON.stringify(value).length + 4;
 
-/** A few characters may stand for as much as a default has: so much they may add up to in one object. */
+/** The most that defaults may add to one object: a few characters can expand to a large default. */
 const mostAdded = 3 << 20;
 
 /** How much defaults may still add to an object. */
@@ -54,7 +54,7 @@ class Room {
     return this.#left < 0;
   }
 
-  /** The value for a field that is absent; undefined when there is no room for it. */
+  /** A copy of the default; undefined if there is no room for it. */
   take({ value, size }: Fill): Json | undefined {
     this.#left -= size;
     return this.isOver ? undefined : copyJson(value);
@@ -62,8 +62,8 @@ class Room {
 }
 
 /**
- * Fills in the schema's defaults where a field is absent, or null although it may not be. Changes the value. False when they would be too much: then some are
- * missing.
+ * Fills in the schema's defaults where a field is absent, or null but not nullable. Changes the value. Returns false if the defaults exceed
+ * the size limit; some are then missing.
  */
 export function applyDefaults(value: Json, schema: Schema): boolean {
   const room = new Room();
@@ -108,12 +108,12 @@ function defaultItems(list: Json[], items: Schema | undefined, room: Room): void
   }
 }
 
-/** What stands where a null may not. */
+/** The default that replaces a null where null is not allowed. */
 function standInOf({ nullable, default: value }: Schema): Fill | undefined {
   return nullable || value === undefined ? undefined : { value, size: sizeOf(value) };
 }
 
-/** Drops nulls where there may be none and no default stands in for them. Changes the value. */
+/** Drops nulls that are not allowed and have no default. Changes the value. */
 export function dropNulls(value: Json, schema: Schema | undefined): void {
   if (typeof value !== 'object' || value === null || schema === undefined) return;
   if (Array.isArray(value)) {

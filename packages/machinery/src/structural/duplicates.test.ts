@@ -3,7 +3,7 @@ import { duplicateFields } from './duplicates.ts';
 
 const found = (text: string): string[] => duplicateFields(text, JSON.parse(text));
 
-test('fields that stand there twice are found at any depth, whether or not anybody knows them', () => {
+test('finds duplicate fields at any depth, known or unknown', () => {
   expect(found('{"a":{"x":1,"x":2},"l":[{"y":1,"y":2}],"a":{}}')).toEqual([
     'duplicate field "a.x"',
     'duplicate field "l[0].y"',
@@ -12,7 +12,7 @@ test('fields that stand there twice are found at any depth, whether or not anybo
   expect(found('{"a":{"x":1},"b":{"x":1}}')).toEqual([]);
 });
 
-test('depth does not exhaust the stack', () => {
+test('does not exhaust the stack on deep values', () => {
   const deep = `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`;
   expect(found(`{"b":1,"b":${deep}}`)).toEqual(['duplicate field "b"']);
 });

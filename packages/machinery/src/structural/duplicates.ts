@@ -2,14 +2,14 @@ import { countKeys } from '../codec/json-syntax.ts';
 import { repeatedFields } from '../codec/strict.ts';
 import type { Json } from '../json.ts';
 
-/** The fields that stand in the text twice: parsing keeps the last one of them. The text is what the value was parsed from. */
+/** The fields that occur twice in the text that the value was parsed from. Parsing keeps only the last. */
 export function duplicateFields(text: string, value: Json): string[] {
-  // A key that is there twice is one key less after parsing. Only then is it worth looking for it.
+  // Parsing drops a duplicate key, so fewer keys than in the text mean duplicates. Only then is the slow search worth it.
   if (countKeys(text) === keysOf(value)) return [];
   return repeatedFields(text);
 }
 
-/** Without recursion: it may be as deep as the text allows. */
+/** Not recursive: the value may be as deep as the text allows. */
 function keysOf(value: Json): number {
   let count = 0;
   const open: Json[] = [value];

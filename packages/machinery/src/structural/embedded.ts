@@ -16,8 +16,7 @@ const objectMeta = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta';
 const hasResources = contains((schema) => schema.embeddedResource);
 
 /**
- * Reads the metadata of a resource as such: drops what metadata does not have and answers with it. Throws a CodecError when it cannot be read.
- * Changes the object.
+ * Decodes a resource's metadata: drops unknown fields and returns them. Throws a CodecError if it cannot be decoded. Changes the object.
  */
 export function readMetadata(resource: JsonObject): readonly string[] {
   const metadata = resource['metadata'];
@@ -27,12 +26,14 @@ export function readMetadata(resource: JsonObject): readonly string[] {
   return unknown.length === 0 ? unknown : unknown.map((problem) => problem.replace('"', '"metadata.'));
 }
 
-/** A resource inside another that is not one: its kind is no text, or its metadata cannot be read. */
+/** An embedded resource that is malformed: its apiVersion or kind is not a string, or its metadata cannot be decoded. */
 export class MalformedResource extends Error {
   override readonly name = 'MalformedResource';
 }
 
-/** Reads the metadata of the resources that the schema marks inside an object; the object itself is the caller's. Answers with unknown fields. */
+/**
+ * Decodes the metadata of the resources that the schema marks as embedded; the caller handles the object itself. Returns unknown fields.
+ */
 export function readEmbeddedMetadata(object: JsonObject, schema: Schema): readonly string[] {
   if (!hasResources(schema)) return [];
   const unknown: string[] = [];
@@ -40,21 +41,21 @@ export function readEmbeddedMetadata(object: JsonObject, schema: Schema): readon
   return unknown;
 }
 
-/** The schema of a field, which of a resource's metadata knows only what metadata has. */
+/** The schema of a field; for an embedded resource's metadata, restricted to the fields that ObjectMeta has. */
 export function knownMetadata(owner: Schema, name: string, schema: Schema): Schema {
   if (!owner.embeddedResource || name !== 'metadata') return schema;
   const { fields } = builtinTypes().object(objectMeta);
   return { ...schema, properties: new Map([...schema.properties].filter(([field]) => fields.has(field))) };
 }
 
-/** The default of a field of the owner, without what metadata of resources in it does not have. */
+/** The default of one of the owner's fields, without unknown metadata fields of resources inside it. */
 export function knownDefault(owner: Schema, name: string, value: Json): Json {
   if (!hasResources(owner)) return value;
   const holder = { [name]: copyJson(value) };
   try {
     read(holder, owner, { at: FieldPath.of(), unknown: [], isRoot: false });
   } catch (error) {
-    // What cannot be read is refused with the object that it is filled into.
+    // A malformed default is rejected together with the object that it is filled into.
     if (!(error instanceof MalformedResource)) throw error;
   }
   return holder[name]!;
@@ -101,7 +102,7 @@ function malformed({ field, body }: FieldError): MalformedResource {
   return new MalformedResource(`${field}: ${body}`);
 }
 
-/** What is wrong with the resources inside an object. */
+/** Returns the errors in the resources embedded in an object. */
 export function validateEmbedded(object: Json, schema: Schema, at: FieldPath = FieldPath.of()): FieldError[] {
   const errors: FieldError[] = [];
   if (hasResources(schema)) validate(object, schema, { at, errors });

@@ -1,7 +1,7 @@
 import { FieldPath } from '../field/path.ts';
 import type { Schema } from './schema.ts';
 
-/** A path in a schema, such as `.spec.size` or `.spec['a.b']`, that somebody wrote. */
+/** A user-written path into a schema, such as `.spec.size` or `.spec['a.b']`. */
 export interface FieldReference {
   readonly path: FieldPath;
   readonly names: readonly string[];
@@ -12,7 +12,7 @@ export class BadFieldReference extends Error {
   override readonly name = 'BadFieldReference';
 }
 
-/** Follows a path into the schema. Throws a BadFieldReference that says where it does not lead. */
+/** Follows a path into the schema. Throws a BadFieldReference that says where the path fails. */
 export function resolveFieldReference(text: string, root: Schema, { brackets }: { brackets: boolean }): FieldReference {
   let schema = root;
   let path = FieldPath.of();

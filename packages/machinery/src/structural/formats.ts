@@ -9,7 +9,7 @@ const matches =
 
 const anyIp4 = (text: string): boolean => isIPv4(text) || /^::ffff:\d/i.test(text);
 
-/** By name without dashes. Formats that are not here say nothing about a value. */
+/** By name without dashes. Formats that are not listed accept any value. */
 const checks: ReadonlyMap<string, FormatCheck> = new Map<string, FormatCheck>([
   ['bsonobjectid', matches(/^[0-9a-fA-F]{24}$/)],
   ['uri', isUri],
@@ -40,12 +40,12 @@ const checks: ReadonlyMap<string, FormatCheck> = new Map<string, FormatCheck>([
   ['date', isDate],
   ['duration', isDuration],
   ['datetime', isDateTime],
-  // Known by name, and not looked at by the version of Kubernetes that we follow.
+  // Known by name, but not checked by the Kubernetes version that we follow.
   ['k8sshortname', () => true],
   ['k8slongname', () => true],
 ]);
 
-/** The check of a format, or undefined when nobody knows the format. */
+/** The check for a format; undefined if the format is unknown. */
 export function formatCheck(format: string): FormatCheck | undefined {
   return format === '' ? undefined : checks.get(format.replaceAll('-', ''));
 }
@@ -66,7 +66,7 @@ function isHostname(text: string): boolean {
   return text.split('.').every((label) => label.length <= 63);
 }
 
-/** One label, or several of which the last is a word of letters. */
+/** One label, or several of which the last consists of letters. */
 const hostname =
   /^(?:[a-zA-Z0-9\p{S}\p{L}](?:-?[a-zA-Z0-9\p{S}\p{L}]{0,62})?|(?:[a-zA-Z0-9\p{S}\p{L}](?:[a-zA-Z0-9\p{S}\p{L}-]{0,61}[a-zA-Z0-9\p{S}\p{L}])?\.)+[a-zA-Z\p{L}]{2,63})$/u;
 
@@ -139,7 +139,7 @@ function isDateTime(text: string): boolean {
 }
 
 function isDuration(text: string): boolean {
-  // No duration is longer, and the pattern below would take its time.
+  // No valid duration is longer, and the pattern below would be slow.
   if (text.length > 128) return false;
   if (text === '0' || /^[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/.test(text)) return true;
   return /^(?:\d+)\s*(?:nanoseconds?|nanos?|ns|microseconds?|micros?|us|µs|μs|milliseconds?|millis?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d|weeks?|wks?|w)$/i.test(

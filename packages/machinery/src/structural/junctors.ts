@@ -4,7 +4,7 @@ import type { Json } from '../json.ts';
 import type { Run } from './run.ts';
 import type { Schema } from './schema.ts';
 
-/** The part of a validator that is needed here. */
+/** The part of a validator used here. */
 interface Inspector {
   inspect(value: Json, old: Json | undefined, run: Run): void;
 }
@@ -16,7 +16,7 @@ interface Outcome {
   readonly matches: number;
 }
 
-/** What a value must hold to beside its own schema: all of several schemas, one of them, or not one. */
+/** Checks a value against `allOf`, `anyOf`, `oneOf` and `not`. */
 export class Junctors {
   readonly #allOf: readonly Inspector[];
   readonly #anyOf: readonly Inspector[];
@@ -90,7 +90,7 @@ export class Junctors {
   }
 }
 
-/** Runs a validator on the side: what it finds is for the caller to keep or drop. */
+/** Runs a validator separately, so that the caller can keep or discard the outcome. */
 function attempt(validator: Inspector, value: Json, old: Json | undefined, run: Run): Outcome {
   const { errors, matches } = run;
   run.errors = [];

@@ -3,7 +3,7 @@ import * as fieldError from '../field/error.ts';
 import type { FieldPath } from '../field/path.ts';
 import type { Schema } from './schema.ts';
 
-/** What a schema must hold to when it says how its list or map is merged. */
+/** The rules for a schema that sets how its list or map merges. */
 export function listRules(schema: Schema, at: FieldPath): FieldError[] {
   const { listType, mapType } = schema;
   if (listType === undefined && mapType === undefined && schema.listKeys.length === 0) return [];
@@ -68,7 +68,7 @@ function checkKeyedList(schema: Schema, at: FieldPath, errors: FieldError[]): vo
   }
 }
 
-/** What tells items apart is always there. */
+/** The keys that identify items must always be present. */
 function checkItemsNullable({ items, listType, listKeys }: Schema, at: FieldPath, errors: FieldError[]): void {
   if (items === undefined || (listType !== 'set' && listType !== 'map')) return;
   if (items.nullable)

@@ -8,16 +8,16 @@ import type { Schema } from './schema.ts';
 
 const hasKeyedLists = contains((schema) => schema.listType === 'set' || schema.listType === 'map');
 
-/** Sets hold every item once, and keyed lists every key. */
+/** A set must hold each item once, and a keyed list each key once. */
 export function validateListTypes(object: JsonObject, schema: Schema): FieldError[] {
   const errors: FieldError[] = [];
-  // Nearly always nothing repeats: places and messages are only made when something may.
+  // Almost no list has duplicates: paths and messages are only built if there may be some.
   if (!mayRepeat(object, schema)) return errors;
   visit(object, schema, { at: FieldPath.of(), errors });
   return errors;
 }
 
-/** False when nothing inside repeats; true when something does, or when it takes a closer look to tell. */
+/** False if nothing inside is a duplicate; true if something is, or if only the full check can tell. */
 function mayRepeat(value: Json, schema: Schema): boolean {
   if (typeof value !== 'object' || value === null || !hasKeyedLists(schema)) return false;
   if (Array.isArray(value)) {
@@ -33,7 +33,7 @@ function mayRepeat(value: Json, schema: Schema): boolean {
   return false;
 }
 
-/** Up to here, comparing each with each costs less than a table of them. */
+/** Up to this length, comparing items pairwise is cheaper than building a table. */
 const mostCompared = 16;
 
 function areDifferent(list: readonly Json[]): boolean {
@@ -97,7 +97,7 @@ function checkKeys(list: readonly Json[], { listKeys }: Schema, { at, errors }: 
 function keyOf(item: Json, names: readonly string[]): JsonObject {
   const key: JsonObject = {};
   if (!isObject(item)) return key;
-  // In the order in which Go writes a map.
+  // Go prints maps in key order.
   for (const name of [...names].sort()) {
     const value = own(item, name);
     if (value !== undefined) setOwn(key, name, value);
@@ -105,7 +105,7 @@ function keyOf(item: Json, names: readonly string[]): JsonObject {
   return key;
 }
 
-/** Where something stands for the second time; a third is not reported again. */
+/** The indexes of second occurrences; a third is not reported again. */
 function repeated(list: readonly Json[]): number[] {
   const seen = new Map<string, number>();
   const found: number[] = [];

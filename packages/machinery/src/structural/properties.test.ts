@@ -77,7 +77,7 @@ const objects = fc.array(fc.tuple(names, values), { maxLength: 5 }).map(objectOf
 const copy = (object: JsonObject): JsonObject => copyJson(object) as JsonObject;
 
 describe('for every schema and object', () => {
-  it('pruning twice is pruning once', () => {
+  it('pruning is idempotent', () => {
     fc.assert(
       fc.property(roots, objects, (json, object) => {
         const schema = compileSchema(json);
@@ -89,7 +89,7 @@ describe('for every schema and object', () => {
     );
   });
 
-  it('defaulting twice is defaulting once, and takes nothing away', () => {
+  it('defaulting is idempotent and removes nothing', () => {
     fc.assert(
       fc.property(roots, objects, (json, object) => {
         const schema = compileSchema(json);
@@ -103,7 +103,7 @@ describe('for every schema and object', () => {
     );
   });
 
-  it('validation neither throws nor changes anything, and an object that did not change in a known field stays valid', () => {
+  it('validation neither throws nor changes anything, and an object without changes in known fields stays valid', () => {
     fc.assert(
       fc.property(roots, objects, (json, object) => {
         const schema = compileSchema(json);
@@ -116,7 +116,7 @@ describe('for every schema and object', () => {
     );
   });
 
-  it('an update is judged as by a walk that looks at every old value', () => {
+  it('validation of an update equals a walk that compares every old value', () => {
     fc.assert(
       fc.property(roots, objects, objects, (json, object, old) => {
         const schema = compileSchema(json);
@@ -128,7 +128,7 @@ describe('for every schema and object', () => {
     );
   });
 
-  it('a set or a keyed list is refused exactly when the text of an item or of its keys repeats', () => {
+  it('a set or keyed list is rejected exactly if an item or its keys repeat', () => {
     const keyed = { type: 'array', 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['a', 'b'], items: { type: 'object' } };
     const set = { type: 'array', 'x-kubernetes-list-type': 'set', items: {} };
     const schema = readSchema({ type: 'object', properties: { set, keyed } } as JsonObject);
@@ -142,7 +142,7 @@ describe('for every schema and object', () => {
     );
   });
 
-  it('nothing reaches the prototype of all objects', () => {
+  it('nothing reaches Object.prototype', () => {
     fc.assert(
       fc.property(roots, objects, (json, object) => {
         const schema = compileSchema(json);
@@ -156,8 +156,8 @@ describe('for every schema and object', () => {
   });
 });
 
-describe('for every text that is a schema at all', () => {
-  it('the checks answer without throwing', () => {
+describe('for every text that decodes as a schema', () => {
+  it('the checks do not throw', () => {
     fc.assert(
       fc.property(objects, (json) => {
         const compiled = compileSchema(json);

@@ -5,7 +5,7 @@ import type { Schema } from './schema.ts';
 /** Nobody reads more. */
 const mostPaths = 1000;
 
-/** Collects the paths of what is dropped, when somebody wants to know them. */
+/** Collects the paths of dropped fields, if the caller wants them. */
 export class UnknownFields {
   readonly paths: string[] = [];
   readonly #segments: (string | number)[] = [];
@@ -31,8 +31,8 @@ export class UnknownFields {
 }
 
 /**
- * Drops the fields that the schema does not have. A resource keeps its apiVersion, kind and metadata; so do resources inside of it that are marked as
- * such. Changes the object.
+ * Drops the fields that the schema does not have. The resource and its embedded resources keep apiVersion, kind and metadata. Changes the
+ * object.
  */
 export function prune(object: JsonObject, schema: Schema, unknown: UnknownFields = new UnknownFields()): void {
   pruneFields(object, schema, { unknown, isResource: true });
@@ -43,7 +43,7 @@ interface Pruning {
   readonly isResource: boolean;
 }
 
-/** Like `prune`, for a value that is no resource, such as a default. */
+/** Like `prune`, for a value that is not a resource, such as a default. */
 export function pruneValue(value: Json, schema: Schema | undefined, unknown: UnknownFields = new UnknownFields()): void {
   if (typeof value !== 'object' || value === null) return;
   if (!Array.isArray(value)) return pruneFields(value, schema, { unknown, isResource: schema?.embeddedResource === true });
@@ -52,7 +52,7 @@ export function pruneValue(value: Json, schema: Schema | undefined, unknown: Unk
     const item = value[index]!;
     if (typeof item !== 'object' || item === null) continue;
     unknown.enter(index);
-    // A list that keeps what it does not know hands that on to its items; without a schema of their own they are kept whole.
+    // A list that preserves unknown fields passes that on to its items; items without a schema are kept whole.
     if (!keepsUnknown) pruneValue(item, schema?.items, unknown);
     else if (schema.items !== undefined) keepValue(item, schema.items, unknown);
     unknown.leave();
@@ -76,7 +76,7 @@ function pruneFields(object: JsonObject, schema: Schema | undefined, { unknown, 
   }
 }
 
-/** Keeps what the schema does not know, and prunes below what it does. */
+/** Keeps unknown fields and prunes inside known ones. */
 function keepValue(value: Json, schema: Schema, unknown: UnknownFields): void {
   if (isObject(value)) {
     for (const key of Object.keys(value)) {

@@ -33,27 +33,27 @@ function pruned(spec: JsonObject): [unknown, string[]] {
 
 describe('pruning', () => {
   it.each<[string, JsonObject, JsonObject, string[]]>([
-    ['keeps what is known', { known: 'a' }, { known: 'a' }, []],
-    ['drops what is not, and says where it was', { nope: 1, list: [{ b: 1 }] }, { list: [{}] }, ['spec.list[0].b', 'spec.nope']],
+    ['keeps known fields', { known: 'a' }, { known: 'a' }, []],
+    ['drops unknown fields and reports their paths', { nope: 1, list: [{ b: 1 }] }, { list: [{}] }, ['spec.list[0].b', 'spec.nope']],
     ['keeps every key of a map', { map: { k: { a: 'x', b: 1 } } }, { map: { k: { a: 'x' } } }, ['spec.map.k.b']],
     [
-      'keeps unknown fields where it should, and prunes what is known there',
+      'keeps unknown fields where the schema preserves them, and prunes known ones there',
       { open: { x: { y: 1 }, inner: { a: 'x', b: 1 } } },
       { open: { x: { y: 1 }, inner: { a: 'x' } } },
       ['spec.open.inner.b'],
     ],
     [
-      'keeps what every resource has',
+      'keeps the fields that every resource has',
       { embedded: { apiVersion: 'v1', kind: 'X', metadata: { name: 'a' }, other: 1 } },
       { embedded: { apiVersion: 'v1', kind: 'X', metadata: { name: 'a' } } },
       ['spec.embedded.other'],
     ],
-    ['drops null where there may be none', { known: null, maybe: null, word: null }, { maybe: null, word: null }, []],
+    ['drops nulls that are not allowed', { known: null, maybe: null, word: null }, { maybe: null, word: null }, []],
   ])('%s', (_, spec, kept, unknown) => {
     expect(pruned(spec)).toEqual([kept, unknown]);
   });
 
-  it('takes a key such as __proto__ for what it is', () => {
+  it('treats keys such as __proto__ as plain keys', () => {
     const object = JSON.parse('{"spec":{"__proto__":{"known":"x"},"constructor":1,"map":{"__proto__":{"a":"x"}}}}') as JsonObject;
     expect(schema.prune(object)).toEqual(['spec.__proto__', 'spec.constructor']);
     expect(JSON.stringify(object)).toBe('{"spec":{"map":{"__proto__":{"a":"x"}}}}');
@@ -61,7 +61,7 @@ describe('pruning', () => {
 });
 
 describe('defaulting', () => {
-  it('fills only what metadata has into the metadata of resources inside', () => {
+  it('fills only known fields into the metadata of embedded resources', () => {
     const text = (value: string): JsonObject => ({ type: 'string', default: value });
     const resource = (parts: JsonObject): JsonObject => ({
       type: 'object',
@@ -90,14 +90,10 @@ describe('defaulting', () => {
   });
 
   it.each<[string, JsonObject, JsonObject]>([
+    ['fills in absent fields, recursively', { embedded: {} }, { embedded: {}, word: 'hello', maybe: 'hello', part: { deep: 7 } }],
+    ['treats null as absent where it is not allowed', { word: null, maybe: null }, { word: 'hello', maybe: null, part: { deep: 7 } }],
     [
-      'fills in what is absent, and what is inside of that',
-      { embedded: {} },
-      { embedded: {}, word: 'hello', maybe: 'hello', part: { deep: 7 } },
-    ],
-    ['takes null for absent where there may be none', { word: null, maybe: null }, { word: 'hello', maybe: null, part: { deep: 7 } }],
-    [
-      'goes into lists and maps',
+      'descends into lists and maps',
       { list: [{}], map: { k: {} } },
       { list: [{ a: 1 }], map: { k: { a: 'A' } }, word: 'hello', maybe: 'hello', part: { deep: 7 } },
     ],
@@ -117,13 +113,13 @@ describe('defaulting', () => {
 });
 
 describe('compiled schemas', () => {
-  it('are shared by all that have the same text', () => {
+  it('are shared by everyone with the same text', () => {
     const json = { type: 'object', description: 'one of a kind' };
     expect(compileSchema(json)).toBe(compileSchema({ ...json }));
     expect(compileSchema(json)).not.toBe(compileSchema({ ...json, description: 'another' }));
   });
 
-  it('give apply its types', () => {
+  it('provide types for apply', () => {
     const spec = schema.type.fields.get('spec')!.type;
     expect(spec).toMatchObject({ kind: 'object', preserveUnknown: false });
     const field = (name: string): unknown => (spec.kind === 'object' ? spec.fields.get(name)!.type : undefined);

@@ -6,7 +6,7 @@ import type { Schema, ValidationRule } from './schema.ts';
 
 const reasons = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired'];
 
-/** What the rules of a schema must have beside an expression that compiles. */
+/** The requirements on CEL rules, except that their expressions compile. */
 export function ruleRules(schema: Schema, at: FieldPath): FieldError[] {
   const errors: FieldError[] = [];
   for (const [index, rule] of schema.rules.entries()) checkRule(schema, rule, at.child('x-kubernetes-validations').index(index), errors);

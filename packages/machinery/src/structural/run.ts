@@ -2,14 +2,14 @@ import type { FieldError } from '../field/error.ts';
 import { FieldPath } from '../field/path.ts';
 import * as status from '../status/status.ts';
 
-/** One walk of a validator over a value: where it is, and what it found. */
+/** One walk of a validator over a value: its position and the errors found. */
 export class Run {
   errors: FieldError[] = [];
-  /** How much of a schema fitted: of several alternatives that all fail, the one that fitted best is reported. */
+  /** How much of a schema matched: if all alternatives fail, the errors of the closest one are reported. */
   matches = 0;
-  /** True when there is an old value: what was wrong before and did not change is let through. */
+  /** True if there is an old value: errors that it already had and that did not change are ignored. */
   readonly ratchets: boolean;
-  /** How many alternatives are being tried, one within the other. */
+  /** How many nested alternatives are being tried. */
   trying = 0;
   #steps = 0;
   readonly #base: string;
@@ -32,28 +32,28 @@ export class Run {
     return this.#segments.length === 0;
   }
 
-  /** The place inside the value, as messages name it; empty for the value itself. */
+  /** The path inside the value, as in messages; empty for the value itself. */
   get name(): string {
     let name = '';
     for (const segment of this.#segments) name += typeof segment === 'number' ? `[${segment}]` : name === '' ? segment : `.${segment}`;
     return name;
   }
 
-  /** The place in the object; of the field inside it when one is given. */
+  /** The path in the object, or of a field there. */
   at(field = ''): FieldPath {
     const name = this.name;
     const inside = field === '' ? name : name === '' ? field : `${name}.${field}`;
     return this.#place(inside);
   }
 
-  /** What concerns a whole schema and not one field is reported at the place where the walk began. */
+  /** The path where the walk began: errors about a whole schema rather than one field are reported here. */
   get root(): FieldPath {
     return this.#place('');
   }
 
   /**
-   * Counts what is done for alternatives: a short schema and a short object can ask for any amount of it. Throws when it is too much; what has none is looked
-   * at once, and costs no more than to read it.
+   * Counts work done for alternatives, of which a short schema and object can demand any amount. Throws above the limit. Without
+   * alternatives each value is visited once, which costs no more than parsing it.
    */
   step(count = 1): void {
     this.#steps += count;
@@ -61,7 +61,7 @@ export class Run {
     throw status.requestTooLarge(`the alternatives in the schema of the object would have to be tried on more than ${maxSteps} values`);
   }
 
-  /** Whether so much is wrong that looking further is of no use. */
+  /** Whether there are so many errors that continuing is pointless. */
   get isFull(): boolean {
     return this.errors.length >= maxErrors;
   }
@@ -78,7 +78,7 @@ export class Run {
   }
 }
 
-/** Nobody reads more, and each is compared with those before it. */
+/** Nobody reads more, and each new error is compared with all earlier ones. */
 const maxErrors = 1000;
 
 const maxSteps = 300_000;

@@ -8,13 +8,13 @@ import type { Schema } from './schema.ts';
 export type TextCheck = (text: string, run: Run) => void;
 export type NumberCheck = (value: number, run: Run) => void;
 
-/** What a schema says about the length and form of a text; undefined when nothing. */
+/** The check of a string's length and pattern; undefined if the schema has neither. */
 export function textCheck(schema: Schema): TextCheck | undefined {
   const { minLength, maxLength, pattern: source } = schema;
   if (minLength === undefined && maxLength === undefined && source === '') return undefined;
   let pattern: Pattern | undefined;
   return (text, run) => {
-    // Code units are at least as many as characters: counting is only needed near the limits.
+    // A string has at least as many code units as characters, so counting is only needed near the limits.
     if (maxLength !== undefined && text.length > maxLength && characters(text) > maxLength)
       return run.add(fieldError.tooLong(run.at(), maxLength));
     if (minLength !== undefined && text.length < 2 * minLength && characters(text) < minLength)
@@ -34,7 +34,7 @@ function characters(text: string): number {
   return count;
 }
 
-/** What a schema says about the format of a text. */
+/** The check of a string's format. */
 export function formatRule({ format }: Schema): TextCheck | undefined {
   const isValid = formatCheck(format);
   if (isValid === undefined) return undefined;
@@ -44,7 +44,7 @@ export function formatRule({ format }: Schema): TextCheck | undefined {
   };
 }
 
-/** What a schema says about the size of a number. Limits of integers are integers too: what follows the point does not count. */
+/** The check of a number's size. Limits on integers are truncated to integers. */
 export function numberCheck(schema: Schema): NumberCheck | undefined {
   const { minimum, maximum, multipleOf, exclusiveMinimum, exclusiveMaximum } = schema;
   if (minimum === undefined && maximum === undefined && multipleOf === undefined) return undefined;
@@ -78,7 +78,7 @@ function checkFactor(value: number, factor: number, run: Run): void {
     run.add(fieldError.invalid(run.at(), value, `${run.name} in body should be a multiple of ${goNumber(factor)}`));
 }
 
-/** Fractions such as 0.1 have no exact form: a quotient as near to an integer as that is one. */
+/** Fractions such as 0.1 are inexact in binary: a quotient this close to an integer counts as one. */
 function isNearlyInteger(value: number): boolean {
   if (!Number.isFinite(value) || Math.abs(value) >= 2 ** 53) return false;
   const distance = Math.abs(value - Math.trunc(value));

@@ -20,33 +20,29 @@ const list = (more: JsonObject, item: JsonObject = { type: 'string' }): JsonObje
 describe('the schema of a custom resource', () => {
   it.each<[string, JsonObject, string[]]>([
     ['may be an object with typed fields', x({ type: 'string' }), []],
-    ['is an object', { type: 'string' }, ['type: Invalid value: "string": must be object at the root']],
-    ['types its fields', x({}), ['properties[x].type: Required value: must not be empty for specified object fields']],
-    ['types its items', list({}, {}), ['properties[x].items.type: Required value: must not be empty for specified array items']],
-    ['says what lists hold', x({ type: 'array' }), ['properties[x].items: Required value: must be specified']],
+    ['must be an object', { type: 'string' }, ['type: Invalid value: "string": must be object at the root']],
+    ['must type its fields', x({}), ['properties[x].type: Required value: must not be empty for specified object fields']],
+    ['must type its items', list({}, {}), ['properties[x].items.type: Required value: must not be empty for specified array items']],
+    ['must specify the items of lists', x({ type: 'array' }), ['properties[x].items: Required value: must be specified']],
     [
       'knows six types',
       x({ type: 'nope' }),
       ['properties[x].type: Unsupported value: "nope": supported values: "array", "boolean", "integer", "number", "object", "string"'],
     ],
-    ['may leave the type open where unknown fields are kept', x({ 'x-kubernetes-preserve-unknown-fields': true }), []],
+    ['may omit the type where unknown fields are preserved', x({ 'x-kubernetes-preserve-unknown-fields': true }), []],
     [
-      'leaves structure out of value validations',
+      'must not specify structure in value validations',
       x({ type: 'string', allOf: [{ type: 'string' }] }),
       ['properties[x].allOf[0].type: Forbidden: must be empty to be structural'],
     ],
+    ['may declare int-or-string twice', x({ 'x-kubernetes-int-or-string': true, anyOf: [{ type: 'integer' }, { type: 'string' }] }), []],
     [
-      'may say twice that a value is an integer or a text',
-      x({ 'x-kubernetes-int-or-string': true, anyOf: [{ type: 'integer' }, { type: 'string' }] }),
-      [],
-    ],
-    [
-      'validates only what it has',
+      'may only validate fields that it specifies',
       { type: 'object', anyOf: [{ properties: { y: { minLength: 1 } } }] },
       ['properties[y]: Required value: because it is defined in s.anyOf[0].properties[y]'],
     ],
     [
-      'leaves metadata alone',
+      'must not specify metadata',
       { type: 'object', properties: { metadata: { type: 'object', properties: { labels: { type: 'object' } } } } },
       ['properties[metadata]: Forbidden: must not specify anything other than name and generateName, but metadata is implicitly specified'],
     ],
@@ -56,29 +52,29 @@ describe('the schema of a custom resource', () => {
       [],
     ],
     [
-      'has patterns that can be read',
+      'must have valid patterns',
       x({ type: 'string', pattern: '(' }),
       [
         'properties[x].pattern: Invalid value: "(": must be a valid regular expression, but isn\'t: error parsing regexp: missing closing ): `(`',
       ],
     ],
     [
-      'has valid defaults',
+      'must have valid defaults',
       x({ type: 'integer', default: 'x' }),
       ['properties[x].default: Invalid value: "string":  in body must be of type integer: "string"'],
     ],
     [
-      'has defaults without unknown fields',
+      'must have defaults without unknown fields',
       x({ type: 'object', default: { a: 1 } }),
       ['properties[x].default: Invalid value: {"a":1}: must not have unknown fields'],
     ],
     [
-      'names keys of keyed lists',
+      'must name the keys of keyed lists',
       list({ 'x-kubernetes-list-type': 'map' }, { type: 'object' }),
       ['properties[x].x-kubernetes-list-map-keys: Required value: must not be empty if x-kubernetes-list-type is map'],
     ],
     [
-      'makes keys required or gives them a default',
+      'must require keys or give them a default',
       list(
         { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['k'] },
         { type: 'object', properties: { k: { type: 'string' } } },
@@ -88,28 +84,28 @@ describe('the schema of a custom resource', () => {
       ],
     ],
     [
-      'knows three kinds of lists',
+      'knows three list types',
       list({ 'x-kubernetes-list-type': 'bag' }),
       ['properties[x].x-kubernetes-list-type: Unsupported value: "bag": supported values: "atomic", "set", "map"'],
     ],
     [
-      'has either fields or keys',
+      'must not have both properties and additionalProperties',
       x({ type: 'object', properties: { y: { type: 'string' } }, additionalProperties: { type: 'string' } }),
       ['properties[x].additionalProperties: Forbidden: additionalProperties and properties are mutual exclusive'],
     ],
     [
-      'has no unique items',
+      'must not use uniqueItems',
       list({ uniqueItems: true }),
       ['properties[x].uniqueItems: Forbidden: uniqueItems cannot be set to true since the runtime complexity becomes quadratic'],
     ],
-    ['refers to no other schema', x({ type: 'string', $ref: '#/y' }), ['properties[x].$ref: Forbidden: $ref is not supported']],
+    ['must not refer to other schemas', x({ type: 'string', $ref: '#/y' }), ['properties[x].$ref: Forbidden: $ref is not supported']],
     [
-      'has rules that say something',
+      'must have rules that are not empty',
       x({ type: 'string', 'x-kubernetes-validations': [{ rule: ' ' }] }),
       ['properties[x].x-kubernetes-validations[0].rule: Required value: rule is not specified'],
     ],
     [
-      'has rules that point at fields',
+      'must have rules that point at existing fields',
       x({ type: 'object', 'x-kubernetes-validations': [{ rule: 'true', fieldPath: '.y' }] }),
       ['properties[x].x-kubernetes-validations[0].fieldPath: Invalid value: ".y": must be a valid path'],
     ],

@@ -9,17 +9,17 @@ import { readSchema, type Schema } from './schema.ts';
 
 const types = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 
-/** Where in a schema the check is. */
+/** The position of the check in a schema. */
 interface Place {
   readonly at: FieldPath;
   readonly isRoot: boolean;
-  /** Inside of what every resource has: its version, kind and metadata. */
+  /** Inside apiVersion, kind or metadata. */
   readonly insideMeta: boolean;
-  /** Why there may be no defaults here. */
+  /** Why defaults are forbidden here. */
   readonly noDefaults: string | undefined;
 }
 
-/** What a schema may not say, whether or not it is structural. */
+/** The errors in a schema that do not depend on whether it is structural. */
 export function schemaErrors(schema: Schema, at: FieldPath): FieldError[] {
   const errors: FieldError[] = [];
   check(schema, { at, isRoot: true, insideMeta: false, noDefaults: undefined }, errors);
@@ -64,7 +64,7 @@ function checkAdditional({ additional, properties }: Schema, place: Place, error
   check(additional.schema, { ...place, at, noDefaults }, errors);
 }
 
-/** Keywords of JSON schema that have no place here. */
+/** JSON Schema keywords that custom resources do not support. */
 const unsupported: readonly [string, (value: Json) => boolean][] = [
   ['id', (value) => value !== ''],
   ['additionalItems', () => true],
@@ -94,7 +94,7 @@ function checkKeywords(schema: Schema, { at, insideMeta, noDefaults }: Place, er
     errors.push(fieldError.forbidden(at.child('x-kubernetes-embedded-resource'), 'must not be used inside of resource meta'));
 }
 
-/** True when the schema says something that keeps it from being read as a structure at all; what that is, is reported for itself. */
+/** Whether the schema cannot be read as a structure at all; the reason is reported separately. */
 export function isUnreadable(json: JsonObject): boolean {
   const said = (keyword: string): Json | undefined => (Object.hasOwn(json, keyword) ? json[keyword] : undefined);
   if (said('$schema') !== undefined) return true;

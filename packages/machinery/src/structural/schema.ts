@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from '../json.ts';
 
-/** A rule in the expression language, as the schema's author wrote it. */
+/** A CEL rule as the schema's author wrote it. */
 export interface ValidationRule {
   readonly rule: string;
   readonly message: string;
@@ -11,11 +11,11 @@ export interface ValidationRule {
 }
 
 /**
- * The schema of a custom resource, read once. The same form serves the structure of an object and the value validations that stand below `allOf`,
- * `anyOf`, `oneOf` and `not`; what those may not say is for the checks.
+ * A custom resource's schema in parsed form. The same form serves for the structure of an object and for value validations below `allOf`,
+ * `anyOf`, `oneOf` and `not`; the checks reject keywords that those must not use.
  */
 export interface Schema {
-  /** As it was written. */
+  /** As written. */
   readonly json: JsonObject;
   readonly type: string;
   readonly format: string;
@@ -53,16 +53,16 @@ export interface Schema {
 }
 
 export interface AdditionalProperties {
-  /** False when there may be none. */
+  /** False if additional properties are forbidden. */
   readonly allowed: boolean;
-  /** Absent when nothing is said about them. */
+  /** Undefined if they may be anything. */
   readonly schema: Schema | undefined;
 }
 
 const none: readonly never[] = [];
 const noProperties: ReadonlyMap<string, Schema> = new Map();
 
-/** Reads a schema that was decoded as JSONSchemaProps, so that every field is of its type. */
+/** Parses a schema that was decoded as JSONSchemaProps, so that every field has its type. */
 export function readSchema(json: JsonObject): Schema {
   const get = (key: string): Json | undefined => (Object.hasOwn(json, key) ? json[key] : undefined);
   return {

@@ -14,8 +14,8 @@ const levelNames: Record<Level, string> = {
 };
 
 /**
- * What keeps a schema from being structural: every field has its type outside of value validations, those say nothing about structure, and what they
- * talk about is part of the structure too.
+ * The reasons why a schema is not structural. Every field needs a type outside value validations, value validations must not specify
+ * structure, and the fields that they mention must be part of the structure.
  */
 export function structuralErrors(schema: Schema, at: FieldPath): FieldError[] {
   const errors: FieldError[] = [];
@@ -69,7 +69,7 @@ function checkTypes(schema: Schema, level: Level, at: FieldPath, errors: FieldEr
   }
 }
 
-/** A resource's own fields are what they are: a schema may only restrict the name. */
+/** A resource's own fields are fixed: a schema may only restrict the name. */
 function checkMeta(schema: Schema, level: Level, at: FieldPath, errors: FieldError[]): void {
   const properties = at.child('properties');
   const isResource = level === 'root' || schema.embeddedResource;
@@ -93,14 +93,14 @@ function isPlainMetadata({ json, properties }: Schema): boolean {
   return onlyNames && Object.keys(json).every((key) => key === 'type' || key === 'default' || key === 'properties');
 }
 
-/** The two ways to say that a value is an integer or a text. */
+/** The two ways to declare int-or-string. */
 function isIntOrString(anyOf: readonly Schema[]): boolean {
   return anyOf.length === 2 && isSame(anyOf[0]!.json, { type: 'integer' }) && isSame(anyOf[1]!.json, { type: 'string' });
 }
 
 interface Exempt {
   readonly anyOf: boolean;
-  /** The first of `allOf` may be the alternative of integer and text. */
+  /** The first entry of `allOf` may be the int-or-string alternative. */
   readonly allOf: boolean;
 }
 
@@ -122,7 +122,7 @@ function checkValues(schema: Schema, exempt: Exempt, at: FieldPath, errors: Fiel
   }
 }
 
-/** What value validations may not say: keyword, whether it is said, and how it should be. */
+/** Keywords that value validations must not use: keyword, whether it is used, and the required value. */
 const forbiddenInside: readonly [string, (schema: Schema) => boolean, string][] = [
   ['type', (schema) => schema.type !== '', 'empty'],
   ['additionalProperties', ({ additional }) => additional?.schema !== undefined || additional?.allowed === true, 'undefined'],
@@ -152,7 +152,7 @@ function checkNested(schema: Schema, exempt: Exempt, at: FieldPath, errors: Fiel
 interface Pair {
   readonly structure: Schema | undefined;
   readonly at: FieldPath;
-  /** Where the value validation stands. */
+  /** The path of the value validation. */
   readonly from: FieldPath;
 }
 

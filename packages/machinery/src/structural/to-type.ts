@@ -5,7 +5,7 @@ import type { Schema } from './schema.ts';
 const anything: Type = { kind: 'any', deduced: true };
 const scalars = { string: 'string', integer: 'int64', number: 'double', boolean: 'bool' } as const;
 
-/** The type of a custom resource: what apply and patches know it by. Every resource has a version, a kind and metadata. */
+/** The type of a custom resource for apply and patches. Every resource has an apiVersion, kind and metadata. */
 export function typeOfResource(schema: Schema, name: string): ObjectType {
   const type = objectType(schema, name, true);
   return schema.preserveUnknown ? { ...type, preserveUnknown: true } : type;
@@ -26,7 +26,7 @@ function objectType(schema: Schema, name: string, isResource: boolean): ObjectTy
   return { kind: 'object', name, fields, atomic: schema.mapType === 'atomic', preserveUnknown: schema.preserveUnknown };
 }
 
-/** Types of fields are made when somebody looks at them: large schemas are mostly left alone. */
+/** Types of fields are built on first use: most of a large schema is never needed. */
 function lazyField(name: string, schema: Schema, required: boolean): Field {
   let type: Type | undefined;
   return {
@@ -74,7 +74,7 @@ function typeOfList({ items, listType, listKeys }: Schema): Type {
   };
 }
 
-/** Keys that are left out have their default: apply must know it to tell items apart. */
+/** Omitted keys have their default: apply needs it to tell items apart. */
 function keyedItems(items: Schema, keys: readonly string[]): Type {
   const type = typeOf(items);
   if (type.kind !== 'object') return type;

@@ -6,15 +6,15 @@ const item = { type: 'object', properties: { group: { type: 'string' }, name: { 
 const list = { type: 'array', 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['group', 'name'], items: item };
 const { schema } = compileSchema({ type: 'object', properties: { list } });
 
-describe('an item of a list with keys', () => {
+describe('the old item of a keyed list', () => {
   const before = oldItems([{ group: 'a', name: 'x' }, { name: 'y' }], schema.properties.get('list')!);
 
-  test('is the one that had the same keys', () => {
+  test('is the one with the same keys', () => {
     expect(before({ group: 'a', name: 'x' })).toEqual({ group: 'a', name: 'x' });
     expect(before({ group: 'b', name: 'x' })).toBeUndefined();
   });
 
-  test('is none of those before when it lacks a key, though they lack it too', () => {
+  test('is undefined for an item without a key, even if old items lack it too', () => {
     expect(before({ name: 'y' })).toBeUndefined();
   });
 });

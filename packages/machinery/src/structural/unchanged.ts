@@ -3,8 +3,8 @@ import { own } from './own.ts';
 import type { Schema } from './schema.ts';
 
 /**
- * True when a value and the one that it takes the place of are the same, as far as the schema lets them be compared: items of a keyed list are found
- * by their keys, and fields that the schema does not know are never the same.
+ * Whether a value equals the old one, as far as the schema allows a comparison: items of a keyed list are matched by their keys, and
+ * unknown fields always count as changed.
  */
 export function isUnchanged(value: Json, old: Json, schema: Schema): boolean {
   if (value === null || old === null) return value === old;
@@ -42,7 +42,7 @@ export function isSame(one: unknown, other: unknown): boolean {
   return keys.every((key) => Object.hasOwn(other, key) && isSame((one as JsonObject)[key], (other as JsonObject)[key]));
 }
 
-/** Finds the old item that has the keys of a new one; of several with the same keys, none. */
+/** Finds the old item with the same keys; undefined if several have them. */
 export function oldItems(old: Json | undefined, schema: Schema): (item: Json) => Json | undefined {
   if (!Array.isArray(old) || schema.listType !== 'map') return nothing;
   const found = new Map<string, Json | undefined>();
@@ -58,7 +58,7 @@ export function oldItems(old: Json | undefined, schema: Schema): (item: Json) =>
 
 const nothing = (): undefined => undefined;
 
-/** An item that lacks a key is like no other. */
+/** An item that lacks a key matches no other. */
 function keyText(item: Json, keys: readonly string[]): string | undefined {
   if (!isObject(item) || keys.some((key) => own(item, key) === undefined)) return undefined;
   return keys.length === 1 ? JSON.stringify(own(item, keys[0]!)) : JSON.stringify(keys.map((key) => own(item, key)));

@@ -10,7 +10,7 @@ import { formatRule, type NumberCheck, numberCheck, type TextCheck, textCheck } 
 import type { Schema } from './schema.ts';
 import { isSame, isUnchanged, oldItems } from './unchanged.ts';
 
-/** Checks values against one schema. Made once; schemas inside it are made when a value first leads there. */
+/** Checks values against one schema. Built once; validators of nested schemas are built when a value first needs them. */
 export class Validator {
   readonly #schema: Schema;
   readonly #types: readonly string[];
@@ -34,7 +34,7 @@ export class Validator {
     this.#number = numberCheck(schema);
   }
 
-  /** Checks a value; what was there before and is unchanged may stay as it is. */
+  /** Checks a value; errors in an unchanged value are ignored. */
   check(value: Json, old: Json | undefined, run: Run): void {
     if (run.isFull) return;
     const before = run.errors.length;
@@ -43,7 +43,7 @@ export class Validator {
       run.errors.length = before;
   }
 
-  /** Checks a value without looking at whether it is new. */
+  /** Checks a value, whether it changed or not. */
   inspect(value: Json, old: Json | undefined, run: Run): void {
     if (run.trying > 0) run.step();
     if (value === null) {
@@ -51,7 +51,7 @@ export class Validator {
       return;
     }
     if (this.#types.length > 0 || this.#formatted) this.#checkType(value, run);
-    // Every part of a schema that applies counts, so that of several alternatives the nearest is found.
+    // Counts every part of a schema that applies, to find the closest of several alternatives.
     run.matches += 4;
     this.#junctors?.check(value, old, run);
     if (typeof value === 'string') {
@@ -84,7 +84,7 @@ export class Validator {
     const type = typeName(value);
     const fits = types.includes(type) || (type === 'integer' && types.includes('number'));
     if (this.#formatted && !types.includes('number') && !types.includes('integer')) {
-      // The format's own check looks at texts; other values are told apart by how Go would call their format.
+      // The format's own check handles strings; other values are classified by their Go format.
       if (typeof value === 'string' || Array.isArray(value) || fits) {
         run.matches++;
         return;
@@ -153,7 +153,7 @@ export class Validator {
 
   #checkField(validator: Validator, field: { key: string; value: Json; old: JsonObject | undefined }, run: Run): void {
     const { key, value, old } = field;
-    // The version of a resource is the same before and after: it was converted.
+    // The old object was converted to this version, so an equal apiVersion or kind does not mean that it is unchanged.
     const before = old === undefined || (run.atRoot && (key === 'kind' || key === 'apiVersion')) ? undefined : own(old, key);
     run.enter(key);
     validator.check(value, before, run);
@@ -167,7 +167,7 @@ export class Validator {
   }
 }
 
-/** The values of an enumeration: those that are found at once, and those that have to be compared. */
+/** The values of an enumeration: those found by lookup, and those that must be compared. */
 interface Allowed {
   readonly plain: ReadonlySet<Json>;
   readonly others: readonly Json[];

@@ -111,7 +111,7 @@ describe('a value of a custom resource', () => {
     ]);
   });
 
-  it('of a format that nobody knows may be anything', () => {
+  it('of an unknown format may be anything', () => {
     expect(errorsOf({ type: 'string', format: 'colour-of-money' }, '?')).toEqual([]);
   });
 });
