@@ -41,7 +41,7 @@ describe('values in messages', () => {
       '{"matchLabels":{"a":"2","b":"1"},"matchExpressions":[{"key":"a","operator":"Exists"}]}',
     ],
     [{ Type: 'x', LocalhostProfile: 'y' }, '{"Type":"x","LocalhostProfile":"y"}'],
-  ])('%j stand in the order of Go', (value, printed) => {
+  ])("prints %j in Go's order", (value, printed) => {
     expect(invalid(at, value, 'no').body).toBe(`Invalid value: ${printed}: no`);
   });
 });

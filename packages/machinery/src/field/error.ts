@@ -25,12 +25,12 @@ const titles: Record<FieldErrorType, string> = {
   InternalError: 'Internal error',
 };
 
-/** Types whose message leaves the offending value out. */
+/** Types whose message omits the offending value. */
 const withoutValue = new Set<FieldErrorType>(['FieldValueRequired', 'FieldValueForbidden', 'FieldValueTooLong', 'InternalError']);
 
 const omitted = Symbol('omitted');
 
-/** One thing wrong with one field. The functions below make them; `body` is Kubernetes' wording. */
+/** One problem with one field, made by the functions below; `body` is Kubernetes' wording. */
 export interface FieldError {
   readonly type: FieldErrorType;
   readonly field: string;
@@ -50,7 +50,9 @@ function printValue(value: unknown): string {
   return typeof value === 'object' ? goJson(value) : String(value as number | boolean | bigint);
 }
 
-/** In Go's order: maps by key, structures as they were declared. Those that come from a client in any order are selectors. */
+/**
+ * Go prints maps by key, and structs in declaration order. Selectors are the only structs here whose fields come from clients in any order.
+ */
 const declared = ['matchLabels', 'matchExpressions', 'key', 'operator', 'values'];
 
 function inOrder(_key: string, value: unknown): unknown {
@@ -64,7 +66,7 @@ function inOrder(_key: string, value: unknown): unknown {
   return Object.fromEntries(sorted.map((key) => [key, fields[key]]));
 }
 
-/** JSON as Go writes it: safe inside HTML. */
+/** JSON as Go writes it, with HTML characters escaped. */
 function goJson(value: object): string {
   return JSON.stringify(value, inOrder).replace(
     /[<>&\u2028\u2029]/g,
@@ -84,7 +86,7 @@ const shortEscapes = new Map([
   ['\\', '\\\\'],
 ]);
 
-/** A string quoted as Go's %q does. */
+/** A string in Go's %q form. */
 export function quote(text: string): string {
   return `"${text.replace(/["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, escapeCharacter)}"`;
 }

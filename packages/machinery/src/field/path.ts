@@ -1,4 +1,4 @@
-/** Where in an object a value stands, printed as Kubernetes prints it: `spec.containers[0].env[name]`. */
+/** The path of a value in an object, printed as Kubernetes prints it: `spec.containers[0].env[name]`. */
 export class FieldPath {
   readonly #text: string;
 
