@@ -37,7 +37,7 @@ function apply(manager: string, live: KubeObject | undefined, config: JsonObject
   });
 }
 
-/** Applies a row of specs, one manager after the other, and gives the last object. */
+/** Applies specs one after another, each as its own manager, and returns the last object. */
 function applyAll(...steps: [manager: string, spec: JsonObject][]): KubeObject {
   return steps.reduce<KubeObject | undefined>((live, [manager, spec]) => apply(manager, live, widgetOf(spec)).object, undefined)!;
 }
@@ -69,7 +69,7 @@ const owners = (object: KubeObject): unknown =>
   Object.fromEntries((object.metadata.managedFields ?? []).map(({ manager, fieldsV1 }) => [manager, fieldsV1]));
 
 describe('applying to a config map', () => {
-  it('creates it and owns what it says', () => {
+  it('creates it and owns the applied fields', () => {
     const { object, changed } = apply('one', undefined, configMapOf({ a: '1', b: '2' }));
     expect(changed).toBe(true);
     expect(object['data']).toEqual({ a: '1', b: '2' });
@@ -85,7 +85,7 @@ describe('applying to a config map', () => {
     ]);
   });
 
-  it('conflicts with the owner of a value it would change, and takes it by force', () => {
+  it('conflicts with the owner of a value it would change, and takes it over with force', () => {
     const live = apply('one', undefined, configMapOf({ a: '1', b: '2' })).object;
     const { status } = errorOf(() => apply('two', live, configMapOf({ a: '9' })));
     expect(status).toMatchObject({
@@ -99,7 +99,7 @@ describe('applying to a config map', () => {
     expect(owners(forced)).toEqual({ one: { 'f:data': { 'f:b': {} } }, two: { 'f:data': { 'f:a': {} } } });
   });
 
-  it('lists conflicts by manager, updaters with their version and subresource', () => {
+  it('lists conflicts by manager, and updaters with their version and subresource', () => {
     const one = apply('one', undefined, configMapOf({ a: '1' }, { uid: 'u' })).object;
     const two = apply('two', one, configMapOf({ a: '1' })).object;
     const live = update(two, { data: { a: '1', b: '1' } }, 'u');
@@ -119,7 +119,7 @@ describe('applying to a config map', () => {
     expect(error.status.details!.causes).toHaveLength(4);
   });
 
-  it('takes away what its manager applied before and does not any more', () => {
+  it('removes fields that its manager applied before but no longer applies', () => {
     const first = apply('one', undefined, configMapOf({ a: '1', b: '2' })).object;
     expect(apply('one', first, configMapOf({ b: '2' })).object['data']).toEqual({ b: '2' });
     const shared = apply('two', first, configMapOf({ a: '1' })).object;
@@ -129,14 +129,14 @@ describe('applying to a config map', () => {
     expect(gone.metadata).not.toHaveProperty('managedFields');
   });
 
-  it('keeps values that nobody or an updater owns', () => {
+  it('keeps values that an updater or nobody owns', () => {
     const live = update(apply('one', undefined, configMapOf({ a: '1' }, { uid: 'u' })).object, { data: { a: '1', z: '1' } });
     const { object } = apply('one', live, configMapOf());
     expect(object['data']).toEqual({ z: '1' });
     expect(owners(object)).toEqual({ updater: { 'f:data': { 'f:z': {} } } });
   });
 
-  it('keeps its time when nothing changes, and shows no time for a manager that changed nothing', () => {
+  it('keeps the time if nothing changes, and sets none for a manager that changed nothing', () => {
     const live = apply('one', undefined, configMapOf({ a: '1' })).object;
     const again = apply('one', live, configMapOf({ a: '1' }), { now: later });
     expect(again).toEqual({ object: live, changed: false });
@@ -148,7 +148,7 @@ describe('applying to a config map', () => {
     ]);
   });
 
-  it('shows no time for a manager that says what is there, beside nulls', () => {
+  it('sets no time for a manager that only repeats existing values, despite nulls', () => {
     const node = builtinTypes().object('io.k8s.api.core.v1.Node')!;
     const status = { conditions: [{ type: 'Ready', status: 'True', lastHeartbeatTime: null, lastTransitionTime: null }] };
     const live = asObject({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'a' }, status });
@@ -157,7 +157,7 @@ describe('applying to a config map', () => {
     expect(object.metadata.managedFields!.find(({ manager }) => manager === 'one')).not.toHaveProperty('time');
   });
 
-  it('makes a manager for what was there before anybody applied', () => {
+  it('assigns fields from before the first apply to a manager of their own', () => {
     const live = asObject(configMapOf({ a: '1' }, { uid: 'u' }));
     const error = errorOf(() => apply('one', live, configMapOf({ a: '2' })));
     expect(error.message).toBe('Apply failed with 1 conflict: conflict with "before-first-apply" using v1: .data.a');
@@ -167,12 +167,12 @@ describe('applying to a config map', () => {
     });
   });
 
-  it('makes none when there was nothing to own', () => {
+  it('adds no such manager if there is nothing to own', () => {
     const { object } = apply('one', asObject(configMapOf(undefined, { uid: 'u' })), configMapOf({ a: '1' }));
     expect(Object.keys(owners(object) as object)).toEqual(['one']);
   });
 
-  it('lets kubectl take over what its client-side apply had set, and keeps that annotation true', () => {
+  it('lets kubectl take over the fields of its client-side apply, and keeps that annotation current', () => {
     const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
     const applied = JSON.stringify(configMapOf({ a: '1' }));
     const created = updateManaged({
@@ -193,7 +193,7 @@ describe('applying to a config map', () => {
   });
 });
 
-describe('configurations that are refused', () => {
+describe('invalid configurations', () => {
   it.each<[JsonObject, number, string]>([
     [{ metadata: { name: 'a' } }, 400, 'invalid object type: /, Kind='],
     [{ ...configMapOf(), kind: 'Secret' }, 400, 'invalid object type: /v1, Kind=Secret'],
@@ -246,7 +246,7 @@ describe('configurations that are refused', () => {
     expect([error.code, error.message]).toEqual([code, message]);
   });
 
-  it('deeper than the stack is no fault of the server', () => {
+  it('rejects a configuration deeper than the stack with 400', () => {
     let free: Json = 1;
     for (let depth = 0; depth < 50_000; depth++) free = { a: free };
     expect(errorOf(() => apply('one', undefined, widgetOf({ free }))).code).toBe(400);
@@ -263,7 +263,7 @@ describe('configurations that are refused', () => {
     ).not.toHaveProperty('managedFields');
   });
 
-  it('names the item that is there twice', () => {
+  it('names the duplicate item', () => {
     const error = errorOf(() => apply('one', undefined, widgetOf({ parts: [{ name: 'a' }, { name: 'a' }] })));
     expect(error.message).toBe(
       'failed to create typed patch object (/w; example.com/v1, Kind=Widget): .spec.parts: duplicate entries for key [name="a"]',
@@ -293,7 +293,7 @@ describe('several appliers', () => {
     expect(error.status.details!.causes!.map(({ field }) => field)).toEqual(['.spec.selector', '.spec.words']);
   });
 
-  it('mean the same port when one leaves out the default of its key', () => {
+  it('refer to the same port if one omits the default of its key', () => {
     const live = applyAll(['one', { ports: [{ port: 80, protocol: 'TCP', name: 'web' }] }]);
     expect(errorOf(() => apply('two', live, widgetOf({ ports: [{ port: 80, name: 'other' }] }))).message).toContain(
       '.spec.ports[port=80,protocol="TCP"].name',
@@ -306,13 +306,13 @@ describe('several appliers', () => {
     });
   });
 
-  it('look into maps of unknown shape', () => {
+  it('descend into maps of unknown shape', () => {
     const live = applyAll(['one', { free: { a: { x: 1 } }, loose: { other: { y: 1 } } }], ['two', { free: { a: { z: 2 } } }]);
     expect(live['spec']).toEqual({ free: { a: { x: 1, z: 2 } }, loose: { other: { y: 1 } } });
     expect(apply('one', live, widgetOf({})).object['spec']).toEqual({ free: { a: { z: 2 } } });
   });
 
-  it('leave no null where a container lost all it had, except in a field without a schema', () => {
+  it('leave null for an emptied container only in fields without a schema', () => {
     const live = applyAll(['one', { free: { a: '1' }, labels: { a: '1' }, loose: { other: { x: '1' } } }]);
     const { object } = apply('one', live, widgetOf({ free: {}, labels: {}, loose: { other: {} } }));
     expect(object['spec']).toEqual({ loose: { other: null } });
@@ -328,7 +328,7 @@ describe('several appliers', () => {
     expect(served.metadata.managedFields).toHaveLength(1);
   });
 
-  it('do not own what the subresource resets', () => {
+  it('do not own fields that the subresource resets', () => {
     const live = apply('one', undefined, { ...widgetOf({ name: 'x' }), status: { phase: 'No' } }, { resetFields: [['status']] }).object;
     expect(owners(live)).toEqual({ one: { 'f:spec': { 'f:name': {} } } });
   });
@@ -361,8 +361,8 @@ const normal = (value: KubeObject): unknown => {
 
 const isEmptyList = (value: Json | undefined): boolean => Array.isArray(value) && value.length === 0;
 
-describe('whatever is applied', () => {
-  it('changes nothing when it is applied again', () => {
+describe('every configuration', () => {
+  it('changes nothing if applied again', () => {
     fc.assert(
       fc.property(spec, spec, (one, two) => {
         const live = apply('two', applyAll(['one', one]), widgetOf(two), { force: true }).object;
@@ -373,7 +373,7 @@ describe('whatever is applied', () => {
     );
   });
 
-  it('gives the same object in either order when two managers do not disagree', () => {
+  it('gives the same object in either order if two managers agree', () => {
     fc.assert(
       fc.property(spec, (one) => {
         const two: JsonObject = { size: 7, selector: { q: '1' }, box: { a: '1' } };
@@ -384,9 +384,9 @@ describe('whatever is applied', () => {
     );
   });
 
-  it('is gone again when the manager applies nothing', () => {
+  it('is removed if the manager applies nothing', () => {
     fc.assert(
-      // An empty list of items has no field that anybody could own, here as in Kubernetes.
+      // As in Kubernetes, an empty list has no field that a manager could own.
       fc.property(
         spec.filter(({ tags, parts }) => !isEmptyList(tags) && !isEmptyList(parts)),
         (one) => {

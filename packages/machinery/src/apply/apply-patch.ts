@@ -17,18 +17,18 @@ import { changedEntry, comparisonOf, timeText, typeOfVersion, withoutFields, wit
 import { typingProblem } from './validate.ts';
 
 export interface ApplyRequest {
-  /** The object as it is stored; undefined when apply creates it. */
+  /** The stored object; undefined if apply creates it. */
   readonly live: KubeObject | undefined;
-  /** What the manager wants, as it came: it need not be a whole object. */
+  /** The configuration as sent: it need not be a complete object. */
   readonly config: JsonObject | KubeObject;
   readonly type: ObjectType;
-  /** The kind that the request is about; the configuration must be of it. */
+  /** The kind in the request, which the configuration must have. */
   readonly kind?: string;
   readonly manager: string;
-  /** Take fields from other managers instead of failing. */
+  /** Take fields over from other managers instead of failing. */
   readonly force: boolean;
   readonly apiVersion: string;
-  /** The version that conflicts name, where it is another than the managers': of what a subresource shows. */
+  /** The version that conflicts show, if not the managers' own: that of the kind that a subresource shows. */
   readonly shownVersion?: string;
   readonly subresource: string;
   readonly now: Date;
@@ -37,17 +37,17 @@ export interface ApplyRequest {
 }
 
 export interface ApplyResult {
-  /** A new object that shares nothing with the live one. Defaults and validation are still to come. */
+  /** A new object that shares nothing with the live one, before defaulting and validation. */
   readonly object: KubeObject;
-  /** False when neither the object nor what anybody owns differs from the live one. */
+  /** False if neither the object nor its managed fields differ from the live one. */
   readonly changed: boolean;
 }
 
 const firstApplier = 'kubectl';
 
 /**
- * Server-side apply. Throws a StatusError: 409 with the conflicts, 400 for a configuration of another kind, with managedFields or nested too deeply, 500 (as
- * Kubernetes does) for one that does not fit the type.
+ * Server-side apply. Throws a StatusError: 409 with the conflicts; 400 for a configuration of another kind, with managedFields or nested
+ * too deeply; 500 (as Kubernetes does) for one that does not match the type.
  */
 export function applyPatch(request: ApplyRequest): ApplyResult {
   try {
@@ -91,7 +91,7 @@ function printKind(apiVersion: string, kind: string): string {
   return `${apiVersion.includes('/') ? apiVersion : `/${apiVersion}`}, Kind=${kind}`;
 }
 
-/** What was there before anybody applied belongs to a manager of its own, so that the first apply can conflict with it. */
+/** Fields from before the first apply belong to a manager of their own, so that the first apply can conflict with it. */
 function managedBefore(request: ApplyRequest): Managed[] {
   const { live, type, apiVersion, subresource, now } = request;
   const stored = storedEntries(live?.metadata.managedFields);
@@ -134,7 +134,7 @@ function attempt(request: ApplyRequest, before: readonly Managed[], force: boole
     if (conflicts.length > 0) return { conflicts };
     const left = withoutFields(others, { ...request, updated: merged as unknown as KubeObject }, comparison);
     const object = settle(type, merged);
-    // Of a built-in kind, nulls in what is there are no difference either.
+    // In built-in kinds, nulls in the live object are no difference either.
     const isAsBefore = (): boolean => jsonEqual(bare, object) || (isSame(comparison) && jsonEqual(settle(type, bare), object));
     const sameObject = request.live !== undefined && isAsBefore();
     const fields = difference(owned, unowned);
@@ -159,7 +159,7 @@ function findConflicts(others: readonly Managed[], { modified, added }: Comparis
   );
 }
 
-/** kubectl may take over what its own client-side apply had set. */
+/** kubectl may take over fields that its own client-side apply has set. */
 function conflictsLeft({ live, type, apiVersion, manager }: ApplyRequest, conflicts: readonly Conflict[]): readonly Conflict[] {
   if (manager !== firstApplier || live === undefined) return conflicts;
   const allowed = fieldsOfLastApplied(live, type, apiVersion);

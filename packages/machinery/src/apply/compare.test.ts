@@ -23,7 +23,7 @@ describe('comparing two objects', () => {
       { tags: ['b'] },
       { removed: { 'f:tags': { 'v:"a"': {} } }, added: { 'f:tags': { 'v:"b"': {} } } },
     ],
-    ['an order of a set changed', { tags: ['a', 'b'] }, { tags: ['b', 'a'] }, {}],
+    ['the order of a set changed', { tags: ['a', 'b'] }, { tags: ['b', 'a'] }, {}],
     ['an atomic list changed', { words: ['a'] }, { words: ['a', 'b'] }, { modified: { 'f:words': {} } }],
     ['an atomic map changed', { selector: { a: '1' } }, { selector: { a: '2' } }, { modified: { 'f:selector': {} } }],
     [
@@ -36,7 +36,7 @@ describe('comparing two objects', () => {
       },
     ],
     [
-      'a default of a key spelled out',
+      'the default of a key written out',
       { ports: [{ port: 80 }] },
       { ports: [{ port: 80, protocol: 'TCP' }] },
       { added: { 'f:ports': { 'k:{"port":80,"protocol":"TCP"}': { 'f:protocol': {} } } } },
@@ -68,7 +68,7 @@ describe('comparing two objects', () => {
     );
   });
 
-  it('cannot tell apart items without their key', () => {
+  it('rejects items without their key', () => {
     expect(() => compare(widget, spec({}), spec({ parts: [{ image: 'x' }] }))).toThrow(Untypable);
     expect(() => compare(widget, spec({}), spec({ tags: [null] }))).toThrow(Untypable);
   });
@@ -110,7 +110,7 @@ describe('merging', () => {
     ],
     ['atomic lists are replaced', { words: ['a', 'b'] }, { words: ['c'] }, { words: ['c'] }],
     [
-      'duplicates are replaced by the one that is applied',
+      'duplicates are replaced by the applied item',
       { parts: [{ name: 'a', image: 'x' }, { name: 'a' }] },
       { parts: [{ name: 'a', count: 1 }] },
       { parts: [{ name: 'a', count: 1 }] },
@@ -124,21 +124,21 @@ describe('removing and extracting', () => {
   const value = { spec: { name: 'a', labels: { x: '1', y: '2' }, parts: [{ name: 'a', image: 'i' }, { name: 'b' }] } };
   const fields = { 'f:spec': { 'f:labels': { 'f:x': {} }, 'f:parts': { 'k:{"name":"a"}': { '.': {}, 'f:image': {}, 'f:name': {} } } } };
 
-  it('takes away the fields of a set', () => {
+  it('removes the fields of a set', () => {
     expect(removeItems(widget, value, fields)).toEqual({ spec: { name: 'a', labels: { y: '2' }, parts: [{ name: 'b' }] } });
   });
 
-  it('leaves null where a container lost all it had', () => {
+  it('leaves null for an emptied container', () => {
     expect(removeItems(widget, { spec: { labels: { x: '1' }, name: 'a' } }, fields)).toEqual({ spec: { labels: null, name: 'a' } });
   });
 
-  it('leaves only the fields of a set', () => {
+  it('keeps only the fields of a set', () => {
     expect(extractItems(widget, value, fields)).toEqual({ spec: { labels: { x: '1' }, parts: [{ name: 'a', image: 'i' }] } });
   });
 });
 
 describe('a schema that became atomic', () => {
-  it('makes owners of a part owners of the whole', () => {
+  it('turns owners of a part into owners of the whole', () => {
     const type = object({ a: { kind: 'map', values: text, atomic: true }, b: atomicList, c: texts });
     expect(reconcile(type, { 'f:a': { 'f:x': {} }, 'f:b': { 'v:"x"': {} }, 'f:c': { 'f:y': {} } })).toEqual({
       'f:a': {},
@@ -147,7 +147,7 @@ describe('a schema that became atomic', () => {
     });
   });
 
-  it('gives back the same set when nothing became atomic', () => {
+  it('returns the same set if nothing became atomic', () => {
     const fields = { 'f:c': { 'f:y': {} } };
     expect(reconcile(object({ c: texts }), fields)).toBe(fields);
   });

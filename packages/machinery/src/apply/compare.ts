@@ -4,14 +4,14 @@ import { emptySet, type FieldSet, isEmpty, sorted, union, withSelf } from './fie
 import type { PathElement } from './path-element.ts';
 import { fieldTypeOrDeduced, itemElement, itemType, jsonEqual, listOf, mapOf, own, shapeOf } from './shape.ts';
 
-/** What happened to the fields of an object between two versions of it. A field is in at most one of the sets. */
+/** The differences between two versions of an object. A field is in at most one of the sets. */
 export interface Comparison {
   readonly removed: FieldSet;
   readonly modified: FieldSet;
   readonly added: FieldSet;
 }
 
-/** The comparison of one node; undefined parts are empty, as is an undefined change. */
+/** The comparison of one node. Undefined parts are empty, and so is an undefined change. */
 interface Change {
   readonly removed?: FieldSet | undefined;
   readonly modified?: FieldSet | undefined;
@@ -28,7 +28,7 @@ export function compare(type: Type, before: Json, after: Json): Comparison {
   return { removed: change?.removed ?? emptySet, modified: change?.modified ?? emptySet, added: change?.added ?? emptySet };
 }
 
-/** Everything that changed, whatever way. */
+/** All added, modified and removed fields. */
 export function changedFields(comparison: Comparison): FieldSet {
   return union(union(comparison.modified, comparison.added), comparison.removed);
 }
@@ -38,10 +38,10 @@ export const isSame = (comparison: Comparison): boolean =>
 
 function compareNode(type: Type, before: Json | undefined, after: Json | undefined): Change | undefined {
   if (before === after) return undefined;
-  // Null fits any shape: it takes that of the other side.
+  // Null matches any shape, so it takes the other side's.
   const shape = shapeOf(type, after ?? before);
   if (type.kind === 'any' && shape !== shapeOf(type, before ?? after)) {
-    // A deduced value was a map and is a plain value now, or the other way round: it changed, and the fields of the map came or went.
+    // A deduced value changed from a map to a plain value or back: it is modified, and the map's fields were removed or added.
     return { ...compareMaps(type, mapOf(before), mapOf(after)), modified: emptySet };
   }
   if (shape === 'map') {
@@ -73,7 +73,7 @@ function withPresence(change: Change | undefined, before: Json | undefined, afte
   return change;
 }
 
-/** Collects the changes of the children of one node. */
+/** Collects the changes of one node's children. */
 class Changes {
   #removed: { [element: PathElement]: FieldSet } | undefined;
   #modified: { [element: PathElement]: FieldSet } | undefined;
@@ -134,7 +134,7 @@ function itemsByElement(type: ListType, list: Json[] | undefined): Map<PathEleme
   return items;
 }
 
-/** Items with one key stored several times, which validation forbids but old objects have, are compared as one value. */
+/** Items that share a key, which validation forbids but old objects may have, are compared as one value. */
 function compareItems(type: ListType, before: Json[] | undefined, after: Json[] | undefined): Change | undefined {
   const oldCount = before?.length ?? 0;
   const newCount = after?.length ?? 0;

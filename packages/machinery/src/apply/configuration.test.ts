@@ -17,8 +17,8 @@ function problem(spec: JsonObject): string {
   return '';
 }
 
-describe('a configuration laid over an object', () => {
-  it('adds and replaces fields, keys and items, and takes nothing away', () => {
+describe('a configuration merged into an object', () => {
+  it('adds and replaces fields, keys and items, and removes nothing', () => {
     const live = { name: 'a', size: 1, labels: { x: '1' }, tags: ['a'], parts: [{ name: 'one', image: 'i', count: 1 }] };
     const merged = laid(live, { size: 2, labels: { y: '2' }, tags: ['b'], parts: [{ name: 'one', count: 3 }, { name: 'two' }] });
     expect(merged).toEqual({
@@ -30,21 +30,21 @@ describe('a configuration laid over an object', () => {
     });
   });
 
-  it('may not hold what apply takes as one value', () => {
+  it('must not contain atomic values', () => {
     const words = 'invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: ';
     expect(problem({ words: ['a'] })).toBe(`${words}.spec.words`);
     expect(problem({ words: ['a'], selector: { a: 'b' } })).toBe(`${words}.spec.selector, .spec.words`);
     expect(problem({ loose: { anything: ['a', { b: 1 }] } })).toBe('');
   });
 
-  it('must fit the type', () => {
+  it('must match the type', () => {
     const words = 'failed to convert patch object to typed object: ';
     expect(problem({ nope: 1 })).toBe(`${words}.spec.nope: field not declared in schema`);
     expect(problem({ size: 'x' })).toBe(`${words}.spec.size: expected numeric (int or float), got string`);
     expect(problem({ parts: [{ count: 1 }] })).toContain('associative list with keys has an element that omits all key fields ["name"]');
   });
 
-  it('says what came where a value is none of JSON', () => {
+  it('reports the Go type of a value that is not JSON', () => {
     const value = new GoValue('uint64', '3', '0x3') as unknown as Json;
     expect(problem({ size: value })).toContain('.spec.size: expected numeric (int or float), got uint64');
     expect(problem({ name: value })).toContain('.spec.name: expected string, got &value.valueUnstructured{Value:0x3}');
@@ -60,7 +60,7 @@ describe('a configuration laid over an object', () => {
     tags: fc.uniqueArray(fc.string()),
   });
 
-  it('is there afterwards, and laid over again changes nothing; neither side is touched', () => {
+  it('takes effect, is idempotent, and changes neither input', () => {
     fc.assert(
       fc.property(parts, fc.record({ size: fc.integer(), labels: fc.dictionary(fc.string(), fc.string()) }), (live, spec) => {
         const [before, given] = [JSON.stringify(live), JSON.stringify(spec)];

@@ -4,14 +4,14 @@ import { merge } from './merge.ts';
 import { cloneJson, Untypable } from './shape.ts';
 import { typingProblem } from './validate.ts';
 
-/** Why a configuration cannot be laid over an object, in Kubernetes' words. */
+/** Why a configuration cannot be merged into an object, in Kubernetes' words. */
 export class UnfitConfiguration extends Error {
   override readonly name = 'UnfitConfiguration';
 }
 
 /**
- * The object with a part of one laid over it as server-side apply would, but owned by nobody. What apply takes as one value may not be in it:
- * whoever means to change some of it would lose the rest. Shares nothing with either. Throws an `UnfitConfiguration`.
+ * Merges a partial object into an object as server-side apply would, but without ownership. The configuration must not contain atomic
+ * values: changing a part of one would drop the rest. The result shares nothing with either input. Throws an `UnfitConfiguration`.
  */
 export function mergeConfiguration(type: ObjectType, object: JsonObject, configuration: JsonObject): JsonObject {
   const problem = typingProblem(type, configuration);

@@ -2,13 +2,13 @@ import * as status from '../status/status.ts';
 import { identifierOf, type Managed } from './entries.ts';
 import { type FieldPath, type FieldSet, has, paths, printPath } from './field-set.ts';
 
-/** A field that somebody else owns and the configuration would change. */
+/** A field that another manager owns and that the configuration would change. */
 export interface Conflict {
   readonly manager: Managed;
   readonly path: FieldPath;
 }
 
-/** In the order of the managers' names, so that the answer does not depend on chance. */
+/** Ordered by manager name, so that the result is deterministic. */
 export function conflictsOf(owned: readonly { readonly manager: Managed; readonly fields: FieldSet }[]): Conflict[] {
   const named = owned.map(({ manager, fields }) => ({ manager, fields, identifier: identifierOf(manager) }));
   named.sort((left, right) => (left.identifier < right.identifier ? -1 : 1));
@@ -18,7 +18,7 @@ export function conflictsOf(owned: readonly { readonly manager: Managed; readonl
 export const withoutAllowed = (conflicts: readonly Conflict[], allowed: FieldSet): Conflict[] =>
   conflicts.filter(({ path }) => !has(allowed, path));
 
-/** The same, with managers that speak of this version. Conflicts of one manager stay with one. */
+/** The same conflicts with the managers' apiVersion replaced. Conflicts of one manager keep sharing one. */
 export function shownIn(conflicts: readonly Conflict[], apiVersion: string | undefined): readonly Conflict[] {
   if (apiVersion === undefined) return conflicts;
   const shown = new Map<Managed, Managed>();

@@ -7,7 +7,7 @@ import { isBuiltIn, zeroFields } from './zero.ts';
 
 type Building = { [element: PathElement]: FieldSet };
 
-/** What nobody owns: the server's own metadata and what names the object. */
+/** Metadata that nobody owns: the server's own fields and those that name the object. */
 const unownedMetadata: ReadonlySet<string> = new Set([
   'name',
   'namespace',
@@ -26,7 +26,7 @@ export const unowned: FieldSet = {
   'f:metadata': { '.': emptySet, ...Object.fromEntries([...unownedMetadata].sort().map((name) => [`f:${name}`, emptySet])) },
 };
 
-/** The fields that whoever creates this object owns: the hot path of every create, so it is one walk that builds the set in its final form. */
+/** The fields that the creator of this object owns. Every create runs this, so a single walk builds the set in its final form. */
 export function createdFields(type: ObjectType, object: JsonObject): FieldSet {
   const builtIn = isBuiltIn(type);
   const result: Building = {};
@@ -52,7 +52,7 @@ function metadataFields(type: ObjectType, metadata: Json): FieldSet | undefined 
   return result;
 }
 
-/** A field of a struct that was there, empty, before. */
+/** A field of a struct whose zero value existed before. */
 function overZero(type: ObjectType, key: string, value: Json): FieldSet | undefined {
   const zero = zeroFields(type).get(key);
   const valueType = fieldTypeOrDeduced(type, key);
@@ -81,7 +81,7 @@ function structFields(type: ObjectType, value: Json): FieldSet | undefined {
   return result;
 }
 
-/** All of a value that was not there before, itself included. */
+/** All of a new value, including the value itself. */
 function added(type: Type, value: Json): FieldSet {
   switch (shapeOf(type, value)) {
     case 'map': {

@@ -2,7 +2,7 @@ import { isObject, type JsonObject, type ManagedFieldsEntry } from '../json.ts';
 import { emptySet, type FieldSet, union } from './field-set.ts';
 import { decodeFields, MalformedFields } from './fields-v1.ts';
 
-/** What one manager owns, in the version of the API that it used. */
+/** The fields that one manager owns, in the API version that it used. */
 export interface Managed {
   readonly manager: string;
   readonly operation: 'Apply' | 'Update';
@@ -10,14 +10,14 @@ export interface Managed {
   readonly subresource: string;
   readonly time: string | undefined;
   readonly fields: FieldSet;
-  /** The entry this was read from, given back as it is while the fields stay the same. */
+  /** The entry that this was read from, reused as long as the fields stay the same. */
   readonly entry?: ManagedFieldsEntry;
 }
 
 const mostUpdateManagers = 10;
 const ancientManager = 'ancient-changes';
 
-/** Equal for entries that are one: an applier is the same whatever version it uses, an updater is not. */
+/** Identifies an entry: an applier is the same in every version, an updater is not. */
 export function identifierOf(managed: Managed): string {
   const { manager, operation, apiVersion, subresource } = managed;
   return JSON.stringify({
@@ -34,7 +34,7 @@ export const isSameManager = (left: Managed, right: Managed): boolean =>
   left.subresource === right.subresource &&
   (left.operation === 'Apply' || left.apiVersion === right.apiVersion);
 
-/** Entries that this server wrote: they are in canonical form, so they are taken as they are. */
+/** Entries that this server wrote: they are canonical, so they need no decoding. */
 export function storedEntries(entries: readonly ManagedFieldsEntry[] | undefined): Managed[] {
   const result: Managed[] = [];
   for (const entry of entries ?? []) {
@@ -56,7 +56,7 @@ function managedOf(entry: ManagedFieldsEntry, fields: FieldSet, kept?: ManagedFi
   };
 }
 
-/** Entries as a client sent them. Throws MalformedFields with what is wrong. */
+/** Entries as a client sent them. Throws MalformedFields for invalid ones. */
 export function decodeEntries(entries: readonly ManagedFieldsEntry[]): Managed[] {
   const result = new Map<string, Managed>();
   entries.forEach((entry, index) => {
@@ -72,7 +72,7 @@ export function decodeEntries(entries: readonly ManagedFieldsEntry[]): Managed[]
   return [...result.values()];
 }
 
-/** `[]` and `[{}]` in a request ask to forget who manages what. */
+/** A request with `[]` or `[{}]` clears the managed fields. */
 export function isReset(entries: readonly ManagedFieldsEntry[] | undefined | null): boolean {
   if (!Array.isArray(entries)) return false;
   if (entries.length === 0) return true;
@@ -80,7 +80,7 @@ export function isReset(entries: readonly ManagedFieldsEntry[] | undefined | nul
   return entries.length === 1 && isObject(first) && Object.keys(first).length === 0;
 }
 
-/** The entries in the order in which Kubernetes shows them; undefined when there are none. */
+/** The entries in Kubernetes' order; undefined if there are none. */
 export function encodeEntries(managed: readonly Managed[]): ManagedFieldsEntry[] | undefined {
   if (managed.length === 0) return undefined;
   return managed.toSorted(compareManaged).map(encodeEntry);
@@ -112,7 +112,7 @@ function compareManaged(left: Managed, right: Managed): number {
   );
 }
 
-/** Melts the oldest updaters of a version into one, so that an object many programs write to does not grow for ever. */
+/** Merges the oldest updaters of each version, so that managed fields do not grow forever on an object that many programs update. */
 export function capUpdateManagers(managed: Managed[]): Managed[] {
   const updaters = managed.filter(({ operation }) => operation === 'Update');
   let surplus = updaters.length - mostUpdateManagers;

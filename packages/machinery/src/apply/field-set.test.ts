@@ -31,7 +31,7 @@ const texts = (set: FieldSet): string[] => [...paths(set)].map((one) => one.join
 const wire = (set: FieldSet): Json => JSON.parse(JSON.stringify(set)) as Json;
 
 describe('a set of fields', () => {
-  it('has the paths that were put into it, and only those', () => {
+  it('contains exactly the paths put into it', () => {
     fc.assert(
       fc.property(fc.array(path, { maxLength: 8 }), (list) => {
         const set = setOf(list);
@@ -74,7 +74,7 @@ describe('a set of fields', () => {
     );
   });
 
-  it('survives its wire form, from any order of keys', () => {
+  it('round-trips through its wire form, from any order of keys', () => {
     fc.assert(
       fc.property(anySet, (set) => {
         expect(JSON.stringify(decodeFields(wire(set)))).toBe(JSON.stringify(set));
@@ -83,7 +83,7 @@ describe('a set of fields', () => {
     );
   });
 
-  it('keeps only what has nothing below it as leaves', () => {
+  it('reduces to its leaves', () => {
     const set = setOf([fieldPath('a'), fieldPath('a', 'b'), fieldPath('c')]);
     expect(leaves(set)).toEqual({ 'f:a': { 'f:b': {} }, 'f:c': {} });
   });
@@ -121,21 +121,21 @@ describe('a set of fields', () => {
   });
 });
 
-describe('reading fieldsV1 of a client', () => {
-  it('brings keys into canonical form and drops kinds of steps it does not know', () => {
+describe('decoding fieldsV1 from a client', () => {
+  it('canonicalizes keys and drops unknown kinds of path elements', () => {
     expect(decodeFields({ 'k:{"protocol": "TCP", "port":80}': {}, 'x:future': { 'f:a': {} } })).toEqual({
       'k:{"port":80,"protocol":"TCP"}': {},
     });
   });
 
   it.each<Json>([[], 'text', { f: {} }, { 'fa:b': {} }, { 'k:[1]': {} }, { 'v:{': {} }, { 'i:x': {} }, { 'f:a': 1 }])(
-    'refuses %j',
+    'rejects %j',
     (fields) => {
       expect(() => decodeFields(fields)).toThrow(MalformedFields);
     },
   );
 
-  it('refuses what is nested too deeply, without running out of stack', () => {
+  it('rejects deep nesting without exhausting the stack', () => {
     let fields: Json = {};
     for (let depth = 0; depth < 5000; depth++) fields = { 'f:a': fields };
     expect(() => decodeFields(fields)).toThrow(/nested deeper/);

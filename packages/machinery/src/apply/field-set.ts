@@ -1,9 +1,8 @@
 import { comparePathElements, fieldElement, type PathElement, printPathElement } from './path-element.ts';
 
 /**
- * A set of field paths, kept in the very form that FieldsV1 has on the wire: a tree whose keys are path elements. A node `{}` is in the set;
- * a node with children is in the set when it also has the key `.`. No conversion stands between what is stored and what is computed with.
- * Sets are never changed once built, and share their parts.
+ * A set of field paths in the wire form of FieldsV1: a tree whose keys are path elements. A node `{}` is in the set; a node with children
+ * is in the set if it also has the key `.`. Stored sets therefore need no conversion. Sets are immutable and share their parts.
  */
 export interface FieldSet {
   readonly [element: PathElement]: FieldSet;
@@ -11,7 +10,7 @@ export interface FieldSet {
 
 type Building = { [element: PathElement]: FieldSet };
 
-/** As a node: in the set, and nothing below it. As a root: the empty set. */
+/** As a node: in the set, with nothing below it. As a root: the empty set. */
 export const emptySet: FieldSet = Object.freeze({});
 const self = '.';
 
@@ -22,10 +21,10 @@ export function isEmpty(set: FieldSet): boolean {
   return true;
 }
 
-/** Whether the node itself is in the set that its tree describes. */
+/** Whether the node itself is in its set. */
 export const isMember = (node: FieldSet): boolean => self in node || isEmpty(node);
 
-/** The node with itself in the set. */
+/** The node, with itself in the set. */
 export function withSelf(node: FieldSet): FieldSet {
   return isMember(node) ? node : { [self]: emptySet, ...node };
 }
@@ -44,7 +43,7 @@ function pathSet(path: FieldPath): FieldSet {
   return node;
 }
 
-/** Puts the elements of one level into Kubernetes' order. Changes nothing when they are. */
+/** Sorts the elements of one level in Kubernetes' order. Returns the same node if they are already sorted. */
 export function sorted(node: FieldSet): FieldSet {
   const elements = Object.keys(node);
   const start = elements[0] === self ? 1 : 0;
@@ -88,12 +87,15 @@ function unionChildren(left: FieldSet, right: FieldSet): FieldSet {
   return unionNodes(left, right);
 }
 
-/** What is in `left` and not in `right`. A parent in `right` does not take the children of `left` away. Returns `left` itself when nothing goes. */
+/**
+ * The paths in `left` that are not in `right`. A parent in `right` does not remove children from `left`. Returns `left` itself if nothing
+ * is removed.
+ */
 export function difference(left: FieldSet, right: FieldSet): FieldSet {
   return isEmpty(left) || isEmpty(right) ? left : (subtract(left, right, false) ?? emptySet);
 }
 
-/** Like difference, but a path in `right` takes all that is below it. */
+/** Like difference, but a path in `right` removes everything below it. */
 export function recursiveDifference(left: FieldSet, right: FieldSet): FieldSet {
   return isEmpty(left) || isEmpty(right) ? left : (subtract(left, right, true) ?? emptySet);
 }
@@ -157,13 +159,13 @@ export function has(set: FieldSet, path: FieldPath): boolean {
   return path.length > 0 && isMember(node);
 }
 
-/** The node at an element when it is there and has something below it. */
+/** The node at an element, if it has anything below it. */
 export function below(set: FieldSet, element: PathElement): FieldSet | undefined {
   const node = set[element];
   return node === undefined || isEmpty(node) ? undefined : node;
 }
 
-/** Only the paths that have nothing below them. */
+/** Only the paths with nothing below them. */
 export function leaves(set: FieldSet): FieldSet {
   if (isEmpty(set)) return set;
   const result: Building = {};
@@ -183,7 +185,7 @@ export function equal(left: FieldSet, right: FieldSet): boolean {
   return count === 0;
 }
 
-/** Every path in the set: at each level the members first, then what is below, as Kubernetes lists conflicts. */
+/** Every path in the set: at each level the members first, then those below, as Kubernetes lists conflicts. */
 export function* paths(unordered: FieldSet, prefix: FieldPath = []): Generator<FieldPath> {
   const set = sorted(unordered);
   for (const element in set) if (element !== self && isMember(set[element]!)) yield [...prefix, element];

@@ -2,14 +2,14 @@ import { isObject, type Json } from '../json.ts';
 import { emptySet, type FieldSet, sorted } from './field-set.ts';
 import { parsePathElement } from './path-element.ts';
 
-/** A fieldsV1 that cannot be read. Whoever asked decides whether that matters. */
+/** A fieldsV1 that cannot be decoded. The caller decides whether that matters. */
 export class MalformedFields extends Error {
   override readonly name = 'MalformedFields';
 }
 
 const deepest = 500;
 
-/** Reads fieldsV1 as a client sent it: checks it, brings it into canonical form, drops kinds of path elements that are not known. */
+/** Decodes fieldsV1 from a client: validates and canonicalizes it, and drops unknown kinds of path elements. */
 export function decodeFields(fields: Json | undefined): FieldSet {
   if (fields === undefined || fields === null) return emptySet;
   return decodeNode(fields, 0);

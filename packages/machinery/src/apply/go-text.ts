@@ -31,7 +31,7 @@ export function printSyntax(value: Json): string {
   return `map[string]interface {}{${parts.join(', ')}}`;
 }
 
-/** Stands in a configuration for a value that Go has and JSON has not, so that a message can say what does not fit. */
+/** Represents a Go value that JSON does not have in a configuration, so that an error can describe it. */
 export class GoValue {
   /** `uint64` */
   readonly type: string;

@@ -12,8 +12,8 @@ const largestAnnotations = 256 * 1024;
 const lastAppliedOf = (object: KubeObject): string | undefined => object.metadata.annotations?.[annotation] || undefined;
 
 /**
- * The fields that client-side apply set and nobody changed since: kubectl may take them over when it applies on the server's side.
- * Undefined when the object does not say what was applied.
+ * The fields that client-side apply set and nobody changed since: kubectl may take them over with server-side apply. Undefined if the
+ * object has no last-applied annotation.
  */
 export function fieldsOfLastApplied(live: KubeObject, type: ObjectType, apiVersion: string): FieldSet | undefined {
   const text = lastAppliedOf(live);
@@ -34,7 +34,9 @@ export function fieldsOfLastApplied(live: KubeObject, type: ObjectType, apiVersi
   }
 }
 
-/** Keeps the annotation true while kubectl applies on the server's side, so that one can go back. Too large an annotation is dropped. */
+/**
+ * Keeps the annotation current when kubectl uses server-side apply, so that users can go back. Drops the annotation if it gets too large.
+ */
 export function refreshLastApplied(object: KubeObject, config: JsonObject): void {
   if (lastAppliedOf(object) === undefined) return;
   const copy = cloneJson(config);

@@ -3,7 +3,7 @@ import type { ListType, Type } from '../schema/type.ts';
 import type { PathElement } from './path-element.ts';
 import { fieldTypeOrDeduced, itemElement, itemType, listOf, mapOf, own, setOwn, shapeOf } from './shape.ts';
 
-/** The live object with an applied configuration laid over it. Nothing is taken away. The result shares parts with both. */
+/** Merges an applied configuration into the live object. Removes nothing. The result shares parts with both. */
 export function merge(type: Type, live: Json | undefined, applied: Json | undefined): Json | undefined {
   if (applied === undefined) return live;
   if (live === undefined) return applied;
@@ -35,7 +35,7 @@ function mergeMaps(type: Type, live: JsonObject, applied: JsonObject): JsonObjec
   return result;
 }
 
-/** Items in the order of the configuration, with the live items that it does not mention kept at their places between them. */
+/** Items in the configuration's order, with the live items that it does not mention in their places between them. */
 function mergeLists(type: ListType, live: Json[], applied: Json[]): Json[] {
   const result: Json[] = [];
   const liveElements = live.map((item) => itemElement(type, item));
@@ -80,7 +80,7 @@ function mergeLists(type: ListType, live: Json[], applied: Json[]): Json[] {
   return result;
 }
 
-/** Undefined for an item that is there several times: those are replaced, not merged. */
+/** Undefined for duplicate items: those are replaced, not merged. */
 function uniqueItems(elements: readonly PathElement[], list: readonly Json[]): Map<PathElement, Json | undefined> {
   const items = new Map<PathElement, Json | undefined>();
   elements.forEach((element, index) => {

@@ -2,8 +2,8 @@ import type { Json, JsonObject } from '../json.ts';
 import { quoteText } from './go-text.ts';
 
 /**
- * One step of a field path in its FieldsV1 spelling: `f:<name>` a field or map key, `k:{…}` the item of a keyed list, `v:<value>` the item
- * of a set, `i:<index>` a position. The spelling is canonical, so that two equal steps are equal strings.
+ * One step of a field path in its FieldsV1 spelling: `f:<name>` a field or map key, `k:{…}` an item of a keyed list, `v:<value>` an item of
+ * a set, `i:<index>` a position. The spelling is canonical: equal steps are equal strings.
  */
 export type PathElement = string;
 
@@ -25,7 +25,7 @@ export function keyElement(names: readonly string[], values: readonly Json[]): P
 
 export type ParsedElement = { readonly element: PathElement } | { readonly error: string } | 'unknown';
 
-/** Reads a step that came from a client and brings it into canonical form. Steps of unknown kinds are to be dropped. */
+/** Parses and canonicalizes a step from a client. Callers drop steps of unknown kinds. */
 export function parsePathElement(text: string): ParsedElement {
   if (text.length < 2) return { error: 'key must be 2 characters long:' };
   if (text[1] !== ':') return { error: `missing colon: ${text}` };
@@ -115,8 +115,7 @@ export function compareValues(left: Json, right: Json): number {
   return left === right ? 0 : left! < right! ? -1 : 1;
 }
 
-/** A step as it stands in messages: `.spec`, `[name="a"]`, `[="x"]`, `[3]`. */
-/** What is no key, because it has parts, is told by them. */
+/** Prints a key's value; an object or list by its parts. */
 function printKey(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(printKey).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
@@ -125,6 +124,7 @@ function printKey(value: Json): string {
     .join('');
 }
 
+/** A step as messages show it: `.spec`, `[name="a"]`, `[="x"]`, `[3]`. */
 export function printPathElement(element: PathElement): string {
   const content = element.slice(2);
   switch (element[0]) {

@@ -6,7 +6,7 @@ import { removeItems } from './remove-items.ts';
 import { fieldTypeOrDeduced, isNamedField, itemType } from './shape.ts';
 import { toFieldSet } from './to-field-set.ts';
 
-/** The set with the named fields on the way to its paths in it as well: a struct goes when all of it goes, a map does not. */
+/** Adds the named fields that lead to the set's paths: a struct is removed once all of it is removed, a map is not. */
 function withNamedFields(type: Type, set: FieldSet): FieldSet {
   if (isEmpty(set)) return set;
   const result: { [element: string]: FieldSet } = {};
@@ -26,15 +26,15 @@ function withNamedFields(type: Type, set: FieldSet): FieldSet {
 
 export interface Pruning {
   readonly type: ObjectType;
-  /** What the manager owned through its last configuration. */
+  /** The fields that the manager owned through its last configuration. */
   readonly last: FieldSet;
-  /** Everybody's fields, those of the new configuration among them. */
+  /** The fields of all managers, including those of the new configuration. */
   readonly managed: readonly Managed[];
 }
 
 /**
- * Takes away what the manager applied the last time, does not apply now, and nobody else owns.
- * A list item or map key that others have filled since stays.
+ * Removes the fields that the manager applied last time but not now, if nobody else owns them. A list item or map key that others have
+ * filled since stays.
  */
 export function prune(merged: Json, { type, last, managed }: Pruning): Json {
   if (isEmpty(last)) return merged;

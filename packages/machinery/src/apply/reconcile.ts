@@ -3,8 +3,8 @@ import { emptySet, type FieldSet, isEmpty } from './field-set.ts';
 import { fieldType } from './shape.ts';
 
 /**
- * What was recorded field by field before its type became atomic is owned as a whole now.
- * Returns the set itself when the schema still says what it said.
+ * Turns ownership of single fields into ownership of the whole value where its type has become atomic. Returns the same set if the schema
+ * did not change that way.
  */
 export function reconcile(type: Type, fields: FieldSet): FieldSet {
   if (isEmpty(fields)) return fields;

@@ -4,8 +4,8 @@ import { below, type FieldSet, has, isEmpty } from './field-set.ts';
 import { fieldTypeOrDeduced, itemElement, itemType, setOwn, shapeOf } from './shape.ts';
 
 /**
- * The value without the fields and items of the set. Undefined when nothing is left of it. A container inside that lost all it had, but is
- * not in the set itself, is null: it is still there for those who own it.
+ * The value without the fields and items of the set; undefined if nothing is left. A container that is emptied but not in the set itself
+ * becomes null: it still exists for its owners.
  */
 export function removeItems(type: Type, value: Json, items: FieldSet): Json | undefined {
   if (isEmpty(items)) return value;
@@ -43,7 +43,7 @@ function removeFromList(type: ListType, list: Json[], items: FieldSet): Json[] |
   return result.length === 0 ? undefined : result;
 }
 
-/** Only the fields and items of the set, with the containers around them. Undefined when there are none. */
+/** Only the fields and items of the set, with their containers; undefined if there are none. */
 export function extractItems(type: Type, value: Json, items: FieldSet): Json | undefined {
   const shape = shapeOf(type, value);
   if (shape === 'leaf') return value;

@@ -4,8 +4,8 @@ import { cloneJson, fieldTypeOrDeduced, isNamedField, itemType, setOwn } from '.
 import { isBuiltIn } from './zero.ts';
 
 /**
- * A copy of what apply made, without the nulls that stand for emptied maps and lists. Built-in kinds have no nulls but as
- * values of a map, which are read as the zero of their type; of a custom resource those stay that stand for a plain value, and those of fields that its schema does not name.
+ * A copy of apply's result without the nulls left by emptied maps and lists. Built-in kinds keep nulls only as map values, which decode as
+ * the zero value of their type. Custom resources keep nulls of scalars and of fields that their schema does not name.
  */
 export function settle(type: Type, value: JsonObject): JsonObject {
   return settleMap(type, value, isBuiltIn(type));

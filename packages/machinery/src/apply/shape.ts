@@ -3,12 +3,12 @@ import type { ListType, ObjectType, Type } from '../schema/type.ts';
 import { keyElement, type PathElement, valueElement } from './path-element.ts';
 import { isBuiltIn, zeroFields } from './zero.ts';
 
-/** A value that does not fit its type so badly that its fields cannot be named. */
+/** A value that matches its type so badly that its fields cannot be identified. */
 export class Untypable extends Error {
   override readonly name = 'Untypable';
 }
 
-/** How apply looks at a value of this type: as one value, field by field, or item by item. */
+/** How apply treats a value of this type: as one value, field by field, or item by item. */
 export type Shape = 'leaf' | 'map' | 'list';
 
 export function shapeOf(type: Type, value: Json | undefined): Shape {
@@ -27,7 +27,7 @@ export function shapeOf(type: Type, value: Json | undefined): Shape {
 
 const deduced: Type = { kind: 'any', deduced: true };
 
-/** The type of a field or map key; undefined for a field that the schema does not know. */
+/** The type of a field or map key; undefined if the schema does not have the field. */
 export function fieldType(type: Type, key: string): Type | undefined {
   switch (type.kind) {
     case 'object':
@@ -39,10 +39,10 @@ export function fieldType(type: Type, key: string): Type | undefined {
   }
 }
 
-/** Like fieldType, but an unknown field is looked at as it comes: what is already stored is never refused. */
+/** Like fieldType, but deduces the type of an unknown field: stored values are never rejected. */
 export const fieldTypeOrDeduced = (type: Type, key: string): Type => fieldType(type, key) ?? deduced;
 
-/** True for a field that the schema names, as opposed to the keys of a map. */
+/** True for a field that the schema names, false for a map key. */
 export const isNamedField = (type: Type, key: string): boolean => type.kind === 'object' && type.fields.has(key);
 
 export const itemType = (type: Type): Type => (type.kind === 'list' ? type.items : deduced);
@@ -51,7 +51,7 @@ export const mapOf = (value: Json | undefined): JsonObject | undefined => (isObj
 
 export const listOf = (value: Json | undefined): Json[] | undefined => (Array.isArray(value) ? value : undefined);
 
-/** An own property: a key such as `constructor` or `__proto__` is a key like any other. */
+/** An own property: `constructor` and `__proto__` are keys like any other. */
 export function own(map: JsonObject | undefined, key: string): Json | undefined {
   return map !== undefined && Object.hasOwn(map, key) ? map[key] : undefined;
 }
@@ -78,17 +78,17 @@ function keysOf(list: ListType): ItemKeys {
   return keys;
 }
 
-/** A key that is left out has its default, or, in built-in kinds where it must be there, Go's zero. */
+/** An omitted key has its default or, if it is required in a built-in kind, Go's zero value. */
 function keyDefault(items: Type, name: string): Json | undefined {
   const field = items.kind === 'object' ? items.fields.get(name) : undefined;
   if (field?.default !== undefined || !isBuiltIn(items)) return field?.default;
-  // Kubernetes gives references of this sort, and no others, an empty name.
+  // Kubernetes defaults the name to empty for this kind of reference only.
   if ((items as ObjectType).name === 'io.k8s.api.core.v1.LocalObjectReference' && name === 'name') return '';
   const zero = zeroFields(items as ObjectType).get(name);
   return typeof zero === 'object' ? (zero.value ?? undefined) : undefined;
 }
 
-/** What identifies an item of a set or keyed list. Throws Untypable for an item that has no identity. */
+/** The identity of an item in a set or keyed list. Throws Untypable for an item without one. */
 export function itemElement(list: ListType, item: Json): PathElement {
   if (list.listType !== 'map') return setElement(item);
   if (item === null) throw new Untypable('associative list with keys may not have a null element');
@@ -118,7 +118,7 @@ function setElement(item: Json): PathElement {
   return valueElement(item);
 }
 
-/** Deep equality of JSON values; the order of keys does not count. */
+/** Deep equality of JSON values, regardless of key order. */
 export function jsonEqual(left: Json | undefined, right: Json | undefined): boolean {
   if (left === right) return true;
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;

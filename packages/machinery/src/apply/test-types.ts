@@ -33,7 +33,7 @@ const metadata = object({
 
 const port = object({ port: number, protocol: { type: text, default: 'TCP' }, name: text });
 
-/** A kind with one field of every sort that apply tells apart. */
+/** A kind with one field of every sort that apply distinguishes. */
 export const widget: ObjectType = object({
   apiVersion: text,
   kind: text,

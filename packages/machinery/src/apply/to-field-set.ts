@@ -3,12 +3,12 @@ import type { ListType, Type } from '../schema/type.ts';
 import { emptySet, type FieldSet, sorted, withSelf } from './field-set.ts';
 import { fieldTypeOrDeduced, isNamedField, itemElement, itemType, listOf, mapOf, shapeOf } from './shape.ts';
 
-/** The fields that whoever writes this object mentions: leaves, items and map keys, but not the structs around them. */
+/** The fields that an object mentions: leaves, items and map keys, but not the structs around them. */
 export function toFieldSet(type: Type, value: Json): FieldSet {
   return nodeOf(type, value) ?? emptySet;
 }
 
-/** Undefined: neither the value nor anything below it is mentioned. */
+/** Undefined if neither the value nor anything below it is mentioned. */
 function nodeOf(type: Type, value: Json): FieldSet | undefined {
   switch (shapeOf(type, value)) {
     case 'leaf':
@@ -43,7 +43,7 @@ function itemsOf(type: ListType, list: Json[]): FieldSet | undefined {
     const element = itemElement(type, item);
     result ??= {};
     if (element in result) {
-      // The same key twice: whoever wrote it owns the item as a whole.
+      // A duplicate key: its writer owns the item as a whole.
       result[element] = emptySet;
       continue;
     }

@@ -30,7 +30,7 @@ const entry = (more: Partial<ManagedFieldsEntry>): ManagedFieldsEntry => ({
 });
 
 describe('creating', () => {
-  it('owns everything but what the server sets and what names the object', () => {
+  it('owns everything except the fields that the server sets or that name the object', () => {
     const created = write(
       undefined,
       configMapOf({ b: '2', a: '1' }, { uid: 'u', resourceVersion: '1', creationTimestamp: 't', namespace: 'n', labels: { x: '1' } }),
@@ -48,7 +48,7 @@ describe('creating', () => {
     expect(Object.keys(created.metadata.managedFields![0]!.fieldsV1!['f:data']!)).toEqual(['.', 'f:a', 'f:b']);
   });
 
-  it('does not own structs that Go has from the start, but those of a custom resource', () => {
+  it('does not own the structs that Go always has, but owns those of a custom resource', () => {
     const deployment = builtinTypes().object('io.k8s.api.apps.v1.Deployment')!;
     const template = {
       metadata: { labels: { a: 'b' } },
@@ -76,13 +76,13 @@ describe('creating', () => {
     });
   });
 
-  it('has no entry when there is nothing to own', () => {
+  it('adds no entry if there is nothing to own', () => {
     expect(write(undefined, asObject({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } })).metadata).not.toHaveProperty(
       'managedFields',
     );
   });
 
-  it('calls a manager without a name unknown', () => {
+  it('names a manager without a name "unknown"', () => {
     expect(write(undefined, configMapOf({ a: '1' }), { manager: '' }).metadata.managedFields![0]!.manager).toBe('unknown');
   });
 
@@ -94,7 +94,7 @@ describe('creating', () => {
 describe('updating', () => {
   const first = write(undefined, configMapOf({ a: '1' }, { labels: { x: '1' }, uid: 'u' }), { manager: 'maker' });
 
-  it('takes what changed from its owners and gives it to whoever changed it', () => {
+  it('moves changed fields from their owners to the updater', () => {
     const second = write(first, configMapOf({ a: '1', b: '2' }, { uid: 'u' }), { manager: 'other', now: later });
     expect(shown(second)).toEqual([
       { manager: 'maker', operation: 'Update', time: '2026-01-02T03:04:05Z', fieldsV1: { 'f:data': { '.': {}, 'f:a': {} } } },
@@ -102,7 +102,7 @@ describe('updating', () => {
     ]);
   });
 
-  it('adds to what the manager had', () => {
+  it("adds to the manager's fields", () => {
     const second = write(first, configMapOf({ a: '1', b: '2' }, { labels: { x: '1' }, uid: 'u' }), { manager: 'maker', now: later });
     expect(shown(second)).toEqual([
       {
@@ -114,12 +114,12 @@ describe('updating', () => {
     ]);
   });
 
-  it('changes no time when nothing changed', () => {
+  it('keeps the times if nothing changed', () => {
     expect(shown(write(first, first, { manager: 'maker', now: later }))).toEqual(shown(first));
     expect(shown(write(first, { ...first, metadata: { ...first.metadata, resourceVersion: '9' } }, { now: later }))).toEqual(shown(first));
   });
 
-  it('forgets everything when a request sends an empty list or an empty entry', () => {
+  it('clears managed fields if a request sends an empty list or an empty entry', () => {
     for (const managedFields of [[], [{}]]) {
       const reset = write(first, { ...first, metadata: { ...first.metadata, managedFields } });
       expect(reset.metadata).not.toHaveProperty('managedFields');
@@ -127,7 +127,7 @@ describe('updating', () => {
     }
   });
 
-  it('takes entries that a request sends, and keeps the stored ones when those are malformed', () => {
+  it('accepts entries from a request, and keeps the stored ones if those are malformed', () => {
     const sent = entry({ manager: 'renamed', fieldsV1: { 'f:data': { 'f:a': {} } } });
     expect(shown(write(first, { ...first, metadata: { ...first.metadata, managedFields: [sent] } }))).toEqual([
       { manager: 'renamed', operation: 'Update', time: undefined, fieldsV1: sent.fieldsV1 },
@@ -144,7 +144,7 @@ describe('updating', () => {
     }
   });
 
-  it('drops entries that a request sends and that own nothing', () => {
+  it('drops entries from a request that own nothing', () => {
     const live = write(undefined, configMapOf({ a: '1' }));
     const sent = [entry({ fieldsV1: { 'x:y': {} } }), entry({ manager: 'y'.repeat(200) })];
     expect(write(live, configMapOf({ a: '1' }, { managedFields: sent as never })).metadata.managedFields).toBeUndefined();
@@ -155,7 +155,7 @@ describe('updating', () => {
     expect(shown(write(first, sent, { subresource: 'status' }))).toEqual(shown(first));
   });
 
-  it('keeps what is written through a subresource apart, and never owns what it resets', () => {
+  it('keeps writes through a subresource apart, and never owns fields that it resets', () => {
     const live = write(undefined, asObject(widgetOf({ name: 'x' })), {
       type: widget,
       apiVersion: 'example.com/v1',
@@ -175,7 +175,7 @@ describe('updating', () => {
     ]);
   });
 
-  it('drops entries of versions that are gone, and compares others by their own type', () => {
+  it('drops entries of versions that are no longer served, and compares others by their own type', () => {
     const old = object({ spec: object({ words: { kind: 'map', values: { kind: 'scalar', scalar: 'string' }, atomic: false } }) });
     const typeFor = (version: string): ObjectType | undefined => (version === 'example.com/v0' ? old : undefined);
     const managedFields = [
@@ -187,7 +187,7 @@ describe('updating', () => {
     expect(result.metadata.managedFields!.map(({ apiVersion }) => apiVersion)).toEqual(['example.com/v0', 'example.com/v1']);
   });
 
-  it('melts the oldest updaters together when there are more than ten', () => {
+  it('merges the oldest updaters if there are more than ten', () => {
     let live = write(undefined, configMapOf({ k0: '0' }, { uid: 'u' }), { manager: 'm0' });
     for (let index = 1; index <= 11; index++) {
       const data = { ...(live['data'] as Record<string, string>), [`k${index}`]: String(index) };
@@ -204,7 +204,7 @@ describe('updating', () => {
   });
 });
 
-it('a request that brings more entries than anybody has is taken as one that brings none', () => {
+it('ignores the entries of a request that sends too many', () => {
   const managedFields = Array.from({ length: 10_000 }, (_, index) =>
     entry({ manager: `m${index}`, fieldsV1: { 'f:data': { [`f:a${index}`]: {} } } }),
   );

@@ -10,9 +10,9 @@ import { jsonEqual, Untypable } from './shape.ts';
 import { isBuiltIn } from './zero.ts';
 
 export interface ManagedUpdate {
-  /** The object as it was; undefined when it is created. */
+  /** The live object; undefined on create. */
   readonly live: KubeObject | undefined;
-  /** The object as it will be stored. It gets its managedFields from here. */
+  /** The object to be stored. Its managedFields are set here. */
   readonly updated: KubeObject;
   readonly type: ObjectType;
   readonly manager: string;
@@ -20,15 +20,15 @@ export interface ManagedUpdate {
   /** Empty for the object itself. */
   readonly subresource: string;
   readonly now: Date;
-  /** What this way of writing never owns, as paths of field names. */
+  /** Fields that this endpoint never owns, as paths of field names. */
   readonly resetFields?: readonly (readonly string[])[];
-  /** The type of the kind in another version of its API; undefined for a version that is not served any more. */
+  /** The type of the kind in another API version; undefined if that version is no longer served. */
   readonly typeFor?: (apiVersion: string) => ObjectType | undefined;
 }
 
 /**
- * Writes who owns what into `updated.metadata.managedFields` after a create, an update or a patch, as Kubernetes does, and returns `updated`.
- * Nothing here refuses a request: an object whose fields cannot be told apart is stored without managedFields.
+ * Sets `updated.metadata.managedFields` after a create, update or patch, as Kubernetes does, and returns `updated`. Never rejects a
+ * request: an object whose fields cannot be told apart is stored without managedFields.
  */
 export function updateManaged(update: ManagedUpdate): KubeObject {
   const { metadata } = update.updated;
@@ -42,21 +42,21 @@ function managedFieldsOf(update: ManagedUpdate): ManagedFieldsEntry[] | undefine
   try {
     const before = entriesBefore(update);
     if (before.length === 0) {
-      // An object that exists and has lost its entries stays without, until somebody applies to it.
+      // An existing object that has lost its entries gets none until someone applies to it.
       return update.live === undefined ? encodeEntries(creation(update)) : undefined;
     }
     return afterChange(update, before);
   } catch (error) {
-    // Too deep for the stack is as good as not to be told apart.
+    // An object too deep for the stack is treated the same way.
     if (error instanceof Untypable || error instanceof RangeError) return undefined;
     throw error;
   }
 }
 
-/** Those who update are melted into ten one after the other: whoever sends thousands would have everybody wait. Nobody has so many. */
+/** No real request sends this many entries. Updaters are merged down to ten one by one, so thousands of them would block the server. */
 const mostSent = 100;
 
-/** A request may bring its own entries, to change or to reset them; without any, those of the stored object hold. */
+/** A request may send its own entries to change or clear them; otherwise the stored ones apply. */
 function entriesBefore({ live, updated, subresource }: ManagedUpdate): Managed[] {
   const stored = live?.metadata.managedFields;
   const sent = updated.metadata.managedFields;
@@ -77,7 +77,7 @@ function creation(update: ManagedUpdate): Managed[] {
   return isEmpty(fields) ? [] : [managerOf(update, fields)];
 }
 
-/** The entry of whoever makes this change. */
+/** The entry of the manager that makes this change. */
 function managerOf({ manager, apiVersion, subresource, now }: ManagedUpdate, fields: FieldSet): Managed {
   return { manager: manager === '' ? 'unknown' : manager, operation: 'Update', apiVersion, subresource, time: timeText(now), fields };
 }
@@ -92,7 +92,7 @@ function afterChange(update: ManagedUpdate, before: Managed[]): ManagedFieldsEnt
   return encodeEntries(capUpdateManagers(isEmpty(owned) ? others : withManager(others, managerOf(update, owned))));
 }
 
-/** What changed, without what may not be owned. Without a live object everything was added. */
+/** The changed fields, except those that must not be owned. Without a live object, every field was added. */
 export function comparisonOf(
   { live, updated, resetFields }: Pick<ManagedUpdate, 'live' | 'updated' | 'resetFields'>,
   type: ObjectType,
@@ -112,7 +112,7 @@ export function comparisonOf(
   };
 }
 
-/** Managed fields are the largest part of many objects, and never compared. */
+/** Managed fields are the largest part of many objects and are never compared. */
 function withoutManagedFields(object: KubeObject): JsonObject {
   if (object.metadata.managedFields === undefined) return object as unknown as JsonObject;
   const { managedFields: _, ...metadata } = object.metadata;
@@ -131,7 +131,7 @@ export function withoutReset(fields: FieldSet, resetFields: readonly (readonly s
   return recursiveDifference(fields, reset);
 }
 
-/** Takes what changed from everybody who owned it. Who owns nothing any more, or used a version that is gone, is dropped. */
+/** Takes the changed fields from all their owners. Drops managers that own nothing any more or used a version that is no longer served. */
 export function withoutFields(
   managed: readonly Managed[],
   update: Pick<ManagedUpdate, 'live' | 'updated' | 'resetFields' | 'type' | 'apiVersion' | 'typeFor'>,
@@ -158,7 +158,7 @@ export function changedEntry(managed: Managed, fields: FieldSet): Managed {
   return { manager, operation, apiVersion, subresource, time, fields };
 }
 
-/** Without a way to know other versions, all of them are taken to look alike. */
+/** If other versions are not known, they are assumed to have the same type. */
 export function typeOfVersion(
   { type, apiVersion, typeFor }: Pick<ManagedUpdate, 'type' | 'apiVersion' | 'typeFor'>,
   version: string,
@@ -166,7 +166,7 @@ export function typeOfVersion(
   return version === apiVersion || typeFor === undefined ? type : typeFor(version);
 }
 
-/** Adds the fields to the manager's entry, or the entry to the list. */
+/** Adds the fields to the manager's entry, or appends a new entry. */
 function withManager(managed: readonly Managed[], manager: Managed): Managed[] {
   const index = managed.findIndex((one) => isSameManager(one, manager));
   if (index < 0) return [...managed, manager];

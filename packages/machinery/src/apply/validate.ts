@@ -5,7 +5,7 @@ import { GoValue, goTypeName, printSyntax, printValue } from './go-text.ts';
 import { type PathElement, printPathElement } from './path-element.ts';
 import { fieldType, itemElement, itemType, Untypable } from './shape.ts';
 
-/** What is wrong with a configuration somebody wants to apply, in Kubernetes' words; undefined when it fits its type. */
+/** Why a configuration does not match its type, in Kubernetes' words; undefined if it does. */
 export function typingProblem(type: Type, value: Json): string | undefined {
   const problems: string[] = [];
   check(type, value, { path: '', problems });

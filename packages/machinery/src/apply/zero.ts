@@ -4,8 +4,9 @@ import type { Field, ObjectType, Type } from '../schema/type.ts';
 export const isBuiltIn = (type: Type): boolean => type.kind === 'object' && type.name.startsWith('io.k8s.');
 
 /**
- * What stands in a field of the empty Go value: nothing, an empty struct, or a plain zero. Kubernetes takes a create as a change of that value, where what
- * is always printed is there from the start. Nobody adds it, so nobody owns it: `f:spec` has no `.` for a Deployment, but has one for a custom resource.
+ * The content of a field in Go's zero value: absent, an empty struct, or a plain zero. Kubernetes treats a create as a change to that
+ * value, in which fields that are always printed already exist. Nobody adds them, so nobody owns them: a Deployment's `f:spec` has no `.`,
+ * but a custom resource's does.
  */
 export type Zero = 'absent' | 'struct' | { readonly value: Json };
 
@@ -16,7 +17,7 @@ const noText: Zero = { value: '' };
 
 const known = new WeakMap<ObjectType, ReadonlyMap<string, Zero>>();
 
-/** The fields of the empty Go value of a built-in type that are not absent. */
+/** The fields of a built-in type that exist in Go's zero value. */
 export function zeroFields(type: ObjectType): ReadonlyMap<string, Zero> {
   let fields = known.get(type);
   if (fields === undefined) {
