@@ -51,16 +51,16 @@ describe('JSONPath', () => {
     expect(compileJsonPath('.').find(object)).toEqual([object]);
   });
 
-  it.each(['.spec[', '.spec[x]', '.a b', '.list[?(@.a==)]', '.list[?(@.a==1]', '..a', ".a['b]"])('%s is refused', (path) => {
+  it.each(['.spec[', '.spec[x]', '.a b', '.list[?(@.a==)]', '.list[?(@.a==1]', '..a', ".a['b]"])('rejects %s', (path) => {
     expect(() => compileJsonPath(path)).toThrow(JsonPathError);
   });
 
-  it('prints text as it is and the rest as JSON', () => {
+  it('prints strings verbatim and other values as JSON', () => {
     expect(['x', 3, null, { a: [1] }].map(printJsonPathValue)).toEqual(['x', '3', '', '{"a":[1]}']);
   });
 });
 
-it('the first value is the first of all, as long as it is not too much to look for', () => {
+it('`first` returns the first result of `find`, within its effort limit', () => {
   const paths = ['.a', '.a[*].b', '.a[?(@.b)].a', '.*.*', '.a[0].b', '.a[-1:]', ".a[?(@.b=='x')].b", '.b.a[*]'];
   const { tree } = fc.letrec<{ tree: Json }>((tie) => ({
     tree: fc.oneof(

@@ -3,22 +3,22 @@ import { parseJsonPath, type Step } from './parse.ts';
 
 export { JsonPathError } from './parse.ts';
 
-/** A path into an object, read once. */
+/** A compiled path into an object. */
 export interface JsonPath {
-  /** Everything that the path leads to, in order; nothing where a part of the path is missing. */
+  /** Every value that the path selects, in order; none if a part of the path is missing. */
   find(value: Json): Json[];
-  /** The first of them, for which no more is looked at than `effort` allows. */
+  /** The first of them, visiting no more values than `effort` allows. */
   first(value: Json, effort: Effort): Json | undefined;
 }
 
-/** How many values may still be looked at. Whoever writes paths and objects decides how much there is to look at. */
+/** How many values may still be visited: the authors of paths and objects determine how many there are. */
 export interface Effort {
   left: number;
 }
 
 const visitLimit = 100_000;
 
-/** The part of Kubernetes' JSONPath that columns and selectable fields use. Throws a JsonPathError that names what it cannot read. */
+/** The part of Kubernetes' JSONPath that columns and selectable fields use. Throws a JsonPathError that names the part it cannot parse. */
 export function compileJsonPath(text: string): JsonPath {
   const steps = parseJsonPath(text);
   return { find: (value) => walk([value], steps), first: (value, effort) => firstOf(value, steps, effort) };
@@ -91,7 +91,7 @@ function holds(item: Json, { path, operator, operand }: Extract<Step, { type: 'f
   return operator === '<' ? order < 0 : operator === '<=' ? order <= 0 : operator === '>' ? order > 0 : order >= 0;
 }
 
-/** A value as a column shows it: text as it is, the rest as JSON. */
+/** A value as a column shows it: strings verbatim, other values as JSON. */
 export function printJsonPathValue(value: Json): string {
   if (typeof value === 'string') return value;
   return value === null ? '' : JSON.stringify(value);

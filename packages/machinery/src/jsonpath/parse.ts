@@ -12,14 +12,17 @@ export type Step =
       readonly operand: string | number | boolean | null;
     };
 
-/** The text is no path, or one that is not supported. */
+/** The text is not a path, or uses an unsupported feature. */
 export class JsonPathError extends Error {
   override readonly name = 'JsonPathError';
 }
 
 const textLimit = 4096;
 
-/** Reads `.spec.x`, `.list[0]`, `.list[*].name`, `.conditions[?(@.type=="Ready")].status` and `.labels['a.b']`, with or without braces around. */
+/**
+ * Parses `.spec.x`, `.list[0]`, `.list[*].name`, `.conditions[?(@.type=="Ready")].status` and `.labels['a.b']`, with or without enclosing
+ * braces.
+ */
 export function parseJsonPath(text: string): Step[] {
   if (text.length > textLimit) throw new JsonPathError(`the path has ${text.length} characters, at most ${textLimit} are allowed`);
   const inner = text.startsWith('{') && text.endsWith('}') ? text.slice(1, -1) : text;
@@ -57,7 +60,7 @@ class Reader {
     const steps: Step[] = [];
     while (!this.atEnd) {
       if (this.#skip('.')) {
-        // A lone dot is the whole object, and a dot before a bracket adds nothing.
+        // A lone dot is the whole object, and a dot before a bracket has no effect.
         if (this.atEnd || this.#text[this.#position] === '[') continue;
         steps.push(this.#skip('*') ? { type: 'all' } : this.#field());
       } else if (this.#skip('[')) steps.push(this.#bracket());
