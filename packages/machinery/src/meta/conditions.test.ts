@@ -13,7 +13,7 @@ const errorsOf = (...conditions: ConditionObject[]): string[] =>
   validateConditions(conditions, FieldPath.of('status', 'conditions')).map(({ field, body }) => `${field}: ${body}`);
 
 describe('conditions', () => {
-  it('say what holds, since when and why', () => {
+  it('accept valid entries', () => {
     expect(errorsOf(ready, { ...ready, type: 'example.com/Other', status: 'Unknown', observedGeneration: 3 })).toEqual([]);
   });
 
@@ -28,13 +28,13 @@ describe('conditions', () => {
     expect(errorsOf({ ...ready, ...part })).toEqual([`status.conditions[0].${message}`]);
   });
 
-  it('have one reason in one word', () => {
+  it('need a one-word reason', () => {
     expect(errorsOf({ ...ready, reason: 'not a word' })[0]).toMatch(
       /^status\.conditions\[0\]\.reason: Invalid value: "not a word": a condition reason must start/,
     );
   });
 
-  it('are there once of each type', () => {
+  it('are unique by type', () => {
     expect(errorsOf(ready, ready)).toEqual(['status.conditions[1].type: Duplicate value: "Ready"']);
   });
 });

@@ -3,10 +3,10 @@ import { FieldPath } from '../field/path.ts';
 
 const managerLimit = 128;
 
-/** Letters, marks, numbers, punctuation, symbols and the plain space, as Go's unicode.IsPrint. */
+/** Letters, marks, numbers, punctuation, symbols and the plain space, as in Go's unicode.IsPrint. */
 const printable = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u;
 
-/** What is wrong with the name under which a client's fields are kept. */
+/** Returns the errors in a field manager's name. */
 export function validateFieldManager(manager: string, path = FieldPath.of('fieldManager')): FieldError[] {
   const errors: FieldError[] = [];
   if (manager === '') return errors;

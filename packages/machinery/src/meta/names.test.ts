@@ -30,7 +30,7 @@ describe('names', () => {
     ['dns1035Label', dns1035Label, '[a-z]([-a-z0-9]*[a-z0-9])?', 63],
     ['labelValue', labelValue, `(${key})?`, 63],
     ['wildcardDns1123Subdomain', wildcardDns1123Subdomain, `\\*\\.${subdomain}`, 253],
-  ] as const)('%s accepts exactly what its pattern and its length allow', (_name, check, pattern, limit) => {
+  ] as const)('%s accepts exactly the texts that its pattern and length limit allow', (_name, check, pattern, limit) => {
     const expected = new RegExp(`^(${pattern})$`);
     fc.assert(
       fc.property(nameText, (text) => {
@@ -64,11 +64,11 @@ describe('names', () => {
     ['a/b%c', pathSegment, ["may not contain '/'", "may not contain '%'"]],
     ['-a--b-c-d-e-f-g', portName, ['must not contain consecutive hyphens', 'must not begin or end with a hyphen']],
     ['80', portName, ['must contain at least one letter (a-z)']],
-  ] as const)('says what is wrong with %j', (text, check, messages) => {
+  ] as const)('reports the errors in %j', (text, check, messages) => {
     expect((check as (value: string) => string[])(text)).toEqual(messages);
   });
 
-  it('names the pattern and examples as Kubernetes does', () => {
+  it('shows the pattern and examples as Kubernetes does', () => {
     expect(dns1123Subdomain('BAD_NAME')).toEqual([
       "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
     ]);

@@ -1,9 +1,9 @@
 /**
- * What names, label keys and label values may look like, in Kubernetes' words. Each function returns what is wrong with the text, or nothing.
- * They run on every write, so the good case is one pass over the characters; patterns appear only inside messages.
+ * The rules for names, label keys and label values, in Kubernetes' words. Each function returns the errors in a text, if any. They run on
+ * every write, so valid text takes one pass over its characters; patterns appear only in messages.
  */
 
-/** Says what is wrong with a name; a prefix (generateName) may end in a dash. */
+/** Returns the errors in a name. A prefix (generateName) may end in a dash. */
 export type NameCheck = (name: string, isPrefix: boolean) => string[];
 
 const nothingWrong = Object.freeze([]) as unknown as string[];
@@ -27,7 +27,7 @@ classes[0x2d] = DASH;
 classes[0x2e] = DOT;
 classes[0x5f] = UNDERSCORE;
 
-/** The class of the character at an index; 0 for one that no name may hold. */
+/** The class of the character at an index; 0 if no name may contain it. */
 function classAt(text: string, index: number): number {
   return classes[text.charCodeAt(index)] ?? 0;
 }
@@ -37,7 +37,7 @@ function consistsOf(text: string, start: number, allowed: number): boolean {
   return text.length > start;
 }
 
-/** Characters of `allowed`, with one of `edge` at each end. */
+/** Whether all characters are in `allowed`, and the first and last in `edge`. */
 function isBounded(text: string, edge: number, allowed: number): boolean {
   return text !== '' && (classAt(text, 0) & edge) !== 0 && (classAt(text, text.length - 1) & edge) !== 0 && consistsOf(text, 0, allowed);
 }
@@ -58,7 +58,7 @@ function isSubdomain(text: string, end = text.length): boolean {
 
 const isLabel = (text: string): boolean => isBounded(text, LOWER_ALPHANUMERIC, LOWER_ALPHANUMERIC | DASH);
 
-/** From `start` to the end: a qualified name's last part, or a label's value. */
+/** Checks from `start` to the end: the last part of a qualified name, or a label's value. */
 function isKeyPart(text: string, start: number): boolean {
   return (
     (classAt(text, start) & ALPHANUMERIC) !== 0 &&
@@ -128,20 +128,20 @@ function withoutTrailingDash(name: string): string {
   return name.length > 1 && name.endsWith('-') ? `${name.slice(0, -2)}a` : name;
 }
 
-/** Limits count bytes; the UTF-8 length matters only for text that is refused anyway. */
+/** Limits are in bytes. The UTF-8 length only matters for text that is rejected anyway. */
 function problems(text: string, maxLength: number, message: string | undefined): string[] {
   const tooLong = (message === undefined ? text.length : Buffer.byteLength(text)) > maxLength;
   if (!tooLong) return message === undefined ? nothingWrong : [message];
   return message === undefined ? [maxLengthMessage(maxLength)] : [maxLengthMessage(maxLength), message];
 }
 
-/** Most kinds' names: `my-name.example.com`. */
+/** The names of most kinds: `my-name.example.com`. */
 export function dns1123Subdomain(value: string, isPrefix = false): string[] {
   const name = isPrefix ? withoutTrailingDash(value) : value;
   return problems(name, 253, isSubdomain(name) ? undefined : subdomainMessage);
 }
 
-/** Names of namespaces and of what becomes one part of a domain name. */
+/** Names of namespaces, and other names that become one label of a domain name. */
 export function dns1123Label(value: string, isPrefix = false): string[] {
   const name = isPrefix ? withoutTrailingDash(value) : value;
   if (isLabel(name)) return problems(name, 63, undefined);
@@ -184,7 +184,7 @@ function qualifiedNameProblems(value: string): string[] {
   return wrong;
 }
 
-/** As a qualified name, but upper case is allowed in the prefix too. */
+/** Like a qualified name, but the prefix may contain upper case. */
 export function annotationKey(value: string): string[] {
   const wrong = qualifiedName(value);
   return wrong.length === 0 ? wrong : qualifiedName(value.toLowerCase());
@@ -207,7 +207,7 @@ function directoryProblems(value: string): string[] {
   return value.startsWith('..') ? ["must not start with '..'"] : nothingWrong;
 }
 
-/** The least that any name must hold to: it stands in a URL's path. */
+/** The minimum for any name: it becomes part of a URL's path. */
 export function pathSegment(name: string, isPrefix = false): string[] {
   if (!isPrefix && (name === '.' || name === '..')) return [`may not be '${name}'`];
   const slash = name.includes('/');

@@ -52,7 +52,7 @@ describe('list options', () => {
   });
 });
 
-describe('options of writes', () => {
+describe('write options', () => {
   it.each([
     [{ fieldManager: 'm'.repeat(128), dryRun: ['All', 'All'], fieldValidation: 'Strict' }, []],
     [{ fieldManager: 'm'.repeat(129) }, ['fieldManager: Too long: may not be more than 128 bytes']],
@@ -66,7 +66,7 @@ describe('options of writes', () => {
     expect(bodies(validateWriteOptions(options))).toEqual(expected);
   });
 
-  it('apply needs a manager, and only apply can be forced', () => {
+  it('require a manager for apply, and allow force only there', () => {
     expect(bodies(validatePatchOptions({}, 'apply'))).toEqual(['fieldManager: Required value: is required for apply patch']);
     expect(bodies(validatePatchOptions({ force: true }, 'other'))).toEqual(['force: Forbidden: may not be specified for non-apply patch']);
     expect(validatePatchOptions({ force: true, fieldManager: 'm' }, 'apply')).toEqual([]);
@@ -89,17 +89,17 @@ describe('options of writes', () => {
         'ignoreStoreReadErrorWithClusterBreakingPotential: Invalid value: true: cannot be set together with .gracePeriodSeconds',
       ],
     ],
-  ])('deletion with %j', (options, expected) => {
+  ])('delete: %j', (options, expected) => {
     expect(bodies(validateDeleteOptions(options))).toEqual(expected);
   });
 
-  it('are answered as an object of meta.k8s.io', () => {
+  it('are reported as an object of meta.k8s.io', () => {
     const error = invalidOptions('CreateOptions', validateWriteOptions({ dryRun: ['Some'] }));
     expect(error.status).toMatchObject({ code: 422, reason: 'Invalid', details: { group: 'meta.k8s.io', kind: 'CreateOptions' } });
     expect(error.message).toBe('CreateOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: ["Some"]: supported values: "All"');
   });
 
-  it('a table shows the object as asked', () => {
+  it('validate includeObject of a table', () => {
     expect(validateIncludeObject('None')).toEqual([]);
     expect(bodies(validateIncludeObject('All'))).toEqual([
       `includeObject: Invalid value: "All": must be 'Metadata', 'Object', 'None', or empty`,
@@ -119,7 +119,7 @@ describe('options in a query', () => {
     expect(queryBoolean(text)).toBe(value);
   });
 
-  it('integers are read as Go reads them', () => {
+  it('integers are parsed as Go does', () => {
     expect(queryInteger('-12')).toBe(-12);
     expect(queryInteger('9223372036854775807')).toBe(Number(2n ** 63n - 1n));
     expect(() => queryInteger('1.5')).toThrow('strconv.ParseInt: parsing "1.5": invalid syntax');
@@ -127,7 +127,7 @@ describe('options in a query', () => {
     expect(() => queryInteger('9223372036854775808')).toThrow('strconv.ParseInt: parsing "9223372036854775808": value out of range');
   });
 
-  it('are read by name', () => {
+  it('are parsed by name', () => {
     expect(parseListOptions(new URLSearchParams('watch=1&limit=5&resourceVersion=7&sendInitialEvents=false'))).toMatchObject({
       watch: true,
       limit: 5,

@@ -33,7 +33,7 @@ export interface DeleteOptions {
   readonly ignoreStoreReadErrorWithClusterBreakingPotential?: boolean | undefined;
 }
 
-/** The answer for options that do not hold together: `CreateOptions.meta.k8s.io "" is invalid: …`. */
+/** The error for invalid options: `CreateOptions.meta.k8s.io "" is invalid: …`. */
 export function invalidOptions(
   kind: 'ListOptions' | 'CreateOptions' | 'UpdateOptions' | 'PatchOptions' | 'DeleteOptions' | 'TableOptions',
   errors: readonly FieldError[],

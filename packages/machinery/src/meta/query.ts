@@ -2,20 +2,20 @@ import { quote } from '../field/error.ts';
 import { badRequest } from '../status/status.ts';
 import type { DeleteOptions, ListOptions, PatchOptions } from './options.ts';
 
-/** A parsed query string; `URLSearchParams` is one. */
+/** A parsed query string, such as `URLSearchParams`. */
 export interface Query {
   get(name: string): string | null;
   getAll(name: string): string[];
 }
 
-/** Absent, `0` and `false` are false; anything else, even nothing after the `=`, is true. */
+/** Absent, `0` and `false` are false; anything else, even an empty value, is true. */
 export function queryBoolean(text: string | null): boolean | undefined {
   return text === null ? undefined : text !== '0' && text.toLowerCase() !== 'false';
 }
 
 const int64Max = 2n ** 63n - 1n;
 
-/** Refused in the words of Go's strconv, which clients see. */
+/** Errors use the words of Go's strconv, as clients expect. */
 export function queryInteger(text: string | null): number | undefined {
   if (text === null) return undefined;
   if (!/^[+-]?\d+$/.test(text)) throw badRequest(`strconv.ParseInt: parsing ${quote(text)}: invalid syntax`);
@@ -39,7 +39,7 @@ export function parseListOptions(query: Query): ListOptions {
   };
 }
 
-/** For create and update as well, which have no `force`. */
+/** Also for create and update, which have no `force`. */
 export function parsePatchOptions(query: Query): PatchOptions {
   const dryRun = query.getAll('dryRun');
   return {
@@ -50,7 +50,7 @@ export function parsePatchOptions(query: Query): PatchOptions {
   };
 }
 
-/** DELETE takes its options from the body or, without one, from here. */
+/** The options of a DELETE without a body. */
 export function parseDeleteOptions(query: Query): DeleteOptions {
   const dryRun = query.getAll('dryRun');
   return {

@@ -13,7 +13,7 @@ const changed = (meta: ObjectMeta, old: ObjectMeta = {}): string[] =>
   texts(validateObjectMetaUpdate({ ...good, ...meta }, { ...good, ...old }, { namespaced: true }));
 
 describe('metadata of a new object', () => {
-  it('may be small or full', () => {
+  it('may be minimal or complete', () => {
     expect(created({})).toEqual([]);
     expect(
       created({
@@ -30,8 +30,8 @@ describe('metadata of a new object', () => {
     ['a name', { name: '' }, ['metadata.name: Required value: name or generateName is required']],
     ['a namespace', { namespace: '' }, ['metadata.namespace: Required value']],
     ['a namespace without dots', { namespace: 'a.b' }, ['metadata.namespace: Invalid value: "a.b": must not contain dots']],
-    ['a good prefix', { generateName: 'A_b-' }, [/^metadata.generateName: Invalid value: "A_b-": a lowercase RFC 1123/]],
-    ['a positive generation', { generation: -1 }, ['metadata.generation: Invalid value: -1: must be greater than or equal to 0']],
+    ['a valid prefix', { generateName: 'A_b-' }, [/^metadata.generateName: Invalid value: "A_b-": a lowercase RFC 1123/]],
+    ['a non-negative generation', { generation: -1 }, ['metadata.generation: Invalid value: -1: must be greater than or equal to 0']],
     [
       'good labels',
       { labels: { '/x': 'y z' } },
@@ -53,7 +53,7 @@ describe('metadata of a new object', () => {
       ['metadata.finalizers: Invalid value: ["orphan","foregroundDeletion"]: finalizer orphan and foregroundDeletion cannot be both set'],
     ],
     [
-      'an owner that is no event',
+      'an owner other than an event',
       { ownerReferences: [{ apiVersion: 'v1', kind: 'Event', name: 'e', uid: 'u' }] },
       [
         'metadata.ownerReferences: Invalid value: {"apiVersion":"v1","kind":"Event","name":"e","uid":"u"}: /v1, Kind=Event is disallowed from being an owner',
@@ -80,7 +80,7 @@ describe('metadata of a new object', () => {
       [/Only one reference can have Controller set to true. Found "true" in references for Pod\/p and Pod\/q$/],
     ],
     [
-      'good managed fields',
+      'valid managed fields',
       { managedFields: [{ manager: 'm\u0007', fieldsType: 'V2' as 'FieldsV1', subresource: 's'.repeat(257) }] },
       [
         'metadata.managedFields[0].operation: Invalid value: "": must be `Apply` or `Update`',
@@ -98,7 +98,7 @@ describe('metadata of a new object', () => {
     });
   });
 
-  it('has no namespace where the kind has none', () => {
+  it('has no namespace if the kind is not namespaced', () => {
     const errors = validateObjectMeta(good, { ...rules, namespaced: false });
     expect(texts(errors)).toEqual(['metadata.namespace: Forbidden: not allowed on this type']);
   });
@@ -108,7 +108,7 @@ describe('metadata of a new object', () => {
   });
 });
 
-describe('metadata of a changed object', () => {
+describe('metadata of an updated object', () => {
   it('may change labels, annotations, owners and finalizers', () => {
     expect(changed({ labels: { a: 'b' }, annotations: { c: 'd' }, finalizers: ['x/y'] }, { labels: {}, finalizers: ['x/z'] })).toEqual([]);
   });
@@ -128,12 +128,12 @@ describe('metadata of a changed object', () => {
     expect(new Set(changed(meta))).toEqual(new Set([message]));
   });
 
-  it('has the version it is based on, and never an older generation', () => {
+  it('needs the version it is based on, and never decreases its generation', () => {
     expect(changed({ resourceVersion: '' })).toContain('metadata.resourceVersion: Invalid value: "": must be specified for an update');
     expect(changed({ generation: 1 }, { generation: 2 })).toContain('metadata.generation: Invalid value: 1: must not be decremented');
   });
 
-  it('gets no new finalizers while it is deleted', () => {
+  it('gets no new finalizers while it is being deleted', () => {
     const deleting = { deletionTimestamp: 't', finalizers: ['x/y'] };
     const message =
       'metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{"a/b", "c/d"}';

@@ -19,7 +19,7 @@ export interface MetaRules {
   readonly custom?: boolean;
 }
 
-/** What is wrong with the metadata of a new object, in Kubernetes' order. */
+/** Returns the errors in a new object's metadata, in Kubernetes' order. */
 export function validateObjectMeta(meta: ObjectMeta, rules: MetaRules): FieldError[] {
   const path = rules.path ?? metadata;
   const errors: FieldError[] = [];
@@ -45,7 +45,7 @@ export function validateObjectMeta(meta: ObjectMeta, rules: MetaRules): FieldErr
   return errors;
 }
 
-/** What is wrong with changed metadata for every kind: a first look, before the kind itself looks at it. */
+/** Returns the errors in updated metadata that are common to all kinds: a first check, before that of the kind. */
 export function validateObjectMetaUpdate(meta: ObjectMeta, old: ObjectMeta, rules: Omit<MetaRules, 'validateName'>): FieldError[] {
   const errors = validateObjectMeta(meta, { ...rules, custom: true, validateName: pathSegment });
   const changes = changeErrors(meta, old, rules.path ?? metadata);
@@ -54,7 +54,7 @@ export function validateObjectMetaUpdate(meta: ObjectMeta, old: ObjectMeta, rule
   return errors;
 }
 
-/** What a kind finds wrong with changed metadata. */
+/** The kind's own check of updated metadata. */
 export function validateMetaChange(meta: ObjectMeta, old: ObjectMeta, rules: Omit<MetaRules, 'validateName'>): FieldError[] {
   const path = rules.path ?? metadata;
   const errors = changeErrors(meta, old, path);
@@ -101,7 +101,7 @@ function checkLabels(labels: Record<string, string> | undefined, path: FieldPath
   }
 }
 
-/** What is wrong with labels that stand elsewhere than in metadata, such as a selector's `matchLabels`. */
+/** Returns the errors in labels outside metadata, such as a selector's `matchLabels`. */
 export function validateLabels(labels: Record<string, string>, path: FieldPath): FieldError[] {
   const errors: FieldError[] = [];
   for (const key in labels) {
@@ -118,7 +118,7 @@ function checkAnnotations(annotations: Record<string, string> | undefined, path:
     for (const message of annotationKey(key)) errors.push(invalid(path.child('annotations'), key, message));
     characters += key.length + annotations[key]!.length;
   }
-  // A character takes at most three bytes of UTF-8 for each UTF-16 unit, so small annotations need not be counted.
+  // A UTF-16 unit takes at most three bytes in UTF-8, so small annotations need not be measured.
   if (characters * 3 > annotationsLimit && annotationBytes(annotations) > annotationsLimit) {
     errors.push(tooLong(path.child('annotations'), annotationsLimit));
   }
@@ -153,7 +153,7 @@ function checkOwners(owners: readonly Partial<OwnerReference>[] | undefined, par
   }
 }
 
-/** An apiVersion with more than one slash has no version, as in Kubernetes. */
+/** As in Kubernetes, an apiVersion with more than one slash has no version. */
 function splitApiVersion(apiVersion: string): { group: string; version: string } {
   const slash = apiVersion.indexOf('/');
   if (slash === -1) return { group: '', version: apiVersion };
@@ -161,7 +161,7 @@ function splitApiVersion(apiVersion: string): { group: string; version: string }
   return { group: apiVersion.slice(0, slash), version: apiVersion.slice(slash + 1) };
 }
 
-/** In the order and with the empty fields that Kubernetes prints. */
+/** In Kubernetes' field order, with the empty fields that it prints. */
 function printedOwner(owner: Partial<OwnerReference>): OwnerReference {
   const { apiVersion = '', kind = '', name = '', uid = '', controller, blockOwnerDeletion } = owner;
   return {
@@ -186,7 +186,7 @@ function checkFinalizers(finalizers: readonly string[], path: FieldPath, errors:
   }
 }
 
-/** What is wrong with a finalizer's name on a built-in kind. */
+/** Returns the errors in a finalizer's name on a built-in kind. */
 export function validateStandardFinalizer(finalizer: string, path: FieldPath): FieldError[] {
   if (finalizer.includes('/') || finalizer === 'kubernetes' || finalizer === orphan || finalizer === foreground) return [];
   return [invalid(path, finalizer, 'name is neither a standard finalizer name nor is it fully qualified')];
