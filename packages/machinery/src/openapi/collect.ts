@@ -7,13 +7,13 @@ import type { SchemaCollector } from './schema.ts';
 
 const meta = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 
-/** Puts what every document refers to into it. */
+/** Adds the schemas that every document refers to. */
 export function collectShared(schemas: SchemaCollector): void {
   const types = builtinTypes();
   for (const name of [statusSchema, deleteOptionsSchema, patchSchema]) schemas.reference(types.object(name));
 }
 
-/** Puts everything that the resource's operations refer to into the document. */
+/** Adds every schema that the resource's operations refer to. */
 export function collectSchemas(schemas: SchemaCollector, resource: OpenApiResource): void {
   if (resource.schema.kind === 'object') schemas.reference(resource.schema);
   else addCustom(schemas, resource, resource.schema.schema);
@@ -39,7 +39,7 @@ function mark(schemas: SchemaCollector, resource: OpenApiResource): void {
   }
 }
 
-/** A custom kind has what every kind has beside what its author wrote. */
+/** A custom kind has the standard fields besides those its author specified. */
 function addCustom(schemas: SchemaCollector, resource: OpenApiResource, schema: JsonObject): void {
   const name = schemaNameOf(resource);
   const reference = (type: string): JsonObject => schemas.reference(builtinTypes().object(`${meta}.${type}`));

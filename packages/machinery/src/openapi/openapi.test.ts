@@ -56,7 +56,7 @@ function references(value: Json, found = new Set<string>()): Set<string> {
 describe('openapiV3', () => {
   const apps = openapiV3(ofGroup('apps'), info);
 
-  it('lets kubectl find out that dry run and field validation work', () => {
+  it('lets kubectl discover support for dry run and field validation', () => {
     const patch = at(apps, 'paths', '/apis/apps/v1/namespaces/{namespace}/deployments/{name}', 'patch') as JsonObject;
     expect(patch['x-kubernetes-group-version-kind']).toEqual({ group: 'apps', version: 'v1', kind: 'Deployment' });
     expect(patch['x-kubernetes-action']).toBe('patch');
@@ -81,7 +81,7 @@ describe('openapiV3', () => {
     expect(kinds('io.k8s.api.autoscaling.v1.Scale')).toEqual([{ group: 'autoscaling', kind: 'Scale', version: 'v1' }]);
   });
 
-  it('says how lists merge, what is required and what is filled in', () => {
+  it('describes list merging, required fields and defaults', () => {
     const core = openapiV3(ofGroup(''), info);
     const container = at(core, 'components', 'schemas', 'io.k8s.api.core.v1.Container') as JsonObject;
     expect(container['required']).toEqual(['name']);
@@ -103,12 +103,12 @@ describe('openapiV3', () => {
     });
   });
 
-  it.each(['', 'apps', 'apiextensions.k8s.io', 'authorization.k8s.io'])('refers only to what it contains (group %j)', (group) => {
+  it.each(['', 'apps', 'apiextensions.k8s.io', 'authorization.k8s.io'])('has no dangling references (group %j)', (group) => {
     const document = openapiV3(ofGroup(group), info);
     for (const reference of references(document)) expect(at(document, ...reference.slice(2).split('/'))).toBeDefined();
   });
 
-  it('leaves no schema empty, which kubectl explain would stumble over', () => {
+  it('has no empty schemas, which break kubectl explain', () => {
     const document = openapiV3(ofGroup('apiextensions.k8s.io'), info);
     const props = at(
       document,
@@ -121,15 +121,17 @@ describe('openapiV3', () => {
     for (const [name, schema] of Object.entries(at(document, 'components', 'schemas') as JsonObject)) expect(schema, name).not.toEqual({});
   });
 
-  it('explains what people look up', () => {
+  it('describes what users look up', () => {
     const document = openapiV3(ofGroup(''), info);
-    expect(at(document, 'components', 'schemas', 'io.k8s.api.core.v1.ConfigMap', 'description')).toBe('Settings for programs to read.');
+    expect(at(document, 'components', 'schemas', 'io.k8s.api.core.v1.ConfigMap', 'description')).toBe(
+      'Configuration data for programs to read.',
+    );
     expect(
       at(document, 'components', 'schemas', 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta', 'properties', 'labels', 'description'),
     ).toContain('select');
   });
 
-  it('takes custom kinds with their own schema', () => {
+  it('includes custom kinds with their own schema', () => {
     const document = openapiV3([custom], info);
     const schema = at(document, 'components', 'schemas', 'com.example.v1.Foo') as JsonObject;
     expect(Object.keys(schema['properties'] as JsonObject).sort()).toEqual(['apiVersion', 'kind', 'metadata', 'spec']);
@@ -148,24 +150,24 @@ describe('openapiV3', () => {
 describe('openapiV2', () => {
   const document = openapiV2([...all, custom], info);
 
-  it('refers only to what it contains', () => {
+  it('has no dangling references', () => {
     for (const reference of references(document)) expect(at(document, ...reference.slice(2).split('/'))).toBeDefined();
   });
 
-  it('keeps to what version 2 can say', () => {
+  it('drops schema features that version 2 lacks', () => {
     const spec = at(document, 'definitions', 'com.example.v1.Foo', 'properties', 'spec', 'properties');
     expect(spec).toEqual({ a: {}, i: { 'x-kubernetes-int-or-string': true } });
     expect(at(document, 'definitions', 'io.k8s.apimachinery.pkg.api.resource.Quantity')).toEqual({ type: 'string' });
   });
 
-  it('calls the set of managed fields by its name', () => {
+  it('refers to FieldsV1 by name', () => {
     const meta = 'io.k8s.apimachinery.pkg.apis.meta.v1';
     const field = at(document, 'definitions', `${meta}.ManagedFieldsEntry`, 'properties', 'fieldsV1') as { $ref?: string };
     expect(field.$ref).toBe(`#/definitions/${meta}.FieldsV1`);
     expect(at(document, 'definitions', `${meta}.FieldsV1`)).toMatchObject({ type: 'object' });
   });
 
-  it('says nothing of kinds that take any field', () => {
+  it('leaves kinds that preserve unknown fields open', () => {
     const open = { ...custom, schema: { kind: 'json' as const, schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } } };
     expect(at(openapiV2([open], info), 'definitions', 'com.example.v1.Foo')).toEqual({
       type: 'object',
@@ -173,7 +175,7 @@ describe('openapiV2', () => {
     });
   });
 
-  it('tells what custom kinds can be selected by, of lists too', () => {
+  it('lists the selectable fields of custom kinds and their lists', () => {
     const selectable = { ...custom, selectableFields: ['spec.a', 'spec.i'] };
     const expected = [{ fieldPath: 'spec.a' }, { fieldPath: 'spec.i' }];
     for (const name of ['com.example.v1.Foo', 'com.example.v1.FooList']) {
@@ -183,12 +185,12 @@ describe('openapiV2', () => {
     }
   });
 
-  it('has the two parameters that clients look for in the operation itself', () => {
+  it('has the two parameters that clients look for inline in the operation', () => {
     const patch = at(document, 'paths', '/api/v1/namespaces/{namespace}/configmaps/{name}', 'patch', 'parameters') as JsonObject[];
     expect(patch.map(({ name }) => name).filter((name) => name !== undefined)).toEqual(['body', 'dryRun', 'fieldValidation']);
   });
 
-  it('is the same in protobuf, as far as it can be compared', () => {
+  it('is equivalent in protobuf', () => {
     const decoded = decodeMessage(Buffer.concat([...openapiV2Protobuf([...all, custom], info)]), documentType);
     const paths = at(decoded, 'paths', 'path') as JsonObject[];
     expect(paths.map(({ name }) => name)).toEqual(Object.keys(document['paths'] as JsonObject));
@@ -209,7 +211,7 @@ describe('openapiV2', () => {
   });
 });
 
-/** Enough of gnostic's messages to read a document back. */
+/** Enough of gnostic's messages to decode a document. */
 const text: Type = { kind: 'scalar', scalar: 'string' };
 const list = (items: Type): Type => ({ kind: 'list', items, listType: 'atomic', keys: [] });
 

@@ -6,7 +6,7 @@ import type { GroupVersionKind } from './schema.ts';
 
 export type Method = 'get' | 'put' | 'post' | 'delete' | 'patch';
 
-/** One operation, in terms that both versions of OpenAPI can be written from. */
+/** One operation, in a form from which both OpenAPI versions can be written. */
 export interface Operation {
   readonly method: Method;
   readonly action: string;
@@ -15,12 +15,12 @@ export interface Operation {
   readonly kind: GroupVersionKind;
   readonly parameters: readonly string[];
   readonly body: 'object' | 'patch' | 'deleteOptions' | undefined;
-  /** The names of schemas. */
+  /** Schema names. */
   readonly takes: string;
   readonly gives: string;
   readonly codes: readonly number[];
   readonly watchable: boolean;
-  /** False: no strategic merge patch and no protobuf. */
+  /** If false, neither strategic merge patch nor protobuf is supported. */
   readonly builtIn: boolean;
 }
 
@@ -59,11 +59,11 @@ export const statusSchema = `${meta}.Status`;
 export const deleteOptionsSchema = `${meta}.DeleteOptions`;
 export const patchSchema = `${meta}.Patch`;
 
-/** What a verb is in HTTP. */
+/** The HTTP form of a verb. */
 interface Shape {
   readonly method: Method;
   readonly action: string;
-  /** What the operation's id begins with. */
+  /** The first word of the operation's id. */
   readonly word: string;
   readonly parameters: readonly string[];
   readonly body?: 'object' | 'patch' | 'deleteOptions';
@@ -91,7 +91,7 @@ const itemShapes: Record<string, Shape> = {
   create: { method: 'post', action: 'post', word: 'create', parameters: writeParameters, body: 'object', codes: [200, 201, 202] },
 };
 
-/** Every path of a resource with what can be done there. */
+/** Every path of a resource, with its operations. */
 export function pathsOf(resource: OpenApiResource): PathItem[] {
   const { group, version, namespaced } = resource;
   const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
@@ -163,7 +163,7 @@ export function listSchemaName(resource: OpenApiResource): string {
   return `${name.slice(0, name.length - resource.kind.length)}${resource.listKind ?? `${resource.kind}List`}`;
 }
 
-/** The list's type, for a built-in resource that has one. */
+/** The list type, for a built-in resource that has one. */
 export function listType(resource: OpenApiResource): ObjectType | undefined {
   const name = listSchemaName(resource);
   return resource.schema.kind === 'object' && builtinTypes().has(name) ? builtinTypes().object(name) : undefined;

@@ -1,4 +1,4 @@
-/** The parameters of operations: where they stand and what they are. */
+/** A parameter of an operation: its location and type. */
 export interface Parameter {
   readonly in: 'query' | 'path';
   readonly type: 'string' | 'integer' | 'boolean';
@@ -6,27 +6,27 @@ export interface Parameter {
 }
 
 export const parameters: Readonly<Record<string, Parameter>> = {
-  allowWatchBookmarks: query('boolean', 'Send bookmarks: events that only say how far the watch has come.'),
-  continue: query('string', 'The token of the page before.'),
+  allowWatchBookmarks: query('boolean', 'Send bookmarks: events that only report the progress of the watch.'),
+  continue: query('string', 'The token returned with the previous page.'),
   dryRun: query('string', 'All: check everything and store nothing.'),
-  fieldManager: query('string', 'The name under which the fields that are set are remembered.'),
-  fieldSelector: query('string', 'Only objects whose fields are so.'),
-  fieldValidation: query('string', 'What to do about unknown and repeated fields: Ignore, Warn or Strict.'),
+  fieldManager: query('string', 'The name recorded as the manager of the fields that are set.'),
+  fieldSelector: query('string', 'Only objects whose fields match.'),
+  fieldValidation: query('string', 'How to treat unknown and duplicate fields: Ignore, Warn or Strict.'),
   force: query('boolean', 'Take fields over from other managers. Only for apply.'),
-  gracePeriodSeconds: query('integer', 'How long the object has until it is removed.'),
-  ignoreStoreReadErrorWithClusterBreakingPotential: query('boolean', 'Delete an object although it cannot be read.'),
-  labelSelector: query('string', 'Only objects with such labels.'),
-  limit: query('integer', 'At most so many objects on a page.'),
+  gracePeriodSeconds: query('integer', 'How long the object may take to shut down before it is deleted.'),
+  ignoreStoreReadErrorWithClusterBreakingPotential: query('boolean', 'Delete an object even if it cannot be read.'),
+  labelSelector: query('string', 'Only objects whose labels match.'),
+  limit: query('integer', 'The maximum number of objects per page.'),
   name: { in: 'path', type: 'string', description: 'The name of the object.' },
   namespace: { in: 'path', type: 'string', description: 'The namespace of the object.' },
   orphanDependents: query('boolean', 'Use propagationPolicy instead.'),
-  pretty: query('string', 'true: with line breaks.'),
-  propagationPolicy: query('string', 'What happens to the objects that belong to it: Orphan, Background or Foreground.'),
-  resourceVersion: query('string', 'How new the answer must be, or where the watch begins.'),
-  resourceVersionMatch: query('string', 'How resourceVersion is meant: Exact or NotOlderThan.'),
-  sendInitialEvents: query('boolean', 'Begin the watch with what is there.'),
-  timeoutSeconds: query('integer', 'End the request after that time.'),
-  watch: query('boolean', 'Tell changes as they happen.'),
+  pretty: query('string', 'If true, format the response with line breaks.'),
+  propagationPolicy: query('string', 'What happens to dependent objects: Orphan, Background or Foreground.'),
+  resourceVersion: query('string', 'How recent the response must be, or where the watch starts.'),
+  resourceVersionMatch: query('string', 'How to interpret resourceVersion: Exact or NotOlderThan.'),
+  sendInitialEvents: query('boolean', 'Start the watch with the existing objects.'),
+  timeoutSeconds: query('integer', 'End the request after this time.'),
+  watch: query('boolean', 'Stream changes as they happen.'),
 };
 
 function query(type: Parameter['type'], description: string): Parameter {

@@ -7,18 +7,18 @@ export interface Part {
   readonly value: JsonObject;
 }
 
-/** What stands around the paths and schemas of a document. */
+/** The text around the paths and schemas of a document. */
 export interface Layout {
   readonly before: JsonObject;
-  /** What opens the schemas: `"definitions":{`. */
+  /** Opens the schemas: `"definitions":{`. */
   readonly opening: string;
-  /** What stands beside the schemas. */
+  /** Fields next to the schemas. */
   readonly after: JsonObject;
-  /** What is still open then. */
+  /** The remaining closing braces. */
   readonly closing: string;
 }
 
-/** The text of a document, part by part: whoever writes it can let others in between. */
+/** The text of a document, part by part, so that the writer can yield to other work in between. */
 export function* documentText(parts: Iterable<Part>, { before, opening, after, closing }: Layout): Generator<string> {
   yield `${JSON.stringify(before).slice(0, -1)},"paths":{`;
   let section: Part['section'] = 'paths';

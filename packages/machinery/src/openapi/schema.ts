@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../json.ts';
 import type { AnyForm, Field, ObjectType, Scalar, Type } from '../schema/type.ts';
 import { describe } from './descriptions.ts';
 
-/** The two versions differ in where schemas are, and in what a schema may say. */
+/** The two versions differ in where schemas are, and in the keywords they allow. */
 export type Dialect = 'v2' | 'v3';
 
 const meta = 'io.k8s.apimachinery.pkg.apis.meta.v1';
@@ -27,7 +27,7 @@ const named: Partial<Record<Scalar, { readonly name: string; readonly v2: JsonOb
 
 const apiextensions = 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1';
 
-/** They say nothing about their content, but they must say something: kubectl takes an empty schema for a mistake. */
+/** These allow any content but cannot be empty: kubectl treats an empty schema as an error. */
 const anySchemas: Record<AnyForm, { readonly name: string; readonly schema: JsonObject }> = {
   raw: { name: 'io.k8s.apimachinery.pkg.runtime.RawExtension', schema: { description: 'Any object.', type: 'object' } },
   json: { name: `${apiextensions}.JSON`, schema: { description: 'Any JSON.' } },
@@ -39,12 +39,12 @@ const anySchemas: Record<AnyForm, { readonly name: string; readonly schema: Json
   },
 };
 
-/** The one field whose content is any object, and whose type has a name of its own. */
+/** The one field that holds any object and whose type has its own name. */
 const managedFields = {
   owner: `${meta}.ManagedFieldsEntry`,
   field: 'fieldsV1',
   name: `${meta}.FieldsV1`,
-  schema: { description: 'A set of fields, as a tree of their names.', type: 'object' },
+  schema: { description: 'A set of fields, as a tree of field names.', type: 'object' },
 };
 
 const plain: Partial<Record<Scalar, JsonObject>> = {
@@ -75,15 +75,15 @@ export class SchemaCollector {
     this.#dialect = dialect;
   }
 
-  /** All that were asked for and all that those refer to, by name. */
+  /** All requested schemas and those that they refer to, by name. */
   collected(): [name: string, schema: JsonObject][] {
     return [...this.#schemas].sort(([a], [b]) => (a < b ? -1 : 1));
   }
 
-  /** A reference to the type's schema, which is now part of the document. */
+  /** Returns a reference to the type's schema, and adds the schema to the document. */
   reference(type: ObjectType): JsonObject {
     if (!this.#schemas.has(type.name)) {
-      // Entered before it is filled: types refer to each other in circles.
+      // Registered before it is filled: types refer to each other in cycles.
       const schema: JsonObject = {};
       this.#schemas.set(type.name, schema);
       Object.assign(schema, this.#object(type));
@@ -100,7 +100,7 @@ export class SchemaCollector {
     this.#schemas.set(name, schema);
   }
 
-  /** Says which kind the schema is of. Clients find the schema of a kind by it. */
+  /** Marks the schema with its kind, by which clients find it. */
   markKind(name: string, { group, version, kind }: GroupVersionKind): void {
     const schema = this.#schemas.get(name);
     if (schema === undefined) return;
@@ -109,7 +109,7 @@ export class SchemaCollector {
       kinds.push({ group, kind, version });
   }
 
-  /** Says what objects can be selected by. */
+  /** Marks the fields that selectors may use. */
   markSelectable(name: string, paths: readonly string[]): void {
     const schema = this.#schemas.get(name);
     if (schema !== undefined && paths.length > 0) schema['x-kubernetes-selectable-fields'] = paths.map((fieldPath) => ({ fieldPath }));
@@ -146,7 +146,7 @@ export class SchemaCollector {
       }),
     };
     if (Object.keys(more).length === 0) return schema;
-    // Nothing may stand beside a reference in version 3; in version 2 a description and extensions may.
+    // Version 3 allows nothing beside a reference; version 2 allows a description and extensions.
     return schema.$ref !== undefined && this.#dialect === 'v3' ? { allOf: [schema], ...more } : { ...schema, ...more };
   }
 
@@ -191,7 +191,7 @@ export class SchemaCollector {
   }
 }
 
-/** Kubernetes publishes the zero value of what is always printed as a default, except for types that read themselves. */
+/** Kubernetes publishes the zero value of always-printed fields as a default, except for types with their own UnmarshalJSON. */
 function zeroDefault(type: Type): Json | undefined {
   if (type.kind !== 'scalar') return {};
   return plain[type.scalar] === undefined ? undefined : zeroScalar(type.scalar);

@@ -8,8 +8,8 @@ import { openapiV2Layout, openapiV2Parts } from './v2.ts';
 import type { DocumentInfo } from './v3.ts';
 
 /**
- * How a value of the document is written. `extensions`: the `x-` fields that a message has no place for, under that number.
- * `entries`: an object whose keys are data, as a list of name and value.
+ * How a value of the document is encoded. `extensions`: the number for `x-` fields that the message does not have. `entries`: an object
+ * whose keys are data, encoded as a list of names and values.
  */
 type Shape =
   | { readonly kind: 'string' | 'bool' | 'double' | 'int64' | 'any' }
@@ -40,7 +40,7 @@ const parameterFields = rows({
   name: [4, string],
 });
 
-/** Field numbers of the messages of openapi.v2, as far as our documents use them. The last field is where extensions go. */
+/** Field numbers of the openapi.v2 messages, as far as our documents use them. Extensions go into the last field. */
 const messages: Record<string, { readonly fields: Map<string, Row>; readonly extensions?: number }> = {
   Document: {
     fields: rows({
@@ -117,7 +117,7 @@ const messages: Record<string, { readonly fields: Map<string, Row>; readonly ext
   },
 };
 
-/** Messages that only choose between others: the chain of numbers around the value, and what the value then is. */
+/** Messages that only choose between others: the field numbers around the value, and the value's own shape. */
 function unwrap(name: string, value: Json): { path: number[]; shape: Shape } | undefined {
   const object = value as JsonObject;
   switch (name) {
@@ -144,11 +144,11 @@ function unwrap(name: string, value: Json): { path: number[]; shape: Shape } | u
   }
 }
 
-/** The document, in pieces, in the protobuf form that client-go asks for (`com.github.proto-openapi.spec.v2@v1.0+protobuf`). */
+/** The document in pieces, in the protobuf form that client-go requests (`com.github.proto-openapi.spec.v2@v1.0+protobuf`). */
 export function* openapiV2Protobuf(resources: Iterable<OpenApiResource>, info: DocumentInfo): Generator<Buffer> {
   const { before, after } = openapiV2Layout(info);
   yield documentBytes(before);
-  // A message begins with its length: the entries of one are kept until the last is known.
+  // A message begins with its length, so its entries are held until the last one is known.
   let section: Part['section'] = 'paths';
   let entriesOfSection: Buffer[] = [];
   for (const part of openapiV2Parts(resources)) {
@@ -262,7 +262,7 @@ function writeOne(writer: BackwardWriter, number: number, { value, shape }: Shap
   writer.closeMessage(number, from);
 }
 
-/** As Kubernetes lays it out. The few words that nearly every part of a document has, such as `map`, need no printer. */
+/** YAML in Kubernetes' layout. Common one-word values such as `map` need no printer. */
 function asYaml(value: Json): string {
   if (typeof value === 'boolean' || (typeof value === 'string' && commonWords.has(value))) return `${value}\n`;
   return dump(value, { sortKeys: true, seqNoIndent: true, quoteStyle: 'double', lineWidth: -1 });

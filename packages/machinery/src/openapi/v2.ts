@@ -7,7 +7,7 @@ import { type OpenApiResource, schemaNameOf } from './resource.ts';
 import { SchemaCollector } from './schema.ts';
 import { type DocumentInfo, mediaTypes, patchTypes } from './v3.ts';
 
-/** The text of one document for everything that is served, in pieces, for clients from before version 3. */
+/** A single document for everything that is served, in pieces of text, for clients that predate version 3. */
 export function openapiV2(resources: Iterable<OpenApiResource>, info: DocumentInfo): Generator<string> {
   return documentText(openapiV2Parts(resources), openapiV2Layout(info));
 }
@@ -84,7 +84,7 @@ function takesAnything({ schema }: OpenApiResource): boolean {
   return schema.kind === 'json' && schema.schema['x-kubernetes-preserve-unknown-fields'] === true;
 }
 
-/** Of a kind that takes any field nothing is said, not even of its metadata: clients would refuse what is not named. */
+/** Describes nothing of a kind that preserves unknown fields, not even its metadata: clients would reject fields that are not listed. */
 function keepOpen(schemas: SchemaCollector, resource: OpenApiResource): void {
   const name = schemaNameOf(resource);
   schemas.add(name, { type: 'object' });
@@ -97,7 +97,7 @@ function simplify(resource: OpenApiResource): OpenApiResource {
   return { ...resource, schema: { kind: 'json', schema: withoutV3(resource.schema.schema) as JsonObject } };
 }
 
-/** What version 2 does not have. A value that may be null or of several types loses its type, so that no client refuses it. */
+/** Removes features that version 2 lacks. A value that may be null or of several types loses its type, so that no client rejects it. */
 function withoutV3(schema: Json): Json {
   if (Array.isArray(schema)) return schema.map(withoutV3);
   if (typeof schema !== 'object' || schema === null) return schema;

@@ -11,7 +11,7 @@ export interface DocumentInfo {
   readonly version: string;
 }
 
-/** The text of the document of one group and version, in pieces; all resources are of it. */
+/** The document of one group and version, in pieces of text; all resources must belong to it. */
 export function openapiV3(resources: Iterable<OpenApiResource>, info: DocumentInfo): Generator<string> {
   return documentText(partsOf(resources), {
     before: { openapi: '3.0.0', info: { ...info } },
