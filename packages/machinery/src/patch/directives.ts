@@ -4,7 +4,7 @@ import { isObject, type Json, type JsonObject } from '../json.ts';
 /** In a map or list item of a strategic merge patch: delete or replace instead of merging. */
 export const directiveKey = '$patch';
 
-/** What is new comes without nulls and without what only directs; undefined when all of it does. */
+/** Strips nulls and directives from a new value; undefined if it is only a directive. */
 export function plain(value: Json): Json | undefined {
   if (Array.isArray(value)) return value.map(plain).filter((item) => item !== undefined);
   if (!isObject(value)) return value;

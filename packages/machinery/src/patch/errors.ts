@@ -6,12 +6,12 @@ import { FieldPath } from '../field/path.ts';
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import * as status from '../status/status.ts';
 
-/** How strictly the request asked for unknown fields to be treated. It decides how Kubernetes words a patch it cannot read. */
+/** How the request wants unknown fields treated. It determines Kubernetes' wording for an invalid patch. */
 export interface PatchReading {
   readonly fieldValidation?: 'Strict' | 'Warn' | 'Ignore';
 }
 
-/** The patch is well-formed and does not fit the object. Kubernetes does not say why. */
+/** The patch is well-formed but cannot be applied to the object. Kubernetes does not say why. */
 export const cannotApply = (): status.StatusError =>
   new status.StatusError({
     code: 422,
@@ -20,13 +20,13 @@ export const cannotApply = (): status.StatusError =>
     details: {},
   });
 
-/** A mistake that Kubernetes answers as if it were its own. */
+/** A client's mistake that Kubernetes reports as a server error. */
 export const serverError = (message: string): status.StatusError => new status.StatusError({ code: 500, message });
 
 export const cannotUnmarshal = (value: Json, target: string): string =>
   `json: cannot unmarshal ${jsonKind(value)} into Go value of type ${target}`;
 
-/** The JSON of a patch; `words` turns what is wrong with it into the message of a 400. */
+/** Parses a patch as JSON; `words` turns a syntax error into the message of a 400. */
 export function parsePatch(text: string, words: (message: string) => string): Json {
   try {
     return parseJson(text);
@@ -36,7 +36,7 @@ export function parsePatch(text: string, words: (message: string) => string): Js
   }
 }
 
-/** What a patch made of the object, which must be an object again. */
+/** Checks that the result of a patch is still an object. */
 export function patchedObject(value: Json): JsonObject {
   if (isObject(value)) return value;
   let why = 'expected an object';
@@ -51,12 +51,12 @@ export function patchedObject(value: Json): JsonObject {
 
 const tooDeep = (): status.StatusError => status.badRequest('the patch or the object it is for is nested too deeply');
 
-/** Operations put values into each other: what is shallow enough twice may be too deep once. */
+/** Operations nest values in each other, so two shallow values can make one that is too deep. */
 export function refuseTooDeep(value: Json): void {
   if (isNestedTooDeep(value)) throw tooDeep();
 }
 
-/** Runs what follows a client's nesting level by level. Deeper than the stack is a mistake of the client, not a fault of the server. */
+/** Runs an action that recurses over a client's value. Exhausting the stack is the client's mistake, not a server error. */
 export function withinStack<Result>(action: () => Result): Result {
   try {
     return action();

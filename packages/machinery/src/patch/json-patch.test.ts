@@ -21,20 +21,20 @@ const run = (...operations: Json[]): JsonObject => jsonPatch(object(), JSON.stri
 describe('a JSON patch', () => {
   it.each<[string, Json, JsonObject]>([
     ['adds a member', { op: 'add', path: '/data/b', value: '2' }, { data: { a: '1', 'x/y': '2', 'm~n': '3', b: '2' } }],
-    ['adds null where it brings no value', { op: 'add', path: '/new' }, { new: null }],
+    ['adds null if it has no value', { op: 'add', path: '/new' }, { new: null }],
     ['inserts an item', { op: 'add', path: '/list/1', value: 'x' }, { list: ['p', 'x', 'q'] }],
     ['appends an item', { op: 'add', path: '/list/-', value: 'x' }, { list: ['p', 'q', 'x'] }],
     ['counts from the end', { op: 'remove', path: '/list/-1' }, { list: ['p'] }],
-    ['replaces a member that is not there, as Kubernetes does', { op: 'replace', path: '/new', value: 1 }, { new: 1 }],
+    ['replaces a member that does not exist, as Kubernetes does', { op: 'replace', path: '/new', value: 1 }, { new: 1 }],
     ['replaces an item', { op: 'replace', path: '/list/0', value: 'x' }, { list: ['x', 'q'] }],
     ['moves', { op: 'move', from: '/data/a', path: '/b' }, { data: { 'x/y': '2', 'm~n': '3' }, b: '1' }],
     ['copies', { op: 'copy', from: '/list', path: '/more' }, { more: ['p', 'q'] }],
-    ['copies what is not there as null', { op: 'copy', from: '/nope', path: '/more' }, { more: null }],
+    ['copies a missing member as null', { op: 'copy', from: '/nope', path: '/more' }, { more: null }],
     ['reads escaped paths', { op: 'remove', path: '/data/x~1y' }, { data: { a: '1', 'm~n': '3' } }],
     ['reads escaped tildes', { op: 'remove', path: '/data/m~0n' }, { data: { a: '1', 'x/y': '2' } }],
     ['tests a value', { op: 'test', path: '/data', value: { 'm~n': '3', 'x/y': '2', a: '1' } }, {}],
-    ['tests that something is not there', { op: 'test', path: '/nope', value: null }, {}],
-    ['ignores a plain value for the whole', { op: 'replace', path: '', value: 1 }, {}],
+    ['tests that a member is missing', { op: 'test', path: '/nope', value: null }, {}],
+    ['ignores a plain value for the whole object', { op: 'replace', path: '', value: 1 }, {}],
   ])('%s', (_, operation, expected) => {
     expect(run(operation)).toEqual({ ...object(), ...expected });
   });
@@ -43,7 +43,7 @@ describe('a JSON patch', () => {
     expect(run({ op: 'replace', path: '', value: { a: 1 } })).toEqual({ a: 1 });
   });
 
-  it('does not share what it copies', () => {
+  it('does not share copied values', () => {
     expect(run({ op: 'copy', from: '/list', path: '/more' }, { op: 'add', path: '/more/-', value: 'z' })).toMatchObject({
       list: ['p', 'q'],
       more: ['p', 'q', 'z'],
@@ -68,7 +68,7 @@ describe('a JSON patch', () => {
     { op: 'test', path: '/data/a', value: '3' },
     { op: 'test', path: '/data/a', value: null },
     null,
-  ])('that does not fit is refused without a reason: %j', (operation) => {
+  ])('rejects an operation that cannot be applied, without a reason: %j', (operation) => {
     expect(errorOf(() => run(operation)).status).toMatchObject({
       code: 422,
       reason: 'Invalid',
@@ -91,28 +91,28 @@ describe('a JSON patch', () => {
       'json: cannot unmarshal number into Go value of type handlers.jsonPatchOp',
       'json: cannot unmarshal number into Go value of type jsonpatch.Operation',
     ],
-  ])('that cannot be read is refused with the reason: %s', (text, checked, unchecked) => {
+  ])('rejects a malformed patch with a reason: %s', (text, checked, unchecked) => {
     const error = errorOf(() => jsonPatch(object(), text));
     expect([error.code, error.message]).toEqual([400, `error decoding patch: ${checked}`]);
     expect(errorOf(() => jsonPatch(object(), text, { fieldValidation: 'Ignore' })).message).toBe(unchecked);
   });
 
-  it('names a field of the wrong sort', () => {
+  it('names a field of the wrong type', () => {
     expect(errorOf(() => jsonPatch(object(), '[{"op":1}]')).message).toBe(
       'error decoding patch: json: cannot unmarshal number into Go struct field jsonPatchOp.op of type string',
     );
     expect(errorOf(() => jsonPatch(object(), '[{"op":1}]', { fieldValidation: 'Ignore' })).code).toBe(422);
   });
 
-  it('may be null, and changes nothing then', () => {
+  it('may be null, which changes nothing', () => {
     expect(jsonPatch(object(), 'null')).toEqual(object());
   });
 
-  it('must leave an object', () => {
+  it('must result in an object', () => {
     expect(errorOf(() => run({ op: 'replace', path: '', value: [] })).code).toBe(422);
   });
 
-  it('may have ten thousand operations and no more', () => {
+  it('may have at most ten thousand operations', () => {
     const operations = Array.from({ length: 10_001 }, () => ({ op: 'test', path: '/kind', value: 'ConfigMap' }));
     expect(run(...operations.slice(1))).toEqual(object());
     const error = errorOf(() => run(...operations));
@@ -122,7 +122,7 @@ describe('a JSON patch', () => {
     ]);
   });
 
-  it('cannot grow an object by doubling it again and again', () => {
+  it('cannot grow an object exponentially by copying', () => {
     const doubling = Array.from({ length: 40 }, () => ({ op: 'copy', from: '', path: '/x' })).map((operation, index) => ({
       ...operation,
       from: '/list',
@@ -162,13 +162,13 @@ describe('a JSON patch', () => {
     );
   });
 
-  it('deeper than the stack is no fault of the server', () => {
+  it('reports an object deeper than the stack with 400', () => {
     let deep: JsonObject = {};
     for (let depth = 0; depth < 50_000; depth++) deep = { a: deep };
     expect(errorOf(() => jsonPatch(deep, '[]')).code).toBe(400);
   });
 
-  it('refuses what becomes too deep by putting parts into each other', () => {
+  it('rejects a result that operations have nested too deeply', () => {
     const levels = 1500;
     const deep = JSON.parse(`{"spec":${'{"a":'.repeat(levels)}{}${'}'.repeat(levels)}}`) as JsonObject;
     const copy = [{ op: 'copy', from: '/spec', path: `/spec${'/a'.repeat(levels)}/b` }];

@@ -5,12 +5,12 @@ import * as status from '../status/status.ts';
 import { cannotApply, cannotUnmarshal, type PatchReading, parsePatch, patchedObject, refuseTooDeep, withinStack } from './errors.ts';
 
 const mostOperations = 10_000;
-/** Copies double: a few of them could fill the memory. */
+/** Copies double the size, so a few could fill the memory. */
 const mostCopiedBytes = 3 * 1024 * 1024;
 
 /**
- * JSON patch (RFC 6902), with the liberties that Kubernetes takes: indexes may count from the end, and what is not there reads as null. The
- * object is not changed. Throws a StatusError: 400 for a patch that cannot be read, 413 for too many operations, 422 for one that does not fit.
+ * JSON patch (RFC 6902) with Kubernetes' deviations: indexes may count from the end, and missing values read as null. Does not change the
+ * object. Throws a StatusError: 400 for a malformed patch, 413 for too many operations, 422 for one that cannot be applied.
  */
 export function jsonPatch(object: JsonObject, text: string, reading: PatchReading = {}): JsonObject {
   const operations = readOperations(text, reading);
@@ -25,7 +25,7 @@ export function jsonPatch(object: JsonObject, text: string, reading: PatchReadin
   });
 }
 
-/** An operation that does not fit. `document` is the object as the operation found it. */
+/** An operation that cannot be applied. `document` is the object before the operation. */
 export class UnfitOperation extends Error {
   override readonly name = 'UnfitOperation';
   readonly operation: JsonObject;
@@ -38,7 +38,7 @@ export class UnfitOperation extends Error {
   }
 }
 
-/** The same for operations that were read already, for callers who say themselves what is wrong. Throws an `UnfitOperation`. */
+/** The same for parsed operations, for callers with their own error messages. Throws an `UnfitOperation`. */
 export function applyOperations(object: JsonObject, operations: readonly JsonObject[]): Json {
   if (operations.length > mostOperations) throw new UnfitOperation(operations[mostOperations]!, object);
   return withinStack(() => {
@@ -83,7 +83,7 @@ interface Document {
   copied: number;
 }
 
-/** Where an operation works: a member of a map or an item of a list. */
+/** The target of an operation: a member of a map or an item of a list. */
 interface Place {
   readonly container: JsonObject | Json[];
   readonly key: string;

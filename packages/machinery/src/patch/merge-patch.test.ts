@@ -35,7 +35,7 @@ describe('a merge patch', () => {
     ['1', 'error decoding patch: json: cannot unmarshal number into Go value of type map[string]interface {}', 'Invalid JSON Patch'],
     ['"x"', 'error decoding patch: json: cannot unmarshal string into Go value of type map[string]interface {}', 'Invalid JSON Patch'],
     ['[]', 'error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}', undefined],
-  ])('%s is refused', (text, checked, unchecked) => {
+  ])('rejects %s', (text, checked, unchecked) => {
     const error = errorOf(() => mergePatch({}, text));
     expect([error.code, error.message]).toEqual([400, checked]);
     const lenient = errorOf(() => mergePatch({}, text, { fieldValidation: 'Ignore' }));
@@ -64,7 +64,7 @@ describe('a merge patch', () => {
   })).value;
   const map = fc.dictionary(fc.constantFrom('a', 'b', 'c'), value, { noNullPrototype: true }) as fc.Arbitrary<JsonObject>;
 
-  it('changes nothing when it is applied again, and never its input', () => {
+  it('is idempotent and does not change its input', () => {
     fc.assert(
       fc.property(map, map, (object, patch) => {
         const before = JSON.stringify(object);
@@ -75,7 +75,7 @@ describe('a merge patch', () => {
     );
   });
 
-  it('deeper than the stack is no fault of the server', () => {
+  it('reports an object deeper than the stack with 400', () => {
     let deep: JsonObject = {};
     for (let depth = 0; depth < 50_000; depth++) deep = { a: deep };
     expect(errorOf(() => mergePatch(deep, '{}')).code).toBe(400);

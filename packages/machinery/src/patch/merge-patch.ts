@@ -6,8 +6,8 @@ import { cannotUnmarshal, type PatchReading, parsePatch, patchedObject, withinSt
 const badPatch = 'Invalid JSON Patch';
 
 /**
- * JSON merge patch (RFC 7396). The object is not changed. Throws a StatusError: 400 for a patch that is no object, 422 for one that leaves
- * no object behind.
+ * JSON merge patch (RFC 7396). Does not change the object. Throws a StatusError: 400 for a patch that is not an object, 422 if the result
+ * is not an object.
  */
 export function mergePatch(object: JsonObject, text: string, { fieldValidation = 'Warn' }: PatchReading = {}): JsonObject {
   const ignored = fieldValidation === 'Ignore';
@@ -37,7 +37,7 @@ function mergeValues(value: Json, change: Json): Json {
   return isObject(value) && isObject(change) ? mergeMaps(value, change) : withoutNulls(change);
 }
 
-/** A null asks to remove; where there was nothing, nothing comes. In lists it is a value. */
+/** A null removes a member, so nothing is added if there was none. In lists it is a value. */
 export function withoutNulls(value: Json): Json {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isObject(value)) return value;

@@ -8,13 +8,13 @@ import { withoutNulls } from './merge-patch.ts';
 
 export interface PatchList {
   readonly rule: PatchRule;
-  /** Lays an item of the patch over the live item with the same key. */
+  /** Merges an item of the patch into the live item with the same key. */
   readonly mergeItem: (live: JsonObject, change: JsonObject) => JsonObject;
-  /** The patch lists what is to be deleted. */
+  /** The patch lists the items to delete. */
   readonly deletes?: boolean;
 }
 
-/** Merges a list into the live one by its merge key, or as a set when its items are plain values. */
+/** Merges a list into the live one by its merge key, or as a set if its items are plain values. */
 export function mergeItems(live: Json[], change: Json[], list: PatchList): Json[] {
   if (live.length === 0 && change.length === 0) return live;
   if (itemKind(live, change) !== 'map') {
@@ -34,7 +34,7 @@ export function mergeItems(live: Json[], change: Json[], list: PatchList): Json[
   return inOrder(merged, { order: changes, serverOrder: original, key });
 }
 
-/** What all items are; lists of several kinds and lists of lists cannot be merged. */
+/** The kind of all items; mixed lists and lists of lists cannot be merged. */
 function itemKind(...lists: Json[][]): 'map' | 'plain' {
   let first: string | undefined;
   for (const item of lists.flat(1)) {
@@ -63,7 +63,7 @@ function indexOfKey(list: readonly Json[], key: string, value: Json): number {
   });
 }
 
-/** Carries out what items with a directive ask for, and gives back the list and the other items. */
+/** Executes the items with a directive; returns the resulting list and the other items. */
 function bySpecialItems(live: Json[], change: readonly JsonObject[], key: string): { original: Json[]; changes: JsonObject[] } {
   let original = [...live];
   let replaces = false;
@@ -99,7 +99,7 @@ function position(list: readonly Json[], item: Json, key: string | undefined): n
   return list.findIndex((other) => isObject(other) && jsonEqual(own(other, key), value));
 }
 
-/** The items of the patch in its order, the others in theirs, one woven into the other where the live list tells how. */
+/** The patch's items in its order, the others in theirs, interleaved as in the live list where possible. */
 function inOrder(items: readonly Json[], { order, serverOrder, key }: Ordering): Json[] {
   if (key !== undefined) for (const item of [...items, ...order]) keyOf(item, key);
   const place = (list: readonly Json[], item: Json): number => {
@@ -130,12 +130,12 @@ function comesFirst(list: readonly Json[], { first, second, key }: { first: Json
 interface OrderedMerge {
   readonly live: Json[] | undefined;
   readonly change: Json[] | undefined;
-  /** What `$setElementOrder` says. */
+  /** The value of `$setElementOrder`. */
   readonly order: Json[];
   readonly list: PatchList;
 }
 
-/** A list that comes with the order its items are to have. Undefined when there is no such list. */
+/** Merges a list that comes with an order for its items. Undefined if there is no such list. */
 export function orderedItems({ live, change, order, list }: OrderedMerge): Json[] | undefined {
   const key = list.rule.mergeKey || undefined;
   checkOrder(change ?? [], order, key);
@@ -151,7 +151,7 @@ function mergedForOrder(live: Json[] | undefined, change: Json[] | undefined, li
   return list.rule.merge ? mergeItems(live, change, list) : change;
 }
 
-/** The patch may not contradict the order it brings: its items must be in it, one after the other. */
+/** The patch must agree with its own order: its items must be in it, in the same sequence. */
 function checkOrder(change: readonly Json[], order: readonly Json[], key: string | undefined): void {
   if (change.length === 0 || order.length === 0) return;
   const items = key === undefined ? change : change.filter((item) => !isObject(item) || !Object.hasOwn(item, directiveKey));

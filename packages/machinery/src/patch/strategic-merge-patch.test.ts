@@ -31,7 +31,7 @@ describe('a strategic merge patch of a keyed list', () => {
   it.each<[string, Json[], Json[], Json[]]>([
     ['puts new items first', [a], [b], [b, a]],
     [
-      'merges items by their key, deeply',
+      'merges items by their key, recursively',
       [b, a],
       [{ name: 'a', env: [{ name: 'Y', value: '2' }] }],
       [
@@ -46,16 +46,16 @@ describe('a strategic merge patch of a keyed list', () => {
       ],
     ],
     ['deletes an item', [b, a], [{ $patch: 'delete', name: 'b' }], [a]],
-    ['deletes an item of an item', [a], [{ name: 'a', env: [{ $patch: 'delete', name: 'X' }] }], [{ ...a, env: [] }]],
+    ['deletes an item of a nested list', [a], [{ name: 'a', env: [{ $patch: 'delete', name: 'X' }] }], [{ ...a, env: [] }]],
     ['replaces the list', [a], [{ $patch: 'replace' }, b], [b]],
     [
-      'replaces an item of a map inside',
+      'replaces a nested map of an item',
       [a],
       [{ name: 'a', resources: { limits: { cpu: '1' } } }],
       [{ ...a, resources: { limits: { cpu: '1' } } }],
     ],
     [
-      'leaves directives in new items to whoever checks fields',
+      'keeps directives in new items, for field validation to reject',
       [a],
       [{ name: 'c', env: [{ name: 'x', $patch: 'delete' }] }],
       [{ name: 'c', env: [{ name: 'x', $patch: 'delete' }] }, a],
@@ -65,7 +65,7 @@ describe('a strategic merge patch of a keyed list', () => {
     expect(containersOf(patch(withContainers(...live), withContainers(...change)))).toEqual(expected);
   });
 
-  it('takes the order that the patch sets', () => {
+  it('applies the order that the patch sets', () => {
     const spec = {
       $setElementOrder: 0,
       '$setElementOrder/containers': [{ name: 'b' }, { name: 'a' }, { name: 'c' }],
@@ -80,7 +80,7 @@ describe('a strategic merge patch of a keyed list', () => {
     ).toEqual([b, a]);
   });
 
-  it('refuses an order that does not hold the items of the patch', () => {
+  it('rejects an order that lacks items of the patch', () => {
     const change = { spec: { template: { spec: { '$setElementOrder/containers': [{ name: 'a' }], containers: [{ name: 'z' }] } } } };
     expect(errorOf(() => patch(withContainers(a), change)).message).toBe(
       "The order in patch list:\n[map[name:z]]\n doesn't match $setElementOrder list:\n[map[name:a]]\n",
@@ -103,18 +103,18 @@ describe('a strategic merge patch of other fields', () => {
       { spec: { strategy: { type: 'Recreate' } } },
     ],
     [
-      'unites lists of plain values that merge',
+      'merges lists of plain values',
       { metadata: { finalizers: ['a/1', 'a/2'] } },
       { metadata: { finalizers: ['a/3', 'a/1'] } },
       { metadata: { finalizers: ['a/3', 'a/1', 'a/2'] } },
     ],
     [
-      'deletes from such lists',
+      'deletes from lists of plain values',
       { metadata: { finalizers: ['a/1', 'a/2'] } },
       { metadata: { '$deleteFromPrimitiveList/finalizers': ['a/1'] } },
       { metadata: { finalizers: ['a/2'] } },
     ],
-    ['deletes from no list', { metadata: {} }, { metadata: { '$deleteFromPrimitiveList/finalizers': ['a/1'] } }, { metadata: {} }],
+    ['deletes from a missing list', { metadata: {} }, { metadata: { '$deleteFromPrimitiveList/finalizers': ['a/1'] } }, { metadata: {} }],
     [
       'empties a map',
       { metadata: { labels: { app: 'web' } } },
@@ -127,14 +127,14 @@ describe('a strategic merge patch of other fields', () => {
       { metadata: { labels: { $patch: 'replace', x: 'y' } } },
       { metadata: { labels: { x: 'y' } } },
     ],
-    ['drops a directive where nothing was', {}, { metadata: { labels: { $patch: 'nope' } } }, { metadata: {} }],
-    ['takes fields it does not know', {}, { nope: { a: 1 } }, { nope: { a: 1 } }],
-    ['changes nothing when it is empty', { metadata: { name: 'a' } }, {}, { metadata: { name: 'a' } }],
+    ['drops a directive for a missing field', {}, { metadata: { labels: { $patch: 'nope' } } }, { metadata: {} }],
+    ['accepts unknown fields', {}, { nope: { a: 1 } }, { nope: { a: 1 } }],
+    ['changes nothing if it is empty', { metadata: { name: 'a' } }, {}, { metadata: { name: 'a' } }],
   ])('%s', (_, live, change, expected) => {
     expect(patch(live, change)).toEqual(expected);
   });
 
-  it('takes null for an empty patch', () => {
+  it('treats null as an empty patch', () => {
     expect(patch({ a: 1 }, null)).toEqual({ a: 1 });
   });
 
@@ -146,7 +146,7 @@ describe('a strategic merge patch of other fields', () => {
   });
 });
 
-describe('a strategic merge patch that is refused', () => {
+describe('an invalid strategic merge patch', () => {
   it.each<[Json, number, string]>([
     [withContainers({ image: 'x' }), 500, 'map: map[image:x] does not contain declared merge key: name'],
     [withContainers({ $patch: 'delete' }), 500, 'map: map[$patch:delete] does not contain declared merge key: name'],
@@ -168,17 +168,17 @@ describe('a strategic merge patch that is refused', () => {
     expect([error.code, error.message]).toEqual([code, message]);
   });
 
-  it('says what is wrong with what is no JSON', () => {
+  it('reports malformed JSON', () => {
     expect(errorOf(() => strategicMergePatch({}, '{', deployment)).message).toBe('unexpected end of JSON input');
   });
 
-  it('is not for custom resources', () => {
+  it('is not supported for custom resources', () => {
     const error = errorOf(() => strategicMergePatch({}, '{}', objectType({})));
     expect([error.code, error.message]).toEqual([400, 'strategic merge patch format is not supported']);
   });
 });
 
-describe('any strategic merge patch', () => {
+describe('every strategic merge patch', () => {
   const word = fc.constantFrom('1', '2', '3');
   const env = fc.uniqueArray(fc.record({ name: word, value: word }), { selector: ({ name }) => name, maxLength: 3 });
   const containers = fc.uniqueArray(fc.record({ name: word, image: word, env }, { requiredKeys: ['name'] }), {
@@ -192,7 +192,7 @@ describe('any strategic merge patch', () => {
       ({ metadata, containers: list }) => JSON.parse(JSON.stringify({ metadata, ...withContainers(...(list as Json[])) })) as JsonObject,
     );
 
-  it('changes nothing when it is applied again, and never its input', () => {
+  it('is idempotent and does not change its input', () => {
     fc.assert(
       fc.property(anyObject, anyObject, (object, change) => {
         const before = JSON.stringify(object);
@@ -203,12 +203,12 @@ describe('any strategic merge patch', () => {
     );
   });
 
-  it('keeps keys that are named like prototypes', () => {
+  it('keeps keys named like prototypes', () => {
     const patched = strategicMergePatch({ data: {} }, '{"data":{"__proto__":"1","constructor":"2"}}', configMap);
     expect(JSON.stringify(patched)).toBe('{"data":{"__proto__":"1","constructor":"2"}}');
   });
 
-  it('deeper than the stack is no fault of the server', () => {
+  it('reports an object deeper than the stack with 400', () => {
     let deep: JsonObject = {};
     for (let depth = 0; depth < 50_000; depth++) deep = { a: deep };
     expect(errorOf(() => strategicMergePatch(deep, '{}', configMap)).code).toBe(400);

@@ -13,8 +13,8 @@ const deletePrefix = '$deleteFromPrimitiveList';
 const orderPrefix = '$setElementOrder';
 
 /**
- * Kubernetes' strategic merge patch, by the patch rules of the type. The object is not changed. Throws a StatusError: 400 for a patch that
- * cannot be read, misuses a directive or is for a custom resource, 422 for lists of lists, 500 (as Kubernetes does) for an item without its
+ * Kubernetes' strategic merge patch, by the patch rules of the type. Does not change the object. Throws a StatusError: 400 for a patch that
+ * is malformed, misuses a directive or is for a custom resource; 422 for lists of lists; 500 (as Kubernetes does) for an item without its
  * merge key and other mistakes.
  */
 export function strategicMergePatch(object: JsonObject, text: string, type: Type): JsonObject {
@@ -24,7 +24,7 @@ export function strategicMergePatch(object: JsonObject, text: string, type: Type
   return withinStack(() => mergeMap(cloneJson(object), patch ?? {}, type));
 }
 
-/** Lays the patch over the map, which it changes. */
+/** Merges the patch into the map. Changes the map. */
 function mergeMap(original: JsonObject, patch: JsonObject, type: Type): JsonObject {
   const directive = own(patch, directiveKey);
   if (directive !== undefined) return mapByDirective(directive, patch);
@@ -54,7 +54,7 @@ function without(map: JsonObject, left: string): JsonObject {
   return result;
 }
 
-/** With `$retainKeys` the patch names all the keys that stay. */
+/** With `$retainKeys`, the patch names all the keys to keep. */
 function applyRetainKeys(original: JsonObject, patch: JsonObject): JsonObject {
   const retained = own(patch, retainKey);
   if (retained === undefined) return patch;
@@ -69,7 +69,7 @@ function applyRetainKeys(original: JsonObject, patch: JsonObject): JsonObject {
   return changes;
 }
 
-/** Merges the lists that come with an order, and tells which they were. */
+/** Merges the lists that come with an order, and returns their names. */
 function applyOrders(original: JsonObject, patch: JsonObject, type: Type): Set<string> {
   const done = new Set<string>();
   for (const key of Object.keys(patch)) {
@@ -111,7 +111,7 @@ function fieldOf(key: string, prefix: string, wrong: string): string {
 
 interface FieldChange {
   readonly change: Json;
-  /** The change lists what is to be deleted from a list of plain values. */
+  /** The change lists values to delete from a list of plain values. */
   readonly deletes: boolean;
   readonly type: Type;
 }
