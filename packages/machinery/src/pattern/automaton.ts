@@ -1,32 +1,32 @@
 import type { Machine } from './machine.ts';
 import { isSurrogate } from './syntax.ts';
 
-/** Beyond these a pattern is left to RE2: what is built must stay small, however a pattern was meant. */
+/** Above these limits a pattern is left to RE2: the automaton must stay small for any pattern. */
 const mostStates = 256;
 const mostGroups = 32;
 
 const unknown = -1;
 const matched = -2;
 const dead = -3;
-/** A text or pattern that is not for this automaton. */
+/** The automaton cannot handle this text or pattern. */
 const beyond = -4;
 
 /**
- * Finds out whether a text has a match anywhere, in one pass over it and without going back. States are made when a text first needs them. Only
- * characters of the first plane are looked at.
+ * Determines whether a text contains a match, in one pass and without backtracking. States are created when a text first needs them. Only
+ * handles characters of the Basic Multilingual Plane.
  */
 export class Automaton {
   readonly #machine: Machine;
-  /** Where groups of characters begin that the pattern does not tell apart. */
+  /** The first characters of the groups that the pattern does not distinguish. */
   readonly #bounds: readonly number[];
   readonly #ascii = new Uint8Array(128);
-  /** For each state, where each group of characters leads. */
+  /** For each state, the next state for each group of characters. */
   #moves: Int16Array;
   readonly #sets: number[][] = [];
   readonly #ends: (boolean | undefined)[] = [];
   readonly #known = new Map<string, number>();
   readonly #initial: number;
-  /** Whether the empty text, which begins and ends at once, has a match. */
+  /** Whether the empty text has a match. */
   readonly #matchesNothing: boolean;
 
   private constructor(machine: Machine, bounds: readonly number[]) {
@@ -38,7 +38,7 @@ export class Automaton {
     this.#matchesNothing = this.#hasMatch(this.#closure([machine.first], { isStart: true, isEnd: true }));
   }
 
-  /** Undefined for a machine that tells too many characters apart. */
+  /** Undefined for a machine that distinguishes too many characters. */
   static of(machine: Machine): Automaton | undefined {
     const bounds = new Set<number>([0]);
     for (const place of machine.places) {
@@ -56,7 +56,7 @@ export class Automaton {
         );
   }
 
-  /** Undefined when this text must be left to RE2. */
+  /** Undefined if this text must be left to RE2. */
   matches(text: string): boolean | undefined {
     let state = this.#initial;
     if (text === '') return this.#matchesNothing;
@@ -108,7 +108,7 @@ export class Automaton {
     return next;
   }
 
-  /** All places that can be reached without a character, in order; places that need the end of the text stay before it. */
+  /** All places reachable without a character, in order; places that need the end of the text are kept before it. */
   #closure(from: readonly number[], { isStart, isEnd }: { isStart: boolean; isEnd: boolean }): number[] {
     const seen = new Set<number>();
     const waiting = [...from];
@@ -124,7 +124,7 @@ export class Automaton {
     return kept.sort((one, other) => one - other);
   }
 
-  /** Only places that wait for a character or the end, or that are the match, tell states apart. */
+  /** Only places that wait for a character or the end, or that are the match, distinguish states. */
   #isWaiting(at: number): boolean {
     const { kind } = this.#machine.places[at]!;
     return kind === 'characters' || kind === 'end' || kind === 'match';

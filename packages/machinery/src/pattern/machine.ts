@@ -1,6 +1,6 @@
 import type { CharacterRange, Node } from './syntax.ts';
 
-/** One step of a machine that may be in several places at once. */
+/** A state of a nondeterministic automaton. */
 export type Place =
   | { readonly kind: 'characters'; readonly ranges: readonly CharacterRange[]; readonly next: number }
   | { readonly kind: 'split'; readonly next: readonly number[] }
@@ -14,7 +14,7 @@ export interface Machine {
 
 const mostPlaces = 512;
 
-/** The machine for a pattern; undefined when it would be too large. */
+/** The machine for a pattern; undefined if it would be too large. */
 export function machineOf(node: Node): Machine | undefined {
   const builder = new Builder();
   const match = builder.add({ kind: 'match' });
@@ -29,7 +29,7 @@ class Builder {
     return this.places.push(place) - 1;
   }
 
-  /** Puts the places of a node before those at `next`, and answers where they begin. */
+  /** Adds the places of a node before those at `next`, and returns the first of them. */
   build(node: Node, next: number): number | undefined {
     if (this.places.length > mostPlaces) return undefined;
     switch (node.kind) {

@@ -3,16 +3,16 @@ import { Automaton } from './automaton.ts';
 import { machineOf } from './machine.ts';
 import { readPattern } from './syntax.ts';
 
-/** A tenant's pattern: it runs in linear time, and finds a match anywhere in the text. */
+/** A tenant's pattern: it runs in linear time, and matches anywhere in the text. */
 export interface Pattern {
   matches(text: string): boolean;
 }
 
 const kept = new Map<string, Pattern>();
-/** Patterns repeat within and between schemas. */
+/** Compiled patterns are cached, because they repeat within and between schemas. */
 const mostKept = 2000;
 
-/** Throws a PatternError that says what is wrong, in Go's words. */
+/** Throws a PatternError with Go's message. */
 export function compilePattern(text: string): Pattern {
   let pattern = kept.get(text);
   if (pattern === undefined) {
@@ -27,7 +27,7 @@ export class PatternError extends Error {
   override readonly name = 'PatternError';
 }
 
-/** Names of groups may repeat, counts may be too many: large ones, or one within another. */
+/** Group names may repeat, and repetitions may be too large or nested too often. */
 const mayBeRefused = /\(\?P?<|\{\d{3}|\{.*\{/s;
 
 function compile(text: string): Pattern {
@@ -36,7 +36,8 @@ function compile(text: string): Pattern {
     const compiled = compileRe2(text);
     return { matches: (input) => compiled.test(input) };
   }
-  // A pattern that the automaton can read is one that RE2 can read, unless it is one of these: RE2 is asked only when a text is too much for the automaton.
+  // RE2 accepts every pattern that the automaton accepts, except for these. Otherwise RE2 is only compiled for a text that the automaton
+  // cannot handle.
   let compiled = mayBeRefused.test(text) ? compileRe2(text) : undefined;
   return { matches: (input) => automaton.matches(input) ?? (compiled ??= compileRe2(text)).test(input) };
 }
@@ -50,7 +51,7 @@ function compileRe2(text: string): RE2JS {
   }
 }
 
-/** Most patterns are plain: for them there is something faster that answers the same. */
+/** Most patterns are simple enough for the automaton, which is faster and gives the same results. */
 function automatonOf(text: string): Automaton | undefined {
   const node = readPattern(text);
   const machine = node === undefined ? undefined : machineOf(node);

@@ -1,4 +1,4 @@
-/** From one character to another, both included, as UTF-16 units. */
+/** A range of characters as UTF-16 units, both ends included. */
 export type CharacterRange = readonly [from: number, to: number];
 
 export type Node =
@@ -9,7 +9,7 @@ export type Node =
   | { readonly kind: 'start' }
   | { readonly kind: 'end' };
 
-/** The last character of the plane that one UTF-16 unit can hold. */
+/** The last character of the Basic Multilingual Plane. */
 const last = 0xffff;
 const nothingSpecial = /^[^\\^$.|?*+()[\]{}]$/;
 const everyLine: readonly CharacterRange[] = [
@@ -34,10 +34,10 @@ const named: Readonly<Record<string, readonly CharacterRange[]>> = {
 
 const escapes: Readonly<Record<string, number>> = { t: 9, n: 10, v: 11, f: 12, r: 13, a: 7 };
 
-/** Part of a pattern that is beyond what is read here. It is no mistake: RE2 knows more. */
+/** The pattern uses syntax that is not supported here. It may be valid: RE2 supports more. */
 class Beyond extends Error {}
 
-/** Reads the plain part of RE2's syntax: no flags, no Unicode classes, no word boundaries. Undefined for a pattern that has more. */
+/** Parses the simple part of RE2's syntax: no flags, no Unicode classes, no word boundaries. Undefined for a pattern that uses more. */
 export function readPattern(text: string): Node | undefined {
   try {
     const reader = new Reader(text);
@@ -77,7 +77,7 @@ class Reader {
     const of = this.#single();
     const [least, most] = this.#quantity();
     if (least === 1 && most === 1) return of;
-    // Which of two matches is longer does not matter here: only whether there is one.
+    // Laziness does not matter here: only whether there is a match.
     this.#take('?');
     return { kind: 'repeat', of, least, most };
   }
@@ -139,7 +139,7 @@ class Reader {
     const set = Object.hasOwn(named, character.toLowerCase()) ? named[character.toLowerCase()] : undefined;
     if (set !== undefined) return character === character.toLowerCase() ? set : inverted(set);
     const code = Object.hasOwn(escapes, character) ? escapes[character]! : character.charCodeAt(0);
-    // A letter or digit means something that is not read here, or is refused.
+    // An escaped letter or digit is either special syntax not supported here, or invalid.
     if (/[A-Za-z0-9_]/.test(character) && !Object.hasOwn(escapes, character)) throw new Beyond();
     if (code > 127) throw new Beyond();
     return [[code, code]];
