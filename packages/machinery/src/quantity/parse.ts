@@ -3,7 +3,7 @@ import type { Quantity } from './quantity.ts';
 /** `500m`, `1Gi` or `3e6`. */
 export type QuantityFormat = 'decimal' | 'binary' | 'exponent';
 
-/** The text is no quantity; the message is Kubernetes'. */
+/** The text is not a quantity; the message is Kubernetes'. */
 export class QuantityError extends Error {
   override readonly name = 'QuantityError';
 }
@@ -12,7 +12,7 @@ const wrongFormat = "quantities must match the regular expression '^([+-]?[0-9.]
 const wrongNumber = 'unable to parse numeric part of quantity';
 const wrongSuffix = "unable to parse quantity's suffix";
 
-/** Amounts beyond these say nothing about machines, but would make arithmetic on them expensive. */
+/** Larger amounts are meaningless for machines and would make arithmetic expensive. */
 const textLimit = 256;
 const exponentLimit = 1000;
 
@@ -85,7 +85,7 @@ interface Binary {
 function readBinary({ text, magnitude, negative, whole, fraction, exponent }: Binary): Quantity {
   const product = magnitude << BigInt(exponent);
   const value = negative ? -product : product;
-  // Only what fits this many digits is kept as it was written: Kubernetes computes the rest in another way that loses the text.
+  // Only values within this many digits keep their notation: Kubernetes computes others in a way that loses the text.
   const fits = fraction === '' && 14 - whole.length - Math.trunc((exponent * 3) / 10) >= 0;
   if (fits) return (magnitude & 7n) !== 0n ? { value, scale: 0, format: 'binary', text } : { value, scale: 0, format: 'binary' };
   requireDigit(text);
@@ -97,12 +97,12 @@ function readBinary({ text, magnitude, negative, whole, fraction, exponent }: Bi
   return negative ? { ...result, value: -result.value } : result;
 }
 
-/** Kubernetes takes `+` and `.k` for zero, but not `.Pi`: what cannot be kept as it is must have a digit. */
+/** Kubernetes reads `+` and `.k` as zero, but rejects `.Pi`: a value that cannot be kept as is must have a digit. */
 function requireDigit(text: string): void {
   if (!/^[+-]?\.?\d/.test(text)) throw new QuantityError(wrongNumber);
 }
 
-/** Nothing is smaller than a billionth; what is left over is rounded away from zero. */
+/** The smallest unit is a billionth; remainders are rounded away from zero. */
 function roundToNano(value: bigint, scale: number, format: QuantityFormat): Quantity {
   if (scale >= nano) return { value, scale, format };
   const divisor = 10n ** BigInt(nano - scale);

@@ -44,7 +44,7 @@ describe('quantities', () => {
     ['-1Ki', '-1Ki'],
     ['100Ei', '9223372036854775807'],
     ['123456789012345678901234567890', '123456789012345678901234567890'],
-    // Kubernetes keeps these as they were written.
+    // Kubernetes keeps these as written.
     ['+5', '+5'],
     ['005', '005'],
     ['1.234', '1.234'],
@@ -63,7 +63,7 @@ describe('quantities', () => {
     ['.Pi', /^unable to parse numeric part of quantity$/],
     ['1e999999999', /^unable to parse quantity's suffix$/],
     ['1'.repeat(300), /^quantities must match/],
-  ])('%j is refused', (given, message) => {
+  ])('rejects %j', (given, message) => {
     expect(() => canonicalizeQuantity(given)).toThrow(QuantityError);
     expect(() => canonicalizeQuantity(given)).toThrow(message);
     expect(isQuantity(given)).toBe(false);
@@ -79,7 +79,7 @@ describe('quantities', () => {
     expect(scaledValue(parseQuantity(text), scale)).toBe(expected);
   });
 
-  it('a sum has the notation of the first, unless that is zero', () => {
+  it('a sum uses the notation of the first summand, unless that is zero', () => {
     expect(printQuantity(addQuantities(parseQuantity('1Gi'), parseQuantity('1k')))).toBe('1073742824');
     expect(printQuantity(addQuantities(parseQuantity('0'), parseQuantity('1Gi')))).toBe('1Gi');
     expect(printQuantity(addQuantities(parseQuantity('500m'), parseQuantity('500m')))).toBe('1');
@@ -96,8 +96,8 @@ const quantity = text.map(parseQuantity);
 
 const same = (one: Quantity, other: Quantity): boolean => compareQuantities(one, other) === 0;
 
-describe('any quantity', () => {
-  it('keeps its amount in its stored form, which is stored as it is', () => {
+describe('every quantity', () => {
+  it('keeps its amount in its stored form, which is stable', () => {
     fc.assert(
       fc.property(text, (given) => {
         const stored = canonicalizeQuantity(given);
@@ -107,7 +107,7 @@ describe('any quantity', () => {
     );
   });
 
-  it('prints the same with and without the way that avoids arithmetic', () => {
+  it('prints the same with and without the shortcut', () => {
     fc.assert(
       fc.property(text, (given) => {
         expect(canonicalizeQuantity(given)).toBe(printQuantity(parseQuantity(given)));

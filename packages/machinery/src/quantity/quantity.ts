@@ -2,22 +2,22 @@ import { parseQuantityText, QuantityError, type QuantityFormat } from './parse.t
 
 export { QuantityError };
 
-/** An amount such as `500m`, `1.5Gi` or `3e6`: an exact decimal with the notation that it prints in. */
+/** An amount such as `500m`, `1.5Gi` or `3e6`: an exact decimal, and the notation to print it in. */
 export interface Quantity {
   /** The amount is `value × 10^scale`. */
   readonly value: bigint;
   readonly scale: number;
   readonly format: QuantityFormat;
-  /** The text it was read from, where Kubernetes keeps that as it is. */
+  /** The original text, if Kubernetes keeps it as is. */
   readonly text?: string;
 }
 
-/** Reads a quantity; throws a QuantityError in Kubernetes' words. */
+/** Parses a quantity; throws a QuantityError with Kubernetes' message. */
 export function parseQuantity(text: string | number): Quantity {
   return parseQuantityText(typeof text === 'number' ? String(text).replace('e+', 'e') : text.trim());
 }
 
-/** The text that the server stores and answers: `1000m` → `1`, `0.5` → `500m`, `1024Ki` → `1Mi`. */
+/** The form that the server stores and returns: `1000m` → `1`, `0.5` → `500m`, `1024Ki` → `1Mi`. */
 export function canonicalizeQuantity(text: string | number): string {
   if (typeof text === 'string' && isKeptAsIs(text)) return text;
   return printQuantity(parseQuantity(text));
@@ -88,7 +88,7 @@ function printBinary(whole: bigint): string {
   return `${value}${binarySuffixes[power]}`;
 }
 
-/** The fewest digits before an exponent that three divides. */
+/** Uses the fewest digits before an exponent divisible by three. */
 function printDecimal(quantity: Quantity): string {
   let { value, scale } = quantity;
   while (value % 10n === 0n) {
@@ -103,14 +103,14 @@ function printDecimal(quantity: Quantity): string {
   return `${value}${decimalSuffixes.get(scale)}`;
 }
 
-/** The amount as an integer, or undefined when it has a fraction. */
+/** The amount as an integer; undefined if it has a fraction. */
 function wholeValue({ value, scale }: Quantity): bigint | undefined {
   if (scale >= 0) return value * 10n ** BigInt(scale);
   const divisor = 10n ** BigInt(-scale);
   return value % divisor === 0n ? value / divisor : undefined;
 }
 
-/** The amount in units of `10^scale`, away from zero: 3 for `2500m` in units of one, 2500 in thousandths (scale -3). */
+/** The amount in units of `10^scale`, rounded away from zero: for `2500m`, 3 in units of one and 2500 in thousandths (scale -3). */
 export function scaledValue(quantity: Quantity, scale = 0): bigint {
   const shift = quantity.scale - scale;
   if (shift >= 0) return quantity.value * 10n ** BigInt(shift);
@@ -120,7 +120,7 @@ export function scaledValue(quantity: Quantity, scale = 0): bigint {
   return quantity.value < 0n ? whole - 1n : whole + 1n;
 }
 
-/** Negative when `one` is less, 0 when both are the same amount, positive when it is more. */
+/** Negative if `one` is less, 0 if both are the same amount, positive if it is more. */
 export function compareQuantities(one: Quantity, other: Quantity): number {
   let left = one.value;
   let right = other.value;
@@ -129,7 +129,7 @@ export function compareQuantities(one: Quantity, other: Quantity): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-/** The sum, in the notation of the first unless that is zero. */
+/** The sum, in the notation of the first summand unless that is zero. */
 export function addQuantities(one: Quantity, other: Quantity): Quantity {
   const scale = Math.min(one.scale, other.scale);
   const value = one.value * 10n ** BigInt(one.scale - scale) + other.value * 10n ** BigInt(other.scale - scale);
