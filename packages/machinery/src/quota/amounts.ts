@@ -1,10 +1,10 @@
 import { isObject } from '../json.ts';
 import { addQuantities, compareQuantities, parseQuantity, printQuantity, type Quantity, zeroQuantity } from '../quantity/quantity.ts';
 
-/** Amounts by the name of what they are of. */
+/** Amounts by resource name. */
 export type Amounts = ReadonlyMap<string, Quantity>;
 
-/** The amounts that stand in an object, such as `{ cpu: 500m }`. */
+/** Reads amounts from an object, such as `{ cpu: 500m }`. */
 export function readAmounts(value: unknown): Map<string, Quantity> {
   const amounts = new Map<string, Quantity>();
   if (!isObject(value)) return amounts;
@@ -12,12 +12,12 @@ export function readAmounts(value: unknown): Map<string, Quantity> {
   return amounts;
 }
 
-/** As they stand in an object, by name. */
+/** Writes amounts as they appear in an object, sorted by name. */
 export function writeAmounts(amounts: Amounts): { [name: string]: string } {
   return Object.fromEntries(sorted(amounts).map(([name, amount]) => [name, printQuantity(amount)]));
 }
 
-/** As they stand in messages: `cpu=1,memory=1Gi`. */
+/** Amounts as messages show them: `cpu=1,memory=1Gi`. */
 export function printAmounts(amounts: Amounts): string {
   return sorted(amounts)
     .map(([name, amount]) => `${name}=${printQuantity(amount)}`)
@@ -31,7 +31,7 @@ export function addAmounts(total: Map<string, Quantity>, more: Amounts): void {
   }
 }
 
-/** Raises each amount to that of the other, where that is more. */
+/** Raises each amount to the other's, if that is larger. */
 export function raiseAmounts(total: Map<string, Quantity>, other: Amounts): void {
   for (const [name, amount] of other) {
     const current = total.get(name);
@@ -39,7 +39,7 @@ export function raiseAmounts(total: Map<string, Quantity>, other: Amounts): void
   }
 }
 
-/** Whether both name the same things, and the same amount of each. */
+/** Whether both have the same names with equal amounts. */
 export function sameAmounts(one: Amounts, other: Amounts): boolean {
   if (one.size !== other.size) return false;
   for (const [name, amount] of one) {

@@ -19,7 +19,7 @@ type Claim = KubeObject & {
 
 const oldClassAnnotation = 'volume.beta.kubernetes.io/storage-class';
 
-/** Claims use storage, as a whole and of their class. */
+/** Claims use storage, in total and of their class. */
 export const claimMeasure: Measure = {
   looksInside: true,
   usage(object) {
@@ -45,7 +45,7 @@ export const claimMeasure: Measure = {
   scopeKey: (object) => attributesClasses(object as Claim).join(),
 };
 
-/** Those that it has, wants and is on its way to. */
+/** The classes that the claim has, wants and is changing to. */
 function attributesClasses({ spec, status }: Claim): string[] {
   const names = [
     spec?.volumeAttributesClassName,
@@ -55,7 +55,7 @@ function attributesClasses({ spec, status }: Claim): string[] {
   return names.filter((name) => name !== undefined && name !== '') as string[];
 }
 
-/** What it asks for, or what it was given already if that is more. */
+/** The requested storage, or the storage already allocated if that is more. */
 function storageOf({ spec, status }: Claim): Quantity | undefined {
   const asked = readAmounts(spec?.resources?.requests).get('storage');
   if (asked === undefined) return undefined;

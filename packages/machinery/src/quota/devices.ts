@@ -17,10 +17,10 @@ interface ClaimSpec {
   readonly devices?: { readonly requests?: readonly AnyRequest[] };
 }
 
-/** A claim for all devices of a class can get so many. */
+/** The maximum for a claim for all devices of a class. */
 const most = 32;
 
-/** Devices count by class; of alternatives, the one that takes the most of a class. */
+/** Devices count by class; of several alternatives, the one that takes the most of a class. */
 export const deviceMeasure: Measure = {
   looksInside: true,
   usage(object) {

@@ -4,14 +4,14 @@ import type { Scope } from './scope.ts';
 
 /** How the objects of one resource count against quotas. */
 export interface Measure {
-  /** What one object uses, by the names that quotas limit. */
+  /** The usage of one object, by the names that quotas limit. */
   usage(object: KubeObject, now: Date): Amounts;
-  /** Whether a quota with this scope is about the object. */
+  /** Whether a quota with this scope applies to the object. */
   isInScope(scope: Scope, object: KubeObject): boolean;
-  /** Another text when the object may have moved from one scope to another. Absent: it stays where it is. */
+  /** A key that changes if the object may have moved from one scope to another. Undefined if objects never move. */
   scopeKey?(object: KubeObject): string;
-  /** What the object must say, but does not, where these names are limited. */
+  /** The error for an object that does not specify its usage of these limited names; undefined if it does. */
   missing?(limited: ReadonlySet<string>, object: KubeObject): string | undefined;
-  /** False: objects are counted, whatever is in them. */
+  /** False if objects are only counted, whatever their content. */
   readonly looksInside: boolean;
 }

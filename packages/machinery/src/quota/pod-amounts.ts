@@ -18,7 +18,7 @@ interface ContainerStatus {
   readonly allocatedResources?: unknown;
 }
 
-/** The part of a pod that says what it needs. */
+/** The part of a pod that specifies its resources. */
 export interface PodShape {
   readonly spec?: {
     readonly containers?: readonly ContainerShape[];
@@ -35,14 +35,14 @@ export interface PodShape {
 
 export type AmountKind = 'requests' | 'limits';
 
-/** What a pod asks for as a whole: containers side by side, or the largest that runs before them. */
+/** The total of a pod: the sum of its containers, or the largest init container if that is more. */
 export function podAmounts(pod: PodShape, kind: AmountKind): Map<string, Quantity> {
   const total = sumOfContainers(pod, ({ resources }) => readAmounts(resources?.[kind]));
   setPodLevel(total, pod, kind);
   return total;
 }
 
-/** What a pod takes: what it asks for or still holds, whichever is more, and what running it costs. */
+/** The consumption of a pod: the larger of what it requests and still holds, plus its overhead. */
 export function podConsumption(pod: PodShape, kind: AmountKind): Map<string, Quantity> {
   const held = new Map<string, ContainerStatus>();
   for (const one of [...(pod.status?.containerStatuses ?? []), ...(pod.status?.initContainerStatuses ?? [])]) held.set(one.name ?? '', one);
@@ -63,7 +63,7 @@ export function podConsumption(pod: PodShape, kind: AmountKind): Map<string, Qua
   return total;
 }
 
-/** Whether the pod itself says what its containers share. */
+/** Whether the pod itself specifies the resources that its containers share. */
 export function hasPodLevelAmounts({ spec }: PodShape): boolean {
   const { requests, limits } = spec?.resources ?? {};
   return [...readAmounts(requests).keys(), ...readAmounts(limits).keys()].some(isPodLevel);

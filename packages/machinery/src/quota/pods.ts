@@ -28,10 +28,10 @@ type Pod = PodShape & {
 
 const one = wholeAmount(1);
 const named = ['cpu', 'memory', 'ephemeral-storage'] as const;
-/** Where these are limited, every container must say what it takes. */
+/** If these are limited, every container must specify its usage. */
 const demanded = ['cpu', 'limits.cpu', 'limits.memory', 'memory', 'requests.cpu', 'requests.memory'];
 
-/** A pod that has ended is there, but takes nothing. */
+/** A pod that has terminated counts as an object, but uses nothing. */
 export const podMeasure: Measure = {
   looksInside: true,
   usage(object, now) {
@@ -83,7 +83,7 @@ function isExtended(name: string): boolean {
   return name.includes('/') && !name.includes('kubernetes.io/') && !name.startsWith('requests.');
 }
 
-/** It has come to its end, or its node does not answer and its time is up. */
+/** The pod has terminated, or its deletion deadline has passed because its node does not respond. */
 function isOver({ status, metadata }: Pod, now: Date): boolean {
   if (status?.phase === 'Failed' || status?.phase === 'Succeeded') return true;
   const { deletionTimestamp, deletionGracePeriodSeconds } = metadata;

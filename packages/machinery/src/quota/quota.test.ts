@@ -11,7 +11,7 @@ const object = (fields: object, metadata: KubeObject['metadata'] = {}): KubeObje
 const usage = (source: string, one: KubeObject): string => printAmounts(measureOf(quotaSource(`count/${source}`)!).usage(one, now));
 const container = (name: string, requests: object = {}, limits: object = {}): object => ({ name, resources: { requests, limits } });
 
-describe('what quotas limit', () => {
+describe('resources that quotas limit', () => {
   it.each([
     ['pods', 'pods'],
     ['count/pods', 'pods'],
@@ -34,7 +34,7 @@ describe('what quotas limit', () => {
   });
 
   it.each(['requests.kubernetes.io/x', 'example.com/gpu', 'gold.storageclass.storage.k8s.io/x', 'constructor'])(
-    'nothing is known to use %s',
+    '%s is used by nothing',
     (name) => {
       expect(quotaSource(name)).toBeUndefined();
     },
@@ -42,12 +42,12 @@ describe('what quotas limit', () => {
 });
 
 describe('usage', () => {
-  it('of most kinds is their number, in one spelling or two', () => {
+  it('of most kinds is their number, under one name or two', () => {
     expect(usage('configmaps', object({}))).toBe('configmaps=1,count/configmaps=1');
     expect(usage('widgets.example.com', object({}))).toBe('count/widgets.example.com=1');
   });
 
-  it('of a pod is what its containers take side by side, or the largest before them, and its overhead', () => {
+  it('of a pod is the sum of its containers or its largest init container, plus its overhead', () => {
     const spec = {
       containers: [
         container('a', { cpu: '100m', 'example.com/gpu': '1' }, { cpu: '1' }),
@@ -70,12 +70,12 @@ describe('usage', () => {
   it.each<[string, object, KubeObject['metadata']]>([
     ['succeeded', { status: { phase: 'Succeeded' } }, {}],
     ['failed', { status: { phase: 'Failed' } }, {}],
-    ['should be gone', {}, { deletionTimestamp: '2025-12-31T23:59:00Z', deletionGracePeriodSeconds: 30 }],
-  ])('of a pod that %s is that it is there', (_, fields, metadata) => {
+    ['has outlived its grace period', {}, { deletionTimestamp: '2025-12-31T23:59:00Z', deletionGracePeriodSeconds: 30 }],
+  ])('of a pod that %s is only its count', (_, fields, metadata) => {
     expect(usage('pods', object({ spec: { containers: [container('a', { cpu: '1' })] }, ...fields }, metadata))).toBe('count/pods=1');
   });
 
-  it('of a service is the ports that it takes on nodes', () => {
+  it('of a service is its node ports', () => {
     const service = (spec: object): string => usage('services', object({ spec }));
     const ports = [{ port: 1 }, { port: 2, nodePort: 30_000 }];
     expect(service({ type: 'NodePort', ports })).toBe('count/services=1,services=1,services.loadbalancers=0,services.nodeports=2');
@@ -85,7 +85,7 @@ describe('usage', () => {
     expect(service({ type: 'ClusterIP', ports })).toBe('count/services=1,services=1,services.loadbalancers=0,services.nodeports=0');
   });
 
-  it('of a claim is its storage, of its class too, in whole bytes', () => {
+  it('of a claim is its storage in whole bytes, in total and for its class', () => {
     const spec = { storageClassName: 'gold', resources: { requests: { storage: '1500m' } } };
     expect(usage('persistentvolumeclaims', object({ spec }))).toBe(
       'count/persistentvolumeclaims=1,gold.storageclass.storage.k8s.io/persistentvolumeclaims=1,gold.storageclass.storage.k8s.io/requests.storage=2,persistentvolumeclaims=1,requests.storage=2',
@@ -132,7 +132,7 @@ describe('scopes', () => {
     ['PriorityClass', 'In', ['low'], [false, false]],
     ['PriorityClass', 'NotIn', ['high'], [true, false]],
     ['VolumeAttributesClass', 'Exists', undefined, [false, false]],
-  ] as const)('%s %s %s holds for a bare pod and a rich one: %s', (scopeName, operator, values, holds) => {
+  ] as const)('%s %s %s matches a bare pod and a rich one: %s', (scopeName, operator, values, holds) => {
     const scope = { scopeName, operator, ...(values && { values }) };
     expect([pods.isInScope(scope, bare), pods.isInScope(scope, rich)]).toEqual(holds);
   });
@@ -147,11 +147,11 @@ describe('scopes', () => {
     expect(new Set([gold, moving, silver].map((claim) => claims.scopeKey!(claim))).size).toBe(3);
   });
 
-  it('of anything but pods and claims hold for nothing', () => {
+  it('match nothing but pods and claims', () => {
     expect(measureOf({ group: '', resource: 'secrets' }).isInScope({ scopeName: 'NotTerminating', operator: 'Exists' }, bare)).toBe(false);
   });
 
-  it('demand that pods say what is limited', () => {
+  it('require pods to specify what is limited', () => {
     const limited = new Set(['limits.cpu', 'memory', 'requests.cpu', 'pods', 'requests.example.com/gpu']);
     const pod = object({ spec: { containers: [container('z', { cpu: '1' }), container('a', {}, { cpu: '1' })] } });
     expect(pods.missing!(limited, pod)).toBe('must specify limits.cpu for: z; memory for: a,z; requests.cpu for: a');
@@ -160,7 +160,7 @@ describe('scopes', () => {
   });
 });
 
-it('amounts survive being written and read, and add up in any order', () => {
+it('amounts round-trip, and add up in any order', () => {
   const amounts = fc.dictionary(
     fc.constantFrom('cpu', 'memory', 'pods', '__proto__x'),
     fc.constantFrom('0', '500m', '1Gi', '3', '2k', '7Mi'),

@@ -1,17 +1,17 @@
 import type { KubeObject } from '../json.ts';
 
-/** Quotas for a whole workspace stand in this namespace, so that whoever may write there may limit everybody. */
+/** Quotas for a whole workspace are in this namespace, so that write access to it lets users limit everyone. */
 export const workspaceQuotaNamespace = 'admin';
 
 const annotation = 'experimental.quota.kcp.io/cluster-scoped';
 const truths = new Set(['1', 't', 'T', 'true', 'TRUE', 'True']);
 
-/** Whether a ResourceQuota limits its whole workspace, with the kinds that live in no namespace, and not its namespace alone. */
+/** Whether a ResourceQuota limits its whole workspace, including cluster-scoped kinds, rather than only its namespace. */
 export function isWorkspaceQuota(quota: KubeObject): boolean {
   return quota.metadata.namespace === workspaceQuotaNamespace && asksForWorkspace(quota);
 }
 
-/** A warning about a ResourceQuota that asks to limit its whole workspace and is not where it can; undefined where there is nothing to say. */
+/** A warning for a ResourceQuota that asks to limit its whole workspace from a namespace where it cannot; otherwise undefined. */
 export function misplacedQuotaWarning(quota: KubeObject): string | undefined {
   if (!asksForWorkspace(quota) || quota.metadata.namespace === workspaceQuotaNamespace) return undefined;
   const { namespace = '' } = quota.metadata;

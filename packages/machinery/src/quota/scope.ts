@@ -1,6 +1,6 @@
 import { isObject, type KubeObject } from '../json.ts';
 
-/** What narrows a quota to some objects. */
+/** Restricts a quota to some objects. */
 export interface Scope {
   readonly scopeName: string;
   readonly operator: string;
@@ -12,14 +12,14 @@ interface QuotaSpec {
   readonly scopeSelector?: { readonly matchExpressions?: readonly Scope[] };
 }
 
-/** The scopes of a ResourceQuota; all of them must hold. */
+/** The scopes of a ResourceQuota; an object must match all of them. */
 export function quotaScopes(quota: KubeObject): readonly Scope[] {
   const spec: QuotaSpec = isObject(quota['spec']) ? (quota['spec'] as QuotaSpec) : {};
   const scopes = (spec.scopes ?? []).map((scopeName): Scope => ({ scopeName, operator: 'Exists' }));
   return [...scopes, ...(spec.scopeSelector?.matchExpressions ?? [])];
 }
 
-/** Whether one of the names that an object has fits; an object may have none. */
+/** Whether one of an object's names matches; an object may have none. */
 export function fitsNames({ operator, values = [] }: Scope, names: readonly string[]): boolean {
   switch (operator) {
     case 'Exists':

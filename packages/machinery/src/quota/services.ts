@@ -7,7 +7,7 @@ interface ServiceSpec {
   readonly allocateLoadBalancerNodePorts?: boolean;
 }
 
-/** Ports on nodes and load balancers are what services use up. Ports count as they are meant, for they are not chosen yet. */
+/** Services use node ports and load balancers. Node ports count as requested, because they are not allocated yet. */
 export const serviceMeasure: Measure = {
   looksInside: true,
   usage(object) {

@@ -13,7 +13,7 @@ const measures: ReadonlyMap<string, Measure> = new Map<string, Measure>([
   ['resourceclaims.resource.k8s.io', deviceMeasure],
 ]);
 
-/** Kinds that could be counted by their own name before all could be. */
+/** Kinds that quotas could count by their own name before `count/` existed. */
 const aliases = new Set(['configmaps', 'resourcequotas', 'replicationcontrollers', 'secrets']);
 
 export function measureOf(resource: GroupResource): Measure {
@@ -39,7 +39,7 @@ const services = { group: '', resource: 'services' };
 const claims = { group: '', resource: 'persistentvolumeclaims' };
 const devices = { group: 'resource.k8s.io', resource: 'resourceclaims' };
 
-/** Whose objects use what a quota limits under this name; undefined when nothing that is known does. */
+/** The resource whose objects use what a quota limits under this name; undefined if no known resource does. */
 export function quotaSource(name: string): GroupResource | undefined {
   if (name.startsWith('count/')) return parseSource(name.slice('count/'.length));
   if (podNames.has(name) || computePrefix.test(name) || /^(?:requests\.)?hugepages-/.test(name)) return pods;
