@@ -12,7 +12,7 @@ const clusterRole = (name: string, labels: Record<string, string>, more: object)
 });
 const gathers = (...clusterRoleSelectors: object[]): object => ({ aggregationRule: { clusterRoleSelectors }, rules: [] });
 
-it('gathers the rules of the chosen roles by name, each once, without its own', () => {
+it('collects the rules of the selected roles by name, each once, without its own', () => {
   const all = [
     clusterRole('z', { to: 'view' }, { rules: [rule('z'), rule('shared')] }),
     clusterRole('a', { to: 'view' }, { rules: [rule('shared'), rule('a')] }),
@@ -29,13 +29,13 @@ it.each([
   [{ key: 'to', operator: 'Exists' }, true],
   [{ key: 'constructor', operator: 'Exists' }, false],
   [{ key: 'to', operator: 'DoesNotExist' }, false],
-])('understands %j', (expression, chosen) => {
+])('supports %j', (expression, chosen) => {
   const one = clusterRole('one', { to: 'view' }, { rules: [rule('a')] });
   const gathering = clusterRole('view', {}, gathers({ matchExpressions: [expression] }));
   expect(aggregateRules(gathering, [one, gathering])).toEqual(chosen ? [rule('a')] : []);
 });
 
-it('settles chains of aggregated roles step by step, then rests', () => {
+it('resolves chains of aggregated roles step by step, then stops', () => {
   const all = [
     clusterRole('admin', {}, gathers({ matchLabels: { to: 'admin' } })),
     clusterRole('edit', { to: 'admin' }, gathers({ matchLabels: { to: 'edit' } })),

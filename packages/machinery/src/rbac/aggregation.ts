@@ -2,7 +2,10 @@ import type { KubeObject } from '../json.ts';
 import { type LabelSelectorObject, selectorOfObject } from '../selector/object.ts';
 import { type PolicyRule, rulesOf } from './rule.ts';
 
-/** The rules that an aggregated ClusterRole must have: those of the roles its selectors choose, in order of name; undefined when it does not aggregate. */
+/**
+ * The rules of an aggregated ClusterRole: those of the roles that its selectors match, sorted by role name; undefined if it does not
+ * aggregate.
+ */
 export function aggregateRules(clusterRole: KubeObject, all: readonly KubeObject[]): PolicyRule[] | undefined {
   const aggregation = clusterRole['aggregationRule'] as { clusterRoleSelectors?: LabelSelectorObject[] | null } | null | undefined;
   if (aggregation === undefined || aggregation === null) return undefined;
@@ -25,8 +28,8 @@ export function aggregateRules(clusterRole: KubeObject, all: readonly KubeObject
 }
 
 /**
- * The aggregated ClusterRoles of a workspace whose rules are not what they must be, with the rules they must get. One pass may make another one needed
- * (edit is part of admin): call again after writing, until nothing is left.
+ * The aggregated ClusterRoles of a workspace whose rules are out of date, with their new rules. One pass may require another (edit is part
+ * of admin): call it again after writing, until it returns nothing.
  */
 export function staleAggregations(all: readonly KubeObject[]): { role: KubeObject; rules: PolicyRule[] }[] {
   const stale: { role: KubeObject; rules: PolicyRule[] }[] = [];
@@ -37,7 +40,7 @@ export function staleAggregations(all: readonly KubeObject[]): { role: KubeObjec
   return stale;
 }
 
-/** Two rules are the same when their lists are; a list that is absent is an empty one. */
+/** Two rules are equal if their lists are; an absent list equals an empty one. */
 function canonical({ verbs = [], apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] }: PolicyRule): string {
   return JSON.stringify([verbs, apiGroups, resources, resourceNames, nonResourceURLs]);
 }

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../json.ts';
 
-/** A rule of a Role or ClusterRole, as it is written in the object. Stored ones have verbs; what a client sends may lack even those. */
+/** A rule of a Role or ClusterRole as written in the object. Stored rules have verbs; those from a client may lack even that. */
 export interface PolicyRule {
   readonly verbs?: readonly string[];
   readonly apiGroups?: readonly string[];
@@ -9,7 +9,7 @@ export interface PolicyRule {
   readonly nonResourceURLs?: readonly string[];
 }
 
-/** Empty when it has none, and for a role whose rules are null. */
+/** Empty if the role has no rules or null. */
 export function rulesOf(role: KubeObject): readonly PolicyRule[] {
   return (role['rules'] as PolicyRule[] | null | undefined) ?? [];
 }
