@@ -26,7 +26,7 @@ describe('field selectors', () => {
     ['metadata.name=a=b', 'invalid field selector: unescaped character in value: 61'],
     ['metadata.name=a\\b', 'invalid field selector: invalid escape sequence: \\b'],
     ['metadata.name=a\\', 'invalid field selector: invalid escape sequence: \\'],
-  ])('%j is refused', (text, message) => {
+  ])('rejects %j', (text, message) => {
     expect(() => parseFieldSelector(text)).toThrow(expect.objectContaining({ message, code: 400 }));
   });
 
@@ -36,7 +36,7 @@ describe('field selectors', () => {
     expect(selector.exact('metadata.namespace')).toBeUndefined();
   });
 
-  it('refuses fields that the kind does not know', () => {
+  it('rejects fields that the kind does not support', () => {
     const check =
       (text: string, own: string[] | undefined, namespaced = true) =>
       () =>
@@ -52,7 +52,7 @@ describe('field selectors', () => {
     ['Job', 'field label "x" not supported for Job'],
     ['ResourceSlice', 'field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: x'],
     ['Pod', 'field label not supported: x'],
-  ])('is refused for a %s in its own words', (kind, message) => {
+  ])('is rejected for a %s with its own message', (kind, message) => {
     expect(() => checkFieldLabels(parseFieldSelector('x=1'), { own: [], namespaced: true, kind })).toThrow(message);
   });
 
@@ -60,7 +60,7 @@ describe('field selectors', () => {
     expect(() => parseFieldSelector('a=b,'.repeat(300))).toThrow('at most 256 are allowed');
   });
 
-  it('means the same after it was printed and read again', () => {
+  it('round-trips through its printed form', () => {
     const term = fc.record({
       field: fc.constantFrom('a', 'b.c'),
       operator: fc.constantFrom('=', '!='),

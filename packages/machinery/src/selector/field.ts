@@ -10,9 +10,9 @@ export interface FieldRequirement {
 
 export interface FieldSelector {
   readonly requirements: readonly FieldRequirement[];
-  /** `read` gives the object's value of a field; a field that it has not got is the empty text. */
+  /** `read` returns the object's value of a field; a missing field is the empty string. */
   matches(read: (field: string) => string): boolean;
-  /** The value that a field must have for anything to match, where the selector says so: `metadata.name=a` can be a single read. */
+  /** The value that a field must have for anything to match, if the selector fixes it: `metadata.name=a` can be a single read. */
   exact(field: string): string | undefined;
   toString(): string;
 }
@@ -42,7 +42,7 @@ class Terms implements FieldSelector {
 
 export const everyField: FieldSelector = new Terms([]);
 
-/** Reads `metadata.name=a,status.phase!=Active`. Throws a BadRequest in Kubernetes' words. */
+/** Parses `metadata.name=a,status.phase!=Active`. Throws a BadRequest with Kubernetes' message. */
 export function parseFieldSelector(text: string): FieldSelector {
   if (text === '') return everyField;
   const terms = splitTerms(text).sort(compareText);
@@ -52,13 +52,13 @@ export function parseFieldSelector(text: string): FieldSelector {
     if (term === '') continue;
     const requirement = parseTerm(term);
     if (requirement === undefined) throw badRequest(`invalid selector: '${text}'; can't understand '${term}'`);
-    // Kubernetes takes a term without a field and a value for no term.
+    // Kubernetes ignores a term without field and value.
     if (requirement.field !== '' || requirement.value !== '') requirements.push(requirement);
   }
   return requirements.length === 0 ? everyField : new Terms(requirements);
 }
 
-/** At commas that no backslash stands before. */
+/** Splits at commas that are not escaped by a backslash. */
 function splitTerms(text: string): string[] {
   const terms: string[] = [];
   let start = 0;
@@ -110,20 +110,22 @@ function unescapeFieldValue(text: string): string {
 }
 
 export interface SelectableFields {
-  /** What the kind can be selected by besides its name; undefined for a kind that says nothing about it. */
+  /** The fields that the kind supports besides its name; undefined for a kind that declares none. */
   readonly own: readonly string[] | undefined;
   readonly namespaced: boolean;
-  /** Who says it in words of its own. */
+  /** Kinds with their own error message. */
   readonly kind?: string;
 }
 
-/** Most kinds say the same. */
+/** Most kinds share one message. */
 const unsupported: ReadonlyMap<string, (field: string) => string> = new Map([
   ['Job', (field) => `field label ${quote(field)} not supported for Job`],
   ['ResourceSlice', (field) => `field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: ${field}`],
 ]);
 
-/** Refuses fields that the kind cannot be selected by. Kinds that name fields of their own are stricter, and have other words, than those that do not. */
+/**
+ * Rejects fields that the kind does not support. Kinds that declare fields are stricter, and have other messages, than those that do not.
+ */
 export function checkFieldLabels(selector: FieldSelector, { own, namespaced, kind = '' }: SelectableFields): void {
   for (const { field } of selector.requirements) {
     if (field === 'metadata.name' || own?.includes(field)) continue;

@@ -48,7 +48,7 @@ describe('label selectors', () => {
       `a=${'x'.repeat(64)}`,
       `unable to parse requirement: values[0][a]: Invalid value: "${'x'.repeat(64)}": must be no more than 63 characters`,
     ],
-  ])('%j is refused', (text, message) => {
+  ])('rejects %j', (text, message) => {
     expect(() => parseLabelSelector(text)).toThrow(expect.objectContaining({ message, code: 400 }));
   });
 
@@ -80,7 +80,7 @@ const requirement: fc.Arbitrary<LabelRequirement> = fc.oneof(
 );
 const labels = fc.dictionary(key, value, { noNullPrototype: true });
 
-/** The meaning of a requirement, said plainly. */
+/** The meaning of a requirement, in plain code. */
 function holds(test: LabelRequirement, given: Record<string, string>): boolean {
   const actual = Object.hasOwn(given, test.key) ? given[test.key] : undefined;
   switch (test.operator) {
@@ -103,8 +103,8 @@ function holds(test: LabelRequirement, given: Record<string, string>): boolean {
   }
 }
 
-describe('any label selector', () => {
-  it('means the same after it was printed and read again', () => {
+describe('every label selector', () => {
+  it('round-trips through its printed form', () => {
     fc.assert(
       fc.property(fc.array(requirement, { maxLength: 4 }), labels, (requirements, given) => {
         const selector = selectorOf(requirements);
@@ -115,7 +115,7 @@ describe('any label selector', () => {
     );
   });
 
-  it('is read or refused with a status, whatever the text', () => {
+  it('is parsed or rejected with a status, whatever the text', () => {
     const word = fc.constantFrom('a', 'in', 'notin', ' ', ',', '(', ')', '=', '!', '>', '<', 'é', '\0', '"', 'x/y/z', '-');
     fc.assert(
       fc.property(fc.array(word, { maxLength: 12 }), (words) => {

@@ -11,14 +11,14 @@ export type LabelRequirement =
   | { readonly key: string; readonly operator: '=' | '==' | '!=' | '>' | '<'; readonly value: string }
   | { readonly key: string; readonly operator: 'in' | 'notin'; readonly values: readonly string[] };
 
-/** A selector that was read once and is asked many times. */
+/** A selector that is parsed once and evaluated many times. */
 export interface LabelSelector {
   readonly requirements: readonly LabelRequirement[];
   matches(labels: Labels | undefined): boolean;
   toString(): string;
 }
 
-/** Enough for what tools write, small enough that one request cannot buy much work: each requirement is tried on every object. */
+/** Enough for what tools write, but small enough to bound the cost of a request: each requirement is evaluated on every object. */
 const textLimit = 64 * 1024;
 
 type Test = (labels: Labels) => boolean;
@@ -48,7 +48,7 @@ export const everything: LabelSelector = new CompiledSelector([]);
 
 export const nothing: LabelSelector = { requirements: [], matches: () => false, toString: () => '' };
 
-/** A selector of requirements that were checked before, ordered by key. */
+/** A selector of validated requirements, sorted by key. */
 export function selectorOf(requirements: readonly LabelRequirement[]): LabelSelector {
   if (requirements.length === 0) return everything;
   return new CompiledSelector(requirements.toSorted((one, other) => compareText(one.key, other.key)));
@@ -58,7 +58,7 @@ export function compareText(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }
 
-/** Reads `tier=gold,zone in (a,b),!old`. Throws a BadRequest in Kubernetes' words. */
+/** Parses `tier=gold,zone in (a,b),!old`. Throws a BadRequest with Kubernetes' message. */
 export function parseLabelSelector(text: string): LabelSelector {
   if (text === '') return everything;
   if (text.length > textLimit) {
@@ -90,7 +90,7 @@ class Parser {
     }
   }
 
-  /** Keys and values may be called `in` and `notin`; only between them those are operators. */
+  /** Keys and values may be `in` and `notin`; these are operators only between a key and its values. */
   #peek(): Token {
     const token = this.#tokens[this.#position] ?? this.#tokens.at(-1)!;
     return token.type === 'in' || token.type === 'notin' ? { type: 'identifier', text: token.text } : token;
@@ -159,7 +159,7 @@ class Parser {
     return values;
   }
 
-  /** Up to the closing parenthesis. Nothing between two commas is the empty value. */
+  /** Parses up to the closing parenthesis. Two commas in a row enclose the empty value. */
   #list(): string[] {
     const values = new Set<string>();
     while (true) {
@@ -201,7 +201,7 @@ function checked(requirement: Exclude<LabelRequirement, { operator: 'exists' | '
 
 const int64Limit = 2n ** 63n;
 
-/** A 64-bit integer as Go reads it; undefined for anything else. */
+/** A 64-bit integer as Go parses it; undefined for anything else. */
 function integer(text: string): bigint | undefined {
   if (!/^[+-]?\d{1,40}$/.test(text)) return undefined;
   const value = BigInt(text.startsWith('+') ? text.slice(1) : text);

@@ -3,12 +3,12 @@ import { FieldPath } from '../field/path.ts';
 import { selectorOfObject, validateLabelSelector } from './object.ts';
 
 describe('a label selector inside an object', () => {
-  it('selects nothing when absent, everything when empty', () => {
+  it('selects nothing if absent, and everything if empty', () => {
     expect(selectorOfObject(undefined).matches({ a: 'b' })).toBe(false);
     expect(selectorOfObject({}).matches(undefined)).toBe(true);
   });
 
-  it('asks for all of its labels and expressions', () => {
+  it('requires all of its labels and expressions', () => {
     const selector = selectorOfObject({
       matchLabels: { a: 'b' },
       matchExpressions: [
@@ -23,7 +23,7 @@ describe('a label selector inside an object', () => {
     expect(selector.matches({ a: 'b', c: 'e', g: '', h: 'i' })).toBe(false);
   });
 
-  it('selects nothing with an operator that nobody knows', () => {
+  it('selects nothing with an unknown operator', () => {
     expect(selectorOfObject({ matchExpressions: [{ key: 'a', operator: 'Near' }] }).matches({ a: 'b' })).toBe(false);
   });
 

@@ -4,7 +4,7 @@ import { labelValue, qualifiedName } from '../meta/names.ts';
 import { validateLabels } from '../meta/validate.ts';
 import { everything, type LabelRequirement, type LabelSelector, nothing, selectorOf } from './label.ts';
 
-/** A label selector as it stands inside objects. */
+/** A label selector as it appears in objects. */
 export interface LabelSelectorObject {
   readonly matchLabels?: Readonly<Record<string, string>>;
   readonly matchExpressions?: readonly {
@@ -14,7 +14,7 @@ export interface LabelSelectorObject {
   }[];
 }
 
-/** None at all selects nothing, an empty one everything. Trusts that the object was validated; an operator it does not know selects nothing. */
+/** An absent selector selects nothing, an empty one everything. The object must be validated; an unknown operator selects nothing. */
 export function selectorOfObject(selector: LabelSelectorObject | null | undefined): LabelSelector {
   if (selector === null || selector === undefined) return nothing;
   const requirements: LabelRequirement[] = [];
@@ -29,7 +29,7 @@ export function selectorOfObject(selector: LabelSelectorObject | null | undefine
 }
 
 export interface SelectorRules {
-  /** Values that no label can have are accepted where older versions stored them. */
+  /** Accept values that no label can have, because older versions stored them. */
   readonly allowInvalidValues?: boolean;
 }
 

@@ -15,7 +15,7 @@ function isSymbol(character: string | undefined): boolean {
   return character !== undefined && '=!(),><'.includes(character);
 }
 
-/** Cuts a label selector into words and symbols; the last token is `end`. A NUL ends the text, as in Kubernetes. */
+/** Splits a label selector into words and symbols; the last token is `end`. As in Kubernetes, a NUL ends the text. */
 export function scan(text: string): Token[] {
   const tokens: Token[] = [];
   let position = 0;
