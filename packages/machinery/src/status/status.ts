@@ -15,7 +15,7 @@ export interface StatusDetails {
   retryAfterSeconds?: number;
 }
 
-/** The body of every answer that is not an object. */
+/** The body of every response that is not an object. */
 export interface Status {
   kind: 'Status';
   apiVersion: 'v1';
@@ -27,7 +27,7 @@ export interface Status {
   code?: number;
 }
 
-/** An error that the client is told about: thrown anywhere below the HTTP layer, turned into an answer there and only there. */
+/** An error for the client: thrown anywhere below the HTTP layer, and turned into a response only there. */
 export class StatusError extends Error {
   readonly status: Status;
 
@@ -68,7 +68,7 @@ function details({ group, resource }: GroupResource, name = '', more: StatusDeta
   return { ...(name && { name }), ...(group && { group }), ...(resource && { kind: resource }), ...more };
 }
 
-/** Go's aggregate: one error stands alone, several in brackets, repeated ones once. */
+/** Go's aggregate: one error is printed alone, several in brackets, duplicates once. */
 export function aggregate(messages: readonly string[]): string {
   const distinct = [...new Set(messages)];
   return distinct.length === 1 ? distinct[0]! : `[${distinct.join(', ')}]`;
@@ -97,7 +97,7 @@ export function notFound(resource: GroupResource, name: string): StatusError {
   });
 }
 
-/** The path is not served at all, as opposed to an object that is not there. */
+/** The path is not served at all, as opposed to an object that does not exist. */
 export const noSuchResource = (): StatusError =>
   new StatusError({ code: 404, reason: 'NotFound', message: 'the server could not find the requested resource', details: {} });
 
@@ -126,7 +126,7 @@ export function alreadyExists(resource: GroupResource, name: string): StatusErro
   });
 }
 
-/** The server made up the name, or would have: it may have more luck in a second. */
+/** The server generated the name, or would have: a retry may succeed. */
 export function notUnique(resource: GroupResource, name: string): StatusError {
   return new StatusError({
     code: 409,
@@ -160,7 +160,7 @@ export function unsupportedMediaType(accepted: readonly string[]): StatusError {
   });
 }
 
-/** Nobody reads more of what is wrong with an object, and whoever wrote it decides how much there is. */
+/** Nobody reads more errors, and a client could cause any number of them. */
 const mostCharacters = 256 * 1024;
 
 function readable(errors: readonly FieldError[]): readonly FieldError[] {
