@@ -1,4 +1,4 @@
-/** A span as `kubectl get` shows it under AGE: two or three figures, such as `5m3s`, `47h`, `3d4h`, `2y30d`. */
+/** A duration as `kubectl get` shows it under AGE: two or three figures, such as `5m3s`, `47h`, `3d4h`, `2y30d`. */
 export function humanDuration(milliseconds: number): string {
   const seconds = Math.trunc(milliseconds / 1000);
   if (seconds < -1) return '<invalid>';
@@ -21,7 +21,7 @@ function withRest(amount: number, unit: string, rest: number, restUnit: string):
   return rest === 0 ? `${amount}${unit}` : `${amount}${unit}${rest}${restUnit}`;
 }
 
-/** How long ago, as an AGE cell says it; `<unknown>` when there is no time. */
+/** The time since then, as in an AGE column; `<unknown>` if there is no time. */
 export function age(since: string | null | undefined, now: Date): string {
   const then = since ? Date.parse(since) : Number.NaN;
   return Number.isNaN(then) ? '<unknown>' : humanDuration(now.getTime() - then);

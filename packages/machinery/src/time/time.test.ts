@@ -5,7 +5,7 @@ import { formatMicroTime, formatTime, parseTime } from './time.ts';
 describe('times', () => {
   const date = new Date('2026-02-03T04:05:06.789Z');
 
-  it('are written in UTC', () => {
+  it('are printed in UTC', () => {
     expect(formatTime(date)).toBe('2026-02-03T04:05:06Z');
     expect(formatMicroTime(date)).toBe('2026-02-03T04:05:06.789000Z');
   });
@@ -27,7 +27,7 @@ describe('times', () => {
     '2026-01-01T24:00:00Z',
     '2026-01-01 00:00:00Z',
     '2025-02-29T00:00:00Z',
-  ])('%j is no time', (text) => {
+  ])('%j is not a time', (text) => {
     expect(parseTime(text)).toBeUndefined();
   });
 });
@@ -60,7 +60,7 @@ describe('durations', () => {
     expect(humanDuration(seconds * 1000)).toBe(expected);
   });
 
-  it('an age counts from a time, if there is one', () => {
+  it('an age is measured from a time, if there is one', () => {
     const now = new Date('2026-01-01T00:10:00Z');
     expect(age('2026-01-01T00:00:00Z', now)).toBe('10m');
     expect(age(null, now)).toBe('<unknown>');

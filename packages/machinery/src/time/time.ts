@@ -1,16 +1,16 @@
 const pattern = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(Z|[+-]\d\d:\d\d)$/;
 
-/** `2026-01-02T03:04:05Z`, as metadata has it. */
+/** `2026-01-02T03:04:05Z`, as in metadata. */
 export function formatTime(date: Date): string {
   return `${date.toISOString().slice(0, 19)}Z`;
 }
 
-/** `2026-01-02T03:04:05.123000Z`, as leases and events have it. */
+/** `2026-01-02T03:04:05.123000Z`, as in leases and events. */
 export function formatMicroTime(date: Date): string {
   return `${date.toISOString().slice(0, 23)}000Z`;
 }
 
-/** Reads an RFC 3339 time; undefined when it is none. Parts of a millisecond are dropped. */
+/** Parses an RFC 3339 time; undefined if it is invalid. Drops fractions of a millisecond. */
 export function parseTime(text: string): Date | undefined {
   const parts = pattern.exec(text);
   if (parts === null) return undefined;
