@@ -20,7 +20,7 @@ beforeEach(() => {
 const lines = (): string[] => log.splice(0);
 
 describe('trouble', () => {
-  it('takes one line at its beginning and one at its end, however many are in it', () => {
+  it('logs one line when it begins and one when it ends, however many sources report it', () => {
     for (let round = 0; round < 10; round++) for (let source = 0; source < 100; source++) trouble.report('refused', `${source}`);
     expect(lines()).toEqual(['begins: refused']);
     time = 12_000;
@@ -31,7 +31,7 @@ describe('trouble', () => {
     expect(trouble.lasts).toBe(false);
   });
 
-  it('is remembered at intervals that grow', () => {
+  it('is repeated at growing intervals', () => {
     for (time = 0; time <= 1_800_000; time += 1_000) trouble.report('refused', 'a');
     expect(lines()).toEqual([
       'begins: refused',
@@ -43,7 +43,7 @@ describe('trouble', () => {
     ]);
   });
 
-  it('that has no sources is over when it is quiet', () => {
+  it('without sources ends when it is quiet', () => {
     trouble.report('once');
     time = 59_000;
     trouble.settle();
@@ -57,14 +57,14 @@ describe('trouble', () => {
     expect(lines()).toEqual(['begins: first', 'ends after 0s', 'begins: second']);
   });
 
-  it('that has sources is not over because it is quiet', () => {
+  it('with sources does not end when it is quiet', () => {
     trouble.report('refused', 'a');
     time = 3_600_000;
     trouble.settle();
     expect([lines(), trouble.lasts]).toEqual([['begins: refused'], true]);
   });
 
-  it('that is not there is cleared without a word', () => {
+  it('that did not begin is cleared silently', () => {
     trouble.clear();
     trouble.clear('a');
     expect(lines()).toEqual([]);

@@ -1,29 +1,29 @@
 import { humanDuration } from '../time/duration.ts';
 
-/** What is known of a trouble when a line about it is written. */
+/** The facts about a problem when a line about it is logged. */
 export interface TroubleFacts {
-  /** How often it was reported since the line before. */
+  /** The number of reports since the last line. */
   readonly reports: number;
-  /** How many are in trouble now. */
+  /** The number of sources that have the problem now. */
   readonly sources: number;
-  /** Since it began, such as `5m3s`. */
+  /** The time since it began, such as `5m3s`. */
   readonly duration: string;
-  /** Since the line before. */
+  /** The time since the last line. */
   readonly sinceLine: string;
 }
 
 export interface TroubleOptions {
   readonly log: (line: string) => void;
   readonly begins: (why: string) => string;
-  /** The reminder; undefined for none this time. */
+  /** The reminder; undefined to log nothing this time. */
   readonly lasts: (why: string, facts: TroubleFacts) => string | undefined;
-  /** Undefined when its end is not worth a line. */
+  /** Undefined if its end is not worth a line. */
   readonly ends: (facts: TroubleFacts) => string | undefined;
-  /** In milliseconds: the first reminder comes after this, each further one after twice the time, up to ten times the first. */
+  /** Milliseconds until the first reminder. Each further one takes twice as long, up to ten times the first. */
   readonly remindAfter?: number | undefined;
-  /** In milliseconds: a trouble that nobody says they are in is over when it was not reported for so long. */
+  /** Milliseconds without a report after which a problem without sources is over. */
   readonly quietAfter?: number | undefined;
-  /** In milliseconds from some moment on. */
+  /** Milliseconds since an arbitrary time. */
   readonly now: () => number;
 }
 
@@ -32,12 +32,15 @@ interface Course {
   why: string;
   lastReport: number;
   lastLine: number;
-  /** In milliseconds: until the next reminder. */
+  /** Milliseconds until the next reminder. */
   wait: number;
   reports: number;
 }
 
-/** Logs one kind of trouble: when it begins, from time to time while it lasts, and when it is over, however many report it and how often. It needs no timer. */
+/**
+ * Logs one kind of problem: when it begins, at intervals while it lasts, and when it ends, however often and by however many sources it is
+ * reported. Needs no timer.
+ */
 export class Trouble {
   readonly #options: TroubleOptions;
   readonly #remindAfter: number;
@@ -54,12 +57,12 @@ export class Trouble {
     this.#now = now;
   }
 
-  /** Whether it lasts. */
+  /** Whether the problem is ongoing. */
   get lasts(): boolean {
     return this.#course !== undefined;
   }
 
-  /** Something failed. Those that name themselves as its source are in trouble until they `clear` it. */
+  /** Reports a failure. A named source has the problem until it calls `clear`. */
   report(why: string, source?: string): void {
     this.settle();
     const now = this.#now();
@@ -76,13 +79,13 @@ export class Trouble {
     Object.assign(course, { lastLine: now, wait: Math.min(2 * course.wait, 10 * this.#remindAfter), reports: 0 });
   }
 
-  /** A source works again. The trouble is over with the last of them. */
+  /** A source works again. The problem ends with its last source. */
   clear(source?: string): void {
     if (source !== undefined) this.#sources.delete(source);
     if (this.#course !== undefined && this.#sources.size === 0) this.#end(this.#course, this.#now());
   }
 
-  /** Ends a trouble without sources that nobody has reported for long. Called now and then by those who want a line about it soon. */
+  /** Ends a problem without sources that has not been reported for a while. Call it occasionally to have the end logged promptly. */
   settle(): void {
     const course = this.#course;
     if (course === undefined || this.#sources.size > 0 || this.#now() - course.lastReport < this.#quietAfter) return;
