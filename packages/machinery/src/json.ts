@@ -1,4 +1,4 @@
-/** A JSON value as JSON.parse gives it. */
+/** A JSON value as JSON.parse returns it. */
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 export type JsonObject = { [key: string]: Json };
 
@@ -39,7 +39,7 @@ export interface ObjectMeta {
   managedFields?: ManagedFieldsEntry[];
 }
 
-/** Any Kubernetes object after decoding: the type is known, metadata is there, the rest is the kind's own. */
+/** Any decoded Kubernetes object: type and metadata are known, the other fields depend on the kind. */
 export interface KubeObject {
   apiVersion: string;
   kind: string;
@@ -51,7 +51,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The same object, seen as plain JSON. */
+/** The same object, typed as plain JSON. */
 export function asJson(object: KubeObject): JsonObject {
   return object as unknown as JsonObject;
 }
