@@ -12,16 +12,16 @@ export interface ObjectField {
 export type ObjectFields = ReadonlyMap<string, ObjectField>;
 
 /**
- * What a variable, a field or an element may hold: its type for the checker, how its JSON becomes a value, and how large it may be for the
- * cost estimate.
+ * The content of a variable, field or element: its type for the checker, the conversion from JSON, and the size limit for the cost
+ * estimate.
  */
 export interface Declaration {
   readonly type: Type;
-  /** Reads a JSON value; a value that does not fit becomes an error value. */
+  /** Converts a JSON value; a value of the wrong type becomes an error value. */
   readonly read: (json: Json) => Value;
-  /** The most characters, items or entries there may be. */
+  /** The maximum number of characters, items or entries. */
   readonly maximumSize: number;
-  /** The fewest bytes that a value takes as JSON. */
+  /** The minimum size of a value as JSON, in bytes. */
   readonly minimumBytes: number;
   readonly fields?: ObjectFields;
   readonly key?: Declaration;

@@ -6,7 +6,7 @@ import { CelError, Double, Optional, Uint, type Value } from '../value/value.ts'
 import type { Declaration, ObjectField } from './declaration.ts';
 import * as types from './type.ts';
 
-/** What JSON calls a value, for messages. */
+/** The JSON type of a value, for messages. */
 export function jsonKind(json: Json): string {
   if (json === null) return 'null';
   if (Array.isArray(json)) return 'array';
@@ -22,7 +22,7 @@ function expected(kind: string, json: Json): CelError {
   return new CelError(`invalid data, expected ${kind}, got ${jsonKind(json)}`);
 }
 
-/** Reads an integer that JSON.parse gave, or a BigInt where it was read without loss; beyond 2^53 a number is taken for what it says. */
+/** Converts an integer from JSON.parse, or a BigInt if it was parsed without loss. A number beyond 2^53 is used as is. */
 export function readInteger(json: Json): Value {
   if (Number.isSafeInteger(json) || typeof json === 'bigint') return json as number;
   if (typeof json === 'number' && Number.isInteger(json) && Math.abs(json) < 2 ** 63) return BigInt(json);
@@ -47,7 +47,7 @@ export const timestamp = scalar(types.TIMESTAMP, 12, (json) => {
   if (typeof json !== 'string') return expected('string', json);
   return parseDateTime(json) ?? new CelError(`Invalid date-time formatted string ${json}: unable to parse ${json} as date-time`);
 });
-/** A value whose type is known at run time only: JSON of any shape. */
+/** A value whose type is known only at run time: JSON of any shape. */
 export const dyn: Declaration = scalar(types.DYN, 1, readDynamic);
 
 function readDynamic(json: Json): Value {
@@ -56,7 +56,7 @@ function readDynamic(json: Json): Value {
     return Number.isInteger(json) && Math.abs(json) < 2 ** 63 ? readInteger(json) : new Double(json);
   }
   if (Array.isArray(json)) return new JsonList(json, dyn);
-  // Values of ours that a caller put in place of JSON stay what they are.
+  // Values of ours in place of JSON stay as they are.
   return isPlain(json) ? new JsonMap(json, dyn) : (json as unknown as Value);
 }
 
@@ -87,7 +87,7 @@ export function map(element: Declaration, maximumSize = Number.MAX_SAFE_INTEGER)
   };
 }
 
-/** A named object with declared fields, such as the request that an admission policy sees. */
+/** A named object with declared fields, such as the request in an admission policy. */
 export function object(name: string, properties: Readonly<Record<string, Declaration>>): Declaration {
   const fields = new Map<string, ObjectField>();
   for (const [property, declaration] of Object.entries(properties)) fields.set(property, { property, declaration });
@@ -110,7 +110,7 @@ export function optional(inner: Declaration): Declaration {
   };
 }
 
-/** A variable that is bound to a value of ours, not to JSON, such as an authorizer. */
+/** A variable bound to a value of ours instead of JSON, such as an authorizer. */
 export function opaque(type: types.Type): Declaration {
   return scalar(type, 1, (json) => json as unknown as Value);
 }

@@ -8,7 +8,7 @@ const replacements = new Map([
   ['/', '__slash__'],
 ]);
 
-/** The identifier that expressions use for a property (`a-b` → `a__dash__b`), or undefined for a name that they cannot reach. */
+/** The identifier for a property in expressions (`a-b` → `a__dash__b`); undefined for a name that expressions cannot access. */
 export function escapeProperty(name: string): string | undefined {
   if (!/^[a-zA-Z_.\-/][a-zA-Z0-9_.\-/]*$/.test(name)) return undefined;
   if (reserved.has(name)) return `__${name}__`;

@@ -2,7 +2,7 @@ import type { ObjectField } from './declaration.ts';
 import { dyn, string } from './declare.ts';
 import { objectOf, openObjectOf, type Type } from './type.ts';
 
-/** The types that `Name{field: value}` may make. */
+/** The types that `Name{field: value}` may create. */
 export interface StructTypes {
   find(name: string): Type | undefined;
 }
@@ -18,7 +18,7 @@ const fields: readonly (readonly [string, ObjectField])[] = [
 
 const JSON_PATCH: Type = objectOf('JSONPatch', new Map(fields));
 
-/** What an expression for patches may make: a part of an object, named by its path (`Object.spec.template`), and an operation of a JSON patch. */
+/** The types for patches: a part of an object, named by its path (`Object.spec.template`), and a JSON patch operation. */
 export const patchTypes: StructTypes = {
   find(name) {
     if (name === 'JSONPatch') return JSON_PATCH;

@@ -7,10 +7,10 @@ import * as declare from './declare.ts';
 import { escapeProperty } from './escape.ts';
 import { listOf, mapOf, objectOf, STRING, TIMESTAMP } from './type.ts';
 
-/** The largest request that the server takes, which bounds what a schema leaves open. */
+/** The largest request that the server accepts, which bounds sizes that a schema does not limit. */
 const REQUEST_BYTES = 3 * 1024 * 1024;
 
-/** A structural schema: the part of OpenAPI v3 that custom resources are declared with. */
+/** A structural schema: the part of OpenAPI v3 used by custom resources. */
 export interface StructuralSchema {
   readonly type?: string;
   readonly format?: string;
@@ -32,9 +32,9 @@ export interface StructuralSchema {
 }
 
 export interface SchemaOptions {
-  /** What messages call the type of the object; its parts are named after it (`self.spec`, `self.items.@idx`). */
+  /** The name of the object's type in messages; its parts are named after it (`self.spec`, `self.items.@idx`). */
   readonly name?: string;
-  /** Whether `apiVersion`, `kind`, `metadata.name` and `metadata.generateName` are there without being declared. */
+  /** Whether `apiVersion`, `kind`, `metadata.name` and `metadata.generateName` exist without being declared. */
   readonly isResourceRoot?: boolean;
 }
 
@@ -80,7 +80,7 @@ function declareIntOrString(schema: StructuralSchema): Declaration {
   return { ...declare.dyn, read, maximumSize: textSize(schema) };
 }
 
-/** Bytes, while `maxLength` counts characters of up to four. */
+/** In bytes, while `maxLength` counts characters of up to four bytes. */
 function textSize(schema: StructuralSchema): number {
   if (schema.maxLength !== undefined) return Math.max(0, schema.maxLength) * 4;
   return REQUEST_BYTES - 2;

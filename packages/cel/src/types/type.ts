@@ -2,12 +2,12 @@ import type { ObjectFields } from './declaration.ts';
 
 export type PrimitiveKind = 'bool' | 'int' | 'uint' | 'double' | 'string' | 'bytes' | 'timestamp' | 'duration' | 'null' | 'dyn' | 'error';
 
-/** The type of an expression, as the checker knows it. */
+/** The type of an expression, for the checker. */
 export type Type =
   | { readonly kind: PrimitiveKind }
   | { readonly kind: 'list'; readonly element: Type }
   | { readonly kind: 'map'; readonly key: Type; readonly value: Type }
-  /** A named type; `fields` are those that `.` may select, none for types that have methods only. An open one has any field. */
+  /** A named type. `fields` are those that `.` may select; a type with only methods has none. An open type has any field. */
   | { readonly kind: 'object'; readonly name: string; readonly fields?: ObjectFields; readonly isOpen?: boolean }
   | { readonly kind: 'opaque'; readonly name: string; readonly parameters: readonly Type[] }
   | { readonly kind: 'type'; readonly of: Type | undefined }
@@ -29,7 +29,7 @@ export const listOf = (element: Type): Type => ({ kind: 'list', element });
 export const mapOf = (key: Type, value: Type): Type => ({ kind: 'map', key, value });
 export const objectOf = (name: string, fields?: ObjectFields): Type =>
   fields === undefined ? { kind: 'object', name } : { kind: 'object', name, fields };
-/** An object that may have any field, of any type. */
+/** An object that may have any field of any type. */
 export const openObjectOf = (name: string): Type => ({ kind: 'object', name, isOpen: true });
 export const opaqueOf = (name: string, ...parameters: Type[]): Type => ({ kind: 'opaque', name, parameters });
 export const optionalOf = (of: Type): Type => opaqueOf('optional_type', of);

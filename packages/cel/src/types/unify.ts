@@ -1,6 +1,6 @@
 import { DYN, listOf, mapOf, opaqueOf, parametersOf, sameType, type Type, typeOf } from './type.ts';
 
-/** What type variables stand for. What a failed attempt wrote is taken back, so that attempts need no copy. */
+/** Bindings of type variables. A failed attempt is rolled back, so that attempts need no copy. */
 export class Substitutions {
   readonly #types: Map<string, Type>;
   readonly #written: { name: string; previous: Type | undefined }[] = [];
@@ -18,7 +18,7 @@ export class Substitutions {
     this.#types.set(name, type);
   }
 
-  /** Runs an attempt, and undoes what it set when it answers false. */
+  /** Runs an attempt, and rolls it back if it returns false. */
   attempt(action: () => boolean): boolean {
     if (action()) {
       this.#written.length = 0;
@@ -33,7 +33,7 @@ export class Substitutions {
   }
 }
 
-/** Whether a value of type `from` may stand where `to` is wanted; notes what that makes type variables stand for. */
+/** Whether a value of type `from` can be used where `to` is expected; records the resulting bindings of type variables. */
 export function assign(known: Substitutions, to: Type, from: Type): boolean {
   return known.attempt(() => isAssignable(known, to, from));
 }
@@ -106,7 +106,7 @@ function occursIn(known: Substitutions, variable: Type & { kind: 'parameter' }, 
   return parametersOf(within).some((type) => occursIn(known, variable, type));
 }
 
-/** The more general of two types that fit each other. */
+/** The more general of two compatible types. */
 export function mostGeneral(one: Type, other: Type): Type {
   return isAsGeneral(one, other) ? one : other;
 }
@@ -130,7 +130,7 @@ function isAsGeneral(one: Type, other: Type): boolean {
   }
 }
 
-/** The type with its variables replaced by what they stand for; those that stand for nothing become `dyn` when `isFinal`. */
+/** Replaces type variables with their bindings; unbound ones become `dyn` if `isFinal`. */
 export function substitute(known: Substitutions, type: Type, isFinal = false): Type {
   switch (type.kind) {
     case 'parameter': {
