@@ -11,7 +11,7 @@ import { isAttribute, isDiscounted } from './attribute.ts';
 import type { Compiler } from './compile.ts';
 import type { Run, Step } from './run.ts';
 
-/** A call of a function: evaluates the arguments, picks the overload that fits them, and charges what the call costs. */
+/** Compiles a function call: evaluates the arguments, chooses the matching overload, and charges the cost of the call. */
 export function compileCall(compiler: Compiler, expression: Call): Step {
   const written = argumentsOf(expression);
   const args = written.map((argument) => compiler.compile(argument));
@@ -53,7 +53,7 @@ function finish(run: Run, chosen: Overload | undefined, values: Value[], cost: C
   return result;
 }
 
-/** Evaluates all arguments, also after one that failed; a call that cannot be made is charged all the same. */
+/** Evaluates all arguments, even after an error; a call that fails this way is charged all the same. */
 function compileArguments(args: readonly Step[], choose: Chooser, { cost, id }: { cost: Cost; id: string }): Step {
   return (run) => {
     const values: Value[] = [];
@@ -88,7 +88,7 @@ const tests = new Map<string, (order: number) => boolean>([
   ['_>=_', (order) => order >= 0],
 ]);
 
-/** Ordering needs no overload: which values can be compared shows in the values. */
+/** Comparisons need no overload: the values themselves determine whether they are comparable. */
 function quickComparison(name: string, [left, right]: [Step, Step]): Step | undefined {
   const test = tests.get(name);
   if (test === undefined) return undefined;
@@ -106,7 +106,7 @@ function quickComparison(name: string, [left, right]: [Step, Step]): Step | unde
   };
 }
 
-/** An index costs one; a plain name inside the brackets costs nothing more. */
+/** An index costs one; a plain name inside the brackets adds nothing. */
 function compileIndex([container, index]: [Step, Step], written: readonly Expression[], isOptional: boolean): Step {
   const cost = (isAttribute(written[0]!) ? 1 : 2) - (isDiscounted(written[1]!) ? 1 : 0);
   return (run) => {

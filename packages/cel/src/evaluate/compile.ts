@@ -17,11 +17,11 @@ import { compileMembership } from './membership.ts';
 import type { Step } from './run.ts';
 import { runtimeTypeName } from './runtime-type-name.ts';
 
-/** Turns a checked expression into functions that call each other. */
+/** Compiles a checked expression into functions that call each other. */
 export class Compiler {
   readonly #environment: Environment;
   readonly #compiled = new Map<Expression, Step>();
-  /** The slot of each variable that is in scope, innermost last. */
+  /** The slot of each variable in scope, innermost last. */
   readonly #scopes: Map<string, number>[] = [];
   /** The declared variables that the expression uses, by slot. */
   readonly variables: string[] = [];
@@ -39,7 +39,7 @@ export class Compiler {
     return step;
   }
 
-  /** Compiles something with more variables in scope. */
+  /** Compiles with additional variables in scope. */
   inScope<T>(names: ReadonlyMap<string, number>, compile: () => T): T {
     this.#scopes.push(new Map(names));
     const result = compile();
@@ -51,7 +51,7 @@ export class Compiler {
     return this.#slots++;
   }
 
-  /** Gives declared variables their slots; before anything is compiled, so that they come first. */
+  /** Assigns slots to declared variables. Called before anything is compiled, so that they come first. */
   declare(names: Iterable<string>): void {
     for (const name of names) {
       this.variables.push(name);
@@ -126,7 +126,7 @@ export class Compiler {
     };
   }
 
-  /** The field as the type of the operand declares it, which saves looking it up by name. */
+  /** The field as declared by the operand's type, which saves a lookup by name. */
   #declaredField(operand: Expression, field: string) {
     return operand.type?.kind === 'object' ? operand.type.fields?.get(field) : undefined;
   }
@@ -177,13 +177,13 @@ export class Compiler {
       const container = operand(run);
       if (isError(container)) return container;
       const element = optionalElement(container, field(run));
-      // What is not there was not qualified either, and costs nothing.
+      // A missing element was not qualified either, so it costs nothing.
       run.charge(element === Optional.none ? cost - 1 : cost);
       return element;
     };
   }
 
-  /** `a.or(b)` and `a.orValue(b)`, which look at `b` only where `a` has no value. */
+  /** `a.or(b)` and `a.orValue(b)`, which evaluate `b` only if `a` has no value. */
   #alternative(expression: Call): Step {
     const target = this.compile(expression.target!);
     const alternative = this.compile(expression.args[0]!);
@@ -260,7 +260,7 @@ export class Compiler {
   }
 }
 
-/** The value of an entry: nothing for `?key: optional.none()`. */
+/** The value of an entry; undefined for `?key: optional.none()`. */
 function unwrapped(value: Value, isOptional: boolean, key: Value): Value | undefined {
   if (!isOptional || isError(value)) return value;
   if (value instanceof Optional) return value.value;
@@ -273,7 +273,7 @@ function selectField(container: Value, field: string, missing: CelError): Value 
     return found === undefined ? missing : found;
   }
   if (container instanceof Optional) return optionalElement(container, field);
-  // An open type has every field; one that is not set is null.
+  // An open type has every field; an unset one is null.
   if (container instanceof StructValue) return container.fields.get(field) ?? null;
   return isError(container) ? container : missing;
 }

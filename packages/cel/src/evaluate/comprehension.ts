@@ -8,15 +8,15 @@ import type { Compiler } from './compile.ts';
 import { constantOf } from './constant.ts';
 import type { Run, Step } from './run.ts';
 
-/** What a loop does with one element; anything but undefined ends the loop with that outcome. */
+/** Processes one element; any result but undefined ends the loop with that outcome. */
 type Body = (run: Run, isLast: boolean) => Value | undefined;
 
 interface Loop {
   readonly range: Step;
-  /** Slots of the variables; -1 for one that the expression does not have. */
+  /** Slots of the variables; -1 if the expression does not have one. */
   readonly keySlot: number;
   readonly valueSlot: number;
-  /** With one variable, a map is walked by its keys and a list by its elements. */
+  /** With one variable, a map is iterated by its keys and a list by its elements. */
   readonly hasTwoVariables: boolean;
 }
 
@@ -41,7 +41,7 @@ export function compileComprehension(compiler: Compiler, expression: Comprehensi
         const filter = fold.filter === undefined ? undefined : compiler.compile(fold.filter);
         const transform = compiler.compile(fold.transform);
         if (fold.kind !== 'list') return compileMap(loop, { filter, transform, kind: fold.kind });
-        // Each element comes in a list of its own, which costs nothing where it is made once.
+        // Each element is wrapped in a list of its own, which costs nothing if it is constant.
         const cost = constantOf(fold.transform) === undefined ? LIST_COST + 2 : 2;
         return compileList(loop, { filter, transform, cost });
       }
@@ -59,7 +59,7 @@ function compileBinding(compiler: Compiler, expression: Comprehension): Step {
   };
 }
 
-/** Runs the body for each element; undefined when it went through all of them. */
+/** Runs the body for each element; undefined if no element ended the loop. */
 function walk(run: Run, loop: Loop, body: Body): Value | undefined {
   const range = loop.range(run);
   if (range instanceof ListValue) return walkList(run, loop, { range, body });
@@ -67,7 +67,7 @@ function walk(run: Run, loop: Loop, body: Body): Value | undefined {
   return isError(range) ? range : new CelError(`got '${implementationName(range)}', expected iterable type`);
 }
 
-/** What cel-go calls the type inside, which it lets out here. */
+/** The name of cel-go's internal type, which it exposes here. */
 function implementationName(value: Value): string {
   const name = typeNameOf(value).replace(/^google\.protobuf\.|_type$/, '');
   return `types.${name[0]!.toUpperCase()}${name.slice(1)}`;
@@ -96,9 +96,9 @@ function walkMap(run: Run, loop: Loop, { range, body }: { range: MapValue; body:
   return undefined;
 }
 
-/** `all` stops at the first false, `exists` at the first true; errors count only when nothing decides. */
+/** `all` stops at the first false, `exists` at the first true; errors count only if no element decides. */
 function compileQuantifier(loop: Loop, predicate: Step, decisive: boolean): Step {
-  // What the condition of the expanded loop costs, which is asked once more after an element that decides; the accumulator costs one.
+  // The cost of the expanded loop's condition, which is evaluated once more after a deciding element; the accumulator costs one.
   const condition = decisive ? 3 : 2;
   return (run) => {
     let failed: Value | undefined;
@@ -117,7 +117,7 @@ function compileQuantifier(loop: Loop, predicate: Step, decisive: boolean): Step
   };
 }
 
-/** These loops go on after an error, which then is the outcome; going on costs. */
+/** This loop continues after an error, which then becomes the outcome; continuing has a cost. */
 function compileExistsOne(loop: Loop, predicate: Step): Step {
   return (run) => {
     let count = 0;
@@ -135,7 +135,7 @@ function compileExistsOne(loop: Loop, predicate: Step): Step {
   };
 }
 
-/** Whether to take an element, or why that cannot be told. */
+/** Whether to include an element, or the error in deciding that. */
 function isTaken(run: Run, filter: Step | undefined): boolean | CelError {
   if (filter === undefined) return true;
   const keeps = filter(run);

@@ -6,7 +6,7 @@ import { CelError, type ListValue, type MapValue, type Value } from '../value/va
 
 const conversions = new Set(['bool', 'bytes', 'double', 'duration', 'int', 'string', 'timestamp', 'type', 'uint']);
 
-/** The value of a conversion of a literal, such as `duration('1h')`; undefined for all else. */
+/** The value of a converted literal, such as `duration('1h')`; undefined for any other call. */
 export function constantConversion({ name, target, args, overloads }: Call): Value | undefined {
   const [argument] = args;
   if (target !== undefined || argument === undefined || args.length !== 1 || !conversions.has(name) || overloads?.length !== 1)
@@ -15,7 +15,7 @@ export function constantConversion({ name, target, args, overloads }: Call): Val
   return value === undefined ? undefined : overloads[0]!.call(value);
 }
 
-/** The value of a list of literals, which is made once and costs nothing; undefined for other lists. */
+/** The value of a list of literals, which is built once and costs nothing; undefined for other lists. */
 export function constantList({ elements, optional }: ListLiteral): ListValue | undefined {
   if (optional.size > 0) return undefined;
   const values = elements.map(constantOf);
@@ -40,7 +40,7 @@ export function constantOf(expression: Expression): Value | undefined {
   return converted instanceof CelError ? undefined : converted;
 }
 
-/** Why no program can be made of an expression that has passed all checks: a conversion or a pattern that can only fail. */
+/** Why a checked expression cannot become a program: it contains a conversion or a pattern that always fails. */
 export function instantiationError(root: Expression): string | undefined {
   const seen = new Set<Expression>();
   const visit = (expression: Expression): string | undefined => {

@@ -4,10 +4,7 @@ import { isDiscounted } from './attribute.ts';
 import type { Compiler } from './compile.ts';
 import type { Step } from './run.ts';
 
-/**
- * `&&` and `||` over any number of terms. The first term that decides wins, even after one that failed; without such a term the first error
- * is the outcome.
- */
+/** `&&` and `||` over any number of terms. The first deciding term wins, even after an error; otherwise the first error is the outcome. */
 export function compileLogic(terms: readonly Step[], decisive: boolean): Step {
   if (terms.length === 2) {
     const [left, right] = terms as [Step, Step];

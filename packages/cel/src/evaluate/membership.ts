@@ -4,11 +4,11 @@ import { isError } from '../value/value.ts';
 import type { Compiler } from './compile.ts';
 import type { Step } from './run.ts';
 
-/** `x in ['a', 'b']`: looks up a set instead of going through the list, and costs nothing; undefined for all but lists of plain literals. */
+/** `x in ['a', 'b']`: uses a set lookup instead of searching the list, at no cost; undefined unless the list consists of plain literals. */
 export function compileMembership(compiler: Compiler, expression: Call): Step | undefined {
   const [member, list] = expression.args as [Expression, Expression];
   if (list.kind !== 'list' || list.optional.size > 0) return undefined;
-  // Nothing is in an empty list; Kubernetes does not even look at what is asked for.
+  // Nothing is in an empty list; Kubernetes does not even evaluate the element.
   if (list.elements.length === 0) return () => false;
   const keys = new Set<unknown>();
   for (const element of list.elements) {

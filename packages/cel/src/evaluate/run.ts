@@ -1,6 +1,6 @@
 import type { Value } from '../value/value.ts';
 
-/** One evaluation of a program: its variables and what it has cost so far. */
+/** One evaluation of a program: its variables and its cost so far. */
 export class Run {
   /** Declared variables first, then those of comprehensions. */
   readonly slots: Value[];
@@ -12,19 +12,19 @@ export class Run {
     this.limit = limit;
   }
 
-  /** Adds to the cost, and stops the evaluation where it goes beyond the limit. */
+  /** Adds to the cost, and stops the evaluation if that exceeds the limit. */
   charge(amount: number): void {
     this.cost += amount;
     if (this.cost > this.limit) throw new CostLimitExceeded();
   }
 }
 
-/** Stops an evaluation; not an error value, because `||` must not absorb it. */
+/** Stops an evaluation. Not an error value, because `||` must not absorb it. */
 export class CostLimitExceeded extends Error {
   constructor() {
     super('operation cancelled: actual cost limit exceeded');
   }
 }
 
-/** A part of an expression, compiled: computes its value, or gives an error as a value. */
+/** A compiled part of an expression: returns its value, or an error as a value. */
 export type Step = (run: Run) => Value;

@@ -1,6 +1,6 @@
 import type { Type } from '../types/type.ts';
 
-/** What `type(x)` gives for a value of the type, by the name that an expression uses for it. */
+/** The result of `type(x)` for a value of the type; `name` is the type's name in expressions. */
 export function runtimeTypeName(type: Type | undefined, name: string): string {
   switch (type?.kind) {
     case 'timestamp':
