@@ -1,7 +1,7 @@
 import { equalValues } from './equality.ts';
 import { type CelError, Double, ListValue, MapValue, Uint, type Value } from './value.ts';
 
-/** A list that an expression made. */
+/** A list created by an expression. */
 export class ArrayList extends ListValue {
   static readonly empty = new ArrayList([]);
   readonly elements: readonly Value[];
@@ -41,7 +41,7 @@ export function equalInOrder(one: ListValue, other: ListValue): boolean | CelErr
   return true;
 }
 
-/** What a map finds a key by: numbers of equal amount are one key, whatever their types. Undefined for what cannot be a key. */
+/** The lookup key for a map key: numbers of equal value are one key, whatever their types. Undefined for a value that cannot be a key. */
 export function keyOf(value: Value): string | number | boolean | bigint | undefined {
   switch (typeof value) {
     case 'string':
@@ -61,7 +61,7 @@ function smallest(value: bigint): number | bigint {
   return value >= -9007199254740991n && value <= 9007199254740991n ? Number(value) : value;
 }
 
-/** A map that an expression made. */
+/** A map created by an expression. */
 export class EntryMap extends MapValue {
   readonly #entries: Map<unknown, { key: Value; value: Value }>;
 
@@ -87,12 +87,12 @@ export class EntryMap extends MapValue {
     return equalMaps(this, other);
   }
 
-  /** Adds or replaces an entry while the map is being made. */
+  /** Adds or replaces an entry while the map is being built. */
   set(key: Value, value: Value): void {
     this.#entries.set(keyOf(key), { key, value });
   }
 
-  /** Adds an entry while the map is being made; false when the key is there already. */
+  /** Adds an entry while the map is being built; false if the key already exists. */
   insert(key: Value, value: Value): boolean {
     const found = keyOf(key);
     if (this.#entries.has(found)) return false;

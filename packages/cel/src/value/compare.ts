@@ -3,7 +3,7 @@ import { CelError, Duration, noSuchOverload, Timestamp, type Value } from './val
 
 const notOrdered = new CelError('NaN values cannot be ordered');
 
-/** The order of two values of one kind: negative, zero or positive. */
+/** Compares two values of the same kind: negative, zero or positive. */
 export function compareValues(one: Value, other: Value): number | CelError {
   if (typeof one === 'number' && typeof other === 'number') return one - other;
   if (isNumeric(one) && isNumeric(other)) {
@@ -23,7 +23,7 @@ function compareBig(one: bigint, other: bigint): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }
 
-/** By code points, as UTF-8 bytes compare; UTF-16 order differs where surrogates meet U+E000 and above. */
+/** Compares by code points, which is the order of UTF-8 bytes; UTF-16 order differs between surrogates and U+E000 and above. */
 function compareText(one: string, other: string): number {
   const length = Math.min(one.length, other.length);
   for (let index = 0; index < length; index++) {

@@ -17,7 +17,7 @@ const units = new Map<string, bigint>([
 ]);
 const part = /(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)/y;
 
-/** Reads what Go reads as a duration: `1h30m`, `-1.5s`, `0`. Undefined for anything else. */
+/** Parses a duration as Go does: `1h30m`, `-1.5s`, `0`. Undefined if it is invalid. */
 export function parseDuration(text: string): Duration | undefined {
   const isNegative = text.startsWith('-');
   const body = /^[+-]/.test(text) ? text.slice(1) : text;
@@ -52,7 +52,7 @@ const wordUnits: readonly (readonly [readonly string[], bigint])[] = [
   [['w', 'wk', 'week'], 604_800_000_000_000n],
 ];
 
-/** Reads a string of `format: duration`: Go's notation, or amounts with units in words such as `3 days`. */
+/** Parses a string of `format: duration`: Go's notation, or amounts with unit words such as `3 days`. */
 export function parseFormatDuration(text: string): Duration | undefined {
   const plain = parseDuration(text);
   if (plain !== undefined) return plain;

@@ -1,7 +1,7 @@
 import { compareNumbers, isNumeric } from './numeric.ts';
 import { CelError, Duration, ListValue, MapValue, OpaqueValue, Optional, Timestamp, TypeValue, type Value } from './value.ts';
 
-/** Equality of any two values: numbers by amount, other values of different types are never equal. */
+/** Equality of any two values: numbers are compared by value; other values of different types are never equal. */
 export function equalValues(one: Value, other: Value): boolean | CelError {
   if (one instanceof CelError) return one;
   if (one === other) return true;

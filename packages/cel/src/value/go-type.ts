@@ -13,7 +13,7 @@ const names: ReadonlyMap<string, string> = new Map([
   ['google.protobuf.Duration', 'time.Duration'],
 ]);
 
-/** How messages call the type of a value that does not fit. */
+/** The Go name of a value's type, for errors about wrong types. */
 export function goTypeOf(value: Value): string {
   const name = typeNameOf(value);
   return names.get(name) ?? name;

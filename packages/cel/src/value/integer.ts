@@ -19,7 +19,7 @@ export function isUint64(value: bigint): boolean {
   return value >= 0n && value <= MAXIMUM_UNSIGNED;
 }
 
-/** An integer in the form that values have: a number while that is exact. */
+/** An integer in its value form: a number as long as that is exact. */
 export function intValue(value: bigint): Int {
   return value >= -9007199254740991n && value <= 9007199254740991n ? Number(value) : value;
 }
@@ -47,7 +47,7 @@ export function subtractInt(one: Int, other: Int): Int | CelError {
 export function multiplyInt(one: Int, other: Int): Int | CelError {
   if (typeof one === 'number' && typeof other === 'number') {
     const product = one * other;
-    // Adding zero turns -0 into 0: integers have one zero only.
+    // Adding zero turns -0 into 0: integers have only one zero.
     if (Number.isSafeInteger(product)) return product + 0;
   }
   return checked(BigInt(one) * BigInt(other));
@@ -70,7 +70,7 @@ export function negateInt(value: Int): Int | CelError {
   return typeof value === 'number' ? 0 - value : checked(-value);
 }
 
-/** A double as an integer, its fraction cut off; undefined when it is out of range. */
+/** Truncates a double to an integer; undefined if it is out of range. */
 export function intOfDouble(value: number): Int | undefined {
   if (!(Math.abs(value) < 2 ** 63)) return undefined;
   return intValue(BigInt(Math.trunc(value)));

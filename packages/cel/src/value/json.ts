@@ -5,7 +5,7 @@ import { equalValues } from './equality.ts';
 import { sameJson } from './same-json.ts';
 import { type CelError, ListValue, MapValue, noSuchOverload, type Value } from './value.ts';
 
-/** A JSON array whose elements become values as they are asked for. */
+/** A JSON array whose elements are converted on access. */
 export class JsonList extends ListValue {
   readonly json: readonly Json[];
   readonly element: Declaration;
@@ -33,7 +33,7 @@ export class JsonList extends ListValue {
   }
 }
 
-/** `x-kubernetes-list-type: set`: the order does not count, and adding leaves out what is there already. */
+/** `x-kubernetes-list-type: set`: order is irrelevant, and concatenation skips existing elements. */
 export class JsonSet extends JsonList {
   override equals(other: ListValue): boolean | CelError {
     if (this.size !== other.size) return false;
@@ -54,7 +54,7 @@ function containsValue(list: ListValue, value: Value): boolean {
   return elementsOf(list).some((element) => equalValues(element, value) === true);
 }
 
-/** `x-kubernetes-list-type: map`: elements are told apart by their key properties; the order does not count, and adding merges. */
+/** `x-kubernetes-list-type: map`: key properties identify elements, order is irrelevant, and concatenation merges. */
 export class JsonMapList extends JsonList {
   readonly keys: readonly string[];
 
@@ -87,7 +87,7 @@ export class JsonMapList extends JsonList {
   }
 }
 
-/** A JSON object seen as a map: `additionalProperties`, or data without a schema. */
+/** A JSON object as a map: `additionalProperties`, or data without a schema. */
 export class JsonMap extends MapValue {
   readonly json: JsonObject;
   readonly element: Declaration | undefined;
@@ -118,7 +118,7 @@ export class JsonMap extends MapValue {
   }
 }
 
-/** A JSON object with declared properties, which expressions reach by their escaped names; null properties count as absent. */
+/** A JSON object with declared properties, which expressions access by their escaped names; null properties count as absent. */
 export class JsonStruct extends JsonMap {
   readonly fields: ObjectFields;
 
@@ -127,7 +127,7 @@ export class JsonStruct extends JsonMap {
     this.fields = fields;
   }
 
-  /** The value of a declared property, or undefined when it is absent. */
+  /** The value of a declared property; undefined if absent. */
   read(field: ObjectField): Value | undefined {
     const { property } = field;
     const json = this.json[property];

@@ -6,18 +6,18 @@ import { printTimestamp } from './timestamp.ts';
 import { typeNameOf } from './type-name.ts';
 import { CelError, Double, Duration, ListValue, MapValue, Optional, Timestamp, TypeValue, Uint, type Value } from './value.ts';
 
-/** What becomes of values that JSON does not have as such. */
+/** Values without a direct JSON form. */
 export type Exotic = null | bigint | Uint8Array | Uint | Duration | Timestamp;
 
-/** A value that cannot be written as JSON. */
+/** A value that cannot be converted to JSON. */
 class NoJson extends Error {
   override readonly name = 'NoJson';
 }
 
-/** No object may be larger; an expression could name a large part of one a thousand times. */
+/** No object may be larger. An expression could repeat a large part of one a thousand times. */
 const mostCharacters = 8 * 1024 * 1024;
 
-/** The value as JSON that shares nothing with it, or why there is none. Exotic values are written as protobuf writes them, unless told otherwise. */
+/** Converts a value to JSON that shares nothing with it, or returns an error. By default, exotic values are written as in protobuf. */
 export function toJson(value: Value, exotic: (value: Exotic) => Json = written): Json | CelError {
   try {
     return new Writer(exotic).plain(value);
@@ -110,7 +110,7 @@ function written(value: Exotic): Json {
   return value instanceof Timestamp ? printTimestamp(value) : seconds(value);
 }
 
-/** `5400s`, `0.5s`: how protobuf writes durations. */
+/** Durations in protobuf's form: `5400s`, `0.5s`. */
 function seconds({ nanoseconds }: Duration): string {
   const sign = nanoseconds < 0n ? '-' : '';
   const amount = nanoseconds < 0n ? -nanoseconds : nanoseconds;

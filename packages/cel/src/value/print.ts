@@ -4,10 +4,10 @@ import { printTimestamp } from './timestamp.ts';
 import { typeNameOf } from './type-name.ts';
 import { Double, Duration, ListValue, MapValue, Timestamp, TypeValue, Uint, type Value } from './value.ts';
 
-/** From this exponent on, Go writes it as one. */
+/** From this exponent on, Go uses exponent notation. */
 const LARGEST_PLAIN_EXPONENT = 6;
 
-/** A double as Go prints it: the fewest digits, an exponent from six digits on (`1e+06`). */
+/** A double as Go prints it: with the fewest digits, and an exponent from six digits on (`1e+06`). */
 export function printDouble(value: number): string {
   if (Number.isNaN(value)) return 'NaN';
   if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf';
@@ -19,7 +19,7 @@ export function printDouble(value: number): string {
   return `${digits}e${sign}${String(Math.abs(exponent)).padStart(2, '0')}`;
 }
 
-/** A value inside an error message. */
+/** A value as shown in an error message. */
 export function printValue(value: Value): string {
   switch (typeof value) {
     case 'string':

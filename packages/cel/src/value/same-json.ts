@@ -1,6 +1,6 @@
 import type { Json } from '@capstan/machinery';
 
-/** Whether two JSON values are the same, whatever the order of their keys. */
+/** Whether two JSON values are equal, regardless of key order. */
 export function sameJson(one: Json, other: Json): boolean {
   if (one === other) return true;
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;

@@ -2,7 +2,7 @@ import { equalValues } from './equality.ts';
 import { goTypeOf } from './go-type.ts';
 import { CelError, OpaqueValue, type Value } from './value.ts';
 
-/** What `Name{field: value}` makes: part of an object, or an operation of a JSON patch. */
+/** The result of `Name{field: value}`: part of an object, or a JSON patch operation. */
 export class StructValue extends OpaqueValue {
   readonly typeName: string;
   readonly fields: ReadonlyMap<string, Value>;
@@ -23,7 +23,7 @@ export class StructValue extends OpaqueValue {
   }
 }
 
-/** An operation of a JSON patch, or what is wrong with it: its texts may turn out to be none. */
+/** A JSON patch operation, or an error: dynamic values may turn out not to be strings. */
 export function operationOf(fields: ReadonlyMap<string, Value>): StructValue | CelError {
   for (const [name, value] of fields) {
     if (name === 'value' || typeof value === 'string') continue;

@@ -10,12 +10,12 @@ export const timestampOverflow = new CelError('timestamp overflow');
 const strict = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(?:(Z)|([+-])(\d\d):(\d\d))$/;
 const lenient = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(?:([Zz])|([+-])(\d\d):?(\d\d))?$/;
 
-/** Reads an RFC 3339 time; undefined for anything else. */
+/** Parses an RFC 3339 time; undefined if it is invalid. */
 export function parseTimestamp(text: string): Timestamp | undefined {
   return read(strict.exec(text));
 }
 
-/** Reads a string of `format: date-time`, which may leave out the zone. */
+/** Parses a string of `format: date-time`, which may omit the zone. */
 export function parseDateTime(text: string): Timestamp | undefined {
   return read(lenient.exec(text));
 }
@@ -41,7 +41,7 @@ function daysIn(year: number, month: number): number {
   return new Date(new Date(0).setUTCFullYear(year, month, 0)).getUTCDate();
 }
 
-/** A timestamp between the years 1 and 9999, or undefined. */
+/** A timestamp between the years 1 and 9999; undefined outside of them. */
 export function makeTimestamp(nanoseconds: bigint): Timestamp | undefined {
   return nanoseconds < MINIMUM || nanoseconds > MAXIMUM ? undefined : new Timestamp(nanoseconds);
 }
@@ -55,14 +55,14 @@ function fractionOf(nanoseconds: bigint): bigint {
   return ((nanoseconds % SECOND) + SECOND) % SECOND;
 }
 
-/** RFC 3339 in UTC with as many digits of the second as there are. */
+/** RFC 3339 in UTC, with as many fractional digits as needed. */
 export function printTimestamp(timestamp: Timestamp): string {
   const date = new Date(Number(secondsOf(timestamp)) * 1000).toISOString().replace('.000Z', '');
   const fraction = String(fractionOf(timestamp.nanoseconds)).padStart(9, '0').replace(/0+$/, '');
   return `${date}${fraction === '' ? '' : `.${fraction}`}Z`;
 }
 
-/** The same moment as UTC fields of the clock in a time zone (`UTC`, `+02:00`, `Europe/Berlin`); undefined for an unknown zone. */
+/** The wall-clock time in a time zone (`UTC`, `+02:00`, `Europe/Berlin`) as the UTC fields of a Date; undefined for an unknown zone. */
 export function inZone(timestamp: Timestamp, zone: string | undefined): Date | undefined {
   const milliseconds = Number(secondsOf(timestamp)) * 1000 + Number(fractionOf(timestamp.nanoseconds) / 1_000_000n);
   const utc = new Date(milliseconds);

@@ -12,7 +12,7 @@ import {
   type Value,
 } from './value.ts';
 
-/** What `type(value)` is called. */
+/** The name of `type(value)`. */
 export function typeNameOf(value: Value): string {
   switch (typeof value) {
     case 'string':

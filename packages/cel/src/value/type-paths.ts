@@ -2,7 +2,7 @@ import { ArrayList, EntryMap } from './collections.ts';
 import { StructValue } from './struct.ts';
 import type { Value } from './value.ts';
 
-/** Where parts of an object are called other than the path at which they stand says; one line for each. */
+/** Reports the parts of an object whose type name differs from their path, one message each. */
 export function misplacedTypes(root: StructValue): string[] {
   const problems: string[] = [];
   visit(root, root.typeName, problems);

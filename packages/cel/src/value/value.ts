@@ -1,4 +1,4 @@
-/** What an expression computes with. Integers are numbers while they are safe, and bigints beyond. */
+/** A value in an expression. Integers are numbers as long as they are safe, and bigints beyond. */
 export type Value =
   | null
   | boolean
@@ -39,7 +39,7 @@ export class Duration {
 }
 
 export class Timestamp {
-  /** Since 1970, negative before. */
+  /** Since 1970; negative before. */
   readonly nanoseconds: bigint;
   constructor(nanoseconds: bigint) {
     this.nanoseconds = nanoseconds;
@@ -61,7 +61,7 @@ export class Optional {
   }
 }
 
-/** The outcome of an operation that failed; operators pass it on, and `&&` and `||` may absorb it. */
+/** The outcome of a failed operation; operators propagate it, and `&&` and `||` may absorb it. */
 export class CelError {
   readonly message: string;
   constructor(message: string) {
@@ -76,20 +76,20 @@ export abstract class ListValue {
   /** The element at an index from 0 to size - 1. */
   abstract at(index: number): Value;
 
-  /** Equality with another list; element by element unless the list knows no order. */
+  /** Equality with another list: element by element unless the list is unordered. */
   abstract equals(other: ListValue): boolean | CelError;
   abstract concatenate(other: ListValue): ListValue;
 }
 
 export abstract class MapValue {
   abstract readonly size: number;
-  /** The value of a key, or undefined where there is none. */
+  /** The value of a key; undefined if there is none. */
   abstract find(key: Value): Value | undefined;
   abstract keys(): Value[];
   abstract equals(other: MapValue): boolean | CelError;
 }
 
-/** A value of a type that has methods only, such as a quantity or an IP address. */
+/** A value of a type that only has methods, such as a quantity or an IP address. */
 export abstract class OpaqueValue {
   abstract readonly typeName: string;
   abstract equals(other: OpaqueValue): boolean;
