@@ -5,7 +5,7 @@ import { ArrayList, EntryMap } from '../value/collections.ts';
 import { intValue } from '../value/integer.ts';
 import { Double, TypeValue, Uint, type Value } from '../value/value.ts';
 
-/** A value as cel-spec writes it in JSON: one of these. */
+/** A value in cel-spec's JSON notation: one of these. */
 interface WrittenValue {
   nullValue?: unknown;
   boolValue?: boolean;
@@ -47,33 +47,34 @@ export interface Case {
   readonly source: string;
   readonly variables: ReadonlyMap<string, Declaration>;
   readonly bindings: Readonly<Record<string, Value>>;
-  /** Undefined where the evaluation must fail. */
+  /** Undefined if the evaluation must fail. */
   readonly expected: Value | undefined;
 }
 
-/** A folder of tests as cel-spec has them. */
+/** A folder of tests in cel-spec's format. */
 export interface Suite {
   readonly name: string;
   readonly suites?: readonly Suite[];
   readonly tests?: readonly { readonly original: unknown; readonly checkedAst?: string }[];
 }
 
-/** Suites about what Kubernetes' environment does not have. */
+/** Suites for features that Kubernetes' environment lacks. */
 const absent = new Set([
   'bindings_ext', // cel.bind
   'block_ext', // cel.block
   'encoders_ext', // base64
-  'enums', // protocol buffers, as the next four
+  'enums', // protocol buffers, like the next four
   'proto2',
   'proto2_ext',
   'proto3',
   'wrappers',
-  'math_ext', // math.greatest and its kin
+  'math_ext', // math.greatest and related functions
   'namespace', // containers
 ]);
 
-/** Single tests that Kubernetes' environment answers otherwise: it has an earlier version of the string functions, and the
- * last of equal keys wins. */
+/**
+ * Tests with a different result in Kubernetes' environment: its string functions are an earlier version, and the last of equal keys wins.
+ */
 const different = new RegExp(
   [
     '^fields/qualified_identifier_resolution/map_value_repeat',
@@ -83,11 +84,11 @@ const different = new RegExp(
   ].join('|'),
 );
 
-/** Kubernetes wants the elements of a list or map literal to be of one type. */
+/** Kubernetes requires all elements of a list or map literal to have one type. */
 const mixedLiteral = /[\]}]~(?:list|map)\([^\n]*dyn/;
 const mixedName = /^macros2\/.*_elem_type_|^macros2\/.*map_key_type|^optionals\/.*(?:map_key_mixed|optional_chaining_13$)/;
 
-/** Parts of expressions that need protocol buffers, or functions of later versions. */
+/** Parts of expressions that need protocol buffers or functions of later versions. */
 const unavailable = /TestAllTypes|google\.protobuf\.|NullValue|\.reverse\(\)|cel\.bind|`/;
 
 /** The tests that apply to Kubernetes' environment. */
