@@ -1,7 +1,7 @@
 /** An IP address: 4 or 16 bytes. */
 export type Address = Uint8Array;
 
-/** Reads an address as Go's netip does, without zones; what is wrong with it otherwise. */
+/** Parses an address as Go's netip does, without zones; returns the error message if it is invalid. */
 export function parseAddress(text: string): Address | string {
   const separator = /[.:]/.exec(text)?.[0];
   if (separator === undefined) return 'unable to parse IP';
@@ -34,7 +34,7 @@ function parseVersion6(text: string): Address | undefined {
   return Uint8Array.from([...head, ...new Uint8Array(missing), ...tail]);
 }
 
-/** The bytes of groups between colons; the last may be an IPv4 address. */
+/** The bytes of colon-separated groups; the last may be an IPv4 address. */
 function readGroups(text: string, mayEndInVersion4: boolean): number[] | undefined {
   if (text === '') return [];
   const groups = text.split(':');
@@ -53,12 +53,12 @@ function readGroups(text: string, mayEndInVersion4: boolean): number[] | undefin
   return bytes;
 }
 
-/** An IPv4 address inside an IPv6 one (`::ffff:1.2.3.4`). */
+/** Whether an IPv6 address contains an IPv4 address (`::ffff:1.2.3.4`). */
 export function isMapped(address: Address): boolean {
   return address.length === 16 && address.subarray(0, 10).every((byte) => byte === 0) && address[10] === 0xff && address[11] === 0xff;
 }
 
-/** The canonical text: the longest run of zero groups as `::`. */
+/** The canonical form, with the longest run of zero groups as `::`. */
 export function printAddress(address: Address): string {
   if (address.length === 4) return address.join('.');
   const groups = Array.from({ length: 8 }, (_, index) => (address[index * 2]! << 8) | address[index * 2 + 1]!);

@@ -3,12 +3,12 @@ import { BOOL, objectOf, STRING } from '../types/type.ts';
 import { CelError, OpaqueValue, type Value } from '../value/value.ts';
 import { type FunctionEntry, member } from './function.ts';
 
-/** What an expression asks whether its user may do. */
+/** An authorization check that an expression makes. */
 export type AuthorizationQuestion =
   | { readonly kind: 'path'; readonly path: string; readonly verb: string; readonly serviceAccount?: ServiceAccount }
   | ({ readonly kind: 'resource'; readonly verb: string; readonly serviceAccount?: ServiceAccount } & ResourceQuestion);
 
-/** Asked about instead of the user of the request. */
+/** The subject to check instead of the request's user. */
 export interface ServiceAccount {
   readonly namespace: string;
   readonly name: string;
@@ -30,7 +30,7 @@ export interface AuthorizationAnswer {
   readonly error?: string;
 }
 
-/** Answers at once: an evaluation cannot wait. */
+/** Answers synchronously: an evaluation cannot wait. */
 export type Authorizer = (question: AuthorizationQuestion) => AuthorizationAnswer;
 
 const AUTHORIZER = objectOf('kubernetes.authorization.Authorizer');
@@ -39,14 +39,14 @@ const GROUP_CHECK = objectOf('kubernetes.authorization.GroupCheck');
 const RESOURCE_CHECK = objectOf('kubernetes.authorization.ResourceCheck');
 const DECISION = objectOf('kubernetes.authorization.Decision');
 
-/** Authorization values are never equal to another. */
+/** Authorization values never equal another value. */
 abstract class AuthorizationValue extends OpaqueValue {
   equals(other: OpaqueValue): boolean {
     return this === other;
   }
 }
 
-/** What the variable `authorizer` is bound to. */
+/** The value of the variable `authorizer`. */
 export class AuthorizerValue extends AuthorizationValue {
   readonly typeName = 'kubernetes.authorization.Authorizer';
   readonly authorizer: Authorizer;
@@ -88,7 +88,7 @@ class GroupCheck extends AuthorizationValue {
   }
 }
 
-/** What the variable `authorizer.requestResource` is bound to, and what `group(…).resource(…)` makes. */
+/** The value of the variable `authorizer.requestResource`, and the result of `group(…).resource(…)`. */
 export class ResourceCheck extends AuthorizationValue {
   readonly typeName = 'kubernetes.authorization.ResourceCheck';
   readonly authorizer: AuthorizerValue;

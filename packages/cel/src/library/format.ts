@@ -6,10 +6,10 @@ import { typeNameOf } from '../value/type-name.ts';
 import { CelError, Double, Duration, ListValue, MapValue, Timestamp, TypeValue, Uint, type Value } from '../value/value.ts';
 
 const DEFAULT_PRECISION = 6;
-/** As many as JavaScript gives. */
+/** JavaScript's maximum. */
 const MOST_DIGITS = 100;
 
-/** A clause that cannot be read or does not fit its argument; becomes an error value. */
+/** A clause that is invalid or does not match its argument; becomes an error value. */
 export class FormatError extends Error {}
 
 /** `template.format(args)`: `%s %d %f %e %b %x %X %o %%`, with a precision for `%f` and `%e`. */
@@ -28,7 +28,7 @@ export interface Clause {
   readonly length: number;
 }
 
-/** The clause that starts after a `%`. */
+/** Parses the clause after a `%`. */
 export function readClause(template: string, start: number): Clause {
   if (start >= template.length) throw new FormatError('unexpected end of string');
   const match = /^(?:\.(\d*))?/.exec(template.slice(start, start + 20))!;
@@ -128,12 +128,12 @@ function plainFixed(number: number, precision: number): string {
   return `${BigInt(number)}${digits === 0 ? '' : `.${'0'.repeat(digits)}`}`;
 }
 
-/** Kubernetes prints numbers as American English does: `12,345`. */
+/** Kubernetes prints numbers as in American English: `12,345`. */
 function grouped(whole: string): string {
   return whole.replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
-/** JavaScript rounds what lies exactly between two numbers up, Go to the even one. */
+/** JavaScript rounds exact ties up, Go to even. */
 function roundHalfEven(number: number, digits: number): string {
   const exact = Math.abs(number).toFixed(MOST_DIGITS);
   const cut = exact.length - MOST_DIGITS + digits;
@@ -145,7 +145,7 @@ function roundHalfEven(number: number, digits: number): string {
   return number < 0 ? `-${rounded}` : rounded;
 }
 
-/** Always six digits: what is written as precision is a width, in the version of this function that Kubernetes has. */
+/** Always six digits: in Kubernetes' version of this function, the precision is used as a width. */
 function formatScientific(value: Value, width: number): string {
   const number = doubleOf(value, 'scientific clause can only be used on doubles');
   if (!Number.isFinite(number)) return infinite(number);
@@ -191,7 +191,7 @@ function formatMap(map: MapValue): string {
   return `{${entries.map(([key, value]) => `${key}:${value}`).join(', ')}}`;
 }
 
-/** An element is written as an expression would write it, so that strings have quotes. */
+/** An element is printed as CEL source, so that strings have quotes. */
 function formatElement(value: Value): string {
   if (typeof value === 'string') return JSON.stringify(value);
   if (value instanceof Uint8Array) return `b${JSON.stringify(Buffer.from(value).toString())}`;

@@ -3,24 +3,24 @@ import { JsonMap } from '../value/json.ts';
 import { typeNameOf } from '../value/type-name.ts';
 import { ListValue, MapValue, OpaqueValue, Optional, type Value } from '../value/value.ts';
 
-/** One way to call a function: the types it takes and gives, and what it does. Arguments are never errors. */
+/** One overload of a function: its parameter and result types, and its implementation. Arguments are never errors. */
 export interface Overload {
   readonly id: string;
   readonly isMember: boolean;
   /** The receiver comes first. */
   readonly parameters: readonly Type[];
   readonly result: Type;
-  /** Names of the type variables in the parameters and the result. */
+  /** The type variables in the parameters and the result. */
   readonly variables: readonly string[];
   readonly call: (...args: Value[]) => Value;
 }
 
 export type FunctionTable = ReadonlyMap<string, readonly Overload[]>;
 
-/** A function of a library: its name and its overloads in the order in which the checker tries them. */
+/** A function's name, with its overloads in the order in which the checker tries them. */
 export type FunctionEntry = readonly [name: string, overloads: readonly Overload[]];
 
-/** What an overload does, with parameter types that the signature vouches for. */
+/** An implementation, whose parameter types the signature guarantees. */
 type Implementation = (...args: never[]) => Value;
 
 export function overload(id: string, parameters: readonly Type[], result: Type, call: Implementation): Overload {
@@ -42,7 +42,7 @@ function collectVariables(type: Type, into: Set<string>): void {
   for (const part of parametersOf(type)) collectVariables(part, into);
 }
 
-/** Puts libraries together; functions of the same name share one list of overloads. */
+/** Combines libraries; functions of the same name share one list of overloads. */
 export function functionTable(libraries: readonly (readonly FunctionEntry[])[]): FunctionTable {
   const table = new Map<string, Overload[]>();
   for (const [name, overloads] of libraries.flat()) {
@@ -53,7 +53,7 @@ export function functionTable(libraries: readonly (readonly FunctionEntry[])[]):
   return table;
 }
 
-/** Whether a value may be passed for a parameter, as far as that shows at run time. */
+/** Whether a value can be passed for a parameter, as far as that is known at run time. */
 export function accepts(type: Type, value: Value): boolean {
   switch (type.kind) {
     case 'dyn':

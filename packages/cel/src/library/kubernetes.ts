@@ -31,13 +31,13 @@ const libraries = [
   authorization,
 ];
 
-/** What a new expression may use. */
+/** The functions for new expressions. */
 export const newFunctions = functionTable(libraries);
 
-/** What an expression that makes JSON patches may use. */
+/** The functions for expressions that create JSON patches. */
 export const patchFunctions = functionTable([...libraries, jsonPatch]);
 
-/** What an expression that is stored already may use: also what came with Kubernetes 1.34. */
+/** The functions for stored expressions, including those new in Kubernetes 1.34. */
 export const storedFunctions = functionTable([...libraries, newestLists]);
 
 export const kubernetesTypeNames: ReadonlyMap<string, Type> = new Map<string, Type>([

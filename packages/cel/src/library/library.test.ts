@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { AUTHORIZER, type AuthorizationQuestion, AuthorizerValue, compile, declare } from '../index.ts';
 
-/** Expressions that Kubernetes documents, or that kube-apiserver 1.34 was asked about; all of them are true. */
+/** Expressions from Kubernetes' documentation, or verified with kube-apiserver 1.34; all of them are true. */
 test.each([
   // Lists
   "['a', 'b'].isSorted() && ![3, 1, 2].isSorted()",
@@ -53,7 +53,7 @@ test.each([
   expect(program!.evaluate({})).toMatchObject({ value: true });
 });
 
-test('an authorizer is asked what the expression asks', () => {
+test("passes the expression's checks to the authorizer", () => {
   const asked: AuthorizationQuestion[] = [];
   const authorizer = new AuthorizerValue((question) => {
     asked.push(question);
@@ -70,7 +70,7 @@ test('an authorizer is asked what the expression asks', () => {
   ]);
 });
 
-test('authorization is dear: a third check is beyond the limit', () => {
+test('authorization is expensive: a third check exceeds the limit', () => {
   const authorizer = new AuthorizerValue(() => ({ allowed: true }));
   const variables = new Map([['authorizer', declare.opaque(AUTHORIZER)]]);
   const check = "authorizer.path('/').check('get').allowed()";

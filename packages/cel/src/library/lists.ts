@@ -104,7 +104,7 @@ function flatten(list: ListValue, depth: Int = 1): Value {
   return new ArrayList(result);
 }
 
-/** The elements in the order of their keys; the lists are equally long. */
+/** The elements sorted by their keys; both lists have the same length. */
 function sortByKeys(list: ListValue, keys: ListValue): Value {
   if (list.size === 0) return list;
   const values = elementsOf(keys);
@@ -152,7 +152,7 @@ function intersects(one: ListValue, other: ListValue): boolean {
 
 const forComparable = (make: (name: string, type: Type) => Overload): Overload[] => comparable.map(([name, type]) => make(name, type));
 
-/** The type as overload ids of cel-go's list library write it. */
+/** The type's name in the overload ids of cel-go's list library. */
 function idOf(name: string): string {
   return name === 'duration' || name === 'timestamp' ? `google.protobuf.${name[0]!.toUpperCase()}${name.slice(1)}` : name;
 }

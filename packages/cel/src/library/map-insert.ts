@@ -2,7 +2,7 @@ import type { EntryMap } from '../value/collections.ts';
 import { printValue } from '../value/print.ts';
 import { CelError, type MapValue, type Value } from '../value/value.ts';
 
-/** Adds an entry to the map that `transformMap` builds; a key may come once only. */
+/** Adds an entry to the map that `transformMap` builds; keys must be unique. */
 export function insertEntry(map: EntryMap, key: Value, value: Value): Value {
   return map.insert(key, value) ? map : new CelError(`insert failed: key ${printValue(key)} already exists`);
 }

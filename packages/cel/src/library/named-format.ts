@@ -8,11 +8,11 @@ import { parseRequestUri } from './uri.ts';
 
 const FORMAT = objectOf('kubernetes.NamedFormat');
 
-/** A rule for text that has a name, such as `dns1123Label`. */
+/** A named rule for strings, such as `dns1123Label`. */
 export class FormatValue extends OpaqueValue {
   readonly typeName = 'kubernetes.NamedFormat';
   readonly name: string;
-  /** Characters of the pattern that the check stands for, which its cost is counted by. */
+  /** The number of characters in the equivalent pattern, which determines the cost. */
   readonly patternSize: number;
   readonly problems: (text: string) => readonly string[];
 

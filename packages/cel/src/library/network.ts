@@ -35,7 +35,7 @@ export class CidrValue extends OpaqueValue {
     this.bits = bits;
   }
 
-  /** The bytes that the prefix takes. */
+  /** The number of bytes that the prefix covers. */
   get size(): number {
     return Math.ceil(this.bits / 8);
   }

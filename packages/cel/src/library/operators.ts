@@ -45,9 +45,9 @@ function moment(nanoseconds: bigint): Value {
   return makeTimestamp(nanoseconds) ?? timestampOverflow;
 }
 
-/** Set by the evaluator, which decides what to evaluate; the entries are here for the checker. */
+/** The evaluator compiles these operators itself, because it decides which arguments to evaluate; the entries are here for the checker. */
 function evaluatedElsewhere(): Value {
-  throw new Error('operators that choose what to evaluate are compiled by the evaluator, not called');
+  throw new Error('operators that evaluate only some of their arguments are compiled by the evaluator, not called');
 }
 
 const logic: readonly FunctionEntry[] = [
@@ -166,7 +166,7 @@ const comparisons: readonly FunctionEntry[] = [
   comparison('_>=_', 'greater_equals', (order) => order >= 0),
 ];
 
-/** `list[index]`; an index may be any number that is whole. */
+/** `list[index]`; the index may be any whole number, whatever its type. */
 export function elementAt(list: ListValue, index: Value): Value {
   const whole = wholeNumber(index);
   if (whole === undefined) return new CelError(`unsupported index value ${printValue(index)} in list`);

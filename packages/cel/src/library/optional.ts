@@ -27,7 +27,7 @@ function content({ value }: Optional): Value {
   return value === undefined ? new CelError('optional.none() dereference') : value;
 }
 
-/** Chosen by the evaluator, so that the alternative is evaluated only when it is needed. */
+/** The evaluator handles this itself, so that the alternative is evaluated only if needed. */
 function alternative(one: Optional, other: Value): Value {
   return one.value === undefined ? other : one;
 }
@@ -38,7 +38,7 @@ function unwrap(list: ListValue): Value {
   return new ArrayList(values);
 }
 
-/** `container[?key]`: no error, but nothing, where there is no such element. */
+/** `container[?key]`: optional.none instead of an error if there is no such element. */
 export function optionalElement(container: Value, key: Value): Value {
   if (container instanceof Optional) return container.value === undefined ? container : optionalElement(container.value, key);
   if (container instanceof ListValue) {

@@ -44,7 +44,7 @@ function order(one: QuantityValue, other: QuantityValue): number {
   return compareQuantities(one.quantity, other.quantity);
 }
 
-/** The amount as an integer; undefined where it has a fraction or is too large. */
+/** The amount as an integer; undefined if it has a fraction or is too large. */
 function whole({ quantity }: QuantityValue): bigint | undefined {
   const value = scaledValue(quantity);
   const isWhole = compareQuantities(quantity, { value, scale: 0, format: 'decimal' }) === 0;

@@ -9,7 +9,7 @@ import { type FunctionEntry, member, overload } from './function.ts';
 const MAXIMUM_KEPT = 256;
 const kept = new Map<string, RE2JS | CelError>();
 
-/** A compiled pattern; those used last are kept, as most rules name theirs in the text. */
+/** A compiled pattern. Recently used ones are cached, because most rules contain theirs as a literal. */
 export function compileRegex(pattern: string): RE2JS | CelError {
   const known = kept.get(pattern);
   if (known !== undefined) return known;

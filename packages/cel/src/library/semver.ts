@@ -37,7 +37,7 @@ function parse(text: string): SemverValue | CelError {
   return new SemverValue(match.slice(1, 4).map(BigInt), prerelease);
 }
 
-/** Takes a leading `v`, leading zeros and missing minor and patch numbers for what they mean. */
+/** Accepts a leading `v`, leading zeros, and missing minor and patch numbers. */
 function normalize(text: string): string | CelError {
   const parts = splitInThree(text.startsWith('v') ? text.slice(1) : text).map(withoutZeros);
   if (parts.length < 3 && /[+-]/.test(parts.at(-1)!)) return new CelError('short version cannot contain PreRelease/Build meta data');
@@ -79,7 +79,7 @@ function comparePrereleases(one: readonly string[], other: readonly string[]): n
   return Math.sign(one.length - other.length);
 }
 
-/** Numbers by amount, before all that is not a number. */
+/** Numbers are compared by value and come before all other identifiers. */
 function compareIdentifiers(one: string, other: string): number {
   const [isNumber, isOtherNumber] = [/^\d+$/.test(one), /^\d+$/.test(other)];
   if (isNumber !== isOtherNumber) return isNumber ? -1 : 1;

@@ -10,7 +10,7 @@ function outOfRange(index: Int): CelError {
   return new CelError(`index out of range: ${index}`);
 }
 
-/** Most text has no characters outside the basic plane, and then UTF-16 units are characters. */
+/** Most strings have only characters of the Basic Multilingual Plane, where UTF-16 units are characters. */
 function hasSurrogates(text: string): boolean {
   return /[\ud800-\udfff]/.test(text);
 }
@@ -58,7 +58,7 @@ function substring(text: string, start: Int, end?: Int): Value {
   return join(characters.slice(Number(start), end === undefined ? undefined : Number(end)));
 }
 
-/** Longer than any request; a text that grows beyond is stopped here, as its cost is counted by what it was made from. */
+/** Longer than any request. Strings that grow beyond it are rejected here, because their cost depends only on their input. */
 const LONGEST_TEXT = 16 * 1024 * 1024;
 
 function replace(text: string, from: string, to: string, limit: Int = -1): Value {
@@ -73,7 +73,7 @@ function replace(text: string, from: string, to: string, limit: Int = -1): Value
   return [replaced.join(to), ...rest].join(from);
 }
 
-/** An empty text is found before each character and at the end. */
+/** An empty string is found before each character and at the end. */
 function replaceEmpty(text: string, to: string, limit: number): string {
   let result = '';
   let count = 0;
@@ -120,7 +120,7 @@ function quote(text: string): string {
   return `${result}"`;
 }
 
-/** Unicode white space, which for Go is what JavaScript takes for it, with U+0085 and without U+FEFF. */
+/** Unicode white space in Go: that of JavaScript, with U+0085 and without U+FEFF. */
 function trim(text: string): string {
   let start = 0;
   let end = text.length;

@@ -1,12 +1,12 @@
 export interface UriParts {
   readonly scheme: string;
   readonly host: string;
-  /** As it was written, with its escapes. */
+  /** As written, with its escapes. */
   readonly path: string;
   readonly query: string;
 }
 
-/** Reads an absolute URI or an absolute path, as Go's `url.ParseRequestURI` does; the message of the error otherwise. */
+/** Parses an absolute URI or path as Go's `url.ParseRequestURI` does; returns the error message if it is invalid. */
 export function parseRequestUri(text: string): UriParts | string {
   const problem = (reason: string): string => `parse ${JSON.stringify(text)}: ${reason}`;
   if (/\p{Cc}/u.test(text.replace(/[\u{80}-\u{9f}]/gu, ''))) return problem('net/url: invalid control character in URL');
@@ -54,7 +54,7 @@ function portProblem(port: string): string | undefined {
   return port === '' || /^:\d*$/.test(port) ? undefined : `invalid port ${JSON.stringify(port)} after host`;
 }
 
-/** Escapes what a path may not hold as it is; escapes that were written stay. */
+/** Escapes characters that a path must not contain; existing escapes are kept. */
 function encodePath(path: string): string {
   return path.replace(/[^A-Za-z0-9\-._~!$&'()*+,;=:@/%[\]]/gu, (character) =>
     Array.from(Buffer.from(character), (byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''),

@@ -56,7 +56,7 @@ function splitPair(pair: string): [string | undefined, string | undefined] {
   return separator < 0 ? [decode(pair), ''] : [decode(pair.slice(0, separator)), decode(pair.slice(separator + 1))];
 }
 
-/** Undefined where an escape is broken; such pairs are left out. */
+/** Undefined for an invalid escape; such pairs are dropped. */
 function decode(text: string): string | undefined {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
@@ -77,7 +77,7 @@ export const url: readonly FunctionEntry[] = [
   ['getQuery', [member('url_get_query', [URL_TYPE], mapOf(STRING, listOf(STRING)), query)]],
 ];
 
-/** For expressions that make JSON patches. */
+/** For expressions that create JSON patches. */
 export const jsonPatch: readonly FunctionEntry[] = [
   [
     'jsonpatch.escapeKey',
