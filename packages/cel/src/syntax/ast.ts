@@ -4,9 +4,9 @@ import type { Value } from '../value/value.ts';
 import type { FoldKind } from './fold.ts';
 
 interface Node {
-  /** Offset in the source (UTF-16 units) that errors about this node point at. */
+  /** Offset in the source (UTF-16 units) at which errors about this node are reported. */
   readonly position: number;
-  /** Filled in by the checker. */
+  /** Set by the checker. */
   type?: Type;
 }
 
@@ -20,32 +20,32 @@ export interface Identifier extends Node {
   readonly name: string;
 }
 
-/** `operand.field`, or `has(operand.field)` when `test` is set. */
+/** `operand.field`, or `has(operand.field)` if `test` is set. */
 export interface Select extends Node {
   readonly kind: 'select';
   readonly operand: Expression;
   readonly field: string;
   readonly test: boolean;
-  /** The name of the variable or type that the whole path `a.b.c` stands for, when the checker finds one. */
+  /** The name of the variable or type to which the whole path `a.b.c` refers, if the checker finds one. */
   qualified?: string;
 }
 
-/** A function, method or operator; `&&` and `||` take any number of arguments, so that long chains stay flat. */
+/** A function, method or operator. `&&` and `||` take any number of arguments, so that long chains stay flat. */
 export interface Call extends Node {
   readonly kind: 'call';
   readonly name: string;
   readonly target: Expression | undefined;
   readonly args: readonly Expression[];
-  /** What the checker chose; several when the types of the arguments are known only at run time. */
+  /** The checker's choice; several if the argument types are known only at run time. */
   overloads?: readonly Overload[];
-  /** The full name of a namespaced function such as `ip.isCanonical`, whose prefix is no operand. */
+  /** The full name of a namespaced function such as `ip.isCanonical`, whose prefix is not an operand. */
   qualified?: string;
 }
 
 export interface ListLiteral extends Node {
   readonly kind: 'list';
   readonly elements: readonly Expression[];
-  /** Indexes written as `[?x]`. */
+  /** Indexes of elements written as `[?x]`. */
   readonly optional: ReadonlySet<number>;
 }
 
@@ -75,8 +75,8 @@ export interface StructLiteral extends Node {
 }
 
 /**
- * A loop that macros expand to. `initial`, `condition`, `step` and `result` say it in full, for the checker and the cost estimate;
- * `fold` says what the loop is for, so that the evaluator can run it without building each intermediate list.
+ * A loop to which macros expand. `initial`, `condition`, `step` and `result` define it in full, for the checker and the cost estimate;
+ * `fold` records its purpose, so that the evaluator can run it without building intermediate lists.
  */
 export interface Comprehension extends Node {
   readonly kind: 'comprehension';

@@ -1,6 +1,6 @@
 import type { Expression } from './ast.ts';
 
-/** The parts that an expression is made of. */
+/** The direct subexpressions of an expression. */
 export function children(expression: Expression): readonly Expression[] {
   switch (expression.kind) {
     case 'literal':

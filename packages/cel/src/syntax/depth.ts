@@ -5,8 +5,8 @@ type Rule = 'expression' | 'relation' | 'sum' | 'member';
 export class RecursionLimit extends Error {}
 
 /**
- * Counts how deep each kind of nesting goes, chains of one operator included, and stops at cel-go's limit. This is what bounds the depth of
- * the tree, and with it the stack that the checker, the estimate and the evaluator need.
+ * Counts the nesting depth per grammar rule, including chains of one operator, and stops at cel-go's limit. This bounds the depth of the
+ * tree, and with it the stack used by the checker, the estimate and the evaluator.
  */
 export class DepthGuard {
   readonly #depths: Record<Rule, number> = { expression: 0, relation: 0, sum: 0, member: 0 };

@@ -1,6 +1,6 @@
 import type { Expression } from './ast.ts';
 
-/** What a comprehension computes, with the parts of the macro that it was written as. */
+/** The computation of a comprehension, with the parts of the original macro. */
 export type FoldKind =
   | { readonly kind: 'all'; readonly predicate: Expression }
   | { readonly kind: 'exists'; readonly predicate: Expression }

@@ -16,7 +16,7 @@ const escapedBeginning = /`[A-Za-z0-9_./ -]*/y;
 const symbol = /==|!=|<=|>=|&&|\|\||[[\]{}().,\-!?:+*/%<>]/y;
 const keywords = new Set(['in', 'true', 'false', 'null']);
 
-/** Splits an expression into tokens; what is no token is reported and left out, as cel-go's lexer does. */
+/** Splits an expression into tokens; like cel-go's lexer, reports and skips invalid characters. */
 export function tokenize(text: string, errors: ErrorList): Token[] {
   const tokens: Token[] = [];
   let position = 0;
@@ -62,9 +62,9 @@ function numberKind(digits: string): TokenKind {
 }
 
 interface Quoted {
-  /** Where the literal ends; undefined when there is none or it is broken. */
+  /** The end of the literal; undefined if there is none or it is malformed. */
   readonly end?: number;
-  /** The first character that a broken literal cannot have. */
+  /** The first invalid character of a malformed literal. */
   readonly brokenAt?: number;
   readonly isBytes: boolean;
 }
@@ -88,7 +88,7 @@ function readQuoted(text: string, position: number): Quoted {
 
 const escapeSequence = /\\(?:[abfnrtv"'\\?`]|[0-3][0-7][0-7]|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})/y;
 
-/** As much of an escape as could still become one. */
+/** The longest prefix that could still become an escape. */
 const escapeBeginning = /\\(?:[xX][0-9a-fA-F]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7}|[0-3][0-7]?)?/y;
 
 function readUntil(
@@ -110,13 +110,13 @@ function readUntil(
   return { brokenAt: text.length };
 }
 
-/** How much of the text belongs to a token that cannot be read: up to and with the character that broke it. */
+/** The length of an invalid token, up to and including the character that makes it invalid. */
 function unreadableLength(text: string, position: number): number {
   const quoted = readQuoted(text, position);
   if (quoted.brokenAt !== undefined) return Math.min(quoted.brokenAt + 1, text.length) - position;
   const first = text[position]!;
   if (first === '`') return Math.min(matchAt(escapedBeginning, text, position).length + 1, text.length - position);
-  // A lone `=`, `&` or `|` is the beginning of a longer operator, so the character after it is what was wrong.
+  // A lone `=`, `&` or `|` starts a longer operator, so the character after it is the invalid one.
   const next = first === '=' || first === '&' || first === '|' ? 1 : 0;
   const end = Math.min(position + 1 + next, text.length);
   return end - position + (isHighSurrogate(text, end - 1) ? 1 : 0);

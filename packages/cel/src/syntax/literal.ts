@@ -3,7 +3,7 @@ import { CelError, Double, Uint, type Value } from '../value/value.ts';
 import type { Token } from './lexer.ts';
 import { EscapeError, unescapeBytes, unescapeString } from './unescape.ts';
 
-/** The value that a number, string or bytes token stands for; an error when there is none. */
+/** The value of a number, string or bytes token, or an error. */
 export function readLiteral({ kind, text }: Token, isNegative: boolean): Value {
   switch (kind) {
     case 'int': {

@@ -1,12 +1,12 @@
 import type { Comprehension, Expression } from './ast.ts';
 import type { FoldKind } from './fold.ts';
 
-/** A call as it was written; a macro turns it into something else before types are checked. */
+/** A call as written; a macro is expanded before types are checked. */
 export interface WrittenCall {
   readonly name: string;
   readonly target: Expression | undefined;
   readonly args: readonly Expression[];
-  /** Where the opening parenthesis is. */
+  /** The position of the opening parenthesis. */
   readonly position: number;
 }
 
@@ -17,10 +17,10 @@ export interface MacroError {
 
 type Expander = (builder: Builder, target: Expression, args: readonly Expression[]) => Expression | MacroError;
 
-/** No expression can name this variable, so that nested loops need no renaming. */
+/** No expression can name this variable, so nested loops need no renaming. */
 const ACCUMULATOR = '@result';
 
-/** The expansion of a macro, what is wrong with its arguments, or undefined for an ordinary call. */
+/** The expansion of a macro, an error about its arguments, or undefined for an ordinary call. */
 export function expandMacro(written: WrittenCall, hasNewest: boolean): Expression | MacroError | undefined {
   const { name, target, args, position } = written;
   if (target === undefined) return name === 'has' && args.length === 1 ? expandHas(args[0]!, position) : undefined;
@@ -34,7 +34,7 @@ function expandHas(argument: Expression, position: number): Expression | MacroEr
   return { kind: 'select', position, operand: argument.operand, field: argument.field, test: true };
 }
 
-/** Makes the nodes of an expansion, all at the place of the macro. */
+/** Creates the nodes of an expansion, all at the position of the macro. */
 class Builder {
   readonly position: number;
 
@@ -74,7 +74,7 @@ class Builder {
     return { kind: 'comprehension', position: this.position, accumulator: ACCUMULATOR, ...parts };
   }
 
-  /** `let name = value in body`, written as a loop that never runs. */
+  /** `let name = value in body`, expressed as a loop that never runs. */
   bind(name: string, value: Expression, body: Expression): Expression {
     return {
       kind: 'comprehension',
@@ -164,7 +164,7 @@ function existsOne(count: 1 | 2): Expander {
   };
 }
 
-/** `map(x, f)`, `map(x, p, f)` and `transformList` with two variables: a list of what `f` gives. */
+/** `map(x, f)`, `map(x, p, f)` and `transformList` with two variables: a list of the results of `f`. */
 function mapToList(count: 1 | 2): Expander {
   return (builder, range, args) => {
     const variables = readVariables(args, count, count === 1 ? NOT_IDENTIFIER : SIMPLE_NAME);
@@ -223,8 +223,8 @@ function mapToMap(kind: 'map' | 'mapEntries'): Expander {
 }
 
 /**
- * `x.optMap(v, f)` is `x.hasValue() ? optional.of(let v = x.value() in f) : optional.none()`; the flat form leaves out `optional.of`. Both
- * uses of `x` are one node: copies would double with each link of a chain.
+ * `x.optMap(v, f)` is `x.hasValue() ? optional.of(let v = x.value() in f) : optional.none()`; the flat form omits `optional.of`. Both uses
+ * of `x` share one node: copies would double with each link of a chain.
  */
 function optionalMap(name: 'optMap' | 'optFlatMap'): Expander {
   return (builder, target, args) => {

@@ -16,17 +16,17 @@ const reserved = new Set(
 const relations = new Set(['<', '<=', '>=', '>', '==', '!=', 'in']);
 const LITERAL_START = "'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
 const EXPRESSION_START = `{'[', '{', '(', '.', '-', '!', ${LITERAL_START}`;
-/** What may follow `[` after an operand, and `(` after the name of a function. */
+/** The tokens that may follow `[` after an operand, and `(` after a function name. */
 const INDEX_START = `{'[', '{', '(', '.', '-', '!', '?', ${LITERAL_START}`;
 const ARGUMENT_START = `{'[', '{', '(', ')', '.', '-', '!', ${LITERAL_START}`;
 const FIELD_START = "{'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}";
 
 export interface ParseOptions {
-  /** Whether macros that came with the newest version are there. */
+  /** Whether to include macros that are new in the latest version. */
   readonly hasNewestMacros: boolean;
 }
 
-/** Parses an expression and expands its macros; undefined when there are errors. */
+/** Parses an expression and expands its macros; undefined if there are errors. */
 export function parse(errors: ErrorList, options: ParseOptions): Expression | undefined {
   const size = countCharacters(errors.source.text);
   if (size > MAXIMUM_CHARACTERS) {
@@ -68,7 +68,7 @@ class Parser {
     return expression;
   }
 
-  /** Reports an error that does not stop the parser, and puts a harmless node in place of what was wrong. */
+  /** Reports an error without stopping the parser, and returns a placeholder node. */
   #reject(message: string, position: number): Expression {
     this.#errors.add(message, position);
     return { kind: 'literal', position, value: null };
@@ -90,7 +90,7 @@ class Parser {
     return result;
   }
 
-  /** Passes over one token that cannot start an expression, where the next one can. */
+  /** Skips one token that cannot start an expression if the next one can. */
   #skipExtraneous(expected: string): void {
     const token = this.#tokens.peek();
     if (this.#tokens.startsExpression()) return;
@@ -334,7 +334,7 @@ class Parser {
     });
   }
 
-  /** Items between commas up to a closing bracket; all but call arguments may end in a comma. */
+  /** Comma-separated items up to a closing bracket; all but call arguments may end in a comma. */
   #list<T>(close: string, parseItem: () => T, expected?: string): T[] {
     const items: T[] = [];
     if (this.#tokens.take(close) !== undefined) return items;
@@ -350,7 +350,7 @@ class Parser {
       }
       if (expected === undefined) continue;
       if (this.#tokens.take(close) !== undefined) return items;
-      // After a comma, what starts no item can only be the end.
+      // After a comma, a token that cannot start an item must be the end.
       if (this.#tokens.at(',')) this.#tokens.expect(close);
     }
   }

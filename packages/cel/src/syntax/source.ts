@@ -8,7 +8,7 @@ export class Source {
     for (let index = text.indexOf('\n'); index >= 0; index = text.indexOf('\n', index + 1)) this.#lineStarts.push(index + 1);
   }
 
-  /** Line and column of an offset, both from 1, the column in characters rather than UTF-16 units. */
+  /** The line and column of an offset, both from 1; the column counts characters, not UTF-16 units. */
   locate(offset: number): { line: number; column: number } {
     let line = this.#lineStarts.length - 1;
     while (line > 0 && this.#lineStarts[line]! > offset) line--;
@@ -16,7 +16,7 @@ export class Source {
     return { line: line + 1, column: countCharacters(this.text.slice(start, offset)) + 1 };
   }
 
-  /** The text of a line, without its end; undefined where there is no such line. */
+  /** The text of a line without its line break; undefined if there is no such line. */
   line(number: number): string | undefined {
     const start = this.#lineStarts[number - 1];
     if (start === undefined || this.text === '') return undefined;
@@ -25,7 +25,7 @@ export class Source {
   }
 }
 
-/** How many Unicode characters a text has. */
+/** The number of Unicode characters in a text. */
 export function countCharacters(text: string): number {
   let count = text.length;
   for (let index = 0; index < text.length - 1; index++) {

@@ -1,10 +1,10 @@
 import type { ErrorList } from '../errors.ts';
 import { type Token, tokenize } from './lexer.ts';
 
-/** Thrown at the first token that fits no rule; the error is already in the list. */
+/** Thrown at the first token that matches no rule; the error is already in the list. */
 export class SyntaxStop extends Error {}
 
-/** The tokens of an expression, and what to say of those that do not fit, in the words of cel-go's parser. */
+/** The tokens of an expression, and errors about unexpected ones in the words of cel-go's parser. */
 export class TokenStream {
   readonly #errors: ErrorList;
   readonly #tokens: readonly Token[];
@@ -15,7 +15,7 @@ export class TokenStream {
     this.#tokens = tokenize(errors.source.text, errors);
   }
 
-  /** A token further on; the last one is the end. */
+  /** A token further ahead; the last one is the end. */
   ahead(count: number): Token {
     return this.#tokens[this.#index + count] ?? this.#tokens.at(-1)!;
   }
@@ -39,7 +39,7 @@ export class TokenStream {
     return this.at(text) ? this.next() : undefined;
   }
 
-  /** Takes a token that must come. One token too many or the one token missing is reported and passed over, so that more errors show. */
+  /** Consumes an expected token. A single extra or missing token is reported and skipped, so that later errors are found too. */
   expect(text: string, expected = `'${text}'`): Token {
     const token = this.peek();
     if (this.at(text)) return this.next();

@@ -13,10 +13,10 @@ const simple = new Map([
   ['`', 96],
 ]);
 
-/** An escape that names no character, such as a surrogate half. */
+/** An escape that is not a valid character, such as a surrogate half. */
 export class EscapeError extends Error {}
 
-/** The text of a string literal token, without its quotes and with its escapes read. */
+/** The text of a string literal token, unquoted and unescaped. */
 export function unescapeString(token: string): string {
   const { body, isRaw } = stripQuotes(token);
   if (isRaw || !body.includes('\\')) return normalizeNewlines(body);
