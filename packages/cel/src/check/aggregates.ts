@@ -3,7 +3,7 @@ import type { Expression } from '../syntax/ast.ts';
 import { children } from '../syntax/children.ts';
 import { printType, sameType, type Type, unwrapOptional } from '../types/type.ts';
 
-/** Reports list and map literals whose elements differ in type, except among the arguments of `format`. */
+/** Reports list and map literals whose elements differ in type, except in the arguments of `format`. */
 export function checkAggregates(root: Expression, errors: ErrorList): void {
   const seen = new Set<Expression>();
   const visit = (expression: Expression): void => {

@@ -18,7 +18,7 @@ const literalTypes = new Map<string, Type>([
   ['bytes', types.BYTES],
 ]);
 
-/** Finds the type of each part of an expression and the functions that it calls; what does not fit goes to the list of errors. */
+/** Determines the type of each subexpression and the functions that it calls; adds type errors to the list. */
 export function check(expression: Expression, environment: Environment, errors: ErrorList): void {
   const checker = new Checker(environment, errors);
   checker.check(expression);
@@ -39,13 +39,13 @@ class Checker {
     this.#errors = errors;
   }
 
-  /** Replaces type variables by what they turned out to stand for. */
+  /** Replaces type variables with their bindings. */
   finish(): void {
     for (const expression of this.#visited) expression.type = substitute(this.#known, expression.type!, true);
   }
 
   check(expression: Expression): Type {
-    // Some macros use one part twice; the second time it has its type.
+    // Some macros use one node twice; the second time it already has its type.
     if (expression.type !== undefined) return expression.type;
     expression.type = this.#typeOf(expression);
     this.#visited.push(expression);
@@ -206,7 +206,7 @@ class Checker {
     return isWrong ? types.ERROR : types.BOOL;
   }
 
-  /** New variables for the type parameters of an overload. */
+  /** Fresh variables for the type parameters of an overload. */
   #fresh(overload: Overload): Substitutions {
     return new Substitutions(overload.variables.map((name) => [name, this.#newVariable()] as const));
   }
@@ -223,7 +223,7 @@ class Checker {
     this.#errors.add(`expected type '${types.printType(expected)}' but found '${types.printType(found)}'`, position);
   }
 
-  /** The type that all elements share, or dyn; where mixed literals are refused is for a later check to say. */
+  /** The common type of all elements, or dyn; a later check rejects mixed literals where they are not allowed. */
   #join(previous: Type | undefined, current: Type): Type {
     if (previous === undefined) return current;
     return this.#assign(previous, current) ? mostGeneral(previous, current) : types.DYN;

@@ -3,13 +3,13 @@ import type { Declaration } from '../types/declaration.ts';
 import type { StructTypes } from '../types/patch-types.ts';
 import * as types from '../types/type.ts';
 
-/** What an expression may refer to. */
+/** The names that an expression may refer to. */
 export interface Environment {
   readonly variables: ReadonlyMap<string, Declaration>;
   readonly functions: FunctionTable;
   /** Types that expressions may name, such as `string` in `type(x) == string`. */
   readonly typeNames: ReadonlyMap<string, types.Type>;
-  /** Object types that `Name{field: value}` may make. */
+  /** Object types that `Name{field: value}` may create. */
   readonly structs: StructTypes;
 }
 

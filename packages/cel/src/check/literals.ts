@@ -8,7 +8,7 @@ import { parseDuration } from '../value/duration.ts';
 import { parseTimestamp } from '../value/timestamp.ts';
 import { CelError } from '../value/value.ts';
 
-/** Reports literal arguments that can only fail: durations, times, patterns of the method `matches`, and format strings. */
+/** Reports literal arguments that always fail: durations, times, patterns of the method `matches`, and format strings. */
 export function checkLiterals(root: Expression, errors: ErrorList): void {
   const seen = new Set<Expression>();
   const visit = (expression: Expression): void => {
@@ -90,7 +90,7 @@ function checkArgument(verb: string, argument: Expression, errors: ErrorList): b
   return false;
 }
 
-/** The type without its parameters, as values of it call themselves. */
+/** The type without its parameters, as values report it. */
 function typeName(type: Type): string {
   if (type.kind === 'timestamp') return 'google.protobuf.Timestamp';
   if (type.kind === 'duration') return 'google.protobuf.Duration';

@@ -1,6 +1,6 @@
 import type { Expression } from '../syntax/ast.ts';
 
-/** `a.b.c` for a chain of selections that starts at a name; undefined for anything else. */
+/** `a.b.c` for a chain of selections that starts at a name; undefined for any other expression. */
 export function qualifiedName(expression: Expression): string | undefined {
   const parts: string[] = [];
   let current = expression;
