@@ -7,7 +7,7 @@ import { add, exactly, multiply, type Range, scale, sum, UNLIMITED, union, unkno
 export interface Operand {
   readonly type: Type;
   readonly size: Range | undefined;
-  /** How large the elements of a list may be. */
+  /** The possible sizes of a list's elements. */
   readonly elementSize: () => Range;
   readonly literal: Value | undefined;
 }
@@ -22,13 +22,13 @@ export interface CallParts {
 
 export interface CallEstimate {
   readonly cost: Range;
-  /** How large the result may be, where the call tells. */
+  /** The possible sizes of the result, if the call determines them. */
   readonly size?: Range;
 }
 
 type Estimate = (call: CallParts) => CallEstimate | undefined;
 
-/** What a call costs, the evaluation of its arguments included. */
+/** The cost of a call, including the evaluation of its arguments. */
 export function estimateCall(call: CallParts): CallEstimate {
   const choice = choices.get(call.overload);
   if (choice !== undefined) return choice(call)!;
@@ -51,7 +51,7 @@ const constant =
   (cost: number): Estimate =>
   () => ({ cost: exactly(cost) });
 
-/** Goes through a text once or twice; `keeps` says that the result is as large. */
+/** Traverses a string `factor` times; with `keeps`, the result has the same size. */
 const throughText =
   (factor: number, keeps = false): Estimate =>
   (call) => {
@@ -97,7 +97,7 @@ interface Replacement {
   readonly kept: number;
 }
 
-/** An empty text is replaced around each character; else the shortest parts by the longest texts. */
+/** An empty string is replaced around each character; otherwise the shortest parts are replaced with the longest strings. */
 function longestReplacement(size: Range, from: Range, to: Range): Replacement {
   if (from.min === 0) return { count: Math.min(UNLIMITED, size.max + 1), kept: size.max };
   if (to.max <= from.min) return { count: 0, kept: size.max };
@@ -170,7 +170,7 @@ const equality: Estimate = ({ args }) => {
   return undefined;
 };
 
-/** Makes a new list: the call and the list cost too. */
+/** Creates a list, which adds the cost of the call and the list. */
 function newList(factor: number, size: Range): CallEstimate {
   return { cost: add(scale(size, factor), exactly(1 + LIST_COST)), size };
 }
@@ -182,7 +182,7 @@ function literalOr(operand: Operand | undefined, fallback: number): number {
 const slice: Estimate = ({ target, args }) => {
   const end = literalOr(args[1], sizeOf(target).max);
   const length = end - literalOr(args[0], 0);
-  // Unsigned arithmetic wraps around where the start is beyond the end.
+  // Unsigned arithmetic wraps around if the start is beyond the end.
   return newList(1, exactly(length < 0 ? UNLIMITED : length));
 };
 
@@ -250,12 +250,12 @@ const concatenation: Estimate = ({ overload, args }) => {
 
 const compared = ['less', 'less_equals', 'greater', 'greater_equals'].flatMap((name) => [`${name}_string`, `${name}_bytes`]);
 
-/** What cel-go itself knows, for functions that Kubernetes says nothing about. */
+/** cel-go's own estimates, for functions that Kubernetes does not estimate. */
 const standard = new Map<string, Estimate>([
   ['string_format', ({ target }) => ({ cost: scale(sizeOf(target), TRAVERSAL) })],
   ['string_to_bytes', (call) => conversion(call, (size) => ({ min: size.min, max: Math.min(UNLIMITED, size.max * 4) }))],
   ['bytes_to_string', (call) => conversion(call, (size) => ({ min: Math.trunc(size.min / 4), max: size.max }))],
-  // In 64 bits, the double of an unknown size and two more is nothing.
+  // In 64 bits, twice the unknown size plus two wraps around to zero.
   ['strings_quote', (call) => conversion(call, (size) => ({ min: size.min + 2, max: size.max === UNLIMITED ? 0 : size.max * 2 + 2 }))],
   ['starts_with_string', ({ args }) => ({ cost: scale(sizeOf(args[0]), TRAVERSAL) })],
   ['ends_with_string', ({ args }) => ({ cost: scale(sizeOf(args[0]), TRAVERSAL) })],

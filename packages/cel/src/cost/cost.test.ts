@@ -20,7 +20,7 @@ function programOf(source: string) {
 }
 
 describe('the estimate', () => {
-  // What kube-apiserver 1.34 computes, seen through the factors that it reports.
+  // The estimates of kube-apiserver 1.34, derived from the factors that it reports.
   test.each([
     ['self.i == 1', 2],
     ["self.l.all(x, x.startsWith('a'))", 53],
@@ -30,7 +30,7 @@ describe('the estimate', () => {
     expect(programOf(source).estimateCost().max).toBe(max);
   });
 
-  test('of nested loops over open lists is beyond any budget', () => {
+  test('of nested loops over unbounded lists exceeds any budget', () => {
     const { max } = programOf('self.open.all(a, self.open.all(b, self.open.all(c, a == b || b == c)))').estimateCost();
     expect(overBudgetMessage('estimated rule cost', max, 10_000_000)).toBe(
       'estimated rule cost exceeds budget by factor of more than 100x (try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)',
@@ -41,7 +41,7 @@ describe('the estimate', () => {
     [10_066_340, '1.006634x'],
     [20_000_000, '2.0x'],
     [1_000_000_001, 'more than 100x'],
-  ])('of %d is said to be %s', (cost, factor) => {
+  ])('of %d is reported as %s', (cost, factor) => {
     expect(overBudgetMessage('estimated rule cost', cost, 10_000_000)).toContain(`factor of ${factor} (`);
   });
 });

@@ -6,10 +6,10 @@ import { estimateCall, type Operand } from './call-estimate.ts';
 import { LIST_COST, MAP_COST, STRUCT_COST } from './constants.ts';
 import { add, exactly, multiply, type Range, sum, union, unknownSize } from './range.ts';
 
-/** Where a value comes from: a variable, then names of fields, `@items`, `@keys` and `@values`. */
+/** The origin of a value: a variable, then names of fields, `@items`, `@keys` and `@values`. */
 type Path = readonly string[];
 
-/** Sizes of the keys (or indexes) and values of a container that an expression makes. */
+/** Sizes of the keys (or indexes) and values of a container created by an expression. */
 interface EntrySizes {
   readonly container: 'list' | 'map';
   readonly key: Range;
@@ -22,7 +22,7 @@ interface LocalVariable {
   readonly entries: EntrySizes | undefined;
 }
 
-/** The least and the most that evaluating a checked expression can cost, given how large the variables may be. */
+/** The least and the most that evaluating a checked expression can cost, given the maximum sizes of the variables. */
 export function estimateCost(expression: Expression, variables: ReadonlyMap<string, Declaration>): Range {
   return new Estimator(variables).cost(expression);
 }
@@ -33,7 +33,7 @@ class Estimator {
   readonly #paths = new Map<Expression, Path>();
   readonly #sizes = new Map<Expression, Range>();
   readonly #entries = new Map<Expression, EntrySizes>();
-  /** Macros may use one part twice; it costs the same both times. */
+  /** Macros may use one node twice; it costs the same both times. */
   readonly #costs = new Map<Expression, Range>();
 
   constructor(variables: ReadonlyMap<string, Declaration>) {
@@ -128,7 +128,7 @@ class Estimator {
     return add(target, cost ?? exactly(0));
   }
 
-  /** Follows elements through indexing, concatenation and choice. */
+  /** Tracks elements through indexing, concatenation and conditionals. */
   #trackEntries(expression: Call, overload: string, size: Range | undefined): Range | undefined {
     const [first, second, third] = expression.args;
     switch (overload) {
@@ -162,8 +162,8 @@ class Estimator {
   }
 
   /**
-   * The size that a schema declares for a path. Kubernetes takes whatever a path starts with for `self`, also elements of lists that the
-   * expression made and names of types, so that their sizes come out as those of parts of `self`; estimates have to agree with it.
+   * The size that a schema declares for a path. Kubernetes treats the start of any path as `self`, even for elements of lists that the
+   * expression created and for names of types, so they get the sizes of parts of `self`. Our estimates must agree with it.
    */
   #declaredSize(path: Path): Range | undefined {
     let current = path.length === 0 ? undefined : (this.#variables.get(path[0]!) ?? this.#variables.get('self'));
@@ -301,7 +301,7 @@ function literalSize(expression: Expression): Range | undefined {
   }
 }
 
-/** Whether all values of the type are equally large. */
+/** Whether all values of the type have the same size. */
 function isScalar(type: Type): boolean {
   if (isOptional(type)) return isScalar(type.parameters[0]!);
   return ['bool', 'double', 'duration', 'int', 'timestamp', 'uint'].includes(type.kind);

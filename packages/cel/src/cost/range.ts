@@ -1,4 +1,4 @@
-/** From least to most; what is more than 2^64 - 1 counts as that, as in 64-bit arithmetic that saturates. */
+/** A range from least to most. Larger values saturate at 2^64 - 1, as in saturating 64-bit arithmetic. */
 export interface Range {
   readonly min: number;
   readonly max: number;

@@ -2,10 +2,10 @@ import { countCharacters } from '../syntax/source.ts';
 import { ListValue, MapValue, OpaqueValue, Optional, type Value } from '../value/value.ts';
 import { AUTHORIZATION, LIST_COST, PATTERN, STRUCT_COST, TRAVERSAL } from './constants.ts';
 
-/** What a call cost, from its arguments and its result. */
+/** The cost of a call, from its arguments and its result. */
 export type CallCost = (args: readonly Value[], overload: string, result: Value) => number;
 
-/** The size that costs are counted by: characters, elements or entries; 1 for all else. */
+/** The size that determines costs: characters, elements or entries; 1 for all other values. */
 function sizeOf(value: Value | undefined): number {
   if (typeof value === 'string') return countCharacters(value);
   if (value instanceof ListValue || value instanceof MapValue) return value.size;
@@ -15,7 +15,7 @@ function sizeOf(value: Value | undefined): number {
   return 1;
 }
 
-/** What it costs to go through all that a value holds. */
+/** The cost of traversing the content of a value. */
 function traversal(value: Value): number {
   if (typeof value === 'string') return Math.trunc(Buffer.byteLength(value) * TRAVERSAL);
   if (value instanceof Uint8Array) return Math.trunc(value.length * TRAVERSAL);
@@ -43,7 +43,7 @@ const comparison: CallCost = ([left, right]) => {
   return Math.ceil(Math.min(sizeOf(left), sizeOf(right)) * TRAVERSAL);
 };
 
-/** Ordering traverses text and bytes; other values cost one. */
+/** Comparisons traverse strings and bytes; for other values they cost one. */
 const ordering: CallCost = (args, overload, result) => {
   const [left] = args;
   return typeof left === 'string' || left instanceof Uint8Array ? comparison(args, overload, result) : 1;
@@ -115,7 +115,7 @@ function patternSize(format: Value): number {
 
 const costs = new Map<string, CallCost>(named.flatMap(([names, cost]) => names.split(' ').map((name) => [name, cost] as const)));
 
-/** How calls of a function are charged; undefined for those that cost one whatever their arguments. */
+/** The cost function for calls of a function; undefined for calls that always cost one. */
 export function callCost(name: string): CallCost | undefined {
   return costs.get(name);
 }
