@@ -1,11 +1,11 @@
 import type { Source } from './syntax/source.ts';
 
-/** One thing wrong with an expression, in cel-go's words. */
+/** One error in an expression, in cel-go's words. */
 export interface CompileError {
   readonly message: string;
-  /** From 1; -1 when the error has no place. */
+  /** From 1; -1 if the error has no position. */
   readonly line: number;
-  /** From 1, in characters; 0 when the error has no place. */
+  /** From 1, in characters; 0 if the error has no position. */
   readonly column: number;
 }
 
@@ -26,7 +26,7 @@ export class ErrorList {
     return this.errors.length === 0;
   }
 
-  /** Adds an error at an offset of the source; without one, at no place at all. */
+  /** Adds an error at an offset of the source, or without a position. */
   add(message: string, position?: number): void {
     if (this.errors.length >= MAXIMUM_ERRORS) {
       this.#truncated++;
@@ -36,7 +36,7 @@ export class ErrorList {
     else this.errors.push({ message, ...this.source.locate(position) });
   }
 
-  /** All errors by place, each with the line it is on and a mark under the column. */
+  /** All errors by position, each with its line and a mark under the column. */
   print(): string {
     const sorted = this.errors.toSorted((one, other) => one.line - other.line || one.column - other.column);
     const lines = sorted.map((error) => printError(error, this.source));
@@ -58,7 +58,7 @@ function printError(error: CompileError, source: Source): string {
   return `${head}\n | ${snippet}\n | ${mark}`;
 }
 
-/** Characters of more than one byte get a mark of double width. */
+/** Characters of more than one byte get a double-width mark. */
 function isWide(character: string): boolean {
   return character.codePointAt(0)! > 0x7f;
 }

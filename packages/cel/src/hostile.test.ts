@@ -24,7 +24,7 @@ const pieces = [
   ...['.all(x, ', '.map(x, ', '.exists(x, y, ', '.transformMap(x, y, ', '.optMap(x, ', '.size()', '.matches(', '.format(', 'has(', 'dyn('],
 ];
 
-test('any text is compiled or refused with errors, and what compiles is evaluated without throwing', () => {
+test('compiles any text or rejects it with errors, and evaluates programs without throwing', () => {
   const text = fc.oneof(
     fc.array(fc.constantFrom(...pieces), { maxLength: 25 }).map((parts) => parts.join('')),
     fc.string({ unit: 'binary', maxLength: 60 }),
@@ -44,7 +44,7 @@ test('any text is compiled or refused with errors, and what compiles is evaluate
   );
 });
 
-/** Expressions that compile, made from parts that fit. */
+/** Well-typed expressions, built from compatible parts. */
 const expression = fc.letrec<Record<'bool' | 'int' | 'text' | 'list', string>>((tie) => ({
   bool: fc.oneof(
     { maxDepth: 4 },
@@ -78,7 +78,7 @@ const expression = fc.letrec<Record<'bool' | 'int' | 'text' | 'list', string>>((
   ),
 })).bool;
 
-test('what fits compiles, and stays under the limit or is stopped by it', () => {
+test('well-typed expressions compile, and stay within the cost limit or are stopped by it', () => {
   fc.assert(
     fc.property(expression, (source) => {
       const { program, message } = compile(source, { variables });
@@ -93,7 +93,7 @@ test('what fits compiles, and stays under the limit or is stopped by it', () => 
   );
 });
 
-describe('expressions that try to exhaust', () => {
+describe('expressions that try to exhaust resources', () => {
   test.each([
     ['parentheses', `${'('.repeat(1000)}1${')'.repeat(1000)}`],
     ['lists', '['.repeat(1000) + ']'.repeat(1000)],
@@ -117,16 +117,16 @@ describe('expressions that try to exhaust', () => {
     expect(program!.estimateCost().max).toBeGreaterThanOrEqual(0);
   });
 
-  test('a text of more than 100,000 characters is refused', () => {
+  test('rejects a text of more than 100,000 characters', () => {
     expect(compile(`'${'a'.repeat(100_000)}' == ''`, { variables }).errors).toMatchObject([
       { message: 'expression code point size exceeds limit: size: 100008, limit 100000' },
     ]);
   });
 
   test.each([
-    ['doubling a text', `${"['a'].map(t, t + t)".repeat(1)}${'.map(t, t + t)'.repeat(60)}.size() > 0`],
-    ['replacing nothing by much', "'a'.replace('', self.big).replace('', self.big).size() > 0"],
-    ['a pattern that backtracks elsewhere', "self.big.matches('(a+)+$') && self.big.matches('(a|aa)+b')"],
+    ['doubling a string', `${"['a'].map(t, t + t)".repeat(1)}${'.map(t, t + t)'.repeat(60)}.size() > 0`],
+    ['replacing the empty string with a large one', "'a'.replace('', self.big).replace('', self.big).size() > 0"],
+    ['a pattern that would backtrack elsewhere', "self.big.matches('(a+)+$') && self.big.matches('(a|aa)+b')"],
     ['nested loops', 'self.many.all(a, self.many.all(b, self.many.all(c, a + b + c > 0)))'],
   ])('%s is stopped', (_what, source) => {
     const open = new Map([

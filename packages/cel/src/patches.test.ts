@@ -21,31 +21,31 @@ function jsonOf(source: string, object?: object): unknown {
 }
 
 describe('parts of an object', () => {
-  test('become JSON', () => {
+  test('convert to JSON', () => {
     expect(jsonOf('Object{spec: Object.spec{replicas: 3, paused: true, weights: [1.5], names: {"a": "b"}}}')).toEqual({
       spec: { replicas: 3, paused: true, weights: [1.5], names: { a: 'b' } },
     });
   });
 
-  test('take over what the object has, without sharing it', () => {
+  test('include parts of the object without sharing them', () => {
     const object = { spec: { template: { labels: { a: 'b' } } } };
     const json = toJson(evaluated('Object{spec: object.spec}', object)) as { spec: { template: object } };
     expect(json).toEqual(object);
     expect(json.spec.template).not.toBe(object.spec.template);
   });
 
-  test('leave out fields that are optional and have no value', () => {
+  test('omit optional fields without a value', () => {
     expect(jsonOf('Object{?a: optional.none(), ?b: optional.of(1), ?c: optional.ofNonZeroValue(Object.c{})}')).toEqual({ b: 1 });
   });
 
-  test('can be looked into: what is not set is null', () => {
+  test('can be read, and unset fields are null', () => {
     expect(evaluated('Object{a: [1, 2]}.a[1]')).toBe(2);
     expect(evaluated('Object{}.a')).toBe(null);
     expect(evaluated('has(Object{a: 1}.a) && !has(Object{}.a)')).toBe(true);
     expect(evaluated('Object{}.?a.hasValue()')).toBe(false);
   });
 
-  test('are equal when their types and fields are', () => {
+  test('are equal if their types and fields are', () => {
     expect(evaluated('Object{a: 1} == Object{a: 2 - 1}')).toBe(true);
     expect(evaluated('Object{a: 1} == Object{a: 2}')).toBe(false);
     expect(evaluated('Object{a: 1} == Object{b: 1}')).toBe(false);
@@ -53,7 +53,7 @@ describe('parts of an object', () => {
     expect(evaluated('type(Object{}) == Object')).toBe(true);
   });
 
-  test('are known by the path at which they stand', () => {
+  test('must be named by their path', () => {
     const problems = (source: string): string[] => misplacedTypes(evaluated(source) as StructValue);
     expect(problems('Object{spec: Object.spec{list: [Object.spec.list{}], map: {"a": Object.spec.map{}}}}')).toEqual([]);
     expect(problems('Object{spec: Object.metadata{list: [Object.list{}]}}')).toEqual([
@@ -66,7 +66,7 @@ describe('parts of an object', () => {
     expect(compiled('Object{spec: Object.spec{}}').program!.evaluate({}).cost).toBe(80);
   });
 
-  test('are named in the type of the expression', () => {
+  test('determine the type of the expression', () => {
     expect(compiled('Object{}').program!.typeName).toBe('Object');
     expect(compiled('[Object.spec{}]').program!.typeName).toBe('list(Object.spec)');
     expect(compiled('Object.spec').program!.typeName).toBe('type(Object.spec)');
@@ -78,7 +78,7 @@ describe('parts of an object', () => {
     expect(Object.keys(json['m']!)).toEqual(['__proto__']);
   });
 
-  test('are there only for patches', () => {
+  test('are only available for patches', () => {
     expect(compile('Object{}', { variables }).message).toContain("undeclared reference to 'Object'");
     expect(compile('jsonpatch.escapeKey("a")', { variables }).message).toContain("undeclared reference to 'escapeKey'");
     expect(compiled('Other{}').message).toContain("undeclared reference to 'Other'");
@@ -86,21 +86,21 @@ describe('parts of an object', () => {
   });
 });
 
-describe('operations of a JSON patch', () => {
+describe('JSON patch operations', () => {
   test('hold a path and any value', () => {
     expect(jsonOf('[JSONPatch{op: "add", path: "/a/" + jsonpatch.escapeKey("x/y~z"), value: Object.a{b: 1}}]')).toEqual([
       { op: 'add', path: '/a/x~1y~0z', value: { b: 1 } },
     ]);
   });
 
-  test.each(['op', 'path', 'from'])('refuse a %s that is no text', (field) => {
+  test.each(['op', 'path', 'from'])('reject a %s that is not a string', (field) => {
     expect(compiled(`JSONPatch{${field}: 1}`).message).toContain(
       `expected type of field '${field}' is 'string' but provided type is 'int'`,
     );
     expect(evaluated(`JSONPatch{${field}: dyn(1)}`)).toEqual(new CelError(`unexpected type int64 for JSONPatchType '${field}' field`));
   });
 
-  test('write values that JSON does not have as protobuf does', () => {
+  test('convert values without a JSON form as protobuf does', () => {
     expect(jsonOf('[5u, 9007199254740993u]')).toEqual([5, '9007199254740993']);
     expect(jsonOf('[9007199254740993, 9007199254740991]')).toEqual(['9007199254740993', 9007199254740991]);
     expect(jsonOf('b"hello"')).toBe('aGVsbG8=');
@@ -109,7 +109,7 @@ describe('operations of a JSON patch', () => {
     expect(jsonOf('optional.of("x")')).toBe('x');
   });
 
-  test('say what cannot be written', () => {
+  test('report values that cannot be converted', () => {
     expect(jsonOf('{1: "a"}')).toBe("unsupported type conversion from 'int' to string");
     expect(jsonOf('type(1)')).toBe("type conversion not supported for 'type'");
     expect(jsonOf('quantity("1")')).toBe("type conversion error from 'Quantity' to '*structpb.Value'");
@@ -117,13 +117,13 @@ describe('operations of a JSON patch', () => {
   });
 });
 
-test('a large part named often enough is refused instead of filling the memory', () => {
+test('rejects repeated large parts instead of filling the memory', () => {
   const object = { text: 'x'.repeat(1_000_000) };
   const source = `Object{all: [${Array.from({ length: 100 }, () => 'object').join(', ')}]}`;
   expect(jsonOf(source, object)).toBe('the value is larger than 8388608 characters');
 });
 
-test('any JSON comes out as it went in', () => {
+test('round-trips any JSON', () => {
   fc.assert(
     fc.property(fc.jsonValue({ noUnicodeString: false }), (json) => {
       const expected = JSON.parse(JSON.stringify(json)) as unknown;
@@ -134,7 +134,7 @@ test('any JSON comes out as it went in', () => {
   );
 });
 
-test('any text is compiled or refused, and what compiles is evaluated and written without throwing', () => {
+test('compiles or rejects any text, and evaluates and converts the result without throwing', () => {
   const pieces = [
     'Object',
     'JSONPatch',

@@ -57,7 +57,7 @@ function outcomeOf(source: string, costLimit?: number) {
 
 describe('data with a schema', () => {
   test.each([
-    ['a number is a double although JSON says 1', 'self.ratio == 1.0'],
+    ['a number is a double even if JSON says 1', 'self.ratio == 1.0'],
     ['a property with a dash', "self.nested.a__dash__b == 'dash'"],
     ['a property that is a reserved word', "self.nested.__namespace__ == 'ns'"],
     ['an inherited property is absent', '!has(self.nested.constructor)'],
@@ -67,7 +67,7 @@ describe('data with a schema', () => {
     ['a duration', "self.wait == duration('60m')"],
     ['bytes', "self.data == b'hello'"],
     ['sets in another order are equal', "self.set == ['b', 'a']"],
-    ['adding to a set leaves out what is there', "(self.set + ['a', 'c']).size() == 3"],
+    ['adding to a set skips existing elements', "(self.set + ['a', 'c']).size() == 3"],
     ['keyed lists in another order are equal', 'self.map == [self.map[1], self.map[0]]'],
     ['adding to a keyed list replaces', '(self.map + [self.map[0]]).size() == 2'],
     ['an embedded resource has a kind and a name', "self.embedded.kind == 'Pod' && self.embedded.metadata.name == 'p'"],
@@ -77,7 +77,7 @@ describe('data with a schema', () => {
     expect(outcomeOf(source)).toMatchObject({ value: true });
   });
 
-  test('fields that are not declared do not compile', () => {
+  test('rejects undeclared fields', () => {
     const compilation = compile('self.nope > 1', { variables });
     expect(compilation).toMatchObject({
       stage: 'compilation',
@@ -100,16 +100,16 @@ describe('errors are values', () => {
   });
 
   test.each([
-    ['a term that decides absorbs them, on either side', 'self.tags[5] == "x" || true', true],
-    ['and so does false', 'self.tags[5] == "x" && false', false],
-    ['exists finds what comes later', '[0, 1].exists(x, 1 / x == 1)', true],
-    ['all fails on what comes later', '[0, 1].all(x, 1 / x == 2)', false],
+    ['a deciding term absorbs them, on either side', 'self.tags[5] == "x" || true', true],
+    ['false absorbs them too', 'self.tags[5] == "x" && false', false],
+    ['exists finds a later element', '[0, 1].exists(x, 1 / x == 1)', true],
+    ['all fails on a later element', '[0, 1].all(x, 1 / x == 2)', false],
   ])('%s: %s', (_what, source, value) => {
     expect(outcomeOf(source)).toMatchObject({ value });
   });
 });
 
-describe('messages of cel-go', () => {
+describe('error messages of cel-go', () => {
   test.each([
     ['self.count + self.text', "found no matching overload for '_+_' applied to '(int, string)'"],
     ['self.text.startsWith(1)', "found no matching overload for 'startsWith' applied to 'string.(int)'"],
@@ -140,7 +140,7 @@ describe('messages of cel-go', () => {
     );
   });
 
-  test('a pattern that no check looks at is found when the program is made', () => {
+  test('a pattern that the checks skip is validated when the program is created', () => {
     expect(compile("self.text.find('(') == ''", { variables })).toMatchObject({
       stage: 'program instantiation',
       message: 'error parsing regexp: missing closing ): `(`',
@@ -148,19 +148,19 @@ describe('messages of cel-go', () => {
   });
 });
 
-test('functions of the newest version are for stored expressions', () => {
+test('stored expressions may use functions of the latest version', () => {
   const { program } = compile("self.tags.sortBy(x, x).reverse() == ['b', 'a']", { variables, isStored: true });
   expect(program?.evaluate({ self: data })).toMatchObject({ value: true });
 });
 
-test('a program knows which variables it uses and what it gives', () => {
+test('a program reports the variables it uses and its result type', () => {
   const { program } = compile('self.tags.map(self, self)', { variables: new Map([...variables, ['other', self]]) });
   expect(program?.typeName).toBe('list(string)');
   expect(program?.uses('self')).toBe(true);
   expect(program?.uses('other')).toBe(false);
 });
 
-test('an optional variable is none when null is bound', () => {
+test('an optional variable is empty if null is bound', () => {
   const options = { variables: new Map([...variables, ['oldSelf', declare.optional(self)]]) };
   const { program } = compile('oldSelf.count.orValue(7) == 7', options);
   expect(program?.evaluate({ self: data, oldSelf: null })).toMatchObject({ value: true });

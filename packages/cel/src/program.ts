@@ -20,23 +20,23 @@ import { noStructs, patchTypes } from './types/patch-types.ts';
 import { printType, type Type } from './types/type.ts';
 import { CelError, ListValue, MapValue, OpaqueValue, Optional, type Value } from './value/value.ts';
 
-/** What one evaluation may cost. */
+/** The cost limit of one evaluation. */
 export const COST_PER_CALL = 1_000_000;
 
 export interface CompileOptions {
   readonly variables: ReadonlyMap<string, Declaration>;
-  /** Whether the expression may make patches: `Object{…}`, `JSONPatch{…}`, and what helps with them. */
+  /** Whether the expression may create patches: `Object{…}`, `JSONPatch{…}` and related functions. */
   readonly makesPatches?: boolean;
   /**
-   * Whether functions are there that came with the newest version. Kubernetes takes them in expressions that are stored already, but not in
-   * new ones, so that going back one version stays possible.
+   * Whether to include functions that are new in the latest version. Kubernetes accepts them in stored expressions but not in new ones, so
+   * that users can downgrade by one version.
    */
   readonly isStored?: boolean;
 }
 
 export type Compilation =
   | { readonly program: Program; readonly errors?: undefined; readonly message?: undefined; readonly stage?: undefined }
-  /** What is wrong; Kubernetes says `${stage} failed: ${message}`. */
+  /** The error; Kubernetes reports `${stage} failed: ${message}`. */
   | {
       readonly program?: undefined;
       readonly errors: readonly CompileError[];
@@ -44,7 +44,7 @@ export type Compilation =
       readonly stage: 'compilation' | 'program instantiation';
     };
 
-/** Parses and checks an expression; a program is compiled once and evaluated as often as needed. */
+/** Parses and checks an expression. A program is compiled once and evaluated as often as needed. */
 export function compile(source: string, options: CompileOptions): Compilation {
   const errors = new ErrorList(new Source(source));
   const environment: Environment = {
@@ -76,11 +76,11 @@ function functionsFor(options: CompileOptions): FunctionTable {
   return options.makesPatches === true ? patchFunctions : newFunctions;
 }
 
-/** JSON for a declared variable, or a value of ours, such as an authorizer or one that another program computed. */
+/** JSON for a declared variable, or a value of ours, such as an authorizer or another program's result. */
 export type Binding = Json | Value | undefined;
 
 export interface EvaluateOptions {
-  /** The most that this evaluation may cost; COST_PER_CALL by default. */
+  /** The cost limit of this evaluation; COST_PER_CALL by default. */
   readonly costLimit?: number;
 }
 
@@ -90,7 +90,7 @@ export type Outcome =
 
 export class Program {
   readonly source: string;
-  /** What the expression gives; see `isBool` and `isString`. */
+  /** The type of the result; see `isBool` and `isString`. */
   readonly type: Type;
   readonly #expression: Expression;
   readonly #environment: Environment;
@@ -108,22 +108,22 @@ export class Program {
     this.#readers = compiler.variables.map((name) => ({ name, declaration: environment.variables.get(name)! }));
   }
 
-  /** The type of the result as messages show it: `bool`, `list(string)`. */
+  /** The type of the result in messages: `bool`, `list(string)`. */
   get typeName(): string {
     return printType(this.type);
   }
 
-  /** Whether the expression looks at a variable. */
+  /** Whether the expression uses a variable. */
   uses(variable: string): boolean {
     return this.#readers.some(({ name }) => name === variable);
   }
 
-  /** The least and the most that an evaluation can cost, given how large the declared variables may be. */
+  /** The least and the most that an evaluation can cost, given the maximum sizes of the declared variables. */
   estimateCost(): Range {
     return estimateCost(this.#expression, this.#environment.variables);
   }
 
-  /** Computes the value; what goes wrong is in the outcome, never thrown. */
+  /** Computes the value. Errors are part of the outcome and never thrown. */
   evaluate(bindings: Readonly<Record<string, Binding>>, options: EvaluateOptions = {}): Outcome {
     const slots: Value[] = [];
     for (const { name, declaration } of this.#readers) slots.push(bind(bindings[name], name, declaration));
@@ -134,7 +134,7 @@ export class Program {
       return { value, cost: run.cost };
     } catch (error) {
       if (error instanceof CostLimitExceeded) return { cost: run.cost, error: error.message, isCostExceeded: true };
-      // Strings and stacks have limits of their own, which a hostile expression may reach before the limit on cost.
+      // Strings and the stack have limits of their own, which a hostile expression may reach before the cost limit.
       if (error instanceof RangeError) return { cost: run.cost, error: `evaluation failed: ${error.message}`, isCostExceeded: false };
       throw error;
     }
