@@ -94,7 +94,7 @@ function checkLength(text: string): void {
   const { length } = text;
   if (length <= longestYaml) return;
   if (isTooDeep(text)) throw new CodecError(`yaml: exceeded max depth of ${maxYamlDepth}`);
-  throw new CodecError(`yaml: document has ${length} characters, and ${longestYaml} is the limit for YAML; send it as JSON`);
+  throw new CodecError(`yaml: document has ${length} characters, the limit for YAML is ${longestYaml}: send it as JSON`);
 }
 
 function isDuplicate(error: unknown): error is YAMLException {

@@ -62,7 +62,7 @@ function readTime(reader: WireReader, scalar: 'time' | 'microTime'): string | nu
   const seconds = numbers.get(1) ?? 0;
   const nanos = numbers.get(2) ?? 0;
   if (seconds < firstSecond || seconds > lastSecond)
-    throw new DecodeError(`proto: time of ${seconds} seconds is outside of the years 1 to 9999`);
+    throw new DecodeError(`proto: time of ${seconds} seconds is outside the years 1 to 9999`);
   if (nanos < 0 || nanos > 999_999_999) throw new DecodeError(`proto: time has ${nanos} nanoseconds, expected 0 to 999999999`);
   const text = printSeconds(seconds);
   if (scalar === 'time') return text;

@@ -58,7 +58,7 @@ export class Run {
   step(count = 1): void {
     this.#steps += count;
     if (this.#steps <= maxSteps) return;
-    throw status.requestTooLarge(`the alternatives in the schema of the object would have to be tried on more than ${maxSteps} values`);
+    throw status.requestTooLarge(`the alternatives in the object's schema apply to more than ${maxSteps} values`);
   }
 
   /** Whether there are so many errors that continuing is pointless. */
