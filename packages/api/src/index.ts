@@ -14,3 +14,4 @@ export * from './kcp/facts.ts';
 export * from './kcp/tenancy.ts';
 export * from './kcp/topology.ts';
 export { groupResource, type KindReference } from './kind.ts';
+export type { User } from './kubernetes/user.ts';

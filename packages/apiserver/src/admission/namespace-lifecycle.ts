@@ -1,6 +1,6 @@
+import { lastingNamespaces } from '@capstan/kinds';
 import { StatusError, status } from '@capstan/machinery';
 import type { WatchCache } from '../cache/watch-cache.ts';
-import { lastingNamespaces } from '../kinds/core.ts';
 import { fresh } from '../registry/list.ts';
 import type { AdmissionPlugin, AdmissionRequest } from './admission.ts';
 

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { User } from '@capstan/api';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { User } from '../authn/user.ts';
 import type { Attributes } from '../authz/attributes.ts';
 import { asking } from '../authz/testing.ts';
 import { eventLine } from './event.ts';

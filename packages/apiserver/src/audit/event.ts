@@ -1,5 +1,5 @@
+import type { User } from '@capstan/api';
 import { formatMicroTime, isObject } from '@capstan/machinery';
-import type { User } from '../authn/user.ts';
 import type { Attributes } from '../authz/attributes.ts';
 import { cut, cutList, cutMap } from './cut.ts';
 import type { Recording, Stage } from './policy.ts';

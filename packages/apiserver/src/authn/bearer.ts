@@ -1,5 +1,6 @@
+import type { User } from '@capstan/api';
 import { decode } from './jwt.ts';
-import { type Authenticator, Unauthenticated, type User } from './user.ts';
+import { type Authenticator, Unauthenticated } from './user.ts';
 
 /** A user that a token proves, and for which audiences. */
 export interface TokenUser {

@@ -1,7 +1,8 @@
 import { createHash, X509Certificate } from 'node:crypto';
+import type { User } from '@capstan/api';
 import { elements } from '@capstan/pki';
 import { RecentlyUsed } from './recently-used.ts';
-import { type Authenticator, Unauthenticated, type User } from './user.ts';
+import { type Authenticator, Unauthenticated } from './user.ts';
 
 const clientAuthentication = '1.3.6.1.5.5.7.3.2';
 const anyUsage = '2.5.29.37.0';

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { User } from '@capstan/api';
 import { describe, expect, it } from 'vitest';
 import type { Attributes } from '../authz/attributes.ts';
 import { impersonate } from './impersonation.ts';
-import type { User } from './user.ts';
 
 const admin: User = { name: 'admin', groups: ['system:masters'] };
 const asked: string[] = [];

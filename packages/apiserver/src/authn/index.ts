@@ -1,3 +1,4 @@
+export type { User } from '@capstan/api';
 export { parseAuthenticationConfiguration } from './authentication-configuration.ts';
 export { type BearerTokens, bearerTokens, type TokenAuthenticator, type TokenUser } from './bearer.ts';
 export { clientCertificates } from './client-certificates.ts';
@@ -10,4 +11,4 @@ export { type ServiceAccountTokenOptions, serviceAccountTokens } from './service
 export { staticTokens } from './static-tokens.ts';
 export { createServiceAccountToken, type TokenIssuer, type TokenRequestCall } from './token-request.ts';
 export { union } from './union.ts';
-export { type Authenticator, anonymous, type Credentials, Unauthenticated, type User } from './user.ts';
+export { type Authenticator, anonymous, type Credentials, Unauthenticated } from './user.ts';

@@ -1,9 +1,9 @@
+import type { User } from '@capstan/api';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseAuthenticationConfiguration } from './authentication-configuration.ts';
 import { bearerTokens } from './bearer.ts';
 import { type OidcOptions, oidc } from './oidc.ts';
 import { newSigningKey, startIssuer, type TestIssuer } from './testing.ts';
-import type { User } from './user.ts';
 
 const first = newSigningKey();
 const second = newSigningKey();

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { User } from '@capstan/api';
 import type { JWTPayload, JWTVerifyGetKey } from 'jose';
 import type { Outbound } from '../http/outbound.ts';
 import { sharedAudiences, type TokenAuthenticator, type TokenUser, withAuthenticatedGroup } from './bearer.ts';
@@ -6,7 +7,7 @@ import { type ClaimExpression, textsFrom } from './claim-expression.ts';
 import { fetchJson, httpsFetch } from './https-fetch.ts';
 import { type Claims, decode } from './jwt.ts';
 import { RecentlyUsed } from './recently-used.ts';
-import { type Fault, Unauthenticated, type User } from './user.ts';
+import { type Fault, Unauthenticated } from './user.ts';
 
 export interface OidcOptions {
   readonly issuerUrl: string;

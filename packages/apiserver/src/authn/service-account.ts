@@ -1,6 +1,6 @@
+import type { User } from '@capstan/api';
 import { names } from '@capstan/machinery';
 import { defaultCluster } from '../request/info.ts';
-import type { User } from './user.ts';
 
 const prefix = 'system:serviceaccount:';
 /** Service accounts of workspaces with the same namespace and name have the same user name: this says which workspace is meant. */

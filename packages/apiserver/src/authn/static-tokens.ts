@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
+import type { User } from '@capstan/api';
 import { sharedAudiences, type TokenAuthenticator, withAuthenticatedGroup } from './bearer.ts';
-import type { User } from './user.ts';
 
 /**
  * Believes the tokens of a file as kube-apiserver's --token-auth-file reads it: lines of `token,user,uid[,"group1,group2"]`. `audiences` are those of this

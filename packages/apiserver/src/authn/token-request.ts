@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import type { ObjectReader } from '@capstan/kinds';
 import { FieldPath, fieldError, type KubeObject, type ObjectMeta, status } from '@capstan/machinery';
 import type { SigningKey } from '@capstan/pki';
-import type { ObjectReader } from '../cache/reader.ts';
 import { encode } from './jwt.ts';
 import { rootCluster, serviceAccountName } from './service-account.ts';
 import { boundResources } from './service-account-tokens.ts';

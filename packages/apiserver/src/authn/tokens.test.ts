@@ -1,4 +1,5 @@
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
+import type { User } from '@capstan/api';
 import type { KubeObject, StatusError } from '@capstan/machinery';
 import { type SigningKey, signingKey } from '@capstan/pki';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -8,7 +9,7 @@ import { decode, encode } from './jwt.ts';
 import { openIdDocuments } from './openid.ts';
 import { type ServiceAccountTokenOptions, serviceAccountTokens } from './service-account-tokens.ts';
 import { createServiceAccountToken, type TokenRequestCall } from './token-request.ts';
-import { Unauthenticated, type User } from './user.ts';
+import { Unauthenticated } from './user.ts';
 
 const issuer = 'https://kubernetes.default.svc';
 const ecKey = signingKey(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey);

@@ -1,4 +1,5 @@
-import { type Authenticator, type Credentials, Unauthenticated, type User } from './user.ts';
+import type { User } from '@capstan/api';
+import { type Authenticator, type Credentials, Unauthenticated } from './user.ts';
 
 /**
  * Asks the authenticators in order until one knows the user. When none does, but one understood the credentials and found them wrong, its error is thrown:

@@ -1,10 +1,4 @@
-/** Who a request comes from, once that is known. */
-export interface User {
-  readonly name: string;
-  readonly uid?: string;
-  readonly groups: readonly string[];
-  readonly extra?: Readonly<Record<string, readonly string[]>>;
-}
+import type { User } from '@capstan/api';
 
 /** What a request carries to prove who it comes from. */
 export interface Credentials {

@@ -1,4 +1,4 @@
-import type { User } from '../authn/user.ts';
+import type { User } from '@capstan/api';
 
 /** What a request wants to do, as far as permission goes. */
 export interface Attributes {

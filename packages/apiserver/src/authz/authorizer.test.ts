@@ -1,6 +1,6 @@
+import type { User } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { User } from '../authn/user.ts';
 import { rbacAuthorizer } from './authorizer.ts';
 import { rbacResources, type Subject } from './resolver.ts';
 import type { PolicyRule } from './rule.ts';

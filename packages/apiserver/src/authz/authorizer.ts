@@ -1,7 +1,7 @@
+import type { User } from '@capstan/api';
+import type { ObjectReader } from '@capstan/kinds';
 import { status } from '@capstan/machinery';
 import { homeOf, rootCluster } from '../authn/service-account.ts';
-import type { User } from '../authn/user.ts';
-import type { ObjectReader } from '../cache/reader.ts';
 import type { Attributes, Authorizer, Decision } from './attributes.ts';
 import { effectiveUsers } from './effective-users.ts';
 import { policyGrants, type StaticPolicy } from './policy.ts';

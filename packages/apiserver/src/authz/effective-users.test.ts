@@ -1,6 +1,6 @@
+import type { User } from '@capstan/api';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { User } from '../authn/user.ts';
 import { effectiveUsers } from './effective-users.ts';
 
 const scopes = 'authentication.kcp.io/scopes';

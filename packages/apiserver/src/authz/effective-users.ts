@@ -1,5 +1,5 @@
+import type { User } from '@capstan/api';
 import { abroad, clusterGroup, homeOf } from '../authn/service-account.ts';
-import type { User } from '../authn/user.ts';
 
 /** Workspaces outside of which a user is nobody in particular: every value must name the workspace; a value may list several, with commas. */
 export const scopesExtra = 'authentication.kcp.io/scopes';

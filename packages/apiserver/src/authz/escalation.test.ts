@@ -1,6 +1,6 @@
+import type { User } from '@capstan/api';
 import type { KubeObject, StatusError } from '@capstan/machinery';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { User } from '../authn/user.ts';
 import { rbacAuthorizer } from './authorizer.ts';
 import { checkNoEscalation, type RoleWrite } from './escalation.ts';
 import { rbacResources } from './resolver.ts';

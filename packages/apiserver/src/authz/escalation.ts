@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { User } from '@capstan/api';
+import type { ObjectReader } from '@capstan/kinds';
 import { fieldError, type KubeObject, rulesOf, StatusError, status } from '@capstan/machinery';
-import type { User } from '../authn/user.ts';
-import type { ObjectReader } from '../cache/reader.ts';
 import type { Authorizer } from './attributes.ts';
 import { type RuleResolver, superuserGroup } from './authorizer.ts';
 import { compact, printList, printRule, uncovered } from './covers.ts';

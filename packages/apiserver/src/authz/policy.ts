@@ -1,5 +1,5 @@
+import type { User } from '@capstan/api';
 import { type KubeObject, rulesOf } from '@capstan/machinery';
-import type { User } from '../authn/user.ts';
 import { type Grant, grantOf } from './resolver.ts';
 import type { PolicyRule } from './rule.ts';
 

@@ -1,6 +1,6 @@
+import type { User } from '@capstan/api';
+import type { ObjectReader } from '@capstan/kinds';
 import { fieldError, type GroupResource, type KubeObject, type PolicyRule, rulesOf } from '@capstan/machinery';
-import type { User } from '../authn/user.ts';
-import type { ObjectReader } from '../cache/reader.ts';
 
 export const rbacGroup = 'rbac.authorization.k8s.io';
 const resource = (name: string): GroupResource => ({ group: rbacGroup, resource: name });

@@ -1,6 +1,6 @@
+import type { User } from '@capstan/api';
+import type { ObjectReader } from '@capstan/kinds';
 import type { GroupResource, KubeObject } from '@capstan/machinery';
-import type { User } from '../authn/user.ts';
-import type { ObjectReader } from '../cache/reader.ts';
 import type { Attributes } from './attributes.ts';
 
 /** Objects in memory, read as the watch cache reads them. For tests. */

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
+import { addressRange } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
-import { addressRange } from '../kinds/workloads/service-allocation.ts';
 
 export const systemNamespaces = ['default', 'kube-system', 'kube-public', 'kube-node-lease'] as const;
 

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { ObjectReader } from '@capstan/kinds';
 import { type GroupResource, type KubeObject, rulesOf } from '@capstan/machinery';
 import { uncovered } from '../authz/covers.ts';
 import { rbacResources, type Subject } from '../authz/resolver.ts';
-import type { ObjectReader } from '../cache/reader.ts';
 import { autoupdateSpecAnnotation, mandatoryFlowControl } from './flow-control.ts';
 import { autoupdateAnnotation } from './rbac.ts';
 

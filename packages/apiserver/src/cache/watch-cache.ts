@@ -1,8 +1,9 @@
+import type { ObjectKey, ObjectReader } from '@capstan/kinds';
 import type { GroupResource, KubeObject } from '@capstan/machinery';
 import { prefixRange, type Range, type Store, type StoreError, type StoreEvent, type Watch } from '@capstan/store';
 import { atRevision, CacheEntry } from './entry.ts';
 import { type CacheEvent, EventRing } from './event-ring.ts';
-import type { EntryReader, ObjectKey, ObjectReader } from './reader.ts';
+import type { EntryReader } from './reader.ts';
 import { SortedMap } from './sorted-map.ts';
 import { isUnion, type StoredEvent, Unions } from './unions.ts';
 

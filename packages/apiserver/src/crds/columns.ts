@@ -1,5 +1,5 @@
+import type { Column, TablePrinter } from '@capstan/kinds';
 import { age, asJson, compileJsonPath, type Json, type JsonPath, JsonPathError, printJsonPathValue } from '@capstan/machinery';
-import type { Column, TablePrinter } from '../kinds/strategy.ts';
 import type { PrinterColumn } from './summary.ts';
 
 const ageColumn: PrinterColumn = {

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
+import type { RuleChecker, RuleCompiler } from '@capstan/kinds';
 import { type CompiledSchema, compileSchema, fieldsOf, itemsOf, type JsonObject, type KubeObject, maybeFields } from '@capstan/machinery';
 import type { CacheEntry } from '../cache/entry.ts';
 import type { Conversion, Resource } from '../registry/resource.ts';
 import { type ConversionParts, plainConversion } from './conversion.ts';
 import { customResource } from './kind.ts';
-import type { RuleChecker, RuleCompiler } from './rules/rules.ts';
 import { type ConversionRule, type Summary, summarize } from './summary.ts';
 
 /** Converts through a webhook. */

@@ -1,10 +1,10 @@
+import type { RuleCompiler } from '@capstan/kinds';
 import type { CacheEntry } from '../cache/entry.ts';
 import type { CacheEvent } from '../cache/event-ring.ts';
 import type { SortedMap } from '../cache/sorted-map.ts';
 import type { ResourceCache, WatchCache } from '../cache/watch-cache.ts';
 import { clusterOf, Definition, nameOf, type WebhookConversion } from './definition.ts';
 import { WorkspaceKinds } from './kinds.ts';
-import type { RuleCompiler } from './rules/rules.ts';
 
 export const definitionResource = { group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions' };
 

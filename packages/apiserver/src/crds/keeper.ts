@@ -1,7 +1,7 @@
+import { cleanupFinalizer } from '@capstan/kinds';
 import { fieldsOf, type KubeObject, status } from '@capstan/machinery';
 import { endOf, type ResourceCache } from '../cache/watch-cache.ts';
 import type { Serving } from '../handlers/serving.ts';
-import { cleanupFinalizer } from '../kinds/apiextensions.ts';
 import type { RequestContext } from '../registry/context.ts';
 import { deleteObject } from '../registry/delete.ts';
 import type { Resource } from '../registry/resource.ts';

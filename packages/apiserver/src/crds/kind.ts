@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
+import type { RuleChecker } from '@capstan/kinds';
 import { builtinTypes, CodecError, type CompiledSchema, type JsonObject, MalformedResource, readMetadata } from '@capstan/machinery';
 import { apiVersionOf } from '../registry/catalog.ts';
 import type { Conversion, CustomKind, Resource, Subresource } from '../registry/resource.ts';
 import { customPrinter } from './columns.ts';
-import type { RuleChecker } from './rules/rules.ts';
 import { scaleMapping } from './scale.ts';
 import { customStrategy } from './strategy.ts';
 import type { Summary, Version } from './summary.ts';

@@ -1,5 +1,5 @@
+import type { ScaleMapping } from '@capstan/kinds';
 import { type FieldError, FieldPath, fieldError, type KubeObject } from '@capstan/machinery';
-import type { ScaleMapping } from '../kinds/workloads/scale.ts';
 import type { ScalePaths } from './summary.ts';
 
 const largest = 2 ** 31 - 1;

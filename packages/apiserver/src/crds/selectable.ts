@@ -1,5 +1,5 @@
+import type { Strategy } from '@capstan/kinds';
 import { asJson, compileJsonPath, type KubeObject } from '@capstan/machinery';
-import type { Strategy } from '../kinds/strategy.ts';
 
 /** What objects can be selected by besides their name and namespace. */
 export function selectableFields(paths: readonly string[]): Pick<Strategy, 'selectableLabels' | 'selectableFields'> {

@@ -1,7 +1,6 @@
+import { type ApprovalState, approvalOf, bundleProblem, conversionBundle, isProtected } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
 import { fieldsOf, itemsOf, textOf } from '@capstan/machinery';
-import { type ApprovalState, approvalOf, isProtected } from '../kinds/apiextensions/approval.ts';
-import { bundleProblem, conversionBundle } from '../kinds/apiextensions/ca-bundle.ts';
 import { deepEqual } from '../registry/metadata.ts';
 import { type Condition, isTrue, type NewCondition, withCondition } from './conditions.ts';
 import { acceptNames, type TakenNames } from './names.ts';

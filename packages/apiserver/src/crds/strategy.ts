@@ -1,7 +1,6 @@
+import type { RuleChecker, Strategy, StrategyContext } from '@capstan/kinds';
 import { asJson, type CompiledSchema, type FieldError, FieldPath, fieldError, type KubeObject, names, status } from '@capstan/machinery';
-import type { Strategy, StrategyContext } from '../kinds/strategy.ts';
 import { deepEqual } from '../registry/metadata.ts';
-import type { RuleChecker } from './rules/rules.ts';
 import { replicaErrors } from './scale.ts';
 import { selectableFields } from './selectable.ts';
 import type { Version } from './summary.ts';

@@ -1,8 +1,8 @@
 import { everyCluster, rootCluster } from '@capstan/api';
+import { deprecations } from '@capstan/kinds';
 import { status } from '@capstan/machinery';
 import type { Exchange } from '../http/exchange.ts';
 import { acceptedForLists, negotiate, requireOffered } from '../http/negotiate.ts';
-import { deprecations } from '../kinds/deprecations.ts';
 import type { RequestContext } from '../registry/context.ts';
 import type { CustomKind, Resource } from '../registry/resource.ts';
 import { patchKindOf } from './patch.ts';

@@ -1,3 +1,4 @@
+import { type ScaleMapping, scaleMappings, scalePrinter } from '@capstan/kinds';
 import {
   applyPatch,
   FieldPath,
@@ -13,8 +14,6 @@ import {
 import { CacheEntry } from '../cache/entry.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { negotiate } from '../http/negotiate.ts';
-import { scalePrinter } from '../kinds/printers/autoscaling.ts';
-import { type ScaleMapping, scaleMappings } from '../kinds/workloads/scale.ts';
 import type { RequestContext } from '../registry/context.ts';
 import { fresh } from '../registry/list.ts';
 import { cachedEntry } from '../registry/objects.ts';

@@ -1,7 +1,7 @@
+import { made } from '@capstan/kinds';
 import { type KubeObject, StatusError, status, updateManaged } from '@capstan/machinery';
 import type { Exchange } from '../http/exchange.ts';
 import { accepted, negotiate, requireOffered } from '../http/negotiate.ts';
-import { made } from '../kinds/workloads/defaulting.ts';
 import type { RequestContext } from '../registry/context.ts';
 import { fresh } from '../registry/list.ts';
 import { cachedEntry, type Target } from '../registry/objects.ts';

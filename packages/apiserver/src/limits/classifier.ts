@@ -1,8 +1,8 @@
+import type { User } from '@capstan/api';
+import type { ObjectReader } from '@capstan/kinds';
 import type { GroupResource, KubeObject } from '@capstan/machinery';
 import { parseServiceAccountName, rootCluster } from '../authn/service-account.ts';
-import type { User } from '../authn/user.ts';
 import type { Attributes } from '../authz/attributes.ts';
-import type { ObjectReader } from '../cache/reader.ts';
 
 /** What the headers X-Kubernetes-PF-FlowSchema-UID and X-Kubernetes-PF-PriorityLevel-UID say. */
 export interface Flow {

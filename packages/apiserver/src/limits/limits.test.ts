@@ -1,7 +1,7 @@
+import type { User } from '@capstan/api';
 import type { StatusError } from '@capstan/machinery';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { User } from '../authn/user.ts';
 import { asking, MemoryObjects } from '../authz/testing.ts';
 import { bootstrapObjects, repairs } from '../bootstrap/index.ts';
 import { flowClassifier } from './classifier.ts';

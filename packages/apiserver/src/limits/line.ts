@@ -1,5 +1,4 @@
-import { everyCluster, rootCluster } from '@capstan/api';
-import type { User } from '../authn/user.ts';
+import { everyCluster, rootCluster, type User } from '@capstan/api';
 
 /**
  * Who takes turns with whom: tenants do, however many users they have, and so do the users of the root workspace. Names alone would not do: service accounts of

@@ -1,5 +1,5 @@
+import type { User } from '@capstan/api';
 import { status } from '@capstan/machinery';
-import type { User } from '../authn/user.ts';
 import { superuserGroup } from '../authz/authorizer.ts';
 import { allowedInLine } from './scarce.ts';
 

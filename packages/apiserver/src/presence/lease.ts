@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { rootCluster } from '@capstan/api';
+import type { ObjectReader } from '@capstan/kinds';
 import { fieldsOf, formatMicroTime, type KubeObject, textOf } from '@capstan/machinery';
-import type { ObjectReader } from '../cache/reader.ts';
 import type { Addresses } from './addresses.ts';
 import type { Installation } from './installation.ts';
 

@@ -1,6 +1,6 @@
 import { rootCluster } from '@capstan/api';
+import type { ObjectReader } from '@capstan/kinds';
 import { fieldsOf, textOf } from '@capstan/machinery';
-import type { ObjectReader } from '../cache/reader.ts';
 import { certificateKey, differingFiles, type Installation } from './installation.ts';
 import { leaseSeconds, liveServers, type ServerRecord } from './lease.ts';
 

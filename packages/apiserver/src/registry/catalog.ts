@@ -1,7 +1,6 @@
+import { defaultPrinter, printers, strategies } from '@capstan/kinds';
 import { builtinGroups, builtinResources, builtinTypes, type GroupInfo, type ResourceInfo } from '@capstan/machinery';
-import { conversions } from '../kinds/conversions.ts';
-import { defaultPrinter, printers } from '../kinds/printers/printers.ts';
-import { strategies } from '../kinds/strategies.ts';
+import { conversions } from './conversions.ts';
 import type { Resource, Storage, Subresource } from './resource.ts';
 
 /** A group and the versions in which it is served, the preferred one first. */

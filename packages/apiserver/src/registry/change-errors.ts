@@ -1,3 +1,5 @@
+import type { Strategy } from '@capstan/kinds';
+import { type UpdateRound, updateRounds, usualRounds } from '@capstan/kinds';
 import {
   type FieldError,
   type KubeObject,
@@ -6,8 +8,6 @@ import {
   validateObjectMeta,
   validateObjectMetaUpdate,
 } from '@capstan/machinery';
-import type { Strategy } from '../kinds/strategy.ts';
-import { type UpdateRound, updateRounds, usualRounds } from '../kinds/update-rounds.ts';
 import type { RequestContext } from './context.ts';
 import type { Resource } from './resource.ts';
 

@@ -1,7 +1,7 @@
-import type { User } from '../authn/user.ts';
-import type { EntryReader, ObjectReader } from '../cache/reader.ts';
+import type { User } from '@capstan/api';
+import type { ObjectReader, StrategyContext } from '@capstan/kinds';
+import type { EntryReader } from '../cache/reader.ts';
 import { longestWarning, mostInWarnings } from '../http/warnings.ts';
-import type { StrategyContext } from '../kinds/strategy.ts';
 import type { RequestInfo } from '../request/info.ts';
 
 /** A request on its way through the registry: who, what, and the means to answer questions about it. */

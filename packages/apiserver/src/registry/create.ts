@@ -1,8 +1,8 @@
 import { rootCluster } from '@capstan/api';
+import { dropUnserved } from '@capstan/kinds';
 import { applySchemaDefaults, asJson, type KubeObject, StatusError, status, updateManaged } from '@capstan/machinery';
 import { CacheEntry, namingCluster } from '../cache/entry.ts';
 import { clusterOfKey } from '../cache/key.ts';
-import { dropUnserved } from '../kinds/unserved-fields.ts';
 import type { RequestContext } from './context.ts';
 import { whileThere } from './guards.ts';
 import { dropLink, forgetDeletion, generateName, keepCluster, stampNew, uniteOwners } from './metadata.ts';

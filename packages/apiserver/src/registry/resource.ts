@@ -1,9 +1,8 @@
 import { rootCluster } from '@capstan/api';
+import type { ScaleMapping, Strategy, TablePrinter } from '@capstan/kinds';
 import type { GroupResource, JsonObject, KubeObject, ObjectType } from '@capstan/machinery';
 import { atRevision, CacheEntry, movedTo, namingCluster } from '../cache/entry.ts';
 import { clusterOfKey } from '../cache/key.ts';
-import type { Strategy, TablePrinter } from '../kinds/strategy.ts';
-import type { ScaleMapping } from '../kinds/workloads/scale.ts';
 
 /** A kind as it is served in one version: all that the request path needs to know of it. */
 export interface Resource extends GroupResource {

@@ -1,4 +1,4 @@
-import type { User } from '../authn/user.ts';
+import type { User } from '@capstan/api';
 import type { Attributes } from '../authz/attributes.ts';
 import type { RequestInfo } from './info.ts';
 

@@ -1,3 +1,4 @@
+import type { User } from '@capstan/api';
 import {
   type FieldError,
   FieldPath,
@@ -9,7 +10,6 @@ import {
   StatusError,
   status,
 } from '@capstan/machinery';
-import type { User } from '../authn/user.ts';
 import type { Attributes } from '../authz/attributes.ts';
 
 interface Requirement {

@@ -1,6 +1,6 @@
+import type { User } from '@capstan/api';
 import { type KubeObject, status } from '@capstan/machinery';
 import { atHomeIn } from '../authn/service-account.ts';
-import type { User } from '../authn/user.ts';
 import type { Attributes, Authorizer } from '../authz/attributes.ts';
 import type { RuleResolver } from '../authz/authorizer.ts';
 import { printMissing } from '../authz/resolver.ts';

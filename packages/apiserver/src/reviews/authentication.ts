@@ -1,6 +1,7 @@
+import type { User } from '@capstan/api';
 import { formatTime, type KubeObject, status } from '@capstan/machinery';
 import type { BearerTokens, TokenUser } from '../authn/bearer.ts';
-import { Unauthenticated, type User } from '../authn/user.ts';
+import { Unauthenticated } from '../authn/user.ts';
 
 const apiVersion = 'authentication.k8s.io/v1';
 

@@ -1,7 +1,8 @@
+import type { User } from '@capstan/api';
 import type { KubeObject, StatusError } from '@capstan/machinery';
 import { describe, expect, it } from 'vitest';
 import { bearerTokens } from '../authn/bearer.ts';
-import { Unauthenticated, type User } from '../authn/user.ts';
+import { Unauthenticated } from '../authn/user.ts';
 import type { Attributes } from '../authz/attributes.ts';
 import type { MissingRole } from '../authz/resolver.ts';
 import type { PolicyRule } from '../authz/rule.ts';

@@ -1,7 +1,6 @@
-import { rootCluster } from '@capstan/api';
+import { rootCluster, type User } from '@capstan/api';
 import type { StatusError } from '@capstan/machinery';
 import type { AuditedRequest, AuditLog, Recording, Stage } from '../audit/index.ts';
-import type { User } from '../authn/user.ts';
 import { type Attributes, type Decision, type Gate, nothingWanted } from '../authz/attributes.ts';
 import type { AnswerKeeper, Exchange } from '../http/exchange.ts';
 

@@ -1,3 +1,4 @@
+import type { ObjectReader } from '@capstan/kinds';
 import type { Pki } from '@capstan/pki';
 import { type BearerTokens, bearerTokens, type TokenAuthenticator } from '../authn/bearer.ts';
 import { clientCertificates } from '../authn/client-certificates.ts';
@@ -7,7 +8,6 @@ import { serviceAccountTokens } from '../authn/service-account-tokens.ts';
 import { createServiceAccountToken } from '../authn/token-request.ts';
 import { union } from '../authn/union.ts';
 import type { Authenticator } from '../authn/user.ts';
-import type { ObjectReader } from '../cache/reader.ts';
 import type { Page } from '../handlers/nonresource.ts';
 import type { VirtualSubresource } from '../handlers/subresources.ts';
 import { requireOffered } from '../http/negotiate.ts';

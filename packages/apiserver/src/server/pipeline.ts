@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { controllerManagerUser, rootCluster } from '@capstan/api';
+import { controllerManagerUser, rootCluster, type User } from '@capstan/api';
 import { StatusError, status } from '@capstan/machinery';
 import { StoreError } from '@capstan/store';
 import type { AuditLog } from '../audit/index.ts';
 import { asksForSomebodyElse, BadImpersonation, impersonate } from '../authn/impersonation.ts';
 import { peerCertificate } from '../authn/peer-certificate.ts';
 import type { Rejections } from '../authn/rejections.ts';
-import { type Authenticator, anonymous, type Credentials, Unauthenticated, type User } from '../authn/user.ts';
+import { type Authenticator, anonymous, type Credentials, Unauthenticated } from '../authn/user.ts';
 import { type Attributes, type Authorizer, type Decision, type Gate, nothingWanted } from '../authz/attributes.ts';
 import { forbidden, settled, superuserGroup } from '../authz/index.ts';
 import type { Pages } from '../handlers/nonresource.ts';

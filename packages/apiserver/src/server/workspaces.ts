@@ -1,8 +1,8 @@
 import { rootCluster } from '@capstan/api';
+import { rulesOf } from '@capstan/kinds';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { WebhookConversion } from '../crds/definition.ts';
 import type { Definitions } from '../crds/definitions.ts';
-import { rulesOf } from '../crds/rules/checker.ts';
 import { type Catalog, isBuiltinKind } from '../registry/catalog.ts';
 import { Catalogs } from '../registry/catalogs.ts';
 import { Bindings } from '../workspaces/apis/bindings.ts';

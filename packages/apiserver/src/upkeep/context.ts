@@ -1,4 +1,4 @@
-import type { User } from '../authn/user.ts';
+import type { User } from '@capstan/api';
 import { superuserGroup } from '../authz/index.ts';
 import { RequestContext } from '../registry/context.ts';
 import { parseRequest } from '../request/info.ts';

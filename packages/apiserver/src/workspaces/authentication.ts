@@ -1,13 +1,13 @@
-import { rootCluster, typeAnnotation } from '@capstan/api';
+import { rootCluster, typeAnnotation, type User } from '@capstan/api';
+import type { ObjectReader } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
 import { fieldsOf, itemsOf, textOf } from '@capstan/machinery';
 import { parseIssuers } from '../authn/authentication-configuration.ts';
 import { type BearerTokens, bearerToken, sharedAudiences, type TokenAuthenticator } from '../authn/bearer.ts';
 import { oidc } from '../authn/oidc.ts';
 import { clusterExtra } from '../authn/service-account.ts';
-import { type Credentials, Unauthenticated, type User } from '../authn/user.ts';
+import { type Credentials, Unauthenticated } from '../authn/user.ts';
 import { scopesExtra } from '../authz/effective-users.ts';
-import type { ObjectReader } from '../cache/reader.ts';
 import type { Outbound } from '../http/outbound.ts';
 import { logicalClusterOf, type Tree } from './tree.ts';
 

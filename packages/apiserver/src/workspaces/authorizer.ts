@@ -1,12 +1,11 @@
-import { everyCluster, rootCluster } from '@capstan/api';
+import { everyCluster, rootCluster, type User } from '@capstan/api';
+import type { ObjectReader } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
 import { fieldsOf, textOf } from '@capstan/machinery';
 import { homeOf, isServiceAccount, parseServiceAccountName } from '../authn/service-account.ts';
-import type { User } from '../authn/user.ts';
 import { type Attributes, type Authorizer, type Decision, nothingWanted } from '../authz/attributes.ts';
 import { type RuleResolver, superuserGroup } from '../authz/authorizer.ts';
 import { effectiveUsers } from '../authz/effective-users.ts';
-import type { ObjectReader } from '../cache/reader.ts';
 import { EntryRights } from './entry-rights.ts';
 import type { MaximalPolicy } from './maximal-policy.ts';
 import { adminGroup, bootstrapperGroup, boundObjects, externalLogicalClusterAdminGroup, logicalClusterAdminGroup } from './policy.ts';

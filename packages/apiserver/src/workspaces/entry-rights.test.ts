@@ -1,5 +1,5 @@
+import type { User } from '@capstan/api';
 import { expect, test } from 'vitest';
-import type { User } from '../authn/user.ts';
 import { EntryRights } from './entry-rights.ts';
 
 const alice: User = { name: 'alice', groups: [] };

@@ -1,4 +1,4 @@
-import type { User } from '../authn/user.ts';
+import type { User } from '@capstan/api';
 
 /** More workspaces than one user goes in and out of at a time. */
 const capacity = 4_096;

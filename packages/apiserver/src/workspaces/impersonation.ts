@@ -1,6 +1,6 @@
+import type { User } from '@capstan/api';
 import { status } from '@capstan/machinery';
 import { clusterExtra, homeOf } from '../authn/service-account.ts';
-import type { User } from '../authn/user.ts';
 import { superuserGroup } from '../authz/authorizer.ts';
 import { parseWarrant, scopesExtra, warrantsExtra } from '../authz/effective-users.ts';
 import { adminGroup, bootstrapperGroup, externalLogicalClusterAdminGroup, logicalClusterAdminGroup } from './policy.ts';

@@ -1,8 +1,7 @@
-import { rootCluster } from '@capstan/api';
+import { rootCluster, type User } from '@capstan/api';
+import type { ObjectReader } from '@capstan/kinds';
 import { fieldsOf, maybeFields } from '@capstan/machinery';
-import type { User } from '../authn/user.ts';
 import type { Attributes, Authorizer } from '../authz/attributes.ts';
-import type { ObjectReader } from '../cache/reader.ts';
 import type { Bindings } from './apis/bindings.ts';
 import { apiExports } from './apis/names.ts';
 import { maximalPermissionPrefix } from './policy.ts';

@@ -1,7 +1,6 @@
-import { rootCluster } from '@capstan/api';
+import { rootCluster, type User } from '@capstan/api';
 import { status } from '@capstan/machinery';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission/admission.ts';
-import type { User } from '../authn/user.ts';
 import { superuserGroup } from '../authz/authorizer.ts';
 import { cacheKey, type ResourceCache, type WatchCache } from '../cache/watch-cache.ts';
 import { isPlatformAccount } from './authorizer.ts';

@@ -1,11 +1,11 @@
 import { adminCluster, rootCluster } from '@capstan/api';
+import type { ObjectReader } from '@capstan/kinds';
 import { type KubeObject, rulesOf } from '@capstan/machinery';
 import { type StaticPolicy, staticPolicy } from '../authz/policy.ts';
 import { rbacGroup, rbacResources } from '../authz/resolver.ts';
 import { rbacObjects } from '../bootstrap/rbac.ts';
 import { parseRule, type RuleTable } from '../bootstrap/rule-text.ts';
 import { LastChanges } from '../cache/last-changes.ts';
-import type { ObjectReader } from '../cache/reader.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import { logicalClusters } from './tree.ts';
 

@@ -1,5 +1,5 @@
+import type { User } from '@capstan/api';
 import type { AdmissionPlugin } from '../admission/admission.ts';
-import type { User } from '../authn/user.ts';
 import type { Gate } from '../authz/attributes.ts';
 import type { CacheEntry } from '../cache/entry.ts';
 import type { Catalog } from '../registry/catalog.ts';

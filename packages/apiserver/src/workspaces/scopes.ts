@@ -1,7 +1,6 @@
-import { controllerManagerUser, everyCluster, rootCluster } from '@capstan/api';
+import { controllerManagerUser, everyCluster, rootCluster, type User } from '@capstan/api';
 import { status } from '@capstan/machinery';
 import { homeOf } from '../authn/service-account.ts';
-import type { User } from '../authn/user.ts';
 import { forbidden, superuserGroup } from '../authz/index.ts';
 import type { Catalog } from '../registry/catalog.ts';
 import type { Catalogs } from '../registry/catalogs.ts';

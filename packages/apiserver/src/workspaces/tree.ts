@@ -9,9 +9,9 @@ import {
   workspaceKind,
 } from '@capstan/api';
 import { homeClusterId } from '@capstan/api/hashes';
+import type { ObjectReader } from '@capstan/kinds';
 import type { CacheEntry } from '../cache/entry.ts';
 import { clusterOfKey } from '../cache/key.ts';
-import type { ObjectReader } from '../cache/reader.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 
 export const logicalClusters = groupResource(logicalClusterKind);

@@ -1,6 +1,6 @@
+import type { User } from '@capstan/api';
 import { type AuthorizationQuestion, AuthorizerValue, type Binding, ResourceCheck } from '@capstan/cel';
 import type { Json, JsonObject, KubeObject } from '@capstan/machinery';
-import type { User } from '../../authn/user.ts';
 import type { Authorizer } from '../../authz/index.ts';
 import type { AdmissionRequest } from '../admission.ts';
 import { isNamespace, namespaceObject, namespaceOf } from '../matching/match.ts';

@@ -1,8 +1,7 @@
+import type { Known } from '@capstan/kinds';
+import { type CompiledExpression, compileExpression, condition, Variables } from '@capstan/kinds';
 import { itemsOf, status, textOf } from '@capstan/machinery';
-import type { Known } from './declarations.ts';
 import { type Evaluation, OutOfBudget } from './evaluation.ts';
-import { type CompiledExpression, compileExpression, condition } from './expression.ts';
-import { Variables } from './variables.ts';
 
 /** The `matchConditions` of a webhook or policy, compiled. */
 export function conditionsOf(value: unknown, known: Known | Variables): readonly CompiledExpression[] {

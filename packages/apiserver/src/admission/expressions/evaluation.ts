@@ -1,7 +1,7 @@
 import { type Binding, CelError, COST_PER_CALL, type Value } from '@capstan/cel';
+import type { CompiledExpression } from '@capstan/kinds';
+import { Held } from '@capstan/kinds';
 import type { JsonObject } from '@capstan/machinery';
-import type { CompiledExpression } from './expression.ts';
-import { Held } from './variables.ts';
 
 /** All that the validations of one policy may cost for one request, and the conditions before them. */
 export const costOfValidations = 10_000_000;

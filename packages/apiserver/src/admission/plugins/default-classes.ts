@@ -1,6 +1,6 @@
+import { made } from '@capstan/kinds';
 import type { GroupResource, KubeObject } from '@capstan/machinery';
 import { isAbsent } from '@capstan/machinery';
-import { made } from '../../kinds/workloads/defaulting.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
 
 /** Claims without a storage class get the default one. */

@@ -1,6 +1,6 @@
+import { made } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
 import { itemsOf, textOf } from '@capstan/machinery';
-import { made } from '../../kinds/workloads/defaulting.ts';
 import type { AdmissionPlugin } from '../admission.ts';
 
 const patience = 300;

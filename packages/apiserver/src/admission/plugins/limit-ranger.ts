@@ -1,5 +1,5 @@
+import { made } from '@capstan/kinds';
 import { type Fields, fieldsOf, itemsOf, type KubeObject, status, textOf } from '@capstan/machinery';
-import { made } from '../../kinds/workloads/defaulting.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
 import { forbidden } from '../forbidden.ts';
 import { claimExcesses, limitsOf, podExcesses } from './limit-constraints.ts';

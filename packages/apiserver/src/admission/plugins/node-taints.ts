@@ -1,5 +1,5 @@
+import { made } from '@capstan/kinds';
 import { itemsOf } from '@capstan/machinery';
-import { made } from '../../kinds/workloads/defaulting.ts';
 import type { AdmissionPlugin } from '../admission.ts';
 
 const notReady = 'node.kubernetes.io/not-ready';

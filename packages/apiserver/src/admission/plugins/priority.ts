@@ -1,7 +1,6 @@
+import { made, systemPriorities } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
 import { fieldsOf, isAbsent, numberOf, textOf } from '@capstan/machinery';
-import { made } from '../../kinds/workloads/defaulting.ts';
-import { systemPriorities } from '../../kinds/workloads/policy.ts';
 import type { RequestContext } from '../../registry/context.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
 import { forbidden } from '../forbidden.ts';

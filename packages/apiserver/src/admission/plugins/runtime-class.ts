@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { made } from '@capstan/kinds';
 import {
   type Fields,
   fieldsOf,
@@ -11,7 +12,6 @@ import {
   stringMapOf,
   textOf,
 } from '@capstan/machinery';
-import { made } from '../../kinds/workloads/defaulting.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
 import { forbidden } from '../forbidden.ts';
 

@@ -1,6 +1,6 @@
+import { made } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
 import { type Fields, itemsOf, textOf } from '@capstan/machinery';
-import { made } from '../../kinds/workloads/defaulting.ts';
 import { generateName } from '../../registry/metadata.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
 import { forbidden } from '../forbidden.ts';

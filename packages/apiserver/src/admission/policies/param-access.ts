@@ -1,5 +1,5 @@
+import type { User } from '@capstan/api';
 import { FieldPath, fieldError, fieldsOf, type KubeObject, maybeFields, status, textOf } from '@capstan/machinery';
-import type { User } from '../../authn/user.ts';
 import { type Authorizer, settled } from '../../authz/index.ts';
 import { deepEqual } from '../../registry/metadata.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';

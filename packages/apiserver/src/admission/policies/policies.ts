@@ -1,7 +1,7 @@
+import type { ObjectReader } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
 import type { Gate } from '../../authz/index.ts';
 import { ByWorkspace } from '../../cache/by-workspace.ts';
-import type { ObjectReader } from '../../cache/reader.ts';
 import type { Catalogs } from '../../registry/catalogs.ts';
 import type { Resource } from '../../registry/resource.ts';
 import type { AdmissionRequest } from '../admission.ts';

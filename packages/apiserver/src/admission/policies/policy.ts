@@ -1,9 +1,8 @@
+import type { Known } from '@capstan/kinds';
+import { annotation, type CompiledExpression, compileExpression, condition, message, Variables } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
 import { type Fields, fieldsOf, itemsOf, maybeFields, textOf, textsOf } from '@capstan/machinery';
 import { conditionsOf } from '../expressions/conditions.ts';
-import type { Known } from '../expressions/declarations.ts';
-import { annotation, type CompiledExpression, compileExpression, condition, message } from '../expressions/expression.ts';
-import { Variables } from '../expressions/variables.ts';
 import { type Criteria, criteriaOf } from '../matching/match.ts';
 
 export interface Validation {

@@ -1,11 +1,9 @@
+import type { Known } from '@capstan/kinds';
+import { anything, compileExpression, typedDeclaration, Variables } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
 import { type Fields, fieldsOf, itemsOf, textOf, textsOf } from '@capstan/machinery';
 import type { Catalog } from '../../registry/catalog.ts';
 import type { Resource } from '../../registry/resource.ts';
-import type { Known } from '../expressions/declarations.ts';
-import { anything, compileExpression } from '../expressions/expression.ts';
-import { typedDeclaration } from '../expressions/typed.ts';
-import { Variables } from '../expressions/variables.ts';
 import { Misconfigured, paramResource } from './params.ts';
 import { paramKindOf } from './policy.ts';
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
 import { rootCluster } from '@capstan/api';
-import type { ObjectReader } from '../../cache/reader.ts';
+import type { ObjectReader } from '@capstan/kinds';
 import { readBounded } from '../../http/bounded.ts';
 import { networkFailure } from '../../http/network-failure.ts';
 import type { Outbound } from '../../http/outbound.ts';

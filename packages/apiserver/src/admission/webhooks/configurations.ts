@@ -1,6 +1,6 @@
+import type { ObjectReader } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
 import { ByWorkspace } from '../../cache/by-workspace.ts';
-import type { ObjectReader } from '../../cache/reader.ts';
 import { type Hook, hooksOf } from './hook.ts';
 
 const none: readonly Hook[] = [];

@@ -1,7 +1,7 @@
+import type { CompiledExpression } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
 import { type Fields, fieldsOf, itemsOf, maybeFields, numberOf, textOf, textsOf } from '@capstan/machinery';
 import { conditionsOf } from '../expressions/conditions.ts';
-import type { CompiledExpression } from '../expressions/expression.ts';
 import { type Criteria, choicesOf } from '../matching/match.ts';
 import { rulesOf } from '../matching/rules.ts';
 

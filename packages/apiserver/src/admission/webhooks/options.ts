@@ -1,4 +1,4 @@
-import type { ObjectReader } from '../../cache/reader.ts';
+import type { ObjectReader } from '@capstan/kinds';
 import type { Catalogs } from '../../registry/catalogs.ts';
 import type { WebhookClient } from './client.ts';
 import type { Hook } from './hook.ts';

@@ -1,5 +1,5 @@
+import type { User } from '@capstan/api';
 import { type KubeObject, parsePatchOptions } from '@capstan/machinery';
-import type { User } from '../../authn/user.ts';
 import type { Resource } from '../../registry/resource.ts';
 import type { AdmissionRequest } from '../admission.ts';
 import { namespaceOf } from '../matching/match.ts';

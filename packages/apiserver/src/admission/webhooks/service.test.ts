@@ -1,6 +1,6 @@
+import type { ObjectReader } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
 import { describe, expect, it } from 'vitest';
-import type { ObjectReader } from '../../cache/reader.ts';
 import { addressOf } from './service.ts';
 
 function reader(objects: Readonly<Record<string, readonly object[]>>): ObjectReader {

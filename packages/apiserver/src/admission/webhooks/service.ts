@@ -1,5 +1,5 @@
+import type { ObjectReader } from '@capstan/kinds';
 import { type Fields, fieldsOf, itemsOf, numberOf, textOf } from '@capstan/machinery';
-import type { ObjectReader } from '../../cache/reader.ts';
 import { CallFailure } from './failure.ts';
 import type { Endpoint } from './hook.ts';
 

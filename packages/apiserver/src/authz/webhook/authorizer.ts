@@ -1,5 +1,5 @@
+import type { User } from '@capstan/api';
 import type { JsonObject } from '@capstan/machinery';
-import type { User } from '../../authn/user.ts';
 import type { Attributes } from '../attributes.ts';
 import { superuserGroup } from '../authorizer.ts';
 import { effectiveUsers } from '../effective-users.ts';

@@ -1,5 +1,5 @@
+import type { User } from '@capstan/api';
 import type { Json, JsonObject } from '@capstan/machinery';
-import type { User } from '../../authn/user.ts';
 import type { Attributes } from '../attributes.ts';
 import { selectorAttributes } from './selectors.ts';
 

@@ -1,4 +1,4 @@
-import type { User } from '../../authn/user.ts';
+import type { User } from '@capstan/api';
 
 /** Who created a workspace, in the form in which kcp writes it. */
 export function ownerText({ name, uid, groups, extra }: User): string {

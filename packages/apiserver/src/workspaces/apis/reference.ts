@@ -1,9 +1,8 @@
-import { apisGroup } from '@capstan/api';
+import { apisGroup, type User } from '@capstan/api';
+import type { ObjectReader } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
 import { fieldsOf, textOf } from '@capstan/machinery';
-import type { User } from '../../authn/user.ts';
 import type { Authorizer } from '../../authz/attributes.ts';
-import type { ObjectReader } from '../../cache/reader.ts';
 import { isSystem } from '../system-user.ts';
 import type { Tree } from '../tree.ts';
 import { apiExports } from './names.ts';

@@ -1,8 +1,7 @@
 import { boundSchemasCluster } from '@capstan/api';
+import { definitionErrors, ruleErrors } from '@capstan/kinds';
 import { type FieldError, FieldPath, fieldError, fieldsOf, type KubeObject, names as nameRules, textOf } from '@capstan/machinery';
 import type { AdmissionPlugin } from '../../admission/admission.ts';
-import { ruleErrors } from '../../crds/rules/errors.ts';
-import { definitionErrors } from '../../kinds/apiextensions/validation.ts';
 import { deepEqual } from '../../registry/metadata.ts';
 import { apiResourceSchemas, asDefinition } from '../kinds/bound-definitions.ts';
 import { isOf, refuse } from './refusal.ts';

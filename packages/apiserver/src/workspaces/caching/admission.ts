@@ -1,3 +1,4 @@
+import type { ObjectReader } from '@capstan/kinds';
 import {
   FieldPath,
   fieldError,
@@ -9,7 +10,6 @@ import {
 } from '@capstan/machinery';
 import type { AdmissionPlugin, AdmissionRequest } from '../../admission/admission.ts';
 import type { Authorizer } from '../../authz/attributes.ts';
-import type { ObjectReader } from '../../cache/reader.ts';
 import { deepEqual } from '../../registry/metadata.ts';
 import type { Resource } from '../../registry/resource.ts';
 import { isOf } from '../apis/refusal.ts';

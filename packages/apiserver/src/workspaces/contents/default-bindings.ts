@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { bindingFinalizer, exportLabel, pathAnnotation, rootCluster } from '@capstan/api';
+import type { ObjectReader } from '@capstan/kinds';
 import type { JsonObject, KubeObject } from '@capstan/machinery';
 import { fieldsOf, itemsOf, maybeFields, textOf } from '@capstan/machinery';
-import type { ObjectReader } from '../../cache/reader.ts';
 import { apiExports, exportLabelValue } from '../apis/names.ts';
 import { apiResourceSchemas } from '../kinds/bound-definitions.ts';
 import { apiBindings } from '../kinds/bound-resources.ts';

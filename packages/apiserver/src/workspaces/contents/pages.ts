@@ -1,7 +1,7 @@
 import { isPath, pathAnnotation, rootCluster, typeAnnotation } from '@capstan/api';
+import type { ObjectReader } from '@capstan/kinds';
 import { type KubeObject, status } from '@capstan/machinery';
 import type { Store } from '@capstan/store';
-import type { ObjectReader } from '../../cache/reader.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
 import { type Page, sendJson } from '../../handlers/nonresource.ts';
 import type { AnswerStream, Exchange } from '../../http/exchange.ts';

@@ -1,6 +1,6 @@
+import type { ObjectReader } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
 import { fieldsOf, textOf } from '@capstan/machinery';
-import type { ObjectReader } from '../../cache/reader.ts';
 import { apiBindings, boundResources } from '../kinds/bound-resources.ts';
 
 const apiExports = { group: 'apis.kcp.io', resource: 'apiexports' } as const;

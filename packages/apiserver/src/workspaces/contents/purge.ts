@@ -1,8 +1,8 @@
 import { contentFinalizer } from '@capstan/api';
+import type { ObjectReader } from '@capstan/kinds';
 import { fieldsOf, formatTime, type KubeObject, textsOf } from '@capstan/machinery';
 import { type Entry, prefixRange, type Store, StoreError } from '@capstan/store';
 import { storedText } from '../../cache/entry.ts';
-import type { ObjectReader } from '../../cache/reader.ts';
 import { parseStoreKey } from '../../cache/watch-cache.ts';
 import { logicalClusters } from '../tree.ts';
 import { ownerlessResources } from './providers.ts';

@@ -1,7 +1,7 @@
 import { exportLabel } from '@capstan/api';
+import type { ObjectReader } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
 import { type Fields, fieldsOf, itemsOf, textOf } from '@capstan/machinery';
-import type { ObjectReader } from '../../cache/reader.ts';
 import { apiExports, exportLabelValue } from '../apis/names.ts';
 import { printReference, referenceOf } from '../apis/reference.ts';
 import { apiBindings, boundResources } from '../kinds/bound-resources.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { pathAnnotation } from '@capstan/api';
+import type { ObjectReader } from '@capstan/kinds';
 import { fieldsOf, type KubeObject, status, textOf } from '@capstan/machinery';
 import { prefixRange, type Store, StoreError } from '@capstan/store';
 import { storedText } from '../../cache/entry.ts';
-import type { ObjectReader } from '../../cache/reader.ts';
 import { logicalClusterOf, type Tree } from '../tree.ts';
 import { type Rebinding, rebindLines, type TransferLine } from './rebinding.ts';
 

@@ -1,4 +1,5 @@
 import { boundSchemasCluster, rootCluster } from '@capstan/api';
+import type { RuleCompiler } from '@capstan/kinds';
 import type { JsonObject, KubeObject } from '@capstan/machinery';
 import { fieldsOf, itemsOf, textOf } from '@capstan/machinery';
 import { CacheEntry, servedText, storedText } from '../../cache/entry.ts';
@@ -6,7 +7,6 @@ import type { CacheEvent } from '../../cache/event-ring.ts';
 import { clusterOfKey } from '../../cache/key.ts';
 import type { ResourceCache, WatchCache } from '../../cache/watch-cache.ts';
 import { Definition, type WebhookConversion } from '../../crds/definition.ts';
-import type { RuleCompiler } from '../../crds/rules/rules.ts';
 import { ruleConversion } from '../conversions/rule-conversion.ts';
 import type { BoundResource } from './bound-resources.ts';
 import { rootResourceSchemas } from './definitions.ts';

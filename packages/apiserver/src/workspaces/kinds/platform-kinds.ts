@@ -1,10 +1,10 @@
 import { rootCluster } from '@capstan/api';
+import type { RuleCompiler } from '@capstan/kinds';
 import { asJson, fieldsOf, itemsOf, type KubeObject } from '@capstan/machinery';
 import { CacheEntry, servedText, storedText } from '../../cache/entry.ts';
 import type { ConversionParts } from '../../crds/conversion.ts';
 import { Definition } from '../../crds/definition.ts';
 import { WorkspaceKinds } from '../../crds/kinds.ts';
-import type { RuleCompiler } from '../../crds/rules/rules.ts';
 import type { Conversion } from '../../registry/resource.ts';
 import { toV1alpha1, toV1alpha2 } from './conversions.ts';
 import { kcpDefinitions, systemKinds } from './definitions.ts';

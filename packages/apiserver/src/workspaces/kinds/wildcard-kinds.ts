@@ -1,10 +1,10 @@
+import { defaultPrinter } from '@capstan/kinds';
 import { builtinTypes, fieldsOf, itemsOf, textOf } from '@capstan/machinery';
 import type { CacheEntry } from '../../cache/entry.ts';
 import { clusterOfKey } from '../../cache/key.ts';
 import { endOf, type ResourceCache, type WatchCache } from '../../cache/watch-cache.ts';
 import type { Definition } from '../../crds/definition.ts';
 import { definitionResource } from '../../crds/definitions.ts';
-import { defaultPrinter } from '../../kinds/printers/printers.ts';
 import { apiVersionOf, type CustomKinds, type Group } from '../../registry/catalog.ts';
 import type { Resource } from '../../registry/resource.ts';
 import { factsOf } from '../apis/bindings.ts';

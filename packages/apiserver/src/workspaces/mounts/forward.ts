@@ -1,7 +1,7 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { User } from '@capstan/api';
 import { status } from '@capstan/machinery';
-import type { User } from '../../authn/user.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { networkFailure } from '../../http/network-failure.ts';
 import { trusting } from '../../http/trust.ts';

@@ -1,4 +1,4 @@
-import type { User } from '../../authn/user.ts';
+import type { User } from '@capstan/api';
 import { superuserGroup } from '../../authz/authorizer.ts';
 import { effectiveUsers, warrantsExtra } from '../../authz/effective-users.ts';
 import { externalLogicalClusterAdminGroup, logicalClusterAdminGroup } from '../policy.ts';

@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { identityNamespace, rootCluster } from '@capstan/api';
+import type { ObjectReader } from '@capstan/kinds';
 import { applySchemaDefaults, asJson, fieldsOf, type KubeObject, StatusError, textOf } from '@capstan/machinery';
 import { StoreError } from '@capstan/store';
 import type { CacheEntry } from '../../cache/entry.ts';
-import type { ObjectReader } from '../../cache/reader.ts';
 import type { Serving } from '../../handlers/serving.ts';
 import type { RequestContext } from '../../registry/context.ts';
 import { create } from '../../registry/create.ts';

@@ -1,7 +1,7 @@
 import { bindingsInitializer, clusterAnnotation, pathAnnotation, rootCluster } from '@capstan/api';
+import type { ObjectReader } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
 import { fieldsOf, itemsOf, textOf } from '@capstan/machinery';
-import type { ObjectReader } from '../../cache/reader.ts';
 import type { Tree } from '../tree.ts';
 
 export const workspaceTypes = { group: 'tenancy.kcp.io', resource: 'workspacetypes' } as const;

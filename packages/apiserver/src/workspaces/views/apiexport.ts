@@ -1,8 +1,7 @@
-import { apisGroup, everyCluster } from '@capstan/api';
+import { apisGroup, everyCluster, type User } from '@capstan/api';
 import { fieldsOf, maybeFields, status } from '@capstan/machinery';
 import type { AdmissionRequest } from '../../admission/admission.ts';
 import { clusterExtra } from '../../authn/service-account.ts';
-import type { User } from '../../authn/user.ts';
 import type { Attributes, Authorizer, Decision, Gate } from '../../authz/attributes.ts';
 import { superuserGroup } from '../../authz/authorizer.ts';
 import { warrantsExtra } from '../../authz/effective-users.ts';

@@ -1,13 +1,12 @@
-import { everyCluster, ownerAnnotation, rootCluster } from '@capstan/api';
+import { everyCluster, ownerAnnotation, rootCluster, type User } from '@capstan/api';
+import type { ObjectReader } from '@capstan/kinds';
 import { FieldPath, fieldError, fieldsOf, status, stringMapOf, textOf, textsOf } from '@capstan/machinery';
 import type { AdmissionPlugin } from '../../admission/admission.ts';
-import type { User } from '../../authn/user.ts';
 import type { Authorizer, Gate } from '../../authz/attributes.ts';
 import { superuserGroup } from '../../authz/authorizer.ts';
 import { scopesExtra, warrantsExtra } from '../../authz/effective-users.ts';
 import { forbidden } from '../../authz/index.ts';
 import type { CacheEntry } from '../../cache/entry.ts';
-import type { ObjectReader } from '../../cache/reader.ts';
 import type { Catalog } from '../../registry/catalog.ts';
 import type { Catalogs } from '../../registry/catalogs.ts';
 import { attributesOf } from '../../request/attributes.ts';

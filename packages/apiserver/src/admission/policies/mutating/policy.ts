@@ -1,7 +1,7 @@
+import type { Variables } from '@capstan/kinds';
+import { type CompiledExpression, compilePatch, type PatchType } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
 import { type Fields, fieldsOf, itemsOf, maybeFields, textOf } from '@capstan/machinery';
-import { type CompiledExpression, compilePatch, type PatchType } from '../../expressions/expression.ts';
-import type { Variables } from '../../expressions/variables.ts';
 import { type AnyPolicy, commonOf } from '../policy.ts';
 
 export interface Mutation {

@@ -1,0 +1,51 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type FieldError, FieldPath, type Fields, fieldsOf, itemsOf, type KubeObject, textOf } from '@capstan/machinery';
+import { Findings } from '../shared/findings.ts';
+import { keepMetadata } from '../shared/status.ts';
+import type { Strategy } from '../strategy.ts';
+import { resizedPart, validateResize } from './pod-resize.ts';
+import { validatePod } from './pod-validation.ts';
+
+/** Keeps the pod as it was but for one part of its spec. */
+function changeOnly(pod: KubeObject, old: KubeObject, part: Fields): void {
+  pod['spec'] = { ...fieldsOf(old['spec']), ...part };
+  pod['status'] = old['status'];
+  if (!isDeepStrictEqual(pod['spec'], old['spec'])) pod.metadata.generation = (old.metadata.generation ?? 0) + 1;
+}
+
+function validateDebuggers(pod: KubeObject, old: KubeObject): FieldError[] {
+  const found = new Findings();
+  const at = FieldPath.of('spec', 'ephemeralContainers');
+  const now = itemsOf(fieldsOf(pod['spec'])['ephemeralContainers']);
+  for (const before of itemsOf(fieldsOf(old['spec'])['ephemeralContainers'])) {
+    const name = textOf(before['name']);
+    const same = now.find((container) => container['name'] === name);
+    if (same === undefined) found.forbidden(at, `existing ephemeral containers ${JSON.stringify(name)} may not be removed\n`);
+    else if (!isDeepStrictEqual(same, before))
+      found.forbidden(at, `existing ephemeral containers ${JSON.stringify(name)} may not be changed\n`);
+  }
+  return found.errors;
+}
+
+/** Through `ephemeralcontainers` debuggers join a pod, through `resize` its containers get other amounts; nothing else changes. */
+export const podParts: NonNullable<Strategy['subresources']> = {
+  // Binding decides itself what it changes: the node, and that the pod is scheduled.
+  binding: { prepareForUpdate: () => {} },
+  ephemeralcontainers: {
+    prepareForUpdate: (pod, old) => {
+      const { ephemeralContainers } = fieldsOf(pod['spec']);
+      changeOnly(pod, old, ephemeralContainers === undefined ? {} : { ephemeralContainers });
+    },
+    validate: validatePod,
+    validateUpdate: validateDebuggers,
+  },
+  resize: {
+    prepareForUpdate: (pod, old) => {
+      const part = resizedPart(fieldsOf(pod['spec']), fieldsOf(old['spec']));
+      if (part === undefined) return;
+      keepMetadata(pod, old);
+      changeOnly(pod, old, part);
+    },
+    validateUpdate: validateResize,
+  },
+};

@@ -1,0 +1,92 @@
+import type { KubeObject } from '@capstan/machinery';
+import { describe, expect, test } from 'vitest';
+import { contextOf } from '../testing/context.ts';
+import { workloadStrategies } from '../workloads.ts';
+
+const pods = workloadStrategies.get('/pods')!;
+const resources = { requests: { cpu: '1' }, limits: { cpu: '2' } };
+
+function podOf(containers: object[], more: object = {}, metadata: object = {}): KubeObject {
+  const pod: KubeObject = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'p', namespace: 'n', generation: 1, ...metadata },
+    spec: { containers: structuredClone(containers), ...structuredClone(more) },
+  };
+  pods.default!(pod);
+  return pod;
+}
+
+const one = (more: object = {}) => ({ name: 'a', image: 'x', resources, ...more });
+
+function resize(pod: KubeObject, old = podOf([one()])): string[] {
+  const { prepareForUpdate, validateUpdate } = pods.subresources!['resize']!;
+  prepareForUpdate!(pod, old, contextOf());
+  return validateUpdate!(pod, old, contextOf()).map(({ field, body }) => `${field}: ${body}`);
+}
+
+describe('resizing a pod', () => {
+  test('changes amounts of processors and memory, and nothing else', () => {
+    const pod = podOf([one({ image: 'y', resources: { requests: { cpu: '500m' }, limits: { cpu: '3' } } })], {}, { labels: { a: 'b' } });
+    expect(resize(pod)).toEqual([]);
+    expect(pod['spec']).toMatchObject({ containers: [{ image: 'x', resources: { requests: { cpu: '500m' }, limits: { cpu: '3' } } }] });
+    expect(pod.metadata).toMatchObject({ generation: 2 });
+    expect(pod.metadata.labels).toBeUndefined();
+  });
+
+  test.each<[string, object[], string[]]>([
+    [
+      'a container more',
+      [one(), { name: 'b', image: 'x' }],
+      ['spec.containers: Forbidden: containers may not be added or removed on resize'],
+    ],
+    [
+      'a container of another name',
+      [one({ name: 'b' })],
+      ['spec.containers[0].name: Forbidden: containers may not be renamed or reordered on resize'],
+    ],
+    [
+      'an amount that is taken away',
+      [one({ resources: { requests: { cpu: '1' } } })],
+      ['spec.containers[0].resources.limits: Forbidden: resource limits cannot be removed'],
+    ],
+    [
+      'an amount of something else',
+      [one({ resources: { requests: { ...resources.requests, 'ephemeral-storage': '1Gi' }, limits: resources.limits } })],
+      ['spec: Forbidden: only cpu and memory resources are mutable'],
+    ],
+    [
+      'another way of changing them',
+      [one({ resizePolicy: [{ resourceName: 'cpu', restartPolicy: 'RestartContainer' }] })],
+      ['spec: Forbidden: only cpu and memory resources are mutable'],
+    ],
+    [
+      'another quality of service',
+      [one({ resources: { requests: { cpu: '2', memory: '1' }, limits: { cpu: '2', memory: '1' } } })],
+      ['spec: Invalid value: "Burstable": Pod QOS Class may not change as a result of resizing'],
+    ],
+  ])('is refused for %s', (_, containers, errors) => {
+    expect(resize(podOf(containers))).toEqual(errors);
+  });
+
+  test('leaves containers that only begin a pod as they are', () => {
+    const begin = (cpu: string) => ({ initContainers: [{ name: 'i', image: 'x', resources: { requests: { cpu } } }] });
+    expect(resize(podOf([one()], begin('2')), podOf([one()], begin('1')))).toEqual([
+      'spec: Forbidden: resources for non-sidecar init containers are immutable',
+    ]);
+  });
+
+  test.each<[string, object, object, object]>([
+    ['pods with pod-level resources', { resources: { requests: { cpu: '1' } } }, {}, {}],
+    ['static pods', {}, { annotations: { 'kubernetes.io/config.mirror': 'x' } }, {}],
+    ['windows pods', { os: { name: 'windows' } }, {}, {}],
+  ])('cannot be done with %s', (what, spec, metadata) => {
+    expect(resize(podOf([one()], spec), podOf([one()], spec, metadata))).toEqual([`[]: Forbidden: ${what} cannot be resized`]);
+  });
+
+  test('waits for nodes that can', () => {
+    const old = podOf([one()]);
+    old['status'] = { containerStatuses: [{ name: 'a', state: { running: {} } }] };
+    expect(resize(podOf([one()]), old)).toEqual(['spec: Forbidden: Pod running on node without support for resize']);
+  });
+});

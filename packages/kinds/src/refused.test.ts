@@ -1,0 +1,24 @@
+import { readFileSync } from 'node:fs';
+import type { KubeObject } from '@capstan/machinery';
+import { loadAll } from 'js-yaml';
+import { describe, expect, test } from 'vitest';
+import { contextOf } from './testing/context.ts';
+import { workloadStrategies } from './workloads.ts';
+
+const folder = new URL('./fixtures/', import.meta.url);
+const inputs = loadAll(readFileSync(new URL('refused.yaml', folder), 'utf8')) as KubeObject[];
+/** What kube-apiserver 1.34 found wrong with each object. */
+const recorded = JSON.parse(readFileSync(new URL('generated/refused.json', folder), 'utf8')) as { resource: string; errors: string[] }[];
+const cases = inputs.map((input, index) => ({ title: `${input.kind} ${input.metadata.name}`, input, ...recorded[index]! }));
+
+describe('what is wrong is told in the words of kube-apiserver', () => {
+  test.each(cases)('$title', ({ input, resource, errors }) => {
+    const strategy = workloadStrategies.get(resource)!;
+    const object = structuredClone(input);
+    object.metadata.uid = 'UID';
+    strategy.default?.(object);
+    strategy.prepareForCreate?.(object, contextOf());
+    const found = [...(strategy.validate?.(object, contextOf()) ?? []), ...(strategy.validateCreate?.(object, contextOf()) ?? [])];
+    expect(found.map((error) => `${error.field}: ${error.body}`).sort()).toEqual(errors.toSorted());
+  });
+});
