@@ -36,6 +36,8 @@ test.each([
   ],
   ['files in a package of pure functions', 'packages/machinery/src/x.ts', 'node:fs', 'does no input or output'],
   ['a dependency that is not declared', 'packages/machinery/src/x.ts', 'lodash', 'lodash is not in packages/machinery/package.json'],
+  ['a later folder of a large package', 'packages/apiserver/src/http/x.ts', '../server/server.ts', 'http/ comes before server/'],
+  ['a folder without a place in the order', 'packages/apiserver/src/http/x.ts', '../utils/a.ts', 'may not import it'],
   ['the testbed in what users run', 'apps/cli/src/x.ts', '@capstan/testbed', 'testbed'],
 ])('%s is refused', (_what, file, target, message) => {
   expect(check(file, target)).toEqual([expect.stringContaining(message)]);

@@ -26,6 +26,37 @@ const order = [
   'hosting',
 ];
 
+/** The folders of packages that are large enough to need an order, each of which may import those before it. Folders that are not listed may import nothing of the others and be imported by none. */
+const folders: Readonly<Record<string, readonly string[]>> = {
+  apiserver: [
+    'http',
+    'request',
+    'cache',
+    'bindings',
+    'authn',
+    'authz',
+    'limits',
+    'audit',
+    'registry',
+    'watch',
+    'journal',
+    'upkeep',
+    'admission',
+    'crds',
+    'discovery',
+    'openapi',
+    'handlers',
+    'reviews',
+    'bootstrap',
+    'workspaces',
+    'presence',
+    'metrics',
+    'pipeline',
+    'server',
+    'testing',
+  ],
+};
+
 /** Packages of pure functions, and what of Node they may use: no files, no network, no processes. */
 const pure = new Set(['machinery', 'cel', 'api', 'kinds']);
 /** `node:net` for its check of addresses alone. */
@@ -71,8 +102,9 @@ function faultOf({ file, target }: Import, manifestOf: (folder: string) => Manif
     return allowed ? undefined : `${name} does no input or output, so it may not import ${target}`;
   }
   if (target.startsWith('.')) {
-    const reached = homeOf(normalize(join(dirname(file), target)));
-    return reached === home ? undefined : `reaches into ${reached}; import it by its name`;
+    const reached = normalize(join(dirname(file), target));
+    if (homeOf(reached) !== home) return `reaches into ${homeOf(reached)}; import it by its name`;
+    return isTest || isForTests(file) ? undefined : folderFault(name, file, reached);
   }
   const [scope, second] = target.split('/');
   const dependency = target.startsWith('@') ? `${scope}/${second}` : scope!;
@@ -88,6 +120,20 @@ function faultOf({ file, target }: Import, manifestOf: (folder: string) => Manif
   return scope === '@capstan'
     ? layerFault({ home, isTest }, second!, { target, exports: manifestOf(folderOf(second!)).exports ?? {} })
     : undefined;
+}
+
+/** Fixtures and harnesses beside the tests. */
+function isForTests(file: string): boolean {
+  return /\/testing(\.ts|\/)/.test(file);
+}
+
+function folderFault(name: string, file: string, reached: string): string | undefined {
+  const known = folders[name];
+  const [from, to] = [file, reached].map((path) => /^packages\/[^/]+\/src\/([^/]+)\//.exec(path)?.[1]);
+  if (known === undefined || from === undefined || to === undefined || from === to) return undefined;
+  return known.indexOf(to) < known.indexOf(from) && known.includes(to)
+    ? undefined
+    : `${from}/ comes before ${to}/ in the order of folders and may not import it`;
 }
 
 function layerFault(

@@ -1,6 +1,8 @@
 import { resolve } from 'node:path';
 import { checkLayers } from './layers.ts';
+import { checkShape } from './shape.ts';
 
-const faults = checkLayers(resolve(import.meta.dirname, '../..'));
+const root = resolve(import.meta.dirname, '../..');
+const faults = [...checkLayers(root), ...checkShape(root)];
 for (const fault of faults) process.stdout.write(`${fault}\n`);
 process.exitCode = faults.length === 0 ? 0 : 1;

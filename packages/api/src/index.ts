@@ -1,4 +1,4 @@
-export { controllerManagerUser } from './capstan/accounts.ts';
+export { controllerManagerUser, nodeAgentGroup } from './capstan/accounts.ts';
 export type {
   CreatedWorkspace,
   DefaultBindingsState,
@@ -14,4 +14,4 @@ export * from './kcp/facts.ts';
 export * from './kcp/tenancy.ts';
 export * from './kcp/topology.ts';
 export { groupResource, type KindReference } from './kind.ts';
-export type { User } from './kubernetes/user.ts';
+export { superuserGroup, type User } from './kubernetes/user.ts';

@@ -1,11 +1,11 @@
-export { optionalPlugins } from './admission/plugins/index.ts';
-export { parseAuditPolicy } from './audit/index.ts';
-export { parseAuthenticationConfiguration } from './authn/index.ts';
+export { optionalPlugins } from './admission/plugins/workload-plugins.ts';
+export { parseAuditPolicy } from './audit/policy-file.ts';
+export { parseAuthenticationConfiguration } from './authn/authentication-configuration.ts';
 export { type AuthorizerSetting, parseAuthorizationConfiguration } from './authz/configuration.ts';
 export type { WebhookConnection } from './authz/webhook/client.ts';
 export { isRange, type OutboundOptions } from './http/outbound.ts';
 export { optionalVersions } from './registry/catalog.ts';
 export type { AuthorizationOptions } from './server/authorization.ts';
-export type { MountOptions } from './server/mounts.ts';
 export type { EtcdOptions, RunningServer, ServerOptions } from './server/options.ts';
 export { startServer } from './server/server.ts';
+export type { MountOptions } from './workspaces/mounts/mounted.ts';

@@ -18,6 +18,7 @@ const libraries: readonly Library[] = [
     description: 'Kubernetes objects as pure functions: schemas, patches, apply, selectors, quantities',
     data: ['generated'],
   },
+  { name: 'api', description: "Kinds, names and ids of kcp's and Capstan's APIs" },
   { name: 'client', description: 'A client for Kubernetes API servers: kubeconfigs, requests, watches, informers' },
   { name: 'controller', description: 'A runtime for Kubernetes controllers: queues, leader election, events, metrics' },
 ];

@@ -5,3 +5,6 @@ export interface User {
   readonly groups: readonly string[];
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
+
+/** Members may do everything. */
+export const superuserGroup = 'system:masters';

@@ -1,6 +1,7 @@
 import { status } from '@capstan/machinery';
-import { type Gate, settled } from '../authz/index.ts';
-import type { AdmissionPlugin } from './admission.ts';
+import type { Gate } from '../authz/attributes.ts';
+import { settled } from '../authz/settled.ts';
+import type { AdmissionPlugin } from '../registry/admission.ts';
 import { bindingsOf } from './expressions/bindings.ts';
 import { meets } from './expressions/conditions.ts';
 import { costOfConditions, Evaluation } from './expressions/evaluation.ts';

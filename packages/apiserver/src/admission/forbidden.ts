@@ -1,5 +1,5 @@
 import { StatusError, status } from '@capstan/machinery';
-import type { AdmissionRequest } from './admission.ts';
+import type { AdmissionRequest } from '../registry/admission.ts';
 
 /** Refuses a request. Names that are still to be generated are given by their beginning. */
 export function forbidden(request: AdmissionRequest, why: string): StatusError {

@@ -1,8 +1,9 @@
 import { lastingNamespaces } from '@capstan/kinds';
-import { StatusError, status } from '@capstan/machinery';
+import { status } from '@capstan/machinery';
 import type { WatchCache } from '../cache/watch-cache.ts';
+import type { AdmissionPlugin, AdmissionRequest } from '../registry/admission.ts';
+import { terminating } from '../registry/guards.ts';
 import { fresh } from '../registry/list.ts';
-import type { AdmissionPlugin, AdmissionRequest } from './admission.ts';
 
 const namespaces = { group: '', resource: 'namespaces' };
 /** Nothing is created in a namespace that is not there or is going away, and some namespaces stay for ever. */
@@ -33,16 +34,4 @@ function isThere(request: AdmissionRequest): boolean {
   const found = request.context.objects.get({ ...namespaces, cluster: request.context.cluster, namespace: '', name: request.namespace });
   if ((found?.['status'] as { phase?: string } | undefined)?.phase === 'Terminating') throw terminating(request);
   return found !== undefined;
-}
-
-/** What somebody is told who comes while a namespace goes. */
-export function terminating({ resource, namespace, name }: Pick<AdmissionRequest, 'resource' | 'namespace' | 'name'>): StatusError {
-  const refusal = status.forbidden(resource, name, `unable to create new content in namespace ${namespace} because it is being terminated`);
-  return new StatusError({
-    ...refusal.status,
-    details: {
-      ...refusal.status.details,
-      causes: [{ reason: 'NamespaceTerminating', message: `namespace ${namespace} is being terminated`, field: 'metadata.namespace' }],
-    },
-  });
 }

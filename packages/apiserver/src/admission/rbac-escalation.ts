@@ -1,5 +1,6 @@
-import { checkNoEscalation, type EscalationRules, rbacGroup } from '../authz/index.ts';
-import type { AdmissionPlugin } from './admission.ts';
+import { checkNoEscalation, type EscalationRules } from '../authz/escalation.ts';
+import { rbacGroup } from '../authz/resolver.ts';
+import type { AdmissionPlugin } from '../registry/admission.ts';
 
 type RoleResource = Parameters<typeof checkNoEscalation>[0]['resource'];
 const resources = new Set(['roles', 'clusterroles', 'rolebindings', 'clusterrolebindings']);

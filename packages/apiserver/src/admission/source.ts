@@ -1,7 +1,7 @@
 import { clusterAnnotation, rootCluster } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
-import { Bindings } from '../workspaces/apis/bindings.ts';
-import type { AdmissionRequest } from './admission.ts';
+import { Bindings } from '../bindings/bindings.ts';
+import type { AdmissionRequest } from '../registry/admission.ts';
 
 /**
  * The workspace whose webhooks and policies count: for what is bound, the one that it is from. Whoever offers an API says what holds for it, wherever it

@@ -5,18 +5,11 @@ import type { User } from '@capstan/api';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Attributes } from '../authz/attributes.ts';
 import { asking } from '../authz/testing.ts';
-import { eventLine } from './event.ts';
+import { type AuditedRequest, eventLine } from './event.ts';
 import { LogFile, type LogFileOptions } from './file.ts';
-import {
-  type AuditedRequest,
-  type AuditLog,
-  type AuditPolicy,
-  type AuditRule,
-  auditLog,
-  defaultPolicy,
-  parseAuditPolicy,
-} from './index.ts';
-import { compilePolicy } from './policy.ts';
+import { type AuditLog, auditLog } from './log.ts';
+import { type AuditPolicy, type AuditRule, compilePolicy, defaultPolicy } from './policy.ts';
+import { parseAuditPolicy } from './policy-file.ts';
 
 const jane: User = { name: 'jane', groups: ['devs', 'system:authenticated'] };
 const configMaps: Partial<Attributes> = { resource: 'configmaps', namespace: 'shop' };

@@ -1,5 +1,6 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import type { User } from '@capstan/api';
+import { superuserGroup } from '@capstan/api';
 import { elements } from '@capstan/pki';
 import { RecentlyUsed } from './recently-used.ts';
 import { type Authenticator, Unauthenticated } from './user.ts';
@@ -7,7 +8,6 @@ import { type Authenticator, Unauthenticated } from './user.ts';
 const clientAuthentication = '1.3.6.1.5.5.7.3.2';
 const anyUsage = '2.5.29.37.0';
 const capacity = 10_000;
-const masters = 'system:masters';
 
 interface Verified {
   /** Undefined when the certificate is good but names nobody. */
@@ -17,7 +17,7 @@ interface Verified {
 }
 
 export interface ClientCertificateOptions {
-  /** PEM of authorities that sign on request: they make nobody a member of system:masters, whoever holds their keys. */
+  /** PEM of authorities that sign on request: they make nobody a member of system:superuserGroup, whoever holds their keys. */
   readonly signersPem?: string | undefined;
   /** What a client showed behind this very certificate, in DER. */
   readonly intermediatesOf?: (raw: Buffer) => readonly Buffer[];
@@ -136,8 +136,10 @@ function verify(raw: Buffer, intermediates: readonly Buffer[], trust: Trust): Ve
   }
   const user = userOf(certificate, raw);
   const isOfSigner = chain.some((authority) => trust.signers.includes(authority) || authority.subject === signerName);
-  if (isOfSigner && user?.groups.includes(masters) === true) {
-    return new Unauthenticated(`the client certificate names the group ${masters}, which its signer cannot give`, { fault: 'certificate' });
+  if (isOfSigner && user?.groups.includes(superuserGroup) === true) {
+    return new Unauthenticated(`the client certificate names the group ${superuserGroup}, which its signer cannot give`, {
+      fault: 'certificate',
+    });
   }
   return {
     user,

@@ -1,12 +1,13 @@
 import { hash } from 'node:crypto';
 import type { User } from '@capstan/api';
+import { rootCluster } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import { fieldError, type GroupResource, isObject, type KubeObject } from '@capstan/machinery';
 import type { VerificationKey } from '@capstan/pki';
 import type { TokenAuthenticator, TokenUser } from './bearer.ts';
 import { type Claims, decode, isSignedBy } from './jwt.ts';
 import { RecentlyUsed } from './recently-used.ts';
-import { clusterExtra, rootCluster, serviceAccountGroups, serviceAccountName } from './service-account.ts';
+import { clusterExtra, serviceAccountGroups, serviceAccountName } from './service-account.ts';
 import { Unauthenticated } from './user.ts';
 
 export interface ServiceAccountTokenOptions {

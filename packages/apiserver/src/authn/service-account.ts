@@ -1,12 +1,10 @@
 import type { User } from '@capstan/api';
+import { rootCluster } from '@capstan/api';
 import { names } from '@capstan/machinery';
-import { defaultCluster } from '../request/info.ts';
 
 const prefix = 'system:serviceaccount:';
 /** Service accounts of workspaces with the same namespace and name have the same user name: this says which workspace is meant. */
 export const clusterExtra = 'authentication.kcp.io/cluster-name';
-/** Tokens and users that name no workspace belong to this one. */
-export const rootCluster = defaultCluster;
 
 export const serviceAccountName = (namespace: string, name: string): string => `${prefix}${namespace}:${name}`;
 

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { rootCluster } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import { FieldPath, fieldError, type KubeObject, type ObjectMeta, status } from '@capstan/machinery';
 import type { SigningKey } from '@capstan/pki';
 import { encode } from './jwt.ts';
-import { rootCluster, serviceAccountName } from './service-account.ts';
+import { serviceAccountName } from './service-account.ts';
 import { boundResources } from './service-account-tokens.ts';
 
 export interface TokenIssuer {

@@ -1,15 +1,13 @@
 import type { User } from '@capstan/api';
+import { rootCluster, superuserGroup } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import { status } from '@capstan/machinery';
-import { homeOf, rootCluster } from '../authn/service-account.ts';
+import { homeOf } from '../authn/service-account.ts';
 import type { Attributes, Authorizer, Decision } from './attributes.ts';
 import { effectiveUsers } from './effective-users.ts';
 import { policyGrants, type StaticPolicy } from './policy.ts';
 import { type Grants, grantsIn, type MissingRole, printMissing, rbacResources } from './resolver.ts';
 import { type PolicyRule, ruleAllows } from './rule.ts';
-
-/** Members may do anything. The bindings say so too; this holds even when somebody deleted them. */
-export const superuserGroup = 'system:masters';
 
 /** The rules a user has in a place, and what could not be found of them. */
 export interface RuleSet {

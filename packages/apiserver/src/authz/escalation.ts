@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { User } from '@capstan/api';
+import { superuserGroup } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import { fieldError, type KubeObject, rulesOf, StatusError, status } from '@capstan/machinery';
 import type { Authorizer } from './attributes.ts';
-import { type RuleResolver, superuserGroup } from './authorizer.ts';
+import type { RuleResolver } from './authorizer.ts';
 import { compact, printList, printRule, uncovered } from './covers.ts';
 import { isRoleKind, printMissing, type RoleRef, rbacGroup, referencedRules } from './resolver.ts';
 import type { PolicyRule } from './rule.ts';

@@ -2,8 +2,10 @@ import type { KubeObject } from '@capstan/machinery';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { rbacAuthorizer } from '../authz/authorizer.ts';
 import { asking, MemoryObjects } from '../authz/testing.ts';
-import { bootstrapObjects, objectsOfNamespace, repairs, serverObjects } from './index.ts';
+import { objectsOfNamespace, serverObjects } from './core.ts';
+import { bootstrapObjects } from './objects.ts';
 import { ownControllerRoles } from './own-roles.ts';
+import { repairs } from './reconcile.ts';
 import { parseRule } from './rule-text.ts';
 
 const now = new Date('2026-01-01T00:00:00Z');

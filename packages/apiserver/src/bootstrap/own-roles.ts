@@ -59,9 +59,6 @@ export const ownControllerRoles: RuleTable = {
   ],
 };
 
-/** The group that the certificates of node agents name. */
-export const nodeAgentGroup = 'system:capstan-node-agents';
-
 /** What every node agent may do: renew its own certificate. */
 export const nodeAgentRole: readonly string[] = [
   'create,get,watch certificatesigningrequests @certificates.k8s.io',

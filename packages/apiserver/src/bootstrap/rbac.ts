@@ -1,10 +1,10 @@
-import { controllerManagerUser } from '@capstan/api';
+import { controllerManagerUser, nodeAgentGroup } from '@capstan/api';
 import { type KubeObject, staleAggregations } from '@capstan/machinery';
 import { rbacGroup, type Subject } from '../authz/resolver.ts';
 import { componentRoles, userRoles } from './cluster-roles.ts';
 import { controllerRoles } from './controller-roles.ts';
 import { namespaceRoles } from './namespace-roles.ts';
-import { nodeAgentGroup, nodeAgentRole, ownControllerRoles } from './own-roles.ts';
+import { nodeAgentRole, ownControllerRoles } from './own-roles.ts';
 import { parseRule } from './rule-text.ts';
 
 const apiVersion = `${rbacGroup}/v1`;

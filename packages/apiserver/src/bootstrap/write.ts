@@ -1,3 +1,4 @@
+import { rootCluster } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
 import { StoreError } from '@capstan/store';
 import type { Serving } from '../handlers/serving.ts';
@@ -7,16 +8,17 @@ import { deleteObject } from '../registry/delete.ts';
 import { cachedEntry } from '../registry/objects.ts';
 import type { Resource } from '../registry/resource.ts';
 import { update } from '../registry/update.ts';
-import { defaultCluster } from '../request/info.ts';
 import { serverContext } from '../upkeep/context.ts';
-import { bootstrapObjects, type Repair, repairs, type ServerAddress, serverObjects } from './index.ts';
+import { type ServerAddress, serverObjects } from './core.ts';
+import { bootstrapObjects } from './objects.ts';
+import { type Repair, repairs } from './reconcile.ts';
 
 const manager = 'kube-apiserver';
 
 /** Writes the objects without which nothing works, and puts back what was taken from them. Safe to run again, and beside other servers that do the same. */
 export async function bootstrap(serving: Serving, now: () => Date): Promise<void> {
   const context = systemContext(serving, now);
-  const wanted = repairs(bootstrapObjects(now()), serving.cache, defaultCluster);
+  const wanted = repairs(bootstrapObjects(now()), serving.cache, rootCluster);
   // Namespaces first: what lies in them needs them.
   const [namespaces, others] = [
     wanted.filter(({ object }) => object.kind === 'Namespace'),
@@ -28,7 +30,7 @@ export async function bootstrap(serving: Serving, now: () => Date): Promise<void
 
 /** The context of what the server does on its own where nobody named a workspace. */
 export function systemContext(serving: Serving, now: () => Date): RequestContext {
-  return serverContext({ cluster: defaultCluster, objects: serving.cache, now });
+  return serverContext({ cluster: rootCluster, objects: serving.cache, now });
 }
 
 /** An address that only this machine can reach is none that could be an endpoint. */

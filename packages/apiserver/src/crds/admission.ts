@@ -1,5 +1,5 @@
 import { status } from '@capstan/machinery';
-import type { AdmissionPlugin } from '../admission/admission.ts';
+import type { AdmissionPlugin } from '../registry/admission.ts';
 
 /** Nothing is created of a kind that is being deleted. */
 export const definitionLifecycle: AdmissionPlugin = {

@@ -1,13 +1,15 @@
 import { cleanupFinalizer } from '@capstan/kinds';
 import { fieldsOf, type KubeObject, status } from '@capstan/machinery';
 import { endOf, type ResourceCache } from '../cache/watch-cache.ts';
-import type { Serving } from '../handlers/serving.ts';
+import type { Catalog } from '../registry/catalog.ts';
 import type { RequestContext } from '../registry/context.ts';
 import { deleteObject } from '../registry/delete.ts';
+import type { Backend } from '../registry/objects.ts';
 import type { Resource } from '../registry/resource.ts';
 import { update } from '../registry/update.ts';
 import { serverContext } from '../upkeep/context.ts';
 import { Turns } from '../upkeep/turns.ts';
+import type { WatchHub } from '../watch/hub.ts';
 import { type NewCondition, withCondition } from './conditions.ts';
 import { clusterOf, type Definition, nameOf } from './definition.ts';
 import { type Definitions, definitionResource } from './definitions.ts';
@@ -15,7 +17,7 @@ import { takenNames } from './names.ts';
 import { conditionsOf, wantedStatus } from './status.ts';
 
 interface KeeperOptions {
-  readonly serving: Serving;
+  readonly serving: Backend & { readonly catalog: Catalog; readonly hub: WatchHub };
   readonly definitions: Definitions;
   /** Kinds of a group that a workspace has from elsewhere: their names are taken. */
   readonly boundIn: (cluster: string, group: string) => Iterable<Definition>;

@@ -1,6 +1,6 @@
 import type { CacheEntry } from '../cache/entry.ts';
 import type { Resource } from '../registry/resource.ts';
-import type { RequestInfo } from '../request/info.ts';
+import type { RequestInfo } from '../registry/scope.ts';
 
 /**
  * Objects that are there without being stored, in every workspace alike. Reads by name and lists of the newest state show them. Watches, and lists from which informers

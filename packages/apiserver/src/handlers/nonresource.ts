@@ -9,12 +9,10 @@ import { requireOffered } from '../http/negotiate.ts';
 import { protobufType } from '../http/protobuf.ts';
 import { reply, wantsPretty, yamlOf } from '../http/reply.ts';
 import type { Catalogs } from '../registry/catalogs.ts';
-import type { RequestInfo } from '../request/info.ts';
-import type { Health } from '../server/health.ts';
-import { catalogFor } from './serving.ts';
-
-/** What is served beside resources. Each entry answers one path and, if it ends in a slash, all below it. */
-export type Page = (exchange: Exchange, info: RequestInfo) => void | Promise<void>;
+import { catalogFor } from '../registry/catalogs.ts';
+import type { Page } from '../registry/page.ts';
+import type { RequestInfo } from '../registry/scope.ts';
+import type { Health } from './health.ts';
 
 export interface PagesOptions {
   readonly catalogs: Catalogs;

@@ -9,10 +9,9 @@ import { filterOf, isShown } from '../registry/filter.ts';
 import { fresh, list, parseRevision, untilSeen } from '../registry/list.ts';
 import { type Backend, placeOf } from '../registry/objects.ts';
 import { type Resource, readable, textOf } from '../registry/resource.ts';
+import type { RequestInfo, Scope } from '../registry/scope.ts';
 import { type IncludeObject, moved, movedEverywhere, naming, type Shaper, shaper } from '../registry/shape.ts';
-import type { RequestInfo } from '../request/info.ts';
 import type { WatchHub } from '../watch/hub.ts';
-import type { Scope } from '../workspaces/scope.ts';
 import type { Serving } from './serving.ts';
 
 /** What reading takes. */

@@ -13,6 +13,7 @@ import {
 import type { CacheEntry } from '../cache/entry.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { negotiate } from '../http/negotiate.ts';
+import { catalogFor } from '../registry/catalogs.ts';
 import type { RequestContext } from '../registry/context.ts';
 import { unsaved } from '../registry/create.ts';
 import { type DeleteRequest, deleteObject } from '../registry/delete.ts';
@@ -20,7 +21,7 @@ import { list } from '../registry/list.ts';
 import { type Resource, readable } from '../registry/resource.ts';
 import { decodeObject } from './decode.ts';
 import { send, shaperFor } from './read.ts';
-import { catalogFor, type Serving } from './serving.ts';
+import type { Serving } from './serving.ts';
 import { bodyLimit } from './write.ts';
 
 export async function handleDelete(serving: Serving, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {

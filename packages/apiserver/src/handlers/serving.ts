@@ -1,7 +1,6 @@
 import type { Catalog } from '../registry/catalog.ts';
 import type { Catalogs } from '../registry/catalogs.ts';
 import type { Backend } from '../registry/objects.ts';
-import type { RequestInfo } from '../request/info.ts';
 import type { WatchHub } from '../watch/hub.ts';
 import type { BuiltinObjects } from './builtin.ts';
 import type { VirtualSubresource } from './subresources.ts';
@@ -21,9 +20,4 @@ export interface Serving extends Backend {
   readonly builtinObjects: BuiltinObjects;
   /** By `group/resource/subresource`: created through a subresource, answered and not stored as such. */
   readonly virtualSubresources: ReadonlyMap<string, VirtualSubresource>;
-}
-
-/** The kinds that a request can ask for. */
-export function catalogFor({ catalogs }: Pick<Serving, 'catalogs'>, { scope, cluster }: RequestInfo): Catalog {
-  return scope === undefined ? catalogs.of(cluster) : scope.catalog;
 }

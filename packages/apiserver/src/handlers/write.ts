@@ -9,18 +9,19 @@ import {
   validatePatchOptions,
   validateWriteOptions,
 } from '@capstan/machinery';
+import { dropClaimLabels } from '../bindings/claim-labels.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { negotiate } from '../http/negotiate.ts';
+import { catalogFor } from '../registry/catalogs.ts';
 import type { RequestContext } from '../registry/context.ts';
 import { create } from '../registry/create.ts';
 import { cachedEntry, storedEntry, type Written } from '../registry/objects.ts';
 import { type Resource, readable } from '../registry/resource.ts';
 import { update } from '../registry/update.ts';
-import { dropClaimLabels } from '../workspaces/apis/claim-labels.ts';
 import { decodeObject, type Expected, type FieldValidation } from './decode.ts';
 import { patched, patchKindOf } from './patch.ts';
 import { send, shaperFor } from './read.ts';
-import { catalogFor, type Serving } from './serving.ts';
+import type { Serving } from './serving.ts';
 
 export const bodyLimit = 3 << 20;
 

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { createGunzip, gunzip } from 'node:zlib';
-import type { PackedDocument } from '../openapi/packed.ts';
 import type { Exchange } from './exchange.ts';
+import type { PackedDocument } from './packing.ts';
 import { gzipAbove } from './reply.ts';
 
 const unpack = promisify(gunzip);

@@ -2,8 +2,8 @@ import type { KubeObject } from '@capstan/machinery';
 import type { CacheEntry } from '../cache/entry.ts';
 import { clusterOfKey } from '../cache/key.ts';
 import type { ResourceCache, WatchCache } from '../cache/watch-cache.ts';
-import type { Page } from '../handlers/nonresource.ts';
 import type { AnswerStream, Exchange } from '../http/exchange.ts';
+import type { Page } from '../registry/page.ts';
 
 export const journalPath = '/capstan/journal';
 

@@ -1,7 +1,8 @@
 import type { User } from '@capstan/api';
+import { rootCluster } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import type { GroupResource, KubeObject } from '@capstan/machinery';
-import { parseServiceAccountName, rootCluster } from '../authn/service-account.ts';
+import { parseServiceAccountName } from '../authn/service-account.ts';
 import type { Attributes } from '../authz/attributes.ts';
 
 /** What the headers X-Kubernetes-PF-FlowSchema-UID and X-Kubernetes-PF-PriorityLevel-UID say. */

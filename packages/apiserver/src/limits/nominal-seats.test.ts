@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { MemoryObjects } from '../authz/testing.ts';
-import { bootstrapObjects, repairs } from '../bootstrap/index.ts';
+import { bootstrapObjects } from '../bootstrap/objects.ts';
+import { repairs } from '../bootstrap/reconcile.ts';
 import { nominalSeats } from './nominal-seats.ts';
 
 test('places are shared out among the priority levels, and none is left without', () => {

@@ -1,6 +1,6 @@
+import { rootCluster } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import type { GroupResource, KubeObject } from '@capstan/machinery';
-import { rootCluster } from '../authn/service-account.ts';
 
 const priorityLevels: GroupResource = { group: 'flowcontrol.apiserver.k8s.io', resource: 'prioritylevelconfigurations' };
 

@@ -1,6 +1,6 @@
 import type { User } from '@capstan/api';
+import { superuserGroup } from '@capstan/api';
 import { status } from '@capstan/machinery';
-import { superuserGroup } from '../authz/authorizer.ts';
 import { allowedInLine } from './scarce.ts';
 
 export interface OpenCountOptions {

@@ -9,8 +9,8 @@ import {
   openapiV3Path,
 } from '@capstan/machinery';
 import { describe, expect, it } from 'vitest';
+import type { PackedDocument } from '../http/packing.ts';
 import { OpenApiDocuments } from './documents.ts';
-import type { PackedDocument } from './packed.ts';
 
 const info = { title: 'Capstan', version: '1.34' };
 const all = builtinOpenApiResources();

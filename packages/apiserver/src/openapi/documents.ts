@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type OpenApiDocumentInfo, type OpenApiResource, openapiV2, openapiV2Protobuf, openapiV3 } from '@capstan/machinery';
-import { type PackedDocument, pack } from './packed.ts';
+import { type PackedDocument, pack } from '../http/packing.ts';
 
 export interface DocumentsOptions {
   readonly title: string;

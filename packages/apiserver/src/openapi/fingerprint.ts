@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { builtinOpenApiResources, type OpenApiDocumentInfo, type OpenApiResource, openapiV2, openapiV3 } from '@capstan/machinery';
-import { Turns } from './packed.ts';
+import { TimeSlice } from '../http/packing.ts';
 
 /** A definition that uses whatever a document can tell of one. */
 const sample: OpenApiResource = {
@@ -25,7 +25,7 @@ const sample: OpenApiResource = {
  */
 export async function fingerprint(info: OpenApiDocumentInfo): Promise<string> {
   const hash = createHash('sha256');
-  const turns = new Turns();
+  const turns = new TimeSlice();
   for (const write of [openapiV3, openapiV2]) {
     for (const piece of write([...builtinOpenApiResources(), sample], info)) {
       hash.update(piece);

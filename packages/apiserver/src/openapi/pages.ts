@@ -7,19 +7,19 @@ import {
   openapiV3Index,
   openapiV3Path,
 } from '@capstan/machinery';
-import type { Page } from '../handlers/nonresource.ts';
-import { catalogFor } from '../handlers/serving.ts';
 import { entityTag, isKnown } from '../http/entity-tag.ts';
 import { sendPacked } from '../http/packed.ts';
+import { TimeSlice } from '../http/packing.ts';
 import type { Catalog } from '../registry/catalog.ts';
 import type { Catalogs } from '../registry/catalogs.ts';
+import { catalogFor } from '../registry/catalogs.ts';
+import type { Page } from '../registry/page.ts';
 import type { Resource, Subresource } from '../registry/resource.ts';
-import type { RequestInfo } from '../request/info.ts';
-import { placePrefix } from '../workspaces/place.ts';
+import type { RequestInfo } from '../registry/scope.ts';
+import { placePrefix } from '../request/place.ts';
 import { discoveryDocument, discoveryPaths } from './discovery.ts';
 import { OpenApiDocuments } from './documents.ts';
 import { fingerprint } from './fingerprint.ts';
-import { Turns } from './packed.ts';
 
 /** Clients ask for it under either name; only the second is a media type that everybody can read. */
 const protobufV2 = [
@@ -143,7 +143,7 @@ async function makeSources(catalog: Catalog): Promise<Sources> {
     [...byVersion().keys()].map((path) => [path, { key: path + left, resources: () => byVersion().get(path) ?? [] }]),
   );
   const custom: Resource[] = [];
-  const turns = new Turns();
+  const turns = new TimeSlice();
   for (const group of catalog.groups.values()) {
     for (const version of group.versions) {
       const own = [...version.resources.values()].filter((resource) => resource.custom !== undefined);
@@ -161,7 +161,7 @@ async function makeSources(catalog: Catalog): Promise<Sources> {
 }
 
 /** Everything that a document says of these resources, in one text. */
-async function digest(resources: readonly Resource[], turns: Turns): Promise<string> {
+async function digest(resources: readonly Resource[], turns: TimeSlice): Promise<string> {
   const hash = createHash('sha256');
   for (const { groupVersion, resource, kind, listKind, namespaced, subresources, custom, strategy } of resources) {
     const shape = [groupVersion, resource, kind, listKind, namespaced, ...subresources.keys(), strategy.selectableLabels].join('/');

@@ -2,23 +2,31 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '@capstan/machinery';
 import { clientAuthorities, keepFresh, type Pki, type PkiOptions } from '@capstan/pki';
+import { keepStanding } from '../bootstrap/standing.ts';
 import { published, putObjects, systemContext } from '../bootstrap/write.ts';
 import type { Serving } from '../handlers/serving.ts';
 import type { Listener } from '../http/listener.ts';
 import { deleteObject } from '../registry/delete.ts';
 import { fresh } from '../registry/list.ts';
-import type { ServerOptions } from '../server/options.ts';
-import { keepStanding } from '../server/standing.ts';
 import { publishedUrl, publishShard } from '../workspaces/root/bootstrap.ts';
-import { type Addresses, addressesOf } from './addresses.ts';
+import { type Addresses, type AddressOptions, addressesOf } from './addresses.ts';
 import { installationOf } from './installation.ts';
 import { writeKubeconfigs } from './kubeconfigs.ts';
 import { leaseName, leaseObject, liveServers, renewSeconds } from './lease.ts';
 import { type Machine, thisMachine } from './machine.ts';
 import { refuseOtherInstallation } from './others.ts';
 
+/** What a server has to be told to say where it is. */
+export interface PresenceOptions extends AddressOptions {
+  readonly dataDirectory: string;
+  /** Present if other servers may share the store. */
+  readonly etcd?: object;
+  readonly clientAuthority?: string;
+  readonly log: (line: string) => void;
+}
+
 export interface AnnounceOptions {
-  readonly options: ServerOptions;
+  readonly options: PresenceOptions;
   readonly pki: Pki;
   readonly listener: Listener;
   readonly now: () => Date;
@@ -31,7 +39,7 @@ export interface Announced extends AsyncDisposable {
 }
 
 /** The names that the server's certificate has to cover, as the machine is now. */
-export function certificateOptions(options: ServerOptions, machine: Machine = thisMachine()): PkiOptions {
+export function certificateOptions(options: AddressOptions, machine: Machine = thisMachine()): PkiOptions {
   const { required, found } = addressesOf(options, machine).certificateNames;
   return { hosts: required, foundHosts: found };
 }

@@ -1,4 +1,5 @@
 import type { Catalog, CustomKinds } from './catalog.ts';
+import type { RequestInfo } from './scope.ts';
 
 /** The catalogs of all workspaces. Those that have the same kinds share one. */
 export class Catalogs {
@@ -28,4 +29,9 @@ export class Catalogs {
     if (catalog === undefined) made.set(custom, (catalog = builtin.with(custom)));
     return catalog;
   }
+}
+
+/** The kinds that a request can ask for. */
+export function catalogFor({ catalogs }: { readonly catalogs: Catalogs }, { scope, cluster }: RequestInfo): Catalog {
+  return scope === undefined ? catalogs.of(cluster) : scope.catalog;
 }

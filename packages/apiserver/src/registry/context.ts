@@ -2,7 +2,7 @@ import type { User } from '@capstan/api';
 import type { ObjectReader, StrategyContext } from '@capstan/kinds';
 import type { EntryReader } from '../cache/reader.ts';
 import { longestWarning, mostInWarnings } from '../http/warnings.ts';
-import type { RequestInfo } from '../request/info.ts';
+import type { RequestInfo } from './scope.ts';
 
 /** A request on its way through the registry: who, what, and the means to answer questions about it. */
 export class RequestContext implements StrategyContext {

@@ -7,11 +7,10 @@ import {
   parseLabelSelector,
   status,
 } from '@capstan/machinery';
+import { claimsName } from '../bindings/names.ts';
 import type { CacheEntry } from '../cache/entry.ts';
-import type { RequestInfo } from '../request/info.ts';
-import { claimsName } from '../workspaces/apis/names.ts';
-import type { Scope } from '../workspaces/scope.ts';
 import { movedEntry, objectOf, type Resource } from './resource.ts';
+import type { RequestInfo, Scope } from './scope.ts';
 
 /** Which objects of a resource a list, watch or deletion is about. */
 export interface Filter {

@@ -1,12 +1,11 @@
-import { logicalClusterName, rootCluster } from '@capstan/api';
-import { status } from '@capstan/machinery';
+import { groupResource, logicalClusterKind, logicalClusterName, rootCluster } from '@capstan/api';
+import { StatusError, status } from '@capstan/machinery';
 import { type Guard, StoreError } from '@capstan/store';
-import { terminating } from '../admission/namespace-lifecycle.ts';
 import { storeKey, type WatchCache } from '../cache/watch-cache.ts';
-import { logicalClusters } from '../workspaces/tree.ts';
 import { fresh } from './list.ts';
 import type { Target } from './objects.ts';
 
+const logicalClusters = groupResource(logicalClusterKind);
 const namespaces = { group: '', resource: 'namespaces' } as const;
 
 /** How often a creation is tried again while somebody changes the namespace. */
@@ -58,3 +57,15 @@ function isOwned({ cluster, resource }: Creation): boolean {
 }
 
 const ownerOf = (cluster: string) => ({ ...logicalClusters, cluster, namespace: '', name: logicalClusterName });
+
+/** The error for a create in a namespace that is being terminated. */
+export function terminating({ resource, namespace, name }: Target): StatusError {
+  const refusal = status.forbidden(resource, name, `unable to create new content in namespace ${namespace} because it is being terminated`);
+  return new StatusError({
+    ...refusal.status,
+    details: {
+      ...refusal.status.details,
+      causes: [{ reason: 'NamespaceTerminating', message: `namespace ${namespace} is being terminated`, field: 'metadata.namespace' }],
+    },
+  });
+}

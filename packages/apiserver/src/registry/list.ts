@@ -1,10 +1,10 @@
 import { fieldError, invalidOptions, parseListOptions, type StatusError, status, validateListOptions } from '@capstan/machinery';
 import type { CacheEntry } from '../cache/entry.ts';
 import { endOf, type WatchCache } from '../cache/watch-cache.ts';
-import type { RequestInfo } from '../request/info.ts';
 import { decodeToken, encodeToken } from './continue-token.ts';
 import { type Filter, filterOf } from './filter.ts';
 import { type Resource, readable } from './resource.ts';
+import type { RequestInfo } from './scope.ts';
 import { type ListPage, pageAt, pageNow } from './snapshot.ts';
 
 /** How long a read waits for a revision that has not been seen yet. */

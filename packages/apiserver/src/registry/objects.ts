@@ -1,9 +1,9 @@
 import type { FieldError, KubeObject } from '@capstan/machinery';
 import { names, status, validateObjectMeta } from '@capstan/machinery';
 import { type Store, StoreError } from '@capstan/store';
-import type { Admission } from '../admission/admission.ts';
 import { CacheEntry, storedText } from '../cache/entry.ts';
 import { cacheKey, storeKey, type WatchCache } from '../cache/watch-cache.ts';
+import type { Admission } from './admission.ts';
 import type { RequestContext } from './context.ts';
 import { isShown } from './filter.ts';
 import type { Resource } from './resource.ts';

@@ -1,8 +1,8 @@
 import { dropUnserved } from '@capstan/kinds';
 import { applySchemaDefaults, asJson, fieldError, type KubeObject, StatusError, status, updateManaged } from '@capstan/machinery';
 import { StoreError } from '@capstan/store';
-import type { AdmissionRequest, Shape } from '../admission/admission.ts';
 import { type CacheEntry, servedText } from '../cache/entry.ts';
+import type { AdmissionRequest, Shape } from './admission.ts';
 import { changedObjectErrors, updateRules } from './change-errors.ts';
 import type { RequestContext } from './context.ts';
 import { unsaved } from './create.ts';

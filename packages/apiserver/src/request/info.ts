@@ -1,20 +1,14 @@
 import { rootCluster } from '@capstan/api';
 import { queryBoolean } from '@capstan/machinery';
-import type { Away } from '../workspaces/mounts/mounts.ts';
-import { type Place, parsePlace, plain } from '../workspaces/place.ts';
-import type { Scope } from '../workspaces/scope.ts';
 import { MalformedUrl } from './malformed-url.ts';
+import { type Place, parsePlace, plain } from './place.ts';
 
 /** What a path and method ask for, before anything is known about who asks or whether it exists. */
-export interface RequestInfo {
+export interface ParsedRequest {
   /** Where the path begins. */
   readonly place: Place;
   /** The id of the workspace, or `*`. Empty until the place has been looked up. */
   readonly cluster: string;
-  /** What can be reached from the place; absent for plain requests, which see the root workspace as Kubernetes would show it. */
-  readonly scope?: Scope;
-  /** Who answers it, when it leads through a mount to somebody else. */
-  readonly away?: Away;
   /** The path without the workspace prefix and without the query. */
   readonly path: string;
   readonly query: Query;
@@ -32,8 +26,6 @@ export interface RequestInfo {
   /** Whatever follows the subresource, as in pods/x/proxy/some/path. */
   readonly rest: string;
 }
-
-export const defaultCluster = rootCluster;
 
 /** The parameters after the question mark; each may be given more than once. */
 export class Query {
@@ -98,12 +90,12 @@ const verbs: Readonly<Record<string, string>> = {
 /** Subresources of namespaces; any other word after a namespace's name is a resource inside it. */
 const namespaceSubresources = new Set(['status', 'finalize']);
 
-export function parseRequest(method: string, url: string): RequestInfo {
+export function parseRequest(method: string, url: string): ParsedRequest {
   const mark = url.indexOf('?');
   const query = mark < 0 ? Query.none : new Query(url.slice(mark + 1));
   const { place, rest: path } = parsePlace(mark < 0 ? url : url.slice(0, mark), decode);
-  const cluster = place.kind === 'plain' ? defaultCluster : '';
-  const other = (): RequestInfo => ({ ...nothing, place, cluster, path, query, method, verb: method.toLowerCase() });
+  const cluster = place.kind === 'plain' ? rootCluster : '';
+  const other = (): ParsedRequest => ({ ...nothing, place, cluster, path, query, method, verb: method.toLowerCase() });
   const segments = split(path);
   const prefix = segments[0];
   // An empty segment names nothing: such a path is no path of ours.
@@ -149,7 +141,7 @@ export function parseRequest(method: string, url: string): RequestInfo {
   };
 }
 
-const nothing: RequestInfo = {
+const nothing: ParsedRequest = {
   place: plain,
   cluster: '',
   path: '',

@@ -10,11 +10,10 @@ import {
   type AccessReviewContext,
   localSubjectAccessReview,
   selfSubjectAccessReview,
-  selfSubjectReview,
   selfSubjectRulesReview,
   subjectAccessReview,
-  tokenReview,
-} from './index.ts';
+} from './access.ts';
+import { selfSubjectReview, tokenReview } from './authentication.ts';
 
 const jane: User = { name: 'jane', groups: ['devs', 'system:authenticated'] };
 let asked: Attributes | undefined;

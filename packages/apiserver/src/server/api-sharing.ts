@@ -1,9 +1,9 @@
-import type { AdmissionPlugin } from '../admission/admission.ts';
 import type { Authorizer, Gate } from '../authz/attributes.ts';
+import { Bindings } from '../bindings/bindings.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
+import type { AdmissionPlugin } from '../registry/admission.ts';
 import { type Catalog, isBuiltinKind } from '../registry/catalog.ts';
 import type { WatchHub } from '../watch/hub.ts';
-import { Bindings } from '../workspaces/apis/bindings.ts';
 import { apiSharingPlugins } from '../workspaces/apis/plugins.ts';
 import { cachedResourceAdmission } from '../workspaces/caching/admission.ts';
 import { apiExportView } from '../workspaces/views/apiexport.ts';

@@ -8,9 +8,9 @@ import { serviceAccountTokens } from '../authn/service-account-tokens.ts';
 import { createServiceAccountToken } from '../authn/token-request.ts';
 import { union } from '../authn/union.ts';
 import type { Authenticator } from '../authn/user.ts';
-import type { Page } from '../handlers/nonresource.ts';
 import type { VirtualSubresource } from '../handlers/subresources.ts';
 import { requireOffered } from '../http/negotiate.ts';
+import type { Page } from '../registry/page.ts';
 
 /** Who our service account tokens are from and, when nobody says otherwise, for. */
 const issuer = 'https://kubernetes.default.svc.cluster.local';

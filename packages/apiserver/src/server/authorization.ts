@@ -1,6 +1,7 @@
+import { superuserGroup } from '@capstan/api';
 import { Trouble } from '@capstan/machinery';
 import type { Authorizer, Gate } from '../authz/attributes.ts';
-import { type RuleResolver, superuserGroup } from '../authz/authorizer.ts';
+import type { RuleResolver } from '../authz/authorizer.ts';
 import type { AuthorizerSetting } from '../authz/configuration.ts';
 import { allowGroups, allowPaths, inOrder, type Step, stepOf } from '../authz/order.ts';
 import { webhookAuthorizer } from '../authz/webhook/authorizer.ts';

@@ -1,6 +1,6 @@
 import { affordableConnections } from '../http/descriptors.ts';
 import type { Listener, ListenerOptions } from '../http/listener.ts';
-import type { Gauge } from './metrics.ts';
+import type { Gauge } from '../metrics/metrics.ts';
 import type { ServerOptions } from './options.ts';
 
 const mostConnections = 20_000;

@@ -1,9 +1,10 @@
-import type { AuditLog } from '../audit/index.ts';
+import type { AuditLog } from '../audit/log.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
-import { type InFlight, nominalSeats } from '../limits/index.ts';
+import type { InFlight } from '../limits/in-flight.ts';
+import { nominalSeats } from '../limits/nominal-seats.ts';
+import { type Gauge, Metrics, processGauges } from '../metrics/metrics.ts';
 import { type Catalog, isBuiltinKind } from '../registry/catalog.ts';
 import type { WatchHub } from '../watch/hub.ts';
-import { type Gauge, Metrics, processGauges } from './metrics.ts';
 
 interface Parts {
   readonly cache: WatchCache;

@@ -1,9 +1,9 @@
 import { PolicyKeeper } from '../admission/policies/keeper.ts';
+import { keepApiServices } from '../bootstrap/api-services.ts';
+import { keepFlowSchemaStatus } from '../bootstrap/flow-schemas.ts';
 import type { Definitions } from '../crds/definitions.ts';
 import { DefinitionKeeper } from '../crds/keeper.ts';
 import type { Serving } from '../handlers/serving.ts';
-import { keepApiServices } from './api-services.ts';
-import { keepFlowSchemaStatus } from './flow-schemas.ts';
 import type { Workspaces } from './workspaces.ts';
 
 export interface KeepersOptions {

@@ -1,12 +1,12 @@
 import type { EtcdStoreOptions } from '@capstan/store';
-import type { AuditLogOptions } from '../audit/index.ts';
+import type { AuditLogOptions } from '../audit/log.ts';
 import type { OidcOptions } from '../authn/oidc.ts';
 import type { ConnectionTimeouts } from '../http/connection.ts';
 import type { OutboundOptions } from '../http/outbound.ts';
-import type { InFlightOptions } from '../limits/index.ts';
+import type { InFlightOptions } from '../limits/in-flight.ts';
 import type { Advertised } from '../presence/addresses.ts';
+import type { MountOptions } from '../workspaces/mounts/mounted.ts';
 import type { AuthorizationOptions } from './authorization.ts';
-import type { MountOptions } from './mounts.ts';
 
 /** How a server is started. */
 export interface ServerOptions {

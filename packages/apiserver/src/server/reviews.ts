@@ -1,16 +1,11 @@
 import type { BearerTokens } from '../authn/bearer.ts';
 import type { Authorizer, Gate } from '../authz/attributes.ts';
-import { type RuleResolver, settled } from '../authz/index.ts';
+import type { RuleResolver } from '../authz/authorizer.ts';
+import { settled } from '../authz/settled.ts';
 import type { VirtualKind } from '../handlers/virtual.ts';
 import type { RequestContext } from '../registry/context.ts';
-import {
-  localSubjectAccessReview,
-  selfSubjectAccessReview,
-  selfSubjectReview,
-  selfSubjectRulesReview,
-  subjectAccessReview,
-  tokenReview,
-} from '../reviews/index.ts';
+import { localSubjectAccessReview, selfSubjectAccessReview, selfSubjectRulesReview, subjectAccessReview } from '../reviews/access.ts';
+import { selfSubjectReview, tokenReview } from '../reviews/authentication.ts';
 
 interface Asker {
   readonly cluster: string;

@@ -1,8 +1,8 @@
 import { rootCluster } from '@capstan/api';
-import { rbacAuthorizer } from '../authz/index.ts';
+import { rbacAuthorizer } from '../authz/authorizer.ts';
+import { Bindings } from '../bindings/bindings.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { Catalog } from '../registry/catalog.ts';
-import { Bindings } from '../workspaces/apis/bindings.ts';
 import { workspaceAuthorizer } from '../workspaces/authorizer.ts';
 import { isTenantKind } from '../workspaces/kinds/tenant-kinds.ts';
 import { maximalPolicy } from '../workspaces/maximal-policy.ts';

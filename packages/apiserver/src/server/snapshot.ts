@@ -3,8 +3,8 @@ import { createReadStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { exportStore, type Store } from '@capstan/store';
-import type { Page } from '../handlers/nonresource.ts';
 import type { AnswerStream } from '../http/exchange.ts';
+import type { Page } from '../registry/page.ts';
 
 export const snapshotPath = '/capstan/snapshot';
 

@@ -1,11 +1,12 @@
 import { rootCluster } from '@capstan/api';
 import { rulesOf } from '@capstan/kinds';
+import { Bindings } from '../bindings/bindings.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { WebhookConversion } from '../crds/definition.ts';
 import type { Definitions } from '../crds/definitions.ts';
 import { type Catalog, isBuiltinKind } from '../registry/catalog.ts';
 import { Catalogs } from '../registry/catalogs.ts';
-import { Bindings } from '../workspaces/apis/bindings.ts';
+import type { ViewName } from '../request/place.ts';
 import { ClaimLabels } from '../workspaces/apis/claim-labels.ts';
 import { VirtualKinds } from '../workspaces/caching/virtual-kinds.ts';
 import { BoundDefinitions } from '../workspaces/kinds/bound-definitions.ts';
@@ -14,7 +15,6 @@ import { KindsByWorkspace } from '../workspaces/kinds/kinds-by-workspace.ts';
 import { PlatformKinds } from '../workspaces/kinds/platform-kinds.ts';
 import { isTenantKind } from '../workspaces/kinds/tenant-kinds.ts';
 import { WildcardKinds } from '../workspaces/kinds/wildcard-kinds.ts';
-import type { ViewName } from '../workspaces/place.ts';
 import { Scopes, type WorkspaceView } from '../workspaces/scopes.ts';
 import { Tree } from '../workspaces/tree.ts';
 

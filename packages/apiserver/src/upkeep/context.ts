@@ -1,5 +1,5 @@
 import type { User } from '@capstan/api';
-import { superuserGroup } from '../authz/index.ts';
+import { superuserGroup } from '@capstan/api';
 import { RequestContext } from '../registry/context.ts';
 import { parseRequest } from '../request/info.ts';
 

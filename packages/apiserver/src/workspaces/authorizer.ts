@@ -1,17 +1,15 @@
-import { everyCluster, rootCluster, type User } from '@capstan/api';
+import { everyCluster, requiredGroupsAnnotation, rootCluster, superuserGroup, type User } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
 import { fieldsOf, textOf } from '@capstan/machinery';
 import { homeOf, isServiceAccount, parseServiceAccountName } from '../authn/service-account.ts';
 import { type Attributes, type Authorizer, type Decision, nothingWanted } from '../authz/attributes.ts';
-import { type RuleResolver, superuserGroup } from '../authz/authorizer.ts';
+import type { RuleResolver } from '../authz/authorizer.ts';
 import { effectiveUsers } from '../authz/effective-users.ts';
 import { EntryRights } from './entry-rights.ts';
 import type { MaximalPolicy } from './maximal-policy.ts';
 import { adminGroup, bootstrapperGroup, boundObjects, externalLogicalClusterAdminGroup, logicalClusterAdminGroup } from './policy.ts';
 import { logicalClusterOf } from './tree.ts';
-
-const requiredGroupsAnnotation = 'authorization.kcp.io/required-groups';
 
 /** Workspaces that are not yet, or no longer, to be entered. Whoever empties one that is being deleted still has to get in. */
 const closedPhases = new Set(['Scheduling', 'Unavailable']);

@@ -7,7 +7,7 @@ import { cacheKey, type WatchCache } from '../cache/watch-cache.ts';
 import type { BuiltinObjects } from '../handlers/builtin.ts';
 import { unsaved } from '../registry/create.ts';
 import type { Resource } from '../registry/resource.ts';
-import type { RequestInfo } from '../request/info.ts';
+import type { RequestInfo } from '../registry/scope.ts';
 import { rolesForPeople } from './policy.ts';
 import { logicalClusterOf } from './tree.ts';
 

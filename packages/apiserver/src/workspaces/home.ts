@@ -1,15 +1,15 @@
-import { isPath, logicalClusterName, ownerAnnotation, pathAnnotation, rootCluster, typeAnnotation } from '@capstan/api';
+import { isPath, logicalClusterName, ownerAnnotation, pathAnnotation, rootCluster, superuserGroup, typeAnnotation } from '@capstan/api';
 import { homeClusterId } from '@capstan/api/hashes';
 import { fieldsOf, type KubeObject, StatusError, status, textOf } from '@capstan/machinery';
 import { isServiceAccount } from '../authn/service-account.ts';
 import type { Gate } from '../authz/attributes.ts';
-import { forbidden, superuserGroup } from '../authz/index.ts';
+import { forbidden } from '../authz/wording.ts';
 import type { VirtualObject } from '../handlers/virtual.ts';
+import { attributesOf } from '../registry/attributes.ts';
 import type { Catalogs } from '../registry/catalogs.ts';
 import { RequestContext } from '../registry/context.ts';
 import { create } from '../registry/create.ts';
 import type { Backend } from '../registry/objects.ts';
-import { attributesOf } from '../request/attributes.ts';
 import { serverUser } from '../upkeep/context.ts';
 import { ownerText } from './admission/owner.ts';
 import { logicalClusterOf, logicalClusters } from './tree.ts';

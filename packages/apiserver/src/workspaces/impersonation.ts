@@ -1,7 +1,7 @@
 import type { User } from '@capstan/api';
+import { superuserGroup } from '@capstan/api';
 import { status } from '@capstan/machinery';
 import { clusterExtra, homeOf } from '../authn/service-account.ts';
-import { superuserGroup } from '../authz/authorizer.ts';
 import { parseWarrant, scopesExtra, warrantsExtra } from '../authz/effective-users.ts';
 import { adminGroup, bootstrapperGroup, externalLogicalClusterAdminGroup, logicalClusterAdminGroup } from './policy.ts';
 

@@ -2,8 +2,8 @@ import { rootCluster, type User } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import { fieldsOf, maybeFields } from '@capstan/machinery';
 import type { Attributes, Authorizer } from '../authz/attributes.ts';
-import type { Bindings } from './apis/bindings.ts';
-import { apiExports } from './apis/names.ts';
+import type { Bindings } from '../bindings/bindings.ts';
+import { apiExports } from '../bindings/names.ts';
 import { maximalPermissionPrefix } from './policy.ts';
 
 /** What consumers of an API may do at most, by the rules of the workspace that it comes from. */

@@ -1,8 +1,7 @@
-import { rootCluster, type User } from '@capstan/api';
+import { rootCluster, superuserGroup, type User } from '@capstan/api';
 import { status } from '@capstan/machinery';
-import type { AdmissionPlugin, AdmissionRequest } from '../admission/admission.ts';
-import { superuserGroup } from '../authz/authorizer.ts';
 import { cacheKey, type ResourceCache, type WatchCache } from '../cache/watch-cache.ts';
+import type { AdmissionPlugin, AdmissionRequest } from '../registry/admission.ts';
 import { isPlatformAccount } from './authorizer.ts';
 import { adminGroup } from './policy.ts';
 import { logicalClusterOf, logicalClusters } from './tree.ts';

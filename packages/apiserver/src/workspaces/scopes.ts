@@ -1,13 +1,12 @@
-import { controllerManagerUser, everyCluster, rootCluster, type User } from '@capstan/api';
+import { controllerManagerUser, everyCluster, rootCluster, superuserGroup, type User } from '@capstan/api';
 import { status } from '@capstan/machinery';
 import { homeOf } from '../authn/service-account.ts';
-import { forbidden, superuserGroup } from '../authz/index.ts';
+import { forbidden } from '../authz/wording.ts';
+import { attributesOf } from '../registry/attributes.ts';
 import type { Catalog } from '../registry/catalog.ts';
 import type { Catalogs } from '../registry/catalogs.ts';
-import { attributesOf } from '../request/attributes.ts';
-import type { RequestInfo } from '../request/info.ts';
-import type { Place, ViewName } from './place.ts';
-import type { Scope } from './scope.ts';
+import type { RequestInfo, Scope } from '../registry/scope.ts';
+import type { Place, ViewName } from '../request/place.ts';
 import { logicalClusters, type Tree } from './tree.ts';
 
 /** A view into several workspaces: what an export's provider sees, or whoever initializes or ends workspaces. */

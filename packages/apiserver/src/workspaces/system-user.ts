@@ -1,5 +1,5 @@
 import type { User } from '@capstan/api';
-import { superuserGroup } from '../authz/authorizer.ts';
+import { superuserGroup } from '@capstan/api';
 import { isPlatformAccount } from './authorizer.ts';
 
 /** Whether a user acts for the platform itself: its administrators, and the accounts of its controllers. */

@@ -1,7 +1,5 @@
+import { clusterAnnotation } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
-
-/** The workspace of an object that came through an endpoint over many of them. */
-const clusterAnnotation = 'kcp.io/cluster';
 
 /** Which object, wherever it lives. */
 export interface ObjectKey {

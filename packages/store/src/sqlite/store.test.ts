@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { storeSuite } from '../suite.ts';
+import { storeSuite } from '../suite/store-suite.ts';
 import { openSqliteStore } from './open.ts';
 
 storeSuite('SQLite', {

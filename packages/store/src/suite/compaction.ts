@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Bench } from '../suite.ts';
 import { everything, Recorder } from './recorder.ts';
+import type { Bench } from './store-suite.ts';
 
 export function compactionCases(bench: Bench): void {
   describe('compaction', () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../contract.ts';
 import { prefixRange } from '../keys.ts';
-import type { Bench } from '../suite.ts';
 import { everything } from './recorder.ts';
+import type { Bench } from './store-suite.ts';
 
 export function listCases(bench: Bench): void {
   describe('list', () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { type Entry, type Store, StoreError, type StoreEvent } from '../contract.ts';
 import { compareKeys, prefixRange } from '../keys.ts';
-import type { Bench } from '../suite.ts';
 import { everything, Recorder } from './recorder.ts';
+import type { Bench } from './store-suite.ts';
 
 /** What a driver that makes several writes at once could get wrong. */
 export function orderCases(bench: Bench): void {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { prefixRange } from '../keys.ts';
-import type { Bench } from '../suite.ts';
 import { Recorder } from './recorder.ts';
+import type { Bench } from './store-suite.ts';
 
 export function watchCases(bench: Bench): void {
   describe('watch', () => {

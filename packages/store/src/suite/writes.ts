@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { StoreError } from '../contract.ts';
-import type { Bench } from '../suite.ts';
 import { everything, Recorder } from './recorder.ts';
+import type { Bench } from './store-suite.ts';
 
 export function writeCases(bench: Bench): void {
   describe('compare-and-swap', () => {

@@ -1,8 +1,8 @@
 import type { User } from '@capstan/api';
 import { type AuthorizationQuestion, AuthorizerValue, type Binding, ResourceCheck } from '@capstan/cel';
 import type { Json, JsonObject, KubeObject } from '@capstan/machinery';
-import type { Authorizer } from '../../authz/index.ts';
-import type { AdmissionRequest } from '../admission.ts';
+import type { Authorizer } from '../../authz/attributes.ts';
+import type { AdmissionRequest } from '../../registry/admission.ts';
 import { isNamespace, namespaceObject, namespaceOf } from '../matching/match.ts';
 import { admissionRequest, type View } from '../webhooks/review.ts';
 import type { Bindings } from './evaluation.ts';

@@ -8,9 +8,9 @@ import {
   selectorOfObject,
   status,
 } from '@capstan/machinery';
+import type { AdmissionRequest } from '../../registry/admission.ts';
 import type { Catalogs } from '../../registry/catalogs.ts';
 import type { Resource } from '../../registry/resource.ts';
-import type { AdmissionRequest } from '../admission.ts';
 import { type Asked, type Rule, ruleMatches, rulesOf } from './rules.ts';
 import { equivalentsOf } from './versions.ts';
 

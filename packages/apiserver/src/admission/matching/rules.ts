@@ -1,5 +1,5 @@
 import { type Fields, itemsOf, textOf, textsOf } from '@capstan/machinery';
-import type { Operation } from '../admission.ts';
+import type { Operation } from '../../registry/admission.ts';
 
 /** What a rule is asked about: a resource in one version, and what is done to it. */
 export interface Asked {

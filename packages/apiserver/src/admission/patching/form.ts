@@ -8,8 +8,8 @@ import {
   status,
   strictDecodingMessage,
 } from '@capstan/machinery';
+import type { AdmissionRequest, Shape } from '../../registry/admission.ts';
 import type { Resource } from '../../registry/resource.ts';
-import type { AdmissionRequest, Shape } from '../admission.ts';
 
 /** What an object is read as after a webhook or policy has changed it. */
 export interface Form {

@@ -1,14 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
+import { superuserGroup } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
 import { fieldsOf, textOf } from '@capstan/machinery';
 import { parseCertificateRequest } from '@capstan/pki';
-import { type Authorizer, type Gate, settled } from '../../authz/index.ts';
-import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
+import type { Authorizer, Gate } from '../../authz/attributes.ts';
+import { settled } from '../../authz/settled.ts';
+import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission.ts';
 import { forbidden } from '../forbidden.ts';
 
 const group = 'certificates.k8s.io';
 const clientSigner = 'kubernetes.io/kube-apiserver-client';
-const masters = 'system:masters';
 
 /** Who may approve and sign which certificates, and that nobody becomes a master by asking for one. */
 export function certificatePlugins(gate: Gate): readonly AdmissionPlugin[] {
@@ -48,8 +49,8 @@ export function certificatePlugins(gate: Gate): readonly AdmissionPlugin[] {
         const pem = Buffer.from(textOf(fieldsOf(object['spec'])['request']), 'base64').toString('latin1');
         const parsed = parseCertificateRequest(pem);
         if (typeof parsed === 'string') throw forbidden(request, `failed to parse CSR: ${parsed}`);
-        if (parsed.organizations.includes(masters))
-          throw forbidden(request, `use of ${clientSigner} signer with ${masters} group is not allowed`);
+        if (parsed.organizations.includes(superuserGroup))
+          throw forbidden(request, `use of ${clientSigner} signer with ${superuserGroup} group is not allowed`);
       },
     },
   ];

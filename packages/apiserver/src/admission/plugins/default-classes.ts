@@ -1,7 +1,7 @@
 import { made } from '@capstan/kinds';
 import type { GroupResource, KubeObject } from '@capstan/machinery';
 import { isAbsent } from '@capstan/machinery';
-import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
+import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission.ts';
 
 /** Claims without a storage class get the default one. */
 export const defaultStorageClass: AdmissionPlugin = defaultClass({

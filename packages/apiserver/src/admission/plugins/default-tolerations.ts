@@ -1,7 +1,7 @@
 import { made } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
 import { itemsOf, textOf } from '@capstan/machinery';
-import type { AdmissionPlugin } from '../admission.ts';
+import type { AdmissionPlugin } from '../../registry/admission.ts';
 
 const patience = 300;
 const troubles = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'];

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestServer, type TestServer } from '../../testing/harness.ts';
-import { optionalPlugins } from './index.ts';
+import { optionalPlugins } from './workload-plugins.ts';
 
 let server: TestServer;
 

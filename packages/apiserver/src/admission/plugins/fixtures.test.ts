@@ -4,7 +4,7 @@ import { contextOf } from '@capstan/kinds/testing';
 import { isObject, type KubeObject } from '@capstan/machinery';
 import { loadAll } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
-import type { AdmissionRequest } from '../admission.ts';
+import type { AdmissionRequest } from '../../registry/admission.ts';
 import { defaultTolerations } from './default-tolerations.ts';
 import { priority } from './priority.ts';
 

@@ -1,6 +1,6 @@
 import { made } from '@capstan/kinds';
 import { type Fields, fieldsOf, itemsOf, type KubeObject, status, textOf } from '@capstan/machinery';
-import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
+import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission.ts';
 import { forbidden } from '../forbidden.ts';
 import { claimExcesses, limitsOf, podExcesses } from './limit-constraints.ts';
 

@@ -1,6 +1,6 @@
 import { made } from '@capstan/kinds';
 import { itemsOf } from '@capstan/machinery';
-import type { AdmissionPlugin } from '../admission.ts';
+import type { AdmissionPlugin } from '../../registry/admission.ts';
 
 const notReady = 'node.kubernetes.io/not-ready';
 

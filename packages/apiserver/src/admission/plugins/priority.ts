@@ -1,8 +1,8 @@
 import { made, systemPriorities } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
 import { fieldsOf, isAbsent, numberOf, textOf } from '@capstan/machinery';
+import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission.ts';
 import type { RequestContext } from '../../registry/context.ts';
-import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
 import { forbidden } from '../forbidden.ts';
 
 const classes = { group: 'scheduling.k8s.io', resource: 'priorityclasses' };

@@ -12,7 +12,7 @@ import {
   stringMapOf,
   textOf,
 } from '@capstan/machinery';
-import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
+import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission.ts';
 import { forbidden } from '../forbidden.ts';
 
 const classes = { group: 'node.k8s.io', resource: 'runtimeclasses' };

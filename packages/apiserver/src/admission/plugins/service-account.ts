@@ -1,8 +1,8 @@
 import { made } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
 import { type Fields, itemsOf, textOf } from '@capstan/machinery';
+import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission.ts';
 import { generateName } from '../../registry/metadata.ts';
-import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
 import { forbidden } from '../forbidden.ts';
 
 const accounts = { group: '', resource: 'serviceaccounts' };

@@ -1,5 +1,5 @@
 import { rootCluster } from '@capstan/api';
-import type { AdmissionPlugin } from '../admission.ts';
+import type { AdmissionPlugin } from '../../registry/admission.ts';
 
 const finalizers: ReadonlyMap<string, string> = new Map([
   ['/persistentvolumes', 'kubernetes.io/pv-protection'],

@@ -1,5 +1,5 @@
 import { compareQuantities, fieldsOf, type KubeObject, parseQuantity, textOf } from '@capstan/machinery';
-import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
+import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission.ts';
 import { forbidden } from '../forbidden.ts';
 
 const classes = { group: 'storage.k8s.io', resource: 'storageclasses' };

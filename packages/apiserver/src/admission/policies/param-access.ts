@@ -1,8 +1,9 @@
 import type { User } from '@capstan/api';
 import { FieldPath, fieldError, fieldsOf, type KubeObject, maybeFields, status, textOf } from '@capstan/machinery';
-import { type Authorizer, settled } from '../../authz/index.ts';
+import type { Authorizer } from '../../authz/attributes.ts';
+import { settled } from '../../authz/settled.ts';
+import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission.ts';
 import { deepEqual } from '../../registry/metadata.ts';
-import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
 import { Misconfigured, paramResource } from './params.ts';
 import type { PolicyOptions } from './policies.ts';
 import { type ParamKind, paramKindOf } from './policy.ts';

@@ -1,7 +1,7 @@
 import { type Fields, type KubeObject, type LabelSelectorObject, maybeFields, selectorOfObject, textOf } from '@capstan/machinery';
+import type { AdmissionRequest } from '../../registry/admission.ts';
 import type { Catalog } from '../../registry/catalog.ts';
 import type { Resource } from '../../registry/resource.ts';
-import type { AdmissionRequest } from '../admission.ts';
 import { namespaceOf } from '../matching/match.ts';
 import { served } from '../matching/versions.ts';
 import { ruleCluster } from '../source.ts';

@@ -1,6 +1,6 @@
 import type { KubeObject } from '@capstan/machinery';
-import { settled } from '../../authz/index.ts';
-import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
+import { settled } from '../../authz/settled.ts';
+import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission.ts';
 import { bindingsOf } from '../expressions/bindings.ts';
 import { refusedFor } from '../forbidden.ts';
 import { matchingResource } from '../matching/match.ts';

@@ -1,10 +1,10 @@
 import type { ObjectReader } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
-import type { Gate } from '../../authz/index.ts';
+import type { Gate } from '../../authz/attributes.ts';
 import { ByWorkspace } from '../../cache/by-workspace.ts';
+import type { AdmissionRequest } from '../../registry/admission.ts';
 import type { Catalogs } from '../../registry/catalogs.ts';
 import type { Resource } from '../../registry/resource.ts';
-import type { AdmissionRequest } from '../admission.ts';
 import { isExempt, matchingResource } from '../matching/match.ts';
 import { ruleCluster } from '../source.ts';
 import { type AnyPolicy, bindingOf, type PolicyBinding } from './policy.ts';

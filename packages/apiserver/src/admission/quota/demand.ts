@@ -10,7 +10,7 @@ import {
   type Quantity,
   subtractQuantities,
 } from '@capstan/machinery';
-import type { AdmissionRequest } from '../admission.ts';
+import type { AdmissionRequest } from '../../registry/admission.ts';
 import type { Limit } from './limit.ts';
 
 /** What a change asks of quotas. */

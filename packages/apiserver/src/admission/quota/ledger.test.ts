@@ -1,7 +1,7 @@
 import { type KubeObject, measureOf, StatusError } from '@capstan/machinery';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { AdmissionRequest } from '../admission.ts';
+import type { AdmissionRequest } from '../../registry/admission.ts';
 import type { Demand } from './demand.ts';
 import { Ledger } from './ledger.ts';
 import { readLimit } from './limit.ts';

@@ -1,11 +1,11 @@
 import { type KubeObject, workspaceQuotaNamespace } from '@capstan/machinery';
 import type { Store } from '@capstan/store';
 import type { WatchCache } from '../../cache/watch-cache.ts';
+import { Admission, type AdmissionPlugin, type AdmissionRequest } from '../../registry/admission.ts';
 import type { RequestContext } from '../../registry/context.ts';
 import type { Resource } from '../../registry/resource.ts';
 import { update } from '../../registry/update.ts';
 import { serverContext } from '../../upkeep/context.ts';
-import { Admission, type AdmissionPlugin, type AdmissionRequest } from '../admission.ts';
 import { decide, type Running } from './decide.ts';
 import { canDemand, concerns, type Demand, demandOf } from './demand.ts';
 import { Ledger } from './ledger.ts';

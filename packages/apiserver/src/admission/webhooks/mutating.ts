@@ -1,11 +1,11 @@
 import { status } from '@capstan/machinery';
+import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission.ts';
 import { deepEqual } from '../../registry/metadata.ts';
-import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
+import { Rounds } from '../../registry/reinvocation.ts';
 import { isExempt, matchingResource } from '../matching/match.ts';
 import { converted } from '../matching/versions.ts';
 import { checkPlace, replaceContents } from '../patching/form.ts';
 import { repairManagedFields } from '../patching/managed-fields.ts';
-import { Rounds } from '../reinvocation.ts';
 import { ruleCluster, unnaming } from '../source.ts';
 import { ask } from './call.ts';
 import { Configurations } from './configurations.ts';

@@ -1,7 +1,7 @@
 import type { User } from '@capstan/api';
 import { type KubeObject, parsePatchOptions } from '@capstan/machinery';
+import type { AdmissionRequest } from '../../registry/admission.ts';
 import type { Resource } from '../../registry/resource.ts';
-import type { AdmissionRequest } from '../admission.ts';
 import { namespaceOf } from '../matching/match.ts';
 import { converted } from '../matching/versions.ts';
 import { naming } from '../source.ts';

@@ -1,5 +1,5 @@
+import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission.ts';
 import type { Resource } from '../../registry/resource.ts';
-import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
 import { isExempt, matchingResource } from '../matching/match.ts';
 import { ruleCluster } from '../source.ts';
 import { ask } from './call.ts';

@@ -1,7 +1,7 @@
 import type { User } from '@capstan/api';
+import { superuserGroup } from '@capstan/api';
 import type { JsonObject } from '@capstan/machinery';
 import type { Attributes } from '../attributes.ts';
-import { superuserGroup } from '../authorizer.ts';
 import { effectiveUsers } from '../effective-users.ts';
 import type { Opinion, Step } from '../order.ts';
 import { type Answer, readAnswer } from './answer.ts';

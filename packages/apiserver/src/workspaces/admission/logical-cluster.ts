@@ -9,8 +9,8 @@ import {
 } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
 import { fieldsOf, textOf, textsOf } from '@capstan/machinery';
-import type { AdmissionPlugin, AdmissionRequest } from '../../admission/admission.ts';
 import { forbidden } from '../../admission/forbidden.ts';
+import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission.ts';
 import { deepEqual } from '../../registry/metadata.ts';
 import { adminGroup, bootstrapperGroup, externalLogicalClusterAdminGroup, logicalClusterAdminGroup } from '../policy.ts';
 import { isSystem } from '../system-user.ts';

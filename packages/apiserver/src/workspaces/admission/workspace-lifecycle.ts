@@ -1,8 +1,8 @@
 import { pathAnnotation, rootCluster } from '@capstan/api';
 import { fieldsOf, type KubeObject, StatusError, textOf } from '@capstan/machinery';
-import type { AdmissionPlugin, AdmissionRequest } from '../../admission/admission.ts';
 import { forbidden } from '../../admission/forbidden.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
+import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission.ts';
 import { logicalClusterOf, workspaces } from '../tree.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { pathAnnotation, typeAnnotation } from '@capstan/api';
 import { type Fields, fieldsOf, itemsOf, stringMapOf, textOf } from '@capstan/machinery';
-import type { AdmissionPlugin, AdmissionRequest } from '../../admission/admission.ts';
 import { forbidden } from '../../admission/forbidden.ts';
 import type { Authorizer } from '../../authz/attributes.ts';
+import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission.ts';
 import { logicalClusterOf } from '../tree.ts';
 import { TypeProblem, type WorkspaceType, type WorkspaceTypes, workspaceTypes } from '../types/workspace-types.ts';
 import { isWorkspace } from './workspace.ts';

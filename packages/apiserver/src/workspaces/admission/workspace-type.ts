@@ -1,7 +1,7 @@
 import { rootCluster } from '@capstan/api';
 import { type Fields, fieldsOf, itemsOf, textOf } from '@capstan/machinery';
-import type { AdmissionPlugin } from '../../admission/admission.ts';
 import { forbidden } from '../../admission/forbidden.ts';
+import type { AdmissionPlugin } from '../../registry/admission.ts';
 import { workspaceTypes } from '../types/workspace-types.ts';
 
 /** References to other types are whole: the same type may be used from anywhere. */

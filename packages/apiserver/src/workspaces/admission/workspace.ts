@@ -2,8 +2,8 @@ import { clusterIdAnnotation, ownerAnnotation, requiredGroupsAnnotation, workspa
 import { newClusterId } from '@capstan/api/hashes';
 import type { KubeObject } from '@capstan/machinery';
 import { type Fields, fieldsOf, textOf } from '@capstan/machinery';
-import type { AdmissionPlugin, AdmissionRequest } from '../../admission/admission.ts';
 import { forbidden } from '../../admission/forbidden.ts';
+import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission.ts';
 import { deepEqual } from '../../registry/metadata.ts';
 import { isSystem } from '../system-user.ts';
 import { logicalClusterOf, workspaces } from '../tree.ts';

@@ -1,7 +1,7 @@
 import type { KubeObject } from '@capstan/machinery';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { exportLabelValue } from '../../bindings/names.ts';
 import { createWorkspace, type Reply, startTestServer, type TestServer } from '../../testing/harness.ts';
-import { exportLabelValue } from './names.ts';
 import { apiBinding, apiExport, cowboys } from './testing.ts';
 
 let server: TestServer;

@@ -1,12 +1,13 @@
 import { bindingFinalizer, exportLabel } from '@capstan/api';
 import { type FieldError, FieldPath, fieldError, fieldsOf, isObject, itemsOf, type KubeObject, status, textOf } from '@capstan/machinery';
-import type { AdmissionPlugin, AdmissionRequest } from '../../admission/admission.ts';
+import { apiBindings } from '../../bindings/bound-resources.ts';
+import { exportLabelValue } from '../../bindings/names.ts';
+import { type ExportReference, referenceOf } from '../../bindings/reference.ts';
+import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission.ts';
 import { deepEqual } from '../../registry/metadata.ts';
-import { apiBindings } from '../kinds/bound-resources.ts';
 import { toV1alpha2 } from '../kinds/conversions.ts';
 import { isSystem } from '../system-user.ts';
-import { exportLabelValue } from './names.ts';
-import { type ExportAccess, type ExportReference, exportCluster, mayBind, printReference, referenceOf } from './reference.ts';
+import { type ExportAccess, exportCluster, mayBind, printReference } from './reference.ts';
 import { isOf, refuse } from './refusal.ts';
 
 /** Who may bind what, and that a binding stays until what it brought is gone. */

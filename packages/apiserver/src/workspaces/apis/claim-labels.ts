@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto';
 import { claimLabelPrefix } from '@capstan/api';
 import { base62 } from '@capstan/api/hashes';
-import type { KubeObject } from '@capstan/machinery';
+import type { AcceptedClaim, BindingFacts, Bindings } from '../../bindings/bindings.ts';
+import { exportLabelValue } from '../../bindings/names.ts';
 import type { CacheEntry } from '../../cache/entry.ts';
 import { clusterOfKey } from '../../cache/key.ts';
 import { labelledEntry, type Resource } from '../../registry/resource.ts';
-import type { AcceptedClaim, BindingFacts, Bindings } from './bindings.ts';
-import { exportLabelValue } from './names.ts';
 
 /**
  * Labels by which kcp marks what somebody has a claim on. Here they are shown and never stored: they say what the bindings of the workspace say now, and
@@ -58,11 +57,4 @@ export class ClaimLabels {
     }
     return value;
   }
-}
-
-/** Takes away what was only shown, from what comes back. */
-export function dropClaimLabels({ metadata }: KubeObject): void {
-  const { labels } = metadata;
-  if (!labels) return;
-  for (const key of Object.keys(labels)) if (key.startsWith(claimLabelPrefix)) delete labels[key];
 }

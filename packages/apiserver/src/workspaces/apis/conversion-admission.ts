@@ -1,7 +1,7 @@
 import { boundSchemasCluster } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import { fieldsOf, itemsOf, type JsonObject, type KubeObject, maybeFields, readSchema, type Schema, status } from '@capstan/machinery';
-import type { AdmissionPlugin } from '../../admission/admission.ts';
+import type { AdmissionPlugin } from '../../registry/admission.ts';
 import { compileConversions } from '../conversions/compile.ts';
 import { apiConversions, apiResourceSchemas } from '../kinds/bound-definitions.ts';
 import { isOf, refuse } from './refusal.ts';

@@ -1,5 +1,5 @@
 import { fieldsOf, itemsOf, status, textOf } from '@capstan/machinery';
-import type { AdmissionPlugin } from '../../admission/admission.ts';
+import type { AdmissionPlugin } from '../../registry/admission.ts';
 import { isSystem } from '../system-user.ts';
 import { workspaceTypes } from '../types/workspace-types.ts';
 import { type ExportAccess, mayBind, printReference } from './reference.ts';

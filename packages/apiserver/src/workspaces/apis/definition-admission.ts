@@ -1,7 +1,7 @@
 import { apisGroup, rootCluster } from '@capstan/api';
 import { fieldsOf, status, textOf } from '@capstan/machinery';
-import type { AdmissionPlugin } from '../../admission/admission.ts';
 import { definitionResource } from '../../crds/definitions.ts';
+import type { AdmissionPlugin } from '../../registry/admission.ts';
 import { kcpDefinitions } from '../kinds/definitions.ts';
 import { isTenantKind } from '../kinds/tenant-kinds.ts';
 import { isOf } from './refusal.ts';

@@ -1,9 +1,9 @@
 import { apisGroup } from '@capstan/api';
 import { FieldPath, fieldError, fieldsOf, itemsOf, status, textOf } from '@capstan/machinery';
-import type { AdmissionPlugin, AdmissionRequest } from '../../admission/admission.ts';
+import { apiExports } from '../../bindings/names.ts';
+import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission.ts';
 import { deepEqual } from '../../registry/metadata.ts';
 import { toV1alpha2 } from '../kinds/conversions.ts';
-import { apiExports } from './names.ts';
 import { type ExportAccess, exportCluster, mayBind, printReference } from './reference.ts';
 import { isOf, refuse } from './refusal.ts';
 

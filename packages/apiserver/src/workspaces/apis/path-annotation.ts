@@ -1,6 +1,6 @@
 import { pathAnnotation } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
-import type { AdmissionPlugin, AdmissionRequest } from '../../admission/admission.ts';
+import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission.ts';
 import { logicalClusterOf, logicalClusters } from '../tree.ts';
 import { isOf } from './refusal.ts';
 

@@ -1,4 +1,4 @@
-import type { AdmissionPlugin } from '../../admission/admission.ts';
+import type { AdmissionPlugin } from '../../registry/admission.ts';
 import { bindingAdmission } from './binding-admission.ts';
 import { conversionAdmission } from './conversion-admission.ts';
 import { defaultBindingAdmission } from './default-binding-admission.ts';

@@ -1,5 +1,5 @@
 import { type FieldError, type GroupResource, status } from '@capstan/machinery';
-import type { AdmissionRequest } from '../../admission/admission.ts';
+import type { AdmissionRequest } from '../../registry/admission.ts';
 
 /** What is wrong with an object, in the words of kcp's admission: it does not say Invalid, it says Forbidden. */
 export function refuse({ resource, name }: AdmissionRequest, errors: readonly FieldError[]): void {

@@ -1,7 +1,7 @@
 import { boundSchemasCluster } from '@capstan/api';
 import { definitionErrors, ruleErrors } from '@capstan/kinds';
 import { type FieldError, FieldPath, fieldError, fieldsOf, type KubeObject, names as nameRules, textOf } from '@capstan/machinery';
-import type { AdmissionPlugin } from '../../admission/admission.ts';
+import type { AdmissionPlugin } from '../../registry/admission.ts';
 import { deepEqual } from '../../registry/metadata.ts';
 import { apiResourceSchemas, asDefinition } from '../kinds/bound-definitions.ts';
 import { isOf, refuse } from './refusal.ts';

@@ -8,8 +8,8 @@ import {
   status,
   validateLabelSelector,
 } from '@capstan/machinery';
-import type { AdmissionPlugin, AdmissionRequest } from '../../admission/admission.ts';
 import type { Authorizer } from '../../authz/attributes.ts';
+import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission.ts';
 import { deepEqual } from '../../registry/metadata.ts';
 import type { Resource } from '../../registry/resource.ts';
 import { isOf } from '../apis/refusal.ts';

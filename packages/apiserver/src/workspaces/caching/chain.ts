@@ -1,9 +1,9 @@
 import { cacheGroup } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
 import { type Fields, fieldsOf, itemsOf, maybeFields, textOf } from '@capstan/machinery';
+import { apiExports } from '../../bindings/names.ts';
 import type { CacheEntry } from '../../cache/entry.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
-import { apiExports } from '../apis/names.ts';
 import type { Tree } from '../tree.ts';
 import { cachedResourceSlices, cachedResources, publishedBy, sliceKind } from './names.ts';
 

@@ -1,11 +1,11 @@
 import { fieldsOf, itemsOf } from '@capstan/machinery';
+import { factsOf } from '../../bindings/bindings.ts';
+import { apiBindings } from '../../bindings/bound-resources.ts';
+import { apiExports } from '../../bindings/names.ts';
 import type { CacheEntry } from '../../cache/entry.ts';
 import type { CacheEvent } from '../../cache/event-ring.ts';
 import { clusterOfKey } from '../../cache/key.ts';
 import type { ResourceCache, WatchCache } from '../../cache/watch-cache.ts';
-import { factsOf } from '../apis/bindings.ts';
-import { apiExports } from '../apis/names.ts';
-import { apiBindings } from '../kinds/bound-resources.ts';
 import { cachedResourceSlices, cachedResources } from './names.ts';
 
 /** Changes of what a workspace publishes. */

@@ -1,9 +1,9 @@
+import { type BindingFacts, factsOf } from '../../bindings/bindings.ts';
+import { apiBindings } from '../../bindings/bound-resources.ts';
 import type { CacheEntry } from '../../cache/entry.ts';
 import type { CacheEvent } from '../../cache/event-ring.ts';
 import { clusterOfKey } from '../../cache/key.ts';
 import { endOf, type ResourceCache, type WatchCache } from '../../cache/watch-cache.ts';
-import { type BindingFacts, factsOf } from '../apis/bindings.ts';
-import { apiBindings } from '../kinds/bound-resources.ts';
 import { keyOf, type Offer } from './chain.ts';
 
 /** How many lists of consumers are remembered. */

@@ -1,11 +1,11 @@
 import { everyCluster } from '@capstan/api';
 import { everything, fieldsOf, type LabelSelector, type LabelSelectorObject, selectorOfObject, status } from '@capstan/machinery';
+import type { BoundResource } from '../../bindings/bound-resources.ts';
 import type { CacheEntry } from '../../cache/entry.ts';
 import { clusterOfKey } from '../../cache/key.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
 import type { Definition } from '../../crds/definition.ts';
 import type { Origin, Resource } from '../../registry/resource.ts';
-import type { BoundResource } from '../kinds/bound-resources.ts';
 import type { Tree } from '../tree.ts';
 import { Chain, type Followed, keyOf, type Offer } from './chain.ts';
 import { consumerName, consumersName, PublishedChanges, publishedName } from './changes.ts';

@@ -12,8 +12,8 @@ import {
 import { waitingLabels } from '@capstan/api/hashes';
 import type { Fields } from '@capstan/machinery';
 import { fieldsOf, formatTime, type KubeObject, textsOf } from '@capstan/machinery';
-import type { AdmissionPlugin, AdmissionRequest } from '../../admission/admission.ts';
 import { forbidden } from '../../admission/forbidden.ts';
+import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission.ts';
 import type { Catalog } from '../../registry/catalog.ts';
 import type { Backend } from '../../registry/objects.ts';
 import { logicalClusterOf, logicalClusters } from '../tree.ts';

@@ -3,9 +3,9 @@ import { bindingFinalizer, exportLabel, pathAnnotation, rootCluster } from '@cap
 import type { ObjectReader } from '@capstan/kinds';
 import type { JsonObject, KubeObject } from '@capstan/machinery';
 import { fieldsOf, itemsOf, maybeFields, textOf } from '@capstan/machinery';
-import { apiExports, exportLabelValue } from '../apis/names.ts';
+import { apiBindings } from '../../bindings/bound-resources.ts';
+import { apiExports, exportLabelValue } from '../../bindings/names.ts';
 import { apiResourceSchemas } from '../kinds/bound-definitions.ts';
-import { apiBindings } from '../kinds/bound-resources.ts';
 import { exportedByRoot } from '../kinds/definitions.ts';
 import { apiBindingStatus } from '../root/objects.ts';
 import type { Tree } from '../tree.ts';

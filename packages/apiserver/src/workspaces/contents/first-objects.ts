@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { ownerAnnotation, ownerName } from '@capstan/api';
 import { formatTime, type KubeObject } from '@capstan/machinery';
-import { rbacGroup } from '../../authz/index.ts';
-import { objectsOfNamespace } from '../../bootstrap/index.ts';
+import { rbacGroup } from '../../authz/resolver.ts';
+import { objectsOfNamespace } from '../../bootstrap/core.ts';
 
 /** Tools that install themselves into a cluster expect the second. */
 const firstNamespaces = ['default', 'kube-system'];

@@ -1,7 +1,7 @@
 import type { ObjectReader } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
 import { fieldsOf, textOf } from '@capstan/machinery';
-import { apiBindings, boundResources } from '../kinds/bound-resources.ts';
+import { apiBindings, boundResources } from '../../bindings/bound-resources.ts';
 
 const apiExports = { group: 'apis.kcp.io', resource: 'apiexports' } as const;
 

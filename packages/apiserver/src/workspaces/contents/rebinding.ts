@@ -2,9 +2,10 @@ import { exportLabel } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
 import { type Fields, fieldsOf, itemsOf, textOf } from '@capstan/machinery';
-import { apiExports, exportLabelValue } from '../apis/names.ts';
-import { printReference, referenceOf } from '../apis/reference.ts';
-import { apiBindings, boundResources } from '../kinds/bound-resources.ts';
+import { apiBindings, boundResources } from '../../bindings/bound-resources.ts';
+import { apiExports, exportLabelValue } from '../../bindings/names.ts';
+import { referenceOf } from '../../bindings/reference.ts';
+import { printReference } from '../apis/reference.ts';
 import type { Tree } from '../tree.ts';
 
 /** An object of an exported workspace, and where it lies within it: `group/resource/namespace/name`. */

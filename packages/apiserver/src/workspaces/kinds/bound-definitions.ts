@@ -2,13 +2,13 @@ import { boundSchemasCluster, rootCluster } from '@capstan/api';
 import type { RuleCompiler } from '@capstan/kinds';
 import type { JsonObject, KubeObject } from '@capstan/machinery';
 import { fieldsOf, itemsOf, textOf } from '@capstan/machinery';
+import type { BoundResource } from '../../bindings/bound-resources.ts';
 import { CacheEntry, servedText, storedText } from '../../cache/entry.ts';
 import type { CacheEvent } from '../../cache/event-ring.ts';
 import { clusterOfKey } from '../../cache/key.ts';
 import type { ResourceCache, WatchCache } from '../../cache/watch-cache.ts';
 import { Definition, type WebhookConversion } from '../../crds/definition.ts';
 import { ruleConversion } from '../conversions/rule-conversion.ts';
-import type { BoundResource } from './bound-resources.ts';
 import { rootResourceSchemas } from './definitions.ts';
 import type { PlatformKinds } from './platform-kinds.ts';
 

@@ -1,10 +1,10 @@
+import { Bindings } from '../../bindings/bindings.ts';
+import { apiBindings, type BoundResource } from '../../bindings/bound-resources.ts';
 import type { CacheEvent } from '../../cache/event-ring.ts';
 import { clusterOfKey } from '../../cache/key.ts';
 import type { ResourceCache, WatchCache } from '../../cache/watch-cache.ts';
 import type { Definition } from '../../crds/definition.ts';
 import { WorkspaceKinds } from '../../crds/kinds.ts';
-import { Bindings } from '../apis/bindings.ts';
-import { apiBindings, type BoundResource } from './bound-resources.ts';
 import type { KindSource } from './kinds-by-workspace.ts';
 
 /** How many workspaces' bindings are remembered, and how many sets of bound kinds. */

@@ -1,5 +1,8 @@
 import { defaultPrinter } from '@capstan/kinds';
 import { builtinTypes, fieldsOf, itemsOf, textOf } from '@capstan/machinery';
+import { factsOf } from '../../bindings/bindings.ts';
+import { apiBindings } from '../../bindings/bound-resources.ts';
+import { apiExports } from '../../bindings/names.ts';
 import type { CacheEntry } from '../../cache/entry.ts';
 import { clusterOfKey } from '../../cache/key.ts';
 import { endOf, type ResourceCache, type WatchCache } from '../../cache/watch-cache.ts';
@@ -7,10 +10,7 @@ import type { Definition } from '../../crds/definition.ts';
 import { definitionResource } from '../../crds/definitions.ts';
 import { apiVersionOf, type CustomKinds, type Group } from '../../registry/catalog.ts';
 import type { Resource } from '../../registry/resource.ts';
-import { factsOf } from '../apis/bindings.ts';
-import { apiExports } from '../apis/names.ts';
 import { apiResourceSchemas, type BoundDefinitions } from './bound-definitions.ts';
-import { apiBindings } from './bound-resources.ts';
 import type { PlatformKinds } from './platform-kinds.ts';
 
 interface Options {

@@ -1,5 +1,5 @@
 import type { User } from '@capstan/api';
-import { superuserGroup } from '../../authz/authorizer.ts';
+import { superuserGroup } from '@capstan/api';
 import { effectiveUsers, warrantsExtra } from '../../authz/effective-users.ts';
 import { externalLogicalClusterAdminGroup, logicalClusterAdminGroup } from '../policy.ts';
 

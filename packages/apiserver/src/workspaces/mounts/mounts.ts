@@ -1,7 +1,9 @@
 import { fieldsOf, type StatusError, status, textOf } from '@capstan/machinery';
 import type { CacheEntry } from '../../cache/entry.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
-import { parseRequest, type RequestInfo } from '../../request/info.ts';
+import type { RequestInfo } from '../../registry/scope.ts';
+import type { ParsedRequest } from '../../request/info.ts';
+import { parseRequest } from '../../request/info.ts';
 import { beginningOf, clusterOf, workspaces } from '../tree.ts';
 import { below, type MountBackend, staysBelow, type Target, targetOf } from './target.ts';
 
@@ -21,6 +23,12 @@ export type Away =
   | { readonly kind: 'elsewhere'; readonly backend: MountBackend; readonly url: URL }
   /** Nobody can. */
   | { readonly kind: 'nowhere'; readonly error: StatusError /** Where the mount lies. */; readonly parent: string };
+
+/** A request after mounts on its path were followed. */
+export interface RoutedRequest extends RequestInfo {
+  /** Set if a mount leads the request away from this server. */
+  readonly away?: Away;
+}
 
 /** A mounted workspace on a path, and the names that come after it. */
 interface Mount {
@@ -45,7 +53,7 @@ export class Mounts {
   }
 
   /** The request, having followed the mounts on its way. */
-  follow(info: RequestInfo, url: string): RequestInfo {
+  follow(info: ParsedRequest, url: string): RoutedRequest {
     let followed = info;
     let at = url;
     for (let hops = 0; followed.place.kind === 'workspace'; hops++) {

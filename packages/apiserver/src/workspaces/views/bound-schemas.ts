@@ -1,14 +1,14 @@
 import { everyCluster, rootCluster } from '@capstan/api';
 import { fieldsOf, itemsOf, textOf } from '@capstan/machinery';
 import type { Attributes, Decision, Gate } from '../../authz/attributes.ts';
+import type { BindingFacts, Bindings } from '../../bindings/bindings.ts';
+import { apiBindings } from '../../bindings/bound-resources.ts';
+import { apiExports, exportLabelValue } from '../../bindings/names.ts';
 import type { CacheEntry } from '../../cache/entry.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
 import type { Catalog } from '../../registry/catalog.ts';
 import type { Catalogs } from '../../registry/catalogs.ts';
-import type { BindingFacts, Bindings } from '../apis/bindings.ts';
-import { apiExports, exportLabelValue } from '../apis/names.ts';
 import { apiResourceSchemas } from '../kinds/bound-definitions.ts';
-import { apiBindings } from '../kinds/bound-resources.ts';
 import { unreachable, type WorkspaceView } from '../scopes.ts';
 import type { Tree } from '../tree.ts';
 import { singleKind } from './single-kind.ts';

@@ -1,13 +1,13 @@
 import { everyCluster } from '@capstan/api';
 import type { GroupResource } from '@capstan/machinery';
 import { fieldsOf } from '@capstan/machinery';
+import { factsOf } from '../../bindings/bindings.ts';
+import { apiBindings } from '../../bindings/bound-resources.ts';
+import { apiExports, claimsName } from '../../bindings/names.ts';
 import type { CacheEntry } from '../../cache/entry.ts';
 import { clusterOfKey } from '../../cache/key.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
 import type { WatchHub } from '../../watch/hub.ts';
-import { factsOf } from '../apis/bindings.ts';
-import { apiExports, claimsName } from '../apis/names.ts';
-import { apiBindings } from '../kinds/bound-resources.ts';
 import { exportScopeKey } from './apiexport.ts';
 import { boundSchemasKey } from './bound-schemas.ts';
 

@@ -1,16 +1,16 @@
 import type { KubeObject } from '@capstan/machinery';
 import { fieldsOf, itemsOf, textOf, textsOf } from '@capstan/machinery';
+import { apiBindings } from '../../bindings/bound-resources.ts';
+import { apiExports } from '../../bindings/names.ts';
 import type { CacheEntry } from '../../cache/entry.ts';
 import { clusterOfKey } from '../../cache/key.ts';
 import { endOf, type WatchCache } from '../../cache/watch-cache.ts';
 import type { Definition } from '../../crds/definition.ts';
 import { WorkspaceKinds } from '../../crds/kinds.ts';
 import { type Catalog, isBuiltinKind } from '../../registry/catalog.ts';
-import { apiExports } from '../apis/names.ts';
 import { virtualStorageIn } from '../caching/chain.ts';
 import type { VirtualKinds } from '../caching/virtual-kinds.ts';
 import { apiResourceSchemas, type BoundDefinitions } from '../kinds/bound-definitions.ts';
-import { apiBindings } from '../kinds/bound-resources.ts';
 import type { PlatformKinds } from '../kinds/platform-kinds.ts';
 
 /** What an export asks of those who bind it. */

@@ -1,11 +1,11 @@
 import { fieldsOf, itemsOf, textOf } from '@capstan/machinery';
+import { factsOf } from '../../bindings/bindings.ts';
+import { apiBindings } from '../../bindings/bound-resources.ts';
+import { apiExports } from '../../bindings/names.ts';
 import { clusterOfKey } from '../../cache/key.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
 import type { WatchHub } from '../../watch/hub.ts';
-import { factsOf } from '../apis/bindings.ts';
-import { apiExports } from '../apis/names.ts';
 import type { BoundDefinitions } from '../kinds/bound-definitions.ts';
-import { apiBindings } from '../kinds/bound-resources.ts';
 
 /** Ends watches of bound kinds that have become others: with another schema, or with other rules of conversion. Clients come back to what it is now. */
 export function followBoundKinds({ cache, hub, bound }: { cache: WatchCache; hub: WatchHub; bound: BoundDefinitions }): void {

@@ -1,16 +1,16 @@
 import { everyCluster } from '@capstan/api';
 import { fieldsOf, itemsOf, textOf } from '@capstan/machinery';
 import type { Attributes, Decision, Gate } from '../../authz/attributes.ts';
+import { apiExports } from '../../bindings/names.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
 import type { Definition } from '../../crds/definition.ts';
 import { WorkspaceKinds } from '../../crds/kinds.ts';
 import type { Catalog } from '../../registry/catalog.ts';
-import { apiExports } from '../apis/names.ts';
+import type { Scope } from '../../registry/scope.ts';
 import { type Offer, virtualStorageIn } from '../caching/chain.ts';
 import { cachedResources, publishedBy } from '../caching/names.ts';
 import type { VirtualKinds } from '../caching/virtual-kinds.ts';
 import { apiResourceSchemas, type BoundDefinitions } from '../kinds/bound-definitions.ts';
-import type { Scope } from '../scope.ts';
 import type { WorkspaceView } from '../scopes.ts';
 import type { Tree } from '../tree.ts';
 import { denied, mayLook } from './apiexport.ts';

@@ -1,7 +1,6 @@
-import { everyCluster } from '@capstan/api';
+import { everyCluster, superuserGroup } from '@capstan/api';
 import { status } from '@capstan/machinery';
 import type { Decision, Gate } from '../../authz/attributes.ts';
-import { superuserGroup } from '../../authz/authorizer.ts';
 import type { CacheEntry } from '../../cache/entry.ts';
 import { WorkspaceKinds } from '../../crds/kinds.ts';
 import type { Catalog } from '../../registry/catalog.ts';

@@ -1,6 +1,6 @@
 import { type Fields, fieldsOf, itemsOf, type KubeObject, maybeFields, status } from '@capstan/machinery';
+import type { AdmissionPlugin, AdmissionRequest } from '../../../registry/admission.ts';
 import { deepEqual } from '../../../registry/metadata.ts';
-import type { AdmissionPlugin, AdmissionRequest } from '../../admission.ts';
 import { forbidden } from '../../forbidden.ts';
 import { described, violations } from './evaluate.ts';
 import { warningsAbout } from './existing-pods.ts';

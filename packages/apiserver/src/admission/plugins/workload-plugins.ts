@@ -1,4 +1,4 @@
-import type { AdmissionPlugin } from '../admission.ts';
+import type { AdmissionPlugin } from '../../registry/admission.ts';
 import { defaultIngressClass, defaultStorageClass } from './default-classes.ts';
 import { defaultTolerations } from './default-tolerations.ts';
 import { limitRanger } from './limit-ranger.ts';

@@ -1,7 +1,7 @@
 import { isPath } from '@capstan/api';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { MalformedUrl } from '../request/malformed-url.ts';
+import { MalformedUrl } from './malformed-url.ts';
 import { parsePlace } from './place.ts';
 
 const parse = (path: string): ReturnType<typeof parsePlace> => parsePlace(path, decodeURIComponent);

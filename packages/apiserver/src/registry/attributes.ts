@@ -1,6 +1,6 @@
 import type { User } from '@capstan/api';
 import type { Attributes } from '../authz/attributes.ts';
-import type { RequestInfo } from './info.ts';
+import type { RequestInfo } from './scope.ts';
 
 /** What a user wants by a request, as far as permission goes. */
 export function attributesOf(info: RequestInfo, user: User): Attributes {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
+import { rootCluster } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
-import { makeMissing, systemContext } from '../bootstrap/write.ts';
 import type { CacheEvent } from '../cache/event-ring.ts';
 import { clusterOf } from '../crds/definition.ts';
 import type { Definitions } from '../crds/definitions.ts';
@@ -9,8 +9,8 @@ import type { Serving } from '../handlers/serving.ts';
 import { deleteObject } from '../registry/delete.ts';
 import type { Resource } from '../registry/resource.ts';
 import { update } from '../registry/update.ts';
-import { defaultCluster } from '../request/info.ts';
-import { coalesced } from './coalesced.ts';
+import { coalesced } from '../upkeep/coalesced.ts';
+import { makeMissing, systemContext } from './write.ts';
 
 interface Options {
   readonly definitions: Definitions;
@@ -28,7 +28,7 @@ export async function keepApiServices(serving: Serving, { definitions, now, onEr
   const resource = serving.catalog.resource('apiregistration.k8s.io', 'v1', 'apiservices')!;
   const builtin = builtinServices(serving);
   const settle = async (managed: string, wanted: Services): Promise<void> => {
-    const found = new Map(serving.cache.list(resource, defaultCluster).map((service) => [service.metadata.name!, service]));
+    const found = new Map(serving.cache.list(resource, rootCluster).map((service) => [service.metadata.name!, service]));
     const missing = [...wanted].flatMap(([name, service]) => (found.has(name) ? [] : [service]));
     await Promise.all([
       makeMissing(serving, now, missing),
@@ -41,7 +41,7 @@ export async function keepApiServices(serving: Serving, { definitions, now, onEr
   const run = coalesced(() => settle('true', definedServices(definitions, builtin)));
   const look = (): void => void run().catch(onError);
   definitions.listen(({ now: current, before }) => {
-    if (clusterOf((current ?? before!).entry) === defaultCluster) look();
+    if (clusterOf((current ?? before!).entry) === rootCluster) look();
   });
   const changed = (events: readonly CacheEvent[]): void => {
     if (events.some(({ type }) => type !== 'ADDED')) look();
@@ -59,7 +59,7 @@ function builtinServices({ catalog }: Serving): Services {
 
 function definedServices(definitions: Definitions, builtin: Services): Services {
   const services = new Map<string, KubeObject>();
-  for (const { group, summary } of definitions.in(defaultCluster)?.all() ?? []) {
+  for (const { group, summary } of definitions.in(rootCluster)?.all() ?? []) {
     for (const { name, served } of summary.versions) {
       const service = definedService(group, name);
       if (served && !builtin.has(service.metadata.name!)) services.set(service.metadata.name!, service);

@@ -3,9 +3,6 @@ import { namespaceObjects, priorityClassObjects, serviceRangeObject } from './co
 import { flowControlObjects } from './flow-control.ts';
 import { rbacObjects } from './rbac.ts';
 
-export { objectsOfNamespace, type ServerAddress, serverObjects, systemNamespaces } from './core.ts';
-export { type Repair, repairs } from './reconcile.ts';
-
 /** Every object that a server has before anybody wrote one, without what the registry adds (uid, creationTimestamp…). Built anew by each call. */
 export function bootstrapObjects(now: Date): KubeObject[] {
   return [...namespaceObjects(), ...rbacObjects(), ...flowControlObjects(now), ...priorityClassObjects(), serviceRangeObject()];

@@ -11,9 +11,9 @@ import {
   textOf,
   textsOf,
 } from '@capstan/machinery';
-import type { CacheEntry } from '../../cache/entry.ts';
-import type { EntryReader } from '../../cache/reader.ts';
-import { apiBindings, type BoundResource, boundResources } from '../kinds/bound-resources.ts';
+import type { CacheEntry } from '../cache/entry.ts';
+import type { EntryReader } from '../cache/reader.ts';
+import { apiBindings, type BoundResource, boundResources } from './bound-resources.ts';
 import { exportLabelValue } from './names.ts';
 import { referenceOf } from './reference.ts';
 

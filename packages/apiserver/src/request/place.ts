@@ -1,5 +1,5 @@
 import { everyCluster, isPath } from '@capstan/api';
-import { MalformedUrl } from '../request/malformed-url.ts';
+import { MalformedUrl } from './malformed-url.ts';
 
 /** Where in the tree of workspaces a request looks, as its path says it. Nothing of it has been looked up yet. */
 export type Place =

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { User } from '@capstan/api';
 import { describe, expect, it } from 'vitest';
-import type { Attributes } from '../authz/attributes.ts';
+import type { Attributes } from './attributes.ts';
 import { impersonate } from './impersonation.ts';
 
 const admin: User = { name: 'admin', groups: ['system:masters'] };

@@ -1,7 +1,7 @@
 import type { DeleteOptions, KubeObject, ObjectType } from '@capstan/machinery';
-import type { RequestContext } from '../registry/context.ts';
-import type { Resource } from '../registry/resource.ts';
+import type { RequestContext } from './context.ts';
 import type { Reinvocation } from './reinvocation.ts';
+import type { Resource } from './resource.ts';
 
 export type Operation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
 

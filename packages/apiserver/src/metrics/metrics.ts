@@ -1,5 +1,5 @@
 import { getHeapStatistics } from 'node:v8';
-import { residentMemory } from './memory.ts';
+import { residentMemory } from '../upkeep/memory.ts';
 
 /** The text form that Prometheus reads. */
 export const metricsType = 'text/plain; version=0.0.4; charset=utf-8';

@@ -1,12 +1,12 @@
+import { rootCluster } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
-import { namespaceObjects } from '../bootstrap/core.ts';
-import { makeMissing, resourceOf } from '../bootstrap/write.ts';
 import type { CacheEvent } from '../cache/event-ring.ts';
 import { cacheKey } from '../cache/watch-cache.ts';
 import type { Serving } from '../handlers/serving.ts';
 import type { Resource } from '../registry/resource.ts';
-import { defaultCluster } from '../request/info.ts';
-import { coalesced } from './coalesced.ts';
+import { coalesced } from '../upkeep/coalesced.ts';
+import { namespaceObjects } from './core.ts';
+import { makeMissing, resourceOf } from './write.ts';
 
 export interface StandingOptions {
   /** How clients inside find the servers, as it is now. The names never change. */
@@ -35,7 +35,7 @@ function keysOf(serving: Serving, objects: readonly KubeObject[]): Map<Resource,
     const resource = resourceOf(serving, object);
     const { namespace = '', name = '' } = object.metadata;
     const known = keys.get(resource) ?? new Set();
-    keys.set(resource, known.add(cacheKey({ cluster: defaultCluster, namespace, name })));
+    keys.set(resource, known.add(cacheKey({ cluster: rootCluster, namespace, name })));
   }
   return keys;
 }

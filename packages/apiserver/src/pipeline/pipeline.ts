@@ -1,34 +1,41 @@
 import { randomUUID } from 'node:crypto';
-import { controllerManagerUser, rootCluster, type User } from '@capstan/api';
+import { controllerManagerUser, rootCluster, superuserGroup, type User } from '@capstan/api';
 import { StatusError, status } from '@capstan/machinery';
 import { StoreError } from '@capstan/store';
-import type { AuditLog } from '../audit/index.ts';
-import { asksForSomebodyElse, BadImpersonation, impersonate } from '../authn/impersonation.ts';
+import type { AuditLog } from '../audit/log.ts';
 import { peerCertificate } from '../authn/peer-certificate.ts';
 import type { Rejections } from '../authn/rejections.ts';
 import { type Authenticator, anonymous, type Credentials, Unauthenticated } from '../authn/user.ts';
 import { type Attributes, type Authorizer, type Decision, type Gate, nothingWanted } from '../authz/attributes.ts';
-import { forbidden, settled, superuserGroup } from '../authz/index.ts';
+import { asksForSomebodyElse, BadImpersonation, impersonate } from '../authz/impersonation.ts';
+import { settled } from '../authz/settled.ts';
+import { forbidden } from '../authz/wording.ts';
 import type { Pages } from '../handlers/nonresource.ts';
 import { handleResource } from '../handlers/resources.ts';
-import { catalogFor, type Serving } from '../handlers/serving.ts';
+import type { Serving } from '../handlers/serving.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { replyError } from '../http/reply.ts';
 import { warningHeaders } from '../http/warnings.ts';
-import { type Flow, type InFlight, lineOf, type OpenCount, type RequestClass } from '../limits/index.ts';
+import type { Flow } from '../limits/classifier.ts';
+import type { InFlight, RequestClass } from '../limits/in-flight.ts';
+import { lineOf } from '../limits/line.ts';
+import type { OpenCount } from '../limits/open-count.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import { attributesOf } from '../registry/attributes.ts';
 import type { Catalog } from '../registry/catalog.ts';
+import { catalogFor } from '../registry/catalogs.ts';
 import { RequestContext } from '../registry/context.ts';
+import type { RequestInfo } from '../registry/scope.ts';
 import { toStatus } from '../registry/store-errors.ts';
-import { attributesOf } from '../request/attributes.ts';
-import { parseRequest, type RequestInfo } from '../request/info.ts';
+import { parseRequest } from '../request/info.ts';
 import { MalformedUrl } from '../request/malformed-url.ts';
 import { requestTimeout, timedOut } from '../request/timeout.ts';
 import type { WorkspaceAuthentication } from '../workspaces/authentication.ts';
 import { checkImpersonation, scopedTo } from '../workspaces/impersonation.ts';
+import type { MountedWorkspaces } from '../workspaces/mounts/mounted.ts';
+import type { Away, RoutedRequest } from '../workspaces/mounts/mounts.ts';
 import { type Scopes, unreachable } from '../workspaces/scopes.ts';
 import { Audited } from './audited.ts';
-import type { Metrics } from './metrics.ts';
-import type { MountedWorkspaces } from './mounts.ts';
 
 export interface PipelineOptions {
   readonly serving: Serving;
@@ -71,7 +78,7 @@ export class Pipeline {
     const audited = new Audited(audit, exchange, auditId(exchange));
     exchange.header('Audit-Id', audited.id);
     exchange.header('Cache-Control', 'no-cache, private');
-    let info: RequestInfo | undefined;
+    let info: RoutedRequest | undefined;
     try {
       info = parseRequest(exchange.method, exchange.url);
       if (mounted !== undefined) info = mounted.mounts.follow(info, exchange.url);
@@ -123,7 +130,7 @@ export class Pipeline {
   }
 
   /** What is not there is refused in the same way as what is closed, down to the headers. */
-  #enter(exchange: Exchange, info: RequestInfo, user: User): RequestInfo {
+  #enter(exchange: Exchange, info: RoutedRequest, user: User): RoutedRequest {
     try {
       return this.#options.scopes.enter(info, user);
     } catch (error) {
@@ -143,7 +150,7 @@ export class Pipeline {
   /** What somebody else answers. Who may do what there, they decide; who nobody knows does not get so far. */
   async #away(
     exchange: Exchange,
-    info: RequestInfo,
+    info: RoutedRequest,
     { sender, audited, limit }: { sender: User; audited: Audited; limit: number | undefined },
   ): Promise<void> {
     const attributes = attributesOf(info, sender);
@@ -156,7 +163,7 @@ export class Pipeline {
   }
 
   /** That a mount is there, and leads nowhere now, is told to those who may enter where it lies. */
-  async #mayKnow(away: NonNullable<RequestInfo['away']>, user: User): Promise<boolean> {
+  async #mayKnow(away: Away, user: User): Promise<boolean> {
     if (away.kind === 'elsewhere' || away.parent === rootCluster) return true;
     const entering = { ...nothingWanted, cluster: away.parent, user, verb: 'access', path: '/' };
     return (await this.#options.authorizer.authorize(entering)).allowed;
@@ -226,7 +233,7 @@ export class Pipeline {
     if (!decision.allowed) throw refused(attributes, decision);
   }
 
-  async #dispatch(exchange: Exchange, info: RequestInfo, user: User): Promise<void> {
+  async #dispatch(exchange: Exchange, info: RoutedRequest, user: User): Promise<void> {
     const { serving, now, pages, mounted } = this.#options;
     if (info.away !== undefined && mounted !== undefined) return mounted.forwarder.forward(exchange, info.away, user);
     if (!info.isResource) return pages.handle(exchange, info);

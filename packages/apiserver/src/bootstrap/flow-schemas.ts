@@ -1,11 +1,11 @@
+import { rootCluster } from '@capstan/api';
 import { applyPatch, type KubeObject } from '@capstan/machinery';
-import { systemContext } from '../bootstrap/write.ts';
 import type { Serving } from '../handlers/serving.ts';
 import { resetFieldsOf } from '../registry/reset-fields.ts';
 import type { Resource } from '../registry/resource.ts';
 import { type Changed, update } from '../registry/update.ts';
-import { defaultCluster } from '../request/info.ts';
-import { coalesced } from './coalesced.ts';
+import { coalesced } from '../upkeep/coalesced.ts';
+import { systemContext } from './write.ts';
 
 const group = 'flowcontrol.apiserver.k8s.io';
 const manager = 'api-priority-and-fairness-config-consumer-v1';
@@ -22,8 +22,8 @@ export function keepFlowSchemaStatus(serving: Serving, now: () => Date, onError:
   const schemas = serving.catalog.resource(group, 'v1', 'flowschemas')!;
   const levels = serving.catalog.resource(group, 'v1', 'prioritylevelconfigurations')!;
   const run = coalesced(async () => {
-    const known = new Set(serving.cache.list(levels, defaultCluster).map(({ metadata }) => metadata.name));
-    const stale = serving.cache.list(schemas, defaultCluster).flatMap((schema) => {
+    const known = new Set(serving.cache.list(levels, rootCluster).map(({ metadata }) => metadata.name));
+    const stale = serving.cache.list(schemas, rootCluster).flatMap((schema) => {
       const wanted = dangling(levelOf(schema), known.has(levelOf(schema)));
       return isSaid(schema, wanted) ? [] : [{ name: schema.metadata.name!, wanted }];
     });

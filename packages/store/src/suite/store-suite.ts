@@ -1,14 +1,14 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe } from 'vitest';
-import type { Store } from './contract.ts';
+import type { Store } from '../contract.ts';
 
-export { Recorder } from './suite/recorder.ts';
+export { Recorder } from './recorder.ts';
 
-import { compactionCases } from './suite/compaction.ts';
-import { listCases } from './suite/lists.ts';
-import { orderCases } from './suite/order.ts';
-import { restartCases } from './suite/restart.ts';
-import { watchCases } from './suite/watches.ts';
-import { writeCases } from './suite/writes.ts';
+import { compactionCases } from './compaction.ts';
+import { listCases } from './lists.ts';
+import { orderCases } from './order.ts';
+import { restartCases } from './restart.ts';
+import { watchCases } from './watches.ts';
+import { writeCases } from './writes.ts';
 
 /** Where a driver keeps its data: opened more than once in a test, to see what survives. */
 export interface StorePlace extends AsyncDisposable {

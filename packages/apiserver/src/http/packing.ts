@@ -13,7 +13,7 @@ const turn = 5;
 const chunk = 64 << 10;
 
 /** Gives others a turn when one has taken long. */
-export class Turns {
+export class TimeSlice {
   #until = performance.now() + turn;
 
   get isOver(): boolean {
@@ -32,7 +32,7 @@ export async function pack(pieces: Iterable<string | Buffer>): Promise<PackedDoc
   const done = gzip.toArray();
   // Whoever waits for it below hears of a mistake; until then nobody does.
   done.catch(() => undefined);
-  const turns = new Turns();
+  const slice = new TimeSlice();
   let length = 0;
   let waiting: Buffer[] = [];
   let waitingBytes = 0;
@@ -49,7 +49,7 @@ export async function pack(pieces: Iterable<string | Buffer>): Promise<PackedDoc
       waiting.push(bytes);
       waitingBytes += bytes.length;
       if (waitingBytes >= chunk) await flush();
-      if (turns.isOver) await turns.next();
+      if (slice.isOver) await slice.next();
     }
     await flush();
   } catch (error) {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { AuditLog } from '../audit/index.ts';
+import type { AuditLog } from '../audit/log.ts';
 import type { AnswerKeeper, Exchange } from '../http/exchange.ts';
 import { startTestServer } from '../testing/harness.ts';
 import { Audited } from './audited.ts';

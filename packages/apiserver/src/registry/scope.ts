@@ -1,9 +1,10 @@
 import type { User } from '@capstan/api';
-import type { AdmissionPlugin } from '../admission/admission.ts';
 import type { Gate } from '../authz/attributes.ts';
 import type { CacheEntry } from '../cache/entry.ts';
-import type { Catalog } from '../registry/catalog.ts';
-import type { Resource } from '../registry/resource.ts';
+import type { ParsedRequest } from '../request/info.ts';
+import type { AdmissionPlugin } from './admission.ts';
+import type { Catalog } from './catalog.ts';
+import type { Resource } from './resource.ts';
 
 /** What a request can reach: which workspaces, which kinds, which objects of them, and who decides about permission. Made once per request, from its place. */
 export interface Scope {
@@ -26,4 +27,10 @@ export interface Scope {
   readonly admission?: Pick<AdmissionPlugin, 'mutate' | 'validate'>;
   /** As whom the user is known to the rules inside a workspace, having been let in. */
   readonly insideAs?: (user: User) => User;
+}
+
+/** A request whose place has been looked up. */
+export interface RequestInfo extends ParsedRequest {
+  /** What the request can reach. Absent for plain requests, which see the root workspace as Kubernetes would show it. */
+  readonly scope?: Scope;
 }

@@ -1,6 +1,6 @@
 import type { KubeObject } from '@capstan/machinery';
-import { deepEqual } from '../registry/metadata.ts';
 import type { AdmissionRequest } from './admission.ts';
+import { deepEqual } from './metadata.ts';
 
 /** Plugins may have to look again at what later ones made of the object. This happens once. */
 export class Reinvocation {

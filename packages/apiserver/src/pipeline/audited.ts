@@ -1,6 +1,8 @@
 import { rootCluster, type User } from '@capstan/api';
 import type { StatusError } from '@capstan/machinery';
-import type { AuditedRequest, AuditLog, Recording, Stage } from '../audit/index.ts';
+import type { AuditedRequest } from '../audit/event.ts';
+import type { AuditLog } from '../audit/log.ts';
+import type { Recording, Stage } from '../audit/policy.ts';
 import { type Attributes, type Decision, type Gate, nothingWanted } from '../authz/attributes.ts';
 import type { AnswerKeeper, Exchange } from '../http/exchange.ts';
 

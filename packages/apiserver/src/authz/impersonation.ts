@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { User } from '@capstan/api';
-import { type Attributes, type Authorizer, nothingWanted } from '../authz/attributes.ts';
-import { forbidden } from '../authz/wording.ts';
-import { atHomeIn, parseServiceAccountName, serviceAccountGroups } from './service-account.ts';
+import { atHomeIn, parseServiceAccountName, serviceAccountGroups } from '../authn/service-account.ts';
+import { type Attributes, type Authorizer, nothingWanted } from './attributes.ts';
+import { forbidden } from './wording.ts';
 
 const extraPrefix = 'impersonate-extra-';
 

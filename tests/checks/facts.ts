@@ -1,0 +1,32 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** A name that parts of the platform have to agree on: an annotation, a label, a finalizer, a group of kcp or of ours. */
+const fact =
+  /^(?:export )?const (\w+)(?::[^=]+)? = (?:asClusterId\()?'((?:[a-z.-]+\.)?(?:kcp\.io|capstan\.dev)(?:\/(?!v\d)[\w.-]*)?|system:[\w:-]+)'\)?;|^(?:export )?const (\w*[cC]luster) = (?:asClusterId\()?'(root)'\)?;/gm;
+
+/** Complaints about facts that are defined more than once: all but the first definition should import it. */
+export function checkFacts(root: string, files: readonly string[] = sources(root)): string[] {
+  const known = new Map<string, string>();
+  const faults: string[] = [];
+  for (const file of files) {
+    for (const [, named, text, cluster, root_] of readFileSync(join(root, file), 'utf8').matchAll(fact)) {
+      const [name, value] = [named ?? cluster!, text ?? root_!];
+      const place = `${file} (${name})`;
+      const first = known.get(value);
+      if (first === undefined) known.set(value, place);
+      else faults.push(`${file}: ${name} is '${value}', which ${first} defines already; import it`);
+    }
+  }
+  return faults;
+}
+
+/** The api package first: definitions belong there. */
+function sources(root: string): string[] {
+  const files = globSync(['packages/*/src/**/*.ts', 'apps/*/src/**/*.ts'], { cwd: root, exclude: (path) => path.includes('node_modules') });
+  return files
+    .filter((file) => !file.endsWith('.test.ts') && !file.includes('/generated/'))
+    .sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
+}
+
+const rank = (file: string): number => (file.startsWith('packages/api/') ? 0 : 1);
