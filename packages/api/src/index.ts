@@ -13,5 +13,6 @@ export * from './kcp/conditions.ts';
 export * from './kcp/facts.ts';
 export * from './kcp/tenancy.ts';
 export * from './kcp/topology.ts';
+export * from './kcp/workspace-status.ts';
 export { groupResource, type KindReference } from './kind.ts';
 export { superuserGroup, type User } from './kubernetes/user.ts';

@@ -37,7 +37,7 @@ export function handleResource(serving: Serving, exchange: Exchange, context: Re
     info.name === '~' && info.verb === 'get' && info.cluster === rootCluster
       ? serving.virtualObjects.get(`${info.group}/${info.resource}/${info.name}`)
       : undefined;
-  if (virtual !== undefined) return handleVirtualObject(exchange, context, virtual);
+  if (virtual !== undefined) return handleVirtualObject(serving, exchange, context, virtual);
   if (resource.custom === undefined) requireOffered(exchange.headers.accept, offeredFor(info.verb));
   return handleVerb(serving, exchange, context, resource);
 }

@@ -2,6 +2,7 @@ import { type KubeObject, status, updateManaged } from '@capstan/machinery';
 import type { Exchange } from '../http/exchange.ts';
 import { accepted, type Negotiated, negotiate, requireOffered } from '../http/negotiate.ts';
 import type { RequestContext } from '../registry/context.ts';
+import type { Backend } from '../registry/objects.ts';
 import type { Resource } from '../registry/resource.ts';
 import { send } from './read.ts';
 import type { Serving } from './serving.ts';
@@ -11,12 +12,17 @@ import { checkNamespace, readObject, writeSettings } from './write.ts';
 export type VirtualKind = (object: KubeObject, context: RequestContext, dryRun: boolean) => KubeObject | Promise<KubeObject>;
 
 /** An object that is made when it is read. */
-export type VirtualObject = (context: RequestContext) => Promise<KubeObject>;
+export type VirtualObject = (context: RequestContext, backend: Backend) => Promise<KubeObject>;
 
 /** Names that no stored object can have stand for something that is worked out. */
-export async function handleVirtualObject(exchange: Exchange, context: RequestContext, object: VirtualObject): Promise<void> {
+export async function handleVirtualObject(
+  serving: Serving,
+  exchange: Exchange,
+  context: RequestContext,
+  object: VirtualObject,
+): Promise<void> {
   const wanted = withoutTable(exchange.headers.accept);
-  send(exchange, context, { code: 200, body: `${JSON.stringify(await object(context))}\n`, wanted });
+  send(exchange, context, { code: 200, body: `${JSON.stringify(await object(context, serving))}\n`, wanted });
 }
 
 /** What the server fills in belongs to nobody. */

@@ -12,6 +12,7 @@ import {
   checkSize,
   entryAfter,
   newObjectErrors,
+  type ObjectCreation,
   placeOf,
   refuse,
   type Target,
@@ -59,6 +60,8 @@ export async function create(backend: Backend, context: RequestContext, request:
   } as const;
   const mutating = backend.admission.mutate(asked);
   if (mutating !== undefined) await mutating;
+  const creation = creationOf(backend, resource);
+  creation?.complete(asked);
   const generated = !object.metadata.name && object.metadata.generateName;
   if (generated) object.metadata.name = generateName(object.metadata.generateName!);
   stampNew(object, context.now(), strategy.generation === true);
@@ -73,6 +76,8 @@ export async function create(backend: Backend, context: RequestContext, request:
   strategy.canonicalize?.(object);
   const validating = backend.admission.validate(generated ? { ...asked, name: object.metadata.name ?? '' } : asked);
   if (validating !== undefined) await validating;
+  const accompanying = creation?.accompany(asked);
+  if (accompanying !== undefined) await accompanying;
   // The store minds, and only what would be stored gets that far.
   if (isVersioned && !request.dryRun)
     throw new StatusError({ code: 500, message: 'resourceVersion should not be set on objects to be created' });
@@ -92,6 +97,11 @@ export async function create(backend: Backend, context: RequestContext, request:
       object.metadata.name = generateName(object.metadata.generateName!);
     }
   }
+}
+
+function creationOf({ creations }: Backend, { group, resource }: Resource): ObjectCreation | undefined {
+  const found = creations?.get(resource);
+  return found?.group === group ? found : undefined;
 }
 
 /** Why an object cannot have this name: somebody who waits for one that goes away is told so. */

@@ -3,7 +3,7 @@ import { names, status, validateObjectMeta } from '@capstan/machinery';
 import { type Store, StoreError } from '@capstan/store';
 import { CacheEntry, storedText } from '../cache/entry.ts';
 import { cacheKey, storeKey, type WatchCache } from '../cache/watch-cache.ts';
-import type { Admission } from './admission.ts';
+import type { Admission, AdmissionRequest } from './admission.ts';
 import type { RequestContext } from './context.ts';
 import { isShown } from './filter.ts';
 import type { Resource } from './resource.ts';
@@ -14,6 +14,17 @@ export interface Backend {
   readonly cache: WatchCache;
   readonly store: Store;
   readonly admission: Admission;
+  /** Kinds whose creation takes more than writing the object, by their plural. */
+  readonly creations?: ReadonlyMap<string, ObjectCreation>;
+}
+
+/** How objects of a kind are created that are not complete on their own. */
+export interface ObjectCreation {
+  readonly group: string;
+  /** Completes the object after mutating admission. */
+  complete(request: AdmissionRequest): void;
+  /** Writes what has to be there before the object is, once validating admission has allowed it. */
+  accompany(request: AdmissionRequest): Promise<void> | undefined;
 }
 
 /** One object of one resource, by name. */

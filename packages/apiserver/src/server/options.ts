@@ -71,3 +71,10 @@ export interface RunningServer extends AsyncDisposable {
   /** Resolves when the server has stopped. */
   readonly closed: Promise<void>;
 }
+
+/** What every part of a running server shares: what ends with it, its clock, and the signal that it stops. */
+export interface Lifetime {
+  readonly resources: AsyncDisposableStack;
+  readonly now: () => Date;
+  readonly signal: AbortSignal;
+}

@@ -5,7 +5,7 @@ import type { WatchCache } from '../cache/watch-cache.ts';
 import type { VirtualObject } from '../handlers/virtual.ts';
 import type { AdmissionPlugin } from '../registry/admission.ts';
 import type { Catalogs } from '../registry/catalogs.ts';
-import type { Backend } from '../registry/objects.ts';
+import type { Backend, ObjectCreation } from '../registry/objects.ts';
 import type { Page } from '../registry/page.ts';
 import type { ViewName } from '../request/place.ts';
 import { logicalClusterRules } from '../workspaces/admission/logical-cluster.ts';
@@ -13,13 +13,13 @@ import { workspaceRules } from '../workspaces/admission/workspace.ts';
 import { workspaceLifecycle } from '../workspaces/admission/workspace-lifecycle.ts';
 import { workspaceTypeRules } from '../workspaces/admission/workspace-type.ts';
 import { workspaceTypeUse } from '../workspaces/admission/workspace-type-use.ts';
-import { workspaceBirth } from '../workspaces/contents/birth.ts';
+import { workspaceCreation } from '../workspaces/contents/creation.ts';
 import { DefaultBindings } from '../workspaces/contents/default-bindings.ts';
 import { contentsPage, contentsPath } from '../workspaces/contents/pages.ts';
 import { homeWorkspace } from '../workspaces/home.ts';
 import { publishedUrl } from '../workspaces/root/bootstrap.ts';
 import type { WorkspaceView } from '../workspaces/scopes.ts';
-import type { Tree } from '../workspaces/tree.ts';
+import { logicalClusters, type Tree } from '../workspaces/tree.ts';
 import { WorkspaceTypes } from '../workspaces/types/workspace-types.ts';
 import { boundSchemasView } from '../workspaces/views/bound-schemas.ts';
 import { initializing, terminating, waitingView } from '../workspaces/views/waiting.ts';
@@ -27,9 +27,10 @@ import { initializing, terminating, waitingView } from '../workspaces/views/wait
 export interface Tenancy {
   /** Asked before all others. */
   readonly rules: readonly AdmissionPlugin[];
-  /** Asked after all others have agreed: it makes what belongs to a new workspace. */
-  readonly birth: AdmissionPlugin;
-  readonly pages: readonly (readonly [string, Page])[];
+  /** How workspaces are created: for `Backend.creations`. */
+  readonly creations: ReadonlyMap<string, ObjectCreation>;
+  /** Operations on whole workspaces. */
+  readonly pages: (backend: Backend) => readonly (readonly [string, Page])[];
   readonly views: readonly (readonly [ViewName, WorkspaceView])[];
   /** What is made when it is read, by `group/resource/name`. */
   readonly virtualObjects: ReadonlyMap<string, VirtualObject>;
@@ -48,11 +49,9 @@ export function tenancy(options: {
   readonly authority: () => string;
   /** Groups whose members get a home when they ask for it; those whom the root workspace permits it when absent. */
   readonly homeCreators: readonly string[] | undefined;
-  /** What the server writes with; there once everything was put together. */
-  readonly backend: () => Backend;
   readonly now: () => Date;
 }): Tenancy {
-  const { cache, tree, catalogs, rbac, authorizer, authority, homeCreators, backend, now } = options;
+  const { cache, tree, catalogs, rbac, authorizer, authority, homeCreators, now } = options;
   const { store } = cache;
   const types = new WorkspaceTypes({ objects: cache, tree });
   const bindings = new DefaultBindings({ objects: cache, tree });
@@ -66,13 +65,13 @@ export function tenancy(options: {
       workspaceTypeRules,
       logicalClusterRules,
     ],
-    birth: workspaceBirth({ backend: { store }, kinds, types, bindings, authority, url }),
+    creations: new Map([[logicalClusters.resource, workspaceCreation({ store, kinds, types, bindings, authority, url })]]),
     views: [
       ['apiresourceschema', boundSchemasView({ cache, catalogs, tree, bindings: new Bindings(cache), authorizer })],
       ['initializingworkspaces', waitingView(initializing, { objects: cache, catalogs, rbac, authorizer })],
       ['terminatingworkspaces', waitingView(terminating, { objects: cache, catalogs, rbac, authorizer })],
     ],
-    virtualObjects: new Map([['tenancy.kcp.io/workspaces/~', homeWorkspace({ backend, catalogs, authorizer, creators: homeCreators })]]),
-    pages: [[contentsPath, contentsPage({ store, cache, objects: cache, backend, kinds, types, bindings, now })]],
+    virtualObjects: new Map([['tenancy.kcp.io/workspaces/~', homeWorkspace({ catalogs, authorizer, creators: homeCreators })]]),
+    pages: (backend) => [[contentsPath, contentsPage({ store, cache, objects: cache, backend, kinds, types, bindings, now })]],
   };
 }

@@ -16,18 +16,17 @@ import { logicalClusterOf, logicalClusters } from './tree.ts';
 
 /** `~` among the workspaces of root: the asker's own workspace, which is made when they first ask for it. */
 export function homeWorkspace(options: {
-  readonly backend: () => Backend;
   readonly catalogs: Catalogs;
   readonly authorizer: Gate;
   /** Groups whose members may have one; whoever may create it by the rules of root when undefined. */
   readonly creators: readonly string[] | undefined;
 }): VirtualObject {
-  return async (context) => {
+  return async (context, backend) => {
     // Accounts of the same name are of many workspaces; their own is where they are at home.
     if (isServiceAccount(context.user.name))
       throw forbidden(attributesOf(context.info, context.user), 'service accounts have no home workspace');
     const cluster = homeClusterId(context.user.name);
-    const found = logicalClusterOf(context.objects, cluster) ?? (await makeHome(cluster, context, options));
+    const found = logicalClusterOf(context.objects, cluster) ?? (await makeHome(cluster, context, { ...options, backend }));
     const { phase, URL: url, conditions, initializers } = fieldsOf(found['status']);
     if (textOf(phase) !== 'Ready') throw status.tooManyRequests('Creating the home workspace', 1);
     return {
@@ -48,7 +47,7 @@ function homePath(user: string, cluster: string): string {
 async function makeHome(
   cluster: string,
   context: RequestContext,
-  { backend, catalogs, authorizer, creators }: Parameters<typeof homeWorkspace>[0],
+  { backend, catalogs, authorizer, creators }: Parameters<typeof homeWorkspace>[0] & { readonly backend: Backend },
 ): Promise<KubeObject> {
   const asked = { ...attributesOf(context.info, context.user), verb: 'create' };
   const isPermitted =
@@ -72,7 +71,7 @@ async function makeHome(
   const resource = catalogs.of(rootCluster).resource(logicalClusters.group, 'v1alpha1', logicalClusters.resource)!;
   const inside = new RequestContext({ ...context, info: { ...context.info, cluster }, user: serverUser });
   try {
-    const { entry } = await create(backend(), inside, { resource, namespace: '', object, manager: 'kube-apiserver', dryRun: false });
+    const { entry } = await create(backend, inside, { resource, namespace: '', object, manager: 'kube-apiserver', dryRun: false });
     return entry.parse();
   } catch (error) {
     // Somebody else asked for it at the same time, as the same user.

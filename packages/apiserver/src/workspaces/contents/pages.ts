@@ -12,9 +12,9 @@ import type { Query } from '../../request/info.ts';
 import { isEnding } from '../admission/workspace-lifecycle.ts';
 import { logicalClusterOf, logicalClusters, Tree } from '../tree.ts';
 import { defaultBindingsOf, type WorkspaceTypes } from '../types/workspace-types.ts';
-import { beginWorkspace, parseBeginning } from './begin.ts';
+import { createWorkspace, parseCreation } from './create.ts';
 import type { DefaultBindings } from './default-bindings.ts';
-import { finishWorkspace } from './finish.ts';
+import { finalizeWorkspace } from './finalize.ts';
 import { type Purged, purge } from './purge.ts';
 import { exportLines, importLines } from './transfer.ts';
 import { kindOf, writeMissing } from './writing.ts';
@@ -23,7 +23,7 @@ import { kindOf, writeMissing } from './writing.ts';
 export const contentsPath = '/capstan/workspaces/';
 
 /** One object, and what is said about it. */
-const largestBeginning = 1 << 20;
+const largestCreation = 1 << 20;
 /** An import is held in memory while it is read. */
 const largestImport = 256 << 20;
 
@@ -31,7 +31,7 @@ export interface ContentsOptions {
   readonly store: Store;
   readonly cache: WatchCache;
   readonly objects: ObjectReader;
-  readonly backend: () => Backend;
+  readonly backend: Backend;
   readonly kinds: () => Catalog;
   readonly types: WorkspaceTypes;
   readonly bindings: DefaultBindings;
@@ -46,10 +46,10 @@ export function contentsPage(options: ContentsOptions): Page {
     if (rest.length > 0 || cluster === rootCluster || cluster.includes(':') || !isPath(cluster)) throw status.noSuchResource();
     switch (action) {
       case 'DELETE content':
-        return sendJson(exchange, info, JSON.stringify(await end(options, cluster, ownerIn(info.query))));
+        return sendJson(exchange, info, JSON.stringify(await finalize(options, cluster, ownerIn(info.query))));
       case 'POST begin': {
-        const wanted = parseBeginning((await exchange.body(largestBeginning)).toString('utf8'));
-        return sendJson(exchange, info, JSON.stringify(await beginWorkspace(options, cluster, wanted)));
+        const wanted = parseCreation((await exchange.body(largestCreation)).toString('utf8'));
+        return sendJson(exchange, info, JSON.stringify(await createWorkspace(options, cluster, wanted)));
       }
       case 'GET content':
         existing(options, cluster);
@@ -69,10 +69,10 @@ export function contentsPage(options: ContentsOptions): Page {
   };
 }
 
-/** Empties a workspace, and lets go of the Workspace when it is gone and named. */
-async function end(options: ContentsOptions, cluster: string, owner: Owner | undefined): Promise<Purged & { isTold: boolean }> {
+/** Purges a workspace and, once it is gone, deletes the Workspace that the request names. */
+async function finalize(options: ContentsOptions, cluster: string, owner: Owner | undefined): Promise<Purged & { isTold: boolean }> {
   const purged = await purge(options, { cluster, now: options.now() });
-  return { ...purged, isTold: purged.gone && owner !== undefined && (await finishWorkspace(options, owner)) };
+  return { ...purged, isTold: purged.gone && owner !== undefined && (await finalizeWorkspace(options, owner)) };
 }
 
 interface Owner {

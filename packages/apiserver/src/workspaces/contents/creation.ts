@@ -1,6 +1,8 @@
 import {
   bindingsInitializer,
   contentFinalizer,
+  initializedCondition,
+  type LogicalCluster,
   ownerAnnotation,
   pathAnnotation,
   rootCluster,
@@ -8,14 +10,14 @@ import {
   trimmedOwner,
   typeAnnotation,
   universalInitializer,
+  withConditions,
 } from '@capstan/api';
 import { waitingLabels } from '@capstan/api/hashes';
-import type { Fields } from '@capstan/machinery';
-import { fieldsOf, formatTime, type KubeObject, textsOf } from '@capstan/machinery';
+import { fieldsOf, textsOf } from '@capstan/machinery';
 import { forbidden } from '../../admission/forbidden.ts';
-import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission.ts';
+import type { AdmissionRequest } from '../../registry/admission.ts';
 import type { Catalog } from '../../registry/catalog.ts';
-import type { Backend } from '../../registry/objects.ts';
+import type { Backend, ObjectCreation } from '../../registry/objects.ts';
 import { logicalClusterOf, logicalClusters } from '../tree.ts';
 import {
   defaultBindingsOf,
@@ -29,8 +31,8 @@ import type { DefaultBindings } from './default-bindings.ts';
 import { firstObjects } from './first-objects.ts';
 import { kindOf, writeMissing } from './writing.ts';
 
-export interface BirthOptions {
-  readonly backend: Pick<Backend, 'store'>;
+export interface CreationOptions {
+  readonly store: Backend['store'];
   /** The kinds that every workspace has. */
   readonly kinds: () => Catalog;
   readonly types: WorkspaceTypes;
@@ -42,32 +44,20 @@ export interface BirthOptions {
 }
 
 /**
- * A workspace begins as a whole: whoever creates its LogicalCluster creates with it what every workspace has, and what its type binds. The LogicalCluster itself is
- * written last, so that a workspace that exists is never half there; whoever resumes after a crash creates it again.
+ * Creates a workspace as a whole: its first objects and default bindings are written before its LogicalCluster, so that a workspace that exists is never
+ * incomplete. A client that retries after a crash finds what was written and creates the rest.
  */
-export function workspaceBirth(options: BirthOptions): AdmissionPlugin {
+export function workspaceCreation(options: CreationOptions): ObjectCreation {
   return {
-    name: 'WorkspaceBirth',
-    mutate(request) {
-      if (isBirth(request)) complete(request, options.types);
+    group: logicalClusters.group,
+    complete: (request) => {
+      if (request.context.cluster !== rootCluster) complete(request, options.types);
     },
-    validate(request) {
-      if (isBirth(request)) return begin(request, options);
-    },
+    accompany: (request) => (request.context.cluster === rootCluster ? undefined : initialize(request, options)),
   };
 }
 
-function isBirth({ operation, resource, subresource, context }: AdmissionRequest): boolean {
-  return (
-    operation === 'CREATE' &&
-    resource.resource === logicalClusters.resource &&
-    resource.group === logicalClusters.group &&
-    subresource === '' &&
-    context.cluster !== rootCluster
-  );
-}
-
-/** Says who will have to do something, and keeps the object until the workspace is empty. */
+/** Adds the initializers and terminators of the type, and the finalizers that keep the object until the workspace is empty. */
 function complete(request: AdmissionRequest, types: WorkspaceTypes): void {
   const object = request.object!;
   const all = typesOf(request, types);
@@ -93,57 +83,37 @@ function typesOf(request: AdmissionRequest, types: WorkspaceTypes): WorkspaceTyp
   }
 }
 
-async function begin(request: AdmissionRequest, options: BirthOptions): Promise<void> {
+/** Sets the status, and writes the first objects of the workspace. */
+async function initialize(request: AdmissionRequest, options: CreationOptions): Promise<void> {
   const object = request.object!;
   const { cluster, now, objects } = request.context;
-  // It will be refused, since it is there.
+  // The create will fail, as the workspace exists.
   if (logicalClusterOf(objects, cluster) !== undefined) return;
   const isTyped = object.metadata.annotations?.[typeAnnotation] !== undefined;
   const place = { cluster, path: object.metadata.annotations?.[pathAnnotation] ?? cluster, now: now() };
   const state = options.bindings.state(isTyped ? defaultBindingsOf(typesOf(request, options.types)) : [], place);
   const done = new Set([universalInitializer]);
   if (state.missing.length === 0 && state.incomplete.length === 0) done.add(bindingsInitializer);
-  const waiting = textsOf(fieldsOf(object['spec'])['initializers']).filter((name) => !done.has(name));
-  object['status'] = statusOf(object, waiting, { url: `${options.url()}/clusters/${cluster}`, now: place.now });
-  object.metadata.labels = {
-    ...object.metadata.labels,
-    ...waitingLabels({
-      phase: waiting.length === 0 ? 'Ready' : 'Initializing',
-      initializers: waiting,
-      terminators: textsOf(fieldsOf(object['spec'])['terminators']),
-    }),
+  const { spec } = object as LogicalCluster;
+  const initializers = (spec?.initializers ?? []).filter((name) => !done.has(name));
+  const phase = initializers.length === 0 ? 'Ready' : 'Initializing';
+  const terminators = spec?.terminators ?? [];
+  object['status'] = {
+    URL: `${options.url()}/clusters/${cluster}`,
+    phase,
+    ...(initializers.length > 0 && { initializers }),
+    ...(terminators.length > 0 && { terminators }),
+    conditions: withConditions([], [initializedCondition(phase, initializers)], place.now),
   };
-  const owner = waiting.length === 0 ? trimmedOwner(object.metadata.annotations?.[ownerAnnotation]) : undefined;
+  object.metadata.labels = { ...object.metadata.labels, ...waitingLabels({ phase, initializers, terminators }) };
+  const owner = phase === 'Ready' ? trimmedOwner(object.metadata.annotations?.[ownerAnnotation]) : undefined;
   if (owner !== undefined) object.metadata.annotations = { ...object.metadata.annotations, [ownerAnnotation]: owner };
   if (request.dryRun || !isTyped) return;
   const catalog = options.kinds();
   const first = firstObjects(object, { authority: options.authority(), now: place.now });
   await writeMissing(
-    options.backend,
+    options,
     cluster,
     [...first, ...state.wanted].map((one) => ({ resource: kindOf(catalog, one), object: one })),
   );
-}
-
-function statusOf(object: KubeObject, waiting: readonly string[], { url, now }: { url: string; now: Date }): Fields {
-  const terminators = textsOf(fieldsOf(object['spec'])['terminators']);
-  const lastTransitionTime = formatTime(now);
-  const initialized =
-    waiting.length === 0
-      ? { type: 'WorkspaceInitialized', status: 'True', lastTransitionTime }
-      : {
-          type: 'WorkspaceInitialized',
-          status: 'False',
-          severity: 'Info',
-          reason: 'InitializerExists',
-          message: `Initializers still exist: [${waiting.join(' ')}]`,
-          lastTransitionTime,
-        };
-  return {
-    URL: url,
-    phase: waiting.length === 0 ? 'Ready' : 'Initializing',
-    ...(waiting.length > 0 && { initializers: waiting }),
-    ...(terminators.length > 0 && { terminators }),
-    conditions: [initialized],
-  };
 }

@@ -3,8 +3,8 @@ import { type Store, StoreError } from '@capstan/store';
 import { storeKey, type WatchCache } from '../../cache/watch-cache.ts';
 import { workspaces } from '../tree.ts';
 
-/** Lets go of the Workspace of a workspace that is gone; false when others hold it too, or it changed meanwhile. */
-export async function finishWorkspace(
+/** Deletes the Workspace of a workspace that is gone. Returns false if it has other finalizers or has changed meanwhile. */
+export async function finalizeWorkspace(
   { cache, store }: { cache: WatchCache; store: Store },
   { cluster, name, uid }: { cluster: string; name: string; uid: string },
 ): Promise<boolean> {

@@ -1,0 +1,39 @@
+import { oidc } from '../authn/oidc.ts';
+import { staticTokens } from '../authn/static-tokens.ts';
+import { addressesOf } from '../presence/addresses.ts';
+import { thisMachine } from '../presence/machine.ts';
+import { WorkspaceAuthentication } from '../workspaces/authentication.ts';
+import { type Authentication, audiences, authentication } from './authentication.ts';
+import type { Kinds } from './kinds.ts';
+import type { Lifetime, ServerOptions } from './options.ts';
+import { type Rights, rights } from './rights.ts';
+import type { Storage } from './storage.ts';
+
+/** Authentication and authorization. */
+export interface Access extends Rights {
+  readonly identities: Authentication;
+  /** Issuers of workspaces. */
+  readonly workspaceAuthentication: WorkspaceAuthentication;
+}
+
+export function accessOf(
+  { storage: { pki, cache }, kinds: { catalog, spaces, outbound } }: { readonly storage: Storage; readonly kinds: Kinds },
+  options: ServerOptions,
+  { resources, now }: Lifetime,
+): Access {
+  const identities = authentication(pki, {
+    objects: cache,
+    now,
+    url: addressesOf(options, thisMachine()).url,
+    clientAuthority: options.clientAuthority,
+    more: [
+      ...(options.tokens === undefined ? [] : [staticTokens(options.tokens, audiences)]),
+      ...(options.oidc ?? []).map((one) => oidc({ ...one, audiences })),
+    ],
+  });
+  return {
+    ...rights({ cache, catalog }, options.authorization, { resources, log: options.log }),
+    identities,
+    workspaceAuthentication: new WorkspaceAuthentication({ objects: cache, tree: spaces.tree, audiences, outbound }),
+  };
+}

@@ -1,0 +1,87 @@
+import { rootCluster } from '@capstan/api';
+import { dynamicAdmission } from '../admission/dynamic.ts';
+import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts';
+import { certificatePlugins } from '../admission/plugins/certificates.ts';
+import { workloadPlugins } from '../admission/plugins/workload-plugins.ts';
+import { resourceQuota } from '../admission/quota/plugin.ts';
+import { rbacEscalation } from '../admission/rbac-escalation.ts';
+import { definitionLifecycle } from '../crds/admission.ts';
+import { bindings, podActions } from '../handlers/pods/pod-actions.ts';
+import type { Serving } from '../handlers/serving.ts';
+import { Admission } from '../registry/admission.ts';
+import { builtinRoles } from '../workspaces/builtin-roles.ts';
+import { objectLimit } from '../workspaces/object-limit.ts';
+import type { Access } from './access.ts';
+import { apiSharing } from './api-sharing.ts';
+import type { Kinds } from './kinds.ts';
+import type { Lifetime, ServerOptions } from './options.ts';
+import { reviewKinds } from './reviews.ts';
+import type { Storage } from './storage.ts';
+import { type Tenancy, tenancy } from './tenancy.ts';
+
+export interface Parts {
+  readonly storage: Storage;
+  readonly kinds: Kinds;
+  readonly access: Access;
+}
+
+/** Connects everything that a request for a resource passes through, and the workspaces around it. */
+export function compose(parts: Parts, options: ServerOptions, lifetime: Lifetime): { serving: Serving; tenants: Tenancy } {
+  const { storage, kinds, access } = parts;
+  const { cache, store, hub, pki } = storage;
+  const { catalog, spaces } = kinds;
+  const { authorizer, rbac, policyIn, identities, workspaceAuthentication } = access;
+  const tenants = tenancy({
+    cache,
+    tree: spaces.tree,
+    catalogs: spaces.catalogs,
+    rbac,
+    authorizer,
+    authority: () => pki.authority.certificate,
+    homeCreators: options.homeCreators,
+    now: lifetime.now,
+  });
+  for (const [name, view] of tenants.views) spaces.views.set(name, view);
+  const backend = { cache, store, admission: admission(parts, tenants, { options, lifetime }), creations: tenants.creations };
+  const serving: Serving = {
+    ...backend,
+    catalog,
+    catalogs: spaces.catalogs,
+    hub,
+    virtualKinds: new Map([
+      ...reviewKinds({ authorizer, rbac }, (cluster) =>
+        cluster === rootCluster ? identities.tokens : workspaceAuthentication.tokensIn(cluster, identities.tokens),
+      ),
+      ['/bindings', bindings(backend, catalog.resource('', 'v1', 'pods')!)],
+    ]),
+    virtualObjects: tenants.virtualObjects,
+    builtinObjects: builtinRoles({ cache, policyIn }),
+    virtualSubresources: new Map([
+      ['/serviceaccounts/token', identities.tokenRequests],
+      ...podActions(backend, catalog.resource('policy', 'v1', 'poddisruptionbudgets')!),
+    ]),
+  };
+  return { serving, tenants };
+}
+
+/** The admission plugins, in the order in which they are asked. */
+function admission(
+  { storage: { cache, store, hub }, kinds: { catalog, spaces, webhooks }, access: { authorizer, rbac, policyIn } }: Parts,
+  tenants: Tenancy,
+  { options, lifetime: { resources } }: { readonly options: ServerOptions; readonly lifetime: Lifetime },
+): Admission {
+  const sharing = apiSharing({ cache, hub, catalog, workspaces: spaces, authorizer, rbac });
+  resources.use(sharing.expiry);
+  return new Admission([
+    ...tenants.rules,
+    namespaceLifecycle(cache),
+    definitionLifecycle,
+    ...workloadPlugins.filter(({ name }) => !options.disabledPlugins?.includes(name)),
+    ...certificatePlugins(authorizer),
+    ...dynamicAdmission({ objects: cache, catalogs: spaces.catalogs, authorizer, client: webhooks }),
+    ...sharing.plugins,
+    rbacEscalation({ objects: cache, rbac, roleIn: (cluster, name) => policyIn(cluster).clusterRole(name) }),
+    objectLimit({ cache, limit: options.workspaceObjectLimit }),
+    resourceQuota({ cache, store, quotas: catalog.resource('', 'v1', 'resourcequotas')! }),
+  ]);
+}

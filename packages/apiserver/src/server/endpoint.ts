@@ -1,0 +1,103 @@
+import { join } from 'node:path';
+import { clientAuthorities } from '@capstan/pki';
+import { auditLog } from '../audit/log.ts';
+import { Health } from '../handlers/health.ts';
+import { Pages } from '../handlers/nonresource.ts';
+import type { Serving } from '../handlers/serving.ts';
+import { Listener } from '../http/listener.ts';
+import { journalPath } from '../journal/journal.ts';
+import { flowClassifier } from '../limits/classifier.ts';
+import { InFlight } from '../limits/in-flight.ts';
+import { OpenCount } from '../limits/open-count.ts';
+import { metricsType } from '../metrics/metrics.ts';
+import { openApiPages } from '../openapi/pages.ts';
+import { Pipeline } from '../pipeline/pipeline.ts';
+import { addressesOf } from '../presence/addresses.ts';
+import { thisMachine } from '../presence/machine.ts';
+import type { Page } from '../registry/page.ts';
+import { mountedWorkspaces } from '../workspaces/mounts/mounted.ts';
+import type { Parts } from './composition.ts';
+import { connectionGauges, connectionOptions } from './connections.ts';
+import { serverMetrics } from './gauges.ts';
+import type { Lifetime, ServerOptions } from './options.ts';
+import { snapshotPage, snapshotPath } from './snapshot.ts';
+import type { Tenancy } from './tenancy.ts';
+import { reportTroubles } from './troubles.ts';
+import { versionInfo } from './version.ts';
+
+export interface EndpointParts extends Parts {
+  readonly serving: Serving;
+  readonly tenants: Tenancy;
+}
+
+/** Listens, and takes every request through the pipeline. */
+export async function openEndpoint(parts: EndpointParts, options: ServerOptions, { resources, now }: Lifetime): Promise<Listener> {
+  const { serving, storage, kinds, access } = parts;
+  const { store, cache, hub, journal, pki } = storage;
+  const audit = resources.use(
+    auditLog({
+      file: join(options.dataDirectory, 'audit.log'),
+      onError: (error) => options.log(`the audit log cannot be written: ${error.message}`),
+      ...options.audit,
+    }),
+  );
+  const inFlight = new InFlight(options.limits);
+  const metrics = serverMetrics(kinds.catalog, { cache, hub, audit, inFlight });
+  const health = new Health();
+  health.add({ name: 'store', problem: () => store.failure?.message, readyOnly: true });
+  const own: [string, Page][] = [
+    ['/metrics', (exchange) => exchange.send({ code: 200, type: metricsType, body: metrics.text() })],
+    ['/metrics/slis', (exchange) => exchange.send({ code: 200, type: metricsType, body: health.indicators() })],
+  ];
+  const pipeline = new Pipeline({
+    serving,
+    pages: new Pages({
+      catalogs: serving.catalogs,
+      health,
+      version: versionInfo(),
+      serverAddress: addressesOf(options, thisMachine()).url.slice('https://'.length),
+      more: new Map([...own, ...pagesOf(parts, options)]),
+    }),
+    scopes: kinds.spaces.scopes,
+    mounted: mountedWorkspaces(options.mounts, { serving, now, log: options.log, resources }),
+    authenticator: access.identities.authenticator,
+    workspaceAuthentication: access.workspaceAuthentication,
+    authorizer: access.authorizer,
+    metrics,
+    audit,
+    classify: flowClassifier(cache),
+    inFlight,
+    watches: new OpenCount({ what: 'watches', overall: 20_000, perLine: 2_000, ...options.limits?.watches }),
+    now,
+    rejections: resources.use(reportTroubles({ store, log: options.log })).rejections,
+    onUnexpected: (error, request) => options.log(`${request}: ${error instanceof Error ? error.stack : String(error)}`),
+  });
+  const listener = resources.use(
+    await Listener.listen({
+      host: options.host,
+      port: options.port,
+      certificate: pki.serving.certificate,
+      key: pki.serving.key,
+      clientCa: clientAuthorities(pki, options.clientAuthority),
+      handle: pipeline.handle,
+      ...connectionOptions(options),
+    }),
+  );
+  for (const gauge of connectionGauges(listener)) metrics.gauge(gauge);
+  // Watches end first, then connections, then the store.
+  resources.defer(() => {
+    hub[Symbol.dispose]();
+    journal[Symbol.dispose]();
+  });
+  return listener;
+}
+
+function pagesOf({ serving, tenants, storage, access }: EndpointParts, { dataDirectory }: ServerOptions): (readonly [string, Page])[] {
+  return [
+    [snapshotPath, snapshotPage(storage.store, dataDirectory)],
+    ...tenants.pages(serving),
+    [journalPath, storage.journal.page],
+    ...access.identities.pages,
+    ...openApiPages(serving.catalogs),
+  ];
+}

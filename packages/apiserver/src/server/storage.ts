@@ -1,0 +1,52 @@
+import { join, resolve } from 'node:path';
+import { ensurePki, type Pki } from '@capstan/pki';
+import { makeDirectory, openEtcdStore, openSqliteStore, type Store } from '@capstan/store';
+import { WatchCache } from '../cache/watch-cache.ts';
+import { Journal } from '../journal/journal.ts';
+import { certificateOptions } from '../presence/announce.ts';
+import { installationOf } from '../presence/installation.ts';
+import { formerAuthority, refuseOtherInstallation } from '../presence/others.ts';
+import { WatchHub } from '../watch/hub.ts';
+import type { Lifetime, ServerOptions } from './options.ts';
+
+/** Keys and objects, and those who are told of changes. */
+export interface Storage {
+  readonly pki: Pki;
+  readonly store: Store;
+  readonly cache: WatchCache;
+  readonly hub: WatchHub;
+  readonly journal: Journal;
+}
+
+/** Opens the data directory and the store, and loads every object into the watch cache. */
+export async function openStorage(options: ServerOptions, { resources, now }: Lifetime): Promise<Storage> {
+  makeDirectory(resolve(options.dataDirectory));
+  const [pki, store] = await Promise.all([ensurePki(join(options.dataDirectory, 'pki'), certificateOptions(options)), openStore(options)]);
+  resources.use(store);
+  const followers: { endAll(): void }[] = [];
+  const cache = await WatchCache.load({
+    store,
+    onLost: (error) => {
+      options.log(`the store's watch ended: ${error.message}; reading everything again`);
+      for (const follower of followers) follower.endAll();
+    },
+  });
+  resources.use(cache);
+  checkInstallation(options, { pki, cache, now: now() });
+  const hub = resources.use(new WatchHub(cache));
+  const journal = resources.use(new Journal(cache));
+  followers.push(hub, journal);
+  return { pki, store, cache, hub, journal };
+}
+
+function openStore(options: ServerOptions): Promise<Store> {
+  return options.etcd === undefined ? openSqliteStore({ directory: join(options.dataDirectory, 'store') }) : openEtcdStore(options.etcd);
+}
+
+/** Only one server at a time can use a SQLite store, so that any other server with other keys is gone. */
+function checkInstallation(options: ServerOptions, { pki, cache, now }: { pki: Pki; cache: WatchCache; now: Date }): void {
+  const comparison = { objects: cache, installation: installationOf(pki), pkiDirectory: pki.directory, now };
+  if (options.etcd !== undefined) refuseOtherInstallation(comparison);
+  const warning = formerAuthority(comparison);
+  if (warning !== undefined) options.log(warning);
+}
