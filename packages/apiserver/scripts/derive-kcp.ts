@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isDeepStrictEqual, parseArgs } from 'node:util';
-import { isObject, type JsonObject } from '@capstan/machinery';
+import { parseArgs } from 'node:util';
+import { isObject, type JsonObject, sameJson } from '@capstan/machinery';
 import { load } from 'js-yaml';
 import type { KcpFile, RootExport } from '../src/workspaces/kinds/definitions.ts';
 
@@ -55,7 +55,7 @@ function expectSameSchema({ group, name, schema }: RootExport['resources'][numbe
     ...version,
     schema: version.schema.openAPIV3Schema,
   }));
-  if (found.metadata['name'] !== schema || !isDeepStrictEqual(found.spec, { ...expected?.spec, versions }))
+  if (found.metadata['name'] !== schema || !sameJson(found.spec, { ...expected?.spec, versions }))
     throw new Error(`${file} differs from the definition of ${name}.${group}: expected them to say the same`);
 }
 

@@ -5,6 +5,7 @@ export { decodeFields, MalformedFields } from './apply/fields-v1.ts';
 export { GoValue } from './apply/go-text.ts';
 export { extractItems } from './apply/remove-items.ts';
 export { type ManagedUpdate, updateManaged } from './apply/update-managed.ts';
+export { BoundedMap } from './bounded/bounded-map.ts';
 export { type CheckOptions, type CheckResult, checkObject } from './codec/check.ts';
 export { applySchemaDefaults } from './codec/defaults.ts';
 export { CodecError, cannotBeHandled, type KindOfBody, strictDecodingMessage, unrecognizedBody } from './codec/error.ts';
@@ -20,11 +21,13 @@ export { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields, numberOf, string
 export * from './json.ts';
 export { compileJsonPath, type JsonPath, JsonPathError, printJsonPathValue } from './jsonpath/jsonpath.ts';
 export { type ConditionObject, validateConditions } from './meta/conditions.ts';
+export { type GroupVersion, parseApiVersion } from './meta/group-version.ts';
 export { validateFieldManager } from './meta/manager.ts';
 export type { NameCheck } from './meta/names.ts';
 export * as names from './meta/names.ts';
 export * from './meta/options.ts';
 export { parseDeleteOptions, parseListOptions, parsePatchOptions, type Query, queryBoolean, queryInteger } from './meta/query.ts';
+export { sameJson } from './meta/same-json.ts';
 export {
   fieldImmutable,
   type MetaRules,

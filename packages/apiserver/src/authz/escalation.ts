@@ -1,8 +1,7 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { User } from '@capstan/api';
 import { superuserGroup } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
-import { fieldError, type KubeObject, rulesOf, StatusError, status } from '@capstan/machinery';
+import { fieldError, type KubeObject, rulesOf, StatusError, sameJson, status } from '@capstan/machinery';
 import type { Authorizer } from './attributes.ts';
 import type { RuleResolver } from './authorizer.ts';
 import { compact, printList, printRule, uncovered } from './covers.ts';
@@ -111,5 +110,5 @@ function changesOnlyOwnership(object: KubeObject, old: KubeObject): boolean {
     const { ownerReferences: _owners, finalizers: _finalizers, managedFields: _managedFields, ...metadataRest } = metadata;
     return { ...fields, metadata: metadataRest };
   };
-  return isDeepStrictEqual(rest(object), rest(old));
+  return sameJson(rest(object), rest(old));
 }

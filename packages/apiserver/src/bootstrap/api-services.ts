@@ -1,6 +1,6 @@
-import { isDeepStrictEqual } from 'node:util';
 import { rootCluster } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
+import { sameJson } from '@capstan/machinery';
 import type { CacheEvent } from '../cache/event-ring.ts';
 import { clusterOf } from '../crds/definition.ts';
 import type { Definitions } from '../crds/definitions.ts';
@@ -81,7 +81,7 @@ async function correct(serving: Serving, { resource, service, wanted, now }: Cor
   const target = { resource, namespace: '', name: service.metadata.name! };
   try {
     if (wanted === undefined) await deleteObject(serving, context, { ...target, options: {}, dryRun: false });
-    else if (!isDeepStrictEqual(service['spec'], wanted['spec']))
+    else if (!sameJson(service['spec'], wanted['spec']))
       await update(serving, context, {
         ...{ ...target, subresource: '', manager: 'kube-apiserver', dryRun: false },
         change: (old) => ({ object: { ...structuredClone(old), spec: structuredClone(wanted['spec']!) } as KubeObject }),

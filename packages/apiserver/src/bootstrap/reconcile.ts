@@ -1,6 +1,5 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { ObjectReader } from '@capstan/kinds';
-import { type GroupResource, type KubeObject, rulesOf } from '@capstan/machinery';
+import { type GroupResource, type KubeObject, rulesOf, sameJson } from '@capstan/machinery';
 import { uncovered } from '../authz/covers.ts';
 import { rbacResources, type Subject } from '../authz/resolver.ts';
 import { autoupdateSpecAnnotation, mandatoryFlowControl } from './flow-control.ts';
@@ -55,7 +54,7 @@ function repairedObject(expected: KubeObject, existing: KubeObject): KubeObject 
     case 'ClusterRoleBinding':
     case 'RoleBinding':
       if (isProtected(existing)) return undefined;
-      if (!isDeepStrictEqual(expected['roleRef'], existing['roleRef'])) return expected;
+      if (!sameJson(expected['roleRef'], existing['roleRef'])) return expected;
       return changed(existing, repairedBinding(expected, existing));
     case 'FlowSchema':
     case 'PriorityLevelConfiguration':
@@ -67,7 +66,7 @@ function repairedObject(expected: KubeObject, existing: KubeObject): KubeObject 
 
 const isProtected = ({ metadata }: KubeObject): boolean => metadata.annotations?.[autoupdateAnnotation] === 'false';
 
-const changed = (before: KubeObject, after: KubeObject): KubeObject | undefined => (isDeepStrictEqual(before, after) ? undefined : after);
+const changed = (before: KubeObject, after: KubeObject): KubeObject | undefined => (sameJson(before, after) ? undefined : after);
 
 function withExpectedMetadata(expected: KubeObject, existing: KubeObject): KubeObject {
   const { labels, annotations } = expected.metadata;
@@ -93,14 +92,14 @@ function mergedAggregation(expected: KubeObject, existing: KubeObject): { cluste
   const selectors = (role: KubeObject): unknown[] =>
     (role['aggregationRule'] as { clusterRoleSelectors?: unknown[] } | undefined)?.clusterRoleSelectors ?? [];
   const present = selectors(existing);
-  const missing = selectors(expected).filter((wanted) => !present.some((selector) => isDeepStrictEqual(selector, wanted)));
+  const missing = selectors(expected).filter((wanted) => !present.some((selector) => sameJson(selector, wanted)));
   return { clusterRoleSelectors: [...present, ...missing] };
 }
 
 function repairedBinding(expected: KubeObject, existing: KubeObject): KubeObject {
   const subjects = (binding: KubeObject): Subject[] => (binding['subjects'] as Subject[] | undefined) ?? [];
   const present = subjects(existing);
-  const missing = subjects(expected).filter((wanted) => !present.some((subject) => isDeepStrictEqual(subject, wanted)));
+  const missing = subjects(expected).filter((wanted) => !present.some((subject) => sameJson(subject, wanted)));
   return { ...withExpectedMetadata(expected, existing), ...(missing.length > 0 && { subjects: [...present, ...missing] }) };
 }
 

@@ -6,7 +6,7 @@ import type { Serving } from '../handlers/serving.ts';
 import type { Resource } from '../registry/resource.ts';
 import { coalesced } from '../upkeep/coalesced.ts';
 import { namespaceObjects } from './core.ts';
-import { makeMissing, resourceOf } from './write.ts';
+import { makeMissing } from './write.ts';
 
 export interface StandingOptions {
   /** How clients inside find the servers, as it is now. The names never change. */
@@ -32,7 +32,7 @@ export function keepStanding(serving: Serving, { published, now, onError }: Stan
 function keysOf(serving: Serving, objects: readonly KubeObject[]): Map<Resource, Set<string>> {
   const keys = new Map<Resource, Set<string>>();
   for (const object of objects) {
-    const resource = resourceOf(serving, object);
+    const resource = serving.catalog.ofObject(object);
     const { namespace = '', name = '' } = object.metadata;
     const known = keys.get(resource) ?? new Set();
     keys.set(resource, known.add(cacheKey({ cluster: rootCluster, namespace, name })));

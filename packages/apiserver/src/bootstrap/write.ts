@@ -6,7 +6,6 @@ import type { RequestContext } from '../registry/context.ts';
 import { create } from '../registry/create.ts';
 import { deleteObject } from '../registry/delete.ts';
 import { cachedEntry } from '../registry/objects.ts';
-import type { Resource } from '../registry/resource.ts';
 import { update } from '../registry/update.ts';
 import { serverContext } from '../upkeep/context.ts';
 import { type ServerAddress, serverObjects } from './core.ts';
@@ -44,7 +43,7 @@ export async function putObjects(serving: Serving, now: () => Date, objects: rea
   const context = systemContext(serving, now);
   await Promise.all(
     objects.map(async (object) => {
-      const resource = resourceOf(serving, object);
+      const resource = serving.catalog.ofObject(object);
       const { name = '', namespace = '' } = object.metadata;
       const isThere = cachedEntry(serving, context, { resource, namespace, name }) !== undefined;
       await mend(serving, context, { action: isThere ? 'update' : 'create', resource, object });
@@ -57,7 +56,7 @@ export async function makeMissing(serving: Serving, now: () => Date, objects: re
   const context = systemContext(serving, now);
   await Promise.all(
     objects.map(async (object) => {
-      const resource = resourceOf(serving, object);
+      const resource = serving.catalog.ofObject(object);
       const { name = '', namespace = '' } = object.metadata;
       if (cachedEntry(serving, context, { resource, namespace, name }) === undefined)
         await mend(serving, context, { action: 'create', resource, object });
@@ -67,7 +66,7 @@ export async function makeMissing(serving: Serving, now: () => Date, objects: re
 
 async function mend(serving: Serving, context: RequestContext, repair: Repair): Promise<void> {
   const { object } = repair;
-  const resource = resourceOf(serving, object);
+  const resource = serving.catalog.ofObject(object);
   const { name = '', namespace = '' } = object.metadata;
   const target = { resource, namespace, name };
   try {
@@ -97,11 +96,4 @@ function withRevision(object: KubeObject, { metadata: { resourceVersion } }: Kub
 function madeElsewhere(error: unknown): boolean {
   if (error instanceof StoreError) return error.code === 'exists' || error.code === 'conflict';
   return error instanceof Error && 'reason' in error && (error.reason === 'AlreadyExists' || error.reason === 'Conflict');
-}
-
-export function resourceOf({ catalog }: Serving, { apiVersion, kind }: KubeObject): Resource {
-  const slash = apiVersion.indexOf('/');
-  const version = catalog.version(slash < 0 ? '' : apiVersion.slice(0, slash), apiVersion.slice(slash + 1));
-  for (const resource of version?.resources.values() ?? []) if (resource.kind === kind) return resource;
-  throw new Error(`no resource of kind ${kind} in ${apiVersion} is served`);
 }

@@ -1,4 +1,4 @@
-import { asJson, type CompiledSchema, type KubeObject } from '@capstan/machinery';
+import { asJson, type CompiledSchema, type KubeObject, parseApiVersion } from '@capstan/machinery';
 import type { Conversion } from '../registry/resource.ts';
 import type { Summary, Version } from './summary.ts';
 
@@ -54,5 +54,5 @@ function asVersion(
 }
 
 export function versionOf({ apiVersion }: KubeObject): string {
-  return apiVersion.slice(apiVersion.indexOf('/') + 1);
+  return parseApiVersion(apiVersion).version;
 }

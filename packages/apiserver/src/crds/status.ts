@@ -1,7 +1,6 @@
 import { type ApprovalState, approvalOf, bundleProblem, conversionBundle, isProtected } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
-import { fieldsOf, itemsOf, textOf } from '@capstan/machinery';
-import { deepEqual } from '../registry/metadata.ts';
+import { fieldsOf, itemsOf, sameJson, textOf } from '@capstan/machinery';
 import { type Condition, isTrue, type NewCondition, withCondition } from './conditions.ts';
 import { acceptNames, type TakenNames } from './names.ts';
 import { type Names, readNames } from './summary.ts';
@@ -16,7 +15,7 @@ export function wantedStatus(definition: KubeObject, taken: TakenNames, now: Dat
   const approval = approvalCondition(definition);
   if (approval !== undefined) conditions = withCondition(conditions, approval, now);
   const acceptedNames = writtenNames(accepted);
-  if (conditions === before && deepEqual(acceptedNames, status['acceptedNames'])) return undefined;
+  if (conditions === before && sameJson(acceptedNames, status['acceptedNames'])) return undefined;
   return { ...status, conditions, acceptedNames };
 }
 

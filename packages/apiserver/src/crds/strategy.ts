@@ -1,6 +1,15 @@
 import type { RuleChecker, Strategy, StrategyContext } from '@capstan/kinds';
-import { asJson, type CompiledSchema, type FieldError, FieldPath, fieldError, type KubeObject, names, status } from '@capstan/machinery';
-import { deepEqual } from '../registry/metadata.ts';
+import {
+  asJson,
+  type CompiledSchema,
+  type FieldError,
+  FieldPath,
+  fieldError,
+  type KubeObject,
+  names,
+  sameJson,
+  status,
+} from '@capstan/machinery';
 import { replicaErrors } from './scale.ts';
 import { selectableFields } from './selectable.ts';
 import type { Version } from './summary.ts';
@@ -73,7 +82,7 @@ function onlyStatus(object: KubeObject, old: KubeObject): void {
 function contentChanged(object: KubeObject, old: KubeObject): boolean {
   const keys = new Set([...Object.keys(object), ...Object.keys(old)]);
   keys.delete('metadata');
-  for (const key of keys) if (!deepEqual(object[key], old[key])) return true;
+  for (const key of keys) if (!sameJson(object[key], old[key])) return true;
   return false;
 }
 

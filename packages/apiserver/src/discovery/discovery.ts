@@ -1,3 +1,4 @@
+import { parseApiVersion } from '@capstan/machinery';
 import { entityTag } from '../http/entity-tag.ts';
 import { apiVersionOf, type Catalog, type Group, type GroupVersion } from '../registry/catalog.ts';
 import type { Resource } from '../registry/resource.ts';
@@ -135,7 +136,7 @@ function verbsOf({ custom, verbs }: Resource): readonly string[] {
 /** What belongs to the resource's own group and version is only said of kinds that users added. */
 function responseKind(resource: Resource, sub: { groupVersion: string; kind: string }): object {
   if (sub.groupVersion === resource.groupVersion && resource.custom === undefined) return { group: '', version: '', kind: sub.kind };
-  return { ...splitVersion(sub.groupVersion), kind: sub.kind };
+  return { ...parseApiVersion(sub.groupVersion), kind: sub.kind };
 }
 
 function resourceList({ group, version, resources }: GroupVersion): object {
@@ -156,7 +157,7 @@ function resourceList({ group, version, resources }: GroupVersion): object {
         name: `${resource.resource}/${sub.name}`,
         singularName: '',
         namespaced: resource.namespaced,
-        ...(sub.groupVersion !== resource.groupVersion && splitVersion(sub.groupVersion)),
+        ...(sub.groupVersion !== resource.groupVersion && parseApiVersion(sub.groupVersion)),
         kind: sub.kind,
         verbs: sub.verbs.size === 0 ? null : [...sub.verbs],
       });
@@ -168,9 +169,4 @@ function resourceList({ group, version, resources }: GroupVersion): object {
     groupVersion: apiVersionOf(group, version),
     resources: rows,
   };
-}
-
-function splitVersion(groupVersion: string): { group: string; version: string } {
-  const slash = groupVersion.indexOf('/');
-  return { group: slash < 0 ? '' : groupVersion.slice(0, slash), version: groupVersion.slice(slash + 1) };
 }

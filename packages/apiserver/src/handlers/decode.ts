@@ -15,6 +15,7 @@ import {
   type JsonObject,
   type KubeObject,
   type ObjectType,
+  parseApiVersion,
   parseJson,
   parseYamlStrictly,
   readTypeMeta,
@@ -194,7 +195,7 @@ function ofKind(value: JsonObject, expected: Expected, catalog: Catalog): JsonOb
   const apiVersion = value['apiVersion'] === undefined || value['apiVersion'] === '' ? expected.groupVersion : asText(value['apiVersion']);
   if (kind === expected.kind && (apiVersion === expected.groupVersion || expected.older?.has(apiVersion) === true)) return value;
   if (kind === expected.kind && unserved.get(kind)?.has(apiVersion) === true) throw otherVersion(apiVersion, expected);
-  const actual = { kind, version: apiVersion.slice(apiVersion.indexOf('/') + 1) };
+  const actual = { kind, version: parseApiVersion(apiVersion).version };
   if (!catalog.hasKind(apiVersion, kind)) {
     throw cannotBeHandled(
       actual,
@@ -222,11 +223,8 @@ function ofCustomKind(value: JsonObject, { kind, groupVersion }: Expected): Json
   throw status.badRequest(`the API version in the data (${asText(given)}) does not match the expected API version (${groupVersion})`);
 }
 
-function groupOf(apiVersion: string): string {
-  const slash = apiVersion.indexOf('/');
-  return slash < 0 ? '' : apiVersion.slice(0, slash);
-}
+const groupOf = (apiVersion: string): string => parseApiVersion(apiVersion).group;
 
 function versionOf({ groupVersion }: Expected): string {
-  return groupVersion.slice(groupVersion.indexOf('/') + 1);
+  return parseApiVersion(groupVersion).version;
 }

@@ -1,5 +1,4 @@
-import { isObject, type Json, type JsonObject, parseExact, type Type } from '@capstan/machinery';
-import { deepEqual } from '../registry/metadata.ts';
+import { isObject, type Json, type JsonObject, parseExact, sameJson, type Type } from '@capstan/machinery';
 import { fieldOrder } from './field-order.ts';
 import type { PatchKind } from './patch.ts';
 
@@ -63,7 +62,7 @@ function reachedByOperations(patch: Json): Reached {
 }
 
 function textOf({ value, before, type }: Part, reached: Reached | undefined, fresh: (value: Json) => string): string {
-  if (reached === undefined) return before !== undefined && deepEqual(value, before) ? typedText(value, type) : fresh(value);
+  if (reached === undefined) return before !== undefined && sameJson(value, before) ? typedText(value, type) : fresh(value);
   const partOf = (key: string): Part => ({
     value: (value as JsonObject)[key]!,
     before: typeof before === 'object' && before !== null && Object.hasOwn(before, key) ? (before as JsonObject)[key] : undefined,

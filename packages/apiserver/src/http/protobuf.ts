@@ -6,6 +6,7 @@ import {
   isObject,
   type JsonObject,
   type ObjectType,
+  parseApiVersion,
   parseExact,
 } from '@capstan/machinery';
 import type { AnswerStream } from './exchange.ts';
@@ -36,7 +37,8 @@ function typeOf(apiVersion: string, kind: string): ObjectType | undefined {
 }
 
 function nameOf(apiVersion: string, kind: string): string {
-  const [group, version] = apiVersion.includes('/') ? (apiVersion.split('/') as [string, string]) : ['core', apiVersion];
+  const { group: given, version } = parseApiVersion(apiVersion);
+  const group = given || 'core';
   return `${homes.get(group) ?? `io.k8s.api.${group.split('.', 1)[0]}.`}${version}.${kind}`;
 }
 

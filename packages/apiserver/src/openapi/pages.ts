@@ -6,6 +6,7 @@ import {
   type OpenApiSubresource,
   openapiV3Index,
   openapiV3Path,
+  parseApiVersion,
 } from '@capstan/machinery';
 import { entityTag, isKnown } from '../http/entity-tag.ts';
 import { sendPacked } from '../http/packed.ts';
@@ -193,8 +194,7 @@ function describe(resource: Resource): OpenApiResource {
 }
 
 function describeSubresource(resource: Resource, { name, verbs, groupVersion, kind }: Subresource): OpenApiSubresource {
-  const slash = groupVersion.indexOf('/');
-  const described = { name, verbs: [...verbs], group: groupVersion.slice(0, slash), version: groupVersion.slice(slash + 1), kind };
+  const described = { name, verbs: [...verbs], ...parseApiVersion(groupVersion), kind };
   return groupVersion === resource.groupVersion
     ? described
     : { ...described, schema: builtinTypes().object('io.k8s.api.autoscaling.v1.Scale') };

@@ -1,5 +1,5 @@
 import { defaultPrinter, printers, strategies } from '@capstan/kinds';
-import { builtinGroups, builtinResources, builtinTypes, type GroupInfo, type ResourceInfo } from '@capstan/machinery';
+import { builtinGroups, builtinResources, builtinTypes, type GroupInfo, parseApiVersion, type ResourceInfo } from '@capstan/machinery';
 import { conversions } from './conversions.ts';
 import type { Resource, Storage, Subresource } from './resource.ts';
 
@@ -100,11 +100,21 @@ export class Catalog {
 
   /** True when some resource has this kind in this version: tells a wrong kind from an unknown one. */
   hasKind(apiVersion: string, kind: string): boolean {
-    const slash = apiVersion.indexOf('/');
-    const found = this.version(slash < 0 ? '' : apiVersion.slice(0, slash), apiVersion.slice(slash + 1));
-    if (found === undefined) return false;
-    for (const resource of found.resources.values()) if (resource.kind === kind) return true;
-    return false;
+    return this.findKind(apiVersion, kind) !== undefined;
+  }
+
+  /** The first resource of a kind, as objects name it. */
+  findKind(apiVersion: string, kind: string): Resource | undefined {
+    const { group, version } = parseApiVersion(apiVersion);
+    for (const resource of this.version(group, version)?.resources.values() ?? []) if (resource.kind === kind) return resource;
+    return undefined;
+  }
+
+  /** The resource of an object that this server creates itself. */
+  ofObject({ apiVersion, kind }: { readonly apiVersion: string; readonly kind: string }): Resource {
+    const found = this.findKind(apiVersion, kind);
+    if (found === undefined) throw new Error(`no resource of kind ${kind} in ${apiVersion} is served`);
+    return found;
   }
 }
 

@@ -1,6 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { clusterAnnotation } from '@capstan/api';
-import { formatTime, type KubeObject, type ObjectMeta } from '@capstan/machinery';
+import { formatTime, type KubeObject, type ObjectMeta, sameJson } from '@capstan/machinery';
 
 const suffixLetters = 'bcdfghjklmnpqrstvwxz2456789';
 const suffixLength = 5;
@@ -113,25 +113,7 @@ export function stampUpdate(object: KubeObject, old: KubeObject): void {
 export function specChanged(object: KubeObject, old: KubeObject): boolean {
   for (const key of new Set([...Object.keys(object), ...Object.keys(old)])) {
     if (key === 'metadata' || key === 'status' || key === 'apiVersion' || key === 'kind') continue;
-    if (!deepEqual(object[key], old[key])) return true;
+    if (!sameJson(object[key], old[key])) return true;
   }
   return false;
-}
-
-export function deepEqual(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
-  if (Array.isArray(a)) {
-    if (!Array.isArray(b) || a.length !== b.length) return false;
-    for (let at = 0; at < a.length; at++) if (!deepEqual(a[at], b[at])) return false;
-    return true;
-  }
-  if (Array.isArray(b)) return false;
-  const keys = Object.keys(a);
-  if (keys.length !== Object.keys(b).length) return false;
-  for (const key of keys) {
-    if (!Object.hasOwn(b, key)) return false;
-    if (!deepEqual((a as Record<string, unknown>)[key], (b as Record<string, unknown>)[key])) return false;
-  }
-  return true;
 }

@@ -1,6 +1,6 @@
 import type { KubeObject } from '@capstan/machinery';
+import { sameJson } from '@capstan/machinery';
 import type { AdmissionRequest } from './admission.ts';
-import { deepEqual } from './metadata.ts';
 
 /** Plugins may have to look again at what later ones made of the object. This happens once. */
 export class Reinvocation {
@@ -34,7 +34,7 @@ export class Rounds {
 
   /** At the start of a round: what others changed since the last one is to be looked at again by all. */
   begin(object: KubeObject | undefined): void {
-    if (this.isSecond && !deepEqual(this.#seen, object)) this.#callAgain();
+    if (this.isSecond && !sameJson(this.#seen, object)) this.#callAgain();
   }
 
   /** Whether somebody takes part in this round. Who was not asked in the first is not asked in the second. */

@@ -1,19 +1,19 @@
 import type { KubeObject } from '@capstan/machinery';
-import { deepEqual } from './metadata.ts';
+import { sameJson } from '@capstan/machinery';
 
 /**
  * True when nothing changed but the times at which managers say they changed something: who applies the same again, and leaves out what has a default or
  * writes it in other words, changed nothing. The object then has the old times.
  */
 export function isUnchanged(object: KubeObject, old: KubeObject): boolean {
-  if (deepEqual(object, old)) return true;
+  if (sameJson(object, old)) return true;
   const entries = object.metadata.managedFields;
   const { managedFields } = old.metadata;
   if (entries === undefined || managedFields === undefined || entries.length !== managedFields.length) return false;
-  if (!deepEqual({ ...object, metadata: { ...object.metadata, managedFields } }, old)) return false;
+  if (!sameJson({ ...object, metadata: { ...object.metadata, managedFields } }, old)) return false;
   for (const [index, entry] of entries.entries()) {
     const { time } = managedFields[index]!;
-    if (!deepEqual({ ...entry, time }, { ...managedFields[index], time })) return false;
+    if (!sameJson({ ...entry, time }, { ...managedFields[index], time })) return false;
   }
   object.metadata.managedFields = managedFields;
   return true;

@@ -1,5 +1,14 @@
 import { dropUnserved } from '@capstan/kinds';
-import { applySchemaDefaults, asJson, fieldError, type KubeObject, StatusError, status, updateManaged } from '@capstan/machinery';
+import {
+  applySchemaDefaults,
+  asJson,
+  fieldError,
+  type KubeObject,
+  parseApiVersion,
+  StatusError,
+  status,
+  updateManaged,
+} from '@capstan/machinery';
 import { StoreError } from '@capstan/store';
 import { type CacheEntry, servedText } from '../cache/entry.ts';
 import type { AdmissionRequest, Shape } from './admission.ts';
@@ -197,7 +206,6 @@ function recordManager(request: UpdateRequest, change: { object: KubeObject; old
 
 /** Events are of two groups, and some kinds were of another once: the rest of what a client may call its version is none. */
 function isVersionOf({ group, resource }: Resource, apiVersion: string): boolean {
-  const slash = apiVersion.indexOf('/');
-  const given = slash < 0 ? '' : apiVersion.slice(0, slash);
+  const { group: given } = parseApiVersion(apiVersion);
   return given === group || given === 'extensions' || resource === 'events';
 }

@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from '@capstan/machinery';
+import { sameJson } from '@capstan/machinery';
 import type { Declaration, ObjectField, ObjectFields } from '../types/declaration.ts';
 import { ArrayList, elementsOf, equalInOrder, equalMaps } from './collections.ts';
 import { equalValues } from './equality.ts';
-import { sameJson } from './same-json.ts';
 import { type CelError, ListValue, MapValue, noSuchOverload, type Value } from './value.ts';
 
 /** A JSON array whose elements are converted on access. */

@@ -1,3 +1,4 @@
+import { parseApiVersion } from '@capstan/machinery';
 import type { Client } from './client.ts';
 import { ApiError } from './error.ts';
 import type { ResourceType } from './resource.ts';
@@ -46,11 +47,8 @@ export async function discover(client: Client, signal?: AbortSignal): Promise<Di
 
 /** The type of a kind, as manifests name it; undefined when the server does not serve it. */
 export async function resourceForKind(client: Client, apiVersion: string, kind: string): Promise<DiscoveredResource | undefined> {
-  const slash = apiVersion.indexOf('/');
-  const group = slash === -1 ? '' : apiVersion.slice(0, slash);
-  const version = apiVersion.slice(slash + 1);
   try {
-    return (await listVersion(client, { group, version })).find((one) => one.kind === kind);
+    return (await listVersion(client, parseApiVersion(apiVersion))).find((one) => one.kind === kind);
   } catch (error) {
     if (error instanceof ApiError && error.code === 404) return undefined;
     throw error;

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import {
   type FieldError,
   FieldPath,
@@ -11,6 +10,7 @@ import {
   maybeFields,
   names,
   numberOf,
+  sameJson,
   selectorOfObject,
   stringMapOf,
   textOf,
@@ -249,7 +249,7 @@ export function validateStatefulSetUpdate(statefulSet: KubeObject, old: KubeObje
   const found = new Findings();
   const fixed = ({ spec }: KubeObject) =>
     Object.fromEntries(Object.entries(fieldsOf(spec)).filter(([field]) => !changeableOfStateful.includes(field)));
-  if (!isDeepStrictEqual(fixed(statefulSet), fixed(old))) {
+  if (!sameJson(fixed(statefulSet), fixed(old))) {
     found.forbidden(
       at,
       "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden",
@@ -262,7 +262,7 @@ export function validateStatefulSetUpdate(statefulSet: KubeObject, old: KubeObje
 export function validateSelectorUpdate(object: KubeObject, old: KubeObject): FieldError[] {
   const found = new Findings();
   const [selector, before] = [fieldsOf(object['spec'])['selector'], fieldsOf(old['spec'])['selector']];
-  found.immutable(at.child('selector'), selector, isDeepStrictEqual(selector, before));
+  found.immutable(at.child('selector'), selector, sameJson(selector, before));
   return found.errors;
 }
 
@@ -282,6 +282,6 @@ export function validateRevisionData(revision: KubeObject): FieldError[] {
 
 export function validateRevisionUpdate(revision: KubeObject, old: KubeObject): FieldError[] {
   const found = new Findings();
-  found.immutable(FieldPath.of('data'), revision['data'] ?? null, isDeepStrictEqual(revision['data'], old['data']));
+  found.immutable(FieldPath.of('data'), revision['data'] ?? null, sameJson(revision['data'], old['data']));
   return found.errors;
 }

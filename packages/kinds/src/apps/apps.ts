@@ -1,5 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
-import { type Fields, fieldsOf, type KubeObject, maybeFields, names, numberOf, stringMapOf, textOf } from '@capstan/machinery';
+import { type Fields, fieldsOf, type KubeObject, maybeFields, names, numberOf, sameJson, stringMapOf, textOf } from '@capstan/machinery';
 import { claimSpec, defaultTemplate } from '../pods/pod-defaults.ts';
 import { withTemplateWarnings } from '../pods/warnings.ts';
 import { applyDefaults, type Defaults, made } from '../shared/defaulting.ts';
@@ -28,7 +27,7 @@ function defaultRolling(strategy: Fields, rolling: Defaults): void {
 const deployment: Defaults = { set: { replicas: 1, revisionHistoryLimit: 10, progressDeadlineSeconds: 600 } };
 /** A deployment's annotations are copied to what it makes, so that a change of them is one of its desired state. */
 function countAnnotations(object: KubeObject, old: KubeObject): void {
-  if (isDeepStrictEqual(object.metadata.annotations, old.metadata.annotations)) return;
+  if (sameJson(object.metadata.annotations, old.metadata.annotations)) return;
   object.metadata.generation = (old.metadata.generation ?? 0) + 1;
 }
 
@@ -110,7 +109,7 @@ const replicasSelectable: Pick<Strategy, 'selectableFields' | 'selectableLabels'
 const daemonSet: Pick<Strategy, 'prepareForCreate' | 'prepareForUpdate'> = {
   prepareForCreate: (object) => countTemplate(object, Math.max(templatesBefore(object) || 1, 1)),
   prepareForUpdate: (object, old) => {
-    const isSame = isDeepStrictEqual(fieldsOf(object['spec'])['template'], fieldsOf(old['spec'])['template']);
+    const isSame = sameJson(fieldsOf(object['spec'])['template'], fieldsOf(old['spec'])['template']);
     const before = templatesBefore(old);
     countTemplate(object, isSame ? before : before + 1);
   },

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import {
   type FieldError,
   FieldPath,
@@ -11,6 +10,7 @@ import {
   maybeFields,
   names,
   numberOf,
+  sameJson,
   selectorOfObject,
   stringMapOf,
   textOf,
@@ -211,15 +211,15 @@ export function validateJobUpdate(job: KubeObject, old: KubeObject): FieldError[
   else if (!isAbsent(completions) && completions !== before['completions'] && completions !== spec['parallelism']) {
     found.invalid(at.child('completions'), completions, 'can only be modified in tandem with spec.parallelism');
   }
-  found.immutable(at.child('selector'), spec['selector'], isDeepStrictEqual(spec['selector'], before['selector']));
+  found.immutable(at.child('selector'), spec['selector'], sameJson(spec['selector'], before['selector']));
   const isOpen = before['suspend'] === true && isAbsent(fieldsOf(old['status'])['startTime']);
   const [template, oldTemplate] = [fixedTemplate(spec, isOpen), fixedTemplate(before, isOpen)];
-  if (!isDeepStrictEqual(template, oldTemplate))
+  if (!sameJson(template, oldTemplate))
     found.invalid(at.child('template'), goPodTemplate(fieldsOf(spec['template'])), 'field is immutable');
   for (const field of ['completionMode', 'podFailurePolicy', 'backoffLimitPerIndex', 'managedBy', 'successPolicy']) {
     const policy = structures[field];
     const shown = policy === undefined || isAbsent(spec[field]) ? spec[field] : goForm(policy, fieldsOf(spec[field]));
-    found.immutable(at.child(field), shown, isDeepStrictEqual(spec[field], before[field]));
+    found.immutable(at.child(field), shown, sameJson(spec[field], before[field]));
   }
   return found.errors;
 }

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import {
   type FieldError,
   FieldPath,
@@ -8,6 +7,7 @@ import {
   itemsOf,
   type KubeObject,
   numberOf,
+  sameJson,
   textOf,
   textsOf,
 } from '@capstan/machinery';
@@ -62,7 +62,7 @@ function checkUncounted(found: Findings, { uncountedTerminatedPods }: Readonly<F
   }
 }
 
-const differs = (field: string, job: Job, old: Job): boolean => !isDeepStrictEqual(job.status[field] ?? null, old.status[field] ?? null);
+const differs = (field: string, job: Job, old: Job): boolean => !sameJson(job.status[field] ?? null, old.status[field] ?? null);
 const turned = (condition: string, job: Job, old: Job): boolean => job.isTrue(condition) !== old.isTrue(condition);
 
 function checkConditions(found: Findings, job: Job, old: Job): void {

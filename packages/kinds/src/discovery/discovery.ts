@@ -1,5 +1,4 @@
 import { isIPv4, isIPv6 } from 'node:net';
-import { isDeepStrictEqual } from 'node:util';
 import {
   type FieldError,
   FieldPath,
@@ -10,6 +9,7 @@ import {
   type KubeObject,
   names,
   numberOf,
+  sameJson,
   textOf,
   textsOf,
 } from '@capstan/machinery';
@@ -156,7 +156,7 @@ export const discoveryStrategies = new Map<string, Strategy>([
       },
       prepareForUpdate: (slice, old) => {
         // Consumers find slices by label, so labels count as desired state here.
-        if (!isDeepStrictEqual(slice.metadata.labels, old.metadata.labels)) slice.metadata.generation = (old.metadata.generation ?? 0) + 1;
+        if (!sameJson(slice.metadata.labels, old.metadata.labels)) slice.metadata.generation = (old.metadata.generation ?? 0) + 1;
       },
       validate: validateSlice,
       validateUpdate: (slice, old) => {

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import {
   type FieldError,
   FieldPath,
@@ -9,6 +8,7 @@ import {
   type KubeObject,
   maybeFields,
   names,
+  sameJson,
   textOf,
   textsOf,
 } from '@capstan/machinery';
@@ -114,11 +114,7 @@ function immutableField(field: string, zero: '' | null): NonNullable<Strategy['v
     const found = new Findings();
     const [value, before] = [fieldsOf(object['spec'])[field] ?? zero, fieldsOf(old['spec'])[field] ?? zero];
     const shown = maybeFields(value);
-    found.immutable(
-      FieldPath.of('spec', field),
-      shown === undefined ? value : goForm('ParentReference', shown),
-      isDeepStrictEqual(value, before),
-    );
+    found.immutable(FieldPath.of('spec', field), shown === undefined ? value : goForm('ParentReference', shown), sameJson(value, before));
     return found.errors;
   };
 }

@@ -1,5 +1,15 @@
-import { isDeepStrictEqual } from 'node:util';
-import { type FieldError, FieldPath, fieldsOf, isAbsent, itemsOf, type KubeObject, maybeFields, textOf, textsOf } from '@capstan/machinery';
+import {
+  type FieldError,
+  FieldPath,
+  fieldsOf,
+  isAbsent,
+  itemsOf,
+  type KubeObject,
+  maybeFields,
+  sameJson,
+  textOf,
+  textsOf,
+} from '@capstan/machinery';
 import { checkTaints } from '../pods/scheduling.ts';
 import { rangeProblems } from '../services/addresses.ts';
 import { made } from '../shared/defaulting.ts';
@@ -55,7 +65,7 @@ function validateNodeUpdate(node: KubeObject, old: KubeObject): FieldError[] {
   const found = new Findings();
   const [spec, before] = [fieldsOf(node['spec']), fieldsOf(old['spec'])];
   checkStatus(found, node);
-  if (textsOf(before['podCIDRs']).length > 0 && !isDeepStrictEqual(spec['podCIDRs'], before['podCIDRs'])) {
+  if (textsOf(before['podCIDRs']).length > 0 && !sameJson(spec['podCIDRs'], before['podCIDRs'])) {
     found.forbidden(FieldPath.of('spec', 'podCIDRs'), 'node updates may not change podCIDR except from "" to valid');
   }
   if (textOf(before['providerID']) !== '' && spec['providerID'] !== before['providerID']) {

@@ -1,5 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
-import { type FieldError, FieldPath, type Fields, fieldsOf, itemsOf, type KubeObject, textOf } from '@capstan/machinery';
+import { type FieldError, FieldPath, type Fields, fieldsOf, itemsOf, type KubeObject, sameJson, textOf } from '@capstan/machinery';
 import { Findings } from '../shared/findings.ts';
 import { keepMetadata } from '../shared/status.ts';
 import type { Strategy } from '../strategy.ts';
@@ -10,7 +9,7 @@ import { validatePod } from './pod-validation.ts';
 function changeOnly(pod: KubeObject, old: KubeObject, part: Fields): void {
   pod['spec'] = { ...fieldsOf(old['spec']), ...part };
   pod['status'] = old['status'];
-  if (!isDeepStrictEqual(pod['spec'], old['spec'])) pod.metadata.generation = (old.metadata.generation ?? 0) + 1;
+  if (!sameJson(pod['spec'], old['spec'])) pod.metadata.generation = (old.metadata.generation ?? 0) + 1;
 }
 
 function validateDebuggers(pod: KubeObject, old: KubeObject): FieldError[] {
@@ -21,8 +20,7 @@ function validateDebuggers(pod: KubeObject, old: KubeObject): FieldError[] {
     const name = textOf(before['name']);
     const same = now.find((container) => container['name'] === name);
     if (same === undefined) found.forbidden(at, `existing ephemeral containers ${JSON.stringify(name)} may not be removed\n`);
-    else if (!isDeepStrictEqual(same, before))
-      found.forbidden(at, `existing ephemeral containers ${JSON.stringify(name)} may not be changed\n`);
+    else if (!sameJson(same, before)) found.forbidden(at, `existing ephemeral containers ${JSON.stringify(name)} may not be changed\n`);
   }
   return found.errors;
 }

@@ -1,5 +1,14 @@
-import { isDeepStrictEqual } from 'node:util';
-import { type FieldError, FieldPath, type Fields, fieldsOf, isAbsent, itemsOf, type KubeObject, maybeFields } from '@capstan/machinery';
+import {
+  type FieldError,
+  FieldPath,
+  type Fields,
+  fieldsOf,
+  isAbsent,
+  itemsOf,
+  type KubeObject,
+  maybeFields,
+  sameJson,
+} from '@capstan/machinery';
 import { Findings } from '../shared/findings.ts';
 import { validatePod } from './pod-validation.ts';
 import { qualityOf } from './quality.ts';
@@ -100,8 +109,7 @@ function checkOtherChanges(found: Findings, spec: Readonly<Fields>, before: Read
     const old = itemsOf(before['initContainers'])[index]!;
     if (isSidecar(container)) {
       if (!isSameBut(container, old)) found.forbidden(at, 'only cpu and memory resources for sidecar containers are mutable');
-    } else if (!isDeepStrictEqual({ ...container }, { ...old }))
-      found.forbidden(at, 'resources for non-sidecar init containers are immutable');
+    } else if (!sameJson({ ...container }, { ...old })) found.forbidden(at, 'resources for non-sidecar init containers are immutable');
   }
 }
 
@@ -119,5 +127,5 @@ function isSameBut(container: Readonly<Fields>, old: Readonly<Fields>): boolean 
     }
     resources[field] = kept;
   }
-  return isDeepStrictEqual({ ...container, resources }, { ...old, resources: { ...then } });
+  return sameJson({ ...container, resources }, { ...old, resources: { ...then } });
 }

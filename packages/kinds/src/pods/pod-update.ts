@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import {
   type FieldError,
   FieldPath,
@@ -9,6 +8,7 @@ import {
   type KubeObject,
   names,
   numberOf,
+  sameJson,
   textOf,
 } from '@capstan/machinery';
 import { Findings } from '../shared/findings.ts';
@@ -49,7 +49,7 @@ function checkDeadline(found: Findings, spec: Readonly<Fields>, before: Readonly
 function checkAdditions(found: Findings, spec: Readonly<Fields>, before: Readonly<Fields>): void {
   const tolerations = itemsOf(spec['tolerations']);
   const kept = itemsOf(before['tolerations']).every((old) =>
-    tolerations.some((toleration) => isDeepStrictEqual(without(toleration, 'tolerationSeconds'), without(old, 'tolerationSeconds'))),
+    tolerations.some((toleration) => sameJson(without(toleration, 'tolerationSeconds'), without(old, 'tolerationSeconds'))),
   );
   if (!kept) found.forbidden(at.child('tolerations'), 'existing toleration can not be modified except its tolerationSeconds');
   const gates = new Set(itemsOf(before['schedulingGates']).map((gate) => gate['name']));
@@ -116,7 +116,7 @@ export function validatePodUpdate(pod: KubeObject, old: KubeObject): FieldError[
   if (numberOf(then['terminationGracePeriodSeconds']) < 0 && now['terminationGracePeriodSeconds'] === 1) {
     now['terminationGracePeriodSeconds'] = then['terminationGracePeriodSeconds'];
   }
-  if (!isDeepStrictEqual(now, then)) {
+  if (!sameJson(now, then)) {
     const changes = changesBetween(goPodSpec(before), goPodSpec(withOldParts(spec, before)));
     found.forbidden(at, `pod updates may not change fields other than ${changeable}\n${changes}`);
   }

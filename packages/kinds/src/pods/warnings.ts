@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import {
   FieldPath,
   type Fields,
@@ -10,6 +9,7 @@ import {
   maybeFields,
   names,
   numberOf,
+  sameJson,
   textOf,
 } from '@capstan/machinery';
 import { isWhole } from '../shared/resources.ts';
@@ -209,7 +209,7 @@ export function withTemplateWarnings(strategy: Strategy, path: readonly [string,
     prepareForUpdate: (object, old, context) => {
       strategy.prepareForUpdate?.(object, old, context);
       const template = templateOf(object);
-      if (!isDeepStrictEqual(template, templateOf(old))) warnPod(context.warn, fieldsOf(template), path);
+      if (!sameJson(template, templateOf(old))) warnPod(context.warn, fieldsOf(template), path);
     },
   };
 }

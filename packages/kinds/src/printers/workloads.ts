@@ -1,4 +1,4 @@
-import { age, fieldsOf, humanDuration, isAbsent, itemsOf, type KubeObject, numberOf, textOf } from '@capstan/machinery';
+import { age, fieldsOf, humanDuration, isAbsent, itemsOf, type KubeObject, numberOf, parseApiVersion, textOf } from '@capstan/machinery';
 import type { TablePrinter } from '../strategy.ts';
 import { printer, type Row } from './columns.ts';
 import { containers, labels, none, selector, selectorText, templateSpec, unset } from './format.ts';
@@ -41,9 +41,8 @@ function suspended(value: unknown): string {
 function controllerName({ metadata }: KubeObject): string {
   const owner = metadata.ownerReferences?.find((reference) => reference.controller === true);
   if (owner === undefined) return none;
-  const slash = owner.apiVersion.indexOf('/');
-  const group = slash === -1 ? '' : `.${owner.apiVersion.slice(0, slash)}`;
-  return `${(owner.kind + group).toLowerCase()}/${owner.name}`;
+  const { group } = parseApiVersion(owner.apiVersion);
+  return `${(group === '' ? owner.kind : `${owner.kind}.${group}`).toLowerCase()}/${owner.name}`;
 }
 
 export const workloadPrinters = new Map<string, TablePrinter>([

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import {
   type FieldError,
   FieldPath,
@@ -10,6 +9,7 @@ import {
   type KubeObject,
   maybeFields,
   names,
+  sameJson,
   textOf,
   textsOf,
   validateConditions,
@@ -69,8 +69,7 @@ export function validateClaimStatus(claim: KubeObject, old: KubeObject, context:
   const [allocation, oldAllocation] = [maybeFields(status['allocation']), maybeFields(before['allocation'])];
   if (allocation === undefined) return found.errors;
   const path = at.child('allocation');
-  if (oldAllocation !== undefined)
-    found.immutable(path, goForm('AllocationResult', allocation), isDeepStrictEqual(allocation, oldAllocation));
+  if (oldAllocation !== undefined) found.immutable(path, goForm('AllocationResult', allocation), sameJson(allocation, oldAllocation));
   else checkAllocation(found, path, { allocation, known: requestNamesOf(fieldsOf(fieldsOf(claim['spec'])['devices'])) });
   return found.errors;
 }
@@ -110,7 +109,7 @@ function checkReservation(found: Findings, claim: KubeObject, before: Readonly<F
     return;
   }
   const known = itemsOf(before['reservedFor']);
-  const isNew = (consumer: Fields): boolean => !known.some((other) => isDeepStrictEqual(other, consumer));
+  const isNew = (consumer: Fields): boolean => !known.some((other) => sameJson(other, consumer));
   if (claim.metadata.deletionTimestamp !== undefined && consumers.some(isNew))
     found.forbidden(path, 'new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set');
 }

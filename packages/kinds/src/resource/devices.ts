@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import {
   type FieldError,
   FieldPath,
@@ -10,6 +9,7 @@ import {
   maybeFields,
   names,
   numberOf,
+  sameJson,
   textOf,
 } from '@capstan/machinery';
 import { checkNodeSelector } from '../pods/scheduling.ts';
@@ -138,7 +138,7 @@ function validateSliceUpdate(slice: KubeObject, old: KubeObject): FieldError[] {
 function immutableSpec(object: KubeObject, old: KubeObject): FieldError[] {
   const found = new Findings();
   const type = object.kind === 'ResourceClaim' ? 'ResourceClaimSpec' : 'ResourceClaimTemplateSpec';
-  found.immutable(FieldPath.of('spec'), goForm(type, fieldsOf(object['spec'])), isDeepStrictEqual(object['spec'], old['spec']));
+  found.immutable(FieldPath.of('spec'), goForm(type, fieldsOf(object['spec'])), sameJson(object['spec'], old['spec']));
   return found.errors;
 }
 

@@ -1,5 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
-import { type Fields, fieldsOf, isAbsent, itemsOf, type KubeObject, names, numberOf, textOf, textsOf } from '@capstan/machinery';
+import { type Fields, fieldsOf, isAbsent, itemsOf, type KubeObject, names, numberOf, sameJson, textOf, textsOf } from '@capstan/machinery';
 import { warnService } from '../pods/warnings.ts';
 import { applyDefaults, type Defaults, made } from '../shared/defaulting.ts';
 import { separateStatus } from '../shared/status.ts';
@@ -49,7 +48,7 @@ function mirrorAddress(spec: Fields): void {
 
 /** Whoever changes the first address alone means the list as well. */
 function followAddress(spec: Fields, old: Readonly<Fields>): void {
-  if (spec['clusterIP'] === old['clusterIP'] || !isDeepStrictEqual(spec['clusterIPs'], old['clusterIPs'])) return;
+  if (spec['clusterIP'] === old['clusterIP'] || !sameJson(spec['clusterIPs'], old['clusterIPs'])) return;
   if (textOf(spec['clusterIP']) === '') delete spec['clusterIPs'];
   else spec['clusterIPs'] = [spec['clusterIP']];
 }
@@ -57,7 +56,7 @@ function followAddress(spec: Fields, old: Readonly<Fields>): void {
 /** Clears what the server gave and the new type has no use for, unless the client changed it too: then validation says so. */
 function dropUnused(service: KubeObject, spec: Fields, old: Readonly<Fields>): void {
   const drop = (...fields: string[]) => {
-    if (fields.every((field) => isDeepStrictEqual(spec[field], old[field]))) for (const field of fields) delete spec[field];
+    if (fields.every((field) => sameJson(spec[field], old[field]))) for (const field of fields) delete spec[field];
   };
   if (needsAddress(old) && !needsAddress(spec)) {
     drop('clusterIP', 'clusterIPs');

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import {
   type FieldError,
   FieldPath,
@@ -9,6 +8,7 @@ import {
   type KubeObject,
   names,
   numberOf,
+  sameJson,
   stringMapOf,
   textOf,
   textsOf,
@@ -47,7 +47,7 @@ function checkParameters(found: Findings, parameters: Readonly<Record<string, st
 function forbidChanges(object: KubeObject, old: KubeObject, fields: readonly string[]): FieldError[] {
   const found = new Findings();
   for (const field of fields) {
-    if (!isDeepStrictEqual(object[field], old[field])) found.forbidden(FieldPath.of(field), `updates to ${field} are forbidden.`);
+    if (!sameJson(object[field], old[field])) found.forbidden(FieldPath.of(field), `updates to ${field} are forbidden.`);
   }
   return found.errors;
 }
@@ -61,7 +61,7 @@ function validateStorageClass(object: KubeObject): FieldError[] {
   const topologies = itemsOf(object['allowedTopologies']);
   for (const [index, term] of topologies.entries()) {
     const isEmpty = itemsOf(term['matchLabelExpressions']).length === 0;
-    if (isEmpty || topologies.slice(0, index).some((other) => isDeepStrictEqual(other, term))) {
+    if (isEmpty || topologies.slice(0, index).some((other) => sameJson(other, term))) {
       found.duplicate(FieldPath.of('allowedTopologies').index(index).child('matchLabelExpressions'), '');
     }
     for (const [position, { key, values }] of itemsOf(term['matchLabelExpressions']).entries()) {
@@ -94,7 +94,7 @@ function defaultDriver(object: KubeObject): void {
 
 /** Counted from nothing: a driver that nobody changed has no generation. */
 function countChanges(object: KubeObject, old: KubeObject): void {
-  if (!isDeepStrictEqual(object['spec'], old['spec'])) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
+  if (!sameJson(object['spec'], old['spec'])) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
 }
 
 const tenMinutes = 600;
@@ -126,7 +126,7 @@ function validateDriverUpdate(object: KubeObject, old: KubeObject): FieldError[]
   const at = FieldPath.of('spec');
   found.immutable(at.child('attachedRequired'), spec['attachRequired'], spec['attachRequired'] === before['attachRequired']);
   const modes = 'volumeLifecycleModes';
-  found.immutable(at.child(modes), spec[modes], isDeepStrictEqual(spec[modes], before[modes]));
+  found.immutable(at.child(modes), spec[modes], sameJson(spec[modes], before[modes]));
   return found.errors;
 }
 
@@ -158,7 +158,7 @@ function validateNodeUpdate(object: KubeObject, old: KubeObject): FieldError[] {
   for (const before of itemsOf(fieldsOf(old['spec'])['drivers'])) {
     for (const driver of drivers) {
       if (driver['name'] === before['name'])
-        found.immutable(FieldPath.of('spec', 'drivers'), goForm('CSINodeDriver', driver), isDeepStrictEqual(driver, before));
+        found.immutable(FieldPath.of('spec', 'drivers'), goForm('CSINodeDriver', driver), sameJson(driver, before));
     }
   }
   return found.errors;
@@ -203,7 +203,7 @@ function immutableAttachment(object: KubeObject, old: KubeObject): FieldError[] 
     Source: { PersistentVolumeName: persistentVolumeName, InlineVolumeSpec: inlineVolumeSpec },
     NodeName: textOf(spec['nodeName']),
   };
-  found.immutable(FieldPath.of('spec'), shown, isDeepStrictEqual(object['spec'], old['spec']));
+  found.immutable(FieldPath.of('spec'), shown, sameJson(object['spec'], old['spec']));
   return found.errors;
 }
 
@@ -219,7 +219,7 @@ function validateCapacity(object: KubeObject): FieldError[] {
 function validateCapacityUpdate(object: KubeObject, old: KubeObject): FieldError[] {
   const found = new Findings();
   for (const field of ['nodeTopology', 'storageClassName']) {
-    found.immutable(FieldPath.of(field), object[field], isDeepStrictEqual(object[field], old[field]));
+    found.immutable(FieldPath.of(field), object[field], sameJson(object[field], old[field]));
   }
   return found.errors;
 }

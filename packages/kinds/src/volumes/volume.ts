@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import {
   type FieldError,
   FieldPath,
@@ -9,6 +8,7 @@ import {
   type KubeObject,
   maybeFields,
   names,
+  sameJson,
   textOf,
   textsOf,
   validateLabelSelector,
@@ -90,14 +90,14 @@ function validateVolume(volume: KubeObject): FieldError[] {
 function validateVolumeUpdate(volume: KubeObject, old: KubeObject): FieldError[] {
   const found = new Findings();
   const [spec, before] = [fieldsOf(volume['spec']), fieldsOf(old['spec'])];
-  if (persistentSources.some((source) => !isDeepStrictEqual(spec[source], before[source]))) {
+  if (persistentSources.some((source) => !sameJson(spec[source], before[source]))) {
     const changes = changesBetween(goForm('PersistentVolumeSource', before), goForm('PersistentVolumeSource', spec));
     found.forbidden(at.child('persistentvolumesource'), `spec.persistentvolumesource is immutable after creation\n${changes}`);
   }
   found.immutable(FieldPath.of('volumeMode'), spec['volumeMode'], spec['volumeMode'] === before['volumeMode']);
   if (!isAbsent(before['nodeAffinity'])) {
     const affinity = maybeFields(spec['nodeAffinity']);
-    if (!isDeepStrictEqual(affinity, before['nodeAffinity'])) {
+    if (!sameJson(affinity, before['nodeAffinity'])) {
       const shown = affinity === undefined ? null : goForm('VolumeNodeAffinity', affinity);
       found.invalid(FieldPath.of('nodeAffinity'), shown, 'field is immutable, except for updating from beta label to GA');
     }
@@ -143,7 +143,7 @@ function validateClaimUpdate(claim: KubeObject, old: KubeObject): FieldError[] {
   const volumeName = textOf(before['volumeName']) === '' ? spec['volumeName'] : before['volumeName'];
   const now = goForm('PersistentVolumeClaimSpec', withPermitted(spec, before, isBound));
   const then = goForm('PersistentVolumeClaimSpec', { ...before, volumeName });
-  if (!isDeepStrictEqual(now, then)) found.forbidden(at, `${onlySizeMayChange}\n${changesBetween(then, now)}`);
+  if (!sameJson(now, then)) found.forbidden(at, `${onlySizeMayChange}\n${changesBetween(then, now)}`);
   const [size, oldSize] = [spec, before].map((part) => fieldsOf(fieldsOf(part['resources'])['requests'])['storage']);
   const path = at.child('resources', 'requests', 'storage');
   if (compareAmounts(size, oldSize) < 0 && compareAmounts(size, fieldsOf(fieldsOf(old['status'])['capacity'])['storage']) <= 0) {

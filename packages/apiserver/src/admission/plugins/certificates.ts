@@ -1,7 +1,6 @@
-import { isDeepStrictEqual } from 'node:util';
 import { superuserGroup } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
-import { fieldsOf, textOf } from '@capstan/machinery';
+import { fieldsOf, sameJson, textOf } from '@capstan/machinery';
 import { parseCertificateRequest } from '@capstan/pki';
 import type { Authorizer, Gate } from '../../authz/attributes.ts';
 import { settled } from '../../authz/settled.ts';
@@ -67,5 +66,5 @@ const signerOf = (object: KubeObject): string => textOf(fieldsOf(object['spec'])
 
 function isSameStatus(left: KubeObject, right: KubeObject): boolean {
   const [a, b] = [fieldsOf(left['status']), fieldsOf(right['status'])];
-  return (a['certificate'] ?? '') === (b['certificate'] ?? '') && isDeepStrictEqual(a['conditions'] ?? [], b['conditions'] ?? []);
+  return (a['certificate'] ?? '') === (b['certificate'] ?? '') && sameJson(a['conditions'] ?? [], b['conditions'] ?? []);
 }

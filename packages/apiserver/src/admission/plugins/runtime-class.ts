@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { made } from '@capstan/kinds';
 import {
   type Fields,
@@ -9,6 +8,7 @@ import {
   maybeFields,
   numberOf,
   StatusError,
+  sameJson,
   stringMapOf,
   textOf,
 } from '@capstan/machinery';
@@ -36,7 +36,7 @@ export const runtimeClass: AdmissionPlugin = {
     const spec = fieldsOf(request.object!['spec']);
     const overhead = maybeFields(classOf(request, spec)?.['overhead']);
     if (overhead !== undefined) {
-      if (!isDeepStrictEqual(fieldsOf(overhead['podFixed']), fieldsOf(spec['overhead']))) throw forbidden(request, otherOverhead);
+      if (!sameJson(fieldsOf(overhead['podFixed']), fieldsOf(spec['overhead']))) throw forbidden(request, otherOverhead);
     } else if (!isAbsent(spec['overhead'])) {
       throw forbidden(request, 'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead');
     }
@@ -59,7 +59,7 @@ function classOf(request: AdmissionRequest, spec: Readonly<Fields>): KubeObject 
 
 function setOverhead(request: AdmissionRequest, spec: Fields, { podFixed }: Readonly<Fields>): void {
   const given = fieldsOf(spec['overhead']);
-  if (Object.keys(given).length > 0 && !isDeepStrictEqual({ ...given }, { ...fieldsOf(podFixed) })) throw forbidden(request, otherOverhead);
+  if (Object.keys(given).length > 0 && !sameJson({ ...given }, { ...fieldsOf(podFixed) })) throw forbidden(request, otherOverhead);
   if (isAbsent(podFixed)) delete spec['overhead'];
   else spec['overhead'] = structuredClone(podFixed);
 }
@@ -84,14 +84,14 @@ function mergeTolerations(all: readonly Fields[]): Fields[] {
   const merged: Fields[] = [];
   for (const [index, toleration] of all.entries()) {
     if (merged.some((other) => includes(other, toleration))) continue;
-    const isIncludedLater = all.slice(index + 1).some((other) => !isDeepStrictEqual(other, toleration) && includes(other, toleration));
+    const isIncludedLater = all.slice(index + 1).some((other) => !sameJson(other, toleration) && includes(other, toleration));
     if (!isIncludedLater) merged.push(structuredClone(toleration));
   }
   return merged;
 }
 
 function includes(larger: Readonly<Fields>, smaller: Readonly<Fields>): boolean {
-  if (isDeepStrictEqual(larger, smaller)) return true;
+  if (sameJson(larger, smaller)) return true;
   const [operator, effect] = [textOf(larger['operator']), textOf(larger['effect'])];
   const matchesAll = textOf(larger['key']) === '' && operator === 'Exists';
   if (textOf(smaller['key']) !== textOf(larger['key']) && !matchesAll) return false;

@@ -1,9 +1,18 @@
 import type { User } from '@capstan/api';
-import { FieldPath, fieldError, fieldsOf, type KubeObject, maybeFields, status, textOf } from '@capstan/machinery';
+import {
+  FieldPath,
+  fieldError,
+  fieldsOf,
+  type KubeObject,
+  maybeFields,
+  parseApiVersion,
+  sameJson,
+  status,
+  textOf,
+} from '@capstan/machinery';
 import type { Authorizer } from '../../authz/attributes.ts';
 import { settled } from '../../authz/settled.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission.ts';
-import { deepEqual } from '../../registry/metadata.ts';
 import { Misconfigured, paramResource } from './params.ts';
 import type { PolicyOptions } from './policies.ts';
 import { type ParamKind, paramKindOf } from './policy.ts';
@@ -49,14 +58,13 @@ function targetOf(paramKind: ParamKind, request: AdmissionRequest, { catalogs }:
     return { group: found.group, version: found.version, resource: found.resource };
   } catch (error) {
     if (!(error instanceof Misconfigured)) throw error;
-    const slash = paramKind.apiVersion.indexOf('/');
-    return { group: paramKind.apiVersion.slice(0, Math.max(slash, 0)), version: paramKind.apiVersion.slice(slash + 1), resource: '*' };
+    return { ...parseApiVersion(paramKind.apiVersion), resource: '*' };
   }
 }
 
 function checkKind(request: AdmissionRequest, object: KubeObject, options: Options): void {
   const paramKind = paramKindOf(fieldsOf(object['spec']));
-  if (paramKind === undefined || deepEqual(paramKind, paramKindOf(fieldsOf(request.old?.['spec'])))) return;
+  if (paramKind === undefined || sameJson(paramKind, paramKindOf(fieldsOf(request.old?.['spec'])))) return;
   const target = targetOf(paramKind, request, options);
   if (mayRead(request, options.authorizer, { ...target, verb: 'get', namespace: '*', name: '*' })) return;
   const what = `all objects of the referenced paramKind (kind=${paramKind.kind}, apiVersion=${paramKind.apiVersion})`;
@@ -67,7 +75,7 @@ function checkReference(request: AdmissionRequest, object: KubeObject, options: 
   const [spec, before] = [fieldsOf(object['spec']), fieldsOf(request.old?.['spec'])];
   const reference = maybeFields(spec['paramRef']);
   if (reference === undefined) return;
-  if (deepEqual(reference, before['paramRef']) && spec['policyName'] === before['policyName']) return;
+  if (sameJson(reference, before['paramRef']) && spec['policyName'] === before['policyName']) return;
   const { cluster, objects, user } = request.context;
   const policyName = textOf(spec['policyName']);
   const policy = objects.get({ group, resource: options.policyResource, cluster, namespace: '', name: policyName });

@@ -1,4 +1,12 @@
-import { type Fields, type KubeObject, type LabelSelectorObject, maybeFields, selectorOfObject, textOf } from '@capstan/machinery';
+import {
+  type Fields,
+  type KubeObject,
+  type LabelSelectorObject,
+  maybeFields,
+  parseApiVersion,
+  selectorOfObject,
+  textOf,
+} from '@capstan/machinery';
 import type { AdmissionRequest } from '../../registry/admission.ts';
 import type { Catalog } from '../../registry/catalog.ts';
 import type { Resource } from '../../registry/resource.ts';
@@ -58,9 +66,8 @@ function paramNamespace(request: AdmissionRequest, { namespaced }: Resource, giv
 export function paramResource({ paramKind }: Pick<AnyPolicy, 'paramKind'>, catalog: Catalog): Resource | undefined {
   if (paramKind === undefined) return undefined;
   const { apiVersion, kind } = paramKind;
-  const slash = apiVersion.indexOf('/');
-  const group = slash < 0 ? '' : apiVersion.slice(0, slash);
-  const version = apiVersion.slice(slash + 1);
-  for (const resource of catalog.version(group, version)?.resources.values() ?? []) if (resource.kind === kind) return resource;
+  const found = catalog.findKind(apiVersion, kind);
+  if (found !== undefined) return found;
+  const { group, version } = parseApiVersion(apiVersion);
   throw new Misconfigured(`failed to find resource referenced by paramKind: '${group}/${version}, Kind=${kind}'`);
 }

@@ -5,6 +5,7 @@ import {
   isObject,
   type Json,
   type JsonObject,
+  parseApiVersion,
   parseJson,
   parseYaml,
   readTypeMeta,
@@ -73,7 +74,7 @@ function mistakeIn({ apiVersion, kind, response }: Review, { uid, mutating }: As
   if (response === undefined) return absent;
   if (response.uid !== uid) return `expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(response.uid)}`;
   if (kind !== 'AdmissionReview' || apiVersion !== 'admission.k8s.io/v1') {
-    const [group = '', version = ''] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion];
+    const { group, version } = parseApiVersion(apiVersion);
     return `expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got ${group}/${version}, Kind=${kind}`;
   }
   const { patch, patchType } = response;
@@ -118,7 +119,7 @@ function checkKind(apiVersion: string, kind: string, asked: ReviewVersion): void
       `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/runtime/scheme.go:110"`,
     );
   }
-  const version = apiVersion.slice(apiVersion.indexOf('/') + 1);
+  const { version } = parseApiVersion(apiVersion);
   if (version !== asked) throw new CodecError(`converting (${version}.${kind}) to (${asked}.${kind}): unknown conversion`);
 }
 

@@ -1,6 +1,5 @@
-import { status } from '@capstan/machinery';
+import { sameJson, status } from '@capstan/machinery';
 import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission.ts';
-import { deepEqual } from '../../registry/metadata.ts';
 import { Rounds } from '../../registry/reinvocation.ts';
 import { isExempt, matchingResource } from '../matching/match.ts';
 import { converted } from '../matching/versions.ts';
@@ -92,7 +91,7 @@ class MutatingRound {
     if (verdict.patchType !== 'JSONPatch') throw new CallFailure(`unsupported patch type ${JSON.stringify(verdict.patchType)}`);
     const { resource, shape, object } = this.#request;
     const patched = patchedBy(operations, view.object, { resource: view.resource, shape });
-    if (deepEqual(patched, view.object)) return false;
+    if (sameJson(patched, view.object)) return false;
     const own = unnaming(patched);
     const next = shape === undefined ? await converted(own, view.resource, resource) : own;
     if (shape === undefined) checkPlace(this.#request, next);

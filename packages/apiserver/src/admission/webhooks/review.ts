@@ -1,5 +1,5 @@
 import type { User } from '@capstan/api';
-import { type KubeObject, parsePatchOptions } from '@capstan/machinery';
+import { type KubeObject, parseApiVersion, parsePatchOptions } from '@capstan/machinery';
 import type { AdmissionRequest } from '../../registry/admission.ts';
 import type { Resource } from '../../registry/resource.ts';
 import { namespaceOf } from '../matching/match.ts';
@@ -79,8 +79,7 @@ export interface KindName {
 
 export function kindOf({ shape }: AdmissionRequest, { group, version, kind }: Resource): KindName {
   if (shape === undefined) return { group, version, kind };
-  const slash = shape.groupVersion.indexOf('/');
-  return { group: slash < 0 ? '' : shape.groupVersion.slice(0, slash), version: shape.groupVersion.slice(slash + 1), kind: shape.kind };
+  return { ...parseApiVersion(shape.groupVersion), kind: shape.kind };
 }
 
 function resourceOf({ group, version, resource }: Resource): { group: string; version: string; resource: string } {

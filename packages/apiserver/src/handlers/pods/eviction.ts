@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import {
   type DeleteOptions,
   FieldPath,
@@ -12,6 +11,7 @@ import {
   type LabelSelectorObject,
   numberOf,
   StatusError,
+  sameJson,
   selectorOfObject,
   status,
   textOf,
@@ -69,7 +69,7 @@ function checkDryRuns({ eviction, dryRun, target }: Eviction): void {
     throw status.invalidObject({ group: 'policy', kind: 'Eviction' }, target.name, [error]);
   }
   const inside = textsOf(options['dryRun']);
-  if (dryRun && inside.length > 0 && !isDeepStrictEqual(inside, all))
+  if (dryRun && inside.length > 0 && !sameJson(inside, all))
     throw new StatusError({
       code: 500,
       message: `Non-matching dry-run options in request and content: [${all.join(' ')}] and [${inside.join(' ')}]`,

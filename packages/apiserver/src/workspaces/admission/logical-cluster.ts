@@ -8,10 +8,9 @@ import {
   typeAnnotation,
 } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
-import { fieldsOf, textOf, textsOf } from '@capstan/machinery';
+import { fieldsOf, sameJson, textOf, textsOf } from '@capstan/machinery';
 import { forbidden } from '../../admission/forbidden.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission.ts';
-import { deepEqual } from '../../registry/metadata.ts';
 import { adminGroup, bootstrapperGroup, externalLogicalClusterAdminGroup, logicalClusterAdminGroup } from '../policy.ts';
 import { isSystem } from '../system-user.ts';
 import { logicalClusters } from '../tree.ts';
@@ -79,10 +78,10 @@ function problemOfChange(object: KubeObject, old: KubeObject): string | undefine
   const [from, to] = [textOf(before.status['phase']), textOf(after.status['phase'])];
   if (!isSame(before.spec['initializers'], after.spec['initializers'])) return 'spec.initializers is immutable';
   if (!isSame(before.spec['terminators'], after.spec['terminators'])) return 'spec.terminators is immutable';
-  if (!deepEqual(before.spec['owner'], after.spec['owner'])) return 'spec.owner is immutable';
-  if (!deepEqual(before.spec, after.spec)) return 'spec is immutable';
+  if (!sameJson(before.spec['owner'], after.spec['owner'])) return 'spec.owner is immutable';
+  if (!sameJson(before.spec, after.spec)) return 'spec is immutable';
   // What it belonged to would take it along: the whole workspace, which its users may not delete.
-  if (!deepEqual(old.metadata.ownerReferences ?? [], object.metadata.ownerReferences ?? [])) return 'metadata.ownerReferences is immutable';
+  if (!sameJson(old.metadata.ownerReferences ?? [], object.metadata.ownerReferences ?? [])) return 'metadata.ownerReferences is immutable';
   const begins = from !== 'Initializing' && to === 'Initializing';
   if (begins && !isSame(after.spec['initializers'], after.status['initializers']))
     return 'status.initializers do not equal spec.initializers';

@@ -1,10 +1,9 @@
 import { clusterIdAnnotation, ownerAnnotation, requiredGroupsAnnotation, workspaceFinalizer } from '@capstan/api';
 import { newClusterId } from '@capstan/api/hashes';
 import type { KubeObject } from '@capstan/machinery';
-import { type Fields, fieldsOf, textOf } from '@capstan/machinery';
+import { type Fields, fieldsOf, sameJson, textOf } from '@capstan/machinery';
 import { forbidden } from '../../admission/forbidden.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission.ts';
-import { deepEqual } from '../../registry/metadata.ts';
 import { isSystem } from '../system-user.ts';
 import { logicalClusterOf, workspaces } from '../tree.ts';
 import { ownerText } from './owner.ts';
@@ -93,7 +92,7 @@ function problemOfChange(request: AdmissionRequest): string | undefined {
   if (!isPrivileged && textOf(old['cluster']) !== textOf(spec['cluster']))
     return 'spec.cluster can only be changed by system privileged users';
   if (!isPrivileged && textOf(old['URL']) !== textOf(spec['URL'])) return 'spec.URL can only be changed by system privileged users';
-  if (!deepEqual(old['type'], spec['type'])) return 'spec.type is immutable';
+  if (!sameJson(old['type'], spec['type'])) return 'spec.type is immutable';
   const phase = textOf(fieldsOf(request.object!['status'])['phase']);
   if (phase !== 'Ready' || textOf(fieldsOf(request.old!['status'])['phase']) === 'Ready') return undefined;
   if (textOf(spec['cluster']) === '') return `spec.cluster must be set for phase ${phase}`;
@@ -107,7 +106,7 @@ function problemOfMount(spec: Readonly<Fields>, old: Readonly<Fields>, isPrivile
   if (textOf(old['cluster']) !== textOf(spec['cluster'])) return 'spec.cluster can only be changed by system privileged users';
   if (textOf(old['URL']) !== textOf(spec['URL'])) return 'spec.URL can only be changed by system privileged users';
   if (spec['type'] !== undefined) return 'spec.type cannot be set for mounted workspaces';
-  return deepEqual(old['type'], spec['type']) ? undefined : 'spec.type is immutable';
+  return sameJson(old['type'], spec['type']) ? undefined : 'spec.type is immutable';
 }
 
 function mountOf(spec: Readonly<Fields>): Readonly<Fields> {

@@ -1,10 +1,20 @@
 import { bindingFinalizer, exportLabel } from '@capstan/api';
-import { type FieldError, FieldPath, fieldError, fieldsOf, isObject, itemsOf, type KubeObject, status, textOf } from '@capstan/machinery';
+import {
+  type FieldError,
+  FieldPath,
+  fieldError,
+  fieldsOf,
+  isObject,
+  itemsOf,
+  type KubeObject,
+  sameJson,
+  status,
+  textOf,
+} from '@capstan/machinery';
 import { apiBindings } from '../../bindings/bound-resources.ts';
 import { exportLabelValue } from '../../bindings/names.ts';
 import { type ExportReference, referenceOf } from '../../bindings/reference.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission.ts';
-import { deepEqual } from '../../registry/metadata.ts';
 import { toV1alpha2 } from '../kinds/conversions.ts';
 import { isSystem } from '../system-user.ts';
 import { type ExportAccess, exportCluster, mayBind, printReference } from './reference.ts';
@@ -46,7 +56,7 @@ export function bindingAdmission(access: ExportAccess): AdmissionPlugin {
 /** Whether the binding becomes one to something: it is new, or refers to something else, or says that it is of something else. */
 function refersAnew({ object, old }: AdmissionRequest): boolean {
   if (old === undefined || object === undefined) return true;
-  if (!deepEqual(fieldsOf(object['spec'])['reference'], fieldsOf(old['spec'])['reference'])) return true;
+  if (!sameJson(fieldsOf(object['spec'])['reference'], fieldsOf(old['spec'])['reference'])) return true;
   return object.metadata.labels?.[exportLabel] !== old.metadata.labels?.[exportLabel];
 }
 

@@ -1,8 +1,7 @@
 import { apisGroup } from '@capstan/api';
-import { FieldPath, fieldError, fieldsOf, itemsOf, status, textOf } from '@capstan/machinery';
+import { FieldPath, fieldError, fieldsOf, itemsOf, sameJson, status, textOf } from '@capstan/machinery';
 import { apiExports } from '../../bindings/names.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission.ts';
-import { deepEqual } from '../../registry/metadata.ts';
 import { toV1alpha2 } from '../kinds/conversions.ts';
 import { type ExportAccess, exportCluster, mayBind, printReference } from './reference.ts';
 import { isOf, refuse } from './refusal.ts';
@@ -43,7 +42,7 @@ export function endpointSliceAdmission(access: ExportAccess): AdmissionPlugin {
       const wanted = fieldsOf(fieldsOf(object['spec'])['export']);
       const reference = { path: textOf(wanted['path']), name: textOf(wanted['name']) };
       if (operation === 'CREATE' && reference.name === '') refuse(request, [fieldError.required(FieldPath.of('spec', 'export', 'name'))]);
-      if (old !== undefined && deepEqual(fieldsOf(old['spec'])['export'], fieldsOf(object['spec'])['export'])) return;
+      if (old !== undefined && sameJson(fieldsOf(old['spec'])['export'], fieldsOf(object['spec'])['export'])) return;
       const cluster = exportCluster(access, reference, context.cluster);
       if (cluster !== undefined && mayBind(access, context.user, { cluster, name: reference.name })) return;
       const why = `unable to create APIExportEndpointSlice: no permission to bind to export ${printReference(reference)}`;

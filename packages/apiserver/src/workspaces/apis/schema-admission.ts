@@ -1,8 +1,16 @@
 import { boundSchemasCluster } from '@capstan/api';
 import { definitionErrors, ruleErrors } from '@capstan/kinds';
-import { type FieldError, FieldPath, fieldError, fieldsOf, type KubeObject, names as nameRules, textOf } from '@capstan/machinery';
+import {
+  type FieldError,
+  FieldPath,
+  fieldError,
+  fieldsOf,
+  type KubeObject,
+  names as nameRules,
+  sameJson,
+  textOf,
+} from '@capstan/machinery';
 import type { AdmissionPlugin } from '../../registry/admission.ts';
-import { deepEqual } from '../../registry/metadata.ts';
 import { apiResourceSchemas, asDefinition } from '../kinds/bound-definitions.ts';
 import { isOf, refuse } from './refusal.ts';
 
@@ -19,7 +27,7 @@ export const schemaAdmission: AdmissionPlugin = {
     if (!isOf(request, apiResourceSchemas) || operation === 'DELETE' || object === undefined) return;
     // Copies of what was checked already; they are named otherwise.
     if (context.cluster === boundSchemasCluster) return;
-    const isChanged = old !== undefined && !deepEqual(object['spec'], old['spec']);
+    const isChanged = old !== undefined && !sameJson(object['spec'], old['spec']);
     // What was taken once stays good: only a new schema is worth the look.
     const errors = old === undefined || isChanged ? schemaErrors(object) : [];
     if (isChanged) errors.push(fieldError.invalid(FieldPath.of('spec'), object['spec'] as object, 'is immutable'));

@@ -5,12 +5,12 @@ import {
   fieldsOf,
   type KubeObject,
   type LabelSelectorObject,
+  sameJson,
   status,
   validateLabelSelector,
 } from '@capstan/machinery';
 import type { Authorizer } from '../../authz/attributes.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission.ts';
-import { deepEqual } from '../../registry/metadata.ts';
 import type { Resource } from '../../registry/resource.ts';
 import { isOf } from '../apis/refusal.ts';
 import { isSystem } from '../system-user.ts';
@@ -34,7 +34,7 @@ export function cachedResourceAdmission(rules: PublishingRules): AdmissionPlugin
       const { object, old, operation, subresource } = request;
       if (!isOf(request, cachedResources) || operation === 'DELETE' || object === undefined || subresource !== '') return;
       const kind = publishedBy(object);
-      if (old === undefined || !deepEqual(publishedBy(old), kind)) checkKind(request, rules, kind);
+      if (old === undefined || !sameJson(publishedBy(old), kind)) checkKind(request, rules, kind);
       if (old !== undefined && !isWider(object, old)) return;
       checkSelector(request, object);
       checkReader(request, rules, kind);
@@ -51,14 +51,14 @@ function checkKind(request: AdmissionRequest, { objects, kindIn, isOwn }: Publis
   if (kindIn(context.cluster, kind)?.namespaced === true)
     refuse(request, printed, 'Resource referenced in CachedResource must be cluster-scoped');
   const others = objects.list(cachedResources, context.cluster).filter(({ metadata }) => metadata.name !== name);
-  if (others.some((other) => deepEqual(publishedBy(other), kind)))
+  if (others.some((other) => sameJson(publishedBy(other), kind)))
     refuse(request, `${group}.${version}.${resource}`, `CachedResource with this GVR already exists in the "${context.cluster}" workspace`);
 }
 
 /** Whether more may be published than before: anything but the same may be more. */
 function isWider(object: KubeObject, old: KubeObject): boolean {
   const selector = ({ spec }: KubeObject): unknown => fieldsOf(spec)['labelSelector'];
-  return !deepEqual(publishedBy(object), publishedBy(old)) || !deepEqual(selector(object), selector(old));
+  return !sameJson(publishedBy(object), publishedBy(old)) || !sameJson(selector(object), selector(old));
 }
 
 function checkSelector({ resource, name }: AdmissionRequest, { spec }: KubeObject): void {

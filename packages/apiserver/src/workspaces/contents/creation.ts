@@ -29,7 +29,7 @@ import {
 } from '../types/workspace-types.ts';
 import type { DefaultBindings } from './default-bindings.ts';
 import { firstObjects } from './first-objects.ts';
-import { kindOf, writeMissing } from './writing.ts';
+import { writeMissing } from './writing.ts';
 
 export interface CreationOptions {
   readonly store: Backend['store'];
@@ -114,6 +114,6 @@ async function initialize(request: AdmissionRequest, options: CreationOptions): 
   await writeMissing(
     options,
     cluster,
-    [...first, ...state.wanted].map((one) => ({ resource: kindOf(catalog, one), object: one })),
+    [...first, ...state.wanted].map((one) => ({ resource: catalog.ofObject(one), object: one })),
   );
 }

@@ -17,7 +17,7 @@ import type { DefaultBindings } from './default-bindings.ts';
 import { finalizeWorkspace } from './finalize.ts';
 import { type Purged, purge } from './purge.ts';
 import { exportLines, importLines } from './transfer.ts';
-import { kindOf, writeMissing } from './writing.ts';
+import { writeMissing } from './writing.ts';
 
 /** Operations on one workspace as a whole lie below this path of the root workspace: who may call them can read and delete everything in it. */
 export const contentsPath = '/capstan/workspaces/';
@@ -99,7 +99,7 @@ async function bind(options: ContentsOptions, cluster: string): Promise<{ incomp
   await writeMissing(
     options,
     cluster,
-    wanted.map((object) => ({ resource: kindOf(catalog, object), object })),
+    wanted.map((object) => ({ resource: catalog.ofObject(object), object })),
   );
   return { incomplete, missing };
 }

@@ -1,9 +1,8 @@
 import { type KcpCondition, ownerAnnotation, phaseLabel, rootCluster, trimmedOwner } from '@capstan/api';
-import { type Fields, fieldsOf, formatTime, itemsOf, type KubeObject, textOf } from '@capstan/machinery';
+import { type Fields, fieldsOf, formatTime, itemsOf, type KubeObject, parseApiVersion, sameJson, textOf } from '@capstan/machinery';
 import type { CacheEntry } from '../../cache/entry.ts';
 import type { Catalogs } from '../../registry/catalogs.ts';
 import type { RequestContext } from '../../registry/context.ts';
-import { deepEqual } from '../../registry/metadata.ts';
 import { type Backend, cachedEntry } from '../../registry/objects.ts';
 import type { Resource } from '../../registry/resource.ts';
 import { update } from '../../registry/update.ts';
@@ -96,7 +95,7 @@ export class MountKeeper implements Disposable {
     const context = serverContext({ cluster, objects: backend.cache, now, userAgent: manager });
     const found = this.#found(reference, context);
     const write = async (subresource: string, wanted: (current: KubeObject) => KubeObject): Promise<void> => {
-      if (deepEqual(wanted(workspace!), workspace!)) return;
+      if (sameJson(wanted(workspace!), workspace!)) return;
       const change = (current: KubeObject): { object: KubeObject } => ({ object: wanted(current) });
       await update(backend, context, { resource: this.#resource, namespace: '', name, subresource, manager, dryRun: false, change });
     };
@@ -160,12 +159,8 @@ function referenceOf(workspace: KubeObject): Reference | undefined {
 }
 
 function kindOf(catalogs: Catalogs, cluster: string, { apiVersion, kind, namespace }: Reference): Resource | undefined {
-  const slash = apiVersion.indexOf('/');
-  const group = slash < 0 ? '' : apiVersion.slice(0, slash);
-  for (const resource of catalogs
-    .of(cluster)
-    .version(group, apiVersion.slice(slash + 1))
-    ?.resources.values() ?? []) {
+  const { group, version } = parseApiVersion(apiVersion);
+  for (const resource of catalogs.of(cluster).version(group, version)?.resources.values() ?? []) {
     if (resource.kind === kind && resource.namespaced === (namespace !== '')) return resource;
   }
   return undefined;

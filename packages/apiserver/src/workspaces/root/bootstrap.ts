@@ -1,8 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
 import { identityNamespace, rootCluster } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
-import { applySchemaDefaults, asJson, fieldsOf, type KubeObject, StatusError, textOf } from '@capstan/machinery';
+import { applySchemaDefaults, asJson, fieldsOf, type KubeObject, StatusError, sameJson, textOf } from '@capstan/machinery';
 import { StoreError } from '@capstan/store';
 import type { CacheEntry } from '../../cache/entry.ts';
 import type { Serving } from '../../handlers/serving.ts';
@@ -40,11 +39,10 @@ export async function publishShard(serving: Serving, context: RequestContext, ur
   const root = new Root(serving, context);
   const wanted = shard(url);
   const existing = await root.ensure(wanted);
-  if (!isDeepStrictEqual(existing['spec'], wanted['spec']))
-    await root.change(existing, '', (object) => ({ ...object, spec: wanted['spec'] }));
+  if (!sameJson(existing['spec'], wanted['spec'])) await root.change(existing, '', (object) => ({ ...object, spec: wanted['spec'] }));
   const cluster = await root.ensure(logicalCluster());
   const status = { ...fieldsOf(cluster['status']), phase: 'Ready', URL: `${url}/clusters/${rootCluster}` };
-  if (!isDeepStrictEqual(cluster['status'], status)) await root.status(cluster, status);
+  if (!sameJson(cluster['status'], status)) await root.status(cluster, status);
 }
 
 async function share(root: Root, exported: RootExport, schemas: ReadonlyMap<string, KubeObject>): Promise<void> {
@@ -54,7 +52,7 @@ async function share(root: Root, exported: RootExport, schemas: ReadonlyMap<stri
   const wanted = apiExport(exported);
   const existing = await root.ensure({ ...wanted, status: apiExportStatus(undefined, identityHash, root.now) });
   const { resources } = fieldsOf(wanted['spec']);
-  if (!isDeepStrictEqual(fieldsOf(existing['spec'])['resources'], resources)) {
+  if (!sameJson(fieldsOf(existing['spec'])['resources'], resources)) {
     await root.change(existing, '', (object) => ({ ...object, spec: { ...fieldsOf(object['spec']), resources } }));
   }
   if (fieldsOf(existing['status'])['identityHash'] !== identityHash)
@@ -65,7 +63,7 @@ async function share(root: Root, exported: RootExport, schemas: ReadonlyMap<stri
     root.now,
   );
   const binding = await root.ensure({ ...apiBinding(name), status: bound });
-  if (!isDeepStrictEqual(fieldsOf(binding['status'])['boundResources'], bound['boundResources'])) await root.status(binding, bound);
+  if (!sameJson(fieldsOf(binding['status'])['boundResources'], bound['boundResources'])) await root.status(binding, bound);
 }
 
 /** The name under which everything of an export is stored. */
@@ -138,12 +136,7 @@ class Root {
     });
   }
 
-  #resourceOf({ apiVersion, kind }: KubeObject): Resource {
-    const slash = apiVersion.indexOf('/');
-    const version = this.#serving.catalogs
-      .of(rootCluster)
-      .version(slash < 0 ? '' : apiVersion.slice(0, slash), apiVersion.slice(slash + 1));
-    for (const resource of version?.resources.values() ?? []) if (resource.kind === kind) return resource;
-    throw new Error(`no resource of kind ${kind} in ${apiVersion} is served`);
+  #resourceOf(object: KubeObject): Resource {
+    return this.#serving.catalogs.of(rootCluster).ofObject(object);
   }
 }

@@ -1,6 +1,5 @@
-import { type Fields, fieldsOf, itemsOf, type KubeObject, maybeFields, status } from '@capstan/machinery';
+import { type Fields, fieldsOf, itemsOf, type KubeObject, maybeFields, sameJson, status } from '@capstan/machinery';
 import type { AdmissionPlugin, AdmissionRequest } from '../../../registry/admission.ts';
-import { deepEqual } from '../../../registry/metadata.ts';
 import { forbidden } from '../../forbidden.ts';
 import { described, violations } from './evaluate.ts';
 import { warningsAbout } from './existing-pods.ts';
@@ -93,11 +92,11 @@ function checkTemplate(request: AdmissionRequest, template: Fields | undefined):
 function checkNamespace(request: AdmissionRequest, namespace: KubeObject): void {
   const { labels } = namespace.metadata;
   const before = request.old?.metadata.labels;
-  if (request.operation === 'UPDATE' && (labels === before || deepEqual(labels, before))) return;
+  if (request.operation === 'UPDATE' && (labels === before || sameJson(labels, before))) return;
   const now = policyOf(labels);
   const name = namespace.metadata.name ?? '';
   const then = request.operation === 'UPDATE' ? policyOf(before) : undefined;
-  if (now.errors.length > 0 && !deepEqual(now.errors, then?.errors)) {
+  if (now.errors.length > 0 && !sameJson(now.errors, then?.errors)) {
     throw status.invalidObject({ group: '', kind: 'Namespace' }, name, now.errors);
   }
   if (then === undefined) return;

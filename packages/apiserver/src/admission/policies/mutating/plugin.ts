@@ -1,7 +1,6 @@
-import { type KubeObject, StatusError } from '@capstan/machinery';
+import { type KubeObject, StatusError, sameJson } from '@capstan/machinery';
 import { settled } from '../../../authz/settled.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../../../registry/admission.ts';
-import { deepEqual } from '../../../registry/metadata.ts';
 import { Rounds } from '../../../registry/reinvocation.ts';
 import type { Resource } from '../../../registry/resource.ts';
 import { bindingsOf } from '../../expressions/bindings.ts';
@@ -127,7 +126,7 @@ class MutatingRound {
       this.#mutated(invocation, view, bindingsOf(view, authorizer, invocation.param)),
     );
     for (const why of failures) this.#deny(why, invocation);
-    if (next !== view.object && !deepEqual(next, view.object)) {
+    if (next !== view.object && !sameJson(next, view.object)) {
       await this.#take(next, view);
       this.#rounds.changed();
     }
