@@ -10,7 +10,7 @@ import {
   textOf,
 } from '@capstan/machinery';
 
-/** Where a webhook is called: at a URL or at a service, never both. */
+/** Validates where a webhook is called: either a URL or a service, never both. */
 export function clientConfigErrors(config: Readonly<Fields>, path: FieldPath): FieldError[] {
   const service = maybeFields(config['service']);
   const hasUrl = !isAbsent(config['url']);
@@ -21,7 +21,7 @@ export function clientConfigErrors(config: Readonly<Fields>, path: FieldPath): F
 const form = '; desired format: https://host[/path]';
 
 function urlErrors(text: string, path: FieldPath): FieldError[] {
-  // Read by hand: a URL parser would repair what must be refused.
+  // Parsed by hand: a URL parser would repair input that must be rejected.
   const parts = /^(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/s.exec(text);
   if (parts === null || /\p{Cc}/u.test(text)) {
     return [
@@ -42,7 +42,7 @@ function urlErrors(text: string, path: FieldPath): FieldError[] {
 
 function serviceErrors(service: Fields, path: FieldPath): FieldError[] {
   const errors: FieldError[] = [];
-  // Kubernetes names the other field in each of these two messages; clients know them so.
+  // Kubernetes names the wrong field in each of these two errors; clients expect that.
   if (!service['namespace']) errors.push(fieldError.required(path.child('name')));
   if (!service['name']) errors.push(fieldError.required(path.child('namespace')));
   const wrongPort = names.portNumber(numberOf(service['port']));

@@ -10,7 +10,7 @@ function conditionErrors(expression: string, path: FieldPath, hasParams: boolean
   return expressionErrors(compileExpression(expression, declarations, condition), path);
 }
 
-/** Conditions that a request must meet before a webhook or policy is asked. Only those of a policy may know parameters. */
+/** Validates the conditions that a request must meet before a webhook or policy is called. Only conditions of policies may use `params`. */
 export function matchConditionErrors(value: unknown, path: FieldPath, hasParams = false): FieldError[] {
   const conditions = itemsOf(value);
   const errors: FieldError[] = conditions.length > limit ? [fieldError.tooMany(path, conditions.length, limit)] : [];

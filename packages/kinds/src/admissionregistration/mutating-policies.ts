@@ -22,7 +22,7 @@ import { failurePolicies } from './rules.ts';
 
 const spec = FieldPath.of('spec');
 const reinvocationPolicies = ['IfNeeded', 'Never'];
-/** What is deleted cannot be changed any more. */
+/** No DELETE: a deleted object cannot be mutated. */
 const operations = ['*', 'CONNECT', 'CREATE', 'UPDATE'];
 const patchTypes: readonly PatchType[] = ['ApplyConfiguration', 'JSONPatch'];
 const expressionFields = { ApplyConfiguration: 'applyConfiguration', JSONPatch: 'jsonPatch' } as const;

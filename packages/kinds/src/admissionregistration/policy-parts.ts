@@ -15,7 +15,7 @@ import { expressionErrors } from './expressions/errors.ts';
 import type { Variables } from './expressions/variables.ts';
 import { choiceErrors, matchPolicies, namedRuleErrors } from './rules.ts';
 
-/** What validating and mutating policies and their bindings have in common. */
+/** Shared by validating and mutating policies and their bindings. */
 
 export const matchDefaults: Defaults = {
   setOptional: { matchPolicy: 'Equivalent', namespaceSelector: {}, objectSelector: {} },
@@ -105,7 +105,7 @@ function paramRefErrors(reference: Fields, path: FieldPath): FieldError[] {
 
 const bindingSpec = FieldPath.of('spec');
 
-/** What is wrong with a binding's policy and parameters, whichever kind of policy it binds. */
+/** Validates the policy and parameters of a binding, for both kinds of policy. */
 export function bindingErrors(binding: Fields): FieldError[] {
   const policy = textOf(binding['policyName']);
   const reference = maybeFields(binding['paramRef']);

@@ -1,6 +1,6 @@
 import { type FieldError, type FieldPath, type Fields, fieldError, isAbsent, names, textsOf } from '@capstan/machinery';
 
-/** Which requests a webhook or policy is asked about. */
+/** Validates which requests a webhook or policy is called for. */
 
 const operations = ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE'];
 const scopes = ['*', 'Cluster', 'Namespaced'];
@@ -36,7 +36,9 @@ function wildcardErrors(list: readonly string[], path: FieldPath, what: string):
   return [fieldError.invalid(path, list, `if '*' is present, must not specify other ${what}`)];
 }
 
-/** `pods`, `pods/log`, `pods/*`, every scale and the like; one that another already covers is a mistake. */
+/**
+ * Validates resources such as `pods`, `pods/log`, `pods/*` and the scale of all resources; an entry that another one covers is an error.
+ */
 function resourceErrors(resources: readonly string[], path: FieldPath): FieldError[] {
   const errors: FieldError[] = [];
   if (resources.length === 0) errors.push(fieldError.required(path));
@@ -85,7 +87,7 @@ export function namedRuleErrors(rule: Fields, path: FieldPath): FieldError[] {
 export const matchPolicies = ['Equivalent', 'Exact'];
 export const failurePolicies = ['Fail', 'Ignore'];
 
-/** An optional field that holds one of a few words. */
+/** Validates an optional enum field. */
 export function choiceErrors(value: unknown, allowed: readonly string[], path: FieldPath): FieldError[] {
   return isAbsent(value) || allowed.includes(value as string) ? [] : [fieldError.notSupported(path, value, allowed)];
 }

@@ -33,7 +33,7 @@ const webhookDefaults: Defaults = {
 
 const mutatingDefaults: Defaults = { ...webhookDefaults, setOptional: { ...webhookDefaults.setOptional, reinvocationPolicy: 'Never' } };
 
-/** `name.example.com`: three parts at least, so that it cannot be taken for something else. */
+/** A webhook's name needs at least three segments, such as `name.example.com`. */
 function nameErrors(name: string, path: FieldPath): FieldError[] {
   if (name === '') return [fieldError.required(path)];
   const wrong = names.dns1123Subdomain(name);

@@ -1,6 +1,6 @@
 import { AUTHORIZER, type Declaration, declare, RESOURCE_CHECK } from '@capstan/cel';
 
-/** What expressions of webhooks and policies can speak about. */
+/** The variables available to expressions of webhooks and policies. */
 
 const { string, int, bool, dyn, timestamp, list, map, object } = declare;
 
@@ -52,7 +52,7 @@ const namespace = object('kubernetes.Namespace', {
   status: object('kubernetes.NamespaceStatus', { conditions: list(namespaceCondition), phase: string }),
 });
 
-/** Things without a namespace have none to speak about. */
+/** `namespaceObject` is null for cluster-scoped objects. */
 const maybeNamespace: Declaration = { ...namespace, read: (json) => (json === null ? null : namespace.read(json)) };
 
 export interface Known {
@@ -60,7 +60,7 @@ export interface Known {
   readonly authorizer: boolean;
   /** The variables that the policy has defined so far, under `variables`. */
   readonly variables?: Declaration;
-  /** Known types instead of those that turn out when there is a request. */
+  /** Static types for variables that are otherwise typed only at request time. */
   readonly typed?: ReadonlyMap<string, Declaration>;
 }
 

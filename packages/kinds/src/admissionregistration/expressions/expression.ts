@@ -1,11 +1,11 @@
 import { type CompileOptions, compile, type Declaration, type Program } from '@capstan/cel';
 
-/** An expression that was compiled, or why it could not be. */
+/** A compiled expression, or the reason it did not compile. */
 export type CompiledExpression =
   | { readonly source: string; readonly program: Program; readonly error?: undefined }
   | { readonly source: string; readonly program?: undefined; readonly error: string };
 
-/** What an expression must give, by the names of cel-go's types. Empty: anything. */
+/** The types that an expression may return, by their names in cel-go. Empty allows any type. */
 export type Results = readonly ('bool' | 'string' | 'null_type')[];
 
 export const condition: Results = ['bool'];
@@ -21,7 +21,7 @@ export type PatchType = 'ApplyConfiguration' | 'JSONPatch';
 
 const patchResults: Readonly<Record<PatchType, readonly string[]>> = { ApplyConfiguration: ['Object'], JSONPatch: ['list(JSONPatch)'] };
 
-/** An expression that makes a patch. */
+/** Compiles an expression that returns a patch. */
 export function compilePatch(source: string, variables: ReadonlyMap<string, Declaration>, type: PatchType): CompiledExpression {
   return compiled(source, { variables, makesPatches: true }, patchResults[type]);
 }

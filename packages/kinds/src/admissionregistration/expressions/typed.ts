@@ -1,7 +1,7 @@
 import { type Declaration, declare, escapeProperty } from '@capstan/cel';
 import type { ObjectType, Type } from '@capstan/machinery';
 
-/** The declaration of an object of a known kind, for checking what expressions say about it before there is one. */
+/** Declares an object of a known kind, so that expressions can be type-checked before there is a request. */
 export function typedDeclaration(type: ObjectType, name: string): Declaration {
   return declarationOf(type, name, []);
 }
@@ -21,7 +21,7 @@ function declarationOf(type: Type, name: string, around: readonly Type[]): Decla
   }
 }
 
-/** Kinds that contain themselves have no end: from there on anything goes. */
+/** A recursive type becomes `dyn` where it first contains itself. */
 function objectDeclaration(type: ObjectType, name: string, around: readonly Type[]): Declaration {
   if (type.fields.size === 0 || type.preserveUnknown || around.includes(type)) return declare.dyn;
   const inside = [...around, type];
@@ -43,7 +43,7 @@ const scalars = {
   time: declare.timestamp,
   microTime: declare.timestamp,
   duration: declare.string,
-  // A number or a text: known when there is one.
+  // Either a number or a string, which only the value shows.
   quantity: declare.dyn,
   intOrString: declare.dyn,
 } as const;

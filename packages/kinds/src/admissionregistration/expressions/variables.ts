@@ -3,7 +3,7 @@ import { type Fields, textOf } from '@capstan/machinery';
 import { declarationsFor, type Known } from './declarations.ts';
 import { anything, type CompiledExpression, compileExpression } from './expression.ts';
 
-/** A variable's value on its way into an expression: values are not JSON, and null is one. */
+/** Wraps a variable's value on its way into an expression: CEL values are not JSON, and null is a valid value. */
 export class Held {
   readonly value: Value;
   constructor(value: Value) {
@@ -11,7 +11,7 @@ export class Held {
   }
 }
 
-/** The variables of a policy: each may use those before it, and is computed when it is first used. */
+/** The variables of a policy: each may use the ones before it and is computed on first use. */
 export class Variables {
   readonly compiled = new Map<string, CompiledExpression>();
   readonly #known: Known;
@@ -36,7 +36,7 @@ export class Variables {
     return compiled;
   }
 
-  /** What an expression knows that comes after these variables. */
+  /** The declarations for an expression that follows these variables. */
   declarations(known: Known = this.#known): ReadonlyMap<string, Declaration> {
     return this.compiled.size === 0 ? declarationsFor(known) : this.#allOf(known);
   }
