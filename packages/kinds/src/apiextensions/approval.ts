@@ -5,12 +5,12 @@ const see = 'see https://github.com/kubernetes/enhancements/pull/1111';
 
 export type ApprovalState = 'missing' | 'bypassed' | 'approved' | 'invalid';
 
-/** Groups that belong to the Kubernetes community. */
+/** Whether the group belongs to the Kubernetes community. */
 export function isProtected(group: string): boolean {
   return ['k8s.io', 'kubernetes.io'].some((owner) => group === owner || group.endsWith(`.${owner}`));
 }
 
-/** What the annotation says about a definition in such a group. */
+/** Reads the approval annotation of a definition in a protected group. */
 export function approvalOf({ metadata }: KubeObject): { state: ApprovalState; reason: string } {
   const text = metadata.annotations?.[approvalAnnotation] ?? '';
   const must = `protected groups must have approval annotation ${fieldError.quote(approvalAnnotation)}`;
@@ -20,7 +20,7 @@ export function approvalOf({ metadata }: KubeObject): { state: ApprovalState; re
   return { state: 'invalid', reason: `${must} with either a URL or a reason starting with "unapproved", ${see}` };
 }
 
-/** What is not approved may not become more so: what was taken before is let through unchanged. */
+/** Rejects definitions without a valid approval. A definition whose approval state does not change may be updated. */
 export function approvalErrors(definition: KubeObject, old: KubeObject | undefined): FieldError[] {
   if (!isProtected(textOf(fieldsOf(definition['spec'])['group']))) return [];
   const { state, reason } = approvalOf(definition);

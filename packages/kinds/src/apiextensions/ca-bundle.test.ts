@@ -14,27 +14,27 @@ const problem = (text: string): string | undefined => bundleProblem(Buffer.from(
 describe('a caBundle', () => {
   it.each([
     ['one certificate', certificate],
-    ['a certificate and other things', `junk\n${key}${certificate}junk`],
+    ['a certificate among other data', `junk\n${key}${certificate}junk`],
     ['a bad certificate and a good one', bad + certificate],
     ['a good certificate and a bad one', certificate + bad],
-    ['nothing', ''],
-  ])('with %s will do', (_, text) => {
+    ['no content', ''],
+  ])('is accepted with %s', (_, text) => {
     expect(problem(text)).toBeUndefined();
   });
 
   it.each([
     ['text', 'nonsense', 'unable to parse bytes as PEM block'],
-    ['spaces', '  \n', 'unable to parse bytes as PEM block'],
+    ['whitespace', '  \n', 'unable to parse bytes as PEM block'],
     ['an unfinished block', certificate.replace(/-----END.*/, ''), 'unable to parse bytes as PEM block'],
     ['a key', key, 'no valid certificate authority data seen'],
     ['a certificate with headers', certificate.replace('-----\n', '-----\nA: b\n\n'), 'no valid certificate authority data seen'],
     ['a bad certificate', bad, 'failed to parse certificate: x509: malformed certificate'],
     ['an empty certificate', bad.replace('AAAA\n', ''), 'failed to parse certificate: x509: malformed certificate'],
-  ])('with %s is refused', (_, text, why) => {
+  ])('is rejected with %s', (_, text, why) => {
     expect(problem(text)).toBe(`unable to load root certificates: ${why}`);
   });
 
-  it('is read whatever it holds, and however long', () => {
+  it('is parsed without failing, whatever it contains and however long it is', () => {
     const piece = fc.constantFrom('-----BEGIN ', '-----END ', 'CERTIFICATE', '-----', '\n', 'AAAA', 'A: b', certificate);
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {

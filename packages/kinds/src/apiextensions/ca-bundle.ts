@@ -11,7 +11,7 @@ interface Block {
   readonly content: string;
 }
 
-/** The PEM blocks of a text. It may be long and hostile: every part of it is looked at once. */
+/** Yields the PEM blocks of a text in linear time, since the text may be long and hostile. */
 function* blocksOf(text: string): Generator<Block> {
   let last = -1;
   for (let start = text.indexOf(begin); start !== -1; start = text.indexOf(begin, start + begin.length)) {
@@ -33,7 +33,7 @@ export function conversionBundle(definition: KubeObject): string {
   return textOf(fieldsOf(webhook['clientConfig'])['caBundle']);
 }
 
-/** Why no certificate can be read from a `caBundle`, in Kubernetes' words; undefined when one can, or when it is empty. */
+/** Why a `caBundle` contains no usable certificate, in Kubernetes' words; undefined if it contains one or is empty. */
 export function bundleProblem(base64: string): string | undefined {
   if (base64 === '') return undefined;
   const text = Buffer.from(base64, 'base64').toString('latin1');
@@ -60,7 +60,7 @@ function isCertificate(content: string): boolean {
   }
 }
 
-/** A definition that is not served yet may be completed later, and one that is wrong already can be left so. */
+/** Any bundle is accepted in a new definition, in one that is not established yet, and in one whose bundle is already invalid. */
 export function mayHaveAnyBundle(old: KubeObject | undefined): boolean {
   if (old === undefined) return true;
   const conditions = itemsOf(fieldsOf(old['status'])['conditions']);

@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from '@capstan/machinery';
 
-/** The fields of a schema as Go calls them, in its order, with what stands there when nothing is said. */
+/** The fields of a schema: Go's names in Go's order, with their zero values. */
 const fields: readonly [string, string, Json][] = [
   ['ID', 'id', ''],
   ['Schema', '$schema', ''],
@@ -48,7 +48,7 @@ const fields: readonly [string, string, Json][] = [
   ['XValidations', 'x-kubernetes-validations', null],
 ];
 
-/** A schema as messages show it: the way Go prints its own form of it. */
+/** Converts a schema to the form in which Go prints it in error messages. */
 export function goSchema(json: JsonObject): JsonObject {
   const shown: JsonObject = {};
   for (const [name, keyword, nothing] of fields) {

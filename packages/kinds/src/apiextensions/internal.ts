@@ -2,7 +2,10 @@ import { type Fields, fieldsOf, isObject, itemsOf, type JsonObject, type KubeObj
 import { sameValue } from '../parts.ts';
 import { goSchema } from './go-schema.ts';
 
-/** What versions may share: when all of them say the same, Kubernetes looks at it once, and names it as if it stood above them. */
+/**
+ * Parts that versions may share. If a part is the same in all versions, Kubernetes validates it once and reports it at the top level of the
+ * spec.
+ */
 export interface Shared {
   readonly schema: JsonObject | undefined;
   readonly subresources: Readonly<Fields> | undefined;
@@ -16,17 +19,17 @@ export interface InternalVersion extends Shared {
   readonly storage: boolean;
   readonly deprecated: boolean;
   readonly deprecationWarning: string | undefined;
-  /** True when the version says something about its schema, even if nothing follows. */
+  /** True if the version has a `schema`, even an empty one. */
   readonly hasSchema: boolean;
 }
 
-/** A definition in the form in which Kubernetes validates it. */
+/** A definition in the internal form that Kubernetes validates. */
 export interface InternalSpec extends Shared {
   readonly spec: Readonly<Fields>;
   readonly group: string;
   readonly names: Readonly<Fields>;
   readonly versions: readonly InternalVersion[];
-  /** True when the schema of all versions is the same. */
+  /** True if all versions have the same schema. */
   readonly sharesSchema: boolean;
 }
 
@@ -74,7 +77,7 @@ function readVersion(version: Fields): InternalVersion {
   };
 }
 
-/** The versions as Go prints them in messages. */
+/** Converts versions to the form in which Go prints them in error messages. */
 export function shownVersions(versions: readonly InternalVersion[]): object[] {
   return versions.map((version) => ({
     Name: version.name,

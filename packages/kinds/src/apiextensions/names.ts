@@ -1,6 +1,6 @@
 import { type FieldError, type FieldPath, type Fields, fieldError, names as nameRules, textOf, textsOf } from '@capstan/machinery';
 
-/** What names must look like, where they are given. */
+/** Validates the format of names that are set. */
 export function nameErrors(names: Readonly<Fields>, at: FieldPath): FieldError[] {
   const errors: FieldError[] = [];
   const label = (value: string, place: FieldPath): void => {
@@ -23,7 +23,7 @@ export function nameErrors(names: Readonly<Fields>, at: FieldPath): FieldError[]
   return errors;
 }
 
-/** Names without which nothing can be served. */
+/** Requires the names without which the kind cannot be served. */
 export function requiredNameErrors(names: Readonly<Fields>, at: FieldPath): FieldError[] {
   return ['plural', 'singular', 'kind', 'listKind'].filter((name) => !names[name]).map((name) => fieldError.required(at.child(name)));
 }

@@ -16,7 +16,7 @@ import {
 const columnTypes = ['boolean', 'date', 'integer', 'number', 'string'];
 const columnFormats = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password'];
 
-/** What columns of a table must have. */
+/** Validates printer columns. */
 export function columnErrors(columns: readonly Fields[], at: FieldPath): FieldError[] {
   return columns.flatMap((column, index) => {
     const place = at.index(index);
@@ -38,7 +38,7 @@ function simplePathErrors(path: string, at: FieldPath): FieldError[] {
   return path.startsWith('.') ? [] : [fieldError.invalid(at, path, 'must be a simple json path starting with .')];
 }
 
-/** Where the scale subresource finds its numbers. */
+/** Validates the paths of the scale subresource. */
 export function subresourceErrors(subresources: Readonly<Fields> | undefined, at: FieldPath): FieldError[] {
   const scale = maybeFields(subresources?.['scale']);
   if (scale === undefined) return [];
@@ -64,7 +64,7 @@ export function subresourceErrors(subresources: Readonly<Fields> | undefined, at
 
 const mostSelectable = 8;
 
-/** Objects can be selected by fields that are there, hold one simple value and are no metadata. */
+/** A selectable field must exist in the schema, hold a scalar and be outside metadata. */
 export function selectableFieldErrors(fields: readonly Fields[], json: JsonObject, at: FieldPath): FieldError[] {
   if (fields.length === 0) return [];
   const schema = readSchema(json);

@@ -16,7 +16,7 @@ import {
 } from '@capstan/machinery';
 import { goSchema } from './go-schema.ts';
 
-/** What else may stand at the root when the status is validated for itself: keyword, and how Go calls it. */
+/** The only keywords allowed at the root when the status subresource is enabled. */
 const allowedAtRoot: ReadonlySet<string> = new Set([
   ...['description', 'type', 'format', 'title', 'maximum', 'exclusiveMaximum', 'minimum', 'exclusiveMinimum', 'maxLength', 'minLength'],
   ...['pattern', 'maxItems', 'minItems', 'uniqueItems', 'multipleOf', 'required', 'items', 'properties', 'externalDocs', 'example'],
@@ -32,7 +32,7 @@ export interface SchemaOptions {
   readonly ruleErrors: (json: JsonObject, at: FieldPath) => FieldError[];
 }
 
-/** What is wrong with the schema of a version. */
+/** Validates the schema of a version. */
 export function versionSchemaErrors(json: JsonObject, at: FieldPath, { hasStatus, ruleErrors }: SchemaOptions): FieldError[] {
   const place = at.child('openAPIV3Schema');
   const errors = hasStatus ? statusErrors(json, at) : [];
@@ -57,7 +57,7 @@ function statusErrors(json: JsonObject, at: FieldPath): FieldError[] {
   return [fieldError.invalid(at.child('openAPIV3Schema'), goSchema(json), why)];
 }
 
-/** Formats of texts that nobody knows: they are not checked, and the author may not have meant that. */
+/** Unknown string formats: they are not validated, which the author may not expect. */
 export function unknownFormats(definition: KubeObject): string[] {
   const found: string[] = [];
   for (const version of itemsOf(fieldsOf(definition['spec'])['versions'])) collect(fieldsOf(version['schema'])['openAPIV3Schema'], found);

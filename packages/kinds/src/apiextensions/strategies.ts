@@ -19,7 +19,7 @@ import { ruleErrors } from './rules/errors.ts';
 import { unknownFormats } from './schema.ts';
 import { definitionErrors, groupWithoutDot, type RuleErrors, statusErrors } from './validation.ts';
 
-/** Waits, in place of a definition, until all objects of its kind are gone. */
+/** Keeps a deleted definition until all objects of its kind are deleted. */
 export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io';
 
 function defaultNames(names: Fields): void {
@@ -40,17 +40,19 @@ const defaults: Defaults = {
   },
 };
 
-/** Every version that objects were ever stored in is remembered, until somebody has rewritten them. */
+/**
+ * Adds the storage version to `status.storedVersions`, which keeps every version that objects were stored in until someone migrates them.
+ */
 function rememberStorageVersion(object: KubeObject): void {
   const storage = itemsOf(fieldsOf(object['spec'])['versions']).find((version) => version['storage'] === true);
   if (storage === undefined) return;
   const status = fieldsOf(object['status']);
   const stored = textsOf(status['storedVersions']);
-  // A new status, since the old object may share this one.
+  // A new status, because the old object may share this one.
   if (!stored.includes(textOf(storage['name']))) object['status'] = { ...status, storedVersions: [...stored, textOf(storage['name'])] };
 }
 
-/** The name says what it defines, so that no two define the same. */
+/** The name must be derived from the resource and group, so that no two definitions define the same resource. */
 function fullNameErrors({ metadata, spec }: KubeObject): FieldError[] {
   const { group, names } = fieldsOf(spec);
   const wanted = `${textOf(fieldsOf(names)['plural'])}.${textOf(group)}`;
@@ -58,7 +60,7 @@ function fullNameErrors({ metadata, spec }: KubeObject): FieldError[] {
   return [fieldError.invalid(FieldPath.of('metadata', 'name'), metadata.name, 'must be spec.names.plural+"."+spec.group')];
 }
 
-/** Checks rules. Those of a schema that did not change were taken before, and so was every expression that stood anywhere in the old definition. */
+/** Validates rules, except those of unchanged schemas. Expressions that occur anywhere in the old definition count as stored. */
 function rulesBeside(old: KubeObject | undefined): RuleErrors {
   if (old === undefined) return (json, at) => ruleErrors(json, at, () => false);
   const text = JSON.stringify(old['spec']);
@@ -70,7 +72,7 @@ function warnOfFormats(object: KubeObject, old: KubeObject | undefined, { warn }
   for (const format of unknownFormats(object)) if (!known.has(format)) warn(`unrecognized format ${fieldError.quote(format)}`);
 }
 
-/** From now on no objects are created, and those that are there will be deleted. */
+/** From now on no objects can be created, and existing ones will be deleted. */
 function beginDeletion(object: KubeObject, { now }: StrategyContext): void {
   const finalizers = object.metadata.finalizers ?? [];
   if (!finalizers.includes(cleanupFinalizer)) object.metadata.finalizers = [...finalizers, cleanupFinalizer];
@@ -86,7 +88,7 @@ function beginDeletion(object: KubeObject, { now }: StrategyContext): void {
   object['status'] = { ...status, conditions: [...others, terminating] };
 }
 
-/** In a tenant's workspace any of Kubernetes' kinds that it does not have can be defined, under the group that it has there. */
+/** A tenant's workspace may define Kubernetes kinds that it lacks, so groups without a dot are allowed there. */
 function inPlace({ cluster }: StrategyContext, errors: FieldError[]): FieldError[] {
   return cluster === rootCluster ? errors : errors.filter(({ body }) => !body.endsWith(groupWithoutDot));
 }

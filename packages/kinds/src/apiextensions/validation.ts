@@ -21,10 +21,10 @@ import { nameErrors, requiredNameErrors } from './names.ts';
 import { columnErrors, selectableFieldErrors, subresourceErrors } from './presentation.ts';
 import { versionSchemaErrors } from './schema.ts';
 
-/** Checks the rules of a schema that is valid otherwise. */
+/** Validates the rules of a schema that has no other errors. */
 export type RuleErrors = (json: JsonObject, at: FieldPath) => FieldError[];
 
-/** What is wrong with a definition, whether it is new or changed. */
+/** Validates a definition on create (without `old`) or update. */
 export function definitionErrors(definition: KubeObject, old: KubeObject | undefined, ruleErrors: RuleErrors): FieldError[] {
   const status = fieldsOf(definition['status']);
   const internal = toInternal(definition);
@@ -57,7 +57,7 @@ function specErrors(internal: InternalSpec, at: FieldPath, ruleErrors: RuleError
   ];
 }
 
-/** Groups without a dot are Kubernetes' own. */
+/** Groups without a dot are reserved for Kubernetes. */
 export const groupWithoutDot = 'should be a domain with at least one dot';
 
 function groupErrors(group: string, at: FieldPath): FieldError[] {
@@ -100,7 +100,7 @@ function versionErrors(version: InternalVersion, at: FieldPath, { internal, rule
   return errors;
 }
 
-/** What is the same in all versions is looked at once. */
+/** Validates the parts that are the same in all versions. */
 function sharedErrors(internal: InternalSpec, at: FieldPath, ruleErrors: RuleErrors): FieldError[] {
   const { schema, subresources, versions } = internal;
   const all = [subresources, ...versions.map((version) => version.subresources)];
@@ -153,7 +153,7 @@ function storedVersionErrors(stored: readonly string[], versions: readonly Inter
   return errors;
 }
 
-/** What paths and stored objects depend on stays as it is. */
+/** Rejects changes to fields that paths and stored objects depend on. */
 function changeErrors(spec: Readonly<Fields>, oldDefinition: KubeObject): FieldError[] {
   const at = FieldPath.of('spec');
   const old = fieldsOf(oldDefinition['spec']);

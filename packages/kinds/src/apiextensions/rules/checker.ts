@@ -7,14 +7,14 @@ import type { RuleChecker, RuleOptions } from './rules.ts';
 
 const checkers = new WeakMap<CompiledSchema, { readonly checker: RuleChecker | undefined }>();
 
-/** The rules of a schema, compiled once for all that share the schema. */
+/** Returns the rules of a schema, compiled once for all users of the schema. */
 export function rulesOf(compiled: CompiledSchema): RuleChecker | undefined {
   let known = checkers.get(compiled);
   if (known === undefined) checkers.set(compiled, (known = { checker: RuleTree.of(compiled.schema, { isResource: true }) }));
   return known.checker;
 }
 
-/** The rules of a schema and of all that is inside of it. */
+/** The rules of a schema and of all schemas nested in it. */
 export class RuleTree implements RuleChecker {
   readonly #root: Node;
 
@@ -37,7 +37,7 @@ export class RuleTree implements RuleChecker {
   }
 }
 
-/** A schema that has rules, or one inside that has. */
+/** A schema with rules, or with a nested schema that has some. */
 interface Node {
   readonly schema: Schema;
   readonly rules: readonly CompiledRule[];
@@ -61,7 +61,7 @@ function makeNode(schema: Schema, declaration: Declaration | undefined): Node | 
   return { schema, rules, properties, additional, items };
 }
 
-/** Fields whose name no expression could write are declared for themselves. */
+/** A field whose name cannot be written in an expression is declared separately from its parent. */
 export function declarationOf(name: string, schema: Schema, parent: Declaration | undefined): Declaration | undefined {
   const escaped = escapeProperty(name);
   if (escaped !== undefined) return parent?.fields?.get(escaped)?.declaration;

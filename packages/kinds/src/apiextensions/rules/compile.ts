@@ -1,20 +1,23 @@
 import { compile, type Declaration, declare, type Program } from '@capstan/cel';
 import { BadFieldReference, resolveFieldReference, type Schema, type ValidationRule } from '@capstan/machinery';
 
-/** A rule that can be run, or why it cannot. */
+/** A compiled rule, or the reason it did not compile. */
 export interface CompiledRule {
   readonly rule: ValidationRule;
   readonly program: Program | undefined;
   readonly error: string | undefined;
   readonly message: Program | undefined;
   readonly messageError: string | undefined;
-  /** It compares with what was there before. */
+  /** True for a transition rule: it compares with the old value. */
   readonly usesOldSelf: boolean;
-  /** What a refusal points at, below the value that has the rule. */
+  /** The path that an error points to, relative to the value with the rule. */
   readonly fieldPath: string;
 }
 
-/** Compiles the rules of a schema. `isStored` tells which expressions were taken before: those may use what new ones may not yet. */
+/**
+ * Compiles the rules of a schema. `isStored` marks expressions that are stored already; these may use features that are not allowed in new
+ * ones yet.
+ */
 export function compileRules(schema: Schema, self: Declaration, isStored: (expression: string) => boolean): CompiledRule[] {
   return schema.rules.map((rule) => compileRule(rule, schema, { self, isStored }));
 }

@@ -1,6 +1,6 @@
 import { isObject, isUnchanged, type Json, oldItems, type Schema } from '@capstan/machinery';
 
-/** A value, what it takes the place of, and their schema. */
+/** A value, the old value it replaces, and their schema. */
 interface Pair {
   readonly value: Json;
   readonly old: Json;
@@ -8,11 +8,11 @@ interface Pair {
 }
 
 /**
- * Follows a value and its old form down an object. Where the way is lost, such as in a list without keys, the nearest value above that still has an old
- * form stands for all below it.
+ * Tracks a value and its old value while descending into an object. Where the old value cannot be determined, such as in a list without
+ * keys, the nearest ancestor that has one decides for everything below it.
  */
 export class Correlation {
-  /** Nothing is known of an old form. */
+  /** There is no old value. */
   static readonly none = new Correlation(undefined, undefined);
   readonly #current: Pair | undefined;
   readonly #above: Pair | undefined;
@@ -26,7 +26,7 @@ export class Correlation {
     return new Correlation({ value, old, schema }, undefined);
   }
 
-  /** What is wrong here was so before. */
+  /** True if the value did not change, so that any error in it existed before. */
   get isUnchanged(): boolean {
     const pair = this.#current ?? this.#above;
     return pair !== undefined && isUnchanged(pair.value, pair.old, pair.schema);
@@ -35,7 +35,7 @@ export class Correlation {
   key(name: string): Correlation {
     const current = this.#current;
     if (current === undefined) return this;
-    // The version of a resource is the same before and after: it was converted.
+    // The old object was converted to the same version, so equal `apiVersion` and `kind` do not count as unchanged.
     if (this.#above === undefined && (name === 'apiVersion' || name === 'kind')) return Correlation.none;
     const { value, old, schema } = current;
     const property = schema.properties.get(name) ?? schema.additional?.schema;

@@ -17,7 +17,7 @@ const schema = (count: number): JsonObject => ({
   },
 });
 
-it('rules that are long together are refused before they are read', () => {
+it('rejects rules whose total length exceeds the limit before compiling them', () => {
   const errors = (count: number): string[] =>
     ruleErrors(schema(count), FieldPath.of('spec'), () => false).map(({ field, body }) => `${field}: ${body}`);
   expect(errors(100)).toEqual([]);

@@ -20,10 +20,10 @@ import { type CompiledRule, compileRules } from './compile.ts';
 
 const requestBytes = 3 * 1024 * 1024;
 
-/** How long the rules of a schema may be together: everybody waits while they are read. */
+/** Limits the total length of a schema's rules, since compiling them blocks all other requests. */
 const mostCharacters = 128 * 1024;
 
-/** What is wrong with the rules of a schema: they do not compile, or could cost too much. The schema has no other errors. */
+/** Validates the rules of a schema that has no other errors: rules that do not compile or may cost too much are reported. */
 export function ruleErrors(json: JsonObject, at: FieldPath, isStored: (expression: string) => boolean): FieldError[] {
   const schema = readSchema(json);
   if (!hasRules(schema)) return [];
@@ -36,7 +36,7 @@ export function ruleErrors(json: JsonObject, at: FieldPath, isStored: (expressio
   return [...walk.errors, ...walk.totalErrors(at), ...(walk.errors.length === 0 ? defaultErrors(schema, at) : [])];
 }
 
-/** Most schemas have none. */
+/** A cheap check, since most schemas have no rules. */
 function hasRules(schema: Schema): boolean {
   if (schema.rules.length > 0) return true;
   if ((schema.items && hasRules(schema.items)) || (schema.additional?.schema && hasRules(schema.additional.schema))) return true;
@@ -52,9 +52,9 @@ function lengthOfRules({ rules, items, additional, properties }: Schema): number
 
 interface Place {
   readonly at: FieldPath;
-  /** How often the value may be there; undefined when nothing limits it. */
+  /** How many times the value can occur; undefined if unlimited. */
   readonly cardinality: number | undefined;
-  /** Where the values above stop being the same before and after. */
+  /** The list on the path to this value whose items cannot be matched with old ones. */
   readonly uncorrelated: FieldPath | undefined;
 }
 
@@ -133,7 +133,7 @@ function inside(schema: Schema, cardinality: number | undefined): number | undef
   return cardinality === undefined || most === undefined ? undefined : cardinality * Math.max(0, most);
 }
 
-/** A rule as Go prints it. */
+/** Converts a rule to the form in which Go prints it. */
 function goRule({ rule, message, messageExpression, reason, fieldPath, optionalOldSelf }: ValidationRule): object {
   return {
     Rule: rule,
@@ -145,7 +145,7 @@ function goRule({ rule, message, messageExpression, reason, fieldPath, optionalO
   };
 }
 
-/** Defaults must hold to the rules too, both as something new and as something that stays. */
+/** Defaults must satisfy the rules too, both when created and when unchanged. */
 function defaultErrors(schema: Schema, at: FieldPath): FieldError[] {
   const errors: FieldError[] = [];
   const ignore = (): void => {};

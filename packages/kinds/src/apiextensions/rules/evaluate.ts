@@ -3,10 +3,10 @@ import { type FieldError, FieldPath, fieldError, type Json, type Schema, type Va
 import type { CompiledRule } from './compile.ts';
 import type { Correlation } from './correlation.ts';
 
-/** What all rules of one object may cost together. */
+/** Longer messages are replaced by the rule's fixed one. */
 const longestMessage = 5 * 1024;
 
-/** One check of one object. */
+/** A single check of one object. */
 export class Evaluation {
   readonly errors: FieldError[] = [];
   readonly #warn: (message: string) => void;
@@ -16,7 +16,7 @@ export class Evaluation {
     this.#warn = warn;
   }
 
-  /** The budget is used up: nothing more is looked at. */
+  /** True once the budget is used up; nothing more is evaluated. */
   get isOver(): boolean {
     return this.#budget < 0;
   }
@@ -67,7 +67,7 @@ export class Evaluation {
     this.errors.push(fieldError.invalid(place, type, why));
   }
 
-  /** What the author says about it; undefined when saying it used up the budget. A message that cannot be made is replaced by a fixed one. */
+  /** The rule's own message, or a fixed one if it cannot be evaluated; undefined if evaluating it used up the budget. */
   #messageOf(
     { rule, message }: CompiledRule,
     bindings: { self: Json; oldSelf: Json | undefined },
@@ -99,7 +99,7 @@ const exhausted = 'validation failed due to running out of cost budget, no furth
 
 export interface Subject {
   readonly value: Json;
-  /** Undefined when there is none, or none that surely is the same thing. */
+  /** Undefined if there is no old value, or none that certainly corresponds to this one. */
   readonly old: Json | undefined;
   readonly schema: Schema;
   readonly correlation: Correlation;

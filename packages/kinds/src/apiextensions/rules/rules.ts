@@ -1,15 +1,15 @@
 import type { CompiledSchema, FieldError, JsonObject } from '@capstan/machinery';
 
-/** What rules in the expression language find in an object of a custom kind. */
+/** Evaluates the CEL rules of a custom kind for an object. */
 export interface RuleChecker {
   check(object: JsonObject, options: RuleOptions): FieldError[];
 }
 
 export interface RuleOptions {
   readonly old: JsonObject | undefined;
-  /** Told of what is wrong and was so before: that is let through. */
+  /** Called for violations in unchanged values, which are allowed. */
   readonly warn: (message: string) => void;
 }
 
-/** Makes the checker of a schema; undefined when the schema has no rules. */
+/** Creates the checker of a schema; undefined if the schema has no rules. */
 export type RuleCompiler = (schema: CompiledSchema) => RuleChecker | undefined;
