@@ -56,8 +56,8 @@ function autoscaler(metrics: unknown[], more: object = {}): KubeObject {
   };
 }
 
-describe('autoscalers in two versions', () => {
-  test('nothing is lost on the way through the older one', () => {
+describe('conversion of autoscalers', () => {
+  test('loses nothing in a round trip through v1', () => {
     assert(
       property(array(metric, { maxLength: 4 }), cpu, (metrics, last) => {
         const original = autoscaler([...metrics, last], {
@@ -68,7 +68,7 @@ describe('autoscalers in two versions', () => {
     );
   });
 
-  test('the older one shows the utilisation as a number and the rest in annotations', () => {
+  test('shows the CPU utilization as a number in v1 and the rest in annotations', () => {
     const external = { type: 'External', external: { metric: { name: 'depth' }, target: { type: 'Value', value: '30' } } };
     const old = horizontalPodAutoscalerToV1(
       autoscaler([external, { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 60 } } }]),
@@ -79,7 +79,7 @@ describe('autoscalers in two versions', () => {
     });
   });
 
-  test('annotations that cannot be read are as good as absent', () => {
+  test('ignores annotations that are not valid JSON', () => {
     const broken = {
       ...autoscaler([]),
       apiVersion: 'autoscaling/v1',
@@ -88,7 +88,7 @@ describe('autoscalers in two versions', () => {
     expect(horizontalPodAutoscalerToV2(broken)['spec']).toMatchObject({ metrics: [{ type: 'Resource', resource: { name: 'cpu' } }] });
   });
 
-  test('what is measured is told by the annotation of the older one, which is made where there is none', () => {
+  test('prefers the current-metrics annotation of v1 over the status, and adds it if missing', () => {
     const annotation = 'autoscaling.alpha.kubernetes.io/current-metrics';
     const older: KubeObject = { ...autoscaler([]), apiVersion: 'autoscaling/v1', status: { currentCPUUtilizationPercentage: 5 } };
     settleCurrentMetrics(older);

@@ -2,8 +2,8 @@ import type { KubeObject } from '@capstan/machinery';
 import { type Fields, fieldsOf, isAbsent, itemsOf, maybeFields } from '@capstan/machinery';
 
 /**
- * autoscaling/v1 knows one number, the CPU utilisation to aim at. What else a v2 autoscaler says travels through v1 in annotations, so that a
- * client that reads v1 and writes it back loses nothing.
+ * autoscaling/v1 has only one metric, the target CPU utilization. The rest of a v2 autoscaler is kept in annotations, so that a client can
+ * read it as v1 and write it back without losing anything.
  */
 const metricsAnnotation = 'autoscaling.alpha.kubernetes.io/metrics';
 const currentMetricsAnnotation = 'autoscaling.alpha.kubernetes.io/current-metrics';
@@ -35,19 +35,19 @@ function parsed(text: string | undefined): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // A client may write anything here; what cannot be read is as good as absent.
+    // Clients may write anything here; ignore what cannot be parsed.
     return undefined;
   }
 }
 
-/** How one kind of metric is written in v1: the names of its fields there, for the target in a spec and for the current value in a status. */
+/** How v1 represents a metric source: its field names for the target in the spec and for the current value in the status. */
 interface MetricForm {
   readonly source: string;
   readonly spec: readonly Rename[];
   readonly status: readonly Rename[];
 }
 
-/** A path in v2 and the field in v1. */
+/** A path in v2 and the corresponding field in v1. */
 type Rename = readonly [v2: readonly [string, ...string[]], v1: string];
 
 const forms: readonly MetricForm[] = [
@@ -124,7 +124,7 @@ function metricToV1(metric: Fields, part: 'spec' | 'status'): Fields {
       const from = fieldsOf(metric[form.source])[first];
       const value = second === undefined ? from : fieldsOf(from)[second];
       if (!isAbsent(value)) source[name] = value;
-      // This version always tells it where pods are counted.
+      // v1 always has this field for metrics measured on pods.
       else if (name === 'currentAverageValue' && form.source !== 'external') source[name] = '0';
     }
     converted[form.source] = source;
@@ -149,7 +149,7 @@ function metricToV2(metric: Fields, part: 'spec' | 'status'): Fields {
   return converted;
 }
 
-/** Behaviour travels under the names that Go gives its fields, with all of them there; null stands for what is not set. */
+/** v1 stores behavior with Go's field names; all fields are present, and unset ones are null. */
 const travellingRules = ['StabilizationWindowSeconds', 'SelectPolicy', 'Policies', 'Tolerance'];
 const travellingPolicy = ['Type', 'Value', 'PeriodSeconds'];
 
@@ -227,7 +227,7 @@ export function horizontalPodAutoscalerToV2(object: KubeObject): KubeObject {
   const behavior = behaviorOf(annotations[behaviorAnnotation]);
   const conditions = parsed(annotations[conditionsAnnotation]);
   const observed = parsed(annotations[currentMetricsAnnotation]);
-  // What counts nothing is left out in this version, the list of metrics never is.
+  // v2 omits zero counts but always has the list of metrics.
   const newStatus: Fields = { ...status, currentMetrics: null };
   if (newStatus['currentReplicas'] === 0) delete newStatus['currentReplicas'];
   if (Array.isArray(observed)) newStatus['currentMetrics'] = itemsOf(observed).map((metric) => metricToV2(metric, 'status'));
@@ -248,7 +248,7 @@ export function horizontalPodAutoscalerToV2(object: KubeObject): KubeObject {
   };
 }
 
-/** What is measured stands in two places of the older version: the annotation counts, and is made where there is none. */
+/** v1 has the current metrics in two places, the status and an annotation. The annotation wins and is added if missing. */
 export function settleCurrentMetrics(object: KubeObject): void {
   const given = object.metadata.annotations?.[currentMetricsAnnotation];
   const { currentCPUUtilizationPercentage: current, ...status } = fieldsOf(object['status']);

@@ -20,8 +20,8 @@ const refused = (object: KubeObject, old?: KubeObject): string[] =>
 
 const withoutGroup = 'spec.scaleTargetRef.apiVersion: Invalid value: "v1": apiVersion must specify API group';
 
-describe('what is scaled', () => {
-  test('is named with its group', () => {
+describe('scaleTargetRef', () => {
+  test('requires an API group', () => {
     expect(refused(scaling({ kind: 'Deployment', apiVersion: 'apps/v1' }))).toEqual([]);
     expect(refused(scaling({ kind: 'Deployment', apiVersion: 'v1' }))).toEqual([withoutGroup]);
     expect(refused(scaling({ kind: 'Deployment', apiVersion: '/v1' }))).toEqual([withoutGroup.replace('v1', '/v1')]);
@@ -30,12 +30,12 @@ describe('what is scaled', () => {
     ]);
   });
 
-  test('has no group where it is a replication controller', () => {
+  test('needs no group for a replication controller', () => {
     expect(refused(scaling({ kind: 'ReplicationController', apiVersion: 'v1' }))).toEqual([]);
     expect(refused(scaling({ kind: 'ReplicationController' }))).toEqual([]);
   });
 
-  test('stays as it was, but cannot become what it may not be', () => {
+  test('may keep an invalid value, but not change to another one', () => {
     const old = scaling({ kind: 'Deployment', apiVersion: 'v1' });
     expect(refused(structuredClone(old), old)).toEqual([]);
     expect(refused(scaling({ kind: 'ReplicaSet', apiVersion: 'v1' }), old)).toEqual([withoutGroup]);

@@ -32,7 +32,7 @@ const scaleUp = {
 
 const scaleDown = { selectPolicy: 'Max', policies: [{ type: 'Percent', value: 100, periodSeconds: 15 }] };
 
-/** Runs in the version that the client speaks; the older one has neither metrics nor behaviour. */
+/** Runs in the client's version; v1 has neither metrics nor behavior. */
 function defaultAutoscaler(object: KubeObject): void {
   const spec = made(object, 'spec');
   applyDefaults(spec, { set: { minReplicas: 1 } });
@@ -83,7 +83,7 @@ function checkTarget(found: Findings, at: FieldPath, target: Readonly<Fields>): 
     found.invalid(at.child('averageUtilization'), utilization, 'must be greater than 0');
 }
 
-/** Which of the target's values a source needs, and what to say without. */
+/** Checks the target values that a metric source requires, with the error message to report. */
 function checkTargetValues(found: Findings, at: FieldPath, { source, target }: { source: string; target: Readonly<Fields> }): void {
   const has = (field: string) => !isAbsent(target[field]);
   if (source === 'object' && !has('value') && !has('averageValue')) {
@@ -186,7 +186,7 @@ function validateAutoscaler(object: KubeObject): FieldError[] {
   return found.errors;
 }
 
-/** One kind that scales is in no group. */
+/** Only ReplicationController is scalable and in the core group. */
 function validateTarget(object: KubeObject): FieldError[] {
   const found = new Findings();
   const target = targetOf(object);
@@ -199,7 +199,7 @@ function validateTarget(object: KubeObject): FieldError[] {
 
 const targetOf = (object: KubeObject): Readonly<Fields> => fieldsOf(fieldsOf(object['spec'])['scaleTargetRef']);
 
-/** A target that was taken once stays good. */
+/** An invalid target is accepted if it did not change. */
 function validateChangedTarget(object: KubeObject, old: KubeObject): FieldError[] {
   const [now, before] = [targetOf(object), targetOf(old)];
   return now['apiVersion'] === before['apiVersion'] && now['kind'] === before['kind'] ? [] : validateTarget(object);
