@@ -18,17 +18,17 @@ describe('a job', () => {
   test.each([
     ['', 'spec.managedBy: Required value'],
     ['x', 'spec.managedBy: Invalid value: "x": must be a domain-prefixed path (such as "acme.io/foo")'],
-  ])('is looked after by somebody with a domain, not by %j', (managedBy, problem) => {
+  ])('requires a domain-prefixed managedBy, not %j', (managedBy, problem) => {
     expect(problems('j', { managedBy })).toEqual([problem]);
   });
 
-  test('that numbers its pods has a name for the last of them', () => {
+  test('requires a name that is valid for its last pod when indexed', () => {
     expect(problems('a.b', { completionMode: 'Indexed', completions: 3, parallelism: 1 })).toEqual([
       'metadata.name: Invalid value: "a.b": will not able to create pod with invalid DNS label: a.b-2',
     ]);
   });
 
-  test('is told once that its selector is another, and twice what is wrong with the rest', () => {
+  test('reports a wrong generated selector only on create, not on update', () => {
     const template = { metadata: { labels: { a: 'b' } }, spec: { restartPolicy: 'Never', containers: [] } };
     const job: KubeObject = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'j', uid: 'u' }, spec: { selector: {}, template } };
     const fields = (errors: readonly { field: string }[]) => errors.map(({ field }) => field);
@@ -38,7 +38,7 @@ describe('a job', () => {
     expect(fields(validateJobUpdate(job, job))).not.toContain(required);
   });
 
-  test('with a selector that says nothing is not told that it was not made by the server', () => {
+  test('with an invalid selector does not get an error about the generated selector', () => {
     const found = problems('j', { manualSelector: false, selector: { matchExpressions: [{ key: 'x', operator: 'x' }] } });
     expect(found).toEqual(['spec.selector.matchExpressions[0].operator: Invalid value: "x": not a valid selector operator']);
   });

@@ -104,13 +104,13 @@ function checkRestartPolicy(found: Findings, at: FieldPath, spec: Readonly<Field
   }
 }
 
-/** Who looks after a job. */
+/** Validates which controller manages the job. */
 function checkManager(found: Findings, at: FieldPath, name: string): void {
   if (name === '') found.required(at);
   else found.invalid(at, name, domainPathProblems(name));
 }
 
-/** Pods of an indexed job have the name of the job and a number: the longest has to be a name of a host. */
+/** Pods of an indexed job are named after the job and their index; the longest name must be a valid host name. */
 function checkPodNames(found: Findings, job: KubeObject): void {
   const { completionMode, completions } = fieldsOf(job['spec']);
   if (completionMode !== 'Indexed' || numberOf(completions) <= 0) return;
@@ -146,7 +146,7 @@ function checkJobSpec(found: Findings, at: FieldPath, spec: Readonly<Fields>): v
   checkRestartPolicy(found, at, spec);
 }
 
-/** A selector that the server made must still be what it made. */
+/** A generated selector must not be modified. */
 function checkGeneratedSelector(found: Findings, job: KubeObject): void {
   const spec = fieldsOf(job['spec']);
   if (spec['manualSelector'] === true || isAbsent(spec['selector'])) return;
@@ -175,7 +175,7 @@ export function validateJob(job: KubeObject): FieldError[] {
   return found.errors;
 }
 
-/** What holds for a job that selects its pods. */
+/** Validates a job's spec, including its selector. */
 function checkSelectingSpec(found: Findings, spec: Readonly<Fields>): void {
   const at = FieldPath.of('spec');
   checkJobSpec(found, at, spec);
@@ -189,7 +189,7 @@ function checkSelectingSpec(found: Findings, spec: Readonly<Fields>): void {
   }
 }
 
-/** While a job is suspended and has not begun, where its pods may run is open. */
+/** While a job is suspended and has not started, the scheduling fields of its template may change. */
 function fixedTemplate(spec: Readonly<Fields>, isOpen: boolean): unknown {
   const template = fieldsOf(spec['template']);
   if (!isOpen) return template;
@@ -204,7 +204,7 @@ export function validateJobUpdate(job: KubeObject, old: KubeObject): FieldError[
   const found = new Findings();
   const [spec, before] = [fieldsOf(job['spec']), fieldsOf(old['spec'])];
   const at = FieldPath.of('spec');
-  // Kubernetes looks at all of it once more, but not at the selector that it made.
+  // On update Kubernetes validates everything again except the generated selector.
   checkSelectingSpec(found, spec);
   const { completions } = spec;
   if (spec['completionMode'] !== 'Indexed') found.immutable(at.child('completions'), completions, completions === before['completions']);

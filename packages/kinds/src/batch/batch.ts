@@ -30,10 +30,10 @@ function defaultJob(object: KubeObject): void {
   inherited.add(object.metadata.labels);
 }
 
-/** Labels that a job took from its pods. */
+/** Labels that were copied from a job's pod template. */
 const inherited = new WeakSet<object>();
 
-/** What holds for a job and for the template of one. */
+/** Defaults for jobs and job templates. */
 function defaultJobSpec(spec: Fields): void {
   defaultTemplate(spec);
   applyDefaults(spec, {
@@ -49,7 +49,7 @@ function defaultCronJob(object: KubeObject): void {
   defaultJobSpec(made(template, 'spec'));
 }
 
-/** Unless the client brought a selector, pods belong to a job by its uid. A job that took its pods' labels takes these too. */
+/** Generates a selector by the job's uid unless the client sets one. A job that inherited its pods' labels gets the generated ones too. */
 function selectPods(job: KubeObject): void {
   const spec = made(job, 'spec');
   if (spec['manualSelector'] === true) return;

@@ -1,4 +1,4 @@
-/** The lowest and highest value of each of a schedule's fields, and the names that stand for values. */
+/** The bounds of a schedule's field, and the names allowed instead of numbers. */
 interface Bounds {
   readonly low: number;
   readonly high: number;
@@ -21,7 +21,7 @@ const fields: readonly Bounds[] = [
 
 const descriptors = new Set(['@yearly', '@annually', '@monthly', '@weekly', '@daily', '@midnight', '@hourly']);
 
-/** A number, or what is wrong with the text. */
+/** A number, or the reason why the text is not one. */
 type Parsed = number | string;
 
 function parseNumber(text: string): Parsed {
@@ -64,7 +64,7 @@ function rangeProblem(text: string, bounds: Bounds): string | undefined {
   return step === 0 ? `step of range should be a positive number: ${text}` : undefined;
 }
 
-/** What is wrong with a schedule in the form of cron; undefined when nothing is. */
+/** Why a cron schedule is invalid; undefined if it is valid. */
 export function scheduleProblem(schedule: string): string | undefined {
   if (schedule.startsWith('@')) {
     if (descriptors.has(schedule) || /^@every ([\d.]+(ns|us|µs|ms|s|m|h))+$/.test(schedule)) return undefined;

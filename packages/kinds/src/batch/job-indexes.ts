@@ -2,7 +2,7 @@ import { fieldError } from '@capstan/machinery';
 
 type Interval = readonly [first: number, last: number];
 
-/** One part of a text such as `0-2,5`, or what is wrong with it. */
+/** Parses one interval of a text such as `0-2,5`; returns the problem if it is invalid. */
 function intervalOf(text: string, completions: number): Interval | string {
   const limits = text.split('-');
   if (limits.length > 2) {
@@ -18,7 +18,7 @@ function intervalOf(text: string, completions: number): Interval | string {
   return [first, last];
 }
 
-/** How many indexes a text such as `0-2,5` names; what is wrong with it when it names none. */
+/** Counts the indexes in a text such as `0-2,5`; returns the problem if it is invalid. */
 export function countIndexes(text: string, completions: number): number | string {
   if (text === '') return 0;
   let total = 0;
@@ -34,7 +34,7 @@ export function countIndexes(text: string, completions: number): number | string
   return total;
 }
 
-/** The first index that both texts name. Parts that name nothing are passed over: others tell of them. */
+/** The first index that both texts contain. Invalid intervals are skipped, as they are reported elsewhere. */
 export function commonIndex(one: string, other: string, completions: number): number | undefined {
   const [left, right] = [one, other].map((text) =>
     text.split(',').flatMap((part) => {

@@ -17,31 +17,26 @@ const startTime = '2024-01-02T03:04:05Z';
 const completionTime = '2024-01-02T04:04:05Z';
 
 it.each<[string, object, object, string[]]>([
-  ['a job that goes on', { active: 2, ready: 1, startTime }, {}, []],
-  [
-    'more that are ready than there are',
-    { active: 1, ready: 2 },
-    {},
-    ['status.ready: Invalid value: 2: cannot set more ready pods than active'],
-  ],
+  ['a running job', { active: 2, ready: 1, startTime }, {}, []],
+  ['more ready than active pods', { active: 1, ready: 2 }, {}, ['status.ready: Invalid value: 2: cannot set more ready pods than active']],
   ['fewer failures than before', { failed: 1 }, { failed: 2 }, ['status.failed: Invalid value: 1: cannot decrease the failed counter']],
-  ['no failures any more', {}, { failed: 2 }, ['status.failed: Invalid value: 0: cannot decrease the failed counter']],
-  ['a start that is taken back', {}, { startTime }, ['status.startTime: Required value: startTime cannot be removed for unsuspended job']],
-  ['a job that is complete', { startTime, completionTime, conditions: truths('SuccessCriteriaMet', 'Complete') }, { startTime }, []],
+  ['a missing failure count', {}, { failed: 2 }, ['status.failed: Invalid value: 0: cannot decrease the failed counter']],
+  ['a removed start time', {}, { startTime }, ['status.startTime: Required value: startTime cannot be removed for unsuspended job']],
+  ['a complete job', { startTime, completionTime, conditions: truths('SuccessCriteriaMet', 'Complete') }, { startTime }, []],
   [
-    'a job that failed for no reason',
+    'a failed job without a failure target',
     { startTime, conditions: truths('Failed') },
     { startTime },
     ['status.conditions: Invalid value: cannot set Failed=True condition without the FailureTarget=true condition'],
   ],
   [
-    'an end before the start',
+    'a completion before the start',
     { startTime: completionTime, completionTime: startTime, conditions: truths('SuccessCriteriaMet', 'Complete') },
     {},
     [`status.completionTime: Invalid value: "${startTime}": must be equal to or after \`startTime\``],
   ],
   [
-    'an end that is taken back',
+    'removed terminal conditions',
     { startTime },
     { startTime, conditions: truths('FailureTarget', 'Failed') },
     [
@@ -49,15 +44,15 @@ it.each<[string, object, object, string[]]>([
       'status.conditions: Invalid value: cannot disable the terminal FailureTarget=True condition',
     ],
   ],
-])('looks at %s', (_, status, old, errors) => {
+])('validates %s', (_, status, old, errors) => {
   expect(errorsOf(status, old)).toEqual(errors);
 });
 
-it('lets a suspended job start anew', () => {
+it('allows a suspended job to lose its start time', () => {
   expect(errorsOf({}, { startTime }, { suspend: true })).toEqual([]);
 });
 
-it('looks only at what changes', () => {
+it('validates only what changes', () => {
   const strange = { active: 1, ready: 5 };
   expect(errorsOf({ ...strange, succeeded: 1 }, strange)).toEqual([]);
 });
@@ -73,6 +68,6 @@ it.each<[object, string[]]>([
     { completedIndexes: '0-2', failedIndexes: '1,3' },
     ['status.failedIndexes: Invalid value: "1,3": failedIndexes and completedIndexes overlap at index: 1'],
   ],
-])('reads which pods of %j ended', (status, errors) => {
+])('validates the indexes in %j', (status, errors) => {
   expect(errorsOf(status, {}, { completionMode: 'Indexed', completions: 4, backoffLimitPerIndex: 1 })).toEqual(errors);
 });

@@ -36,7 +36,7 @@ function jobOf(object: KubeObject): Job {
   };
 }
 
-/** Others than Kubernetes may run jobs: what they report must be possible. Only what changes is looked at. */
+/** Validates status reports, since jobs may be run by controllers other than Kubernetes' own. Only changes are checked. */
 export function validateJobStatus(object: KubeObject, before: KubeObject): FieldError[] {
   const found = new Findings();
   found.add(counts(object));
@@ -147,7 +147,7 @@ function checkIndexes(found: Findings, job: Job, old: Job): void {
     wrong('cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True');
 }
 
-/** What a job cannot go back on. */
+/** Rejects invalid transitions, such as removing a terminal condition. */
 function checkSteps(found: Findings, job: Job, old: Job): void {
   const wrong = (why: string): void => found.invalidPart(at.child('conditions'), why);
   for (const condition of ['Failed', 'Complete', 'FailureTarget'])

@@ -13,7 +13,7 @@ test.each([
   ['2,1', 'non-increasing order, previous: 2, current: 1'],
   ['1-2-3', `the fragment "1-2-3" violates the requirement that an index interval can have at most two parts separated by '-'`],
   ['x', 'cannot convert string to integer for index: "x"'],
-])('of five, %j names %j', (text, expected) => {
+])('parses the indexes %j of five completions as %j', (text, expected) => {
   expect(countIndexes(text, 5)).toBe(expected);
 });
 
@@ -23,7 +23,7 @@ function problems(policy: { rules?: object[] }, spec: object = { completionMode:
   return found.errors.map(({ field, body }) => `${field}: ${body}`);
 }
 
-test('a rule names some indexes, or how many', () => {
+test('a rule needs indexes or a count', () => {
   expect(problems({ rules: [{ succeededIndexes: '0-1', succeededCount: 1 }] })).toEqual([]);
   expect(problems({ rules: [{}] })).toEqual([
     'spec.successPolicy.rules[0]: Required value: at least one of succeededCount or succeededIndexes must be specified',
@@ -36,7 +36,7 @@ test('a rule names some indexes, or how many', () => {
   ]);
 });
 
-test('only jobs whose pods have numbers have one', () => {
+test('only indexed jobs may have a success policy', () => {
   expect(problems({ rules: [{ succeededCount: 1 }] }, { completions: 3 })).toEqual([
     'spec.successPolicy: Invalid value: {"Rules":[{"SucceededIndexes":null,"SucceededCount":1}]}: requires indexed completion mode',
   ]);

@@ -5,13 +5,13 @@ import { countIndexes } from './job-indexes.ts';
 const mostRules = 20;
 const longestIndexes = 64 * 1024;
 
-/** When a job counts as done before all of its pods are: only jobs whose pods have numbers can say that. */
+/** Validates the policy by which an indexed job succeeds before all of its pods have. */
 export function checkSuccessPolicy(found: Findings, at: FieldPath, { policy, spec }: { policy: Fields; spec: Readonly<Fields> }): void {
   if (spec['completionMode'] !== 'Indexed') {
     found.invalid(at, inGo(policy), 'requires indexed completion mode');
     return;
   }
-  // Without a number of completions, which was refused already, there is nothing to compare with.
+  // Without `completions`, which is reported elsewhere, there is nothing to compare with.
   if (isAbsent(spec['completions'])) return;
   const rules = itemsOf(policy['rules']);
   const path = at.child('rules');
@@ -41,7 +41,7 @@ function checkRule(found: Findings, at: FieldPath, { rule, completions }: { rule
   }
 }
 
-/** As Kubernetes prints the policy. */
+/** Converts the policy to the form in which Kubernetes prints it. */
 function inGo(policy: Readonly<Fields>): object {
   const rules = itemsOf(policy['rules']).map(({ succeededIndexes, succeededCount }) => ({
     SucceededIndexes: succeededIndexes ?? null,
