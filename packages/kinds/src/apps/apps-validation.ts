@@ -39,7 +39,7 @@ function isEmptySelector(selector: Readonly<Fields>): boolean {
   return Object.keys(fieldsOf(selector['matchLabels'])).length + itemsOf(selector['matchExpressions']).length === 0;
 }
 
-/** True when the selector can be used, so that what it selects can be looked at. */
+/** Returns false if the selector is invalid, so that the template cannot be matched against it. */
 function checkSelector(found: Findings, spec: Readonly<Fields>, kind: string): boolean {
   const selector = maybeFields(spec['selector']);
   if (selector === undefined) {
@@ -53,7 +53,7 @@ function checkSelector(found: Findings, spec: Readonly<Fields>, kind: string): b
   return problems.length === 0;
 }
 
-/** Pods that are kept running start again whenever they end. */
+/** Pods of these controllers must always be restarted when they end. */
 function checkEndless(found: Findings, spec: Readonly<Fields>, kind: string): void {
   const pod = fieldsOf(fieldsOf(spec['template'])['spec']);
   const path = at.child('template', 'spec');
@@ -67,7 +67,7 @@ function checkCounts(found: Findings, spec: Readonly<Fields>, fields: readonly s
   for (const field of fields) found.nonNegative(at.child(field), spec[field]);
 }
 
-/** The form in which a message shows it: Go's names, and what nobody set. */
+/** The form in which messages show a strategy: Go's field names, including unset fields. */
 function shownStrategy({ type, rollingUpdate }: Readonly<Fields>): Fields {
   const rolling = maybeFields(rollingUpdate);
   const shown = rolling && { MaxUnavailable: rolling['maxUnavailable'] ?? 0, MaxSurge: rolling['maxSurge'] ?? 0 };
@@ -176,7 +176,7 @@ export function validateDaemonSet(daemonSet: KubeObject): FieldError[] {
   return found.errors;
 }
 
-/** The form in which a message shows it. */
+/** The form in which messages show it. */
 function shownRolling({ partition, maxUnavailable }: Fields): Fields {
   return { Partition: numberOf(partition), MaxUnavailable: maxUnavailable ?? null };
 }
@@ -195,7 +195,7 @@ function checkStatefulStrategy(found: Findings, strategy: Readonly<Fields>): voi
   }
 }
 
-/** Claims are made from templates, so their volumes count as the pod's. */
+/** Volumes of claim templates count as volumes of the pod. */
 function withClaimVolumes(spec: Readonly<Fields>): Fields {
   const template = fieldsOf(spec['template']);
   const pod = fieldsOf(template['spec']);
@@ -228,7 +228,7 @@ export function validateStatefulSet(statefulSet: KubeObject): FieldError[] {
   if (checkSelector(found, spec, 'statefulset')) {
     checkMatch(found, spec);
     checkTemplate(found, at.child('template'), withClaimVolumes(spec));
-    // Labels are looked at twice there, so a client sees what is wrong with them twice.
+    // Kubernetes validates these labels twice, so clients see their errors twice.
     found.add(validateLabels(templateLabels(spec) ?? {}, at.child('template', 'labels')));
   }
   checkEndless(found, spec, 'StatefulSet');
@@ -258,7 +258,7 @@ export function validateStatefulSetUpdate(statefulSet: KubeObject, old: KubeObje
   return found.errors;
 }
 
-/** Which pods belong to a controller never changes. */
+/** A controller's selector is immutable. */
 export function validateSelectorUpdate(object: KubeObject, old: KubeObject): FieldError[] {
   const found = new Findings();
   const [selector, before] = [fieldsOf(object['spec'])['selector'], fieldsOf(old['spec'])['selector']];

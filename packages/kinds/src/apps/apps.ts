@@ -18,14 +18,14 @@ import {
   validateStatefulSetUpdate,
 } from './apps-validation.ts';
 
-/** How pods are replaced, when by rolling: the fields of `rollingUpdate`. */
+/** Sets the defaults of `rollingUpdate` if that is the strategy's type. */
 function defaultRolling(strategy: Fields, rolling: Defaults): void {
   if (textOf(strategy['type']) === '') strategy['type'] = 'RollingUpdate';
   if (strategy['type'] === 'RollingUpdate') applyDefaults(made(strategy, 'rollingUpdate'), rolling);
 }
 
 const deployment: Defaults = { set: { replicas: 1, revisionHistoryLimit: 10, progressDeadlineSeconds: 600 } };
-/** A deployment's annotations are copied to what it makes, so that a change of them is one of its desired state. */
+/** A deployment's annotations are copied to its replica sets, so changing them increments the generation. */
 function countAnnotations(object: KubeObject, old: KubeObject): void {
   if (sameJson(object.metadata.annotations, old.metadata.annotations)) return;
   object.metadata.generation = (old.metadata.generation ?? 0) + 1;
@@ -47,7 +47,7 @@ function defaultDaemonSet(object: KubeObject): void {
   const spec = made(object, 'spec');
   applyDefaults(spec, { set: { revisionHistoryLimit: 10 } });
   defaultRolling(made(spec, 'updateStrategy'), rollingDaemonSet);
-  // Only that it is there counts here: whoever writes the object is its manager.
+  // Only its presence matters here, so that the client becomes the annotation's field manager.
   object.metadata.annotations = { [templateGeneration]: '0', ...object.metadata.annotations };
   defaultTemplate(spec);
 }
@@ -82,7 +82,7 @@ function defaultStatefulSet(object: KubeObject): void {
   defaultTemplate(spec);
 }
 
-/** Controllers without a selector or labels of their own take those of their pods. */
+/** Without a selector or labels, a replication controller takes those of its pod template. */
 function defaultReplicationController(object: KubeObject): void {
   const spec = made(object, 'spec');
   applyDefaults(spec, { set: { replicas: 1 } });
@@ -105,7 +105,7 @@ const replicasSelectable: Pick<Strategy, 'selectableFields' | 'selectableLabels'
   selectableFields: (object) => ({ 'status.replicas': String(numberOf(fieldsOf(object['status'])['replicas'])) }),
 };
 
-/** Counts the changes of a daemon set's template in an annotation, for clients that still read it there. */
+/** Counts changes of a daemon set's template in an annotation, for clients that still read it. */
 const daemonSet: Pick<Strategy, 'prepareForCreate' | 'prepareForUpdate'> = {
   prepareForCreate: (object) => countTemplate(object, Math.max(templatesBefore(object) || 1, 1)),
   prepareForUpdate: (object, old) => {
@@ -131,7 +131,7 @@ const replicaCounts: Strategy['status'] & object = {
   }),
 };
 
-/** Replicas are counted from the start, although nothing runs yet. */
+/** The initial status of kinds that always report a replica count. */
 const noReplicas = () => ({ replicas: 0 });
 
 const makersOfPods: readonly (readonly [resource: string, strategy: Strategy])[] = [
@@ -256,7 +256,7 @@ const makersOfPods: readonly (readonly [resource: string, strategy: Strategy])[]
         generation: true,
         defaultPropagation: 'Orphan',
         ...replicasSelectable,
-        // A status may be written without anything else, and so without what labels are taken from.
+        // A status may be sent without a spec, and so without the labels to default from.
         status: { ...replicaCounts, prepareForUpdate: defaultLabels },
       },
       noReplicas,
