@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 
 const block = /-----BEGIN ([^-]+)-----([\s\S]*?)-----END \1-----/g;
 
-/** What is wrong with an issued chain (base64 of PEM); undefined when every block is a certificate. */
+/** Why an issued chain (base64 of PEM) is invalid; undefined if every block is a certificate. */
 export function certificateChainProblem(base64: string): string | undefined {
   if (base64 === '') return undefined;
   const text = Buffer.from(base64, 'base64').toString('latin1');

@@ -48,7 +48,7 @@ const usages = [
   'timestamping',
 ];
 
-/** `example.com/signer-name`: a domain and a path of subdomains. */
+/** A signer name is a domain and a path of subdomains, such as `example.com/signer-name`. */
 function signerNameErrors(signer: string): FieldError[] {
   const path = spec.child('signerName');
   if (signer === '') return [fieldError.required(path)];
@@ -69,7 +69,7 @@ function signerNameErrors(signer: string): FieldError[] {
   return errors;
 }
 
-/** Of the first part that is wrong: more would only repeat it. */
+/** Reports only the first invalid label. */
 function labelErrors(text: string, check: (label: string) => string[], path: FieldPath): FieldError[] {
   for (const label of text.split('.')) {
     const wrong = check(label);
@@ -104,7 +104,7 @@ const conditionsOf = (object: KubeObject): readonly Fields[] => itemsOf(fieldsOf
 const certificateOf = (object: KubeObject): string => textOf(fieldsOf(object['status'])['certificate']);
 const ofType = (object: KubeObject, type: string): Fields[] => conditionsOf(object).filter((condition) => condition['type'] === type);
 
-/** Conditions that are only ever there when they hold. */
+/** Conditions that may only have the status `True`. */
 const factual = ['Approved', 'Denied', 'Failed'];
 
 function conditionErrors(object: KubeObject): FieldError[] {
@@ -127,7 +127,7 @@ function conditionErrors(object: KubeObject): FieldError[] {
   return errors;
 }
 
-/** What may change depends on the way: approvals through `approval`, the certificate and the rest through `status`. */
+/** The `approval` subresource changes approvals; `status` changes the certificate and the other conditions. */
 function changeErrors(object: KubeObject, old: KubeObject, through: 'approval' | 'status'): FieldError[] {
   const errors: FieldError[] = [];
   for (const type of factual) {
@@ -158,7 +158,7 @@ function certificateErrors(object: KubeObject, old: KubeObject, through: 'approv
   return errors;
 }
 
-/** A condition that keeps its status keeps the time at which it got it. */
+/** Sets missing times of conditions. A condition whose status did not change keeps its transition time. */
 function stampConditions(object: KubeObject, old: KubeObject, now: string): void {
   for (const condition of conditionsOf(object)) {
     condition['lastUpdateTime'] ||= now;
@@ -169,7 +169,7 @@ function stampConditions(object: KubeObject, old: KubeObject, now: string): void
   }
 }
 
-/** An approver's conditions that a signer sends back, perhaps without their times, stay as they were. */
+/** Restores the Approved and Denied conditions, which a signer may send back without their times. */
 function keepApprovals(object: KubeObject, old: KubeObject): void {
   const conditions = [...conditionsOf(object)];
   for (const type of ['Approved', 'Denied']) {
