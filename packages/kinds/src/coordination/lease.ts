@@ -3,7 +3,7 @@ import type { Strategy } from '../strategy.ts';
 
 const path = FieldPath.of('spec');
 
-/** Coordinated leader election is off, as it is by default in Kubernetes: what only it uses is dropped, unless it was stored before. */
+/** Coordinated leader election is off, as it is by default in Kubernetes: its fields are dropped unless they are stored already. */
 const coordinatedFields = ['strategy', 'preferredHolder'];
 
 function dropCoordinated(spec: Fields, old: Readonly<Fields>): void {
