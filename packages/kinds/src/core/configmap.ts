@@ -2,12 +2,12 @@ import { type FieldError, FieldPath, fieldError, names, stringMapOf } from '@cap
 import { decodedLength, sameValue } from '../parts.ts';
 import type { Strategy } from '../strategy.ts';
 
-/** Of all values together, in bytes; the same for secrets. */
+/** The maximum total size of all values in bytes; secrets have the same limit. */
 export const dataLimit = 1024 * 1024;
 
 export const immutableMessage = 'field is immutable when `immutable` is set';
 
-/** Kubernetes prints the object as a whole, which has no name, so. */
+/** How Kubernetes prints the path of the whole object. */
 const whole = FieldPath.of('[]');
 
 export const configmaps: Strategy = {
@@ -27,7 +27,7 @@ export const configmaps: Strategy = {
       for (const message of names.configMapKey(key)) errors.push(fieldError.invalid(FieldPath.of('binaryData').key(key), key, message));
       characters += binaryData[key]!.length;
     }
-    // A UTF-16 unit takes at most three bytes, so most objects need no exact count.
+    // A UTF-16 code unit takes at most three bytes, so most objects need no exact count.
     if (characters * 3 > dataLimit && byteLength(data, binaryData) > dataLimit) errors.push(fieldError.tooLong(whole, dataLimit));
     return errors;
   },

@@ -8,7 +8,7 @@ import { namespaces } from './namespace.ts';
 import { secrets } from './secret.ts';
 
 describe('a secret', () => {
-  it('takes plain text into its data, under any key', () => {
+  it('converts stringData to data, under any key', () => {
     const object = JSON.parse(
       '{"kind":"Secret","apiVersion":"v1","metadata":{},"data":{"a":"MQ=="},"stringData":{"a":"2","__proto__":"3"}}',
     ) as KubeObject;
@@ -18,7 +18,7 @@ describe('a secret', () => {
     );
   });
 
-  it('of type TLS is told when its parts do not fit', () => {
+  it('of type TLS reports a key that does not match the certificate', () => {
     const [certificate, key] = makePair();
     const [, other] = makePair();
     expect(keyPairProblem(certificate, key)).toBeUndefined();
@@ -54,7 +54,7 @@ describe('text that should be a JSON object', () => {
 });
 
 describe('a namespace', () => {
-  it('without a name yet gets its label when it has one', () => {
+  it('with a generated name gets its label once it is named', () => {
     const object: KubeObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { generateName: 'n-' } };
     namespaces.default!(object);
     expect(object.metadata.labels).toBeUndefined();
@@ -63,7 +63,7 @@ describe('a namespace', () => {
     expect(object.metadata.labels).toEqual({ 'kubernetes.io/metadata.name': 'n-1' });
   });
 
-  it('is selected by its phase', () => {
+  it('can be selected by its phase', () => {
     const object: KubeObject = { apiVersion: 'v1', kind: 'Namespace', metadata: {}, status: { phase: 'Active' } };
     expect(namespaces.selectableFields!(object)).toEqual({ 'status.phase': 'Active' });
   });

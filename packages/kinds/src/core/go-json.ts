@@ -1,6 +1,6 @@
 import { isObject } from '@capstan/machinery';
 
-/** What Go's JSON decoder says about text that should be an object; undefined when it is one. Exact for the usual mistakes. */
+/** The error of Go's JSON decoder for a text that should be an object; undefined if it is one. Exact for common mistakes. */
 export function jsonObjectProblem(text: string): string | undefined {
   let value: unknown;
   try {

@@ -3,7 +3,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 const certificateBlock = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/;
 const keyBlock = /-----BEGIN (?:[A-Z ]+ )?PRIVATE KEY-----[^-]+-----END (?:[A-Z ]+ )?PRIVATE KEY-----/;
 
-/** What is wrong with a certificate and key (base64 of PEM), in the words that Kubernetes' clients know; undefined when they fit. */
+/** Why a certificate and key (base64 of PEM) are invalid, in Kubernetes' words; undefined if they match. */
 export function keyPairProblem(certificate: string, key: string): string | undefined {
   const certificateText = certificateBlock.exec(decode(certificate))?.[0];
   if (certificateText === undefined) return 'tls: failed to find any PEM data in certificate input';

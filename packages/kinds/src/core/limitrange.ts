@@ -20,7 +20,7 @@ import { isOvercommitAllowed, validateContainerResourceName, validateResourceNam
 
 const standardTypes = new Set(['Pod', 'Container', 'PersistentVolumeClaim']);
 
-/** The limit is the maximum, the request is the limit or else the minimum, where a container's item does not say. */
+/** In a container's item, limits default to the maximum, and requests default to the limit or else the minimum. */
 function defaultItem(item: Fields): void {
   if (item['type'] !== 'Container') return;
   const limits = { ...stringMapOf(item['max']), ...stringMapOf(item['default']) };
@@ -81,7 +81,9 @@ function amountsOf(item: Fields, resource: string, parts: readonly Part[]): Amou
   return amounts;
 }
 
-/** Where a first amount may not exceed a second: how the message names both, which field and which value it shows. */
+/**
+ * Pairs of amounts where the first may not exceed the second: their names in the message, and the field and value that the message shows.
+ */
 const orders: readonly { less: Part; more: Part; words: readonly [string, string]; at: Part; shows: Part }[] = [
   { less: 'min', more: 'max', words: ['min value', 'max value'], at: 'min', shows: 'min' },
   { less: 'min', more: 'defaultRequest', words: ['min value', 'default request value'], at: 'defaultRequest', shows: 'defaultRequest' },

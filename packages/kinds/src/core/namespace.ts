@@ -18,10 +18,10 @@ const kubernetesFinalizer = 'kubernetes';
 const finalizers = FieldPath.of('spec', 'finalizers');
 const phase = FieldPath.of('status', 'Phase');
 
-/** Namespaces that no one may delete. */
+/** Namespaces that cannot be deleted. */
 export const lastingNamespaces: ReadonlySet<string> = new Set(['default', 'kube-system', 'kube-public']);
 
-/** Selectors that name a namespace count on this label, so a client cannot give it another value. */
+/** Selectors rely on this label to find a namespace by name, so clients cannot change it. */
 function labelWithName(object: KubeObject): void {
   if (!object.metadata.name) return;
   object.metadata.labels ??= {};

@@ -1,6 +1,6 @@
 import { type FieldError, type FieldPath, fieldError, names } from '@capstan/machinery';
 
-/** Names of what can be limited: `cpu`, `requests.storage`, `example.com/gpu`. */
+/** Names of resources that can be limited, such as `cpu`, `requests.storage` and `example.com/gpu`. */
 
 const counted = [
   'pods',
@@ -32,7 +32,7 @@ const isQuotaHugePage = (name: string): boolean => isHugePage(name) || name.star
 
 export const isStandardQuotaResource = (name: string): boolean => quotaResources.has(name) || isQuotaHugePage(name);
 
-/** Without a domain, or in one of Kubernetes' own. */
+/** True for names without a domain or in a domain of Kubernetes. */
 const isNative = (name: string): boolean => !name.includes('/') || name.includes('kubernetes.io/');
 
 const isExtended = (name: string): boolean =>

@@ -104,7 +104,7 @@ function operatorErrors(operator: string, values: readonly string[], path: Field
   return [fieldError.invalid(path.child('operator'), operator, 'not a valid selector operator')];
 }
 
-/** As Kubernetes prints a selector inside a message: with the names of its internal form. */
+/** Converts a selector to the form in which Kubernetes prints it: with the field names of its internal type. */
 function printedSelector(selector: Fields): Fields {
   return {
     MatchExpressions: itemsOf(selector['matchExpressions']).map((expression) => ({

@@ -23,7 +23,7 @@ type Data = Readonly<Record<string, string>>;
 
 const requiredKey = (key: string): FieldError => fieldError.required(data.key(key));
 
-/** What each type asks of its data; other types ask nothing. */
+/** Requirements of each type on its data; other types have none. */
 const typeRules = new Map<string, (values: Data, object: KubeObject) => FieldError[]>([
   [
     'kubernetes.io/service-account-token',
@@ -48,7 +48,7 @@ function dockerErrors(values: Data, key: string): FieldError[] {
   return problem === undefined ? [] : [fieldError.invalid(data.key(key), '<secret contents redacted>', problem)];
 }
 
-/** A pair that does not fit is stored all the same, but the client is told. */
+/** A mismatched pair is stored, but the client gets a warning. */
 function warnAboutKeyPair(object: KubeObject, warn: (message: string) => void): void {
   if (object['type'] !== 'kubernetes.io/tls') return;
   const values = stringMapOf(object['data']);
@@ -62,7 +62,7 @@ export const secrets: Strategy = {
     const plain = stringMapOf(object['stringData']);
     delete object['stringData'];
     for (const key in plain) {
-      // A key may be called __proto__, which plain assignment would not store.
+      // A key may be `__proto__`, which plain assignment would not store.
       Object.defineProperty(made(object, 'data'), key, {
         value: Buffer.from(plain[key]!).toString('base64'),
         enumerable: true,

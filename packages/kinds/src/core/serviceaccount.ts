@@ -4,7 +4,7 @@ import type { Strategy } from '../strategy.ts';
 
 const mountableAnnotation = 'kubernetes.io/enforce-mountable-secrets';
 
-/** Secrets of an account are named, nothing more is kept about them. */
+/** Keeps only the names of an account's secrets. */
 function keepSecretNames(object: KubeObject): void {
   const secrets = itemsOf(object['secrets']);
   if (secrets.length > 0) object['secrets'] = secrets.map(({ name }) => (name ? { name } : {}));
