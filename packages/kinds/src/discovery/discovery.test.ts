@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { contextOf } from '../testing/context.ts';
 import { workloadStrategies } from '../workloads.ts';
 
-test('hints of a slice name zones and nodes, each once', () => {
+test('rejects duplicate zones and invalid nodes in the hints of a slice', () => {
   const hints = { forZones: [{ name: 'z' }, { name: 'z' }], forNodes: [{ name: '' }] };
   const slice: KubeObject = {
     apiVersion: 'discovery.k8s.io/v1',

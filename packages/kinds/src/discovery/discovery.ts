@@ -117,7 +117,7 @@ function checkEndpoint(found: Findings, at: FieldPath, { endpoint, type }: { end
   checkHints(found, at.child('hints', 'forNodes'), { hints: itemsOf(hints['forNodes']), check: names.dns1123Subdomain });
 }
 
-/** Who had best use the endpoint. */
+/** Validates the hints about which zones or nodes should use the endpoint. */
 function checkHints(
   found: Findings,
   at: FieldPath,
@@ -155,7 +155,7 @@ export const discoveryStrategies = new Map<string, Strategy>([
         if (slice['addressType'] === 'FQDN') warn('spec.addressType: FQDN endpoints are deprecated');
       },
       prepareForUpdate: (slice, old) => {
-        // Consumers find slices by label, so labels count as desired state here.
+        // Consumers find slices by label, so a change of labels increments the generation.
         if (!sameJson(slice.metadata.labels, old.metadata.labels)) slice.metadata.generation = (old.metadata.generation ?? 0) + 1;
       },
       validate: validateSlice,
