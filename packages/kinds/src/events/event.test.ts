@@ -37,18 +37,18 @@ const converted: KubeObject = {
 };
 
 describe('an event', () => {
-  it('has two shapes that say the same', () => {
+  it('converts between core/v1 and events.k8s.io/v1 without loss', () => {
     expect(toEventsEvent(stored)).toEqual(converted);
     expect(toCoreEvent(converted)).toEqual(stored);
   });
 
-  it('prints in each shape what that prints even when empty', () => {
+  it('has the fields that each version includes even when empty', () => {
     const bare = toCoreEvent({ apiVersion: 'events.k8s.io/v1', kind: 'Event', metadata: { name: 'e' } });
     expect(bare).toMatchObject({ involvedObject: {}, source: {}, firstTimestamp: null, reportingComponent: '', reportingInstance: '' });
     expect(toEventsEvent(bare)).not.toHaveProperty('reportingController');
   });
 
-  it('is selected by what it is about, under the names of each shape', () => {
+  it('can be selected by its object, under the field names of each version', () => {
     expect(eventStrategies.get('/events')!.selectableFields!(stored)).toMatchObject({
       'involvedObject.kind': 'Pod',
       'involvedObject.uid': '',
@@ -63,7 +63,7 @@ describe('an event', () => {
     });
   });
 
-  it('offers as labels exactly the fields that it can be selected by', () => {
+  it('declares exactly its selectable fields', () => {
     for (const [resource, strategy] of eventStrategies) {
       const fields = strategy.selectableFields!(resource === '/events' ? stored : converted);
       expect(new Set(strategy.selectableLabels)).toEqual(new Set(Object.keys(fields)));

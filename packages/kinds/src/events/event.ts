@@ -13,7 +13,7 @@ import {
 import { sameValue } from '../parts.ts';
 import type { Strategy } from '../strategy.ts';
 
-/** One event has two shapes: that of core/v1, in which it is stored, and that of events.k8s.io/v1. Fields with other names there: */
+/** An event has two versions: core/v1, in which it is stored, and events.k8s.io/v1. These fields have different names there. */
 const renamed: readonly (readonly [core: string, events: string])[] = [
   ['involvedObject', 'regarding'],
   ['message', 'note'],
@@ -26,7 +26,7 @@ const renamed: readonly (readonly [core: string, events: string])[] = [
 const toEvents = new Map(renamed);
 const toCore = new Map(renamed.map(([core, events]) => [events, core] as const));
 
-/** What an event of each version prints even when it is empty. */
+/** Fields that each version includes even when empty. */
 const printedByCore: Readonly<Record<string, unknown>> = {
   involvedObject: {},
   source: {},
@@ -38,13 +38,13 @@ const printedByCore: Readonly<Record<string, unknown>> = {
 };
 const hiddenByEvents = ['reportingController', 'reportingInstance', 'note'];
 
-/** The stored shape of an event that a client gave in that of events.k8s.io/v1. */
+/** Converts an event from events.k8s.io/v1 to core/v1, the stored version. */
 export function toCoreEvent(event: KubeObject): KubeObject {
   const { apiVersion: _, ...fields } = event;
   return { ...renameFields(fields, toCore, printedByCore), apiVersion: 'v1' } as KubeObject;
 }
 
-/** The shape in events.k8s.io/v1 of a stored event. */
+/** Converts a stored event to events.k8s.io/v1. */
 export function toEventsEvent(event: KubeObject): KubeObject {
   const { apiVersion: _, ...fields } = event;
   const converted = renameFields(fields, toEvents, {});
@@ -64,7 +64,7 @@ function renameFields(
 
 const involvedNamespace = FieldPath.of('involvedObject', 'namespace');
 
-/** What every event must hold to. One without an eventTime is of the older sort. */
+/** Rules for all events. An event without an eventTime is a legacy one. */
 function commonErrors(event: KubeObject, controllerField: string): FieldError[] {
   const namespace = event.metadata.namespace ?? '';
   const involved = textOf(fieldsOf(event['involvedObject'])['namespace']);
@@ -107,7 +107,7 @@ function seriesErrors(event: KubeObject): FieldError[] {
   return errors;
 }
 
-/** The newer API accepts only what is written in its own way. */
+/** events.k8s.io/v1 rejects legacy fields. */
 function strictErrors(event: KubeObject): FieldError[] {
   const errors = seriesErrors(event);
   const source = fieldsOf(event['source']);
@@ -127,7 +127,7 @@ const lasting = [
   'involvedObject',
   'reason',
   'message',
-  // Kubernetes looks at it twice.
+  // Kubernetes checks it twice.
   'reason',
   'source',
   'firstTimestamp',
@@ -141,7 +141,7 @@ const lasting = [
   'reportingInstance',
 ];
 
-/** Of these Go keeps empty text where there is none. */
+/** String fields, which are empty in Go when unset. */
 const texts = new Set(['reason', 'message', 'type', 'action', 'reportingComponent', 'reportingInstance']);
 
 function changeErrors(event: KubeObject, old: KubeObject): FieldError[] {
@@ -157,7 +157,7 @@ function changeErrors(event: KubeObject, old: KubeObject): FieldError[] {
 const referenceFields = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'];
 const sourceFields = ['component', 'host'];
 
-/** Kubernetes shows objects in their internal form: all fields, in capitals. */
+/** Kubernetes shows objects in their internal form: all fields, with capitalized names. */
 function printed(field: string, value: unknown): unknown {
   const object = maybeFields(value);
   if (object === undefined) return value ?? (texts.has(field) ? '' : value);
