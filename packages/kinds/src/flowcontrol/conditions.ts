@@ -1,6 +1,6 @@
 import { type FieldError, FieldPath, fieldError, fieldsOf, itemsOf, type KubeObject, textOf } from '@capstan/machinery';
 
-/** Every condition has a type, and a type of its own. */
+/** Every condition needs a type, and types must be unique. */
 export function conditionErrors(object: KubeObject): FieldError[] {
   const errors: FieldError[] = [];
   const seen = new Set<string>();

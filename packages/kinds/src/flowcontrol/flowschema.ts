@@ -23,7 +23,7 @@ const verbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', '
 const distinguishers = ['ByNamespace', 'ByUser'];
 const maxPrecedence = 10000;
 
-/** Each kind of subject has a field of its own, and only that one. */
+/** Each kind of subject has its own field, and only that one may be set. */
 const subjectFields: Readonly<Record<string, string>> = { ServiceAccount: 'serviceAccount', User: 'user', Group: 'group' };
 
 function precedenceErrors(precedence: number, name: string): FieldError[] {

@@ -1,6 +1,6 @@
 import type { Json } from '@capstan/machinery';
 
-/** Objects that flow control cannot do without: nobody may change them. */
+/** Objects that flow control requires and that cannot be changed. */
 
 const everything: Json = {
   nonResourceRules: [{ nonResourceURLs: ['*'], verbs: ['*'] }],

@@ -111,7 +111,7 @@ function specErrors(level: Readonly<Fields>, name: string): FieldError[] {
   return errors;
 }
 
-/** How much the exempt level lends may be changed, nothing else of the mandatory ones. */
+/** Mandatory levels cannot be changed, except for the `exempt` field of the exempt level. */
 function mandatoryErrors(level: Readonly<Fields>, name: string): FieldError[] {
   const mandatory = fieldsOf(mandatoryPriorityLevels.get(name));
   if (!mandatoryPriorityLevels.has(name)) return [];
