@@ -1,6 +1,6 @@
 import { names } from '@capstan/machinery';
 
-/** A path in somebody's domain, such as `acme.io/foo`. */
+/** Why a value is not a domain-prefixed path such as `acme.io/foo`. */
 export function domainPathProblems(value: string): string[] {
   const slash = value.indexOf('/');
   if (slash === -1 || slash === 0 || slash === value.length - 1) return ['must be a domain-prefixed path (such as "acme.io/foo")'];

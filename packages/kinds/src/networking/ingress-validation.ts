@@ -23,7 +23,7 @@ function hostProblems(host: string): string[] {
   return host.includes('*') ? names.wildcardDns1123Subdomain(host) : names.dns1123Subdomain(host);
 }
 
-/** A reference to an object of any kind in the same namespace. */
+/** Validates a reference to an object of any kind in the same namespace. */
 export function checkTypedReference(found: Findings, at: FieldPath, reference: Readonly<Fields>): void {
   const group = textOf(reference['apiGroup']);
   if (!isAbsent(reference['apiGroup'])) found.invalid(at.child('apiGroup'), group, names.dns1123Subdomain(group));

@@ -93,7 +93,7 @@ function validateServiceRange(object: KubeObject): FieldError[] {
   return found.errors;
 }
 
-/** A range may get one of the other family beside it; nothing else changes. */
+/** An update may only add a range of the other IP family. */
 function validateServiceRangeUpdate(object: KubeObject, old: KubeObject): FieldError[] {
   const found = new Findings();
   const at = FieldPath.of('spec', 'cidrs');
@@ -108,7 +108,7 @@ function validateServiceRangeUpdate(object: KubeObject, old: KubeObject): FieldE
   return isSecond ? [...found.errors, ...validateServiceRange(object)] : found.errors;
 }
 
-/** `zero`: what Go has where nothing is given. */
+/** Makes a field of the spec immutable. `zero` is its zero value in Go. */
 function immutableField(field: string, zero: '' | null): NonNullable<Strategy['validateUpdate']> {
   return (object, old) => {
     const found = new Findings();
@@ -146,7 +146,7 @@ export const networkingStrategies = new Map<string, Strategy>([
   ],
   [
     'networking.k8s.io/servicecidrs',
-    // Kubernetes takes the status with the rest, and says of both ways of changing it that they own everything.
+    // Kubernetes accepts the status together with the rest, and both kinds of update own all fields.
     {
       validateCreate: validateServiceRange,
       validateUpdate: validateServiceRangeUpdate,
