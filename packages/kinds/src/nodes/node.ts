@@ -20,7 +20,7 @@ import type { Strategy } from '../strategy.ts';
 
 function defaultNode(node: KubeObject): void {
   const spec = made(node, 'spec');
-  // Two names of one field: the list begins with the single value, which counts where they differ.
+  // The list must begin with the single value, which wins if they differ.
   const [single, first] = [textOf(spec['podCIDR']), textsOf(spec['podCIDRs'])[0]];
   if (single !== '' && single !== first) spec['podCIDRs'] = [single];
   else if (single === '' && first !== undefined) spec['podCIDR'] = first;
@@ -34,7 +34,7 @@ function checkResources(found: Findings, node: KubeObject): void {
   for (const field of ['capacity', 'allocatable']) checkAmounts(found, FieldPath.of('status', field), fieldsOf(status[field]));
 }
 
-/** Status and update alike: no address stands there twice. */
+/** Validates resources and rejects duplicate addresses, both in status updates and in updates of the node. */
 function checkStatus(found: Findings, node: KubeObject): void {
   checkResources(found, node);
   const seen = new Set<string>();
@@ -77,7 +77,7 @@ function validateNodeUpdate(node: KubeObject, old: KubeObject): FieldError[] {
   return found.errors;
 }
 
-/** Nodes register with their status, so it is kept on creation. */
+/** Nodes register with their status, so it is kept on create. */
 const nodeStrategy: Strategy = {
   default: defaultNode,
   validate: validateNode,
