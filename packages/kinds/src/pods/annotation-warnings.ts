@@ -11,7 +11,7 @@ const podSeccomp = 'seccomp.security.alpha.kubernetes.io/pod';
 const containerSeccomp = 'container.seccomp.security.alpha.kubernetes.io/';
 const seccompMessage = 'non-functional in v1.27+; use the "seccompProfile" field instead';
 
-/** Annotations that became fields long ago, and do nothing any more. */
+/** Warnings for annotations that fields have replaced and that no longer have any effect. */
 export function oldAnnotationsOf(template: Readonly<Fields>, at: FieldPath): string[] {
   const annotations = fieldsOf(fieldsOf(template['metadata'])['annotations']);
   return [...oldAnnotations]
@@ -19,7 +19,7 @@ export function oldAnnotationsOf(template: Readonly<Fields>, at: FieldPath): str
     .map(([key, message]) => `${at.key(key).toString()}: ${message}`);
 }
 
-/** Seccomp profiles that are only named in annotations. */
+/** Warnings for seccomp profiles that are set only in annotations. */
 export function oldSeccompOf(template: Readonly<Fields>, at: FieldPath): string[] {
   const annotations = fieldsOf(fieldsOf(template['metadata'])['annotations']);
   const spec = fieldsOf(template['spec']);

@@ -21,7 +21,7 @@ import { checkLife, probeFields } from './probe-validation.ts';
 
 const highestId = 2 ** 31 - 1;
 
-/** Users and groups of the host. */
+/** Validates a user or group ID. */
 export function checkId(found: Findings, at: FieldPath, id: unknown): void {
   if ((typeof id === 'number' || typeof id === 'bigint') && (id < 0 || id > highestId))
     found.invalid(at, id, names.rangeMessage(0, highestId));
@@ -86,7 +86,7 @@ function checkCommon(
   if (security !== undefined) checkSecurity(found, at.child('securityContext'), security);
 }
 
-/** Two containers cannot have the same port of the host. */
+/** Two containers cannot use the same host port. */
 function checkHostPorts(found: Findings, at: FieldPath, containers: readonly Fields[]): void {
   const seen = new Set<string>();
   for (const [index, container] of containers.entries()) {
@@ -129,9 +129,9 @@ interface Others {
   readonly containers: readonly Fields[];
   readonly volumes: Volumes;
   readonly claims: ReadonlySet<string>;
-  /** No container is started again. */
+  /** True if the pod never restarts its containers. */
   readonly runsOnce: boolean;
-  /** Names of the containers before. */
+  /** Names of preceding containers. */
   readonly seen: Set<string>;
 }
 

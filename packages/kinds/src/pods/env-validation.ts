@@ -14,7 +14,7 @@ const environmentFields = [
   'status.podIPs',
 ];
 const volumeFields = ['metadata.annotations', 'metadata.labels', 'metadata.name', 'metadata.namespace', 'metadata.uid'];
-/** What the API knows as a field of a pod, whether or not it may be used in this place. */
+/** All pod fields that can be referenced, in environment variables or in files. */
 const knownFields = new Set([...environmentFields, ...volumeFields]);
 const resourceFields = [
   'limits.cpu',
@@ -32,7 +32,7 @@ function environmentNameProblems(name: string): string[] {
   return /^[ -<>-~]+$/.test(name) ? [] : [environmentName];
 }
 
-/** A field of the pod that is given to a container: in an environment variable or in a file. */
+/** Validates a reference to a pod field from an environment variable or a file. */
 function checkFieldReference(found: Findings, at: FieldPath, { reference, isFile }: { reference: Fields; isFile: boolean }): void {
   const path = textOf(reference['fieldPath']);
   if (path === '') {
@@ -113,7 +113,7 @@ export function checkEnvironmentSources(found: Findings, at: FieldPath, sources:
   }
 }
 
-/** Files with fields of the pod in them. */
+/** Validates files that contain pod fields. */
 export function checkDownwardFiles(found: Findings, at: FieldPath, files: unknown): void {
   for (const file of itemsOf(files)) {
     const field = maybeFields(file['fieldRef']);

@@ -3,7 +3,7 @@ import { type Fields, itemsOf, textOf } from '@capstan/machinery';
 import type { Findings } from '../shared/findings.ts';
 import { backstepProblem, checkDescendingPath } from '../volumes/volume-paths.ts';
 
-/** The volumes of a pod that can be mounted, by name. */
+/** The mountable volumes of a pod, by name. */
 export type Volumes = ReadonlyMap<string, Fields>;
 
 export function checkMounts(found: Findings, at: FieldPath, { container, volumes }: { container: Fields; volumes: Volumes }): void {

@@ -1,7 +1,7 @@
 import { FieldPath, type Fields, fieldError, isAbsent, itemsOf, names, textOf } from '@capstan/machinery';
 import type { Findings } from '../shared/findings.ts';
 
-/** The claims of devices that a pod has, and that its containers may name. */
+/** Validates the device claims of a pod, which its containers may use. */
 export function checkPodClaims(found: Findings, at: FieldPath, claims: readonly Fields[]): void {
   const seen = new Set<string>();
   for (const [index, claim] of claims.entries()) {
@@ -22,7 +22,7 @@ export function checkPodClaims(found: Findings, at: FieldPath, claims: readonly 
   }
 }
 
-/** Static pods have no claims: nobody would allocate them. */
+/** Static pods cannot have claims, since nothing would allocate them. */
 export function refuseClaims(found: Findings, claims: readonly Fields[]): void {
   for (const _ of claims) found.forbidden(FieldPath.of('[]'), 'static pods do not support resource claims');
 }
@@ -35,7 +35,7 @@ export function claimNames(claims: unknown): ReadonlySet<string> {
   );
 }
 
-/** What a container uses of the pod's claims: all of one, or some requests of it. */
+/** Validates the claims that a container uses: a whole claim or one of its requests. */
 export function checkUsedClaims(
   found: Findings,
   at: FieldPath,

@@ -1,11 +1,10 @@
 import { type Fields, fieldsOf, isAbsent, itemsOf, numberOf, textOf } from '@capstan/machinery';
 import { applyDefaults, type Defaults, made } from '../shared/defaulting.ts';
 
-/** `registry:5000/name` has no tag although it has a colon; without a tag and a digest an image means `latest`. */
-/** Parts of an image's name behind its registry. */
+/** Matches one part of an image's path after the registry. */
 const imagePart = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$/;
 
-/** Whether a name says which image is meant: what does not is left to whoever pulls it. */
+/** Whether a name is a valid image reference. Invalid names are not rejected; pulling them fails. */
 function isReference(image: string): boolean {
   const parts = image
     .replace(/@.*$/, '')
@@ -57,7 +56,7 @@ const mode = 0o644;
 const file: Defaults = { set: { defaultMode: mode } };
 const downward: Defaults = { each: { items: fieldSource } };
 
-/** Of volumes in pods and of persistent volumes, which share these sources. */
+/** Defaults for the volume sources that pods and persistent volumes share. */
 export const volumeSources: Readonly<Record<string, Defaults>> = {
   hostPath: { set: { type: '' } },
   iscsi: { set: { iscsiInterface: 'default' } },
@@ -84,7 +83,7 @@ const volume: Defaults = {
     },
   },
   also: (object) => {
-    // A volume that names no source is an empty directory.
+    // A volume without a source is an empty directory.
     for (const field in object) if (field !== 'name' && !isAbsent(object[field])) return;
     object['emptyDir'] = {};
   },
@@ -100,23 +99,23 @@ export const podSpec: Defaults = {
   },
   each: { containers: container, initContainers: container, ephemeralContainers: container, volumes: volume },
   also: (spec) => {
-    // Only init containers have a policy of their own, and only this one; others are not kept.
+    // Only init containers may have a restart policy, and only `Always`; other values are dropped.
     for (const item of itemsOf(spec['containers'])) delete item['restartPolicy'];
     for (const item of itemsOf(spec['initContainers'])) if (item['restartPolicy'] !== 'Always') delete item['restartPolicy'];
-    // Two names of one field: the old one follows the new one.
+    // The deprecated field is always equal to the new one.
     const account = textOf(spec['serviceAccountName']) || textOf(spec['serviceAccount']);
     if (account !== '') spec['serviceAccountName'] = spec['serviceAccount'] = account;
   },
 };
 
-/** On the host's network a container's port is the host's. */
+/** With hostNetwork, host ports default to the container ports. */
 function hostPortsOf(containers: unknown): void {
   for (const item of itemsOf(containers)) {
     for (const port of itemsOf(item['ports'])) if (numberOf(port['hostPort']) === 0) port['hostPort'] = port['containerPort'];
   }
 }
 
-/** A template of pods: `metadata` and `spec` are always there. */
+/** Defaults a pod template, creating its `metadata` and `spec` if missing. */
 export function defaultTemplate(owner: Fields, field = 'template'): Fields {
   const template = made(owner, field);
   made(template, 'metadata');
@@ -124,7 +123,7 @@ export function defaultTemplate(owner: Fields, field = 'template'): Fields {
   return template;
 }
 
-/** Limits count as requests where a pod asks for nothing else; only in pods, not in templates of them. */
+/** Requests default to the limits; only in pods, not in pod templates. */
 function requestLimits(containers: unknown): void {
   for (const item of itemsOf(containers)) {
     const limits = fieldsOf(fieldsOf(item['resources'])['limits']);

@@ -42,11 +42,11 @@ test.each([
     { volumes: [{ name: 'v', iscsi: { targetPortal: '1.2.3.4', iqn: 'x', lun: 0 } }] },
     'spec.volumes[0].iscsi.iqn: Invalid value: "x": must be valid format starting with iqn, eui, or naa',
   ],
-])('a pod with %j is refused', (spec, message) => {
+])('rejects a pod with %j', (spec, message) => {
   expect(problems(spec).join('\n')).toContain(message);
 });
 
-test('a container sleeps no longer than its pod waits for it', () => {
+test('rejects a preStop sleep longer than the grace period', () => {
   const sleeping = (seconds: number): string[] =>
     problems({ terminationGracePeriodSeconds: 5 }, { lifecycle: { preStop: { sleep: { seconds } } } });
   expect(sleeping(5)).toEqual([]);
@@ -55,14 +55,14 @@ test('a container sleeps no longer than its pod waits for it', () => {
   ]);
 });
 
-test('a container is resized by policies that are known, once for each resource', () => {
+test('requires known resize policies, one for each resource', () => {
   const cpu = { resourceName: 'cpu', restartPolicy: 'NotRequired' };
   expect(problems({}, { resizePolicy: [cpu, { ...cpu, resourceName: 'memory' }] })).toEqual([]);
   expect(problems({}, { resizePolicy: [cpu, cpu] })).toEqual(['spec.containers[0].resizePolicy[1]: Duplicate value: "cpu"']);
   expect(problems({}, { resizePolicy: [{ ...cpu, restartPolicy: '' }] })).toEqual(['spec.containers[0].resizePolicy: Required value']);
 });
 
-test('a change that adds containers is told nothing else', () => {
+test('an update that adds containers reports no other error', () => {
   const pod = (spec: object) => ({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec: { ...spec } });
   const found = validatePodUpdate(
     pod({ containers: [container, container], initContainers: [container] }),
@@ -79,6 +79,6 @@ test.each([
   ['registry:5000/a', true],
   ['a@sha256:0', false],
   ['Not an image!', false],
-])('whether the newest is meant by %j: %j', (image, expected) => {
+])('whether %j is a latest image: %j', (image, expected) => {
   expect(isLatest(image)).toBe(expected);
 });

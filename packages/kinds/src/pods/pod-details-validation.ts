@@ -13,7 +13,7 @@ import {
 } from '@capstan/machinery';
 import type { Findings } from '../shared/findings.ts';
 
-/** Parts of a pod that few fill in: kernel parameters, the operating system, how it is resized and how it ends. */
+/** Validates rarely used parts of a pod: sysctls, the operating system, resize policies, sleep hooks, spread constraints and tokens. */
 const systems = ['linux', 'windows'];
 
 export function checkSystem(found: Findings, at: FieldPath, os: Fields | undefined): void {
@@ -48,7 +48,7 @@ export function checkKernelParameters(
 
 const ofMessages = /^(?:kernel[./](?:shm|sem|msg)|fs[./]mqueue[./])/;
 
-/** The setting by which the pod has these parameters in common with its host. */
+/** The setting by which the pod shares a sysctl with its host. */
 function sharedWith(name: string, spec: Readonly<Fields>): string | undefined {
   if (spec['hostNetwork'] === true && /^net[./]/.test(name)) return 'hostNetwork';
   return spec['hostIPC'] === true && ofMessages.test(name) ? 'hostIPC' : undefined;
@@ -57,7 +57,7 @@ function sharedWith(name: string, spec: Readonly<Fields>): string | undefined {
 const resizedResources = ['cpu', 'memory'];
 const resizePolicies = ['NotRequired', 'RestartContainer'];
 
-/** `runsOnce`: the pod's containers are not started again, so that amounts can only change while they run. */
+/** `runsOnce`: containers are never restarted, so resizing them may not require a restart. */
 export function checkResizePolicies(
   found: Findings,
   at: FieldPath,
@@ -75,7 +75,7 @@ export function checkResizePolicies(
   }
 }
 
-/** A container that is told to end may only sleep while the pod waits for it. */
+/** A container may not sleep longer than the pod's grace period. */
 export function checkSleep(
   found: Findings,
   at: FieldPath,
@@ -94,7 +94,7 @@ export function checkSleep(
 
 const inclusions = ['Honor', 'Ignore'];
 
-/** Which nodes and which pods count when pods are spread. */
+/** Validates which nodes and pods a spread constraint counts. */
 export function checkSpreadScope(found: Findings, at: FieldPath, constraint: Readonly<Fields>): void {
   for (const field of ['nodeAffinityPolicy', 'nodeTaintsPolicy']) found.optionalOneOf(at.child(field), constraint[field], inclusions);
   const keys = textsOf(constraint['matchLabelKeys']);
@@ -113,7 +113,7 @@ export function checkSpreadScope(found: Findings, at: FieldPath, constraint: Rea
   }
 }
 
-/** A token is the account's, so there has to be one. */
+/** A service account token requires a service account. */
 export function checkTokenAccount(found: Findings, at: FieldPath, spec: Readonly<Fields>): void {
   if (textOf(spec['serviceAccountName']) !== '') return;
   for (const [index, volume] of itemsOf(spec['volumes']).entries()) {

@@ -5,7 +5,7 @@ import type { Strategy } from '../strategy.ts';
 import { resizedPart, validateResize } from './pod-resize.ts';
 import { validatePod } from './pod-validation.ts';
 
-/** Keeps the pod as it was but for one part of its spec. */
+/** Discards all changes except one part of the spec. */
 function changeOnly(pod: KubeObject, old: KubeObject, part: Fields): void {
   pod['spec'] = { ...fieldsOf(old['spec']), ...part };
   pod['status'] = old['status'];
@@ -25,9 +25,9 @@ function validateDebuggers(pod: KubeObject, old: KubeObject): FieldError[] {
   return found.errors;
 }
 
-/** Through `ephemeralcontainers` debuggers join a pod, through `resize` its containers get other amounts; nothing else changes. */
+/** `ephemeralcontainers` adds debug containers to a pod, `resize` changes its containers' resources; both leave the rest unchanged. */
 export const podParts: NonNullable<Strategy['subresources']> = {
-  // Binding decides itself what it changes: the node, and that the pod is scheduled.
+  // The binding handler itself restricts what changes: the node name and the PodScheduled condition.
   binding: { prepareForUpdate: () => {} },
   ephemeralcontainers: {
     prepareForUpdate: (pod, old) => {

@@ -26,7 +26,7 @@ function resize(pod: KubeObject, old = podOf([one()])): string[] {
 }
 
 describe('resizing a pod', () => {
-  test('changes amounts of processors and memory, and nothing else', () => {
+  test('changes cpu and memory, and nothing else', () => {
     const pod = podOf([one({ image: 'y', resources: { requests: { cpu: '500m' }, limits: { cpu: '3' } } })], {}, { labels: { a: 'b' } });
     expect(resize(pod)).toEqual([]);
     expect(pod['spec']).toMatchObject({ containers: [{ image: 'x', resources: { requests: { cpu: '500m' }, limits: { cpu: '3' } } }] });
@@ -36,40 +36,40 @@ describe('resizing a pod', () => {
 
   test.each<[string, object[], string[]]>([
     [
-      'a container more',
+      'an added container',
       [one(), { name: 'b', image: 'x' }],
       ['spec.containers: Forbidden: containers may not be added or removed on resize'],
     ],
     [
-      'a container of another name',
+      'a renamed container',
       [one({ name: 'b' })],
       ['spec.containers[0].name: Forbidden: containers may not be renamed or reordered on resize'],
     ],
     [
-      'an amount that is taken away',
+      'a removed limit',
       [one({ resources: { requests: { cpu: '1' } } })],
       ['spec.containers[0].resources.limits: Forbidden: resource limits cannot be removed'],
     ],
     [
-      'an amount of something else',
+      'a change of another resource',
       [one({ resources: { requests: { ...resources.requests, 'ephemeral-storage': '1Gi' }, limits: resources.limits } })],
       ['spec: Forbidden: only cpu and memory resources are mutable'],
     ],
     [
-      'another way of changing them',
+      'a changed resize policy',
       [one({ resizePolicy: [{ resourceName: 'cpu', restartPolicy: 'RestartContainer' }] })],
       ['spec: Forbidden: only cpu and memory resources are mutable'],
     ],
     [
-      'another quality of service',
+      'a changed quality of service',
       [one({ resources: { requests: { cpu: '2', memory: '1' }, limits: { cpu: '2', memory: '1' } } })],
       ['spec: Invalid value: "Burstable": Pod QOS Class may not change as a result of resizing'],
     ],
-  ])('is refused for %s', (_, containers, errors) => {
+  ])('is rejected with %s', (_, containers, errors) => {
     expect(resize(podOf(containers))).toEqual(errors);
   });
 
-  test('leaves containers that only begin a pod as they are', () => {
+  test('is rejected for init containers that are not sidecars', () => {
     const begin = (cpu: string) => ({ initContainers: [{ name: 'i', image: 'x', resources: { requests: { cpu } } }] });
     expect(resize(podOf([one()], begin('2')), podOf([one()], begin('1')))).toEqual([
       'spec: Forbidden: resources for non-sidecar init containers are immutable',
@@ -80,11 +80,11 @@ describe('resizing a pod', () => {
     ['pods with pod-level resources', { resources: { requests: { cpu: '1' } } }, {}, {}],
     ['static pods', {}, { annotations: { 'kubernetes.io/config.mirror': 'x' } }, {}],
     ['windows pods', { os: { name: 'windows' } }, {}, {}],
-  ])('cannot be done with %s', (what, spec, metadata) => {
+  ])('is rejected for %s', (what, spec, metadata) => {
     expect(resize(podOf([one()], spec), podOf([one()], spec, metadata))).toEqual([`[]: Forbidden: ${what} cannot be resized`]);
   });
 
-  test('waits for nodes that can', () => {
+  test('is rejected if the node does not support it', () => {
     const old = podOf([one()]);
     old['status'] = { containerStatuses: [{ name: 'a', state: { running: {} } }] };
     expect(resize(podOf([one()]), old)).toEqual(['spec: Forbidden: Pod running on node without support for resize']);

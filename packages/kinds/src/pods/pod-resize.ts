@@ -17,7 +17,10 @@ const at = FieldPath.of('spec');
 const lists = ['containers', 'initContainers'] as const;
 const resizable = ['cpu', 'memory'];
 
-/** Of a resize nothing counts but amounts and how they are changed. Containers that came, went or moved stay to be told of: none when some came or went. */
+/**
+ * The part of the spec that a resize may change: resources and resize policies. Renamed or reordered containers are kept, so that
+ * validation reports them; undefined if containers were added or removed.
+ */
 export function resizedPart(spec: Readonly<Fields>, before: Readonly<Fields>): Fields | undefined {
   if (lists.some((list) => itemsOf(spec[list]).length !== itemsOf(before[list]).length)) return undefined;
   const part: Fields = {};
@@ -70,7 +73,7 @@ function hasAmounts(pod: KubeObject): boolean {
   return Object.keys(fieldsOf(requests)).length + Object.keys(fieldsOf(limits)).length > 0;
 }
 
-/** A node that can resize says what its running containers have. */
+/** A node that supports resizing reports the resources of its running containers. */
 function isSupported(pod: KubeObject): boolean {
   const running = itemsOf(fieldsOf(pod['status'])['containerStatuses']).find(({ state }) => !isAbsent(fieldsOf(state)['running']));
   return running === undefined || !isAbsent(running['resources']);
@@ -113,7 +116,7 @@ function checkOtherChanges(found: Findings, spec: Readonly<Fields>, before: Read
   }
 }
 
-/** But for amounts that may change. */
+/** Compares two containers, ignoring the resources that may change. */
 function isSameBut(container: Readonly<Fields>, old: Readonly<Fields>): boolean {
   const then = fieldsOf(old['resources']);
   const resources: Fields = {};

@@ -16,7 +16,7 @@ function problems(spec: object, annotations: Record<string, string> = {}): strin
   return strategy.validate!(pod, contextOf()).map(({ field, body }) => `${field}: ${body}`);
 }
 
-describe('what confines a pod', () => {
+describe('the security context of a pod', () => {
   const at = 'spec.securityContext';
   test.each([
     [
@@ -41,14 +41,14 @@ describe('what confines a pod', () => {
     expect(problems({ securityContext })).toEqual([expected]);
   });
 
-  test('is its own where its system has it', () => {
+  test('rejects windows options in a linux pod', () => {
     expect(problems({ os: { name: 'linux' }, securityContext: { windowsOptions: {} } })).toEqual([
       `${at}.windowsOptions: Forbidden: windows options cannot be set for a linux pod`,
     ]);
   });
 });
 
-describe('annotations of old', () => {
+describe('legacy annotations', () => {
   const appArmor = 'container.apparmor.security.beta.kubernetes.io/';
   test.each([
     [
@@ -72,7 +72,7 @@ describe('annotations of old', () => {
     expect(problems({}, { [key]: value })).toEqual([expected]);
   });
 
-  test('become fields, and clients are told', () => {
+  test('set the AppArmor profile field, with a warning', () => {
     const spec = { containers: [{ name: 'a' }] };
     const warnings: string[] = [];
     adoptAppArmor(spec, { [`${appArmor}a`]: 'localhost/x' }, (warning) => warnings.push(warning));

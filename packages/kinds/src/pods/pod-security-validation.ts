@@ -46,7 +46,7 @@ function containersOf(spec: Readonly<Fields>): Fields[] {
   return ['initContainers', 'containers', 'ephemeralContainers'].flatMap((field) => [...itemsOf(spec[field])]);
 }
 
-/** What annotations say that a field says better. */
+/** Validates annotations that fields have mostly replaced. */
 export function checkPodAnnotations(
   found: Findings,
   at: FieldPath,
@@ -68,7 +68,7 @@ export function checkPodAnnotations(
   }
 }
 
-/** Written as Go writes it: no plus, no leading zeros. */
+/** A canonical integer as in Go: no plus sign, no leading zeros. */
 function isCost(text: string): boolean {
   return /^(?:0|-?[1-9][0-9]*)$/.test(text) && Number(text) === (Number(text) | 0);
 }
@@ -81,7 +81,7 @@ function checkSeccompName(found: Findings, at: FieldPath, profile: string): void
   else found.invalid(at, profile, 'must be a valid seccomp profile');
 }
 
-/** The field that an annotation stands for; undefined when it stands for none. */
+/** The AppArmor profile that an annotation's value means; undefined if it is invalid. */
 function profileFor(annotation: string): Fields | undefined {
   if (annotation === 'unconfined') return { type: 'Unconfined' };
   if (annotation === 'runtime/default') return { type: 'RuntimeDefault' };
@@ -89,7 +89,7 @@ function profileFor(annotation: string): Fields | undefined {
   return name === '' || name.trim() !== name ? undefined : { type: 'Localhost', localhostProfile: name };
 }
 
-/** Profiles from old annotations are put into the fields of the containers, and clients are told. */
+/** Copies AppArmor profiles from legacy annotations to the containers' fields, with a warning. */
 export function adoptAppArmor(
   spec: Fields,
   annotations: Readonly<Record<string, string>> | undefined,
@@ -109,7 +109,7 @@ export function adoptAppArmor(
   }
 }
 
-/** What only another system has. */
+/** Rejects Windows options in a Linux pod. */
 export function checkLinux(found: Findings, at: FieldPath, spec: Readonly<Fields>): void {
   const rule = 'windows options cannot be set for a linux pod';
   if (!isAbsent(fieldsOf(spec['securityContext'])['windowsOptions'])) found.forbidden(at.child('securityContext', 'windowsOptions'), rule);

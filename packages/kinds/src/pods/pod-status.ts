@@ -19,7 +19,7 @@ import type { Strategy } from '../strategy.ts';
 const at = FieldPath.of('status');
 const systemConditions = new Set(['PodScheduled', 'Ready', 'Initialized']);
 
-/** What kubelets report. They may leave out what was known before, and own nothing else of the pod. */
+/** Status updates by kubelets. They may omit fields that were set before, and cannot change the rest of the pod. */
 export const podStatus: Strategy['status'] & object = {
   prepareForUpdate: (pod, old) => {
     if (old.metadata.ownerReferences === undefined) delete pod.metadata.ownerReferences;
@@ -35,7 +35,7 @@ export const podStatus: Strategy['status'] & object = {
   validateUpdate: validatePodStatus,
 };
 
-/** Older kubelets do not say which generation they saw. Conditions of one type are paired in their order. */
+/** Keeps observed generations that older kubelets do not report. Conditions of the same type are matched in order. */
 function keepGenerations(status: Fields, before: Readonly<Fields>): void {
   if (numberOf(status['observedGeneration']) === 0 && before['observedGeneration'] !== undefined)
     status['observedGeneration'] = before['observedGeneration'];
@@ -112,7 +112,7 @@ interface Ending {
   readonly mayGoOn: (container: Fields) => boolean;
 }
 
-/** What has ended does not run again, unless the pod says so. */
+/** A terminated container may not run again unless the pod restarts it. */
 function checkEnded(found: Findings, field: string, { status, before, mayGoOn }: Ending): void {
   for (const [index, old] of itemsOf(before[field]).entries()) {
     if (endedOf(old) === undefined || mayGoOn(old)) continue;
@@ -137,7 +137,7 @@ function checkClaims(found: Findings, statuses: readonly Fields[], claims: reado
   }
 }
 
-/** One address of each family. What was there before need not be right. */
+/** Allows one address of each family. Addresses that were there before are not validated again. */
 function checkAddresses(found: Findings, field: string, status: Readonly<Fields>, before: Readonly<Fields>): void {
   const given = itemsOf(status[field]);
   const known = new Set(itemsOf(before[field]).map(({ ip }) => textOf(ip)));

@@ -20,7 +20,7 @@ const at = FieldPath.of('spec');
 const changeable =
   '`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
 
-/** Nothing more is compared once the lists differ. */
+/** Returns false if the lists differ in length; then nothing else is compared. */
 function checkContainerLists(found: Findings, spec: Readonly<Fields>, before: Readonly<Fields>): boolean {
   for (const field of ['containers', 'initContainers']) {
     if (itemsOf(spec[field]).length !== itemsOf(before[field]).length) {
@@ -68,7 +68,7 @@ function withoutImages(containers: unknown): Fields[] {
   return itemsOf(containers).map((container) => without(container, 'image'));
 }
 
-/** What an update may not change; until a pod may be scheduled its node constraints are open. */
+/** The immutable part of the spec. Node constraints may change while the pod has scheduling gates. */
 function fixedPart(spec: Readonly<Fields>, isGated: boolean): Fields {
   const fixed = without(spec, 'activeDeadlineSeconds', 'tolerations', 'schedulingGates', ...(isGated ? ['nodeSelector'] : []));
   fixed['containers'] = withoutImages(spec['containers']);
@@ -77,7 +77,7 @@ function fixedPart(spec: Readonly<Fields>, isGated: boolean): Fields {
   return fixed;
 }
 
-/** The pod as it would be without the changes that are permitted. */
+/** The updated spec without the permitted changes. */
 function withOldParts(spec: Readonly<Fields>, before: Readonly<Fields>): Fields {
   const kept: Fields = { ...spec };
   for (const field of ['containers', 'initContainers']) {
@@ -92,7 +92,7 @@ function withOldParts(spec: Readonly<Fields>, before: Readonly<Fields>): Fields 
 const appArmor = 'container.apparmor.security.beta.kubernetes.io/';
 const mirror = 'kubernetes.io/config.mirror';
 
-/** Some annotations say what a pod was made with, or that it only mirrors one. */
+/** The AppArmor and mirror pod annotations are immutable. */
 function checkAnnotations(found: Findings, { metadata }: KubeObject, old: KubeObject): void {
   const [given, before] = [metadata.annotations ?? {}, old.metadata.annotations ?? {}];
   for (const key of new Set([...Object.keys(before), ...Object.keys(given)])) {

@@ -33,7 +33,7 @@ const searchRule =
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')";
 const searchPart = /^_?[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?$/;
 
-/** Domains that are searched may have underscores, unlike names of objects. */
+/** Unlike object names, search domains may contain underscores. */
 function searchProblems(search: string): string[] {
   return search.split('.').every((part) => searchPart.test(part)) ? [] : [searchRule];
 }
@@ -82,7 +82,7 @@ function checkSecurity(found: Findings, at: FieldPath, spec: Readonly<Fields>): 
   found.optionalOneOf(at.child('seLinuxChangePolicy'), security['seLinuxChangePolicy'], ['Recursive']);
 }
 
-/** A field that holds the name of something else. */
+/** Validates an optional field that holds the name of another object. */
 function checkName(found: Findings, at: FieldPath, { name, check }: { name: unknown; check: NameCheck }): void {
   const text = textOf(name);
   if (text !== '') found.invalid(at, text, check(text, false));
@@ -127,9 +127,9 @@ function checkAliases(found: Findings, at: FieldPath, aliases: readonly Fields[]
 
 interface CheckedSpec {
   readonly spec: Readonly<Fields>;
-  /** A pod itself, not a template of some. */
+  /** True for a pod, false for a pod template. */
   readonly isPod?: boolean;
-  /** A pod that a node runs by itself, and shows. */
+  /** True for the mirror of a static pod. */
   readonly isMirror?: boolean;
 }
 
@@ -175,7 +175,7 @@ function checkPodSpec(found: Findings, at: FieldPath, { spec, isPod = false, isM
   if (fieldsOf(spec['os'])['name'] === 'linux') checkLinux(found, at, spec);
 }
 
-/** A template's labels, annotations and pod, as they stand in every kind that makes pods. */
+/** Validates the pod template of any kind that creates pods: labels, annotations and spec. */
 export function checkTemplate(found: Findings, at: FieldPath, template: Readonly<Fields>): void {
   const metadata = fieldsOf(template['metadata']);
   found.add(validateLabels(stringMapOf(metadata['labels']), at.child('labels')));

@@ -33,7 +33,7 @@ function gateCondition(context: StrategyContext): Fields {
   };
 }
 
-/** How long a pod may take to end: at once when it never ran or ended already. */
+/** The grace period of a deletion in seconds: 0 if the pod was never scheduled or has already ended. */
 export function podGracePeriod(pod: KubeObject, requested: number | undefined): number {
   const spec = fieldsOf(pod['spec']);
   const phase = fieldsOf(pod['status'])['phase'];
@@ -42,7 +42,7 @@ export function podGracePeriod(pod: KubeObject, requested: number | undefined): 
   return period < 0 ? 1 : period;
 }
 
-/** Debuggers join a pod that is there already. */
+/** Ephemeral containers can only be added to an existing pod. */
 function refuseDebuggers(pod: KubeObject): FieldError[] {
   const found = new Findings();
   if (itemsOf(fieldsOf(pod['spec'])['ephemeralContainers']).length > 0)
@@ -50,7 +50,7 @@ function refuseDebuggers(pod: KubeObject): FieldError[] {
   return found.errors;
 }
 
-/** The first of a pod's addresses stands in a field of its own, for clients from when there was one only. */
+/** The first of a pod's addresses is also in a separate field, for clients that predate multiple addresses. */
 function pairAddresses(status: Fields | undefined): void {
   if (status === undefined || status === null) return;
   const [single, first] = [textOf(status['podIP']), itemsOf(status['podIPs'])[0]?.['ip']];
@@ -65,7 +65,7 @@ const podStrategy: Strategy = separateStatus({
   },
   prepareForCreate: (pod, context) => {
     const spec = made(pod, 'spec');
-    // Negative means at once, as near as it gets.
+    // Negative values mean the shortest possible period.
     if (numberOf(spec['terminationGracePeriodSeconds']) < 0) spec['terminationGracePeriodSeconds'] = 1;
     const gated = itemsOf(spec['schedulingGates']).length > 0;
     pod['status'] = { phase: 'Pending', ...(gated ? { conditions: [gateCondition(context)] } : {}), qosClass: qualityOf(spec) };

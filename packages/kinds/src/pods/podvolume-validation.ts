@@ -8,7 +8,7 @@ import { checkSource, refuseSecond } from '../volumes/volume-sources.ts';
 import { checkDownwardFiles } from './env-validation.ts';
 import type { Volumes } from './mount-validation.ts';
 
-/** In the order in which they are looked at; the first one found counts. */
+/** In the order of validation; if several are set, the first one counts. */
 const sources = [
   'emptyDir',
   'hostPath',
@@ -45,7 +45,7 @@ const sources = [
 const tenMinutes = 600;
 const longestToken = 2 ** 32;
 
-/** Sources of one volume put their files into one folder. */
+/** Tracks the files of a volume, since all of its sources share one directory. */
 class Files {
   readonly #found: Findings;
   readonly #at: FieldPath;
@@ -142,7 +142,7 @@ function checkEphemeral(found: Findings, at: FieldPath, fields: Readonly<Fields>
   else checkClaimSpec(found, at.child('volumeClaimTemplate', 'spec'), fieldsOf(template['spec']));
 }
 
-/** Gives the volumes that are good, so that mounts of bad ones are not blamed a second time as missing. */
+/** Returns the valid volumes by name. As in Kubernetes, mounts of invalid ones are reported as not found. */
 export function checkVolumes(found: Findings, at: FieldPath, { volumes, isPod }: { volumes: readonly Fields[]; isPod: boolean }): Volumes {
   const good = new Map<string, Fields>();
   for (const [index, volume] of volumes.entries()) {

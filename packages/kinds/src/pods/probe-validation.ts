@@ -66,7 +66,7 @@ function checkProbe(found: Findings, at: FieldPath, { probe, isReadiness }: { pr
 
 export const probeFields = ['livenessProbe', 'readinessProbe', 'startupProbe'];
 
-/** What is done around a container's life: hooks and probes. */
+/** Validates the lifecycle hooks and probes of a container. */
 export function checkLife(found: Findings, at: FieldPath, container: Readonly<Fields>): void {
   const lifecycle = maybeFields(container['lifecycle']) ?? {};
   for (const hook of ['postStart', 'preStop']) {

@@ -1,6 +1,6 @@
 import { compareQuantities, type Fields, fieldsOf, isQuantity, itemsOf, parseQuantity } from '@capstan/machinery';
 
-/** The resources that decide a pod's quality of service. */
+/** The resources that determine a pod's quality of service. */
 const counted = ['cpu', 'memory'];
 
 function positive(amount: unknown): amount is string {
@@ -13,7 +13,7 @@ function sameAmount(one: unknown, other: unknown): boolean {
 
 export type Quality = 'Guaranteed' | 'Burstable' | 'BestEffort';
 
-/** Guaranteed when everything is limited to exactly what it asks for, best effort when nothing asks for anything. */
+/** Guaranteed if all limits are set and equal the requests, BestEffort if there are neither requests nor limits. */
 export function qualityOf(podSpec: Readonly<Fields>): Quality {
   const requirements =
     podSpec['resources'] === undefined

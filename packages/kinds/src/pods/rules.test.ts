@@ -19,30 +19,30 @@ test.each([
   ['registry:5000/nginx:1', false],
   ['nginx@sha256:abc', false],
   ['nginx:latest@sha256:abc', true],
-])('image %s means latest: %s', (image, latest) => expect(isLatest(image)).toBe(latest));
+])('image %s is a latest image: %s', (image, latest) => expect(isLatest(image)).toBe(latest));
 
 test.each([
   ['never ran', pod({}), undefined, 0],
   ['ended', pod({ nodeName: 'n', terminationGracePeriodSeconds: 30 }, { phase: 'Succeeded' }), undefined, 0],
   ['runs', pod({ nodeName: 'n', terminationGracePeriodSeconds: 30 }, { phase: 'Running' }), undefined, 30],
-  ['runs, the client knows better', pod({ nodeName: 'n', terminationGracePeriodSeconds: 30 }), 5, 5],
-  ['negative', pod({ nodeName: 'n', terminationGracePeriodSeconds: -4 }), undefined, 1],
+  ['runs, if the client requests a period', pod({ nodeName: 'n', terminationGracePeriodSeconds: 30 }), 5, 5],
+  ['has a negative period', pod({ nodeName: 'n', terminationGracePeriodSeconds: -4 }), undefined, 1],
 ])('grace period of a pod that %s', (_title, object, requested, seconds) => expect(podGracePeriod(object, requested)).toBe(seconds));
 
-describe('quality of service', () => {
+describe('quality of service of a pod that', () => {
   const withResources = (...resources: object[]) => ({ containers: resources.map((each) => ({ resources: each })) });
   const whole = { requests: { cpu: '1', memory: '1Gi' }, limits: { cpu: '1000m', memory: '1024Mi' } };
   test.each([
-    ['asks for nothing', withResources({}), 'BestEffort'],
-    ['asks for nothing that counts', withResources({ limits: { 'nvidia.com/gpu': '1' } }), 'BestEffort'],
-    ['is limited to what it asks for', withResources(whole, whole), 'Guaranteed'],
+    ['requests nothing', withResources({}), 'BestEffort'],
+    ['requests neither cpu nor memory', withResources({ limits: { 'nvidia.com/gpu': '1' } }), 'BestEffort'],
+    ['has limits equal to its requests', withResources(whole, whole), 'Guaranteed'],
     ['has one container without limits', withResources(whole, {}), 'Burstable'],
-    ['may use more', withResources({ requests: { cpu: '1' }, limits: { cpu: '2' } }), 'Burstable'],
+    ['has limits above its requests', withResources({ requests: { cpu: '1' }, limits: { cpu: '2' } }), 'Burstable'],
   ])('%s', (_title, spec, quality) => expect(qualityOf(spec)).toBe(quality));
 });
 
-describe('schedules', () => {
-  test.each(['* * * * *', '*/5 0-6 1,15 jan-MAR mon', '@hourly', '@every 1h30m', '? ? ? ? ?'])('%s is one', (schedule) =>
+describe('cron schedules', () => {
+  test.each(['* * * * *', '*/5 0-6 1,15 jan-MAR mon', '@hourly', '@every 1h30m', '? ? ? ? ?'])('accepts %s', (schedule) =>
     expect(scheduleProblem(schedule)).toBeUndefined(),
   );
   test.each([
@@ -55,12 +55,12 @@ describe('schedules', () => {
     ['*/1/2 * * * *', 'too many slashes: */1/2'],
     ['x * * * *', 'failed to parse int from x: strconv.Atoi: parsing "x": invalid syntax'],
     ['@sometimes', 'unrecognized descriptor: @sometimes'],
-  ])('%s is not: %s', (schedule, problem) => expect(scheduleProblem(schedule)).toBe(problem));
+  ])('rejects %s: %s', (schedule, problem) => expect(scheduleProblem(schedule)).toBe(problem));
 });
 
-describe('ranges of addresses', () => {
-  test.each(['10.0.0.0/8', '::/0', 'fd00::1/64', '::ffff:10.0.0.1/120'])('%s is one', (range) => expect(rangeProblems(range)).toEqual([]));
-  test.each(['10.0.0.0', '10.0.0.0/33', '10.0.0/8', '::/129', '10.0.0.0/-1', '10.0.0.0/'])('%s is none', (range) =>
+describe('CIDR ranges', () => {
+  test.each(['10.0.0.0/8', '::/0', 'fd00::1/64', '::ffff:10.0.0.1/120'])('accepts %s', (range) => expect(rangeProblems(range)).toEqual([]));
+  test.each(['10.0.0.0', '10.0.0.0/33', '10.0.0/8', '::/129', '10.0.0.0/-1', '10.0.0.0/'])('rejects %s', (range) =>
     expect(rangeProblems(range)).toHaveLength(1),
   );
   test.each([
@@ -69,7 +69,9 @@ describe('ranges of addresses', () => {
     ['10.0.0.0/8', '10.0.0.0/8', false],
     ['fd00:1::/32', 'fd00::/16', true],
     ['fd00::/16', '0.0.0.0/0', false],
-  ])('%s lies within %s: %s', (inner, outer, within) => expect(isStrictlyWithin(parseRange(inner)!, parseRange(outer)!)).toBe(within));
+  ])('%s is strictly within %s: %s', (inner, outer, within) =>
+    expect(isStrictlyWithin(parseRange(inner)!, parseRange(outer)!)).toBe(within),
+  );
 });
 
 describe('status', () => {
@@ -82,17 +84,17 @@ describe('status', () => {
   });
   const strategy = workloadStrategies.get('apps/deployments')!;
 
-  test('is kept by an update of the object', () => {
+  test('is not changed by an update of the object', () => {
     const object = deployment({ replicas: 9 });
     strategy.prepareForUpdate!(object, deployment({ replicas: 1 }), contextOf());
     expect(object['status']).toEqual({ replicas: 1 });
   });
-  test('is all that its subresource changes', () => {
+  test('is all that the status subresource changes', () => {
     const object = { ...deployment({ replicas: 9 }), spec: { replicas: 5 }, metadata: { name: 'd', labels: { c: 'd' } } };
     strategy.status!.prepareForUpdate!(object, deployment({}), contextOf());
     expect(object).toEqual(deployment({ replicas: 9 }));
   });
-  test('must add up', () => {
+  test('must be consistent', () => {
     const errors = strategy.status!.validate!(
       deployment({ replicas: 1, readyReplicas: 2, availableReplicas: 3, updatedReplicas: -1 }),
       contextOf(),
@@ -109,12 +111,12 @@ describe('status', () => {
 test.each([
   ['apps/deployments', { matchLabels: { b: '2', a: '1' } }, 'a=1,b=2'],
   ['/replicationcontrollers', { b: '2', a: '1' }, 'a=1,b=2'],
-])('%s are scaled with a selector', (resource, selector, text) => {
+])('%s have a selector in their scale', (resource, selector, text) => {
   expect(scaleMappings.get(resource)!.selectorOf({ apiVersion: 'v1', kind: 'K', metadata: {}, spec: { selector } })).toBe(text);
 });
 
 describe('field selectors', () => {
-  test('every field that is announced is given', () => {
+  test('are exactly the fields that each strategy returns', () => {
     for (const [resource, strategy] of workloadStrategies) {
       const fields = strategy.selectableFields?.({ apiVersion: 'v1', kind: 'K', metadata: {} }) ?? {};
       expect([resource, Object.keys(fields).sort()]).toEqual([resource, [...(strategy.selectableLabels ?? [])].sort()]);

@@ -53,7 +53,7 @@ export function checkTolerations(found: Findings, at: FieldPath, tolerations: re
   }
 }
 
-/** The form in which a message shows a taint. */
+/** The form in which messages show a taint. */
 function shownTaint(taint: Fields): Fields {
   return { Key: taint['key'], Value: textOf(taint['value']), Effect: taint['effect'], TimeAdded: taint['timeAdded'] ?? null };
 }
@@ -139,7 +139,7 @@ function checkPodTerm(found: Findings, at: FieldPath, term: Readonly<Fields>): v
   found.invalid(at.child('topologyKey'), key, names.qualifiedName(key));
 }
 
-/** Labels whose values in the pod are asked of others, beside what a selector asks. */
+/** Validates label keys whose values in the pod are added to a selector. */
 function checkLabelKeys(
   found: Findings,
   at: FieldPath,

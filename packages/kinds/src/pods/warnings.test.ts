@@ -11,8 +11,8 @@ function warningsOf(resource: string, object: KubeObject): string[] {
   return context.warnings;
 }
 
-describe('warnings of what is most likely not meant', () => {
-  test('in a template of pods', () => {
+describe('warnings about likely mistakes', () => {
+  test('in a pod template', () => {
     const pod = {
       terminationGracePeriodSeconds: -1,
       nodeSelector: { 'beta.kubernetes.io/arch': 'a' },
@@ -70,7 +70,7 @@ describe('warnings of what is most likely not meant', () => {
     ]);
   });
 
-  test('none for a variable that builds on the one before', () => {
+  test('not for a variable that extends its previous value', () => {
     const env = [
       { name: 'PATH', value: '/a' },
       { name: 'PATH', value: '/b:$(PATH)' },
@@ -82,7 +82,7 @@ describe('warnings of what is most likely not meant', () => {
   test.each<[string, (template: object) => object, string]>([
     ['/podtemplates', (template) => ({ template }), 'template'],
     ['batch/cronjobs', (template) => ({ spec: { jobTemplate: { spec: { template } } } }), 'spec.jobTemplate.spec.template'],
-  ])('of what is old in %s', (resource, wrap, at) => {
+  ])('about legacy annotations in %s', (resource, wrap, at) => {
     const annotations = { 'seccomp.security.alpha.kubernetes.io/pod': 'x', 'security.alpha.kubernetes.io/sysctls': 'y' };
     const term = { topologyKey: 'k' };
     const affinity = { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } };
@@ -95,7 +95,7 @@ describe('warnings of what is most likely not meant', () => {
     ]);
   });
 
-  test('of files in volumes that are in the way of one another', () => {
+  test('about overlapping paths in volumes', () => {
     const items = [
       { key: 'a', path: 'x' },
       { key: 'b', path: 'x/y/' },

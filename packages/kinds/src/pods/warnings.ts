@@ -60,7 +60,7 @@ function warnScheduling(warn: WarnAt, at: FieldPath, spec: Readonly<Fields>): vo
 function warnVolumes(warn: WarnAt, at: FieldPath, volumes: readonly Fields[]): void {
   for (const [index, volume] of volumes.entries()) {
     for (const [source, message] of oldVolumes) {
-      // Its field has another name than the path that is told.
+      // The field is `storageos`, but Kubernetes prints `storageOS` in the path.
       if (!isAbsent(volume[source])) warn(at.index(index).child(source === 'storageos' ? 'storageOS' : source), message);
     }
   }
@@ -75,7 +75,7 @@ function warnRepeated(warn: WarnAt, at: FieldPath, { items, field }: { items: re
   }
 }
 
-/** Every container, with where it stands. */
+/** Yields every container with its path. */
 function* containersOf(spec: Readonly<Fields>, at: FieldPath): Generator<readonly [container: Fields, path: FieldPath]> {
   for (const field of ['initContainers', 'containers']) {
     for (const [index, container] of itemsOf(spec[field]).entries()) yield [container, at.child(field).index(index)];
@@ -100,7 +100,7 @@ function warnContainer(warn: WarnAt, at: FieldPath, container: Readonly<Fields>)
     const name = textOf(variable['name']);
     const value = textOf(variable['value']);
     const reference = `$(${name})`;
-    // A value that builds on the one before, such as a longer PATH, is meant.
+    // A value that extends the previous one, such as a longer PATH, is intended.
     const isExtension = isAbsent(variable['valueFrom']) && value !== reference && value.includes(reference);
     if (seen.has(name) && !isExtension) {
       warn(at.child('env').index(index), `hides previous definition of ${fieldError.quote(name)}, which may be dropped when using apply`);
@@ -140,7 +140,7 @@ function warnPorts(warn: WarnAt, at: FieldPath, spec: Readonly<Fields>): void {
   for (const { path, message } of named) warn(path, message);
 }
 
-/** What is accepted in a pod, or a template of one, and most likely not meant. `parents` lead to it. */
+/** Warns about likely mistakes in a valid pod or pod template. `parents` is the path to the template. */
 export function warnPod(tell: Warn, template: Readonly<Fields>, parents: readonly string[] = []): void {
   const warn: WarnAt = (path, message) => tell(`${path.toString()}: ${message}`);
   const [first, ...rest] = parents;
@@ -191,7 +191,10 @@ export function warnName(warn: Warn, object: KubeObject, use: string): void {
   );
 }
 
-/** Warns of what stands in the pod template at a path, when an object is made and when the template changes. Who makes pods gives them its name, too. */
+/**
+ * Warns about likely mistakes in the pod template at a path, on create and when the template changes. On create it also warns about names
+ * that do not suit pods.
+ */
 export function withTemplateWarnings(strategy: Strategy, path: readonly [string, ...string[]] = ['spec', 'template']): Strategy {
   const templateOf = (object: KubeObject): Fields | undefined => {
     let found: unknown = object;
@@ -202,7 +205,7 @@ export function withTemplateWarnings(strategy: Strategy, path: readonly [string,
     ...strategy,
     prepareForCreate: (object, context) => {
       strategy.prepareForCreate?.(object, context);
-      // The pods of one of them get a name that nobody chose.
+      // Kubernetes does not warn about the names of DaemonSets and PodTemplates.
       if (path.length > 1 && object.kind !== 'DaemonSet') warnName(context.warn, object, 'Pod names and hostnames');
       warnPod(context.warn, fieldsOf(templateOf(object)), path);
     },
