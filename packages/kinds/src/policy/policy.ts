@@ -46,7 +46,7 @@ function validateDisruptionBudget(budget: KubeObject): FieldError[] {
 }
 
 const highestUserPriority = 1_000_000_000;
-/** Classes that are always there. */
+/** Priority classes that always exist. */
 export const systemPriorities = new Map([
   ['system-node-critical', 2_000_001_000],
   ['system-cluster-critical', 2_000_000_000],
@@ -106,7 +106,7 @@ function validateBudgetStatus(budget: KubeObject): FieldError[] {
   ];
 }
 
-/** Budgets, priorities and the runtimes of nodes. */
+/** Strategies of disruption budgets, priority classes and runtime classes. */
 export const policyStrategies = new Map<string, Strategy>([
   [
     'policy/poddisruptionbudgets',
@@ -131,7 +131,7 @@ export const policyStrategies = new Map<string, Strategy>([
       default: (object) => applyDefaults(object, { setOptional: { preemptionPolicy: 'PreemptLowerPriority' } }),
       validate: validatePriorityClass,
       validateUpdate: validatePriorityClassUpdate,
-      // Its generation is written once and never counts anything.
+      // The generation is set once and never incremented.
       prepareForCreate: ({ metadata }) => {
         metadata.generation = 1;
       },
