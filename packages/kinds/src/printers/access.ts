@@ -47,7 +47,7 @@ function parameterReference({ spec }: Row): string {
   return isAbsent(reference['selector']) ? unset : selectorStruct(reference['selector']);
 }
 
-/** A selector the way this one column shows it: the fields of the structure, not the usual short form. */
+/** A selector in the form of this column only: the fields of the Go struct instead of the usual short form. */
 function selectorStruct(selector: unknown): string {
   const fields = fieldsOf(selector);
   const pairs = Object.entries(fieldsOf(fields['matchLabels']))
@@ -84,7 +84,7 @@ const policyBindings = printer('!Name, PolicyName, ParamRef, Age', (row) => [
 
 const bindingColumns = '!Name, Role, Age, +Users, +Groups, +ServiceAccounts';
 
-/** Who may do what, and what stands in the way: roles, certificates, admission, aggregation. */
+/** Roles, certificates, admission and API aggregation. */
 export const accessPrinters = new Map<string, TablePrinter>([
   ['rbac.authorization.k8s.io/rolebindings', printer(bindingColumns, bindingCells)],
   ['rbac.authorization.k8s.io/clusterrolebindings', printer(bindingColumns, bindingCells)],

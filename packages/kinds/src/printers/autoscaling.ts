@@ -19,7 +19,7 @@ function percent(value: unknown): string | undefined {
   return isAbsent(value) ? undefined : `${numberOf(value)}%`;
 }
 
-/** One metric as current/target. */
+/** A metric as `current/target`. */
 function metricText(metric: Fields, observed: Fields | undefined): string {
   const field = sources.get(textOf(metric['type']));
   if (field === undefined) return '<unknown type>';
@@ -67,7 +67,6 @@ export const autoscalingPrinters = new Map<string, TablePrinter>([
   ],
 ]);
 
-/** How many there are of what is scaled. */
 export const scalePrinter: TablePrinter = printer('Name, Desired:i, Available:i, Age', ({ name, age, spec, status }) => [
   name,
   numberOf(spec['replicas']),

@@ -4,8 +4,8 @@ import type { Column, TablePrinter } from '../strategy.ts';
 const types = { i: 'integer', b: 'boolean', d: 'date' } as const;
 
 /**
- * Columns written as one line: names between commas. `:i`, `:b` and `:d` after a name give a type other than string, `!` marks a name that
- * identifies the object, `+` one that only the wide form shows.
+ * Parses columns from a list of names separated by commas. `:i`, `:b` and `:d` after a name set a type other than string, `!` marks the
+ * name that identifies the object, `+` a column shown only with -o wide.
  */
 function columns(line: string): Column[] {
   return line.split(', ').map((word) => {
@@ -19,7 +19,7 @@ function columns(line: string): Column[] {
   });
 }
 
-/** What nearly every row is made of. */
+/** The values that most rows use. */
 export interface Row {
   readonly object: KubeObject;
   readonly name: string;

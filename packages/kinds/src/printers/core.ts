@@ -65,7 +65,7 @@ function nodeAddress({ status }: Row, type: string): string {
   return address === undefined ? none : textOf(address['address']);
 }
 
-/** What a quota counts and limits, in two cells. */
+/** The usage and limits of a quota, in two cells. */
 function quotaLines({ status }: Row): [requests: string, limits: string] {
   const hard = stringMapOf(status['hard']);
   const used = stringMapOf(status['used']);

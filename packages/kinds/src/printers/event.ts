@@ -2,7 +2,7 @@ import { age, fieldsOf, type KubeObject, maybeFields, numberOf, textOf } from '@
 import type { TablePrinter } from '../strategy.ts';
 import { printer } from './columns.ts';
 
-/** An event's parts under one name, whichever of the two API groups it was asked in. */
+/** The parts of an event under the same names for both API groups. */
 function partsOf(event: KubeObject) {
   const isCore = event.apiVersion === 'v1';
   return {

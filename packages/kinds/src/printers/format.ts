@@ -21,7 +21,7 @@ export function labels(value: unknown): string {
   return joinedLabels(stringMapOf(value)) || none;
 }
 
-/** A label selector as one line: equality first, then expressions, each in the order of their keys. */
+/** A label selector as one line: equality first, then expressions, each sorted by key. */
 export function selectorText(value: unknown): string {
   return selectorOfObject(value as LabelSelectorObject | undefined).toString();
 }
@@ -29,7 +29,7 @@ export function selectorText(value: unknown): string {
 export function selector(value: unknown): string {
   return selectorText(value) || none;
 }
-/** The names and the images of a pod template's containers, as two cells. */
+/** The names and images of a pod's containers, as two cells. */
 export function containers(podSpec: unknown): [names: string, images: string] {
   const list = itemsOf(fieldsOf(podSpec)['containers']);
   return [list.map((container) => textOf(container['name'])).join(','), list.map((container) => textOf(container['image'])).join(',')];
@@ -39,7 +39,7 @@ export function templateSpec(owner: unknown): unknown {
   return fieldsOf(fieldsOf(owner)['template'])['spec'];
 }
 
-/** The first of a list, and how many more there are; undefined when there are none. */
+/** The first items of a list and the number of the others; undefined if the list is empty. */
 export function firstAndMore(list: readonly string[], shown: number): string | undefined {
   if (list.length === 0) return undefined;
   const text = list.slice(0, shown).join(',');
@@ -50,7 +50,7 @@ export function textOr(value: unknown, otherwise: string): string {
   return textOf(value) || otherwise;
 }
 
-/** Like textOr for optional fields, where an empty text is a value. */
+/** Like textOr, but for optional fields, where an empty string is a value. */
 export function optionalText(value: unknown, otherwise: string): string {
   return typeof value === 'string' ? value : otherwise;
 }
@@ -59,7 +59,7 @@ export function optionalBoolean(value: unknown, otherwise: boolean): boolean {
   return typeof value === 'boolean' ? value : otherwise;
 }
 
-/** The addresses of a load balancer's status, each once, in order. */
+/** The addresses of a load balancer's status, in order and without duplicates. */
 export function ingressAddresses(status: unknown): string[] {
   const found = new Set<string>();
   for (const ingress of itemsOf(fieldsOf(fieldsOf(status)['loadBalancer'])['ingress'])) {
@@ -87,7 +87,7 @@ export function accessModes(value: unknown): string {
 
 const betaClass = 'volume.beta.kubernetes.io/storage-class';
 
-/** The storage class of a volume or claim: the old annotation wins over the field. */
+/** The storage class of a volume or claim: the legacy annotation wins over the field. */
 export function storageClass(annotations: Readonly<Record<string, string>> | undefined, spec: unknown): string {
   return annotations !== undefined && Object.hasOwn(annotations, betaClass)
     ? annotations[betaClass]!

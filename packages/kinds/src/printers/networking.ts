@@ -3,7 +3,7 @@ import type { TablePrinter } from '../strategy.ts';
 import { printer, type Row } from './columns.ts';
 import { firstAndMore, ingressAddresses, none, optionalText, selector, unset } from './format.ts';
 
-/** At most three hosts; the count of what is left out is by rules, as rules without a host are not shown. */
+/** Shows at most three hosts. The number of hidden ones counts rules, including those without a host. */
 function hosts({ spec }: Row): string {
   const rules = itemsOf(spec['rules']);
   const shown: string[] = [];
@@ -56,7 +56,7 @@ export const networkingPrinters = new Map<string, TablePrinter>([
     'networking.k8s.io/networkpolicies',
     printer('!Name, Pod-Selector, Age', ({ name, spec, age }) => [name, selector(spec['podSelector']), age]),
   ],
-  // The row holds an age that no column announces; clients know it so.
+  // The row has an age without a column; kube-apiserver does the same.
   ['networking.k8s.io/ipaddresses', printer('!Name, ParentRef', (row) => [row.name, parentOf(row), row.age])],
   ['networking.k8s.io/servicecidrs', printer('!Name, CIDRs, Age', ({ name, spec, age }) => [name, textsOf(spec['cidrs']).join(','), age])],
   [

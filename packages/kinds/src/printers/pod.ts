@@ -3,12 +3,12 @@ import type { TablePrinter } from '../strategy.ts';
 import { printer } from './columns.ts';
 import { none, textOr } from './format.ts';
 
-/** What the containers of a pod add up to. */
+/** Totals over the containers of a pod. */
 interface Summary {
   reason: string;
   ready: number;
   restarts: number;
-  /** When the last restarted container ended; empty when none did. */
+  /** When the last restarted container ended; empty if none was restarted. */
   lastRestart: string;
 }
 
@@ -33,7 +33,7 @@ function endOf(terminated: Fields): string {
 
 interface Initialization extends Summary {
   finished: boolean;
-  /** Those of init containers that stay beside the pod's own: only they count once the pod is initialised. */
+  /** Restarts of sidecar containers: of the init containers, only these count once the pod is initialized. */
   sidecarRestarts: number;
   sidecarLastRestart: string;
 }

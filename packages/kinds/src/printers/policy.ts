@@ -21,7 +21,7 @@ function claimState({ metadata, ...object }: KubeObject): string {
   return states.join(',');
 }
 
-/** Policy, scheduling, nodes' runtimes and devices. */
+/** Policies, scheduling, runtime classes and devices. */
 export const policyPrinters = new Map<string, TablePrinter>([
   [
     'policy/poddisruptionbudgets',

@@ -3,7 +3,7 @@ import type { KubeObject } from '@capstan/machinery';
 import { describe, expect, test } from 'vitest';
 import { defaultPrinter, printers } from './printers.ts';
 
-/** What kube-apiserver 1.34 showed for an object at a moment. */
+/** A row that kube-apiserver 1.34 printed for an object at a given time. */
 interface Row {
   readonly resource: string;
   readonly now: string;
@@ -14,7 +14,7 @@ interface Row {
 const rows = JSON.parse(readFileSync(new URL('./fixtures/generated/rows.json', import.meta.url), 'utf8')) as Row[];
 const cases = rows.map((row) => ({ ...row, title: `${row.object.kind} ${row.object.metadata.name}` }));
 
-/** The columns that it announces, as `name|type|format|priority` in a line. */
+/** The columns that kube-apiserver declares, one `name|type|format|priority` per line. */
 const columns = JSON.parse(readFileSync(new URL('./fixtures/generated/columns.json', import.meta.url), 'utf8')) as Record<string, string>;
 
 describe('the columns of kubectl get', () => {

@@ -9,13 +9,13 @@ import { policyPrinters } from './policy.ts';
 import { storagePrinters } from './storage.ts';
 import { workloadPrinters } from './workloads.ts';
 
-/** How the kinds are shown that have no printer of their own. */
+/** Used for kinds without their own printer. */
 export const defaultPrinter: TablePrinter = printer('!Name, Created At:d', ({ object, name }) => [
   name,
   object.metadata.creationTimestamp ?? null,
 ]);
 
-/** Printers by `group/resource`, with an empty group for the core one. */
+/** Printers by `group/resource`; the core group is empty. */
 export const printers: ReadonlyMap<string, TablePrinter> = new Map([
   ...corePrinters,
   ...workloadPrinters,

@@ -7,7 +7,7 @@ function ready({ spec, status }: Row): string {
   return `${numberOf(status['readyReplicas'])}/${numberOf(spec['replicas'])}`;
 }
 
-/** The cells that only the wide form shows. */
+/** The cells shown only with -o wide. */
 function wide({ spec }: Row): [names: string, images: string, selector: string] {
   return [...containers(templateSpec(spec)), selector(spec['selector'])];
 }
