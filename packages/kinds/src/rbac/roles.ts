@@ -19,7 +19,7 @@ const group = 'rbac.authorization.k8s.io';
 const roleRef = FieldPath.of('roleRef');
 const selectors = FieldPath.of('aggregationRule', 'clusterRoleSelectors');
 
-/** Also for prefixes: what follows cannot make `.` or `..` of them, but Kubernetes refuses those all the same. */
+/** Validates generateName prefixes like names: Kubernetes rejects the prefixes `.` and `..` too. */
 const validateName = (name: string): string[] => names.pathSegment(name, false);
 
 function ruleErrors(rule: Fields, scope: 'namespaced' | 'cluster', path: FieldPath): FieldError[] {
@@ -69,7 +69,7 @@ const clusterroles: Strategy = {
   validate: (object) => [...rulesErrors(object, 'cluster'), ...aggregationErrors(object)],
 };
 
-/** Users and groups belong to RBAC's group, service accounts to the core. */
+/** Users and groups default to the RBAC group, service accounts to the core group. */
 function defaultBinding(object: KubeObject): void {
   const reference = maybeFields(object['roleRef']);
   if (reference !== undefined && !reference['apiGroup']) reference['apiGroup'] = group;
@@ -121,7 +121,7 @@ function binding(scope: 'namespaced' | 'cluster', kinds: readonly string[]): Str
     validateUpdate(object, old) {
       if (sameValue(object['roleRef'], old['roleRef'])) return [];
       const { apiGroup, kind, name } = fieldsOf(object['roleRef']);
-      // Kubernetes prints its internal form here.
+      // Kubernetes prints its internal form.
       const printed = { APIGroup: textOf(apiGroup), Kind: textOf(kind), Name: textOf(name) };
       return [fieldError.invalid(roleRef, printed, 'cannot change roleRef')];
     },
