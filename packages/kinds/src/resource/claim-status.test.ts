@@ -19,13 +19,13 @@ function problems(claim: KubeObject, old: object = {}, labels: Record<string, st
 }
 
 describe('the status of a claim', () => {
-  test('says who uses which devices', () => {
+  test('accepts consumers, an allocation and device reports', () => {
     const reservedFor = [{ resource: 'pods', name: 'p', uid: 'u' }];
     const networkData = { interfaceName: 'eth0', hardwareAddress: '00:11', ips: ['10.9.8.7/24', '2001:db8::1/64'] };
     expect(problems(claimOf({ reservedFor, allocation, devices: [{ ...device, data: { a: 1 }, networkData }] }))).toEqual([]);
   });
 
-  test('names consumers whole, once each, and only with devices', () => {
+  test('rejects incomplete and duplicate consumers, and consumers without an allocation', () => {
     expect(
       problems(
         claimOf({
@@ -42,7 +42,7 @@ describe('the status of a claim', () => {
     ]);
   });
 
-  test('takes no more consumers when the claim is being deleted', () => {
+  test('rejects new consumers while the claim is being deleted', () => {
     const [kept, added] = ['u', 'v'].map((uid) => ({ resource: 'pods', name: 'p', uid }));
     const deletionTimestamp = '2026-01-01T00:00:00Z';
     const before = { allocation, reservedFor: [kept] };
@@ -52,7 +52,7 @@ describe('the status of a claim', () => {
     ]);
   });
 
-  test('reports of devices that the claim has', () => {
+  test('validates reports about allocated devices', () => {
     const shown = '{"Driver":{},"Pool":{},"Device":{},"ShareID":{}}';
     const networkData = { ips: ['10.0.0.1', '2001:DB8::1/64'] };
     expect(problems(claimOf({ allocation, devices: [{ ...device, device: 'y' }, { ...device, data: [], networkData }, device] }))).toEqual([
@@ -64,7 +64,7 @@ describe('the status of a claim', () => {
     ]);
   });
 
-  test('allocates for requests of the claim', () => {
+  test('allocates only for requests of the claim', () => {
     const config = [{ source: 'x', requests: ['gpu', 'gpu'], opaque: { driver: 'd', parameters: {} } }];
     const results = [{ ...device, pool: '', request: 'none' }];
     expect(problems(claimOf({ allocation: { devices: { results, config } } }))).toEqual([
@@ -75,7 +75,7 @@ describe('the status of a claim', () => {
     ]);
   });
 
-  test('keeps what was allocated until nothing is', () => {
+  test('keeps an allocation immutable until it is removed', () => {
     const other = { devices: { results: [] } };
     expect(problems(claimOf({ allocation: other }), { allocation })).toEqual([
       'status.allocation: Invalid value: {"Devices":{"Results":[],"Config":null},"NodeSelector":null,"AllocationTimestamp":null}: field is immutable',
@@ -83,7 +83,7 @@ describe('the status of a claim', () => {
     expect(problems(claimOf({}), { allocation })).toEqual([]);
   });
 
-  test('grants access to devices of others only where the namespace is made for it', () => {
+  test('allows admin access only in namespaces labeled for it', () => {
     const claim = claimOf({ allocation: { devices: { results: [{ request: 'gpu', ...device, adminAccess: true }] } } });
     expect(problems(claim)).toEqual([
       'status.allocation.devices.results[0].adminAccess: Forbidden: admin access to devices requires the `resource.kubernetes.io/admin-access: true` label on the containing namespace',
@@ -91,7 +91,7 @@ describe('the status of a claim', () => {
     expect(problems(claim, {}, { 'resource.kubernetes.io/admin-access': 'true' })).toEqual([]);
   });
 
-  test('forgets what was reported of devices that are gone', () => {
+  test('drops reports about devices that are no longer allocated', () => {
     const claim = claimOf({ devices: [device] });
     strategy.status!.prepareForUpdate!(claim, claimOf({ allocation, devices: [device] }), contextOf());
     expect(claim['status']).toEqual({});

@@ -36,14 +36,14 @@ const at = FieldPath.of('status');
 
 const deviceOf = ({ driver, pool, device }: Readonly<Fields>): string => JSON.stringify([driver, pool, device]);
 
-/** Kubernetes shows which device it means so, whichever it is. */
+/** Kubernetes prints every device this way. */
 const shownDevice = { Driver: {}, Pool: {}, Device: {}, ShareID: {} };
 
 function resultsOf(claim: KubeObject): readonly Fields[] {
   return itemsOf(fieldsOf(fieldsOf(fieldsOf(claim['status'])['allocation'])['devices'])['results']);
 }
 
-/** What drivers reported of a device goes when the claim no longer has it. */
+/** Drops device reports of drivers when the device is no longer allocated to the claim. */
 export function prepareClaimStatus(claim: KubeObject, old: KubeObject): void {
   keepMetadata(claim, old);
   const status = maybeFields(claim['status']);
@@ -55,7 +55,7 @@ export function prepareClaimStatus(claim: KubeObject, old: KubeObject): void {
   else status['devices'] = left;
 }
 
-/** Schedulers and drivers write it: for whom the claim is reserved, which devices it got, and how those are. */
+/** Validates updates by schedulers and drivers: reservations, the allocation and device reports. */
 export function validateClaimStatus(claim: KubeObject, old: KubeObject, context: StrategyContext): FieldError[] {
   const found = new Findings();
   const [status, before] = [fieldsOf(claim['status']), fieldsOf(old['status'])];
@@ -76,7 +76,7 @@ export function validateClaimStatus(claim: KubeObject, old: KubeObject, context:
 
 const adminLabel = 'resource.kubernetes.io/admin-access';
 
-/** Devices in use elsewhere can be watched over from namespaces that were made for it. */
+/** Admin access, to devices that may be in use elsewhere, requires a label on the namespace. */
 export function checkAdminAccess(
   found: Findings,
   path: FieldPath,

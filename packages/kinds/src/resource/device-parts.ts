@@ -27,7 +27,7 @@ function checkIdentifier(found: Findings, at: FieldPath, name: string): void {
   if (!identifier.test(name)) found.invalid(at, name, identifierRule);
 }
 
-/** The name of an attribute or a capacity, in the domain of its driver or in one of its own. */
+/** Validates the name of an attribute or capacity, with an optional domain. */
 function checkAttributeName(found: Findings, at: FieldPath, name: string): void {
   if (name === '') {
     found.required(at, 'name required');
@@ -48,7 +48,7 @@ function checkFullAttributeName(found: Findings, at: FieldPath, name: string): v
   if (name !== '' && !name.includes('/')) found.invalid(at, name, 'must include a domain');
 }
 
-/** What drivers are told, which nobody else reads. */
+/** Validates opaque configurations for drivers. */
 export function checkConfigurations(found: Findings, at: FieldPath, configurations: readonly Fields[]): void {
   if (configurations.length > mostConfigurations) found.tooMany(at, configurations.length, mostConfigurations);
   for (const [index, configuration] of configurations.entries()) checkConfiguration(found, at.index(index), configuration);
@@ -64,7 +64,7 @@ export function checkConfiguration(found: Findings, at: FieldPath, configuration
   checkDriverData(found, at.child('opaque', 'parameters'), opaque['parameters']);
 }
 
-/** An object that only the driver understands. */
+/** Validates an object that only the driver interprets. */
 export function checkDriverData(found: Findings, at: FieldPath, value: unknown): void {
   if (isAbsent(value)) found.required(at);
   else if (Buffer.byteLength(JSON.stringify(value)) > longestParameters) found.add([fieldError.tooLong(at, longestParameters)]);
@@ -73,7 +73,7 @@ export function checkDriverData(found: Findings, at: FieldPath, value: unknown):
 
 const unknownRequest = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
 
-/** Names of requests, or of one of the choices in a request. */
+/** Validates references to requests, or to subrequests of one. */
 export function checkRequestNames(
   found: Findings,
   at: FieldPath,
@@ -131,7 +131,7 @@ export function checkDeviceTolerations(found: Findings, at: FieldPath, toleratio
 
 const attributeKinds = ['bool', 'int', 'string', 'version'];
 
-/** Attributes have one value each; capacities have an amount. */
+/** Attributes have exactly one value; capacities have an amount. */
 export function checkDeviceParts(found: Findings, at: FieldPath, device: Readonly<Fields>): void {
   for (const [name, attribute] of Object.entries(fieldsOf(device['attributes']))) {
     const path = at.child('attributes').key(name);

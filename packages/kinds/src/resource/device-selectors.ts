@@ -6,10 +6,10 @@ const mostSelectors = 32;
 const longestExpression = 10 * 1024;
 const highestCost = 1_000_000;
 
-/** Attributes and capacities of one device together: what an expression can cost follows from it. */
+/** The maximum number of attributes and capacities of a device, from which expression costs are estimated. */
 const mostAttributes = 32;
 
-/** What an expression sees of a device: attributes and capacities by the domain of their names, then by the rest. */
+/** The variables of an expression: a device with its attributes and capacities, by domain and then by name. */
 const variables = new Map([
   [
     'device',
@@ -35,7 +35,7 @@ function checkExpression(found: Findings, at: FieldPath, source: string): void {
     found.add([fieldError.tooLong(at, longestExpression)]);
     return;
   }
-  // Names for parts of an expression are known there and not to us: what is made with them is taken as it is.
+  // `cel.bind` is not supported here, so expressions that use it are accepted without validation.
   if (source.includes('cel.bind(')) return;
   const { program, message } = compile(source, { variables });
   if (program === undefined) found.invalid(at, source, `compilation failed: ${message}`);

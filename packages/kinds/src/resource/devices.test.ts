@@ -12,7 +12,7 @@ function problems(resource: string, spec: object): string[] {
 
 const byExpression = (expression: string): string[] => problems('deviceclasses', { selectors: [{ cel: { expression } }] });
 
-describe('an expression that selects devices', () => {
+describe('a device selector expression', () => {
   test.each([
     "device.driver == 'a'",
     "device.attributes['a.example.com'].model == 'x' && device.attributes['b'].count > 3",
@@ -30,7 +30,7 @@ describe('an expression that selects devices', () => {
     ],
     ['device.driver', 'Invalid value: "device.driver": must evaluate to bool or the unknown type, not string'],
     ["device.nope == 'a'", expect.stringContaining("undefined field 'nope'")],
-  ])('is refused: %s', (expression, body) => {
+  ])('is rejected: %s', (expression, body) => {
     const at = 'spec.selectors[0].cel.expression: ';
     expect(byExpression(expression).map((problem) => problem.slice(at.length))).toEqual([body]);
   });
@@ -38,7 +38,7 @@ describe('an expression that selects devices', () => {
 
 describe('a claim', () => {
   const requests = [{ name: 'gpu', exactly: { deviceClassName: 'c', tolerations: [{ operator: 'Exists', value: 'v', effect: 'x' }] } }];
-  test('is checked to its ends', () => {
+  test('is rejected with invalid tolerations, constraints or configuration', () => {
     const constraints = [{ requests: ['none'], matchAttribute: 'a' }];
     const config = [{ requests: ['gpu'] }, { opaque: { driver: 'd', parameters: [] } }];
     expect(problems('resourceclaims', { devices: { requests, constraints, config } })).toEqual([
@@ -53,7 +53,7 @@ describe('a claim', () => {
 });
 
 describe('a slice', () => {
-  test('names what devices have', () => {
+  test('is rejected with invalid device attributes', () => {
     const devices = [{ name: 'a', attributes: { '': { int: 1 }, '/': { int: 1 }, b: { int: 1, bool: true } } }];
     const pool = { name: 'p', resourceSliceCount: 1, generation: 1 };
     expect(problems('resourceslices', { driver: 'd', nodeName: 'n', pool, devices })).toEqual([

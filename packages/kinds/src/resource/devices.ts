@@ -23,7 +23,7 @@ import { checkAdminAccess, prepareClaimStatus, validateClaimStatus } from './cla
 import { checkConfigurations, checkConstraints, checkDeviceParts, checkDeviceTolerations } from './device-parts.ts';
 import { checkSelectors } from './device-selectors.ts';
 
-/** Devices for pods: what drivers offer in slices and what claims ask for. */
+/** Devices for pods: slices that drivers offer, and claims that request devices. */
 const mostRequests = 32;
 const mostDevices = 128;
 
