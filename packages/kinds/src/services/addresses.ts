@@ -14,7 +14,7 @@ export function rangeProblems(value: string): readonly string[] {
 
 const notInterfaceAddress = ['must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)'];
 
-/** An address of an interface with its network, written in the one way that compares. */
+/** Why a value is not an interface address with its prefix length in canonical form. */
 export function interfaceAddressProblems(value: string): readonly string[] {
   const range = parseRange(value);
   if (range === undefined) return notInterfaceAddress;
@@ -51,7 +51,7 @@ function parseAddress(address: string): bigint | undefined {
   return parts.reduce((sum, part) => (sum << 16n) | BigInt(`0x${part}`), 0n);
 }
 
-/** `::ffff:10.0.0.1` writes its last two parts as an IPv4 address. */
+/** Converts the IPv4 suffix of an address such as `::ffff:10.0.0.1` to hexadecimal groups. */
 function expandEmbedded(address: string): string {
   const at = address.lastIndexOf(':');
   const last = address.slice(at + 1);
@@ -60,14 +60,14 @@ function expandEmbedded(address: string): string {
   return `${address.slice(0, at + 1)}${((a! << 8) | b!).toString(16)}:${((c! << 8) | d!).toString(16)}`;
 }
 
-/** Whether one range lies within another of the same family and is smaller. */
+/** Whether a range is a proper subset of another one of the same family. */
 export function isStrictlyWithin(inner: AddressRange, outer: AddressRange): boolean {
   if (inner.width !== outer.width || inner.prefix <= outer.prefix) return false;
   const shift = BigInt(outer.width - outer.prefix);
   return inner.base >> shift === outer.base >> shift;
 }
 
-/** Addresses that cannot be reached from elsewhere, so that nothing may be sent to them. */
+/** Why traffic may not be sent to an address: loopback addresses and the like are not reachable from other hosts. */
 export function specialAddressProblems(value: string): readonly string[] {
   const address = value.toLowerCase();
   const found: string[] = [];

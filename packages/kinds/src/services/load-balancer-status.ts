@@ -7,7 +7,7 @@ const at = FieldPath.of('status', 'loadBalancer', 'ingress');
 
 const pointsOf = (object: KubeObject) => itemsOf(fieldsOf(fieldsOf(object['status'])['loadBalancer'])['ingress']);
 
-/** Where a load balancer of a service or an ingress is reached. What was there before need not be right. */
+/** Validates the ingress points of a service's or ingress' load balancer. Addresses that were there before are not validated again. */
 function checkPoints(found: Findings, object: KubeObject, old: KubeObject): void {
   const known = new Set(pointsOf(old).map(({ ip }) => textOf(ip)));
   const isService = object.kind === 'Service';

@@ -24,7 +24,7 @@ function createAmong(others: readonly Stored[], name: string, spec: object): Sto
 }
 
 describe('addresses and ports of services', () => {
-  test('are in range, accepted, and never given twice', () => {
+  test('are in range, valid and unique', () => {
     assert(
       property(
         uniqueArray(string({ minLength: 1 }), { maxLength: 60 }),
@@ -56,7 +56,7 @@ describe('addresses and ports of services', () => {
     );
   });
 
-  test('are the same for the same service wherever it is made', () => {
+  test('are the same whenever the same service is created', () => {
     const spec = { type: 'NodePort', ports: [{ port: 80 }] };
     expect(createAmong([], 'web', spec)).toEqual(createAmong([], 'web', spec));
   });
@@ -70,7 +70,7 @@ describe('addresses and ports of services', () => {
     ]);
   });
 
-  test('cannot be changed, neither in both fields nor in the first alone', () => {
+  test('cannot be changed by setting clusterIP alone', () => {
     const old = createAmong([], 'web', { clusterIP: 'None', ports: [{ port: 80 }] });
     const changed = { ...structuredClone(old), spec: { ...fieldsOf(old['spec']), clusterIP: '10.96.5.5' } };
     strategy.prepareForUpdate!(changed, old, contextOf([old]));
@@ -79,7 +79,7 @@ describe('addresses and ports of services', () => {
     ]);
   });
 
-  test('must be ours to give', () => {
+  test('must be in range', () => {
     const service = createAmong([], 'far', { type: 'NodePort', ports: [{ port: 1, nodePort: 80 }] });
     expect(strategy.validate!(service, contextOf()).map((error) => `${error.field}: ${error.body}`)).toEqual([
       'spec.ports[0].nodePort: Invalid value: 80: provided port is not in the valid range. The range of valid ports is 30000-32767',

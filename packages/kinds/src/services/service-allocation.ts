@@ -2,11 +2,11 @@ import type { KubeObject } from '@capstan/machinery';
 import { type Fields, fieldsOf, isAbsent, itemsOf, numberOf, textOf, textsOf } from '@capstan/machinery';
 import type { StrategyContext } from '../strategy.ts';
 
-/** Where addresses and ports of services come from. Nothing routes them here; clients expect to see them. */
+/** Allocates addresses and ports of services. Nothing routes to them here, but clients expect them. */
 const addressPrefix = '10.96.';
 export const addressRange = '10.96.0.0/16';
 const addressCount = 65_536;
-/** The network itself, the first address (the API's own service) and the broadcast address are never given. */
+/** The network address, the first address (of the API's own service) and the broadcast address are never allocated. */
 const reservedAddresses = new Set([0, 1, addressCount - 1]);
 const firstPort = 30_000;
 export const portRange = '30000-32767';
@@ -24,7 +24,7 @@ export function needsHealthPort(spec: Readonly<Fields>): boolean {
   return spec['type'] === 'LoadBalancer' && spec['externalTrafficPolicy'] === 'Local';
 }
 
-/** Reachable from outside by an address of its own. */
+/** Whether the service can be reached from outside the cluster. */
 export function isExternallyAccessible(spec: Readonly<Fields>): boolean {
   return needsNodePorts(spec) || (spec['type'] === 'ClusterIP' && textsOf(spec['externalIPs']).length > 0);
 }
@@ -37,7 +37,7 @@ export function isInPortRange(port: number): boolean {
   return port >= firstPort && port < firstPort + portCount;
 }
 
-/** What other services of the workspace hold. */
+/** The addresses and ports of the workspace's other services. */
 export interface Taken {
   readonly addresses: ReadonlySet<string>;
   readonly ports: ReadonlySet<number>;
@@ -56,7 +56,7 @@ export function takenByOthers(service: KubeObject, context: StrategyContext): Ta
   return { addresses, ports };
 }
 
-/** FNV-1a: the same service gets the same address wherever it is created, so that a restored workspace looks as it did. */
+/** FNV-1a. A service gets the same address wherever it is created, so a restored workspace looks the same. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
@@ -84,7 +84,7 @@ function freePort(seed: string, taken: Set<number>): number {
   return 0;
 }
 
-/** Gives a service the addresses and ports that it needs and does not have. */
+/** Allocates the addresses and ports that a service needs and does not have. */
 export function allocate(service: KubeObject, spec: Fields, context: StrategyContext): void {
   if (!needsAddress(spec)) return;
   const wantsAddress = textOf(spec['clusterIP']) === '' && textsOf(spec['clusterIPs']).length === 0;
@@ -110,7 +110,7 @@ export function allocate(service: KubeObject, spec: Fields, context: StrategyCon
   if (wantsHealthPort) spec['healthCheckNodePort'] = freePort(`${seed}/health`, takenPorts);
 }
 
-/** What was given stays given when an update leaves it out. */
+/** Keeps allocations that an update omits. */
 export function keepAllocated(spec: Fields, old: Readonly<Fields>): void {
   if (needsAddress(old) && needsAddress(spec)) {
     if (textOf(spec['clusterIP']) === '') spec['clusterIP'] = old['clusterIP'];

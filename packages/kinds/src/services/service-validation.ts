@@ -140,7 +140,7 @@ function checkPortsTogether(found: Findings, spec: Readonly<Fields>): void {
   }
 }
 
-/** The form in which a message shows a port that stands twice. */
+/** The form in which messages show a duplicate port. */
 function duplicatePort(port: Fields): Fields {
   return { Name: '', Protocol: port['protocol'], AppProtocol: null, Port: port['port'], TargetPort: 0, NodePort: 0 };
 }
@@ -180,7 +180,7 @@ function checkTraffic(found: Findings, spec: Readonly<Fields>): void {
   found.optionalOneOf(at.child('trafficDistribution'), spec['trafficDistribution'], ['PreferClose', 'PreferSameZone', 'PreferSameNode']);
 }
 
-/** Addresses and ports that the client chose must be ours to give, and free. */
+/** Addresses and ports chosen by the client must be in range and free. */
 function checkAllocations(found: Findings, service: KubeObject, context: StrategyContext): void {
   const spec = fieldsOf(service['spec']);
   const taken = takenByOthers(service, context);
@@ -209,7 +209,7 @@ function checkAllocations(found: Findings, service: KubeObject, context: Strateg
 export function validateService(service: KubeObject, context: StrategyContext): FieldError[] {
   const found = new Findings();
   const spec = fieldsOf(service['spec']);
-  // Nothing else is looked at while an address cannot be read.
+  // If an address is invalid, nothing else is validated.
   for (const [index, address] of textsOf(spec['clusterIPs']).entries()) {
     if (address !== 'None') found.invalid(at.child('clusterIPs').index(index), address, addressProblems(address));
   }

@@ -32,7 +32,7 @@ function defaultService(service: KubeObject): void {
   }
 }
 
-/** One family of addresses is served; a headless service without a selector leaves it to those who fill its endpoints. */
+/** Only IPv4 is served. A headless service without a selector is dual-stack, as its endpoints may have any family. */
 function setFamilies(spec: Fields): void {
   if (!needsAddress(spec)) return;
   const open = spec['clusterIP'] === 'None' && Object.keys(fieldsOf(spec['selector'])).length === 0;
@@ -46,14 +46,14 @@ function mirrorAddress(spec: Fields): void {
   if (textOf(spec['clusterIP']) !== '' && textsOf(spec['clusterIPs']).length === 0) spec['clusterIPs'] = [spec['clusterIP']];
 }
 
-/** Whoever changes the first address alone means the list as well. */
+/** A change of `clusterIP` alone also applies to `clusterIPs`. */
 function followAddress(spec: Fields, old: Readonly<Fields>): void {
   if (spec['clusterIP'] === old['clusterIP'] || !sameJson(spec['clusterIPs'], old['clusterIPs'])) return;
   if (textOf(spec['clusterIP']) === '') delete spec['clusterIPs'];
   else spec['clusterIPs'] = [spec['clusterIP']];
 }
 
-/** Clears what the server gave and the new type has no use for, unless the client changed it too: then validation says so. */
+/** Clears allocated fields that the new type does not use, unless the client changed them: then validation reports them. */
 function dropUnused(service: KubeObject, spec: Fields, old: Readonly<Fields>): void {
   const drop = (...fields: string[]) => {
     if (fields.every((field) => sameJson(spec[field], old[field]))) for (const field of fields) delete spec[field];
