@@ -1,19 +1,19 @@
 import type { Json, JsonObject } from '@capstan/machinery';
 import { type Fields, isAbsent, itemsOf, maybeFields } from '@capstan/machinery';
 
-/** What is filled in where a client said nothing, as data. The parts apply in the order in which they stand here. */
+/** Default values as data. The parts are applied in the order of these fields. */
 export interface Defaults {
-  /** Values for fields that are absent or an empty text. */
+  /** Values for fields that are absent or an empty string. */
   readonly set?: Readonly<Record<string, Json>>;
-  /** Values for fields that are absent; an empty text there is a wrong value, not none. */
+  /** Values for absent fields; an empty string is an invalid value here, not an absent one. */
   readonly setOptional?: Readonly<Record<string, Json>>;
-  /** Values for numbers that are absent or zero: kinds that cannot tell one from the other. */
+  /** Values for numbers that are absent or zero, for kinds that do not distinguish the two. */
   readonly setNumbers?: Readonly<Record<string, number>>;
-  /** Inside objects, where they are there. */
+  /** Defaults of nested objects, if present. */
   readonly within?: Readonly<Record<string, Defaults>>;
-  /** In each item of lists. */
+  /** Defaults of each item of a list. */
   readonly each?: Readonly<Record<string, Defaults>>;
-  /** What no table can say. */
+  /** Defaults that depend on other fields. */
   readonly also?: (object: Fields) => void;
 }
 
@@ -33,7 +33,7 @@ export function applyDefaults(object: Fields, defaults: Defaults): void {
   also?.(object);
 }
 
-/** Tables are shared, what is made from them is not. */
+/** Copies a value, since tables are shared and objects are not. */
 function copyOf(value: Json): Json {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(copyOf);
@@ -42,7 +42,7 @@ function copyOf(value: Json): Json {
   return copy;
 }
 
-/** The object at a field, made when it is not there. */
+/** The object at a field, created if missing. */
 export function made(object: Fields, name: string): Fields {
   return maybeFields(object[name]) ?? ((object[name] = {}) as Fields);
 }

@@ -1,6 +1,6 @@
 import { type FieldError, type FieldPath, fieldError, isAbsent } from '@capstan/machinery';
 
-/** What is wrong with an object, in the order in which it was found. */
+/** Collects the errors of an object in order. */
 export class Findings {
   readonly errors: FieldError[] = [];
 
@@ -8,13 +8,13 @@ export class Findings {
     for (const error of errors) this.errors.push(error);
   }
 
-  /** One error for each message: none when there are none. */
+  /** Adds one error for each message, or none if there are none. */
   invalid(at: FieldPath, value: unknown, messages: string | readonly string[]): void {
     if (typeof messages === 'string') this.errors.push(fieldError.invalid(at, value, messages));
     else for (const message of messages) this.errors.push(fieldError.invalid(at, value, message));
   }
 
-  /** Says what is wrong without showing the value. */
+  /** Reports an error without showing the value. */
   invalidPart(at: FieldPath, detail: string): void {
     this.errors.push({ type: 'FieldValueInvalid', field: at.toString(), body: `Invalid value: ${detail}` });
   }
@@ -44,13 +44,13 @@ export class Findings {
     this.errors.push(fieldError.tooMany(at, actual, max));
   }
 
-  /** A required word out of few. */
+  /** Validates a required enum field. */
   oneOf(at: FieldPath, value: unknown, supported: readonly string[]): void {
     if (isAbsent(value) || value === '') this.required(at);
     else if (!supported.includes(value as string)) this.notSupported(at, value, supported);
   }
 
-  /** An optional word out of few. */
+  /** Validates an optional enum field. */
   optionalOneOf(at: FieldPath, value: unknown, supported: readonly string[]): void {
     if (!isAbsent(value) && !supported.includes(value as string)) this.notSupported(at, value, supported);
   }
@@ -60,7 +60,7 @@ export class Findings {
       this.invalid(at, value, 'must be greater than or equal to 0');
   }
 
-  /** A field that may not change after creation. */
+  /** Validates an immutable field. */
   immutable(at: FieldPath, value: unknown, isSame: boolean): void {
     if (!isSame) this.invalid(at, value, 'field is immutable');
   }

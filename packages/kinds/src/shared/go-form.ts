@@ -13,7 +13,7 @@ interface Field {
 
 let types: ReadonlyMap<string, readonly Part[]> | undefined;
 
-/** Read when the first message needs it. */
+/** Parsed on first use. */
 function partsOf(type: string): readonly Part[] {
   types ??= new Map(
     goLayout
@@ -53,7 +53,7 @@ const metadataFields = [
   'managedFields',
 ];
 
-/** Fields as Go keeps them: with its names, in its order, and with what nobody set. */
+/** Converts fields to the form that Go prints: its names, in its order, including unset fields. */
 export function goForm(type: string, fields: Readonly<Fields>): Fields {
   const form: Fields = {};
   for (const part of partsOf(type)) {
@@ -92,7 +92,7 @@ function formOf(type: string, value: unknown): unknown {
 
 const hostFields = ['hostNetwork', 'hostPID', 'hostIPC', 'shareProcessNamespace', 'hostUsers'];
 
-/** What a pod has in common with its host is part of its security inside. */
+/** Go's internal type has the host namespace settings inside the security context. */
 export function goPodSpec(spec: Readonly<Fields>): Fields {
   const shared = Object.fromEntries(hostFields.map((field) => [field, spec[field]]));
   return goForm('PodSpec', { ...spec, securityContext: { ...fieldsOf(spec['securityContext']), ...shared } });

@@ -1,8 +1,8 @@
 /**
- * How Go declares what messages show whole: the names and the order of the fields of Kubernetes' internal types, which nobody else ever sees. A line for
- * each type; a field is `Name=json:type`, without the JSON name where it is the same but for its first letter. Types: `s` text, `i` number, `b` flag,
- * `q` amount, `x` number or text, `t` time, `j` JSON as it is, `@T` a structure, `*` a pointer, `[` a list, `{` a map. `+T` puts in the fields of a
- * structure, `~` those of metadata.
+ * The names and order of the fields in Kubernetes' internal Go types, which error messages print in full. One line for each type; a field
+ * is `Name=json:type`, without the JSON name if that differs only in the case of its first letter. Types: `s` string, `i` number, `b`
+ * boolean, `q` quantity, `x` number or string, `t` time, `j` raw JSON, `@T` a struct, `*` a pointer, `[` a list, `{` a map. `+T` embeds the
+ * fields of a struct, `~` those of metadata.
  */
 export const goLayout = `
   PodSpec Volumes:[@Volume InitContainers:[@Container Containers:[@Container EphemeralContainers:[@EphemeralContainer RestartPolicy:s TerminationGracePeriodSeconds:*i ActiveDeadlineSeconds:*i DNSPolicy=dnsPolicy:s NodeSelector:{s ServiceAccountName:s AutomountServiceAccountToken:*b NodeName:s SecurityContext:*@PodSecurityContext ImagePullSecrets:[@LocalObjectReference Hostname:s Subdomain:s SetHostnameAsFQDN:*b Affinity:*@Affinity SchedulerName:s Tolerations:[@Toleration HostAliases:[@HostAlias PriorityClassName:s Priority:*i PreemptionPolicy:*s DNSConfig=dnsConfig:*@PodDNSConfig ReadinessGates:[@PodReadinessGate RuntimeClassName:*s Overhead:{q EnableServiceLinks:*b TopologySpreadConstraints:[@TopologySpreadConstraint OS=os:*@PodOS SchedulingGates:[@PodSchedulingGate ResourceClaims:[@PodResourceClaim Resources:*@ResourceRequirements HostnameOverride:*s

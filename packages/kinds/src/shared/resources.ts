@@ -11,7 +11,7 @@ import {
 } from '@capstan/machinery';
 import type { Findings } from './findings.ts';
 
-/** Amounts that are not what their text says were refused when the object was decoded. */
+/** Parses a quantity; invalid ones were rejected when the object was decoded. */
 function quantityOf(value: unknown) {
   const text = typeof value === 'string' || typeof value === 'number' ? value : '0';
   return parseQuantity(isQuantity(text) ? text : '0');
@@ -25,7 +25,7 @@ export function checkPositiveQuantity(found: Findings, at: FieldPath, value: unk
   if (quantityOf(value).value <= 0n) found.invalid(at, value, 'must be greater than zero');
 }
 
-/** As Kubernetes prints it. */
+/** A quantity as Kubernetes prints it. */
 export function canonicalAmount(value: unknown): string {
   const text = typeof value === 'string' || typeof value === 'number' ? value : '0';
   return isQuantity(text) ? canonicalizeQuantity(text) : '0';
@@ -35,7 +35,7 @@ export function compareAmounts(one: unknown, other: unknown): number {
   return compareQuantities(quantityOf(one), quantityOf(other));
 }
 
-/** Names that stand for something without a domain: what nodes have and what quotas count. */
+/** Resource names that are valid without a domain: those of nodes and of quotas. */
 const standard = new Set([
   'cpu',
   'memory',
@@ -68,7 +68,7 @@ function isHugePages(name: string): boolean {
   return name.startsWith('hugepages-');
 }
 
-/** Names with a domain that is not Kubernetes' own stand for devices and the like: whole ones, never shared. */
+/** Names in a domain other than Kubernetes' own are extended resources, such as devices: integers that cannot be overcommitted. */
 function isExtended(name: string): boolean {
   const slash = name.indexOf('/');
   return slash !== -1 && !name.slice(0, slash).endsWith('kubernetes.io') && !name.startsWith('requests.');
@@ -78,7 +78,7 @@ function isOvercommitAllowed(name: string): boolean {
   return !isExtended(name) && !isHugePages(name);
 }
 
-/** A resource that a container can have. */
+/** Validates the name of a container resource. */
 export function checkContainerResource(found: Findings, at: FieldPath, name: string): void {
   const problems = names.qualifiedName(name);
   found.invalid(at, name, problems);
@@ -103,7 +103,7 @@ export function isWhole(value: unknown): boolean {
   return scale >= 0 || digits % 10n ** BigInt(-scale) === 0n;
 }
 
-/** What a container asks for and is limited to. */
+/** Validates the requests and limits of a container. */
 export function checkRequirements(found: Findings, at: FieldPath, requirements: Readonly<Fields>): void {
   const limits = fieldsOf(requirements['limits']);
   const requests = fieldsOf(requirements['requests']);
@@ -130,7 +130,7 @@ export function checkRequirements(found: Findings, at: FieldPath, requirements: 
   if (needsCompany && !hasCompany) found.forbidden(at, 'HugePages require cpu or memory');
 }
 
-/** Capacities of nodes and volumes: any resource, never negative. */
+/** Validates the capacity of a node or volume: any resource, never negative. */
 export function checkAmounts(found: Findings, at: FieldPath, amounts: Readonly<Fields>): void {
   for (const [name, value] of Object.entries(amounts)) {
     if (!standard.has(name)) found.invalid(at.child(name), name, names.qualifiedName(name));

@@ -1,10 +1,10 @@
 import { fieldsOf, type KubeObject, type LabelSelectorObject, selectorOf, selectorOfObject, stringMapOf } from '@capstan/machinery';
 
-/** How a kind is seen through its scale subresource. */
+/** Maps a kind to its scale subresource. */
 export interface ScaleMapping {
   readonly specReplicasPath: readonly string[];
   readonly statusReplicasPath: readonly string[];
-  /** The pods that are counted, as a label selector in text. */
+  /** The label selector of the counted pods, as text. */
   readonly selectorOf: (object: KubeObject) => string;
 }
 
@@ -15,7 +15,7 @@ const labelSelector: ScaleMapping = {
   selectorOf: (object) => selectorOfObject(fieldsOf(object['spec'])['selector'] as LabelSelectorObject | undefined).toString(),
 };
 
-/** The oldest of these kinds selects by labels alone. */
+/** Replication controllers select by labels only. */
 const equalitySelector: ScaleMapping = {
   ...paths,
   selectorOf: (object) => {
@@ -24,7 +24,7 @@ const equalitySelector: ScaleMapping = {
   },
 };
 
-/** By `group/resource`, with an empty group for the core one. */
+/** By `group/resource`; the core group is empty. */
 export const scaleMappings: ReadonlyMap<string, ScaleMapping> = new Map([
   ['apps/deployments', labelSelector],
   ['apps/replicasets', labelSelector],

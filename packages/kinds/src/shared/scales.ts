@@ -4,7 +4,7 @@ import type { Findings } from './findings.ts';
 
 const percentage = /^[0-9]+%$/;
 
-/** Whole numbers and percentages, as budgets and rolling updates take them. */
+/** Validates an integer or percentage, as in disruption budgets and rolling updates. */
 export function checkNumberOrPercentage(found: Findings, at: FieldPath, value: unknown): void {
   if (typeof value === 'number') found.nonNegative(at, value);
   else if (typeof value === 'string' && !percentage.test(value)) {

@@ -1,12 +1,12 @@
 import { type FieldError, FieldPath, fieldsOf, isAbsent, type KubeObject, numberOf } from '@capstan/machinery';
 import { Findings } from './findings.ts';
 
-/** What must hold between the numbers in a status. */
+/** Invariants between the counts in a status. */
 export interface Counts {
   readonly fields: readonly string[];
-  /** Fields that are part of `replicas`. */
+  /** Counts that may not exceed `replicas`. */
   readonly partsOfReplicas?: readonly string[];
-  /** How the count of ready pods is called where those that are available exceed it. */
+  /** The name of the ready count, which available pods may not exceed. */
   readonly ready?: string;
 }
 
@@ -29,7 +29,7 @@ export function validateCounts({ fields, partsOfReplicas = [], ready }: Counts):
   };
 }
 
-/** How often a name was taken already: it only grows. */
+/** The collision count may never decrease. */
 export function validateCollisions(object: KubeObject, old: KubeObject): FieldError[] {
   const found = new Findings();
   const [count, before] = [fieldsOf(object['status'])['collisionCount'], fieldsOf(old['status'])['collisionCount']];

@@ -8,7 +8,7 @@ function keepStatus(object: KubeObject, old: KubeObject): void {
 
 const notOfStatus = new Set(['apiVersion', 'kind', 'metadata', 'status']);
 
-/** Through the status subresource nothing but the status and metadata can change. */
+/** The status subresource can only change status and metadata. */
 export function keepAllButStatus(object: KubeObject, old: KubeObject): void {
   for (const field of Object.keys(object)) if (!notOfStatus.has(field)) delete object[field];
   for (const field of Object.keys(old)) if (!notOfStatus.has(field)) object[field] = old[field];
@@ -16,7 +16,7 @@ export function keepAllButStatus(object: KubeObject, old: KubeObject): void {
 
 const ownedElsewhere = ['labels', 'annotations', 'finalizers', 'ownerReferences'] as const;
 
-/** Newer kinds let their status subresource change no metadata either. */
+/** The status subresource of newer kinds cannot change metadata either. */
 export function keepMetadata({ metadata }: KubeObject, old: KubeObject): void {
   for (const field of ownedElsewhere) {
     if (old.metadata[field] === undefined) delete metadata[field];
@@ -24,7 +24,7 @@ export function keepMetadata({ metadata }: KubeObject, old: KubeObject): void {
   }
 }
 
-/** For kinds with a status of their own: clients write it only through its subresource, and new objects begin without one. */
+/** For kinds with a status subresource: clients can only write the status through it, and new objects start with the initial status. */
 export function separateStatus(strategy: Strategy, initial: (object: KubeObject) => object = () => ({})): Strategy {
   return {
     ...strategy,

@@ -3,15 +3,15 @@ import { describe, expect, test } from 'vitest';
 import { goForm, goPodSpec } from './go-form.ts';
 import { changesBetween } from './unified-diff.ts';
 
-describe('changes between two values', () => {
-  test('are shown with three lines around them', () => {
+describe('changesBetween', () => {
+  test('shows changes with three lines of context', () => {
     const before = { a: 1, b: 2, c: 3, d: 4, e: [5], f: '<' };
     expect(changesBetween(before, { ...before, e: [6] })).toBe(
       '@@ -4,7 +4,7 @@\n  "c": 3,\n  "d": 4,\n  "e": [\n-  5\n+  6\n  ],\n  "f": "\\u003c"\n }\n',
     );
   });
 
-  test('are nothing where there are none, and lead from one to the other', () => {
+  test('is empty for equal values, and otherwise turns one value into the other', () => {
     fc.assert(
       fc.property(
         fc.array(fc.integer({ min: 0, max: 3 }), { maxLength: 12 }),
@@ -28,14 +28,14 @@ describe('changes between two values', () => {
   });
 });
 
-describe('the form of Go', () => {
-  test('has its names and order, and what nobody set', () => {
+describe('the Go form', () => {
+  test('has the names, the order and the unset fields of Go', () => {
     expect(JSON.stringify(goForm('PersistentVolumeClaimSpec', { volumeName: 'v', resources: { requests: { storage: '1024Mi' } } }))).toBe(
       '{"AccessModes":null,"Selector":null,"Resources":{"Limits":null,"Requests":{"storage":"1Gi"}},"VolumeName":"v","StorageClassName":null,"VolumeMode":null,"DataSource":null,"DataSourceRef":null,"VolumeAttributesClassName":null}',
     );
   });
 
-  test('has a volume and its source in one, and the host in what secures a pod', () => {
+  test('merges a volume with its source, and moves host settings to the security context', () => {
     const { Volumes, SecurityContext } = goPodSpec({ hostNetwork: true, volumes: [{ name: 'v', emptyDir: {} }] });
     expect(Volumes).toMatchObject([{ Name: 'v', HostPath: null, EmptyDir: { Medium: '', SizeLimit: null } }]);
     expect(SecurityContext).toMatchObject({ HostNetwork: true, HostPID: false, ShareProcessNamespace: null });

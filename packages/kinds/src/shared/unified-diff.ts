@@ -1,4 +1,4 @@
-/** What changed between two values, line by line with three lines around it: the form in which messages show changes of large structures. */
+/** A line diff of two values with three lines of context, the form in which messages show changes of large structs. */
 export function changesBetween(before: unknown, after: unknown): string {
   const [old, now] = [linesOf(before), linesOf(after)];
   return hunksOf(steps(old, now)).map(printHunk).join('');
@@ -14,12 +14,12 @@ function linesOf(value: unknown): string[] {
 interface Step {
   readonly mark: ' ' | '-' | '+';
   readonly line: string;
-  /** Where it stands in the old text and in the new one, from 0. */
+  /** Line numbers in the old and new text, from 0. */
   readonly old: number;
   readonly now: number;
 }
 
-/** The way from one text to the other: what they have in common at both ends, and between them the longest common lines. */
+/** The edit steps between two texts: their common prefix and suffix, and the longest common subsequence in between. */
 function steps(old: readonly string[], now: readonly string[]): Step[] {
   let start = 0;
   while (start < old.length && start < now.length && old[start] === now[start]) start++;
@@ -40,7 +40,7 @@ function steps(old: readonly string[], now: readonly string[]): Step[] {
   return found;
 }
 
-/** How many lines the rests of two texts have in common, from each pair of places on. */
+/** The number of common lines of the remainders, from each pair of positions. */
 function commonLengths(old: readonly string[], now: readonly string[]): number[][] {
   const lengths = Array.from({ length: old.length + 1 }, () => Array.from({ length: now.length + 1 }, () => 0));
   for (let i = old.length - 1; i >= 0; i--) {
