@@ -43,7 +43,7 @@ function checkParameters(found: Findings, parameters: Readonly<Record<string, st
   if (!mayBeEmpty && entries.length === 0) found.required(at, 'must contain at least one key/value pair');
 }
 
-/** Fields that an update may not touch, in the words that this group has for it. */
+/** Rejects changes of these fields, with this group's message. */
 function forbidChanges(object: KubeObject, old: KubeObject, fields: readonly string[]): FieldError[] {
   const found = new Findings();
   for (const field of fields) {
@@ -92,7 +92,7 @@ function defaultDriver(object: KubeObject): void {
   if (textsOf(spec['volumeLifecycleModes']).length === 0) spec['volumeLifecycleModes'] = ['Persistent'];
 }
 
-/** Counted from nothing: a driver that nobody changed has no generation. */
+/** The generation starts at 0: an unchanged driver has none. */
 function countChanges(object: KubeObject, old: KubeObject): void {
   if (!sameJson(object['spec'], old['spec'])) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
 }
@@ -151,7 +151,7 @@ function validateNode(object: KubeObject): FieldError[] {
   return found.errors;
 }
 
-/** A driver on a node stays what it is until it goes. */
+/** A driver on a node cannot be changed, only removed. */
 function validateNodeUpdate(object: KubeObject, old: KubeObject): FieldError[] {
   const found = new Findings();
   const drivers = itemsOf(fieldsOf(object['spec'])['drivers']);
