@@ -17,22 +17,22 @@ const claim = (more: JsonObject = {}, metadata: JsonObject = {}): KubeObject => 
 const refused = (now: KubeObject, before: KubeObject): string[] =>
   strategy.validateUpdate!(now, before, contextOf()).map(({ field }) => field);
 
-describe('a claim that waits for its volume', () => {
-  test('takes labels', () => {
+describe('an unbound claim', () => {
+  test('accepts new labels', () => {
     expect(refused(claim({}, { labels: { a: 'b' } }), claim())).toEqual([]);
     expect(refused(claim({ storageClassName: 'x' }, { labels: { a: 'b' } }), claim({ storageClassName: 'x' }))).toEqual([]);
   });
 
-  test('gets a volume, once', () => {
+  test('can be bound to a volume, once', () => {
     expect(refused(claim({ volumeName: 'v' }), claim())).toEqual([]);
     expect(refused(claim({ volumeName: 'w' }), claim({ volumeName: 'v' }))).toEqual(['spec']);
   });
 
-  test('gets the class that nobody has named', () => {
+  test('accepts a storage class if it has none', () => {
     expect(refused(claim({ storageClassName: 'x' }), claim())).toEqual([]);
   });
 
-  test('asks for nothing else', () => {
+  test('cannot request anything else', () => {
     expect(refused(claim({ accessModes: ['ReadWriteMany'] }), claim())).toEqual(['spec']);
   });
 });

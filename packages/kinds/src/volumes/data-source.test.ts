@@ -18,8 +18,8 @@ const problems = (sources: JsonObject): string[] => {
   );
 };
 
-describe('what a volume is filled from', () => {
-  test('is the same under both names', () => {
+describe('the data source of a claim', () => {
+  test('is the same in both fields', () => {
     expect(problems({ dataSource: snapshot, dataSourceRef: snapshot })).toEqual([]);
     expect(problems({ dataSource: snapshot, dataSourceRef: { ...snapshot, name: 't' } })).toEqual([
       'spec: Invalid value: {}: must match dataSourceRef',
@@ -29,13 +29,13 @@ describe('what a volume is filled from', () => {
     ]);
   });
 
-  test('is of a group that there can be, when it is new', () => {
+  test('needs a valid group in new claims', () => {
     expect(problems({ dataSourceRef: { ...snapshot, apiGroup: 'a/b' } })).toEqual([
       expect.stringMatching(/^spec\.dataSourceRef\.apiGroup: Invalid value: "a\/b": a lowercase RFC 1123 subdomain/),
     ]);
   });
 
-  test('is not read where it never was, also in updates', () => {
+  test('is dropped if unsupported, also in updates', () => {
     const changed = claim({ dataSource: { kind: 'Other', name: 'o', apiGroup: 'g' } });
     strategy.prepareForUpdate!(changed, claim({}), contextOf());
     expect(changed['spec']).toEqual(claim({})['spec']);

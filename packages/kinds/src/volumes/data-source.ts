@@ -2,7 +2,7 @@ import { type FieldPath, type Fields, fieldsOf, isAbsent, type KubeObject, maybe
 import { made } from '../shared/defaulting.ts';
 import type { Findings } from '../shared/findings.ts';
 
-/** What a new volume is filled from: both names of the field say the same. */
+/** Validates the data sources of a claim: both fields must match. */
 export function checkDataSources(found: Findings, path: FieldPath, spec: Readonly<Fields>): void {
   for (const field of ['dataSource', 'dataSourceRef']) {
     const source = maybeFields(spec[field]);
@@ -10,13 +10,13 @@ export function checkDataSources(found: Findings, path: FieldPath, spec: Readonl
   }
   const [source, reference] = [maybeFields(spec['dataSource']), maybeFields(spec['dataSourceRef'])];
   if (source === undefined || reference === undefined) return;
-  // Kubernetes shows the path of the field in place of its value: nothing of it can be seen.
+  // Kubernetes reports an empty value here.
   if (textOf(reference['namespace']) !== '') found.invalid(path, {}, 'may not be specified when dataSourceRef.namespace is specified');
   else if (['apiGroup', 'kind', 'name'].some((field) => (source[field] ?? null) !== (reference[field] ?? null)))
     found.invalid(path, {}, 'must match dataSourceRef');
 }
 
-/** Groups were not looked at once: those of claims that are there already are taken as they are. */
+/** Earlier versions did not validate groups, so only those of new claims are checked. */
 export function checkDataSourceGroups(found: Findings, path: FieldPath, spec: Readonly<Fields>): void {
   for (const field of ['dataSource', 'dataSourceRef']) {
     const group = textOf(fieldsOf(spec[field])['apiGroup']);
@@ -33,7 +33,7 @@ function checkDataSource(found: Findings, path: FieldPath, source: Readonly<Fiel
   if (namespace !== '') found.invalid(path.child('namespace'), namespace, names.dns1123Label(namespace));
 }
 
-/** The old field for what a volume is filled from takes claims and snapshots only; anything else there was never read. */
+/** `dataSource` supports only claims and snapshots; anything else is dropped. */
 export function dropUnreadSource(claim: KubeObject, old?: KubeObject): void {
   const before = fieldsOf(old?.['spec']);
   const spec = made(claim, 'spec');
@@ -46,7 +46,7 @@ export function dropUnreadSource(claim: KubeObject, old?: KubeObject): void {
   if (!isClaim && !isSnapshot && isAbsent(spec['dataSourceRef'])) delete spec['dataSource'];
 }
 
-/** The same source under its old and its new name. */
+/** Copies the data source between the old and the new field. */
 export function mirrorDataSource(claim: KubeObject): void {
   const spec = made(claim, 'spec');
   const { dataSource, dataSourceRef } = spec;

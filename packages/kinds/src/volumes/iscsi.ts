@@ -38,7 +38,7 @@ function checkInitiator(found: Findings, at: FieldPath, { name, isPersistent }: 
   else if (!form[1].test(name)) found.invalid(at, name, 'must be valid format');
 }
 
-/** Initiators are kept under the name of the volume and of its portal. */
+/** The node stores an initiator under the names of its volume and portal, which limits their length. */
 export function checkNameLength(
   found: Findings,
   at: FieldPath,

@@ -1,12 +1,12 @@
 import { type Fields, fieldError, fieldsOf, isAbsent, itemsOf, maybeFields, textOf } from '@capstan/machinery';
 
-/** A file in a volume, and who puts it there. */
+/** A file in a volume, and its source. */
 interface VolumePath {
   readonly path: string;
   readonly source: string;
 }
 
-/** Files of one volume that would be written over one another, or where another has a folder. */
+/** Warnings for files of a volume that would overwrite each other or collide with a directory. */
 export function overlappingPaths(volumes: readonly Fields[]): string[] {
   return volumes.flatMap((volume) => {
     const name = fieldError.quote(textOf(volume['name']));

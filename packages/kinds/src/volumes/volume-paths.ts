@@ -6,14 +6,14 @@ export function backstepProblem(path: string): string | undefined {
   return path.split('/').includes('..') ? "must not contain '..'" : undefined;
 }
 
-/** A path inside a volume that does not lead out of it. */
+/** Validates a path that must stay inside a volume. */
 export function checkDescendingPath(found: Findings, at: FieldPath, path: string): void {
   if (path.startsWith('/')) found.invalid(at, path, 'must be a relative path');
   const backstep = backstepProblem(path);
   if (backstep !== undefined) found.invalid(at, path, backstep);
 }
 
-/** A file inside a volume: names that begin with two dots are what the volume itself is kept under. */
+/** Validates the path of a file in a volume. Names that begin with two dots are reserved for the volume itself. */
 export function checkLocalPath(found: Findings, at: FieldPath, path: string): void {
   if (path === '') found.required(at);
   checkDescendingPath(found, at, path);
@@ -26,7 +26,7 @@ export function checkMode(found: Findings, at: FieldPath, mode: unknown): void {
   }
 }
 
-/** Keys of a secret or configuration, and the files in which they stand. */
+/** Validates the mapping of keys of a secret or config map to files. */
 export function checkItems(found: Findings, at: FieldPath, fields: Readonly<Fields>): void {
   checkMode(found, at.child('defaultMode'), fields['defaultMode']);
   for (const [index, item] of itemsOf(fields['items']).entries()) {

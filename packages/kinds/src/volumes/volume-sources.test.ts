@@ -79,13 +79,13 @@ describe('a volume of a pod', () => {
 });
 
 describe('a persistent volume', () => {
-  test('has secrets in namespaces that it names', () => {
+  test('needs the namespaces of its secrets', () => {
     expect(persistent({ csi: { driver: 'd', volumeHandle: 'h', nodePublishSecretRef: { name: 'a' } } })).toEqual([
       'spec.csi.nodePublishSecretRef.namespace: Required value',
     ]);
   });
 
-  test('says less of what is wrong with an initiator', () => {
+  test('gets a shorter message for an invalid initiator', () => {
     expect(persistent({ iscsi: { targetPortal: 'a', iqn: 'x' } })).toEqual(['spec.iscsi.iqn: Invalid value: "x": must be valid format']);
   });
 });

@@ -14,7 +14,7 @@ import type { Findings } from '../shared/findings.ts';
 import { checkIscsi } from './iscsi.ts';
 import { backstepProblem, checkDescendingPath, checkItems } from './volume-paths.ts';
 
-/** The fields of a persistent volume that name where it is, in the order in which they are looked at. */
+/** The source fields of a persistent volume, in the order of validation. */
 export const persistentSources = [
   'hostPath',
   'gcePersistentDisk',
@@ -40,7 +40,7 @@ export const persistentSources = [
   'csi',
 ] as const;
 
-/** Fields without which a source says nothing. */
+/** Required fields of each source. */
 const requiredFields = new Map<string, readonly string[]>([
   ['hostPath', ['path']],
   ['gcePersistentDisk', ['pdName']],
@@ -67,7 +67,7 @@ const hostPathTypes = ['', 'BlockDevice', 'CharDevice', 'Directory', 'DirectoryO
 
 const longestDriver = 63;
 
-/** Names of drivers: domains, in which upper case is let through. */
+/** A driver name is a domain, in which upper case is allowed. */
 export function checkDriverName(found: Findings, at: FieldPath, name: string): void {
   if (name === '') found.required(at);
   if (Buffer.byteLength(name) > longestDriver) found.add([fieldError.tooLong(at, longestDriver)]);
@@ -77,13 +77,13 @@ export function checkDriverName(found: Findings, at: FieldPath, name: string): v
 interface Source {
   readonly source: string;
   readonly fields: Readonly<Fields>;
-  /** The object is a persistent volume of this name; a pod's volume otherwise. */
+  /** The name of the persistent volume; undefined for a pod's volume. */
   readonly persistentName?: string;
 }
 
 type Check = (found: Findings, at: FieldPath, source: Source) => void;
 
-/** A secret by name; those of persistent volumes lie in a namespace that has to be told. */
+/** Validates a reference to a secret; persistent volumes must also set its namespace. */
 function checkSecret(found: Findings, at: FieldPath, { secret, isPersistent }: { secret: unknown; isPersistent: boolean }): void {
   const fields = maybeFields(secret);
   if (fields === undefined) return;
@@ -177,7 +177,7 @@ function checkStorageOs(found: Findings, at: FieldPath, { fields, persistentName
   checkSecret(found, at.child('secretRef'), { secret: fields['secretRef'], isPersistent: persistentName !== undefined });
 }
 
-/** What is asked of one source beyond its required fields. */
+/** Validation of each source beyond its required fields. */
 const checks = new Map<string, Check>([
   [
     'hostPath',
@@ -242,14 +242,14 @@ const checks = new Map<string, Check>([
   ['secret', (found, at, { fields }) => checkItems(found, at, fields)],
 ]);
 
-/** `at` is what holds the source: one of them has always been called otherwise in messages. */
+/** `at` is the parent of the source; Kubernetes prints a different name for one of the sources. */
 export function checkSource(found: Findings, at: FieldPath, source: Source): void {
   const path = at.child(source.source === 'gcePersistentDisk' ? 'persistentDisk' : source.source);
   for (const name of requiredFields.get(source.source) ?? []) if (textOf(source.fields[name]) === '') found.required(path.child(name));
   checks.get(source.source)?.(found, path, source);
 }
 
-/** How messages call a source that is one too many. */
+/** The names that Kubernetes prints for a second source. */
 const misnamed = new Map([
   ['cephfs', 'cephFS'],
   ['downwardAPI', 'downwarAPI'],

@@ -54,7 +54,7 @@ function checkSources(found: Findings, spec: Readonly<Fields>, name: string): vo
   const given = persistentSources.filter((source) => !isAbsent(spec[source]));
   if (given.length === 0) found.required(at, 'must specify a volume type');
   for (const [index, source] of given.entries()) {
-    // One of them was never counted.
+    // Kubernetes does not count this source.
     if (index > 0 && source !== 'flexVolume') refuseSecond(found, at, source);
     else checkSource(found, at, { source, fields: fieldsOf(spec[source]), persistentName: name });
     if (index === 0 && source === 'local' && isAbsent(spec['nodeAffinity']))
@@ -105,7 +105,7 @@ function validateVolumeUpdate(volume: KubeObject, old: KubeObject): FieldError[]
   return found.errors;
 }
 
-/** What a claim says of the storage it wants; also in templates of claims. */
+/** Validates the spec of a claim or claim template. */
 export function checkClaimSpec(found: Findings, path: FieldPath, spec: Readonly<Fields>): void {
   const modes = textsOf(spec['accessModes']);
   if (modes.length === 0) found.required(path.child('accessModes'), 'at least 1 access mode is required');
@@ -124,7 +124,7 @@ export function checkClaimSpec(found: Findings, path: FieldPath, spec: Readonly<
 
 const onlySizeMayChange = 'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims';
 
-/** The claim as it would be without the changes that are permitted. */
+/** The updated spec without the permitted changes. */
 function withPermitted(spec: Readonly<Fields>, before: Readonly<Fields>, isBound: boolean): Fields {
   const kept: Fields = { ...spec };
   if (isAbsent(before['storageClassName'])) delete kept['storageClassName'];
@@ -192,7 +192,7 @@ function validateClaimStatus(claim: KubeObject): FieldError[] {
   return found.errors;
 }
 
-/** Of Kubernetes' own resources a claim has storage only. */
+/** `storage` is the only native resource that a claim may request. */
 function checkResourceKey(found: Findings, path: FieldPath, name: string): boolean {
   const problems = names.qualifiedName(name);
   found.invalid(path, name, problems);
