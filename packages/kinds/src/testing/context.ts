@@ -1,7 +1,7 @@
 import type { KubeObject } from '@capstan/machinery';
 import type { StrategyContext } from '../strategy.ts';
 
-/** What strategies see in tests: one workspace with these objects, at a fixed time. */
+/** The context of a strategy in tests: one workspace with these objects, at a fixed time. */
 export function contextOf(objects: readonly (KubeObject & { resource: string })[] = []): StrategyContext & { warnings: string[] } {
   const warnings: string[] = [];
   return {
