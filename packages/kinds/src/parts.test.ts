@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { decodedLength, keepPart, sameValue } from './parts.ts';
 
 describe('parts of objects', () => {
-  it('are put back from the old object, or taken away', () => {
+  it('are restored from the old object, or removed if absent there', () => {
     const meta = { apiVersion: 'v1', kind: 'X', metadata: {} };
     const changed = { ...meta, status: { a: 1 } };
     keepPart(changed, { ...meta, status: { b: 2 } }, 'status');
@@ -12,7 +12,7 @@ describe('parts of objects', () => {
     expect(changed).not.toHaveProperty('status');
   });
 
-  it('are compared whatever the order of their fields', () => {
+  it('are compared regardless of field order', () => {
     expect(sameValue({ a: 1, b: [{ c: null }] }, { b: [{}], a: 1 })).toBe(true);
     expect(sameValue({ a: 1 }, { a: 1, b: 2 })).toBe(false);
     expect(sameValue([1, 2], [2, 1])).toBe(false);
@@ -29,7 +29,7 @@ describe('parts of objects', () => {
     );
   });
 
-  it('know how many bytes their base64 stands for', () => {
+  it('report the decoded length of base64', () => {
     fc.assert(
       fc.property(fc.uint8Array(), (bytes) => {
         expect(decodedLength(Buffer.from(bytes).toString('base64'))).toBe(bytes.length);

@@ -1,12 +1,12 @@
 import type { KubeObject } from '@capstan/machinery';
 
-/** Puts back a top-level part that this way of changing an object may not touch. */
+/** Restores a top-level part that this kind of update may not change. */
 export function keepPart(object: KubeObject, old: KubeObject, name: string): void {
   if (old[name] === undefined) delete object[name];
   else object[name] = old[name];
 }
 
-/** Equal as JSON, whatever the order of fields; absent and null are the same. */
+/** Equal as JSON, regardless of field order; absent and null are equal. */
 export function sameValue(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (one === undefined || one === null || other === undefined || other === null) return (one ?? undefined) === (other ?? undefined);
@@ -24,7 +24,7 @@ function sameFields(one: Record<string, unknown>, other: Record<string, unknown>
   return true;
 }
 
-/** The number of bytes that a base64 text stands for. */
+/** The number of bytes that a base64 text encodes. */
 export function decodedLength(base64: string): number {
   const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0;
   return Math.floor((base64.length * 3) / 4) - padding;

@@ -7,11 +7,11 @@ import { workloadStrategies } from './workloads.ts';
 
 const folder = new URL('./fixtures/', import.meta.url);
 const inputs = loadAll(readFileSync(new URL('refused.yaml', folder), 'utf8')) as KubeObject[];
-/** What kube-apiserver 1.34 found wrong with each object. */
+/** The errors that kube-apiserver 1.34 reported for each object. */
 const recorded = JSON.parse(readFileSync(new URL('generated/refused.json', folder), 'utf8')) as { resource: string; errors: string[] }[];
 const cases = inputs.map((input, index) => ({ title: `${input.kind} ${input.metadata.name}`, input, ...recorded[index]! }));
 
-describe('what is wrong is told in the words of kube-apiserver', () => {
+describe('validation reports the errors of kube-apiserver for', () => {
   test.each(cases)('$title', ({ input, resource, errors }) => {
     const strategy = workloadStrategies.get(resource)!;
     const object = structuredClone(input);

@@ -12,15 +12,15 @@ import { describe, expect, it } from 'vitest';
 import { strategies } from './strategies.ts';
 import type { Strategy, StrategyContext } from './strategy.ts';
 
-/** What a kube-apiserver 1.34 answered to an object that was created or, where there is an old one, changed. */
+/** A response of kube-apiserver 1.34 to a create or, if there is an old object, an update. */
 interface Recorded {
   readonly resource: string;
   readonly subresource?: string;
   readonly old?: KubeObject;
   readonly given: KubeObject;
-  /** Everything that it found wrong, each thing once and in order of text. */
+  /** All errors, sorted and without duplicates. */
   readonly causes?: readonly string[];
-  /** The object that it made of the given one, without what is empty. */
+  /** The resulting object without empty fields. */
   readonly answer?: KubeObject;
   readonly warning?: string;
 }
@@ -38,7 +38,7 @@ interface Outcome {
   readonly warnings: string[];
 }
 
-/** Runs a strategy in the order in which the registry does. */
+/** Calls a strategy's functions in the same order as the registry. */
 function run({ resource, subresource, given, old }: Recorded): Outcome {
   const strategy = strategies.get(resource)!;
   const warnings: string[] = [];
@@ -78,7 +78,7 @@ function rulesOf(strategy: Strategy, subresource: string | undefined): Pick<Stra
 
 const serverOwned = new Set(['uid', 'creationTimestamp', 'resourceVersion', 'generation']);
 
-/** Without what is empty and what the registry fills in, with fields in order: the form in which answers were recorded. */
+/** Removes empty fields and those the registry sets, the form in which answers were recorded. */
 function compact(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(compact);
   if (typeof value !== 'object' || value === null) return value;
@@ -89,7 +89,7 @@ function compact(value: unknown): unknown {
   return Object.fromEntries(entries);
 }
 
-describe.each([...new Set(recorded.map(({ resource }) => resource))])('%s answers as kube-apiserver does', (resource) => {
+describe.each([...new Set(recorded.map(({ resource }) => resource))])('%s responds like kube-apiserver', (resource) => {
   const cases = recorded.filter((each) => each.resource === resource);
 
   it.each(
@@ -105,19 +105,19 @@ describe.each([...new Set(recorded.map(({ resource }) => resource))])('%s answer
   });
 });
 
-describe('a kind with fields of its own to select by', () => {
+describe('a kind with selectable fields', () => {
   const selecting = [...strategies].filter(
     ([, strategy]) => strategy.selectableFields !== undefined || strategy.selectableLabels !== undefined,
   );
 
-  it.each(selecting)('%s offers exactly those that it gives', (_resource, strategy) => {
+  it.each(selecting)('%s declares exactly the fields that it returns', (_resource, strategy) => {
     const fields = strategy.selectableFields!({ apiVersion: '', kind: '', metadata: {} });
     expect(new Set(strategy.selectableLabels)).toEqual(new Set(Object.keys(fields)));
   });
 });
 
 describe('every strategy', () => {
-  it.each([...strategies])('%s belongs to a built-in resource and stands an empty object', (resource, strategy) => {
+  it.each([...strategies])('%s belongs to a built-in resource and handles an empty object', (resource, strategy) => {
     expect(namespaced.has(resource)).toBe(true);
     const bare: Recorded = { resource, given: { apiVersion: '', kind: '', metadata: { name: 'x', uid: 'u' } } };
     expect(() => run(bare)).not.toThrow();

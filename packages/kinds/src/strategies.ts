@@ -10,7 +10,7 @@ import { rbacStrategies } from './rbac/roles.ts';
 import type { Strategy } from './strategy.ts';
 import { workloadStrategies } from './workloads.ts';
 
-/** Kinds that came after the rule that finalizers have a domain, or were never told of it. */
+/** Kinds that accept finalizers without a domain, as in Kubernetes. */
 const looseFinalizers = new Set([
   'apiregistration.k8s.io/apiservices',
   '/events',
@@ -24,7 +24,7 @@ const looseFinalizers = new Set([
   'node.k8s.io/runtimeclasses',
 ]);
 
-/** How the built-in kinds behave, by `group/resource` (`/configmaps` for the core group). */
+/** The strategies of the built-in kinds, by `group/resource` (`/configmaps` for the core group). */
 export const strategies: ReadonlyMap<string, Strategy> = new Map(
   [
     ...coreStrategies,

@@ -14,7 +14,7 @@ function dropWith(key: string, object: object, old?: object): KubeObject {
   return copy;
 }
 
-describe('fields that are not served yet', () => {
+describe('unserved fields', () => {
   test('are dropped from new objects', () => {
     expect(dropped('/nodes', { spec: { configSource: {}, unschedulable: true } })).toEqual({ spec: { unschedulable: true } });
     const device = { name: 'd', taints: [{ key: 'a' }], capacity: { m: { value: '1', requestPolicy: {} } } };
@@ -23,13 +23,13 @@ describe('fields that are not served yet', () => {
     });
   });
 
-  test('are kept where the stored object has them', () => {
+  test('are kept if the stored object has them', () => {
     const spec = { spec: { configSource: { configMap: {} } } };
     expect(dropped('/nodes', spec, spec)).toEqual(spec);
     expect(dropped('/nodes', spec, { spec: {} })).toEqual({ spec: {} });
   });
 
-  test('are dropped wherever a pod is described', () => {
+  test('are dropped from every pod template', () => {
     const pod = {
       hostnameOverride: 'x',
       containers: [{ name: 'c', restartPolicy: 'Never' }],
@@ -42,7 +42,7 @@ describe('fields that are not served yet', () => {
     });
   });
 
-  test('take their mounts along', () => {
+  test('are dropped with their mounts', () => {
     const pod = {
       volumes: [
         { name: 'i', image: {} },
@@ -55,7 +55,7 @@ describe('fields that are not served yet', () => {
     });
   });
 
-  test('are nothing for other kinds', () => {
+  test('are kept in other kinds', () => {
     expect(dropped('/configmaps', { spec: { configSource: {} } })).toEqual({ spec: { configSource: {} } });
   });
 });

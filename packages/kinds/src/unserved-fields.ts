@@ -2,7 +2,7 @@ import type { GroupResource, KubeObject } from '@capstan/machinery';
 import { type Fields, fieldsOf, itemsOf, maybeFields } from '@capstan/machinery';
 
 /**
- * Fields that Kubernetes knows and does not serve yet: it drops them before it looks at an object, unless the stored one has them already.
+ * Fields of disabled features: Kubernetes drops them before validating an object, unless the stored object already has them.
  * `*` stands for every item of a list or every value of a map.
  */
 const containers = ['containers', 'initContainers', 'ephemeralContainers'] as const;
@@ -113,7 +113,7 @@ function drop(value: unknown, path: readonly string[], at: number): void {
   else for (const child of childrenOf(value as Fields, path[at]!)) drop(child, path, at + 1);
 }
 
-/** A volume from an image goes as a whole, and with it whatever mounts it. */
+/** An image volume is dropped as a whole, together with its mounts. */
 function dropImageVolumes(object: KubeObject, old: KubeObject | undefined, podSpec: readonly string[]): void {
   const spec = at(object, podSpec);
   if (spec === undefined || !hasImages(spec) || (old !== undefined && hasImages(fieldsOf(at(old, podSpec))))) return;

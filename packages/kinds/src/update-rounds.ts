@@ -1,4 +1,4 @@
-/** What Kubernetes looks at when an object changes: its metadata or the rest, by itself or against what it was. */
+/** A validation step of an update: metadata or the rest, for the new object alone or compared with the old one. */
 export type UpdateRound = 'metadata' | 'rest' | 'metadataChange' | 'change';
 
 const wholeThenChange: readonly UpdateRound[] = ['metadata', 'rest', 'metadataChange', 'change'];
@@ -11,10 +11,7 @@ const roles: readonly UpdateRound[] = ['metadata', 'rest', 'metadata', 'rest', '
 
 export const usualRounds: readonly UpdateRound[] = ['metadataChange', 'rest', 'change'];
 
-/**
- * Kinds for which Kubernetes goes over some things more than once, or in another order than the usual. Whoever sends something wrong is told one cause for
- * each time.
- */
+/** Kinds for which Kubernetes repeats or reorders validation steps on update. Clients get an error's cause once for each repetition. */
 export const updateRounds: ReadonlyMap<string, readonly UpdateRound[]> = new Map([
   ['/configmaps', changeThenWhole],
   ['/secrets', changeThenWhole],

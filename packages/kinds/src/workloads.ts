@@ -12,7 +12,7 @@ import { storageStrategies } from './storage/storage.ts';
 import type { Strategy } from './strategy.ts';
 import { volumeStrategies } from './volumes/volume.ts';
 
-/** Kinds that clients expect of every cluster: what runs, and what it needs. Kept as data; whoever runs them is attached from outside. */
+/** Kinds that clients expect in every cluster: workloads and what they need. They are only stored here; other components run them. */
 export const workloadStrategies: ReadonlyMap<string, Strategy> = new Map([
   ...podStrategies,
   ...appsStrategies,
