@@ -3,7 +3,7 @@ import { isIPv4, isIPv6 } from 'node:net';
 import * as der from './der.ts';
 import { extendedUsages, keyUsageBits } from './usages.ts';
 
-/** What a certificate shall say. The issuer's name, the serial number and the identifiers of the keys are added when it is signed. */
+/** The contents of a certificate. Signing adds the issuer's name, the serial number and the key identifiers. */
 export interface CertificateRequest {
   readonly commonName: string;
   readonly organizations?: readonly string[];
@@ -11,17 +11,17 @@ export interface CertificateRequest {
   readonly publicKey: KeyObject;
   readonly notBefore: Date;
   readonly notAfter: Date;
-  /** One of the usual three, or usages as Kubernetes names them. */
+  /** One of the three common usages, or a list of Kubernetes' usage names. */
   readonly usage: 'authority' | 'server' | 'client' | readonly string[];
-  /** Host names and IP addresses that a server answers to. */
+  /** Host names and IP addresses of the server. */
   readonly hosts?: readonly string[];
-  /** Further names, each a GeneralName in DER. */
+  /** Additional subject alternative names, each a GeneralName in DER. */
   readonly alternativeNames?: readonly Buffer[];
 }
 
 export interface Issuer {
   readonly key: KeyObject;
-  /** Absent for a certificate that signs itself. */
+  /** Undefined for a self-signed certificate. */
   readonly certificate?: X509Certificate;
 }
 
@@ -50,7 +50,7 @@ export function pem(label: string, bytes: Buffer): string {
 
 function serialNumber(): Buffer {
   const bytes = randomBytes(16);
-  // RFC 5280 wants a positive number; the bit below the sign keeps the length, and so the encoding, minimal.
+  // RFC 5280 requires a positive number; setting the next bit keeps the encoding minimal and its length fixed.
   bytes[0] = (bytes[0]! & 0x7f) | 0x40;
   return bytes;
 }
@@ -106,7 +106,7 @@ export function alternativeName(host: string): Buffer {
 }
 
 function ipv6Bytes(address: string): Buffer {
-  // The URL parser writes every spelling of an address, also one that ends in dotted decimals, in groups of hexadecimal digits.
+  // The URL parser normalizes every spelling of an address, including a dotted decimal suffix, to groups of hexadecimal digits.
   const [head = '', tail] = new URL(`http://[${address.split('%')[0]}]`).hostname.slice(1, -1).split('::');
   const groups = (text: string): number[] => (text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16)));
   const before = groups(head);
@@ -132,7 +132,7 @@ function issuerKeyIdentifier({ certificate, key }: Issuer): Buffer {
   return value!.content;
 }
 
-/** The subject exactly as it is encoded: an issuer must match byte for byte. */
+/** The subject's exact encoding: an issuer must match it byte for byte. */
 function subjectOf(certificate: X509Certificate): Buffer {
   const [whole] = der.elements(certificate.raw);
   const [body] = der.elements(whole!.content);

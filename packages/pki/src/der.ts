@@ -1,4 +1,4 @@
-/** The little of DER (X.690) that certificates need: writing values, and walking over those of a certificate that is known to be well formed. */
+/** The subset of DER (X.690) that certificates need: writing values, and reading those of a well-formed certificate. */
 
 export function tlv(tag: number, ...contents: Buffer[]): Buffer {
   const content = Buffer.concat(contents);
@@ -37,7 +37,7 @@ export function objectIdentifier(dotted: string): Buffer {
   return tlv(0x06, Buffer.from(bytes));
 }
 
-/** UTCTime up to 2049, GeneralizedTime after it, as RFC 5280 asks. */
+/** UTCTime until 2049, GeneralizedTime after that, as RFC 5280 requires. */
 export function time(at: Date): Buffer {
   const digits = `${at.toISOString().slice(0, 19).replace(/[-:T]/g, '')}Z`;
   return at.getUTCFullYear() < 2050 ? tlv(0x17, Buffer.from(digits.slice(2))) : tlv(0x18, Buffer.from(digits));
@@ -45,12 +45,12 @@ export function time(at: Date): Buffer {
 
 export interface Element {
   readonly tag: number;
-  /** The value with its tag and length. */
+  /** The value including its tag and length. */
   readonly whole: Buffer;
   readonly content: Buffer;
 }
 
-/** The values that stand one after another in `bytes`. */
+/** The consecutive values in `bytes`. */
 export function elements(bytes: Buffer): Element[] {
   const found: Element[] = [];
   for (let at = 0; at < bytes.length; ) {

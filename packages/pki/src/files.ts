@@ -1,7 +1,7 @@
 import { open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** A file of the server's keys and certificates that is there and cannot be used. */
+/** A file of the server's keys and certificates exists but is unusable. */
 export class PkiError extends Error {
   override readonly name = 'PkiError';
 
@@ -10,7 +10,7 @@ export class PkiError extends Error {
   }
 }
 
-/** The text of a file, or undefined when it is not there. */
+/** The text of a file, or undefined if it does not exist. */
 export async function readIfThere(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, 'utf8');
@@ -20,9 +20,9 @@ export async function readIfThere(file: string): Promise<string | undefined> {
   }
 }
 
-/** Writes a file so that, whenever the process dies, either the old text or the new one is there, whole and on disk. */
+/** Writes a file atomically and durably: if the process dies, the file has either its old or its new text. */
 export async function writeAtomically(file: string, text: string, mode: number): Promise<void> {
-  // One fixed name: what a killed process left behind is overwritten by the next one.
+  // A fixed name, so that the next process overwrites what a killed one left behind.
   const temporary = `${file}.tmp`;
   try {
     const handle = await open(temporary, 'w', mode);

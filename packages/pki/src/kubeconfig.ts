@@ -1,6 +1,6 @@
 import type { KeyPair, Pki } from './pki.ts';
 
-/** A kubeconfig as an object. Holds a private key, as every one here does: keep its file at mode 0600. */
+/** A kubeconfig as an object. It contains a private key, so keep its file at mode 0600. */
 export interface Kubeconfig {
   readonly apiVersion: 'v1';
   readonly kind: 'Config';
@@ -20,7 +20,7 @@ export interface KubeconfigUser {
   readonly keyPair: KeyPair;
 }
 
-/** A context that is not the first: what follows the server's address in it, and who one is there. */
+/** An additional context: the path that follows the server's address, and its user. */
 interface Context {
   readonly name: string;
   readonly path: string;
@@ -29,11 +29,11 @@ interface Context {
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** A kubeconfig of the administrator. */
+/** The administrator's kubeconfig. */
 export function adminKubeconfig(pki: Pki, server: string): Kubeconfig {
   const admin = { name: 'kubernetes-admin', keyPair: pki.admin };
   const platform = pki.platformAdmin === undefined ? admin : { name: 'kcp-admin', keyPair: pki.platformAdmin };
-  // The contexts that kcp's tools look for: without a workspace, and at two of them.
+  // The contexts that kcp's tools look for, with and without a workspace.
   return kubeconfig(pki, server, admin, [
     { name: 'base', path: '', user: platform },
     { name: 'root', path: '/clusters/root', user: platform },
@@ -42,7 +42,7 @@ export function adminKubeconfig(pki: Pki, server: string): Kubeconfig {
   ]);
 }
 
-/** A kubeconfig with which the server at this address knows its client by a certificate. */
+/** A kubeconfig for a user who authenticates with a client certificate. */
 export function userKubeconfig(pki: Pki, server: string, user: KubeconfigUser): Kubeconfig {
   return kubeconfig(pki, server, user, []);
 }

@@ -20,7 +20,7 @@ const read = (name: string): string => readFileSync(file(name), 'utf8');
 const all = (): Record<string, string> => Object.fromEntries(readdirSync(directory).map((name) => [name, read(name)]));
 
 describe('ensurePki', () => {
-  it('makes everything on the first start and nothing on the second', async () => {
+  it('creates everything on the first start and nothing on the second', async () => {
     await ensurePki(directory);
     const first = all();
     const pairs = ['admin', 'apiserver', 'ca', 'controller-manager', 'kcp-admin', 'signer'].flatMap((name) => [
@@ -32,13 +32,13 @@ describe('ensurePki', () => {
     expect(all()).toEqual(first);
   });
 
-  it('keeps keys to the owner', async () => {
+  it('makes keys readable by the owner only', async () => {
     await ensurePki(directory);
     for (const name of readdirSync(directory))
       expect([name, statSync(file(name)).mode & 0o777]).toEqual([name, name.endsWith('.key') ? 0o600 : 0o644]);
   });
 
-  it('serves every usual name and address and those asked for', async () => {
+  it('issues a serving certificate for all standard hosts and the requested ones', async () => {
     const pki = await ensurePki(directory, { hosts: ['api.example.org', '10.1.2.3', 'fe80::1:2'] });
     const serving = new X509Certificate(pki.serving.certificate);
     for (const host of ['localhost', 'kubernetes', 'kubernetes.default', 'kubernetes.default.svc', 'api.example.org'])
@@ -47,7 +47,7 @@ describe('ensurePki', () => {
     expect(serving.checkHost('elsewhere.example.org')).toBeUndefined();
   });
 
-  it('makes an administrator of system:masters who may only be a client', async () => {
+  it('creates an administrator in system:masters with a client-only certificate', async () => {
     const pki = await ensurePki(directory);
     const admin = new X509Certificate(pki.admin.certificate);
     expect(admin.toLegacyObject().subject).toMatchObject({ CN: 'kubernetes-admin', O: 'system:masters' });
@@ -56,7 +56,7 @@ describe('ensurePki', () => {
     expect(new X509Certificate(pki.authority.certificate).ca).toBe(true);
   });
 
-  it('makes a controller-manager with a name and no group, and an authority below the first one for what it signs', async () => {
+  it('creates a controller-manager without groups, and an intermediate authority for its signatures', async () => {
     const pki = await ensurePki(directory);
     const manager = new X509Certificate(pki.controllerManager!.certificate);
     expect(manager.toLegacyObject().subject).toEqual(expect.objectContaining({ CN: 'system:capstan-controller-manager' }));
@@ -66,7 +66,7 @@ describe('ensurePki', () => {
     expect(pki.signer!.key).not.toBe(read('ca.key'));
   });
 
-  it('is accepted by TLS, both ways', async () => {
+  it('works for mutual TLS', async () => {
     const pki = await ensurePki(directory);
     const server = createServer({ ...secureContext(pki), requestCert: true, rejectUnauthorized: true }, (_, response) =>
       response.end('ok'),
@@ -81,7 +81,7 @@ describe('ensurePki', () => {
     expect(answer).toBe(200);
   });
 
-  it('goes on where a process died between any two files', async () => {
+  it('recovers if a process died between any two files', async () => {
     await ensurePki(directory);
     const authority = read('ca.crt');
     for (const missing of ['apiserver.crt', 'apiserver.key', 'admin.crt', 'admin.key', 'sa.key']) {
@@ -98,7 +98,7 @@ describe('ensurePki', () => {
     expect(new X509Certificate(anew.serving.certificate).verify(new X509Certificate(anew.authority.certificate).publicKey)).toBe(true);
   });
 
-  it('goes on after a process was killed at any moment', async () => {
+  it('recovers if a process was killed at any moment', async () => {
     const source = `import { ensurePki } from ${JSON.stringify(new URL('./pki.ts', import.meta.url).href)}; process.send('go'); await ensurePki(process.argv[1]);`;
     for (let delay = 0; delay < 12; delay += 2) {
       const place = join(directory, String(delay));
@@ -124,7 +124,7 @@ describe('ensurePki', () => {
   });
 
   it.each(['ca.crt', 'ca.key', 'apiserver.crt', 'apiserver.key', 'admin.crt', 'sa.key'])(
-    'names %s when it is damaged, and leaves it alone',
+    'names a damaged %s and does not overwrite it',
     async (name) => {
       await ensurePki(directory);
       writeFileSync(file(name), 'not PEM');
@@ -133,27 +133,27 @@ describe('ensurePki', () => {
     },
   );
 
-  it('refuses a ca.key that belongs to another ca.crt', async () => {
+  it('rejects a ca.key that does not match ca.crt', async () => {
     await ensurePki(directory);
     const other = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
     writeFileSync(file('ca.key'), other.export({ type: 'pkcs8', format: 'pem' }));
     await expect(ensurePki(directory)).rejects.toThrow(/ca\.key: is not the key of ca\.crt/);
   });
 
-  it('works without ca.key as long as nothing must be signed, and says so when something must', async () => {
+  it('works without ca.key until something must be signed, and then reports it', async () => {
     await ensurePki(directory);
     unlinkSync(file('ca.key'));
     await ensurePki(directory);
     await expect(ensurePki(directory, { hosts: ['new.example.org'] })).rejects.toThrow(/no ca\.key to sign/);
   });
 
-  it('does without a controller-manager and a signer where neither is there and none can be made', async () => {
+  it('omits the controller-manager and signer if they are missing and cannot be signed', async () => {
     await ensurePki(directory);
     for (const name of ['ca.key', 'controller-manager.crt', 'signer.crt']) unlinkSync(file(name));
     expect(await ensurePki(directory)).toMatchObject({ controllerManager: undefined, signer: undefined });
   });
 
-  it('says that a folder cannot be written', async () => {
+  it('reports a directory that is not writable', async () => {
     chmodSync(directory, 0o500);
     if (process.getuid?.() === 0) return;
     await expect(ensurePki(directory)).rejects.toThrow(/cannot be written/);
@@ -164,7 +164,7 @@ describe('renew', () => {
   const start = new Date('2026-01-01T00:00:00Z');
   const later = (days: number) => () => new Date(start.getTime() + days * 86_400_000);
 
-  it('keeps certificates for two thirds of their life and replaces them after that', async () => {
+  it('keeps certificates for two thirds of their lifetime and then replaces them', async () => {
     const pki = await ensurePki(directory, { now: () => start });
     expect((await renew(pki, { now: later(200) })).changed).toBe(false);
     const renewed = await renew(pki, { now: later(300) });
@@ -173,16 +173,16 @@ describe('renew', () => {
     expect(renewed.pki.authority.certificate).toBe(pki.authority.certificate);
   });
 
-  it('refuses an authority that has expired', async () => {
+  it('rejects an expired authority', async () => {
     const pki = await ensurePki(directory, { now: () => start });
     await expect(renew(pki, { now: later(4000) })).rejects.toThrow(/expired on 2035/);
   });
 });
 
-describe('hosts that were found on the machine', () => {
+describe('hosts found on the machine', () => {
   const hostsIn = (): string => new X509Certificate(read('apiserver.crt')).subjectAltName ?? '';
 
-  it('are in a new certificate, and lead to another one when they change', async () => {
+  it('are in a new certificate, and replace it when they change', async () => {
     await ensurePki(directory, { foundHosts: ['192.0.2.1'] });
     expect(hostsIn()).toContain('IP Address:192.0.2.1');
     await ensurePki(directory, { foundHosts: ['192.0.2.2'] });
@@ -190,7 +190,7 @@ describe('hosts that were found on the machine', () => {
     expect(hostsIn()).not.toContain('192.0.2.1');
   });
 
-  it('may be missing from a certificate that cannot be replaced, as ca.key is elsewhere', async () => {
+  it('may be missing from a certificate that cannot be replaced without ca.key', async () => {
     const { serving } = await ensurePki(directory);
     unlinkSync(file('ca.key'));
     const again = await ensurePki(directory, { foundHosts: ['192.0.2.1'] });
@@ -199,7 +199,7 @@ describe('hosts that were found on the machine', () => {
 });
 
 describe('keepFresh', () => {
-  it('asks for the names at every look', async () => {
+  it('asks for the current hosts on every check', async () => {
     const pki = await ensurePki(directory, { foundHosts: ['192.0.2.1'] });
     const controller = new AbortController();
     const renewed = await new Promise<Pki>((resolve, reject) => {
@@ -211,7 +211,7 @@ describe('keepFresh', () => {
     expect(new X509Certificate(renewed.serving.certificate).subjectAltName).toContain('192.0.2.2');
   });
 
-  it('hands out new certificates until it is told to stop', async () => {
+  it('provides new certificates until it is aborted', async () => {
     let time = Date.parse('2026-01-01T00:00:00Z');
     const now = (): Date => new Date(time);
     const pki = await ensurePki(directory, { now });
@@ -225,7 +225,7 @@ describe('keepFresh', () => {
     expect(read('apiserver.crt')).toBe(renewed.serving.certificate);
   });
 
-  it('says what went wrong, and goes on', async () => {
+  it('reports errors and continues', async () => {
     const pki = await ensurePki(directory);
     const controller = new AbortController();
     writeFileSync(file('admin.crt'), 'damaged');
@@ -239,7 +239,7 @@ describe('keepFresh', () => {
 });
 
 describe('issueCertificate', () => {
-  it('signs with an RSA authority, and writes dates after 2049', () => {
+  it('signs with an RSA authority and supports dates after 2049', () => {
     const authority = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const dates = { notBefore: new Date('2026-01-01T00:00:00Z'), notAfter: new Date('2051-06-01T12:00:00Z') };
     const root = new X509Certificate(
@@ -254,7 +254,7 @@ describe('issueCertificate', () => {
   });
 });
 
-it('gives kubectl a configuration that holds what it needs', async () => {
+it('the administrator kubeconfig has the server address and the client key', async () => {
   const pki = await ensurePki(directory);
   const config = adminKubeconfig(pki, 'https://127.0.0.1:6443');
   expect(config.clusters[0]!.cluster.server).toBe('https://127.0.0.1:6443');

@@ -7,42 +7,45 @@ import { issueCertificate } from './certificate.ts';
 import { PkiError, readIfThere, writeAtomically } from './files.ts';
 import { type SigningKey, signingKey } from './signing-key.ts';
 
-/** The server's own keys and certificates, as they are on disk. */
+/** The server's keys and certificates on disk. */
 export interface Pki {
   readonly directory: string;
-  /** Signs the certificates of the server and of its clients. */
+  /** Signs the certificates of the server and its clients. */
   readonly authority: Authority;
   readonly serving: KeyPair;
-  /** Of kubernetes-admin in system:masters. */
+  /** Credentials of kubernetes-admin in system:masters. */
   readonly admin: KeyPair;
-  /** Of `capstan controller-manager`. Absent, like the signer, when it is not there and nothing can be signed. */
+  /** Credentials of `capstan controller-manager`. Undefined, like the signer, if missing and nothing can be signed. */
   readonly controllerManager: KeyPair | undefined;
-  /** Of who may do everything in every workspace by its rules, and not in spite of them, as `admin` may. */
+  /** Credentials of a user whom the rules of every workspace allow everything, whereas `admin` bypasses the rules. */
   readonly platformAdmin: KeyPair | undefined;
-  /** An authority below `authority` for the controller-manager, which signs what clients ask for: the key of `authority` stays with the server. */
+  /**
+   * An authority below `authority`, with which the controller-manager signs certificate requests; the key of `authority` stays on the
+   * server.
+   */
   readonly signer: KeyPair | undefined;
-  /** Signs the tokens of service accounts. */
+  /** Signs service account tokens. */
   readonly serviceAccounts: SigningKey;
 }
 
 export interface Authority {
   /** PEM. */
   readonly certificate: string;
-  /** Absent when the folder holds only the certificate: then nothing can be signed. */
+  /** Undefined if the directory has only the certificate; then nothing can be signed. */
   readonly key: KeyObject | undefined;
 }
 
 export interface KeyPair {
-  /** PEM, both. */
+  /** Both in PEM. */
   readonly certificate: string;
   readonly key: string;
   readonly notAfter: Date;
 }
 
 export interface PkiOptions {
-  /** Names and addresses under which clients reach the server, besides those that every server has. A certificate without them is not used. */
+  /** Names and addresses of the server besides the standard ones. A certificate that lacks any of them is replaced. */
   readonly hosts?: readonly string[];
-  /** The same, but a certificate without them is used where there is no key to sign a better one with. */
+  /** Like `hosts`, but a certificate that lacks any of them is still used if there is no key to sign a new one. */
   readonly foundHosts?: readonly string[];
   readonly now?: () => Date;
 }
@@ -50,9 +53,9 @@ export interface PkiOptions {
 const day = 24 * 60 * 60 * 1000;
 const authorityLifetime = 3650 * day;
 const certificateLifetime = 365 * day;
-/** Long enough that what it signs is never cut short: it is renewed after two thirds, with the same key. */
+/** Long enough that it never shortens the life of a certificate that it signs: after two thirds it is renewed with the same key. */
 const signerLifetime = 1825 * day;
-/** Certificates begin a little in the past, for clients whose clock is behind. */
+/** Certificates start slightly in the past, for clients whose clocks are behind. */
 const backdate = 5 * 60 * 1000;
 
 const everyServersHosts = [
@@ -65,12 +68,12 @@ const everyServersHosts = [
   '::1',
 ];
 
-/** PEM of all whose signature makes a client known. */
+/** The certificates of all authorities that may sign client certificates, in PEM. */
 export function clientAuthorities({ authority, signer }: Pki, another?: string): string {
   return [authority.certificate, signer?.certificate, another].filter((part) => part !== undefined).join('\n');
 }
 
-/** Loads what is in the folder and makes what is not: on the first start all of it, later what has run through two thirds of its life. */
+/** Loads the files in the directory and creates missing ones. Certificates are replaced after two thirds of their lifetime. */
 export async function ensurePki(directory: string, { hosts = [], foundHosts = [], now = () => new Date() }: PkiOptions = {}): Promise<Pki> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const at = now();
@@ -112,7 +115,7 @@ async function ensureAuthority(directory: string, now: Date): Promise<Authority>
     }
     return { certificate: existing, key };
   }
-  // A key without a certificate is what a process leaves that died between the two files: it is used.
+  // If a process died between writing the two files, there is a key without a certificate; use it.
   const { key } = await ensureKey(keyFile);
   const certificate = issueCertificate(
     {
@@ -168,14 +171,16 @@ async function ensureKeyPair(place: Place, wanted: Wanted): Promise<KeyPair> {
   return { certificate, key: text, notAfter };
 }
 
-/** For what a server can do without. */
+/** For optional credentials: undefined if missing and nothing can be signed. */
 async function ensureIfPossible(place: Place, wanted: Wanted): Promise<KeyPair | undefined> {
   if (place.authority.key !== undefined) return ensureKeyPair(place, wanted);
   const certificate = await readIfThere(join(place.directory, `${wanted.name}.crt`));
   return certificate === undefined ? undefined : ensureKeyPair(place, wanted);
 }
 
-/** Whether a certificate can go on being used: of this key and this authority, for all the hosts, in the first two thirds of its life. */
+/**
+ * Whether a certificate is still usable: it matches the key and authority, covers all hosts and is in the first two thirds of its lifetime.
+ */
 function isGood(certificate: X509Certificate, key: KeyObject, { authority, now, hosts }: Place & { hosts: readonly string[] }): boolean {
   const from = certificate.validFromDate.getTime();
   const renewAt = from + ((certificate.validToDate.getTime() - from) * 2) / 3;

@@ -3,13 +3,13 @@ import { alternativeName, distinguishedName, extension, pem, type SubjectParts, 
 import * as der from './der.ts';
 
 export interface RequestParts extends SubjectParts {
-  /** Signs the request: the proof that whoever asks has it. */
+  /** Signs the request, which proves that the requester owns the key. */
   readonly key: KeyObject;
   /** Host names and IP addresses. */
   readonly hosts?: readonly string[];
 }
 
-/** Makes a certificate request (PKCS #10) in PEM. */
+/** Creates a certificate request (PKCS #10) in PEM. */
 export function createCertificateRequest({ key, hosts = [], ...subject }: RequestParts): string {
   const names = der.sequence(extension('2.5.29.17', der.sequence(...hosts.map(alternativeName))));
   const attribute = der.sequence(der.objectIdentifier('1.2.840.113549.1.9.14'), der.set(names));

@@ -10,19 +10,19 @@ describe('a certificate request', () => {
   it.each([
     ['EC', elliptic],
     ['RSA', rsa],
-  ])('that was made with an %s key is read again', (_, key) => {
+  ])('created with an %s key can be parsed', (_, key) => {
     const asked = { commonName: 'jane', organizations: ['devs', 'müller & söhne'], organizationalUnits: ['night shift'] };
     const pem = createCertificateRequest({ ...asked, key, hosts: ['api.example.com', '10.0.0.7', 'fd00::7'] });
     const parsed = parseCertificateRequest(pem);
     expect(parsed).toMatchObject({ ...asked, names: { dns: [{}], addresses: [{}, {}], emails: [], uris: [] } });
   });
 
-  it('without a name, and without alternative names, is read', () => {
+  it('without a name or alternative names can be parsed', () => {
     const parsed = parseCertificateRequest(createCertificateRequest({ commonName: '', key: elliptic }));
     expect(parsed).toMatchObject({ commonName: '', organizations: [], names: { dns: [], addresses: [] } });
   });
 
-  it('that is damaged anywhere is refused, and nothing else happens', () => {
+  it('that is damaged anywhere is rejected without throwing', () => {
     const pem = createCertificateRequest({ commonName: 'jane', organizations: ['devs'], key: elliptic, hosts: ['a.example.com'] });
     const body = Buffer.from(pem.split('\n').slice(1, -2).join(''), 'base64');
     fc.assert(
@@ -35,7 +35,7 @@ describe('a certificate request', () => {
     );
   });
 
-  it('that is signed over SHA-1 is read, as in Kubernetes', () => {
+  it('with a SHA-1 signature is accepted, as in Kubernetes', () => {
     const body =
       'MIHGMHACAQAwDjEMMAoGA1UEAwwDb2xkMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEi63jRVysYdKhLjIDGEeqO15Z3hqseZLEPEThyVVIbT27vWNoucd/8jA6FB4Tdt' +
       'cuPXMSf84UtqaWwidsJ5km6KAAMAkGByqGSM49BAEDRwAwRAIgQvnSjPeyVx6TigeLfXD2fA/FeuErIsLL/soWAswoQp0CIGV1owuzMmfvFciyhex1MZU7Bv2qebqPC2Ndh+Pyslr+';
@@ -43,7 +43,7 @@ describe('a certificate request', () => {
     expect(parseCertificateRequest(pem)).toMatchObject({ commonName: 'old' });
   });
 
-  it('that is something else says so', () => {
+  it('of the wrong type is rejected', () => {
     expect(parseCertificateRequest('hello')).toBe('PEM block type must be CERTIFICATE REQUEST');
     expect(parseCertificateRequest('-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----')).toBe(
       'PEM block type must be CERTIFICATE REQUEST',
@@ -51,7 +51,7 @@ describe('a certificate request', () => {
   });
 });
 
-it('a certificate has the usages that were asked for', () => {
+it('a certificate has the requested usages', () => {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const dates = { notBefore: new Date('2026-01-01T00:00:00Z'), notAfter: new Date('2027-01-01T00:00:00Z') };
   const usage = ['digital signature', 'key encipherment', 'decipher only', 'server auth', 'client auth', 'email protection', 's/mime'];

@@ -1,9 +1,9 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { type Element, elements } from './der.ts';
 
-/** What a certificate request (PKCS #10) asks for. */
+/** The contents of a certificate request (PKCS #10). */
 export interface ParsedRequest {
-  /** Of several the last one, as in Go; empty when there is none. */
+  /** The last one if there are several, as in Go; empty if there is none. */
   readonly commonName: string;
   readonly organizations: readonly string[];
   readonly organizationalUnits: readonly string[];
@@ -11,7 +11,7 @@ export interface ParsedRequest {
   readonly names: RequestedNames;
 }
 
-/** Subject alternative names by kind, each a GeneralName in DER. Other kinds are left out. */
+/** Subject alternative names by kind, each a GeneralName in DER. Other kinds are ignored. */
 export interface RequestedNames {
   readonly dns: readonly Buffer[];
   readonly emails: readonly Buffer[];
@@ -22,13 +22,13 @@ export interface RequestedNames {
 const pemBlock = /-----BEGIN ([^-]+)-----\s*([A-Za-z0-9+/=\s]*)-----END \1-----/;
 const malformed = 'asn1: structure error: malformed certificate request';
 
-/** What is wrong with a certificate request in PEM; undefined when it parses and its signature fits its key. */
+/** Why a certificate request in PEM is invalid; undefined if it parses and its signature matches its key. */
 export function requestProblem(pem: string): string | undefined {
   const parsed = parseCertificateRequest(pem);
   return typeof parsed === 'string' ? parsed : undefined;
 }
 
-/** Reads a certificate request in PEM and verifies its signature; what is wrong with it when it cannot be used. */
+/** Parses a certificate request in PEM and verifies its signature; returns the problem if it is invalid. */
 export function parseCertificateRequest(pem: string): ParsedRequest | string {
   const block = pemBlock.exec(pem);
   if (block?.[1] !== 'CERTIFICATE REQUEST') return 'PEM block type must be CERTIFICATE REQUEST';
@@ -42,7 +42,7 @@ export function parseCertificateRequest(pem: string): ParsedRequest | string {
 function parse(request: Buffer): ParsedRequest | string {
   const [whole, ...after] = elements(request);
   const [info, algorithm, signature, ...more] = elements(whole!.content);
-  // What the signature does not cover must be as it has to be; the rest it vouches for.
+  // The parts that the signature does not cover must be checked explicitly.
   const [identifier] = elements(algorithm!.content);
   const tags = [whole, info, algorithm, signature, identifier].map((element) => element!.tag);
   if (after.length > 0 || more.length > 0 || String(tags) !== '48,48,48,3,6' || signature!.content[0] !== 0) return malformed;
@@ -50,7 +50,7 @@ function parse(request: Buffer): ParsedRequest | string {
   const publicKey = createPublicKey({ key: key!.whole, format: 'der', type: 'spki' });
   const digest = digests.get(identifier!.content.toString('hex'));
   if (digest === undefined) return 'x509: cannot verify signature: algorithm unimplemented';
-  // The first byte of a bit string counts the unused bits at its end.
+  // The first byte of a bit string is the number of unused bits at its end.
   if (!verify(digest, info!.whole, publicKey, signature!.content.subarray(1)))
     return failures.get(publicKey.asymmetricKeyType ?? '') ?? 'x509: verification failure';
   const values = subjectValues(subject!);
@@ -63,7 +63,7 @@ function parse(request: Buffer): ParsedRequest | string {
   };
 }
 
-/** Object identifiers, as the hexadecimal digits of their encoding. */
+/** Object identifiers in DER, as hexadecimal digits. */
 const identifiers = {
   commonName: '550403',
   organization: '55040a',
@@ -109,9 +109,9 @@ function extensionsOf(attributes: Element | undefined): Element[] {
   });
 }
 
-/** Signature algorithms by their object identifier; Ed25519 has no digest of its own. */
+/** Signature algorithms by object identifier; Ed25519 has no separate digest. */
 const digests = new Map<string, string | null>([
-  // Too weak for certificates; whoever asks for one only shows that the key is theirs.
+  // Too weak for certificates, but a request only proves possession of the key.
   ['2a864886f70d010105', 'sha1'],
   ['2a8648ce3d0401', 'sha1'],
   ['2a864886f70d01010b', 'sha256'],

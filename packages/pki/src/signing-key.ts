@@ -2,7 +2,7 @@ import { createHash, createPublicKey, type JsonWebKey, type KeyObject } from 'no
 
 export type SigningAlgorithm = 'ES256' | 'RS256';
 
-/** A key that signs tokens, with the name under which verifiers find it. */
+/** A key that signs tokens, with the ID by which verifiers find it. */
 export interface SigningKey {
   readonly kid: string;
   readonly algorithm: SigningAlgorithm;
@@ -17,7 +17,7 @@ export function signingKey(privateKey: KeyObject): SigningKey {
 }
 
 export function verificationKey(publicKey: KeyObject): VerificationKey {
-  // The same name that Kubernetes gives the key, so that tokens of the two can be told apart by the same rule.
+  // The ID that Kubernetes derives for this key.
   const kid = createHash('sha256')
     .update(publicKey.export({ type: 'spki', format: 'der' }))
     .digest('base64url');
@@ -30,7 +30,7 @@ function algorithmOf(key: KeyObject): SigningAlgorithm {
   throw new TypeError(`a key for service account tokens must be RSA or EC on P-256, not ${key.asymmetricKeyType ?? key.type}`);
 }
 
-/** The public half as verifiers read it from /openid/v1/jwks. */
+/** The public key as served from /openid/v1/jwks. */
 export function jsonWebKey({ kid, algorithm, publicKey }: VerificationKey): JsonWebKey {
   const { kty, ...numbers } = publicKey.export({ format: 'jwk' });
   return { use: 'sig', kty: kty!, kid, alg: algorithm, ...numbers };

@@ -1,4 +1,4 @@
-/** Bits of the key usage extension by Kubernetes' names, the first one is the highest of the first byte. */
+/** Bits of the key usage extension by Kubernetes' names; the first is the highest bit of the first byte. */
 const keyBits = new Map([
   ['signing', 0],
   ['digital signature', 0],
@@ -28,7 +28,7 @@ const extended = new Map([
   ['netscape sgc', '2.16.840.1.113730.4.1'],
 ]);
 
-/** The value of the key usage extension, as short as DER wants it; undefined when none of the usages is one of a key. */
+/** The value of the key usage extension in its shortest form, as DER requires; undefined if none of the usages is a key usage. */
 export function keyUsageBits(usages: readonly string[]): { readonly bytes: Buffer; readonly unused: number } | undefined {
   const bits = usages.flatMap((usage) => keyBits.get(usage) ?? []);
   if (bits.length === 0) return undefined;
@@ -38,7 +38,7 @@ export function keyUsageBits(usages: readonly string[]): { readonly bytes: Buffe
   return { bytes, unused: 7 - (last & 7) };
 }
 
-/** The object identifiers of the extended key usages, each once. */
+/** The object identifiers of the extended key usages, without duplicates. */
 export function extendedUsages(usages: readonly string[]): string[] {
   return [...new Set(usages.flatMap((usage) => extended.get(usage) ?? []))];
 }
