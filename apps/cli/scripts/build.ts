@@ -1,4 +1,4 @@
-/** Bundles the command into `dist`: a start then reads a handful of files of JavaScript instead of hundreds of TypeScript. */
+/** Bundles the command into `dist`, so that a start reads a handful of JavaScript files instead of hundreds of TypeScript ones. */
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
@@ -11,7 +11,7 @@ rmSync(output, { recursive: true, force: true });
 const bundle = await rolldown({
   input: {
     main: join(root, 'apps/cli/src/main.ts'),
-    // Found beside the module that starts it.
+    // Loaded from beside the module that starts it.
     worker: join(root, 'packages/store/src/sqlite/worker.ts'),
   },
   platform: 'node',
@@ -24,7 +24,8 @@ const { output: written } = await bundle.write({
   format: 'esm',
   entryFileNames: '[name].js',
   chunkFileNames: '[name]-[hash].js',
-  // The engine keeps the text of all code in memory: without comments and space it is half. Names stay, for the sake of stack traces.
+  // The engine keeps the source text of all code in memory: removing comments and whitespace halves it. Names stay, for readable stack
+  // traces.
   minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
 });
 await bundle.close();
@@ -35,7 +36,10 @@ for (const file of readdirSync(library)) escapeIn(join(library, file));
 for (const generated of ['packages/machinery/src/generated', 'packages/apiserver/src/workspaces/generated'])
   cpSync(join(root, generated), join(output, 'generated'), { recursive: true });
 
-/** One character beyond the first 256 would make the engine keep two bytes for each of the file. What is left of them stands in literals, where an escape means the same. */
+/**
+ * A single character beyond the first 256 makes the engine store the whole file with two bytes per character. The remaining ones are all in
+ * literals, where an escape means the same.
+ */
 function escapeIn(file: string): void {
   const text = readFileSync(file, 'utf8');
   writeFileSync(

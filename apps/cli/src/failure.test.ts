@@ -5,13 +5,13 @@ const context = { dataDirectory: '/data', host: '127.0.0.1', port: 6443 };
 const coded = (code: string, message: string): Error => Object.assign(new Error(message), { code });
 
 test.each([
-  [coded('EADDRINUSE', 'listen EADDRINUSE'), 'portInUse', 'port 6443 on 127.0.0.1 is taken'],
+  [coded('EADDRINUSE', 'listen EADDRINUSE'), 'portInUse', 'port 6443 on 127.0.0.1 is used'],
   [
     coded('locked', '/data/store is in use by process 7. Choose another directory'),
     'dataDirectoryHeld',
     'by process 7. Choose another directory with --data-dir.',
   ],
-  [coded('EACCES', 'permission denied, mkdir'), 'dataDirectoryUnusable', 'Give this user the right'],
+  [coded('EACCES', 'permission denied, mkdir'), 'dataDirectoryUnusable', 'Give this user permission'],
   [coded('ENOSPC', 'no space left'), 'dataDirectoryUnusable', 'no space left'],
   [coded('corrupt', 'page 3'), 'storeDamaged', 'capstan snapshot restore'],
   [coded('unavailable', 'cannot connect to etcd'), 'etcdUnreachable', 'cannot connect to etcd.'],

@@ -1,4 +1,4 @@
-/** Why `capstan` ended. The numbers are part of the interface: scripts and the supervisor of `capstan up` decide by them. */
+/** Exit codes of `capstan`. They are part of the interface: scripts and the supervisor of `capstan up` depend on the numbers. */
 export const exitCodes = {
   unexpected: 1,
   usage: 2,
@@ -15,7 +15,7 @@ export const exitCodes = {
 
 export type ExitReason = keyof typeof exitCodes;
 
-/** An end that the person at the terminal can do something about: told in one message, without a stack. */
+/** A failure that the user can do something about: reported as one message, without a stack. */
 export class Failure extends Error {
   override readonly name = 'Failure';
   readonly reason: ExitReason;
@@ -32,7 +32,7 @@ export interface StartContext {
   readonly port: number;
 }
 
-/** Turns what a start threw into something a person can act on. */
+/** Turns an error thrown during startup into one that the user can act on. */
 export function explain(error: unknown, context: StartContext): Failure {
   if (error instanceof Failure) return error;
   const message = error instanceof Error ? error.message : String(error);
@@ -49,7 +49,7 @@ function explainCode(code: string, error: unknown, { dataDirectory, host, port }
     case 'EADDRINUSE':
       return [
         'portInUse',
-        `port ${port} on ${host} is taken by another process. Choose another with --port, or stop that process ("ss -ltnp sport = :${port}" names it).`,
+        `port ${port} on ${host} is used by another process. Choose another with --port, or stop that process ("ss -ltnp sport = :${port}" shows it).`,
       ];
     case 'EADDRNOTAVAIL':
       return ['usage', `this machine has no address ${host}. Give --host an address of this machine, such as 127.0.0.1.`];
@@ -57,10 +57,10 @@ function explainCode(code: string, error: unknown, { dataDirectory, host, port }
       return ['dataDirectoryHeld', `${message} with --data-dir.`];
     case 'EACCES':
     case 'EPERM':
-      if (syscall === 'listen') return ['usage', `port ${port} needs special rights. Choose one above 1023 with --port.`];
+      if (syscall === 'listen') return ['usage', `port ${port} needs special privileges. Choose one above 1023 with --port.`];
       return [
         'dataDirectoryUnusable',
-        `${dataDirectory} cannot be used: ${message}. Give this user the right to read and write it, or choose another with --data-dir.`,
+        `${dataDirectory} cannot be used: ${message}. Give this user permission to read and write it, or choose another with --data-dir.`,
       ];
     case 'ENOTDIR':
     case 'EEXIST':
@@ -85,7 +85,7 @@ function explainCode(code: string, error: unknown, { dataDirectory, host, port }
   }
 }
 
-/** The codes of an error and of what caused it, outermost first; an error of the server's keys has its name instead. */
+/** The codes of an error and its causes, outermost first. For an error of the server's keys: its name. */
 function codes(error: unknown): string[] {
   const found: string[] = [];
   for (let current = error; current instanceof Error; current = current.cause) {

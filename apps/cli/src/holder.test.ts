@@ -3,13 +3,15 @@ import { temporaryDirectory } from '@capstan/testbed';
 import { expect, test } from 'vitest';
 import { holdDirectory } from './holder.ts';
 
-test('a directory that is held names its holder to the second who asks', () => {
+test('names the holder of a directory that is in use', () => {
   using directory = temporaryDirectory('holder');
   using _held = holdDirectory(directory.path);
-  expect(() => holdDirectory(directory.path)).toThrow(new RegExp(`is held by another "capstan up": process ${process.pid}, since \\d{4}-`));
+  expect(() => holdDirectory(directory.path)).toThrow(
+    new RegExp(`is in use by another "capstan up": process ${process.pid}, since \\d{4}-`),
+  );
 });
 
-test('a directory that was let go can be held again', () => {
+test('holds a directory again after it was released', () => {
   using directory = temporaryDirectory('holder');
   holdDirectory(directory.path)[Symbol.dispose]();
   expect(existsSync(directory.join('up.lock'))).toBe(false);
@@ -18,10 +20,10 @@ test('a directory that was let go can be held again', () => {
 });
 
 test.each([
-  ['a process that is gone', JSON.stringify({ pid: 2 ** 22 + 1, began: '1', since: 'then' })],
+  ['a process that has ended', JSON.stringify({ pid: 2 ** 22 + 1, began: '1', since: 'then' })],
   ['an earlier process with the same id', JSON.stringify({ pid: process.pid, began: '-1', since: 'then' })],
-  ['nobody, cut short while it was written', '{"pid":'],
-])('a mark left by %s does not count', (_who, mark) => {
+  ['a process that died while writing it', '{"pid":'],
+])('ignores a lock file left by %s', (_who, mark) => {
   using directory = temporaryDirectory('holder');
   writeFileSync(directory.join('up.lock'), mark);
   using _held = holdDirectory(directory.path);

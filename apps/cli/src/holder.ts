@@ -5,12 +5,15 @@ import { Failure } from './failure.ts';
 
 interface Holder {
   readonly pid: number;
-  /** When that process began, in the kernel's ticks: a later process with the same id is another. */
+  /** The start time of the process in kernel ticks, which distinguishes it from a later process with the same id. */
   readonly began: string;
   readonly since: string;
 }
 
-/** Marks a data directory as held by this `capstan up`. A second one is told who holds it; the mark of a process that is gone does not count. */
+/**
+ * Locks a data directory for this `capstan up`. A second one fails with the name of the holder; the lock of a process that has ended is
+ * ignored.
+ */
 export function holdDirectory(directory: string): Disposable {
   makeDirectory(directory);
   const file = join(directory, 'up.lock');
@@ -21,12 +24,12 @@ export function holdDirectory(directory: string): Disposable {
     if (holder !== undefined && beginningOf(holder.pid) === holder.began) {
       throw new Failure(
         'dataDirectoryHeld',
-        `${directory} is held by another "capstan up": process ${holder.pid}, since ${holder.since}. Stop it (kill ${holder.pid}), or choose another directory with --data-dir.`,
+        `${directory} is in use by another "capstan up": process ${holder.pid}, since ${holder.since}. Stop it (kill ${holder.pid}), or choose another directory with --data-dir.`,
       );
     }
     rmSync(file, { force: true });
   }
-  throw new Failure('dataDirectoryHeld', `${directory} was taken by another "capstan up" just now. Try again.`);
+  throw new Failure('dataDirectoryHeld', `another "capstan up" has just started in ${directory}. Try again.`);
 }
 
 function create(file: string, text: string): boolean {
@@ -49,7 +52,7 @@ function read(file: string): Holder | undefined {
   }
 }
 
-/** Undefined when no such process is alive. Where /proc is missing, being alive must do. */
+/** Undefined if no such process is alive. Empty where /proc is missing: there, any live process counts. */
 function beginningOf(pid: number): string | undefined {
   try {
     process.kill(pid, 0);
@@ -58,7 +61,7 @@ function beginningOf(pid: number): string | undefined {
   }
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name in parentheses may hold spaces: count the fields after it. The 22nd of all is the start time.
+    // The name in parentheses may contain spaces: count the fields after it. The start time is the 22nd field of all.
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
   } catch {
     return '';

@@ -2,7 +2,8 @@ import { enableCompileCache } from 'node:module';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-// Types are stripped and code is compiled once, not at every start. It must be on before the first big module is loaded, hence the late import.
+// Strips types and compiles code once instead of at every start. It must be enabled before the first big module is loaded, hence the late
+// import.
 const cache = cacheDirectory();
 if (cache !== undefined) enableCompileCache(join(cache, 'capstan', 'compiled'));
 
@@ -13,7 +14,7 @@ function cacheDirectory(): string | undefined {
   try {
     return process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
   } catch {
-    // A user id that no account has, as in some containers, has no home: it starts a little slower.
+    // A user id without an account, as in some containers, has no home: Capstan then starts a little slower.
     return undefined;
   }
 }

@@ -5,7 +5,7 @@ import type { ConnectionFlags } from './workspaces/connection.ts';
 
 export const kubeconfigOption = (): Option =>
   new Option('-k, --kubeconfig <file>', 'the kubeconfig to use (default: $KUBECONFIG, then ~/.kube/config)');
-const contextOption = (): Option => new Option('--context <name>', 'the context of the kubeconfig to use');
+const contextOption = (): Option => new Option('--context <name>', 'the context in the kubeconfig (default: the current context)');
 
 const listOption = (flag: string, what: string): Option =>
   new Option(`${flag} <resource.group>`, what).argParser((value: string, before: string[] | undefined) => [
@@ -18,22 +18,22 @@ function seconds(value: string): number {
   return Number(value);
 }
 
-/** `capstan bind` and `capstan claims`: use what others offer. */
+/** `capstan bind` and `capstan claims`: use APIs that other workspaces export. */
 export function addBindings(program: Command): void {
   program
     .command('bind <path:export>')
-    .description('Make what another workspace offers available in the one that the kubeconfig points at.')
-    .addOption(new Option('--name <name>', 'what to call the binding (default: the name of the export)'))
-    .addOption(listOption('--accept-permission-claim', 'let the provider see and change these, too'))
-    .addOption(listOption('--reject-permission-claim', 'keep these from the provider'))
-    .addOption(new Option('--timeout <seconds>', 'how long to wait until it is bound').argParser(seconds).default(30))
+    .description('Bind an API that another workspace exports, so that the current workspace can use it.')
+    .addOption(new Option('--name <name>', 'name of the binding (default: the name of the export)'))
+    .addOption(listOption('--accept-permission-claim', 'let the provider access these resources in this workspace'))
+    .addOption(listOption('--reject-permission-claim', 'deny the provider access to these resources'))
+    .addOption(new Option('--timeout <seconds>', 'how long to wait for the API to be served').argParser(seconds).default(30))
     .addOption(kubeconfigOption())
     .addOption(contextOption())
     .addHelpText(
       'after',
       examples(
-        ['capstan bind root:ai:models', 'the export "models" of the workspace root:ai'],
-        ['capstan bind root:ai:models --accept-permission-claim secrets.core', 'and let its controller see secrets here'],
+        ['capstan bind root:ai:models', 'bind the export "models" of the workspace root:ai'],
+        ['capstan bind root:ai:models --accept-permission-claim secrets.core', 'also let its provider access secrets here'],
       ),
     )
     .action(async (reference: string, flags: BindFlags) => (await import('./commands/bind.ts')).bind(reference, flags));
@@ -43,7 +43,7 @@ export function addBindings(program: Command): void {
 function addClaims(program: Command): void {
   const claims = program
     .command('claims')
-    .description('See and decide what the providers of bound APIs may do in a workspace beside their own kinds.')
+    .description('List, accept or reject the access that API providers ask for in the current workspace.')
     .addHelpText(
       'after',
       examples(
@@ -54,7 +54,7 @@ function addClaims(program: Command): void {
     );
   claims
     .command('list [binding]')
-    .description('Show what is asked for, and what was decided.')
+    .description('List the permission claims of bound APIs, and whether you accepted them.')
     .addOption(kubeconfigOption())
     .addOption(contextOption())
     .action(async (name: string | undefined, flags: ConnectionFlags) => (await import('./commands/claims.ts')).listClaims(name, flags));
@@ -64,7 +64,11 @@ function addClaims(program: Command): void {
   ] as const) {
     claims
       .command(`${verb} <binding> <resource.group...>`)
-      .description(verb === 'accept' ? 'Let the provider do what it asks for.' : 'Do not let it, or no longer.')
+      .description(
+        verb === 'accept'
+          ? 'Give the provider of a bound API the access it claims.'
+          : 'Deny the provider of a bound API the access it claims, or revoke it.',
+      )
       .addOption(kubeconfigOption())
       .addOption(contextOption())
       .action(async (name: string, asked: string[], flags: ConnectionFlags) =>

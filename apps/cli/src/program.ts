@@ -22,18 +22,18 @@ import { commented, examples, type HelpLine } from './help.ts';
 import { addBindings, kubeconfigOption } from './program-bindings.ts';
 import { addWorkspaces } from './program-workspaces.ts';
 
-/** Parses the command line and runs the command. Commands are loaded when they are asked for: `capstan version` does not load a server. */
+/** Parses the command line and runs the command. Commands are loaded on demand: `capstan version` does not load a server. */
 export async function runProgram(argv: readonly string[]): Promise<void> {
   try {
     await createProgram().parseAsync(argv);
   } catch (error) {
-    // It has said what is wrong already, or has shown the help that was asked for.
+    // Commander has already printed the error, or the requested help.
     if (error instanceof CommanderError) {
       process.exitCode = error.exitCode === 0 ? 0 : exitCodes.usage;
       return;
     }
     process.exitCode = report(error);
-    // What a failed start left open (a connection that is being tried, a thread that ends) must not keep the process.
+    // Open handles of a failed start (a pending connection, a thread that is ending) must not keep the process alive.
     setTimeout(() => process.exit(), 500).unref();
   }
 }
@@ -50,51 +50,50 @@ function tell(message: string, code: number): number {
   return code;
 }
 
-const dataDirectoryOption = (): Option => new Option('-d, --data-dir <dir>', `where everything is kept (default: ${defaultDataDirectory})`);
-const portOption = (): Option => new Option('-p, --port <number>', `port to serve on (default: ${defaultPort})`).argParser(parsePort);
-const hostOption = (): Option => new Option('--host <address>', 'address to serve on (default: 127.0.0.1)');
+const dataDirectoryOption = (): Option => new Option('-d, --data-dir <dir>', `directory for all data (default: ${defaultDataDirectory})`);
+const portOption = (): Option => new Option('-p, --port <number>', `port to listen on (default: ${defaultPort})`).argParser(parsePort);
+const hostOption = (): Option => new Option('--host <address>', 'address to listen on (default: 127.0.0.1)');
 const advertiseOption = (): Option =>
   new Option(
     '--advertise <host[:port]>',
-    'where clients reach the server, when that is not --host: a load balancer or a DNS name',
+    'where clients reach the server if not at --host, such as a load balancer or a DNS name',
   ).argParser(parseAdvertiseFlag);
-const workspaceOption = (): Option => new Option('-w, --workspace <path>', 'only this workspace, of the server that the kubeconfig names');
+const workspaceOption = (): Option =>
+  new Option('-w, --workspace <path>', 'only this workspace, on the running server that the kubeconfig names');
 const snapshotConfigOption = (): Option =>
-  new Option('-c, --config <file>', 'YAML file of the server, for its data directory and its etcd');
+  new Option('-c, --config <file>', 'configuration file of the server, for its data directory and etcd');
 const passphraseOption = (): Option =>
-  new Option('--passphrase-file <file>', 'the passphrase that encrypts the keys in pki/, which the snapshot holds then');
-const withoutKeysOption = (): Option => new Option('--without-keys', 'leave the keys in pki/ out').default(false);
+  new Option('--passphrase-file <file>', 'file with the passphrase that encrypts the keys in pki/ within the snapshot');
+const withoutKeysOption = (): Option => new Option('--without-keys', 'leave out the keys in pki/').default(false);
 const etcdOption = (): Option =>
-  new Option('--etcd-endpoints <urls>', 'keep objects in this etcd instead of SQLite; several URLs are separated by commas').argParser(
-    parseEndpoints,
-  );
+  new Option('--etcd-endpoints <urls>', 'use this etcd instead of SQLite; comma-separated URLs').argParser(parseEndpoints);
 
 const runtimeConfigOption = (): Option =>
   new Option(
     '--runtime-config <versions>',
-    'serve what is served on request only: admissionregistration.k8s.io/v1beta1=true for mutating admission policies',
+    'enable API versions that are off by default, such as admissionregistration.k8s.io/v1beta1=true for mutating admission policies',
   ).argParser(parseRuntimeConfig);
 
 function createProgram(): Command {
   const program = new Command('capstan')
     .description('A GPU cloud that anyone can run, behind one Kubernetes-compatible API.')
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'capstan: ')) })
-    .showHelpAfterError('Run with --help to see what can be given.')
-    .version(versionText(), '-V, --version', 'print the versions of Capstan and of what it runs on')
+    .showHelpAfterError('Run with --help for usage.')
+    .version(versionText(), '-V, --version', 'print the versions of Capstan, its Kubernetes API, Node and SQLite')
     .exitOverride()
     .addHelpText(
       'after',
       examples(
-        ['capstan up', 'start everything, data in ./capstan-data'],
+        ['capstan up', 'start everything, with data in ./capstan-data'],
         ['export KUBECONFIG=capstan-data/admin.kubeconfig', ''],
-        ['kubectl get namespaces', 'use it like any Kubernetes'],
-        ['capstan <command> --help', 'more about one command'],
+        ['kubectl get namespaces', 'use it like any Kubernetes cluster'],
+        ['capstan <command> --help', 'show the options and examples of a command'],
       ),
     );
   program
     .command('up')
-    .description('Start everything in one go and keep it running until Ctrl-C.')
-    .addOption(new Option('-c, --config <file>', 'YAML file with a section for each process; flags win over it'))
+    .description('Start everything in one command, and keep it running until Ctrl-C.')
+    .addOption(new Option('-c, --config <file>', 'YAML file with a section for each process; flags override it'))
     .addOption(dataDirectoryOption())
     .addOption(hostOption())
     .addOption(portOption())
@@ -104,10 +103,10 @@ function createProgram(): Command {
     .addHelpText(
       'after',
       examples(
-        ['capstan up', 'data in ./capstan-data, port 6443, for this machine alone'],
-        ['capstan up --host 0.0.0.0', 'for others too, at the address of this machine'],
-        ['capstan up --host 0.0.0.0 --advertise api.example.com', 'the same, at a name'],
-        ['capstan up --etcd-endpoints http://127.0.0.1:2379', 'objects in etcd'],
+        ['capstan up', 'data in ./capstan-data, port 6443, reachable from this machine only'],
+        ['capstan up --host 0.0.0.0', 'reachable from other machines, at the address of this one'],
+        ['capstan up --host 0.0.0.0 --advertise api.example.com', 'the same, at a DNS name'],
+        ['capstan up --etcd-endpoints http://127.0.0.1:2379', 'store objects in etcd'],
         ['capstan up --config capstan.yaml', ''],
       ) +
         settingsHelp(
@@ -124,8 +123,8 @@ function createProgram(): Command {
     });
   program
     .command('apiserver')
-    .description('Run the API server alone, on SQLite or on etcd.')
-    .addOption(new Option('-c, --config <file>', 'YAML file with all settings; flags win over it'))
+    .description('Run only the API server, with SQLite or etcd.')
+    .addOption(new Option('-c, --config <file>', 'YAML file with all settings; flags override it'))
     .addOption(dataDirectoryOption())
     .addOption(hostOption())
     .addOption(portOption())
@@ -135,9 +134,9 @@ function createProgram(): Command {
     .addHelpText(
       'after',
       examples(
-        ['capstan apiserver --data-dir ./data', 'objects in SQLite'],
-        ['capstan apiserver --etcd-endpoints http://127.0.0.1:2379', 'objects in etcd; start as many as you like'],
-        ['capstan apiserver --config capstan.yaml', 'the section "apiserver" of the file'],
+        ['capstan apiserver --data-dir ./data', 'store objects in SQLite'],
+        ['capstan apiserver --etcd-endpoints http://127.0.0.1:2379', 'store objects in etcd; run as many servers as you like'],
+        ['capstan apiserver --config capstan.yaml', 'use the section "apiserver" of the file'],
       ),
     )
     .action(async (flags: ApiServerFlags) => (await import('./commands/apiserver.ts')).apiserver(flags));
@@ -147,7 +146,7 @@ function createProgram(): Command {
   addSnapshot(program);
   program
     .command('version')
-    .description('Print the versions of Capstan and of what it runs on.')
+    .description('Print the versions of Capstan, its Kubernetes API, Node and SQLite.')
     .action(() => void process.stdout.write(`${versionText()}\n`));
   return program;
 }
@@ -155,35 +154,35 @@ function createProgram(): Command {
 function addControllerManager(program: Command): void {
   program
     .command('controller-manager')
-    .description('Run the controllers alone: they keep the objects of an API server in order.')
-    .addOption(new Option('-c, --config <file>', 'YAML file with all settings; flags win over it'))
-    .addOption(new Option('-k, --kubeconfig <file>', 'how to reach the API server').conflicts('dataDir'))
+    .description('Run only the controllers, against any API server.')
+    .addOption(new Option('-c, --config <file>', 'YAML file with all settings; flags override it'))
+    .addOption(new Option('-k, --kubeconfig <file>', 'the API server to connect to').conflicts('dataDir'))
     .addOption(
       new Option(
         '-d, --data-dir <dir>',
-        `take controller-manager.kubeconfig and the signer that the API server made here (default: ${defaultDataDirectory})`,
+        `use the controller-manager.kubeconfig and signer that the API server created here (default: ${defaultDataDirectory})`,
       ),
     )
     .addOption(
-      new Option('-p, --port <number>', `port of /livez, /readyz and /metrics, 0 for any (default: ${defaultHealthPort})`).argParser(
+      new Option('-p, --port <number>', `port for /livez, /readyz and /metrics; 0 for any (default: ${defaultHealthPort})`).argParser(
         parseHealthPort,
       ),
     )
-    .addOption(new Option('--no-leader-elect', 'work at once; only where no second one can run'))
+    .addOption(new Option('--no-leader-elect', 'start without leader election; only if no second instance can run'))
     .addHelpText(
       'after',
       examples(
-        ['capstan controller-manager --data-dir ./data', 'beside an API server on this machine'],
-        ['capstan controller-manager --kubeconfig manager.kubeconfig', 'beside any; of several, one works'],
-        ['capstan controller-manager --config capstan.yaml', 'the section "controllerManager" of the file'],
+        ['capstan controller-manager --data-dir ./data', 'with an API server on this machine'],
+        ['capstan controller-manager --kubeconfig manager.kubeconfig', 'with any API server; one of several instances is active'],
+        ['capstan controller-manager --config capstan.yaml', 'use the section "controllerManager" of the file'],
       ) +
         settingsHelp(
           ['kubeconfigFile: manager.kubeconfig', ''],
           ['listen: { host: 127.0.0.1, port: 10257 }', '/livez, /readyz and /metrics'],
-          ['leaderElection: { leaseSeconds: 15 }', 'or enabled: false, where no second one can run'],
-          ['controllers: ["*", "-garbage-collector"]', 'all but one; without a star, only those that are named'],
-          ['concurrency: { namespace: 8 }', 'how many objects at the same time'],
-          ['signing: { certificateFile: s.crt, keyFile: s.key }', 'what certificates are signed with'],
+          ['leaderElection: { leaseSeconds: 15 }', 'or enabled: false, if no second instance can run'],
+          ['controllers: ["*", "-garbage-collector"]', 'all but one; without "*", only the listed ones'],
+          ['concurrency: { namespace: 8 }', 'how many objects to process at a time'],
+          ['signing: { certificateFile: s.crt, keyFile: s.key }', 'signs the certificates of CertificateSigningRequests'],
         ),
     )
     .action(async (flags: ControllerManagerFlags) => (await import('./commands/controller-manager.ts')).controllerManager(flags));
@@ -192,26 +191,26 @@ function addControllerManager(program: Command): void {
 function addSnapshot(program: Command): void {
   const snapshot = program
     .command('snapshot')
-    .description('Save all objects to a file, or start again from such a file.')
+    .description('Save all objects to a file, or restore them from one.')
     .addHelpText(
       'after',
       examples(
-        ['capstan snapshot save backup.ndjson --passphrase-file secret', 'all objects, and the keys in pki/, encrypted'],
+        ['capstan snapshot save backup.ndjson --passphrase-file secret', 'all objects, and the encrypted keys in pki/'],
         ['capstan snapshot restore backup.ndjson --passphrase-file secret --data-dir ./restored', 'into a directory without a store'],
         ['capstan snapshot save backup.ndjson --without-keys', 'objects alone'],
         ['capstan snapshot save web.ndjson --workspace root:acme:web', 'one workspace of a running server'],
-        ['capstan snapshot restore web.ndjson --workspace root:other:web', 'into the same or another one'],
+        ['capstan snapshot restore web.ndjson --workspace root:other:web', 'into the same workspace or another one'],
       ),
     );
   snapshot
     .command('save <file>')
-    .description('Write a consistent copy of all objects and keys, or of one workspace, to a new file.')
+    .description('Save a consistent copy of all objects and keys, or of one workspace, to a new file.')
     .addOption(snapshotConfigOption())
     .addOption(dataDirectoryOption())
     .addOption(etcdOption())
     .addOption(passphraseOption())
     .addOption(withoutKeysOption())
-    .option('-f, --force', 'overwrite the file when it is there')
+    .option('-f, --force', 'overwrite an existing file')
     .addOption(workspaceOption())
     .addOption(kubeconfigOption())
     .action(async (file: string, flags: SnapshotFlags & Partial<WorkspaceSnapshotFlags>) =>
@@ -221,14 +220,14 @@ function addSnapshot(program: Command): void {
     );
   snapshot
     .command('restore <file>')
-    .description('Make a new store from a saved file while no server runs, or fill one workspace of a server that does.')
+    .description('Create a new store from a snapshot while no server runs, or restore one workspace on a running server.')
     .addOption(snapshotConfigOption())
     .addOption(dataDirectoryOption())
     .addOption(etcdOption())
     .addOption(passphraseOption())
     .addOption(withoutKeysOption())
     .addOption(workspaceOption())
-    .option('--rebind', 'for a workspace: give objects of bound APIs to the exports of the same path and name that are here')
+    .option('--rebind', 'with --workspace: give the objects of bound APIs to the exports on this server with the same path and name')
     .addOption(kubeconfigOption())
     .action(async (file: string, flags: SnapshotFlags & Partial<WorkspaceSnapshotFlags>) =>
       flags.workspace === undefined
@@ -238,5 +237,5 @@ function addSnapshot(program: Command): void {
 }
 
 function settingsHelp(...lines: readonly HelpLine[]): string {
-  return commented('In the file', lines);
+  return commented('Configuration file', lines);
 }

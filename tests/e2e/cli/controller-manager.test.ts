@@ -206,5 +206,5 @@ await describeWith(['kubectl'], 'capstan controller-manager', ({ kubectl: kubect
 test('without a kubeconfig it says what to do', async () => {
   using directory = temporaryDirectory('controllers');
   const { code, stderr } = await run(process.execPath, [capstanProgram, 'controller-manager', '--data-dir', directory.path]);
-  expect([code, stderr]).toEqual([2, expect.stringContaining('controller-manager.kubeconfig is not there. Start the API server first')]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('controller-manager.kubeconfig does not exist. Start the API server first')]);
 });

@@ -108,7 +108,7 @@ await describeWith(['kubectl', 'etcd'], 'capstan snapshot', ({ kubectl }) => {
     const fresh = directory.join('fresh');
     for (const [args, reason] of [
       [[], 'Name the passphrase with --passphrase-file'],
-      [['--passphrase-file', wrong], 'the passphrase is another'],
+      [['--passphrase-file', wrong], 'the passphrase is wrong'],
     ] as const) {
       const refused = await capstan('snapshot', 'restore', file, '--data-dir', fresh, ...args);
       expect([refused.code, refused.stderr, existsSync(fresh)]).toEqual([2, expect.stringContaining(reason), false]);

@@ -38,13 +38,13 @@ describe('capstan up', () => {
   test('a second one on the same directory is told who holds it', async () => {
     const second = await capstan('up', '--data-dir', data, '--port', String(await freePort()));
     expect(second.code).toBe(4);
-    expect(second.stderr).toContain(`${data} is held by another "capstan up": process ${up.pid}, since `);
+    expect(second.stderr).toContain(`${data} is in use by another "capstan up": process ${up.pid}, since `);
   });
 
   test('a second one on the same port is told so', async () => {
     const second = await capstan('up', '--data-dir', directory.join('other'), '--port', String(port));
     expect(second.code).toBe(3);
-    expect(second.stdout).toContain(`port ${port} on 127.0.0.1 is taken by another process`);
+    expect(second.stdout).toContain(`port ${port} on 127.0.0.1 is used by another process`);
   });
 
   test('an API server that is killed starts again alone', async () => {
@@ -52,7 +52,7 @@ describe('capstan up', () => {
     const controllers = childOf(up.pid, 'controller-manager');
     const child = childOf(up.pid, 'apiserver');
     process.kill(child, 'SIGKILL');
-    await up.waitUntil('another API server', () => up.output.includes('apiserver ended (SIGKILL), starting it again'));
+    await up.waitUntil('another API server', () => up.output.includes('apiserver ended (SIGKILL), restarting it'));
     await up.waitUntil('ready again', ready);
     expect(childOf(up.pid, 'apiserver')).not.toBe(child);
     expect(childOf(up.pid, 'controller-manager')).toBe(controllers);
@@ -69,7 +69,7 @@ describe('capstan up', () => {
     const server = childOf(up.pid, 'apiserver');
     process.kill(childOf(up.pid, 'controller-manager'), 'SIGKILL');
     await up.waitUntil('another one', () => (up.output.match(/controllers run against/g) ?? []).length === 2);
-    expect(up.output).toContain('controller-manager ended (SIGKILL), starting it again');
+    expect(up.output).toContain('controller-manager ended (SIGKILL), restarting it');
     expect(childOf(up.pid, 'apiserver')).toBe(server);
     expect(await ready()).toBe(true);
   });
@@ -137,7 +137,7 @@ describe('starts that fail say why', () => {
     );
     const { code, stderr } = await capstan('apiserver', '--data-dir', directory.path, '--port', String(port));
     server.close();
-    expect([code, stderr]).toEqual([3, expect.stringContaining(`port ${port} on 127.0.0.1 is taken`)]);
+    expect([code, stderr]).toEqual([3, expect.stringContaining(`port ${port} on 127.0.0.1 is used`)]);
   });
 
   test('a data directory that is a file', async () => {

@@ -65,7 +65,7 @@ await describeWith(['kubectl', 'kubectl-ws', 'kubectl-create-workspace'], 'walki
     expect(await capstan('tree', 'root')).toMatch(/acme\n│? {3}├── second\n│? {3}└── team/);
     expect(await capstan('delete', 'second')).toContain('is deleted');
     await expect(capstan('delete', 'second')).rejects.toThrow('there is no workspace "second" in root:acme;');
-    await expect(capstan('use', 'second')).rejects.toThrow('there is no workspace root:acme:second, or you may not enter it.');
+    await expect(capstan('use', 'second')).rejects.toThrow('there is no workspace root:acme:second, or you have no access to it.');
     expect(await readFile(kubeconfig, 'utf8')).toContain('workspace.kcp.io/previous');
   });
 });

@@ -6,7 +6,7 @@ import { type ApiServerFlags, settings } from './options.ts';
 import { serverOptions } from './server-options.ts';
 import { shutdownSignal } from './shutdown.ts';
 
-/** Runs the API server in this process until it is told to stop. */
+/** Runs the API server in this process until a signal stops it. */
 export async function apiserver(flags: ApiServerFlags): Promise<void> {
   const chosen = settings(
     flags,

@@ -14,7 +14,7 @@ export interface BindFlags extends ConnectionFlags {
 
 const write = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** Makes what another workspace exports available in this one, and waits until it is. */
+/** Binds an export of another workspace into this one, and waits until its resources are served. */
 export async function bind(reference: string, flags: BindFlags): Promise<void> {
   const { path, name: exported } = parseReference(reference);
   using client = workspaceClient(flags);
@@ -35,7 +35,7 @@ export async function bind(reference: string, flags: BindFlags): Promise<void> {
     if (bound.name !== exported || (bound.path ?? '') !== path) {
       throw new Failure(
         'usage',
-        `there is a binding "${name}" already, to ${bound.path ?? ''}:${bound.name}. Choose another name with --name.`,
+        `a binding "${name}" already exists, to ${bound.path ?? ''}:${bound.name}. Choose another name with --name.`,
       );
     }
   }
@@ -47,7 +47,7 @@ export async function bind(reference: string, flags: BindFlags): Promise<void> {
   );
   if (open.length > 0) {
     write(
-      `It also asks for access to ${open.map(claimName).join(', ')}: decide with "capstan claims accept ${name} ${claimName(open[0]!)}" or "reject".`,
+      `It also claims access to ${open.map(claimName).join(', ')}: decide with "capstan claims accept ${name} ${claimName(open[0]!)}" or "capstan claims reject".`,
     );
   }
 }
@@ -92,7 +92,7 @@ async function settled(
     if (binding.status?.phase === 'Bound') {
       if (open.length === 0) return binding;
       const names = asked.map(claimName).join(', ') || 'nothing';
-      throw new Failure('usage', `the export does not ask for ${claimName(open[0]!.claim)}; it asks for ${names}.`);
+      throw new Failure('usage', `the export does not claim ${claimName(open[0]!.claim)}; it claims ${names}.`);
     }
     if (Date.now() > deadline) {
       throw new Failure('unexpected', `"${name}" is not bound yet. ${whyNotBound(binding)}`.trim());

@@ -5,7 +5,7 @@ import { type ConnectionFlags, workspaceClient } from '../workspaces/connection.
 
 const write = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** Shows what exports ask to see in this workspace, and what was decided about it. */
+/** Lists the permission claims of the bound exports, and whether each was accepted. */
 export async function listClaims(name: string | undefined, flags: ConnectionFlags): Promise<void> {
   using client = workspaceClient(flags);
   const bindings = name === undefined ? (await bindingsOf(client).list()).items : [await found(bindingsOf(client), name)];
@@ -17,7 +17,7 @@ export async function listClaims(name: string | undefined, flags: ConnectionFlag
       stateOf(binding, claim),
     ]),
   );
-  if (rows.length === 0) return write('No export asks for anything beside its own kinds.');
+  if (rows.length === 0) return write('No bound export claims access to other resources.');
   const table = [['BINDING', 'RESOURCE', 'VERBS', 'STATE'], ...rows];
   const widths = [0, 1, 2].map((column) => Math.max(...table.map((row) => row[column]!.length)) + 3);
   for (const row of table)
@@ -29,7 +29,7 @@ export async function listClaims(name: string | undefined, flags: ConnectionFlag
     );
 }
 
-/** Says yes or no to what an export asks for. */
+/** Accepts or rejects permission claims of a bound export. */
 export async function decideClaims(
   name: string,
   { claims, state, ...flags }: ConnectionFlags & { claims: readonly string[]; state: BoundClaim['state'] },
@@ -42,7 +42,7 @@ export async function decideClaims(
     const wanted = claimName(parseClaimName(text));
     const claim = asked.find((one) => claimName(one) === wanted);
     if (claim === undefined)
-      throw new Failure('usage', `the export does not ask for ${wanted}; it asks for ${asked.map(claimName).join(', ') || 'nothing'}.`);
+      throw new Failure('usage', `the export does not claim ${wanted}; it claims ${asked.map(claimName).join(', ') || 'nothing'}.`);
     binding = { ...binding, spec: { ...binding.spec, permissionClaims: decided(binding, claim, state) } };
   }
   await bindings.update(binding);
@@ -54,6 +54,6 @@ async function found(bindings: ReturnType<typeof bindingsOf>, name: string): Pro
     return await bindings.get(name);
   } catch (error) {
     if (!isNotFound(error)) throw error;
-    throw new Failure('usage', `there is no binding "${name}" in this workspace. "kubectl get apibindings" shows what there is.`, error);
+    throw new Failure('usage', `there is no binding "${name}" in this workspace. "kubectl get apibindings" lists them.`, error);
   }
 }

@@ -14,7 +14,7 @@ export type { ControllerManagerFlags } from './manager-settings.ts';
 
 const userAgent = 'capstan-controller-manager';
 
-/** Runs the controllers in this process until it is told to stop. */
+/** Runs the controllers in this process until a signal stops it. */
 export async function controllerManager(flags: ControllerManagerFlags): Promise<void> {
   const config =
     flags.config === undefined ? { settings: {} } : readProcessConfig(flags.config, 'controllerManager', controllerManagerShape);
@@ -35,7 +35,7 @@ export async function controllerManager(flags: ControllerManagerFlags): Promise<
     if (url !== undefined) {
       write(`controllers run against ${connection.server}, health at ${url}`);
       if (settings.signing === undefined)
-        write('certificates are approved but not signed: there is no signer; see signing in the configuration file');
+        write('certificates are approved but not signed: no signer is configured; see "signing" in the configuration file');
       process.send?.({ type: 'ready', url, kubeconfigPath: settings.kubeconfigPath });
     }
     await running;
@@ -52,7 +52,7 @@ interface Parts {
   readonly clients: DisposableStack;
 }
 
-/** Each acts as its own account, so that none can do the work of another. */
+/** Each controller uses its own service account, so that none has the rights of another. */
 function addControllers(manager: Manager, { file, settings, connection, clients }: Parts): void {
   const authority = connection.ca?.toString();
   const known = new Map<string, Client>();
@@ -71,7 +71,7 @@ function addControllers(manager: Manager, { file, settings, connection, clients 
   }
 }
 
-/** Where health is served, as soon as it is. */
+/** Resolves with the health URL once it is served. */
 async function listening(manager: Manager, host: string): Promise<string> {
   while (manager.healthPort === undefined) await sleep(5, undefined, { ref: false });
   return `http://${host.includes(':') ? `[${host}]` : host}:${manager.healthPort}`;

@@ -3,7 +3,7 @@ import { kubeconfigText, temporaryDirectory } from '@capstan/testbed';
 import { expect, test } from 'vitest';
 import { readConnection } from './kubeconfig.ts';
 
-test('a certificate that is renewed in the file is used after a while, or at once when the old one is refused', async () => {
+test('picks up a renewed certificate from the file after a while, or at once when the server rejects the old one', async () => {
   using directory = temporaryDirectory('kubeconfig');
   const path = directory.join('kubeconfig');
   const write = (certificate: string, second: number): void => {
@@ -27,6 +27,6 @@ test('a certificate that is renewed in the file is used after a while, or at onc
   expect(await current()).toBe('third');
 });
 
-test('a file that is not there says what to do', () => {
-  expect(() => readConnection('/nowhere/kubeconfig')).toThrow('/nowhere/kubeconfig is not there. Start the API server first');
+test('says what to do when the file is missing', () => {
+  expect(() => readConnection('/nowhere/kubeconfig')).toThrow('/nowhere/kubeconfig does not exist. Start the API server first');
 });

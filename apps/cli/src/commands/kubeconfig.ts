@@ -4,12 +4,12 @@ import { Failure } from '../failure.ts';
 
 const lookEvery = 60_000;
 
-/** The connection that a kubeconfig describes. Who replaces the file, with a renewed certificate, is heard without a restart. */
+/** The connection that a kubeconfig describes. A replaced file, such as one with a renewed certificate, takes effect without a restart. */
 export function readConnection(path: string, now: () => number = Date.now): Connection {
   if (!existsSync(path)) {
     throw new Failure(
       'usage',
-      `${path} is not there. Start the API server first, or name a kubeconfig with --kubeconfig. An API server without pki/ca.key can write it only when pki/controller-manager.crt and pki/controller-manager.key are there.`,
+      `${path} does not exist. Start the API server first, or name a kubeconfig with --kubeconfig. An API server without pki/ca.key can write it only if pki/controller-manager.crt and pki/controller-manager.key exist.`,
     );
   }
   try {
@@ -35,7 +35,8 @@ function renewedCredentials(path: string, first: Credentials, now: () => number)
             held = connectionOf(loadKubeconfig({ path })).credentials;
             changedAt = change;
           } catch {
-            // It is being written, or broken: what is at hand may still do, and the next look may find better.
+            // The file is being written, or is broken: keep using the current credentials, which may still work, and read it again next
+            // time.
           }
         }
       }

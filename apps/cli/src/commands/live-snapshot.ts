@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { type Connection, connectionOf, loadKubeconfig } from '@capstan/client';
 import { Failure } from '../failure.ts';
 
-/** The context that the server keeps in its kubeconfig: the current one may lead anywhere. */
+/** The context that the server writes into its kubeconfig. The current context may point anywhere. */
 const context = 'capstan';
 
 async function ask({ server, ca, credentials }: Connection): Promise<IncomingMessage> {
@@ -25,13 +25,13 @@ export async function saveFromServer(file: string, dataDirectory: string): Promi
   const answer = await ask(connection).catch((error: Error) => {
     throw new Failure(
       'unexpected',
-      `the server of ${dataDirectory} does not answer at ${server}: ${error.message}. Start it, or name the etcd that it keeps its objects in with --etcd-endpoints.`,
+      `the server of ${dataDirectory} does not answer at ${server}: ${error.message}. Start it, or name its etcd with --etcd-endpoints.`,
       error,
     );
   });
   if (answer.statusCode !== 200) {
     answer.resume();
-    throw new Failure('unexpected', `the server of ${dataDirectory} answered ${answer.statusCode} when asked for a snapshot.`);
+    throw new Failure('unexpected', `the server of ${dataDirectory} answered ${answer.statusCode} to the request for a snapshot.`);
   }
   await pipeline(answer, createWriteStream(file, { mode: 0o600, flush: true }));
 }

@@ -7,19 +7,19 @@ import type { ControllerManagerConfig } from '../config/controller-manager.ts';
 import { Failure, type StartContext } from '../failure.ts';
 import { defaultDataDirectory, defaultHealthPort } from './options.ts';
 
-/** What may stand on the command line of `capstan controller-manager`. A flag wins over the file. */
+/** The command-line flags of `capstan controller-manager`. Flags override the file. */
 export interface ControllerManagerFlags {
   readonly config?: string;
   readonly kubeconfig?: string;
   readonly dataDir?: string;
   readonly port?: number;
-  /** False when whoever starts it sees to it that there is one only. */
+  /** False if the caller guarantees that only one instance runs. */
   readonly leaderElect?: boolean;
 }
 
 export interface ManagerSettings extends StartContext {
   readonly kubeconfigPath: string;
-  /** Undefined when it works at once. */
+  /** Undefined if it starts working without an election. */
   readonly leaderElection: Omit<ElectionOptions, 'client'> | undefined;
   readonly signing: SigningSettings | undefined;
 }
@@ -47,7 +47,7 @@ function leaderElection(
   flags: ControllerManagerFlags,
   file: ControllerManagerConfig['leaderElection'] = {},
 ): ManagerSettings['leaderElection'] {
-  // Commander says true when the flag is not given.
+  // Commander sets it to true when the flag is not given.
   if (flags.leaderElect === false || file.enabled === false) return undefined;
   const { namespace = 'kube-system', name = 'capstan-controller-manager', leaseSeconds, renewSeconds, retrySeconds } = file;
   return {
@@ -59,13 +59,13 @@ function leaderElection(
   };
 }
 
-/** The signer that the API server made in the data directory, when nobody names another. */
+/** The signer from the configuration file, by default the one that the API server created in the data directory. */
 function signing(file: ControllerManagerConfig['signing'] = {}, dataDirectory: string): SigningSettings | undefined {
   const certificateFile = file.certificateFile ?? join(dataDirectory, 'pki', 'signer.crt');
   const keyFile = file.keyFile ?? join(dataDirectory, 'pki', 'signer.key');
   if (file.certificateFile === undefined && !(existsSync(certificateFile) && existsSync(keyFile))) return undefined;
   const read = (path: string): string => readPem(path);
-  // Read anew for each certificate: the signer is renewed while this process runs.
+  // Read again for each certificate: the signer is renewed while this process runs.
   const load = () => ({ certificate: read(certificateFile), key: read(keyFile) });
   load();
   return { load, ...(file.maximumHours !== undefined && { maximumSeconds: file.maximumHours * 3600 }) };
@@ -76,9 +76,9 @@ function readPem(path: string): string {
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    throw new Failure('usage', `${path}: cannot be read: ${(error as Error).message}. Correct signing in the configuration file.`, error);
+    throw new Failure('usage', `${path}: cannot be read: ${(error as Error).message}. Correct "signing" in the configuration file.`, error);
   }
   if (!text.includes('-----BEGIN '))
-    throw new Failure('badCertificate', `${path}: expected a PEM file, with a line that begins "-----BEGIN".`);
+    throw new Failure('badCertificate', `${path}: expected a PEM file, with a line that begins with "-----BEGIN".`);
   return text;
 }

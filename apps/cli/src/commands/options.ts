@@ -10,7 +10,7 @@ export const defaultPort = 6443;
 export const defaultHealthPort = 10_257;
 export const defaultHost = '127.0.0.1';
 
-/** What may stand on the command line of `capstan apiserver`. A flag wins over the file. */
+/** The command-line flags of `capstan apiserver`. Flags override the file. */
 export interface ApiServerFlags {
   readonly config?: string;
   readonly dataDir?: string;
@@ -21,7 +21,7 @@ export interface ApiServerFlags {
   readonly runtimeConfig?: readonly string[];
 }
 
-/** Where clients reach the server, when that is not the address that it listens on. */
+/** Where clients reach the server, if not at the address it listens on. */
 export interface Advertise {
   readonly host: string;
   readonly port?: number;
@@ -52,7 +52,7 @@ export function parsePort(value: string): number {
   return port;
 }
 
-/** 0 takes any free port. */
+/** 0 means any free port. */
 export function parseHealthPort(value: string): number {
   return value === '0' ? 0 : parsePort(value);
 }

@@ -4,7 +4,7 @@ import { optionalVersions, parseRuntimeConfig } from './runtime-config.ts';
 
 const version = 'admissionregistration.k8s.io/v1beta1';
 
-test('knows what the server can serve on request', () => {
+test('lists exactly the versions that the server can serve on request', () => {
   expect([...optionalVersions]).toEqual(known());
 });
 
@@ -21,7 +21,7 @@ describe('--runtime-config', () => {
     expect(parseRuntimeConfig(text)).toEqual(served);
   });
 
-  test.each(['', 'nope/v1=true', `${version}=maybe`, `${version}=`])('refuses "%s"', (text) => {
+  test.each(['', 'nope/v1=true', `${version}=maybe`, `${version}=`])('rejects "%s"', (text) => {
     expect(() => parseRuntimeConfig(text)).toThrow(/^--runtime-config: expected .*, found "/);
   });
 });

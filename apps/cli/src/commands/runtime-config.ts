@@ -1,12 +1,12 @@
 import { Failure } from '../failure.ts';
 
-/** Versions of the API that Kubernetes serves on request only, and Capstan too. */
+/** API versions that Capstan, like Kubernetes, serves only on request. */
 export const optionalVersions = ['admissionregistration.k8s.io/v1beta1'] as const;
 
-/** `api/beta` and `api/all` stand for all of them, as in Kubernetes. */
+/** `api/beta` and `api/all` mean all of them, as in Kubernetes. */
 const everything: ReadonlySet<string> = new Set(['api/all', 'api/beta']);
 
-/** Reads `--runtime-config admissionregistration.k8s.io/v1beta1=true,…` into the versions that it turns on. Later entries win. */
+/** Parses `--runtime-config admissionregistration.k8s.io/v1beta1=true,…` into the versions that it enables. Later entries win. */
 export function parseRuntimeConfig(value: string): string[] {
   const served = new Set<string>();
   for (const entry of value.split(',').map((part) => part.trim())) {
@@ -23,5 +23,5 @@ export function parseRuntimeConfig(value: string): string[] {
 
 function unreadable(entry: string): Failure {
   const expected = [...optionalVersions, ...everything].map((name) => `${name}=true`).join(', ');
-  return new Failure('usage', `--runtime-config: expected ${expected}, or several of them with commas between, found "${entry}".`);
+  return new Failure('usage', `--runtime-config: expected ${expected}, or several of them separated by commas, found "${entry}".`);
 }

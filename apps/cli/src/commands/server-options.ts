@@ -17,7 +17,7 @@ import type { ApiServerSettings } from './options.ts';
 
 type Part<Name extends keyof ApiServerConfig> = NonNullable<ApiServerConfig[Name]>;
 
-/** Turns settings into what the server takes, reading the files that they name. */
+/** Converts settings to the server's options, reading the files that they name. */
 export function serverOptions({
   dataDirectory,
   host,
@@ -58,7 +58,7 @@ export function etcdOptions(endpoints: readonly string[], { prefix, ...files }: 
 function etcdTls({ authorityFile, certificateFile, keyFile }: Part<'etcd'>): EtcdOptions['tls'] {
   if (authorityFile === undefined) {
     if (certificateFile === undefined && keyFile === undefined) return undefined;
-    throw new Failure('usage', 'etcd.certificateFile and etcd.keyFile need etcd.authorityFile beside them.');
+    throw new Failure('usage', 'etcd.certificateFile and etcd.keyFile also need etcd.authorityFile.');
   }
   return {
     ca: readPem(authorityFile),
@@ -136,7 +136,7 @@ function parsed<Value>(file: string, parse: (text: string) => Value): Value {
 function readPem(file: string): string {
   const text = read(file);
   if (!text.includes('-----BEGIN '))
-    throw new Failure('badCertificate', `${file}: expected a PEM file, with a line that begins "-----BEGIN".`);
+    throw new Failure('badCertificate', `${file}: expected a PEM file, with a line that begins with "-----BEGIN".`);
   return text;
 }
 

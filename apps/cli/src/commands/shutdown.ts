@@ -1,4 +1,4 @@
-/** Aborted by the first Ctrl-C, SIGTERM or SIGHUP, or when the supervisor is gone. A second Ctrl-C ends the process at once. */
+/** Aborted by the first Ctrl-C, SIGTERM or SIGHUP, or when the supervisor dies. A second Ctrl-C ends the process at once. */
 export function shutdownSignal(): AbortSignal {
   const controller = new AbortController();
   const stop = (): void => {
@@ -9,7 +9,7 @@ export function shutdownSignal(): AbortSignal {
   process.on('SIGTERM', () => controller.abort());
   process.on('SIGHUP', () => controller.abort());
   process.on('disconnect', () => controller.abort());
-  // Listening alone must not keep a process alive that has nothing more to do.
+  // Listening on the channel must not keep a process alive that has nothing left to do.
   process.channel?.unref();
   return controller.signal;
 }

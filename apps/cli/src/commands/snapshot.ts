@@ -16,21 +16,21 @@ export interface SnapshotFlags {
   readonly etcdEndpoints?: readonly string[];
   readonly passphraseFile?: string;
   readonly withoutKeys?: boolean;
-  /** Overwrites the file. */
+  /** Overwrites an existing file. */
   readonly force?: boolean;
 }
 
 const write = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** Writes everything to a new file: all objects and, with a passphrase, the keys. */
+/** Saves everything to a new file: all objects and, if there is a passphrase, the keys. */
 export async function save(file: string, flags: SnapshotFlags): Promise<void> {
   const target = resolve(file);
   if (existsSync(target) && flags.force !== true)
-    throw new Failure('usage', `${file} is there already. Name a new file, or overwrite it with --force.`);
+    throw new Failure('usage', `${file} already exists. Name a new file, or overwrite it with --force.`);
   const chosen = settingsOf(flags);
   const pki = join(chosen.dataDirectory, 'pki');
   const passphrase = passphraseIn(flags);
-  // Before the objects, which may take long.
+  // Before the objects, which may take long: fail early if the keys cannot be read.
   const sealed = passphrase === undefined ? undefined : sealKeys(pki, passphrase);
   const temporary = `${target}.part`;
   try {
@@ -46,27 +46,27 @@ export async function save(file: string, flags: SnapshotFlags): Promise<void> {
   }
   if (sealed === undefined && flags.withoutKeys !== true)
     write(
-      `${pki} is not part of it: without those keys a restored server rejects the tokens, certificates and kubeconfigs of this one. Keep a copy, or name a passphrase with --passphrase-file to put them, encrypted, into the snapshot.`,
+      `${pki} is not part of it: without those keys a restored server rejects the tokens, certificates and kubeconfigs of this one. Keep a copy, or name a passphrase with --passphrase-file to include them, encrypted, in the snapshot.`,
     );
 }
 
-/** Makes a new store, and the keys beside it, from a file. */
+/** Creates a new store, and the keys beside it, from a file. */
 export async function restore(file: string, flags: SnapshotFlags): Promise<void> {
   const source = resolve(file);
   const chosen = settingsOf(flags);
   const pki = join(chosen.dataDirectory, 'pki');
   try {
-    // A file that cannot be used leaves no trace.
+    // Before anything is written: an invalid file leaves no trace.
     await checkExport(source);
     const sealed = sealedKeysIn(source);
     const passphrase = passphraseIn(flags);
     if (sealed === undefined && passphrase !== undefined)
-      throw new Failure('usage', `${file} holds no keys: it was saved without a passphrase. Restore it without --passphrase-file.`);
+      throw new Failure('usage', `${file} contains no keys: it was saved without a passphrase. Restore it without --passphrase-file.`);
     if (sealed !== undefined && flags.withoutKeys !== true) {
       if (passphrase === undefined)
         throw new Failure(
           'usage',
-          `${file} holds the keys of the installation, encrypted. Name the passphrase with --passphrase-file, or leave them out with --without-keys.`,
+          `${file} contains the keys of the installation, encrypted. Name the passphrase with --passphrase-file, or leave them out with --without-keys.`,
         );
       restoreKeys(sealed, passphrase, pki);
     }
@@ -78,7 +78,7 @@ export async function restore(file: string, flags: SnapshotFlags): Promise<void>
   }
   if (!existsSync(pki))
     write(
-      `the keys of the old server are not part of it: put them into ${pki} before you start, or the new server makes its own, and rejects the tokens, certificates and kubeconfigs of the old one.`,
+      `the keys of the old server are not part of it: copy them to ${pki} before you start the new server. Otherwise it creates its own, and rejects the tokens, certificates and kubeconfigs of the old one.`,
     );
 }
 
@@ -96,14 +96,14 @@ async function saveObjects(file: string, chosen: ApiServerSettings): Promise<voi
   await exportStore(store, file);
 }
 
-/** True when only a running server can read the objects: it holds the store, or keeps them in etcd. Throws when there is nothing to save. */
+/** True if only a running server can read the objects: it has the store open, or keeps them in etcd. Throws if there is nothing to save. */
 async function isServed(dataDirectory: string): Promise<boolean> {
   const directory = join(dataDirectory, 'store');
   if (!existsSync(join(directory, 'store.db'))) {
     if (existsSync(join(dataDirectory, 'admin.kubeconfig'))) return true;
     throw new Failure(
       'usage',
-      `${dataDirectory} is not the data directory of a server: it holds neither a store nor a kubeconfig. Name it with --data-dir.`,
+      `${dataDirectory} is not the data directory of a server: it contains neither a store nor a kubeconfig. Name it with --data-dir.`,
     );
   }
   try {
@@ -121,7 +121,7 @@ function openStore({ dataDirectory, etcdEndpoints, file }: ApiServerSettings): P
     : openEtcdStore(etcdOptions(etcdEndpoints, file.etcd ?? {}));
 }
 
-/** Gives the finished file its name. Unless it may replace another, it never does, whoever was quicker. */
+/** Gives the finished file its name. Without --force it never replaces another file, even one created in the meantime. */
 async function publish(temporary: string, target: string, { force }: SnapshotFlags): Promise<void> {
   if (force === true) await rename(temporary, target);
   else await link(temporary, target);
@@ -149,7 +149,7 @@ function explained(error: unknown, chosen: ApiServerSettings): Failure {
   }
   if (isCode(error, 'damaged')) return new Failure('snapshotDamaged', `${(error as Error).message}.`, error);
   if (isCode(error, 'ENOENT') && !(error instanceof Failure))
-    return new Failure('usage', `${(error as Error).message}. Give the path of a file that "capstan snapshot save" wrote.`, error);
+    return new Failure('usage', `${(error as Error).message}. Give the path of a file written by "capstan snapshot save".`, error);
   return explain(error, chosen);
 }
 

@@ -7,13 +7,13 @@ import { type ProcessDescription, type ReadyMessage, supervise } from '../superv
 import { type ApiServerFlags, defaultDataDirectory, defaultHost, defaultPort } from './options.ts';
 import { shutdownSignal } from './shutdown.ts';
 
-/** Those of the API server. */
+/** The same as for the API server. */
 export type UpFlags = ApiServerFlags;
 
-/** The children are this very program, started as it was. */
+/** The children run this same program, started the same way. */
 const program = process.argv[1]!;
 
-/** The embedded whole: every process of Capstan as a child that restarts alone. Resolves with the exit code. */
+/** Runs every process of Capstan as a child, restarting each on its own. Resolves with the exit code. */
 export async function up(flags: UpFlags): Promise<number> {
   const file = flags.config === undefined ? {} : readWholeConfig(flags.config);
   const dataDirectory = resolve(flags.dataDir ?? file.dataDirectory ?? defaultDataDirectory);
@@ -32,17 +32,17 @@ export async function up(flags: UpFlags): Promise<number> {
   const failed = new AbortController();
   const stop = AbortSignal.any([signal, failed.signal]);
   stop.addEventListener('abort', () => serves.resolve(), { once: true });
-  // The controllers end first: what they are about to write still finds a server.
+  // The controllers end first, while the API server still accepts their last writes.
   const idle = new AbortController();
   const keep = async (description: ProcessDescription, until: AbortSignal): Promise<number> => {
     const code = await supervise(description, { program, write, onReady, signal: until, grace: 10_000 });
-    // One that cannot start for good ends the whole: half a Capstan would only hide it.
+    // A process that can never start ends everything: half a Capstan would only hide the problem.
     failed.abort();
     return code;
   };
   const codes = await Promise.all([
     keep({ name: 'apiserver', args: ['apiserver', ...apiServerArguments(flags)] }, idle.signal),
-    // Before it serves, the kubeconfig is not there, or is that of the last start.
+    // Until the server is ready, the kubeconfig is missing or belongs to the last start.
     serves.promise
       .then(() => keep({ name: 'controller-manager', args: ['controller-manager', ...managerArguments(flags, file)] }, stop))
       .finally(() => idle.abort()),
@@ -50,7 +50,7 @@ export async function up(flags: UpFlags): Promise<number> {
   return Math.max(...codes);
 }
 
-/** Only flags that were given: the processes read the file themselves, and flags win over it. */
+/** Only the flags that were given: the processes read the file themselves, and flags override it. */
 function apiServerArguments({ host, port, advertise, etcdEndpoints, runtimeConfig, ...common }: UpFlags): string[] {
   const flag = (name: string, value: string | number | undefined): string[] => (value === undefined ? [] : [`--${name}`, String(value)]);
   return [
@@ -64,7 +64,7 @@ function apiServerArguments({ host, port, advertise, etcdEndpoints, runtimeConfi
 }
 
 function managerArguments(flags: UpFlags, { apiserver, controllerManager }: WholeConfig): string[] {
-  // A directory with SQLite is held by one `capstan up` alone: there is no second manager to contend with, and a new one works at once.
+  // Only one `capstan up` can use a directory with SQLite, so there is no second manager to contend with: skip the leader election.
   const isAlone =
     flags.etcdEndpoints === undefined && apiserver?.etcd === undefined && controllerManager?.leaderElection?.enabled !== 'true';
   return [

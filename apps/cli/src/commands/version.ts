@@ -9,7 +9,7 @@ function capstanVersion(): string {
   return (JSON.parse(readFileSync(resolve(import.meta.dirname, '../../package.json'), 'utf8')) as PackageFile).version;
 }
 
-/** The versions of Capstan and of what it runs on, in one line. */
+/** The versions of Capstan, the Kubernetes API, Node and SQLite, in one line. */
 export function versionText(): string {
   return `capstan ${capstanVersion()} (Kubernetes API 1.34, Node ${process.versions.node}, SQLite ${process.versions['sqlite'] ?? 'unknown'})`;
 }

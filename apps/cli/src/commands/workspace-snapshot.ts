@@ -9,11 +9,11 @@ import { type ConnectionFlags, workspaceClient } from '../workspaces/connection.
 
 export interface WorkspaceSnapshotFlags extends ConnectionFlags {
   readonly workspace: string;
-  /** Gives objects of bound APIs to the exports that have the same path and name here. */
+  /** Gives objects of bound APIs to the exports of this server with the same path and name. */
   readonly rebind?: boolean;
 }
 
-/** What the server says of an import. */
+/** The server's report about an import. */
 interface Imported {
   readonly created: number;
   readonly kept: readonly string[];
@@ -30,12 +30,12 @@ interface Imported {
 const logicalClusters = { group: 'core.kcp.io', version: 'v1alpha1', resource: 'logicalclusters', namespaced: false };
 const workspaces = { group: 'tenancy.kcp.io', version: 'v1alpha1', resource: 'workspaces', namespaced: false };
 const idle = 60_000;
-/** In milliseconds: so long a new workspace may take to be ready. */
+/** In milliseconds: how long a new workspace may take to become ready. */
 const readyWithin = 60_000;
 
 const write = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** Writes everything in one workspace to a file, as it is at one moment. Workspaces below it are not part of it. */
+/** Saves everything in one workspace to a file, as of one moment, without its child workspaces. */
 export async function saveWorkspace(file: string, flags: WorkspaceSnapshotFlags): Promise<void> {
   using client = workspaceClient(flags);
   const id = await idOf(client, flags.workspace);
@@ -64,12 +64,12 @@ export async function saveWorkspace(file: string, flags: WorkspaceSnapshotFlags)
   write(`saved ${lines - 1} objects of ${flags.workspace} to ${file}`);
 }
 
-/** Puts what was saved into a workspace, which is made when it is not there. What it has already is left alone. */
+/** Restores a saved workspace into a workspace, which is created if missing. Existing objects are left alone. */
 export async function restoreWorkspace(file: string, flags: WorkspaceSnapshotFlags): Promise<void> {
   const body = await readFile(resolve(file)).catch((error: Error) => {
     throw new Failure(
       'usage',
-      `${file} cannot be read: ${error.message}. Give the path of a file that "capstan snapshot save --workspace" wrote.`,
+      `${file} cannot be read: ${error.message}. Give the path of a file written by "capstan snapshot save --workspace".`,
     );
   });
   using client = workspaceClient(flags);
@@ -83,21 +83,21 @@ export async function restoreWorkspace(file: string, flags: WorkspaceSnapshotFla
   for (const line of describeImport(answer, flags.workspace)) write(line);
 }
 
-/** What became of it, and what is left to do. */
+/** The result of an import, and what is left to do. */
 export function describeImport({ created, kept, skipped, rebound, unbound }: Imported, workspace: string): string[] {
   const all = created + kept.length + skipped.length;
-  const lines = [`restored ${created} of ${all} objects into ${workspace}; ${kept.length} there already, ${skipped.length} left out`];
+  const lines = [`restored ${created} of ${all} objects into ${workspace}; ${kept.length} already existed, ${skipped.length} skipped`];
   if (skipped.length > 0)
-    lines.push(`left out, being workspaces of their own or bindings to what is bound here under another name: ${skipped.join(', ')}`);
-  if (rebound.length > 0) lines.push(`bound to the exports that are here: ${rebound.join(', ')}`);
+    lines.push(`skipped because they are workspaces, or bindings to exports that are bound here under another name: ${skipped.join(', ')}`);
+  if (rebound.length > 0) lines.push(`rebound to the exports on this server: ${rebound.join(', ')}`);
   if (unbound.length === 0) return lines;
-  lines.push('these APIBindings have no provider here, and their objects are kept but not served:');
+  lines.push('these APIBindings have no provider on this server; their objects are stored but not served:');
   for (const one of unbound) {
-    const why = one.reason === 'NoExport' ? 'there is no such APIExport here' : 'the APIExport here has another identity';
+    const why = one.reason === 'NoExport' ? 'there is no such APIExport' : 'the APIExport has another identity';
     lines.push(`  ${one.binding} (${one.objects} objects) to ${one.export}: ${why}`);
   }
-  const first = unbound.some(({ reason }) => reason === 'NoExport') ? 'make the exports that are missing, then ' : '';
-  lines.push(`to give the objects to exports of the same path and name, ${first}run this again with --rebind`);
+  const first = unbound.some(({ reason }) => reason === 'NoExport') ? 'create the missing exports, then ' : '';
+  lines.push(`to give the objects to exports with the same path and name, ${first}run this again with --rebind`);
   return lines;
 }
 
@@ -123,11 +123,11 @@ async function makeWorkspace(client: Client, path: string): Promise<string> {
     if (Date.now() > deadline)
       throw new Failure(
         'unexpected',
-        `the workspace ${path} is ${status?.phase ?? 'not there'} after ${readyWithin / 1000} s; "kubectl describe workspace ${name}" says why.`,
+        `the workspace ${path} is ${status?.phase ?? 'not initialized'} after ${readyWithin / 1000} s; "kubectl describe workspace ${name}" says why.`,
       );
     await sleep(100);
   }
 }
 
 const missing = (path: string): Failure =>
-  new Failure('usage', `there is no workspace ${path}, or it may not be entered. "capstan ws tree" shows what there is.`);
+  new Failure('usage', `there is no workspace ${path}, or you have no access to it. "capstan ws tree" shows the workspaces you can use.`);

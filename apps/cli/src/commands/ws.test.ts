@@ -22,13 +22,13 @@ beforeEach(() => {
   return () => void vi.restoreAllMocks();
 });
 
-/** Points the kubeconfig at a path that nobody has checked. */
+/** Points the kubeconfig at a path without checking it. */
 function standAt(path: string): void {
   const text = readFileSync(kubeconfig, 'utf8');
   writeFileSync(kubeconfig, text.replaceAll(/(server: "?https:\/\/[^/"\s]+)(\/clusters\/[^"\s]+)?/g, `$1/clusters/${path}`));
 }
 
-test('at home, the name of the user stands in every message, not the id of the workspace', async () => {
+test('shows the name of the user for a home workspace, not its id', async () => {
   await use('~', { kubeconfig });
   await current({ kubeconfig });
   await list(undefined, { kubeconfig });
@@ -43,17 +43,17 @@ test.each([
   ['aaaa:gone:deeper', '..', 'aaaa'],
   ['aaaa:gone:deeper', '..:..', 'aaaa'],
   ['zzzz', '..', 'root'],
-])('from %s, which is gone, %s leads to the nearest workspace that is there', async (here, target, expected) => {
+])('from %s, which does not exist, %s switches to the nearest existing workspace', async (here, target, expected) => {
   standAt(here);
   await use(target, { kubeconfig });
   expect(output).toEqual([
-    `Workspace ${here} is gone, or you may not enter it. This is the nearest one above it that you can enter.`,
+    `Workspace ${here} does not exist, or you have no access to it. Switching to the nearest workspace above it.`,
     `Current workspace is ${expected}.`,
   ]);
   expect(readFileSync(kubeconfig, 'utf8')).toContain(`/clusters/${expected}`);
 });
 
-test('from a workspace that is gone, any other way leads where it says, or fails', async () => {
+test('from a missing workspace, any other path is followed as given, or fails', async () => {
   standAt('root:gone');
   await expect(use('..:other', { kubeconfig })).rejects.toThrow('there is no workspace root:other');
   await use('root', { kubeconfig });

@@ -27,7 +27,6 @@ export interface DeleteFlags extends ConnectionFlags {
 
 const write = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** The workspaces in the one that is named, or in the current one. */
 export async function list(target: string | undefined, flags: ConnectionFlags): Promise<void> {
   using place = new Place(flags);
   const path = place.path(target ?? '.');
@@ -62,7 +61,6 @@ async function branch(place: Place, path: string, indent: string): Promise<void>
   }
 }
 
-/** Prints the path of the current workspace. */
 export async function current(flags: ConnectionFlags): Promise<void> {
   using place = new Place(flags);
   write(await place.fullPath(place.path('.')));
@@ -105,7 +103,7 @@ export async function remove(name: string, flags: DeleteFlags): Promise<void> {
   } catch (error) {
     if (!isNotFound(error)) throw error;
     const shown = await place.shownPath(parent);
-    throw new Failure('unexpected', `there is no workspace "${name}" in ${shown}; "capstan ws list" shows those that are there`, error);
+    throw new Failure('unexpected', `there is no workspace "${name}" in ${shown}; "capstan ws list" lists the existing ones`, error);
   }
   await until(flags.timeout, async () => {
     try {
@@ -118,13 +116,13 @@ export async function remove(name: string, flags: DeleteFlags): Promise<void> {
   write(`Workspace ${await place.shownPath(parent)}:${name} is deleted.`);
 }
 
-/** Asks until it is done; says what it waited for when the time is over. */
+/** Polls until it is done. After the timeout, fails with what it was waiting for. */
 async function until<T>(seconds: number, look: () => Promise<{ done: T } | { why: string }>): Promise<T> {
   const end = Date.now() + seconds * 1000;
   for (;;) {
     const state = await look();
     if ('done' in state) return state.done;
-    if (Date.now() > end) throw new Failure('unexpected', `not done after ${seconds} s, and goes on: ${state.why}`);
+    if (Date.now() > end) throw new Failure('unexpected', `not finished after ${seconds} s, but still in progress: ${state.why}`);
     await sleep(100);
   }
 }
@@ -133,14 +131,14 @@ function whyWaiting({ metadata, status }: Workspace): string {
   const waiting = (status?.conditions ?? [])
     .filter((one) => one.status === 'False')
     .map(({ type: what, message = '' }) => `${what}: ${message}`);
-  return waiting.join('; ') || `the phase is ${phaseOf(metadata, status) || 'not known yet: do the controllers run?'}`;
+  return waiting.join('; ') || `the phase is ${phaseOf(metadata, status) || 'not known yet: are the controllers running?'}`;
 }
 
 function phaseOf(metadata: KubeObject['metadata'], status: Workspace['status']): string {
   return metadata.deletionTimestamp === undefined ? (status?.phase ?? '') : 'Deleting';
 }
 
-/** The workspace that the kubeconfig points at, and those around it. */
+/** The workspace that the kubeconfig points to, and those around it. */
 class Place implements Disposable {
   readonly file: KubeconfigFile;
   readonly #client: Client;
@@ -160,26 +158,26 @@ class Place implements Disposable {
     return this.#client.cluster(path).resource<Workspace>(type);
   }
 
-  /** The path from the top: a server's address may have an id in its place. */
+  /** The absolute path of a workspace, which a server's address may name by its id. */
   async fullPath(path: string): Promise<string> {
     const found = await this.#find(path);
-    if (found === undefined) throw new Failure('usage', `there is no workspace ${path}, or you may not enter it.`);
+    if (found === undefined) throw new Failure('usage', `there is no workspace ${path}, or you have no access to it.`);
     return found;
   }
 
-  /** The same for messages, or the path as it is when it cannot be looked up. */
+  /** The same for messages; the given path if it cannot be resolved. */
   async shownPath(path: string): Promise<string> {
     return /^(root|user)(:|$)/.test(path) ? path : ((await this.#find(path)) ?? path);
   }
 
-  /** The address of the workspace that is meant: `~` is one's own, `-` the one before. */
+  /** The address of the target workspace: `~` is the home workspace, `-` the previous one. */
   async serverOf(target: string): Promise<{ readonly server: string; readonly notice?: string }> {
-    // Shells make the home directory of it.
+    // Shells expand `~` to the home directory.
     if (target === '~' || target === homedir())
       return { server: String((await this.#client.cluster('root').resource<Workspace>(type).get('~')).spec?.URL) };
     if (target === '-') {
       const server = this.file.previousServer;
-      if (server === undefined) throw new Failure('usage', 'there is no workspace to return to yet.');
+      if (server === undefined) throw new Failure('usage', 'there is no previous workspace to return to.');
       return { server };
     }
     const base = this.#client.connection.server.replace(/(\/clusters\/[^/]+)?\/*$/, '');
@@ -191,11 +189,11 @@ class Place implements Disposable {
     if (!/^\.\.(:\.\.)*$/.test(target)) return { server: serverAt(wanted) };
     return {
       server: serverAt(await this.#nearest(wanted)),
-      notice: `Workspace ${this.#here} is gone, or you may not enter it. This is the nearest one above it that you can enter.`,
+      notice: `Workspace ${this.#here} does not exist, or you have no access to it. Switching to the nearest workspace above it.`,
     };
   }
 
-  /** The first workspace on the way up that can be entered. The way ends in root, also when it began at an id. */
+  /** The first accessible workspace on the way up. Ends at root, also if the path began with an id. */
   async #nearest(path: string): Promise<string> {
     for (let candidate = path; ; candidate = pathFrom(candidate, '..')) {
       if ((await this.#find(candidate)) !== undefined) return candidate;
@@ -203,7 +201,7 @@ class Place implements Disposable {
     }
   }
 
-  /** The path from the top of a workspace that can be entered. */
+  /** The absolute path of a workspace; undefined if it does not exist or is not accessible. */
   async #find(path: string): Promise<string | undefined> {
     try {
       const { metadata } = await this.#client.cluster(path).resource(logicalClusters).get('cluster');

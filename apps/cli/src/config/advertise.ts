@@ -1,6 +1,9 @@
 import { isIPv6 } from 'node:net';
 
-/** A host with or without a port: `api.example.com`, `192.0.2.1:443`, `[2001:db8::1]:443`, or the same as a URL. Undefined when the text is none. */
+/**
+ * A host with or without a port: `api.example.com`, `192.0.2.1:443`, `[2001:db8::1]:443`, or the same as a URL. Undefined if the text is
+ * invalid.
+ */
 export function parseAdvertise(text: string): { readonly host: string; readonly port?: number } | undefined {
   const rest = text.replace(/^https:\/\//, '').replace(/\/$/, '');
   const [, bracketed, plain, digits] = /^(?:\[([0-9a-fA-F:.]+)\]|([\w.-]+))(?::(\d{1,5}))?$/.exec(rest) ?? [];
@@ -11,7 +14,7 @@ export function parseAdvertise(text: string): { readonly host: string; readonly 
   return port >= 1 && port <= 65_535 ? { host, port } : undefined;
 }
 
-/** The same as text. */
+/** The inverse of `parseAdvertise`. */
 export function formatAdvertise({ host, port }: { readonly host: string; readonly port?: number }): string {
   if (port === undefined) return host;
   return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { apiServerShape } from './apiserver.ts';
 import { readProcessConfig, readWholeConfig } from './capstan.ts';
 
-/** Reads a file with these lines in the section of the API server. */
+/** Reads a file with these lines in its section `apiserver`. */
 function read(text: string): unknown {
   using directory = temporaryDirectory('config');
   const file = directory.join('capstan.yaml');
@@ -16,7 +16,7 @@ function read(text: string): unknown {
   }
 }
 
-test('a whole file is read, and paths are relative to it', () => {
+test('reads a complete file and resolves paths relative to it', () => {
   using directory = temporaryDirectory('config');
   const file = directory.join('capstan.yaml');
   writeFileSync(
@@ -55,7 +55,7 @@ controllerManager:
   });
 });
 
-test('an empty file and an empty section mean the defaults', () => {
+test('uses the defaults for an empty file and an empty section', () => {
   expect(read('')).toEqual({ settings: {} });
   expect(read('# nothing\n')).toEqual({ settings: {} });
   expect(read('listen:\n')).toEqual({ settings: { listen: {} } });
@@ -80,7 +80,10 @@ test.each([
     'workspaces:\n  outbound:\n    deny: [local]\n',
     'capstan.yaml:4:14: expected loopback, linkLocal, private or a range such as 10.0.0.0/8, found "local"',
   ],
-  ['workspaces:\n  mounts:\n    backends: [{ authorityFile: a }]\n', 'capstan.yaml:4:18: expected "url", where mounts may lead'],
+  [
+    'workspaces:\n  mounts:\n    backends: [{ authorityFile: a }]\n',
+    'capstan.yaml:4:18: expected "url", an address that mounts may point to',
+  ],
   [
     'workspaces:\n  mounts:\n    backends: [{ url: "https://a", keyFile: b }]\n',
     'capstan.yaml:4:18: expected certificateFile and keyFile, or neither',
@@ -95,22 +98,22 @@ test.each([
     '- a\n',
     'capstan.yaml:2:3: expected a section with advertise, listen, etcd, runtimeConfig, admission, history, limits, audit, authentication, authorization, workspaces, found a list',
   ],
-])('%j is refused with the place and what was expected', (text, message) => {
+])('rejects %j with its position and what was expected', (text, message) => {
   if (typeof message === 'string') expect(read(text)).toBe(message);
   else expect(read(text)).toMatch(message);
 });
 
-test('text that is no YAML is refused with the place', () => {
+test('rejects invalid YAML with its position', () => {
   expect(read('listen: {\n')).toMatch(/^capstan\.yaml:\d+:\d+: not valid YAML: /);
 });
 
-test('a file that is not there is named', () => {
+test('names a file that does not exist', () => {
   expect(() => readProcessConfig('/nonexistent/a.yaml', 'apiserver', apiServerShape)).toThrow(
     '/nonexistent/a.yaml: cannot be read (ENOENT)',
   );
 });
 
-test('a setting that belongs in a section is told which', () => {
+test('names the section of a setting that belongs in one', () => {
   using directory = temporaryDirectory('config');
   const file = directory.join('capstan.yaml');
   const complaint = (text: string): string => {

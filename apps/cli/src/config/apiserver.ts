@@ -10,7 +10,7 @@ const range = checked(text('loopback, linkLocal, private or a range such as 10.0
 
 /** The section `apiserver` of the configuration file. */
 export const apiServerShape = section({
-  /** Where clients reach the server, when that is not the address that it listens on. */
+  /** Where clients reach the server, if not at the address it listens on. */
   advertise: checked(text('a host such as api.example.com or api.example.com:443'), (given) =>
     parseAdvertise(given) === undefined
       ? `expected a host such as api.example.com or api.example.com:443, found ${JSON.stringify(given)}`
@@ -31,7 +31,7 @@ export const apiServerShape = section({
     }),
     ({ endpoints }) => (endpoints === undefined ? 'expected "endpoints", a list of URLs, in etcd' : undefined),
   ),
-  /** What is served on request only, in the words of --runtime-config. */
+  /** Versions that are served only on request, named as in --runtime-config. */
   runtimeConfig: section({ 'admissionregistration.k8s.io/v1beta1': truth }),
   admission: section({ disabledPlugins: listOf(oneOf(optionalPlugins, `one of ${[...optionalPlugins].join(', ')}`), 'a list of plugins') }),
   history: section({ compactionSeconds: wholeNumber(1, 86_400), eventSeconds: wholeNumber(60, 31_536_000) }),
@@ -67,13 +67,13 @@ export const apiServerShape = section({
         checked(
           section({ url: url('a URL such as https://clusters.example.com'), authorityFile: path, certificateFile: path, keyFile: path }),
           ({ url: given, certificateFile, keyFile }) => {
-            if (given === undefined) return 'expected "url", where mounts may lead';
+            if (given === undefined) return 'expected "url", an address that mounts may point to';
             return (certificateFile === undefined) === (keyFile === undefined)
               ? undefined
               : 'expected certificateFile and keyFile, or neither';
           },
         ),
-        'a list of what mounts may lead to',
+        'a list of the servers that mounts may point to',
       ),
     }),
   }),

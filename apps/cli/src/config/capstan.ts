@@ -1,17 +1,17 @@
 import { readConfig } from './file.ts';
 import { type Shape, section, text, unchecked } from './shape.ts';
 
-/** The sections of the configuration file, each for the process of that name. */
+/** The sections of the configuration file, one for each process. */
 const sections = ['apiserver', 'controllerManager'] as const;
 type SectionName = (typeof sections)[number];
 
-/** What one process takes from the file. */
+/** The part of the file that one process uses. */
 export interface ProcessConfig<Config> {
   readonly dataDirectory?: string;
   readonly settings: Config;
 }
 
-/** Settings that have moved from the top of the file into a section. */
+/** Settings that moved from the top level of the file into a section. */
 const inSection = new Map<string, SectionName>([
   ...[
     'advertise',
@@ -31,7 +31,7 @@ const inSection = new Map<string, SectionName>([
   ),
 ]);
 
-/** Reads the configuration file for one process. It checks its own section; the other processes check theirs. */
+/** Reads the configuration file for one process. Each process checks its own section only. */
 export function readProcessConfig<Config extends object>(file: string, name: SectionName, shape: Shape<Config>): ProcessConfig<Config> {
   const others = Object.fromEntries(sections.filter((one) => one !== name).map((one) => [one, unchecked]));
   const whole = readConfig(file, section({ dataDirectory: text('a path'), ...others, [name]: shape }, placeOf)) as {
@@ -43,7 +43,7 @@ export function readProcessConfig<Config extends object>(file: string, name: Sec
   };
 }
 
-/** The whole file as it stands there, for who starts the processes. */
+/** The whole file, unchecked, for the command that starts the processes. */
 export function readWholeConfig(file: string): WholeConfig {
   return readConfig(
     file,
@@ -53,7 +53,7 @@ export function readWholeConfig(file: string): WholeConfig {
 
 export interface WholeConfig {
   readonly dataDirectory?: string;
-  /** Nothing in here has been checked. */
+  /** Unchecked. */
   readonly apiserver?: { readonly listen?: { readonly host?: string; readonly port?: string }; readonly etcd?: object };
   readonly controllerManager?: { readonly listen?: { readonly port?: string }; readonly leaderElection?: { readonly enabled?: string } };
 }

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { readProcessConfig } from './capstan.ts';
 import { controllerManagerShape } from './controller-manager.ts';
 
-/** Reads a file with these lines in the section of the controller-manager. */
+/** Reads a file with these lines in its section `controllerManager`. */
 function read(text: string): unknown {
   using directory = temporaryDirectory('config');
   const file = directory.join('capstan.yaml');
@@ -18,7 +18,7 @@ function read(text: string): unknown {
   }
 }
 
-test('a whole file is read, and paths are relative to it', () => {
+test('reads a complete file and resolves paths relative to it', () => {
   expect(
     read(`kubeconfigFile: manager.kubeconfig
 listen: { host: 0.0.0.0, port: 0 }
@@ -44,7 +44,7 @@ signing:
   });
 });
 
-test('an empty file means the defaults', () => {
+test('uses the defaults for an empty file', () => {
   expect(read('')).toEqual({});
 });
 
@@ -56,11 +56,11 @@ test.each([
   ['concurrency:\n  namespaces: 2\n', /^capstan\.yaml:3:5: unknown setting "namespaces"; .* Did you mean "namespace"\?$/],
   [
     'controllers:\n  - "*"\n  - garbage\n',
-    /^capstan\.yaml:4:7: expected "\*" for all, or one of namespace, .*, with a dash before it to leave it out, found "garbage"$/,
+    /^capstan\.yaml:4:7: expected "\*" for all, or one of namespace, .*, with a dash before it to exclude it, found "garbage"$/,
   ],
   ['leaderElection: { leaseSeconds: 5 }\n', /^capstan\.yaml:2:19: expected leaseSeconds > renewSeconds > retrySeconds, found 5, 10 and 2/],
   ['signing: { keyFile: a.key }\n', 'capstan.yaml:2:12: expected both "certificateFile" and "keyFile", or neither'],
-])('%j is refused with its place and what was expected', (text, message) => {
+])('rejects %j with its position and what was expected', (text, message) => {
   if (typeof message === 'string') expect(read(text)).toBe(message);
   else expect(read(text)).toMatch(message);
 });

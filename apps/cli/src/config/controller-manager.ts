@@ -4,7 +4,7 @@ import { checked, listOf, oneOf, section, text, truth, wholeNumber } from './sha
 const path = text('a path');
 const names = controllers.map(({ name }) => name);
 const choices = new Set(['*', ...names, ...names.map((name) => `-${name}`)]);
-const choice = oneOf(choices, `"*" for all, or one of ${names.join(', ')}, with a dash before it to leave it out`);
+const choice = oneOf(choices, `"*" for all, or one of ${names.join(', ')}, with a dash before it to exclude it`);
 
 /** The section `controllerManager` of the configuration file. */
 export const controllerManagerShape = section({
@@ -22,7 +22,7 @@ export const controllerManagerShape = section({
     ({ leaseSeconds = 15, renewSeconds = 10, retrySeconds = 2 }) =>
       leaseSeconds > renewSeconds && renewSeconds > retrySeconds
         ? undefined
-        : `expected leaseSeconds > renewSeconds > retrySeconds, found ${leaseSeconds}, ${renewSeconds} and ${retrySeconds}: a leader must be able to retry before it stops, and stop before others begin`,
+        : `expected leaseSeconds > renewSeconds > retrySeconds, found ${leaseSeconds}, ${renewSeconds} and ${retrySeconds}: a leader must be able to retry before it gives up, and give up before another takes over`,
   ),
   controllers: listOf(choice, 'a list of names such as ["*", "-garbage-collector"]'),
   concurrency: section(Object.fromEntries(names.map((name) => [name, wholeNumber(1, 256)]))),

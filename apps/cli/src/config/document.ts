@@ -1,6 +1,6 @@
 import { EVENT_ID, type Event, getScalarValue, parseEvents, SCALAR_STYLE, YAMLException } from 'js-yaml';
 
-/** A YAML document that remembers where each part stood, so that every complaint can name the place. */
+/** A YAML document that remembers the position of each part, so that every error can name it. */
 export type Node =
   | { readonly kind: 'scalar'; readonly text: string; readonly quoted: boolean; readonly offset: number }
   | { readonly kind: 'list'; readonly items: readonly Node[]; readonly offset: number }
@@ -12,7 +12,7 @@ export interface Entry {
   readonly value: Node;
 }
 
-/** A configuration that cannot be used. The message begins with `file:line:column`. */
+/** An invalid configuration. The message begins with `file:line:column`. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
@@ -22,7 +22,7 @@ export interface Source {
   readonly text: string;
 }
 
-/** Reads one YAML document; undefined when the file holds none. */
+/** Parses one YAML document; undefined if the file is empty. */
 export function parseDocument(source: Source): Node | undefined {
   let events: Event[];
   try {
@@ -62,7 +62,7 @@ class TreeBuilder {
     return node;
   }
 
-  /** The next node, or undefined at the end of the collection that is open. */
+  /** The next node, or undefined at the end of the open collection. */
   #node(): Node | undefined {
     const event = this.#events[this.#next++];
     switch (event?.type) {
@@ -91,7 +91,7 @@ class TreeBuilder {
   #entries(): Entry[] {
     const entries: Entry[] = [];
     for (let key = this.#node(); key !== undefined; key = this.#node()) {
-      if (key.kind !== 'scalar') throw complain(this.#source, key.offset, 'expected a name as key');
+      if (key.kind !== 'scalar') throw complain(this.#source, key.offset, 'expected a name as the key');
       const name = key.text;
       if (entries.some((entry) => entry.key === name)) throw complain(this.#source, key.offset, `"${name}" is given twice; keep one`);
       const value = this.#node();

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { ConfigError, parseDocument, type Source } from './document.ts';
 import type { Shape } from './shape.ts';
 
-/** Reads a configuration file: what it holds, with every path made absolute. Paths in it are relative to the file. */
+/** Reads a configuration file and makes every path in it absolute. Paths are relative to the file. */
 export function readConfig<Config extends object>(file: string, shape: Shape<Config>): Config {
   const source: Source = { file, text: readText(file) };
   const root = parseDocument(source);

@@ -1,6 +1,6 @@
 import { complain, type Entry, type Node, type Source } from './document.ts';
 
-/** What a place in a configuration file may hold. The words in `expected` stand in the error message. */
+/** Checks and converts one value of a configuration file. The error message quotes `expected`. */
 export type Shape<Value> = (node: Node, source: Source) => Value;
 
 type Fields = Readonly<Record<string, Shape<unknown>>>;
@@ -27,7 +27,7 @@ export const truth: Shape<boolean> = (node, source) => {
   return node.text === 'true';
 };
 
-/** One of a few words. `expected` says what they are. */
+/** One of a few words, which `expected` lists. */
 export function oneOf<Word extends string>(words: ReadonlySet<Word>, expected: string): Shape<Word> {
   const isWord = (text: string): text is Word => words.has(text as Word);
   return (node, source) => {
@@ -50,7 +50,7 @@ export function listOf<Value>(item: Shape<Value>, expected: string): Shape<Value
   };
 }
 
-/** Anything, as it stands there: somebody else checks it. */
+/** Any value, as written: another process checks it. */
 export const unchecked: Shape<unknown> = (node) => plain(node);
 
 function plain(node: Node): unknown {
@@ -59,7 +59,7 @@ function plain(node: Node): unknown {
   return Object.fromEntries(node.entries.map(({ key, value }) => [key, plain(value)]));
 }
 
-/** `elsewhere` says where a setting belongs that is not one of these. */
+/** `elsewhere` returns a hint for a setting that belongs somewhere else. */
 export function section<F extends Fields>(fields: F, elsewhere: (key: string) => string | undefined = () => undefined): Shape<Section<F>> {
   const known = new Map(Object.entries(fields));
   return (node, source) => {
@@ -75,7 +75,7 @@ export function section<F extends Fields>(fields: F, elsewhere: (key: string) =>
   };
 }
 
-/** What fits the shape, but not together. `problemOf` says what is wrong with it; undefined when nothing is. */
+/** Adds a check of the converted value. `problemOf` describes what is wrong with it, or returns undefined. */
 export function checked<Value>(shape: Shape<Value>, problemOf: (value: Value) => string | undefined): Shape<Value> {
   return (node, source) => {
     const value = shape(node, source);
@@ -100,7 +100,7 @@ function wrong(source: Source, node: Node, expected: string): Error {
   return complain(source, node.offset, `expected ${expected}, found ${came}`);
 }
 
-/** How many letters must be changed, added or left out to get from one word to the other. */
+/** How many letters must be changed, added or removed to turn one word into the other. */
 function distance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let row = 1; row <= a.length; row++) {

@@ -15,7 +15,7 @@ import { Failure } from '../failure.ts';
 
 const format = 'capstan-keys';
 const version = 1;
-/** About a third of a second, and 128 MiB, for each guess. */
+/** About a third of a second and 128 MiB per guess. */
 const cost = 1 << 17;
 const tagBytes = 16;
 
@@ -30,7 +30,7 @@ interface SealedKeys {
 
 type Files = Readonly<Record<string, string>>;
 
-/** The line that holds the files of a pki folder. */
+/** The line that contains the files of a pki folder. */
 export function sealKeys(pkiDirectory: string, passphrase: string): string {
   const names = existsSync(pkiDirectory) ? readdirSync(pkiDirectory).filter(isKeyFile) : [];
   if (names.length === 0)
@@ -46,13 +46,13 @@ export function sealKeys(pkiDirectory: string, passphrase: string): string {
   return JSON.stringify(line);
 }
 
-/** The sealed keys at the end of a snapshot; undefined when it has none. */
+/** The sealed keys at the end of a snapshot; undefined if it has none. */
 export function sealedKeysIn(file: string): string | undefined {
   const line = endOf(file).trimEnd().split('\n').at(-1) ?? '';
   return line.startsWith(`{"format":"${format}"`) ? line : undefined;
 }
 
-/** More than enough for the line with the keys; a snapshot may be larger than what fits into a text. */
+/** The end of the file, more than enough for the line with the keys: a whole snapshot may not fit into a string. */
 function endOf(file: string): string {
   const descriptor = openSync(file, 'r');
   try {
@@ -65,7 +65,7 @@ function endOf(file: string): string {
   }
 }
 
-/** Puts the keys of a snapshot into a pki folder. Keys that are there already must be the same. */
+/** Writes the keys of a snapshot into a pki folder. Existing keys must be the same. */
 export function restoreKeys(line: string, passphrase: string, pkiDirectory: string): void {
   const files = openKeys(line, passphrase);
   for (const [name, content] of Object.entries(files)) {
@@ -73,7 +73,7 @@ export function restoreKeys(line: string, passphrase: string, pkiDirectory: stri
     if (existsSync(file) && readFileSync(file, 'utf8') !== content)
       throw new Failure(
         'usage',
-        `${file} is there already, and another than in the snapshot. Choose another directory with --data-dir, or keep its keys with --without-keys.`,
+        `${file} already exists, and differs from the snapshot. Choose another directory with --data-dir, or keep its keys with --without-keys.`,
       );
   }
   makeDirectory(pkiDirectory);
@@ -84,7 +84,7 @@ export function restoreKeys(line: string, passphrase: string, pkiDirectory: stri
 function openKeys(line: string, passphrase: string): Files {
   const { version: given, cost: work, salt, nonce, sealed } = JSON.parse(line) as SealedKeys;
   if (given !== version)
-    throw new Failure('snapshotDamaged', `the keys in the snapshot have version ${given}, and this version of Capstan reads ${version}.`);
+    throw new Failure('snapshotDamaged', `the keys in the snapshot have version ${given}, but this version of Capstan reads ${version}.`);
   const bytes = Buffer.from(sealed, 'base64');
   const decipher = createDecipheriv('aes-256-gcm', keyOf(passphrase, Buffer.from(salt, 'base64'), work), Buffer.from(nonce, 'base64'));
   decipher.setAuthTag(bytes.subarray(-tagBytes));
@@ -94,7 +94,7 @@ function openKeys(line: string, passphrase: string): Files {
   } catch (error) {
     throw new Failure(
       'usage',
-      'the keys in the snapshot cannot be decrypted: the passphrase is another, or the file is damaged. Nothing was restored.',
+      'the keys in the snapshot cannot be decrypted: the passphrase is wrong, or the file is damaged. Nothing was restored.',
       error,
     );
   }
@@ -104,6 +104,6 @@ function keyOf(passphrase: string, salt: Buffer, work: number): Buffer {
   return scryptSync(passphrase, salt, 32, { N: work, r: 8, p: 1, maxmem: 256 << 20 });
 }
 
-/** Nothing else is in the folder, and no name leads out of it. */
+/** The folder contains nothing else, and such a name cannot lead out of it. */
 const isKeyFile = (name: string): boolean => /^[\w-]+\.(crt|key)$/.test(name);
 const text = (bytes: Buffer): string => bytes.toString('base64');

@@ -1,11 +1,11 @@
 export interface BackoffOptions {
   readonly first: number;
   readonly longest: number;
-  /** A process that lived this long starts again as if it had never failed. */
+  /** A process that lived this long restarts as if it had never failed. */
   readonly healthyAfter: number;
 }
 
-/** How long to wait before a process is started again, in milliseconds. Doubles with each early end. */
+/** How long to wait before restarting a process, in milliseconds. Doubles with each early exit. */
 export class Backoff {
   readonly #options: BackoffOptions;
   #next: number;

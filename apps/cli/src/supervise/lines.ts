@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 
-/** Calls `write` with each whole line of a stream, and with what is left at its end. */
+/** Calls `write` with each complete line of a stream, and with the rest at its end. */
 export function eachLine(stream: Readable, write: (line: string) => void): void {
   let rest = '';
   stream.setEncoding('utf8');

@@ -10,7 +10,7 @@ afterEach(async () => {
   vi.unstubAllEnvs();
 });
 
-/** The first line that a supervised program of this source writes. */
+/** The first line that a supervised program with this source writes. */
 async function firstLineOf(source: string): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'capstan-supervise-'));
   cleanup.push(() => rm(directory, { recursive: true, force: true }));
@@ -27,12 +27,12 @@ async function firstLineOf(source: string): Promise<string> {
   }
 }
 
-test('processes share two heaps of the C library between their threads', async () => {
+test('limits a process to two malloc arenas', async () => {
   vi.stubEnv('MALLOC_ARENA_MAX', undefined);
   expect(await firstLineOf('console.log(process.env.MALLOC_ARENA_MAX)')).toBe('it | 2');
 });
 
-test('what the environment says wins', async () => {
+test('lets the environment override the limit', async () => {
   vi.stubEnv('MALLOC_ARENA_MAX', '7');
   expect(await firstLineOf('console.log(process.env.MALLOC_ARENA_MAX)')).toBe('it | 7');
 });

@@ -5,12 +5,12 @@ import { Backoff } from './backoff.ts';
 import { eachLine } from './lines.ts';
 
 export interface ProcessDescription {
-  /** Stands before each of its lines. */
+  /** The prefix of each of its lines. */
   readonly name: string;
   readonly args: readonly string[];
 }
 
-/** What a supervised process tells its supervisor. */
+/** Sent by a supervised process to its supervisor. */
 export interface ReadyMessage {
   readonly type: 'ready';
   readonly url: string;
@@ -28,17 +28,17 @@ export interface SupervisorOptions {
 
 const backoffOptions = { first: 200, longest: 10_000, healthyAfter: 30_000 };
 
-/** Ends that starting again cannot mend: the person must change something first. */
+/** Exit codes that a restart cannot fix: the user must change something first. */
 const lastingCodes: ReadonlySet<number> = new Set(
   Object.entries(exitCodes).flatMap(([reason, code]) => (reason === 'unexpected' || reason === 'etcdUnreachable' ? [] : [code])),
 );
 
-/** The C library otherwise keeps a heap for each thread, which are mostly empty and never given back: 30 MB in two processes that do little. */
+/** By default the C library keeps a mostly empty heap for each thread and never frees it: 30 MB in two processes that do little. */
 const fewArenas = { MALLOC_ARENA_MAX: '2' };
 
 /**
- * Keeps one process running until the signal is aborted: starts it again, with growing waits, whenever it ends. Resolves with the exit code that the
- * whole should end with: 0 after an abort, that of the process when it could not start for a reason that will not go away by itself.
+ * Keeps one process running until the signal is aborted: restarts it, with growing waits, whenever it ends. Resolves with the exit code for
+ * the whole program: 0 after an abort, or that of a process that could not start for a lasting reason.
  */
 export async function supervise(description: ProcessDescription, options: SupervisorOptions): Promise<number> {
   const backoff = new Backoff(backoffOptions);
@@ -56,7 +56,7 @@ export async function supervise(description: ProcessDescription, options: Superv
     if (signal.aborted) break;
     if (!everReady && typeof code === 'number' && lastingCodes.has(code)) return code;
     const wait = backoff.after(performance.now() - began);
-    write(`${description.name} ended (${typeof code === 'number' ? `exit code ${code}` : code}), starting it again in ${wait} ms`);
+    write(`${description.name} ended (${typeof code === 'number' ? `exit code ${code}` : code}), restarting it in ${wait} ms`);
     await sleep(wait, undefined, { signal }).catch(() => {});
   }
   return 0;
@@ -64,7 +64,8 @@ export async function supervise(description: ProcessDescription, options: Superv
 
 async function runOnce({ name, args }: ProcessDescription, options: SupervisorOptions): Promise<number | string> {
   const { signal, write, program } = options;
-  // The channel is how the child learns that its supervisor is gone, however that ended. A Ctrl-C of the terminal is for the supervisor alone, which says who ends when.
+  // The closing channel tells the child that its supervisor has died, for whatever reason. Detached, it does not receive the terminal's
+  // Ctrl-C: the supervisor decides the order in which processes end.
   const child = spawn(process.execPath, [program, ...args], {
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

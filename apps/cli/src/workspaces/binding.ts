@@ -2,7 +2,7 @@ import type { Client, Resource } from '@capstan/client';
 import { type Condition, findCondition } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
 
-/** What an export asks to see beside its own kinds. */
+/** Access to other resources that an export asks for. */
 export interface PermissionClaim {
   readonly group?: string;
   readonly resource: string;
@@ -32,7 +32,7 @@ const type = { group: 'apis.kcp.io', version: 'v1alpha2', resource: 'apibindings
 
 export const bindingsOf = (client: Client): Resource<ApiBinding> => client.resource<ApiBinding>(type);
 
-/** `resource.group`, with `core` for the group that has no name. */
+/** `resource.group`, with `core` for the empty group. */
 export const claimName = ({ group, resource }: Pick<PermissionClaim, 'group' | 'resource'>): string => `${resource}.${group || 'core'}`;
 
 export function parseClaimName(text: string): { group: string; resource: string } {
@@ -41,7 +41,7 @@ export function parseClaimName(text: string): { group: string; resource: string 
   return { group: group === 'core' ? '' : group, resource: dot < 0 ? text : text.slice(0, dot) };
 }
 
-/** The same binding with one claim decided. Everything that the claim asks for is meant, and all objects. */
+/** The claims of the binding with one more decided, for all verbs that the claim asks for and for all objects. */
 export function decided(binding: ApiBinding, claim: PermissionClaim, state: BoundClaim['state']): BoundClaim[] {
   const others = (binding.spec.permissionClaims ?? []).filter((one) => !isSame(one, claim));
   const { verbs = ['*'], ...rest } = claim;
@@ -55,7 +55,7 @@ export function isSame(a: PermissionClaim, b: PermissionClaim): boolean {
 export const stateOf = (binding: ApiBinding, claim: PermissionClaim): string =>
   binding.spec.permissionClaims?.find((one) => isSame(one, claim))?.state ?? 'Undecided';
 
-/** Why a binding is not bound yet, in the words of its conditions. */
+/** Why a binding is not bound yet, according to its conditions. */
 export function whyNotBound({ status }: ApiBinding): string {
   const conditions = status?.conditions ?? [];
   const failing = conditions.filter((condition) => condition.status === 'False' && condition.message !== '');

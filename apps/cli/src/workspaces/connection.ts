@@ -1,7 +1,7 @@
 import { Client, defaultConnection } from '@capstan/client';
 import { Failure } from '../failure.ts';
 
-/** Which kubeconfig a command for people works with: the flag's, else what kubectl would take. */
+/** The kubeconfig of a user command: the flag's, else the one that kubectl would use. */
 export interface ConnectionFlags {
   readonly kubeconfig?: string;
   readonly context?: string;
@@ -9,7 +9,7 @@ export interface ConnectionFlags {
 
 export const userAgent = 'capstan';
 
-/** A client for the workspace that the kubeconfig points at. */
+/** A client for the workspace that the kubeconfig points to. */
 export function workspaceClient({ kubeconfig, context }: ConnectionFlags): Client {
   try {
     const connection = defaultConnection({
@@ -22,7 +22,7 @@ export function workspaceClient({ kubeconfig, context }: ConnectionFlags): Clien
   }
 }
 
-/** The path or id of the workspace in a server's address; undefined when it names none, which means root. */
+/** The path or id of the workspace in a server's address; undefined if there is none, which means root. */
 export function workspaceIn(server: string): string | undefined {
   return /\/clusters\/([^/]+)\/?$/.exec(server)?.[1];
 }

@@ -5,7 +5,7 @@ import { isObject, type JsonObject, parseYaml } from '@capstan/machinery';
 import { dump } from 'js-yaml';
 import { Failure } from '../failure.ts';
 
-/** The context that shows where one is, and the one before: kcp's plugin uses the same, so that both can be used in turn. */
+/** The contexts of the current and the previous workspace. kcp's plugin uses the same names, so that both tools can be mixed. */
 const currentName = 'workspace.kcp.io/current';
 const previousName = 'workspace.kcp.io/previous';
 
@@ -23,27 +23,27 @@ export class KubeconfigFile {
     this.#content = content;
   }
 
-  /** The one that is named, else the first that kubectl would take. */
+  /** The named one, else the first that kubectl would use. */
   static read(named: string | undefined): KubeconfigFile {
     const path = named ?? process.env['KUBECONFIG']?.split(delimiter).find(Boolean) ?? join(homedir(), '.kube', 'config');
-    if (!existsSync(path)) throw new Failure('usage', `${path} is not there. Name a kubeconfig with --kubeconfig or in KUBECONFIG.`);
+    if (!existsSync(path)) throw new Failure('usage', `${path} does not exist. Name a kubeconfig with --kubeconfig or in KUBECONFIG.`);
     const content = parseYaml(readFileSync(path, 'utf8'));
-    if (!isObject(content)) throw new Failure('usage', `${path}: expected a kubeconfig, got something that is no mapping.`);
+    if (!isObject(content)) throw new Failure('usage', `${path}: expected a kubeconfig, found something that is not a mapping.`);
     return new KubeconfigFile(path, content as JsonObject);
   }
 
-  /** Where the current context points. */
+  /** The server of the current context. */
   get server(): string {
     return textOf(this.#cluster(this.#contextNamed(this.#current))['server']);
   }
 
-  /** Where the context before the last change pointed. */
+  /** The server of the context before the last change. */
   get previousServer(): string | undefined {
     const found = this.#list('contexts').find(({ name }) => name === previousName);
     return found && textOf(this.#cluster(found)['server']);
   }
 
-  /** Points at another server, as the same user; what was there before can be returned to. */
+  /** Switches to another server as the same user, and remembers the previous one. */
   use(server: string): void {
     const context = this.#contextNamed(this.#current);
     const cluster = this.#cluster(context);
@@ -76,7 +76,7 @@ export class KubeconfigFile {
   #cluster(context: Named): JsonObject {
     const name = textOf(fields(context['context'])['cluster']);
     const found = this.#list('clusters').find((one) => one.name === name);
-    if (found === undefined) throw new Failure('usage', `${this.path} has no cluster "${name}", which a context names.`);
+    if (found === undefined) throw new Failure('usage', `${this.path} has no cluster "${name}", which a context refers to.`);
     return fields(found['cluster']);
   }
 

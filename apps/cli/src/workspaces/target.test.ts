@@ -11,10 +11,10 @@ test.each([
   ['root:main', ':root:x', 'root:x'],
   ['root:main', 'root:x', 'root:x'],
   ['root:main', 'root', 'root'],
-])('from %s, %s leads to %s', (current, target, expected) => {
+])('resolves, from %s, %s to %s', (current, target, expected) => {
   expect(pathFrom(current, target)).toBe(expected);
 });
 
-test.each(['/home/somebody', 'a b', 'a::b', '*', 'A'])('%s is no path', (target) => {
-  expect(() => pathFrom('root', target)).toThrow('is no path of workspaces');
+test.each(['/home/somebody', 'a b', 'a::b', '*', 'A'])('rejects %s', (target) => {
+  expect(() => pathFrom('root', target)).toThrow('is not a workspace path');
 });

@@ -1,11 +1,11 @@
 import { Failure } from '../failure.ts';
 
-/** Where a path leads from a workspace: `..` is the one above, a name the one below, `:root:x` and `root:x` are counted from the top. */
+/** Resolves a path from a workspace: `..` is its parent, a name its child; `:root:x` and `root:x` are absolute. */
 export function pathFrom(current: string, target: string): string {
   if (!/^:?(?:\.\.?|[a-z0-9][a-z0-9-]*)(?::(?:\.\.?|[a-z0-9][a-z0-9-]*))*$/.test(target))
     throw new Failure(
       'usage',
-      `"${target}" is no path of workspaces. Expected names with colons between them, such as root:main:default, or "..".`,
+      `"${target}" is not a workspace path. Expected names separated by colons, such as root:main:default, or "..".`,
     );
   if (target.startsWith(':')) return target.slice(1);
   if (target === 'root' || target.startsWith('root:')) return target;
