@@ -15,7 +15,7 @@ test.each([
   [coded('ENOSPC', 'no space left'), 'dataDirectoryUnusable', 'no space left'],
   [coded('corrupt', 'page 3'), 'storeDamaged', 'capstan snapshot restore'],
   [coded('unavailable', 'cannot connect to etcd'), 'etcdUnreachable', 'cannot connect to etcd.'],
-  [coded('outdated', 'etcd at x has version 3.4.9: 3.5.8 or newer is needed. Upgrade it'), 'etcdTooOld', '3.4.9'],
+  [coded('outdated', 'etcd at x has version 3.4.9, but 3.5.8 or newer is required. Upgrade it'), 'etcdTooOld', '3.4.9'],
   [coded('otherInstallation', 'another API server uses this store'), 'otherInstallation', 'another API server'],
   [Object.assign(new Error('ca.crt: is no certificate'), { name: 'PkiError' }), 'badCertificate', 'ca.crt: is no certificate'],
 ])('%s ends with reason %s', (error, reason, message) => {

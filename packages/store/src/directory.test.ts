@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-test('makes those above it too, and tells which were made', () => {
+test('creates missing parents too, and returns the directories it created', () => {
   const [a, b, c] = [path.join(root, 'a'), path.join(root, 'a/b'), path.join(root, 'a/b/c')];
   expect(makeDirectory(b)).toEqual([a, b]);
   expect(makeDirectory(c)).toEqual([c]);
@@ -25,7 +25,7 @@ test('fails where a file is in the way', () => {
   expect(() => makeDirectory(path.join(file, 'x'))).toThrow('ENOTDIR');
 });
 
-test('fails at once where no directory can be made', () => {
+test('fails immediately where no directory can be created', () => {
   expect(() => makeDirectory('/proc/capstan')).toThrow('ENOENT');
   expect(() => makeDirectory('/proc/capstan/data')).toThrow('ENOENT');
 });

@@ -2,8 +2,8 @@ import { mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 
 /**
- * Makes a directory with those above it, and answers with those that were not there, outermost first. Node's own recursive mkdir never returns on file systems that take no directories, such as
- * /proc.
+ * Creates a directory and its parents, and returns those that were missing, outermost first. Node's own recursive mkdir never returns on
+ * file systems that reject directories, such as /proc.
  */
 export function makeDirectory(directory: string): string[] {
   try {

@@ -30,7 +30,7 @@ describe('keys', () => {
     );
   });
 
-  it('are in the range of a prefix exactly when they begin with it', () => {
+  it('are in the range of a prefix if and only if they begin with it', () => {
     fc.assert(
       fc.property(text, text, (prefix, key) => {
         fc.pre(prefix !== '' && !/^\u{10ffff}*$/u.test(prefix));

@@ -40,19 +40,19 @@ describe('a portable export', () => {
     });
   });
 
-  it('is not imported into a store that holds something', async () => {
+  it('is not imported into a store that is not empty', async () => {
     await exportStore(store, file());
     await expect(importStore(store, file())).rejects.toMatchObject({ code: 'exists' });
   });
 
   it.each([
-    ['cut off', (text: string) => text.slice(0, text.length / 2)],
-    ['without its last line', (text: string) => text.slice(0, text.lastIndexOf('{'))],
+    ['truncated', (text: string) => text.slice(0, text.length / 2)],
+    ['missing its last line', (text: string) => text.slice(0, text.lastIndexOf('{'))],
     ['changed in one letter', (text: string) => text.replace('/k/77"', '/k/7x"')],
-    ['without one key', (text: string) => text.split('\n').toSpliced(5, 1).join('\n')],
-    ['of something else', () => '{"kind":"List"}\n'],
+    ['missing one key', (text: string) => text.split('\n').toSpliced(5, 1).join('\n')],
+    ['of another format', () => '{"kind":"List"}\n'],
     ['of a later version', (text: string) => text.replace('"version":1', '"version":2')],
-  ])('is refused when it is %s, and nothing is imported', async (_, damage) => {
+  ])('is rejected when it is %s, and nothing is imported', async (_, damage) => {
     await exportStore(store, file());
     await writeFile(file(), damage(await readFile(file(), 'utf8')));
     await withEmptyStore(async (other) => {

@@ -10,9 +10,9 @@ import { prefixRange } from './keys.ts';
  *
  *   {"format":"capstan-store","version":1,"revision":42}
  *   {"key":"/a","value":"…","revision":7,"createRevision":7}      one line for each key, in order
- *   {"keys":1,"sha256":"…"}                                       of all lines before; its absence tells a file that was cut off
+ *   {"keys":1,"sha256":"…"}                                       of all lines before; missing if the file was truncated
  *
- * It holds the state at one revision and no history. An import makes the keys anew, so they get new revisions.
+ * It contains the state at one revision and no history. An import creates the keys anew, so they get new revisions.
  */
 
 const format = 'capstan-store';
@@ -31,7 +31,7 @@ interface Trailer {
   readonly sha256: string;
 }
 
-/** Writes what a store holds at one revision to `file`: complete, or not there at all. */
+/** Exports a store at one revision to `file`, which either becomes complete or is not created at all. */
 export async function exportStore(store: Store, file: string): Promise<SnapshotInfo> {
   const partial = `${file}.partial`;
   const hash = createHash('sha256');
@@ -65,11 +65,11 @@ export async function exportStore(store: Store, file: string): Promise<SnapshotI
   }
 }
 
-/** Makes the keys of an export in an empty store. The file is checked as a whole before anything is written. */
+/** Creates the keys of an export in an empty store. The whole file is checked before anything is written. */
 export async function importStore(store: Store, file: string): Promise<{ keys: number }> {
   const present = await store.list(prefixRange(''), { limit: 1 });
   if (present.entries.length > 0) {
-    throw new StoreError('exists', `the store is not empty (it holds ${present.entries[0]!.key}): an import needs an empty one`);
+    throw new StoreError('exists', `the store is not empty (it contains ${present.entries[0]!.key}): an import needs an empty one`);
   }
   await checkExport(file);
   let writes: Promise<number>[] = [];
@@ -86,7 +86,7 @@ export async function importStore(store: Store, file: string): Promise<{ keys: n
   return { keys };
 }
 
-/** Reads a whole export, and throws when it is damaged. */
+/** Reads a whole export, and throws if it is damaged. */
 export async function checkExport(file: string): Promise<{ keys: number }> {
   let keys = 0;
   for await (const _ of readEntries(file)) keys++;
@@ -108,12 +108,12 @@ async function* readEntries(file: string): AsyncGenerator<Entry> {
     keys++;
     hash.update(`${line}\n`);
   }
-  if (trailer === undefined) throw damaged(file, 'it has no last line, so it was cut off');
-  if (trailer.keys !== keys) throw damaged(file, `it says that it holds ${trailer.keys} keys, and has ${keys}`);
+  if (trailer === undefined) throw damaged(file, 'it has no last line, so it was truncated');
+  if (trailer.keys !== keys) throw damaged(file, `it claims to contain ${trailer.keys} keys, but has ${keys}`);
   if (trailer.sha256 !== hash.digest('hex')) throw damaged(file, 'its checksum does not match');
 }
 
-/** Lines end at a line feed and nowhere else: readline would also end them at U+2028, which JSON text may hold. */
+/** Lines end only at a line feed: readline would also end them at U+2028, which JSON text may contain. */
 async function* readLines(file: string): AsyncGenerator<string> {
   let rest = '';
   for await (const chunk of createReadStream(file, 'utf8')) {
@@ -129,15 +129,15 @@ function parse(line: string, file: string): object {
     const value: unknown = JSON.parse(line);
     if (typeof value === 'object' && value !== null) return value;
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw damaged(file, `a line is not a JSON object: ${line.slice(0, 60)}`);
 }
 
 function checkHeader(value: object, file: string): void {
   const header = value as Partial<Header>;
-  if (header.format !== format) throw damaged(file, 'it does not begin like an export of a store');
-  if (header.version !== version) throw damaged(file, `it has version ${header.version}, and this version of Capstan reads ${version}`);
+  if (header.format !== format) throw damaged(file, 'it does not begin like a store export');
+  if (header.version !== version) throw damaged(file, `it has version ${header.version}, but this version of Capstan reads ${version}`);
 }
 
 function damaged(file: string, reason: string): StoreError {

@@ -67,7 +67,7 @@ await describeWith(['kubectl', 'etcd'], 'capstan snapshot', ({ kubectl }) => {
     expect([full.code, full.stderr]).toEqual([2, expect.stringContaining('not empty')]);
     writeFileSync(directory.join('cut.ndjson'), '{"format":"capstan-store","version":1,"revision":3}\n');
     const cut = await capstan('snapshot', 'restore', directory.join('cut.ndjson'), '--data-dir', directory.join('new'));
-    expect([cut.code, cut.stderr]).toEqual([11, expect.stringMatching(/the snapshot .*cut.ndjson is damaged: .*cut off/)]);
+    expect([cut.code, cut.stderr]).toEqual([11, expect.stringMatching(/the snapshot .*cut.ndjson is damaged: .*truncated/)]);
     expect(existsSync(directory.join('new'))).toBe(false);
     const missing = await capstan('snapshot', 'restore', directory.join('none.ndjson'), '--data-dir', directory.join('new'));
     expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('none.ndjson')]);

@@ -12,13 +12,13 @@ const status: Call<string> = {
   doing: 'ask etcd for its version',
 };
 
-/** Before 3.5.8 a progress notification could overtake events that had not been sent. */
+/** Before 3.5.8 a progress notification could overtake unsent events. */
 const oldest = [3, 5, 8] as const;
 
 export async function connectToEtcd(options: EtcdStoreOptions): Promise<Store> {
   const { endpoints, prefix = '', tls, signal } = options;
   if (endpoints.length === 0)
-    throw new StoreError('unavailable', 'no etcd endpoint is given: expected at least one such as http://127.0.0.1:2379');
+    throw new StoreError('unavailable', 'no etcd endpoint is configured: expected at least one, such as http://127.0.0.1:2379');
   signal?.throwIfAborted();
   const connection = new Connection(endpoints, { tls, probe: status });
   try {
@@ -26,7 +26,7 @@ export async function connectToEtcd(options: EtcdStoreOptions): Promise<Store> {
     if (isOlder(version)) {
       throw new StoreError(
         'outdated',
-        `etcd at ${endpoints.join(', ')} has version ${version}: ${oldest.join('.')} or newer is needed. Upgrade it`,
+        `etcd at ${endpoints.join(', ')} has version ${version}, but ${oldest.join('.')} or newer is required. Upgrade it`,
       );
     }
   } catch (error) {

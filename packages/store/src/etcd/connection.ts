@@ -7,7 +7,7 @@ export interface Call<Response> {
   readonly path: string;
   readonly body: Buffer;
   readonly decode: (buffer: Buffer) => Response;
-  /** Whether sending it twice does no harm. */
+  /** Whether it can safely be sent twice. */
   readonly repeatable: boolean;
   /** For messages: "read /registry/…". */
   readonly doing: string;
@@ -18,10 +18,10 @@ const callTimeout = 10_000;
 const attemptTimeout = 3_000;
 const probeInterval = 500;
 const retryPause = 50;
-/** For how long a call is sent anew: about as long as the choice of a new leader takes. */
+/** How long a call is retried: about as long as electing a new leader takes. */
 const patience = 2_000;
 
-/** Calls to whichever member of the cluster answers. Stays with one until it fails, then goes on to the next. */
+/** Calls to any member of the cluster that answers. Stays with one until it fails, then moves on to the next. */
 export class Connection {
   failure: StoreError | undefined;
   readonly #members: GrpcMember[];
@@ -32,7 +32,7 @@ export class Connection {
   #idle: (() => void) | undefined;
   #isClosed = false;
 
-  /** `probe` is what is sent to find out whether the cluster answers again. */
+  /** `probe` is sent to find out whether the cluster answers again. */
   constructor(endpoints: readonly string[], options: { tls: TlsFiles | undefined; probe: Call<unknown> }) {
     this.#members = endpoints.map((endpoint) => new GrpcMember(endpoint, options.tls));
     this.#probe = options.probe;
@@ -60,17 +60,17 @@ export class Connection {
     return this.#members[this.#active]!.stream(path, handler);
   }
 
-  /** The member that served a stream failed: the next stream goes to another. */
+  /** The member that served a stream failed: the next stream uses another. */
   rotate(): void {
     this.#active = (this.#active + 1) % this.#members.length;
   }
 
-  /** A stream broke: finds out whether the cluster still answers, since nobody else may ask for long. */
+  /** A stream broke: finds out whether the cluster still answers, since the next call may be far away. */
   check(): void {
     if (this.failure === undefined) this.call(this.#probe).catch(() => {});
   }
 
-  /** Takes no more calls, and lets those that were made finish. */
+  /** Rejects new calls, and waits for the pending ones. */
   async drain(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#probeTimer);

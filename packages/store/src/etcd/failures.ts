@@ -1,7 +1,7 @@
 import { StoreError } from '../contract.ts';
 import { GrpcError, grpcStatus } from './grpc-error.ts';
 
-/** What a failed call means. etcd's own messages are stable and the only way to tell some cases apart. */
+/** Translates a failed call. etcd's own messages are stable, and the only way to tell some cases apart. */
 export function toStoreError(error: unknown, doing: string): StoreError {
   if (error instanceof StoreError) return error;
   if (!(error instanceof GrpcError)) return new StoreError('unavailable', `cannot ${doing}: ${String(error)}`, { cause: error });
@@ -10,16 +10,16 @@ export function toStoreError(error: unknown, doing: string): StoreError {
     const code = details.includes('compacted') ? 'compacted' : 'future';
     return new StoreError(
       code,
-      `cannot ${doing}: ${code === 'compacted' ? 'the revision is compacted' : 'the revision has not been made yet'}`,
+      `cannot ${doing}: ${code === 'compacted' ? 'the revision is compacted' : 'the revision does not exist yet'}`,
     );
   }
   if (details.includes('request is too large') || details.includes('larger than max')) {
-    return new StoreError('toolarge', `cannot ${doing}: etcd takes no request of this size (see its --max-request-bytes)`, {
+    return new StoreError('toolarge', `cannot ${doing}: the request is too large for etcd (see its --max-request-bytes)`, {
       cause: error,
     });
   }
   if (details.includes('too many operations')) {
-    const message = `cannot ${doing}: etcd takes no transaction of so many operations (see its --max-txn-ops)`;
+    const message = `cannot ${doing}: the transaction has too many operations for etcd (see its --max-txn-ops)`;
     return new StoreError('toolarge', message, { cause: error });
   }
   if (details.includes('database space exceeded')) {
@@ -30,12 +30,12 @@ export function toStoreError(error: unknown, doing: string): StoreError {
     const message = `cannot ${doing}: etcd reports damaged data: ${details}. Restore the member from a snapshot`;
     return new StoreError('corrupt', message, { cause: error });
   }
-  const reason = error.code === grpcStatus.deadlineExceeded ? 'etcd has not answered in time' : `etcd is out of reach: ${details}`;
+  const reason = error.code === grpcStatus.deadlineExceeded ? 'etcd did not answer in time' : `etcd is unreachable: ${details}`;
   const message = `cannot ${doing}: ${reason}. Check the endpoints and that most members of the cluster are up`;
   return new StoreError('unavailable', message, { cause: error });
 }
 
-/** Whether another member, or the same one a moment later, may well answer. */
+/** Whether another member, or the same one a moment later, is likely to answer. */
 export function isTransient(error: unknown): error is GrpcError {
   return error instanceof GrpcError && (error.code === grpcStatus.unavailable || error.code === grpcStatus.deadlineExceeded);
 }

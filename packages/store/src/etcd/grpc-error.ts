@@ -1,4 +1,4 @@
-/** The status codes of gRPC that mean something to this driver. */
+/** The gRPC status codes that this driver distinguishes. */
 export const grpcStatus = {
   deadlineExceeded: 4,
   outOfRange: 11,
@@ -6,11 +6,11 @@ export const grpcStatus = {
   dataLoss: 15,
 } as const;
 
-/** How a call ended that did not end well. */
+/** The error of a failed call. */
 export class GrpcError extends Error {
   readonly code: number;
   readonly details: string;
-  /** Whether the request surely had no effect: it reached nobody, or a member that had no leader to ask. */
+  /** Whether the request certainly had no effect: it reached nobody, or a member without a leader. */
   readonly unsent: boolean;
 
   constructor(code: number, details: string, unsent = details === 'etcdserver: no leader') {

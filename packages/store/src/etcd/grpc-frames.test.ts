@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { FrameReader, frameMessage } from './grpc-frames.ts';
 
-it('gives back every message, however the bytes are cut', () => {
+it('reassembles every message, however the bytes are split', () => {
   fc.assert(
     fc.property(fc.array(fc.uint8Array({ maxLength: 50 })), fc.array(fc.integer({ min: 1, max: 20 })), (messages, cuts) => {
       const bytes = Buffer.concat(messages.map((message) => frameMessage(Buffer.from(message))));
@@ -19,7 +19,7 @@ it('gives back every message, however the bytes are cut', () => {
   );
 });
 
-it('refuses a compressed message', () => {
+it('rejects a compressed message', () => {
   const reader = new FrameReader(() => {});
   expect(() => reader.push(Buffer.from([1, 0, 0, 0, 0]))).toThrow('compressed');
 });

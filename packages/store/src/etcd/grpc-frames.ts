@@ -1,6 +1,4 @@
-/*
- * gRPC puts each message behind five bytes: a flag that says whether it is compressed, and its length.
- */
+/* gRPC prefixes each message with five bytes: a compression flag and the length. */
 
 const prefixBytes = 5;
 
@@ -12,12 +10,12 @@ export function frameMessage(message: Buffer): Buffer {
   return frame;
 }
 
-/** Puts messages together out of the pieces in which they arrive. */
+/** Reassembles messages from the chunks in which they arrive. */
 export class FrameReader {
   readonly #give: (message: Buffer) => void;
   #chunks: Buffer[] = [];
   #length = 0;
-  /** How many bytes the frame at hand has, once its prefix is known. */
+  /** The size of the current frame in bytes, once its prefix is known. */
   #expected = prefixBytes;
 
   constructor(give: (message: Buffer) => void) {
@@ -30,7 +28,7 @@ export class FrameReader {
     while (this.#length >= this.#expected) {
       let bytes = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
       const expected = prefixBytes + bytes.readUInt32BE(1);
-      if (bytes[0] !== 0) throw new Error('etcd sent a compressed message, which was not asked for');
+      if (bytes[0] !== 0) throw new Error('etcd sent a compressed message, although compression was not requested');
       if (bytes.length >= expected) {
         const message = bytes.subarray(prefixBytes, expected);
         bytes = bytes.subarray(expected);

@@ -2,9 +2,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants, ty
 import { GrpcError, grpcStatus } from './grpc-error.ts';
 import { FrameReader, frameMessage } from './grpc-frames.ts';
 
-/*
- * gRPC over node:http2. The usual library costs 0.3 ms of CPU for each call, four times as much, and etcd's services need only a part of what it does.
- */
+/* gRPC over node:http2. The usual library needs 0.3 ms of CPU per call, four times as much, and etcd's services use only a part of it. */
 
 export interface TlsFiles {
   readonly ca: string | Buffer;
@@ -14,7 +12,7 @@ export interface TlsFiles {
 
 export interface StreamHandler {
   message(message: Buffer): void;
-  /** Called once, whatever the reason; undefined when the other end finished as agreed. */
+  /** Called once, whatever the reason; undefined if the other end finished normally. */
   closed(error: GrpcError | undefined): void;
 }
 
@@ -23,15 +21,15 @@ export interface GrpcStream {
   cancel(): void;
 }
 
-/** etcd refuses pings that are less than 5 s apart. */
+/** etcd rejects pings that are less than 5 s apart. */
 const pingInterval = 6_000;
 const pingTimeout = 3_000;
 const streamWindow = 4 * 1024 * 1024;
 const connectionWindow = 32 * 1024 * 1024;
-/** What thousands of requests on their way may take; at the default of 10 some would be refused. */
+/** Enough for thousands of pending requests; with the default of 10 some would be rejected. */
 const sessionMegabytes = 512;
 
-/** One member of the cluster, and the connection to it: made when it is needed, and made again after it broke. */
+/** One member of the cluster and the connection to it, which is opened on demand and reopened after a failure. */
 export class GrpcMember {
   readonly #url: string;
   readonly #tls: TlsFiles | undefined;
@@ -45,7 +43,7 @@ export class GrpcMember {
     this.#tls = tls;
   }
 
-  /** One request, one answer. Rejects with a `GrpcError`. */
+  /** One request, one response. Rejects with a `GrpcError`. */
   call(path: string, body: Buffer, timeout: number): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       let answer: Buffer | undefined;
@@ -56,18 +54,18 @@ export class GrpcMember {
         closed: (error) => {
           clearTimeout(timer);
           if (answer !== undefined && error === undefined) resolve(answer);
-          else reject(error ?? new GrpcError(grpcStatus.unavailable, 'the answer is empty'));
+          else reject(error ?? new GrpcError(grpcStatus.unavailable, 'the response is empty'));
         },
       });
       const timer = setTimeout(() => {
-        reject(new GrpcError(grpcStatus.deadlineExceeded, `no answer within ${timeout} ms`));
+        reject(new GrpcError(grpcStatus.deadlineExceeded, `no response within ${timeout} ms`));
         stream.close(constants.NGHTTP2_CANCEL);
       }, timeout);
       stream.end(frameMessage(body));
     });
   }
 
-  /** Messages in both directions for as long as it lasts. */
+  /** A stream of messages in both directions. */
   stream(path: string, handler: StreamHandler): GrpcStream {
     const stream = this.#open(path, handler);
     return {
@@ -108,7 +106,7 @@ export class GrpcMember {
     const finish = (result: GrpcError | undefined): void => {
       if (isFinished) return;
       isFinished = true;
-      // etcd may refuse a large request before it has read it.
+      // etcd may reject a large request before it has read it.
       if (!stream.writableFinished) stream.close(constants.NGHTTP2_CANCEL);
       handler.closed(result);
     };
@@ -125,7 +123,7 @@ export class GrpcMember {
   #headersFor(path: string): Record<string, string> {
     let headers = this.#headers.get(path);
     if (headers === undefined) {
-      // Without `hasleader` a member that lost its leader keeps a stream open and silent.
+      // Without `hasleader`, a member that lost its leader keeps a stream open and silent.
       headers = { ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers', hasleader: 'true' };
       this.#headers.set(path, headers);
     }
@@ -150,7 +148,7 @@ export class GrpcMember {
       session.setLocalWindowSize(connectionWindow);
     });
     session.on('goaway', forget);
-    // The streams hear of it; without a listener it would end the process.
+    // The streams report the error; without a listener it would end the process.
     session.on('error', forget);
     session.on('close', () => {
       stopPinging();
@@ -160,15 +158,15 @@ export class GrpcMember {
   }
 }
 
-/** Those that were once established: what was sent on another has surely reached nobody. */
+/** Sessions that were once established: a request sent on any other certainly reached nobody. */
 const connectedSessions = new WeakSet<ClientHttp2Session>();
 
-/** Breaks a connection whose other end has gone silent, so that those who wait on it hear of it. Returns how to stop. */
+/** Destroys a connection whose other end went silent, so that its callers notice. Returns a function that stops it. */
 function keepAlive(session: ClientHttp2Session): () => void {
   let answer: NodeJS.Timeout | undefined;
   const timer = setInterval(() => {
     if (session.connecting || session.closed || session.destroyed) return;
-    answer ??= setTimeout(() => session.destroy(new Error(`no answer to a ping within ${pingTimeout} ms`)), pingTimeout);
+    answer ??= setTimeout(() => session.destroy(new Error(`no response to a ping within ${pingTimeout} ms`)), pingTimeout);
     session.ping(() => {
       clearTimeout(answer);
       answer = undefined;

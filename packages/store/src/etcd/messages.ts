@@ -3,13 +3,13 @@ import { Reader, ReverseWriter } from './protobuf.ts';
 import { positionOf, revisionAt } from './revisions.ts';
 
 /*
- * The messages of etcd's KV and Maintenance services that this driver uses. Field numbers are those of `etcdserverpb` and `mvccpb`.
- * Keys on the wire are the store's keys after a prefix; `skip` is the length of that prefix in bytes.
+ * The messages of etcd's KV and Maintenance services that this driver uses. Field numbers are those of `etcdserverpb` and `mvccpb`. Keys on
+ * the wire are the store's keys with a prefix; `skip` is the length of that prefix in bytes.
  */
 
 export interface RangeRequest {
   readonly key: string;
-  /** Empty for the key alone. */
+  /** Empty for a single key. */
   readonly end: string;
   readonly limit: number;
   /** 0 for the newest. */
@@ -75,7 +75,7 @@ export function decodeVersion(buffer: Buffer): string {
   return '';
 }
 
-/** The revision of etcd in a `ResponseHeader`. */
+/** The etcd revision in a `ResponseHeader`. */
 export function readHeader(reader: Reader): number {
   for (let field = reader.field(); field !== 0; field = reader.field()) {
     if (field === 3) return reader.integer();
@@ -84,7 +84,7 @@ export function readHeader(reader: Reader): number {
   return 0;
 }
 
-/** A `KeyValue`, with revisions of the store. */
+/** A `KeyValue`, with store revisions. */
 export function readEntry(reader: Reader, skip: number): Entry {
   let key = '';
   let value = '';

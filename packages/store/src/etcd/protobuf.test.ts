@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Reader, ReverseWriter } from './protobuf.ts';
 
 describe('protobuf', () => {
-  it('reads what it wrote', () => {
+  it('reads back what it writes', () => {
     const field = fc.oneof(
       fc.record({
         type: fc.constant('integer' as const),
@@ -38,7 +38,7 @@ describe('protobuf', () => {
     expect(new Reader(Buffer.from('ffffffffffffffffff01', 'hex')).integer()).toBe(-1);
   });
 
-  it('writes the bytes that the format asks for', () => {
+  it('writes the bytes that the format specifies', () => {
     const writer = new ReverseWriter(1);
     writer.text(2, 'testing');
     writer.integer(1, 150);
@@ -55,7 +55,7 @@ describe('protobuf', () => {
     expect(seen).toEqual([1, 2, 2, 4]);
   });
 
-  it('refuses a message that is cut off', () => {
+  it('rejects a truncated message', () => {
     const reader = new Reader(Buffer.from('120774', 'hex'));
     expect(reader.field()).toBe(2);
     expect(() => reader.text()).toThrow('in the middle of a field');

@@ -1,10 +1,8 @@
-/*
- * Protocol Buffers, as little as etcd's messages need. Integers are JavaScript numbers: revisions stay far below 2^53.
- */
+/* Protocol Buffers, limited to what etcd's messages need. Integers are JavaScript numbers: revisions stay far below 2^53. */
 
 /**
- * Writes a message from its last byte to its first. A nested message is then complete when its length has to be written, so nothing is measured or copied
- * twice. Fields are therefore given in reverse order.
+ * Writes a message from its last byte to its first. A nested message is then complete when its length has to be written, so nothing is
+ * measured or copied twice. Fields must therefore be written in reverse order.
  */
 export class ReverseWriter {
   #buffer: Buffer;
@@ -15,7 +13,7 @@ export class ReverseWriter {
     this.#position = capacity;
   }
 
-  /** How much has been written: taken before a nested message, and given to `nested` after it. */
+  /** How much has been written: read before a nested message, and passed to `nested` after it. */
   get length(): number {
     return this.#buffer.length - this.#position;
   }
@@ -24,7 +22,7 @@ export class ReverseWriter {
     return this.#buffer.subarray(this.#position);
   }
 
-  /** Zero is the default and takes no room. */
+  /** Zero is the default and is not written. */
   integer(field: number, value: number): void {
     if (value === 0) return;
     this.#varint(value);
@@ -44,7 +42,7 @@ export class ReverseWriter {
     this.#varint(field * 8 + 2);
   }
 
-  /** Makes what was written since `before` the content of a field. */
+  /** Makes everything written since `before` the content of a field. */
   nested(field: number, before: number): void {
     this.#varint(this.length - before);
     this.#varint(field * 8 + 2);
@@ -71,7 +69,7 @@ export class ReverseWriter {
   }
 }
 
-/** Walks over the fields of a message. Fields that nobody asks for are skipped. */
+/** Iterates over the fields of a message and skips unknown ones. */
 export class Reader {
   readonly #buffer: Buffer;
   #position: number;
@@ -84,7 +82,7 @@ export class Reader {
     this.#end = end;
   }
 
-  /** The number of the next field, or 0 at the end. Its value has to be read, or skipped, before the next call. */
+  /** The number of the next field, or 0 at the end. Its value must be read or skipped before the next call. */
   field(): number {
     if (this.#position >= this.#end) return 0;
     const tag = this.integer();
@@ -108,10 +106,10 @@ export class Reader {
       if (byte < 128) return value;
       scale *= 128;
     }
-    throw new Error('a message of etcd ends in the middle of a number');
+    throw new Error('an etcd message ends in the middle of a number');
   }
 
-  /** Ten bytes, the last of which holds only the sign: more than a number can add up without rounding. */
+  /** Ten bytes, the last of which contains only the sign: too many for a JavaScript number to add up without rounding. */
   #negative(start: number): number {
     let value = 0n;
     for (let index = 9; index >= 0; index--) value = (value << 7n) | BigInt(this.#buffer[start + index]! & 127);
@@ -138,14 +136,14 @@ export class Reader {
     else if (this.#wireType === 1) this.#position += 8;
     else if (this.#wireType === 2) this.#delimited();
     else if (this.#wireType === 5) this.#position += 4;
-    else throw new Error(`a message of etcd has a field of the unknown wire type ${this.#wireType}`);
+    else throw new Error(`an etcd message has a field of the unknown wire type ${this.#wireType}`);
   }
 
   #delimited(): { start: number; end: number } {
     const length = this.integer();
     const start = this.#position;
     const end = start + length;
-    if (end > this.#end) throw new Error('a message of etcd ends in the middle of a field');
+    if (end > this.#end) throw new Error('an etcd message ends in the middle of a field');
     this.#position = end;
     return { start, end };
   }

@@ -2,18 +2,18 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { endOf, etcdRevisionOf, etcdRevisionWithin, isEnd, positionIn, positionOf, positions, revisionAt } from './revisions.ts';
 
-it('keeps the position of a key for ever', () => {
+it('never changes the position of a key', () => {
   const keys = ['', '/a', '/registry/root/core/configmaps/default/a', '/registry/root/core/configmaps/default/b', '/\u{1f680}'];
   expect(keys.map(positionOf)).toEqual([923, 905, 352, 849, 40]);
 });
 
-it('spreads keys that differ little over the positions', () => {
+it('spreads similar keys over the positions', () => {
   const taken = new Set(Array.from({ length: 100 }, (_, index) => positionOf(`/registry/root/core/configmaps/default/object-${index}`)));
   // By chance about 95 of 100 differ.
   expect(taken.size).toBeGreaterThan(85);
 });
 
-it('takes a revision apart into what it was made of', () => {
+it('splits a revision into its parts', () => {
   const newest = Math.floor(Number.MAX_SAFE_INTEGER / positions) - 1;
   fc.assert(
     fc.property(fc.integer({ min: 1, max: newest }), fc.integer({ min: 0, max: positions - 1 }), (etcdRevision, position) => {

@@ -1,19 +1,22 @@
 /*
- * How revisions of the store map to revisions of etcd.
+ * How store revisions map to etcd revisions.
  *
- * Writes that share a transaction share a revision of etcd, so each gets a position within it: revision = revision of etcd × 1000 + position. The position is
- * a function of the key alone. Everybody who sees a key and a revision of etcd, in a read, in an event of whatever range, even in that of a deletion,
- * therefore gives it the same revision, and nothing has to be stored for it. A transaction never holds two keys of the same position, and writes them in the
- * order of their positions, so that the order of events is the order of revisions. See designs/003-etcd-group-commit.md.
+ * Writes that share a transaction share an etcd revision, so each gets a position within it: store revision = etcd revision × 1000 +
+ * position. The position depends on the key alone. Everyone who sees a key and an etcd revision (in a read, in an event of any range, even
+ * in a deletion) therefore computes the same store revision, and nothing has to be stored for it. A transaction never contains two keys
+ * with the same position, and writes keys in the order of their positions, so that events are in the order of their revisions. See
+ * designs/003-etcd-group-commit.md.
  */
 
-/** A thousand, so that a person reads the revision of etcd off all but the last three digits. 2^53 is reached after 9 × 10^12 transactions. */
+/**
+ * A thousand, so that a person can read the etcd revision by dropping the last three digits. 2^53 is reached after 9 × 10^12 transactions.
+ */
 export const positions = 1_000;
 const lastPosition = positions - 1;
 
 /**
- * FNV-1a over the UTF-16 units of the key, which comes without the prefix of the store, and a last mix, because keys often differ only in their last digits.
- * It must never change: it is part of every revision that was given out.
+ * FNV-1a over the UTF-16 units of the key without the store's prefix, plus a final mix, because keys often differ only in their last
+ * digits. It must never change: it is part of every revision ever returned.
  */
 export function positionOf(key: string): number {
   let hash = 0x811c9dc5;
@@ -23,12 +26,12 @@ export function positionOf(key: string): number {
   return ((hash ^ (hash >>> 16)) >>> 0) % positions;
 }
 
-/** The revision of a write that is known to lie in a revision of etcd. */
+/** The revision of a write that belongs to an etcd revision. */
 export function revisionAt(etcdRevision: number, position: number): number {
   return etcdRevision * positions + position;
 }
 
-/** The state after all writes of a revision of etcd. */
+/** The state after all writes of an etcd revision. */
 export function endOf(etcdRevision: number): number {
   return etcdRevision * positions + lastPosition;
 }
@@ -41,12 +44,12 @@ export function positionIn(revision: number): number {
   return revision % positions;
 }
 
-/** Whether the state at this revision is one that etcd has, or one between the writes of a transaction. */
+/** Whether etcd has the state at this revision; if not, the revision is between the writes of a transaction. */
 export function isEnd(revision: number): boolean {
   return positionIn(revision) === lastPosition;
 }
 
-/** The newest revision of etcd of which all writes are at or below this revision. */
+/** The newest etcd revision with all its writes at or below this revision. */
 export function etcdRevisionWithin(revision: number): number {
   return isEnd(revision) ? etcdRevisionOf(revision) : etcdRevisionOf(revision) - 1;
 }

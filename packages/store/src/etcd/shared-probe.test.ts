@@ -11,7 +11,7 @@ function makeProbe() {
   return { sent, probe };
 }
 
-it('asks once for all who come while a question is on its way, and not before that one is answered', async () => {
+it('asks once for all callers who arrive during a request, after that request is answered', async () => {
   const { sent, probe } = makeProbe();
   const first = probe.ask();
   const second = probe.ask();
@@ -26,7 +26,7 @@ it('asks once for all who come while a question is on its way, and not before th
   expect(await third).toBe(2);
 });
 
-it('asks anew after a failure', async () => {
+it('asks again after a failure', async () => {
   const { sent, probe } = makeProbe();
   const first = probe.ask();
   const second = probe.ask();

@@ -1,6 +1,6 @@
 /**
- * A question whose answer must be no older than the moment it was asked. Those who ask while one is on its way share the next: the one on its way may
- * have been answered before they asked.
+ * A request whose response must not be older than the call. Calls made while a request is pending share the next one: the pending one may
+ * have been answered before they were made.
  */
 export class SharedProbe<Answer> {
   readonly #send: () => Promise<Answer>;

@@ -11,9 +11,9 @@ import { WriteQueue } from './write-queue.ts';
 
 const rangePath = '/etcdserverpb.KV/Range';
 const compactPath = '/etcdserverpb.KV/Compact';
-/** A larger list is read in pieces, all at one revision: etcd builds each answer in memory. */
+/** A larger list is read in pieces, all at one revision: etcd builds each response in memory. */
 const entriesPerRange = 2_000;
-/** Where etcd is given a revision to read at. */
+/** For reads at the newest revision of etcd. */
 const newest = 0;
 
 /** Keeps keys in etcd, all under one prefix. */
@@ -24,7 +24,7 @@ export class EtcdStore implements Store {
   readonly #writes: WriteQueue;
   readonly #watchers = new Set<Watcher>();
   readonly #revisionProbe: SharedProbe<number>;
-  /** A revision of etcd: as far as is known. */
+  /** An etcd revision, as far as known. */
   #compacted = 0;
   #closing: Promise<void> | undefined;
 
@@ -57,13 +57,13 @@ export class EtcdStore implements Store {
       const { etcdRevision, ...page } = await this.#listAt(range, { etcdRevision: newest, limit });
       return { revision: endOf(etcdRevision), ...page };
     }
-    // Before revision 1 of etcd there was nothing, as at revision 1.
+    // Revision 0 of etcd was as empty as revision 1.
     const etcdRevision = Math.max(1, etcdRevisionOf(revision));
     if (isEnd(revision)) {
       const { entries, remaining } = await this.#listAt(range, { etcdRevision, limit });
       return { revision, entries, remaining };
     }
-    // Between the writes of one transaction. No list is ever given such a revision, so it is rarely asked for, and may cost more.
+    // Between the writes of one transaction. Lists never return such a revision, so it is rarely requested and may cost more.
     const after = await this.#listAt(range, { etcdRevision, limit: Number.POSITIVE_INFINITY });
     const before = await this.#listAt(range, { etcdRevision: Math.max(1, etcdRevision - 1), limit: Number.POSITIVE_INFINITY });
     const all = mergeViews(before.entries, after.entries, revision);
@@ -115,7 +115,7 @@ export class EtcdStore implements Store {
     }
   }
 
-  /** etcd does not tell; but it refuses to read below that revision, so a search finds it. */
+  /** etcd does not report it, but rejects reads below it, so a binary search finds it. */
   async compactedRevision(): Promise<number> {
     let low = this.#compacted;
     let high = await this.#revisionProbe.ask();
@@ -124,12 +124,12 @@ export class EtcdStore implements Store {
       if (await this.#isReadable(Math.max(middle, 1))) high = middle;
       else low = middle + 1;
     }
-    // Revision 1 is that of an empty cluster: there is nothing before it to forget.
+    // Revision 1 is that of an empty cluster, which has no history to forget.
     this.#compacted = low <= 1 ? 0 : low;
     return this.#compacted === 0 ? 0 : endOf(this.#compacted);
   }
 
-  /** A portable export: etcd's own snapshot holds the whole cluster and can only be restored by replacing it. */
+  /** A portable export: etcd's own snapshot contains the whole cluster and can only be restored by replacing it. */
   snapshot(file: string): Promise<SnapshotInfo> {
     return exportStore(this, file);
   }
@@ -174,10 +174,7 @@ export class EtcdStore implements Store {
 
   async #isReadable(etcdRevision: number): Promise<boolean> {
     try {
-      await this.#range(
-        { key: '/', end: '', countOnly: true, serializable: true, etcdRevision },
-        `read at revision ${etcdRevision} of etcd`,
-      );
+      await this.#range({ key: '/', end: '', countOnly: true, serializable: true, etcdRevision }, `read at etcd revision ${etcdRevision}`);
       return true;
     } catch (error) {
       if (error instanceof StoreError && error.code === 'compacted') return false;

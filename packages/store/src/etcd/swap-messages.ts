@@ -3,32 +3,32 @@ import { readHeader, readRange } from './messages.ts';
 import { Reader, ReverseWriter } from './protobuf.ts';
 
 /*
- * Transactions that compare and swap. One write is one transaction; several are a transaction without a condition that holds one for each of them, so that
- * each succeeds or fails alone.
+ * Compare-and-swap transactions. One write is one transaction. Several writes are an unconditional transaction that contains one
+ * transaction for each, so that each succeeds or fails on its own.
  */
 
-/** Compares the revision of one key with what is expected, then puts or deletes it, or else reads it. */
+/** Compares the revision of one key with the expected one, then puts or deletes it, or else reads it. */
 export interface Swap {
-  /** With the prefix of the store. */
+  /** With the store's prefix. */
   readonly key: string;
-  /** A revision of etcd; 0: the key is not there. */
+  /** An etcd revision; 0 if the key must not exist. */
   readonly expected: number;
-  /** Undefined to delete. */
+  /** Undefined for a deletion. */
   readonly value: string | undefined;
   readonly guards?: readonly SwapGuard[];
 }
 
-/** Another key that has to be there. */
+/** Another key that must exist. */
 export interface SwapGuard {
-  /** With the prefix of the store. */
+  /** With the store's prefix. */
   readonly key: string;
-  /** A revision of etcd; 0: any. */
+  /** An etcd revision; 0 for any. */
   readonly expected: number;
 }
 
 export interface SwapOutcome {
   readonly succeeded: boolean;
-  /** What was there instead. */
+  /** The entry found instead. */
   readonly current: Entry | undefined;
 }
 
@@ -42,7 +42,7 @@ const target = { mod: 2 } as const;
 const notEqual = 3;
 const overhead = 96;
 
-/** At most how much a swap takes on the wire where text is ASCII. */
+/** An upper bound of the size on the wire, for ASCII text. */
 export function sizeOf(swap: Swap): number {
   let size = swap.key.length * 3 + (swap.value?.length ?? 0) + overhead;
   for (const { key } of swap.guards ?? []) size += key.length + overhead;
@@ -88,7 +88,7 @@ function writeSwap(writer: ReverseWriter, { key, value, expected, guards }: Swap
 }
 
 function writeGuard(writer: ReverseWriter, { key, expected }: SwapGuard): void {
-  // compare: [{ result, target: MOD, key, mod_revision }]: a key that is not there is at revision 0.
+  // compare: [{ result, target: MOD, key, mod_revision }]: a missing key is at revision 0.
   const compare = writer.length;
   writer.integer(6, expected);
   writer.text(3, key);
@@ -97,7 +97,7 @@ function writeGuard(writer: ReverseWriter, { key, expected }: SwapGuard): void {
   writer.nested(1, compare);
 }
 
-/** `count` is how many were sent. */
+/** `count` is the number of swaps sent. */
 export function decodeSwaps(buffer: Buffer, count: number, skip: number): SwapResponse {
   const reader = new Reader(buffer);
   if (count === 1) {
@@ -121,10 +121,10 @@ function readNested(reader: Reader, skip: number): SwapOutcome {
     if (field === 4) return readOutcome(reader.nested(), skip);
     reader.skip();
   }
-  throw new Error('etcd answered a part of a transaction with something else than the outcome of a transaction');
+  throw new Error('etcd answered a part of a transaction with something other than the outcome of a transaction');
 }
 
-/** A `TxnResponse` that holds no other. */
+/** A `TxnResponse` without nested ones. */
 function readOutcome(reader: Reader, skip: number): SwapOutcome & { etcdRevision: number } {
   let etcdRevision = 0;
   let succeeded = false;

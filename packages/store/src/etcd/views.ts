@@ -3,8 +3,8 @@ import { compareKeys } from '../keys.ts';
 import { positionIn, positionOf } from './revisions.ts';
 
 /**
- * The state at a revision between the writes of a transaction, out of the states before and after the transaction: each key is as it was after it, if its
- * own write is at or below the revision, and else as before. A key that was not written is the same in both.
+ * Computes the state between the writes of a transaction from the states before and after it: each key is as after it if its own write is
+ * at or below the revision, and otherwise as before. Keys that were not written are the same in both.
  */
 export function mergeViews(before: readonly Entry[], after: readonly Entry[], revision: number): Entry[] {
   const position = positionIn(revision);

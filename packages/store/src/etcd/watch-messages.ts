@@ -5,7 +5,7 @@ import { Reader, ReverseWriter } from './protobuf.ts';
 export interface WatchCreate {
   readonly key: string;
   readonly end: string;
-  /** A revision of etcd, as are those of the response; events have revisions of the store. */
+  /** An etcd revision, like those of the response; events have store revisions. */
   readonly startRevision: number;
   readonly previous: boolean;
 }

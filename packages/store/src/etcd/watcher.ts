@@ -18,16 +18,16 @@ const firstPause = 50;
 const longestPause = 2_000;
 const firstAskPause = 10;
 
-/** One watch on a stream of its own. When the stream breaks, another takes over after the last revision that was delivered. */
+/** One watch, on a stream of its own. When the stream breaks, another continues after the last delivered revision. */
 export class Watcher implements Watch {
   readonly #options: WatcherOptions;
   readonly #range: Range;
   readonly #skip: number;
-  /** Everything up to here was delivered. */
+  /** Everything up to this revision was delivered. */
   #position: number;
   #stream: GrpcStream | undefined;
   #isCreated = false;
-  /** The revision that somebody waits for. */
+  /** The revision that the caller of `requestProgress` waits for. */
   #target = 0;
   #missed: NodeJS.Timeout | undefined;
   #ask: NodeJS.Timeout | undefined;
@@ -61,14 +61,14 @@ export class Watcher implements Watch {
     try {
       this.#options.handler.failed(error);
     } catch {
-      // A handler that also throws here has nobody left to tell; others must not suffer from it.
+      // Nobody is left to report an error of this handler to; other watchers must not suffer from it.
     }
   }
 
   requestProgress(): void {
     this.#options.currentRevision().then(
       (revision) => this.#guard(() => this.#reach(revision)),
-      // The cluster is out of reach: whoever waits goes on waiting, so this goes on asking.
+      // The cluster is unreachable: the caller still waits, so keep asking.
       () => {
         if (!this.#hasEnded) this.#missed ??= setTimeout(() => this.#requestAgain(), longestPause);
       },
@@ -91,8 +91,8 @@ export class Watcher implements Watch {
   }
 
   /**
-   * etcd drops the question, without a word, while it still has history to send, and an answer may be older than the last question. So it is put until the
-   * target is reached.
+   * etcd silently drops the request while it still has history to send, and a response may be older than the last request. So it is
+   * repeated until the target is reached.
    */
   #askForProgress(): void {
     clearTimeout(this.#ask);
@@ -123,7 +123,7 @@ export class Watcher implements Watch {
     );
   }
 
-  /** After a pause that grows, until a stream is established again; each time with the next member. */
+  /** With growing pauses until a stream is established again, each time to the next member. */
   #reconnect(stream: GrpcStream): void {
     if (this.#hasEnded || this.#stream !== stream) return;
     this.#stream = undefined;
@@ -134,7 +134,7 @@ export class Watcher implements Watch {
     this.#pause = Math.min(this.#pause * 2, longestPause);
   }
 
-  /** What a handler throws ends its watch. */
+  /** An exception from a handler ends its watch. */
   #guard(work: () => void): void {
     try {
       work();
@@ -152,7 +152,8 @@ export class Watcher implements Watch {
     if (response.created) {
       this.#isCreated = true;
       this.#pause = firstPause;
-      // etcd reports no progress below the start of a watch, so one that begins at the newest revision would hear nothing until the next write.
+      // etcd reports no progress below the start of a watch, so one that begins at the newest revision would otherwise get none until the
+      // next write.
       if (endOf(response.etcdRevision) < this.#position) this.#checkFuture();
       else this.#options.handler.progress?.(this.#position);
       this.#askForProgress();
@@ -165,12 +166,15 @@ export class Watcher implements Watch {
     this.#deliver(events, response.etcdRevision);
   }
 
-  /** A response without events says that everything up to its revision was sent; one with events is only sure of the revision of its last event. */
+  /**
+   * A response without events means that everything up to its revision was sent; one with events covers only the revision of its last
+   * event.
+   */
   #deliver(events: StoreEvent[], etcdRevision: number): void {
     const { handler } = this.#options;
     const last = events.at(-1);
     const through = endOf(last === undefined ? etcdRevision : etcdRevisionOf(last.revision));
-    // A member that lags behind may report progress that is long known.
+    // A member that lags behind may report older progress.
     if (through < this.#position) return;
     const fresh = inOrderAfter(this.#position, events);
     this.#position = through;
@@ -185,28 +189,28 @@ export class Watcher implements Watch {
       const message = `revision ${this.#position} is compacted: history begins at ${compactedRevision}`;
       this.fail(new StoreError('compacted', message, { compactedRevision }));
     } else if (this.#stream !== undefined) {
-      // No leader, or the member is going away.
-      if (cancelReason.includes('permission denied')) this.fail(new StoreError('unavailable', `etcd refuses the watch: ${cancelReason}`));
+      // Otherwise there is no leader, or the member is shutting down.
+      if (cancelReason.includes('permission denied')) this.fail(new StoreError('unavailable', `etcd rejects the watch: ${cancelReason}`));
       else this.#reconnect(this.#stream);
     }
   }
 
-  /** The member has not got that far. It may only lag behind; the cluster knows. */
+  /** The member has not reached that revision. It may only lag behind, so ask the cluster. */
   #checkFuture(): void {
     const position = this.#position;
     this.#options.currentRevision().then(
       (newest) => {
-        if (newest < position) this.fail(new StoreError('future', `revision ${position} has not been made yet: the newest is ${newest}`));
+        if (newest < position) this.fail(new StoreError('future', `revision ${position} does not exist yet: the newest is ${newest}`));
       },
-      // Out of reach: the stream will find out by itself, and ask again.
+      // Unreachable: the stream will notice, reconnect, and check again.
       () => {},
     );
   }
 }
 
 /**
- * The revision of etcd at which a watch has to begin. One that goes on between the writes of a transaction begins before it: were history compacted up to
- * just this transaction, etcd would otherwise begin with what is left of it.
+ * The etcd revision at which a watch must begin. One that continues between the writes of a transaction begins at that transaction's
+ * predecessor: if history were compacted up to exactly this transaction, etcd would otherwise begin with what is left of it.
  */
 function startAfter(revision: number): number {
   const etcdRevision = etcdRevisionOf(revision);
@@ -214,8 +218,8 @@ function startAfter(revision: number): number {
 }
 
 /**
- * The events above a revision. They come in the order of their revisions, except for those of a transaction that another program has made, which knows
- * nothing of positions.
+ * The events above a revision. They arrive in revision order, except those of transactions made by other programs, which know nothing of
+ * positions.
  */
 function inOrderAfter(revision: number, events: StoreEvent[]): StoreEvent[] {
   let last = revision;

@@ -5,7 +5,7 @@ import { Reader, ReverseWriter } from './protobuf.ts';
 import { positionOf, revisionAt } from './revisions.ts';
 import { WriteQueue } from './write-queue.ts';
 
-/** Stands for etcd: keeps the transactions that were sent until the test answers them. */
+/** A fake etcd that keeps transactions until the test answers them. */
 class FakeEtcd {
   readonly sent: { keys: string[]; expected: number[]; succeed(etcdRevision: number): void; fail(error: Error): void }[] = [];
 
@@ -36,8 +36,8 @@ afterEach(() => {
 
 const turn = (): Promise<unknown> => vi.advanceTimersByTimeAsync(1);
 
-describe('the queue of writes', () => {
-  it('sends together what arrives together, ordered by position, and tells each its revision', async () => {
+describe('the write queue', () => {
+  it('sends writes that arrive together in one transaction, ordered by position, and returns each its revision', async () => {
     const names = ['/a', '/b', '/c', '/d'];
     const writes = names.map((name) => queue.write(name, 'x', 'absent'));
     await turn();
@@ -46,7 +46,7 @@ describe('the queue of writes', () => {
     expect(await Promise.all(writes)).toEqual(names.map((name) => revisionAt(7, positionOf(name))));
   });
 
-  it('gathers what arrives while two transactions are on their way', async () => {
+  it('collects writes that arrive while two transactions are pending', async () => {
     for (const name of ['/1', '/2', '/3', '/4', '/5']) {
       void queue.write(name, 'x', 'absent');
       await turn();
@@ -57,7 +57,7 @@ describe('the queue of writes', () => {
     expect(etcd.sent.map(({ keys }) => keys.length)).toEqual([1, 1, 3]);
   });
 
-  it('never puts a key, or two keys of the same position, in one transaction', async () => {
+  it('never puts one key twice, or two keys with the same position, in one transaction', async () => {
     const [one, other] = samePosition();
     for (const name of [one, other, one]) void queue.write(name, 'x', 'absent');
     for (let sent = 0; sent < 3; sent++) {
@@ -67,7 +67,7 @@ describe('the queue of writes', () => {
     expect(etcd.sent.map(({ keys }) => keys)).toEqual([[one], [other], [one]]);
   });
 
-  it('does not hold back writes for transactions that get no answer', async () => {
+  it('does not hold back writes behind transactions that get no answer', async () => {
     for (let index = 0; index < 4; index++) {
       void queue.write(`/${index}`, 'x', 'absent');
       await turn();
@@ -77,7 +77,7 @@ describe('the queue of writes', () => {
     expect(etcd.sent.map(({ keys }) => keys.length)).toEqual([1, 1, 2]);
   });
 
-  it('expects what etcd can have given to the key, and never that it is absent, unless it is to be made', async () => {
+  it('expects only revisions that etcd can have given to the key, and absence only for a create', async () => {
     const position = positionOf('/a');
     const asked = ['absent', revisionAt(7, position), revisionAt(7, position + 1), position, 0] as const;
     for (const [index, expected] of asked.entries()) {
@@ -89,7 +89,7 @@ describe('the queue of writes', () => {
     expect(etcd.sent.flatMap(({ expected }) => expected)).toEqual([0, 7, never, never, never]);
   });
 
-  it('tells each writer of the failure of its own key alone', async () => {
+  it('reports to each writer the failure of its own key only', async () => {
     const results = Promise.allSettled(['/mine', '/yours'].map((name) => queue.write(name, 'x', 'absent')));
     await turn();
     etcd.sent[0]!.fail(new GrpcError(grpcStatus.unavailable, 'gone'));
@@ -98,7 +98,7 @@ describe('the queue of writes', () => {
     expect(yours).toMatchObject({ reason: { code: 'unavailable', message: expect.stringMatching(/^cannot write \/yours: (?!.*mine)/) } });
   });
 
-  it('is empty only when every transaction was answered', async () => {
+  it('is drained only when every transaction was answered', async () => {
     const write = queue.write('/a', 'x', 'absent');
     let isDrained = false;
     const draining = queue.drain().then(() => (isDrained = true));
@@ -126,7 +126,7 @@ interface Comparison {
   readonly expected: number;
 }
 
-/** What the transactions in a transaction compare; or the transaction itself. */
+/** The comparisons of the nested transactions, or of the transaction itself. */
 function comparisonsOf(reader: Reader): Comparison[] {
   const found: Comparison[] = [];
   for (let field = reader.field(); field !== 0; field = reader.field()) {

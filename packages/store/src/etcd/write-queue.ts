@@ -6,18 +6,21 @@ import { etcdRevisionOf, positionIn, positionOf, positions, revisionAt } from '.
 import { decodeSwaps, encodeSwaps, type Swap, type SwapGuard, type SwapOutcome, type SwapResponse, sizeOf } from './swap-messages.ts';
 
 const swapPath = '/etcdserverpb.KV/Txn';
-/** etcd takes 128 operations in one transaction by default (`--max-txn-ops`), and the transaction around the others counts too. */
+/** etcd accepts 128 operations per transaction by default (`--max-txn-ops`), and the outer transaction counts too. */
 const mostWrites = 120;
-/** etcd takes 1.5 MiB in one request by default (`--max-request-bytes`), and a character may be three bytes. */
+/** etcd accepts requests of 1.5 MiB by default (`--max-request-bytes`), and a character may take three bytes. */
 const mostSize = 480 * 1024;
 const mostInFlight = 2;
-/** A transaction without an answer for so long holds back no others: each call has its own deadline, and theirs must not add up. */
+/**
+ * A transaction that has been unanswered for this long no longer holds back others: each call has its own deadline, and these must not add
+ * up.
+ */
 const longestHold = 1_000;
-/** To etcd, revision 0 means a key that is not there, which only `create` may ask for. */
+/** To etcd, revision 0 means that the key does not exist, which only `create` may expect. */
 const neverGiven = Number.MAX_SAFE_INTEGER;
 
 interface PendingWrite extends Swap {
-  /** Without the prefix of the store. */
+  /** Without the store's prefix. */
   readonly name: string;
   readonly position: number;
   readonly resolve: (revision: number) => void;
@@ -25,8 +28,8 @@ interface PendingWrite extends Swap {
 }
 
 /**
- * Group commit: what arrives while transactions are on their way becomes the next one, so that a busy etcd has few large requests instead of many small
- * ones. Writes that are made together were asked for together, so any order of them is right; that of their positions is taken.
+ * Group commit: writes that arrive while transactions are pending form the next one, so that a busy etcd gets few large requests instead of
+ * many small ones. Writes in one transaction are concurrent, so any order is correct; they are ordered by position.
  */
 export class WriteQueue {
   readonly #connection: Pick<Connection, 'call'>;
@@ -39,10 +42,10 @@ export class WriteQueue {
   #isScheduled = false;
   #isClosed = false;
   #idle: (() => void) | undefined;
-  /** As far as is known: a cluster may be set to less. */
+  /** As far as known: a cluster may be configured with lower limits. */
   #mostWrites = mostWrites;
   #mostSize = mostSize;
-  /** For each position the number of the transaction that last used it. */
+  /** For each position, the number of the transaction that last used it. */
   readonly #usedBy = new Float64Array(positions);
   #transactions = 0;
 
@@ -52,7 +55,7 @@ export class WriteQueue {
     this.#skip = Buffer.byteLength(prefix);
   }
 
-  /** The key must not be there, and the guards must hold. */
+  /** The key must not exist, and the guards must hold. */
   create(name: string, value: string, guards: readonly Guard[] = []): Promise<number> {
     const checked = guards.map(({ key, revision }) => ({
       key: this.#prefix + key,
@@ -61,7 +64,7 @@ export class WriteQueue {
     return this.#write(name, { value, expected: 'absent', ...(checked.length > 0 && { guards: checked }) });
   }
 
-  /** No value deletes. `expected` is the revision at which the key must be. */
+  /** Without a value it deletes. `expected` is the revision at which the key must be. */
   write(name: string, value: string | undefined, expected: number | 'absent'): Promise<number> {
     return this.#write(name, { value, expected });
   }
@@ -72,7 +75,7 @@ export class WriteQueue {
   ): Promise<number> {
     if (this.#isClosed) return Promise.reject(new StoreError('closed', 'the store was closed'));
     if (!name.isWellFormed()) {
-      const message = `the key ${JSON.stringify(name)} holds half of a surrogate pair: keys are well-formed text`;
+      const message = `the key ${JSON.stringify(name)} contains half of a surrogate pair: keys are well-formed text`;
       return Promise.reject(new StoreError('toolarge', message));
     }
     const position = positionOf(name);
@@ -91,13 +94,13 @@ export class WriteQueue {
     });
   }
 
-  /** Takes no more writes, and makes those that it has. */
+  /** Rejects new writes, and waits for the pending ones. */
   async drain(): Promise<void> {
     this.#isClosed = true;
     if (this.#unanswered > 0 || this.#waiting.length > 0) await new Promise<void>((resolve) => (this.#idle = resolve));
   }
 
-  /** After everything that has arrived by now was read, which may bring more writes. */
+  /** Runs after all pending input was read, which may bring more writes. */
   #schedule(): void {
     if (this.#isScheduled || this.#inFlight >= mostInFlight) return;
     this.#isScheduled = true;
@@ -107,7 +110,7 @@ export class WriteQueue {
     });
   }
 
-  /** The oldest that may share a transaction, by position. */
+  /** The oldest writes that can share a transaction, by position. */
   #take(): PendingWrite[] {
     const taken: PendingWrite[] = [];
     const left: PendingWrite[] = [];
@@ -160,7 +163,7 @@ export class WriteQueue {
     });
   }
 
-  /** The cluster is set to take less than by default. Nothing of it was made. */
+  /** The cluster has lower limits than the defaults. It applied none of the writes. */
   #sendSmaller(writes: PendingWrite[], { cause }: StoreError): void {
     if (cause instanceof GrpcError && cause.details.includes('too many operations')) this.#mostWrites = writes.length >> 1;
     else this.#mostSize = writes.reduce((size, write) => size + sizeOf(write), 0) >> 1;
@@ -168,7 +171,7 @@ export class WriteQueue {
   }
 }
 
-/** A revision with another position was never given to this key, so no revision of etcd may match. */
+/** This key never had a revision with another position, so no etcd revision may match. */
 function expectedByEtcd(revision: number, position: number): number {
   return (positionIn(revision) === position && etcdRevisionOf(revision)) || neverGiven;
 }
@@ -183,14 +186,14 @@ function settle(writes: readonly PendingWrite[], { etcdRevision, outcomes }: Swa
 
 function refusal({ name, expected }: PendingWrite, { current }: SwapOutcome): StoreError {
   if (current === undefined && expected === 0)
-    return new StoreError('unmet', `${name} was not created: what it depends on is gone or has changed`);
+    return new StoreError('unmet', `${name} was not created: an object it depends on was deleted or has changed`);
   if (current === undefined) return new StoreError('missing', `${name} does not exist`);
   return expected === 0
     ? new StoreError('exists', `${name} exists at revision ${current.revision}`, { current })
-    : new StoreError('conflict', `${name} has changed: it is at revision ${current.revision} now`, { current });
+    : new StoreError('conflict', `${name} has changed: it is now at revision ${current.revision}`, { current });
 }
 
-/** What went wrong with all of them, told to each in its own words: whoever asked for one write must not learn of the others. */
+/** The error of a failed transaction, worded for each write: no caller may learn of the others' keys. */
 function errorOf({ name }: PendingWrite, error: unknown): StoreError {
   const cause = error instanceof StoreError && error.cause instanceof GrpcError ? error.cause : error;
   return toStoreError(cause, `write ${name}`);

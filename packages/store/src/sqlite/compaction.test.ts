@@ -22,12 +22,12 @@ describe('compaction of a SQLite store', () => {
       revisions = await Promise.all(keys.map((key, index) => store.update(key, value, revisions[index]!)));
   }
 
-  /** The size of a copy without free pages. The sweep runs in the background, so this is asked until it is small enough. */
+  /** Waits until a copy without free pages is small enough: the sweep runs in the background. */
   async function waitForContent(store: Store, bytes: number): Promise<void> {
     while ((await store.snapshot(path.join(root, 'copy.db'))).bytes > bytes);
   }
 
-  it('gives the space of forgotten values back to the file system', async () => {
+  it('returns the space of forgotten values to the file system', async () => {
     const directory = path.join(root, 's');
     {
       await using store = await openSqliteStore({ directory });
@@ -35,7 +35,7 @@ describe('compaction of a SQLite store', () => {
       await store.compact(await store.currentRevision());
       await waitForContent(store, 1_500_000);
     }
-    // What is left of the shrinking is done after the next start.
+    // The rest of the shrinking happens after the next start.
     for (let size = Number.POSITIVE_INFINITY; size > 12_000_000; size = (await stat(path.join(directory, 'store.db'))).size) {
       await using store = await openSqliteStore({ directory });
       await store.create(`/more/${size}`, 'x');
@@ -44,7 +44,7 @@ describe('compaction of a SQLite store', () => {
     expect((await store.list(prefixRange('/k/'))).entries.map((entry) => entry.value)).toEqual(Array.from({ length: 100 }, () => value));
   });
 
-  it('is finished after a restart when the process ended in the middle of it', async () => {
+  it('finishes after a restart if the process ended in the middle of it', async () => {
     const directory = path.join(root, 's');
     {
       await using store = await openSqliteStore({ directory });
@@ -56,7 +56,7 @@ describe('compaction of a SQLite store', () => {
     expect((await store.list(prefixRange('/'))).entries).toHaveLength(100);
   });
 
-  it('goes on while others write, and takes nothing of theirs', async () => {
+  it('runs during other writes, and does not remove them', async () => {
     await using store = await openSqliteStore({ directory: path.join(root, 's') });
     await overwrite(store, 20);
     await store.compact(await store.currentRevision());

@@ -3,16 +3,16 @@ import { pageBytes, readPragma } from './database.ts';
 
 const rowsPerStep = 200;
 const pagesPerStep = 256;
-/** About how much of the write-ahead log a step takes. */
+/** Roughly how much of the write-ahead log a step uses. */
 export const stepBytes = pagesPerStep * pageBytes;
-/** Free pages are kept for the writes to come, until they are more than this share of the file. */
+/** Free pages are kept for future writes, up to this share of the file. */
 const freeShare = 0.25;
 const freePagesKept = 2_048;
 
 /**
- * Forgets history. The decision is recorded at once; the rows that it makes superfluous (those replaced at or below the revision, and deletions) go in
- * small steps, so that writers never wait long. The steps need no sync of their own: they become durable with the next write, and are repeated if
- * they were lost.
+ * Forgets history. The decision is recorded at once; the rows that it makes superfluous (those replaced at or below the revision, and
+ * deletions) are deleted in small steps, so that writers never wait long. The steps need no sync of their own: they become durable with the
+ * next write, and are repeated if they were lost.
  */
 export class Compaction {
   compacted: number;
@@ -33,7 +33,7 @@ export class Compaction {
     this.#setMeta = database.prepare('UPDATE meta SET value = ? WHERE name = ?');
   }
 
-  /** `newest` is kept as the floor of the counter, because the row that holds it may be among those that go. */
+  /** `newest` is stored as the floor of the counter, because the row with that revision may be deleted. */
   compact(revision: number, newest: number): void {
     if (revision <= this.compacted) return;
     this.#transaction(() => {
@@ -43,12 +43,12 @@ export class Compaction {
     this.compacted = revision;
   }
 
-  /** Writes for the sake of writing: throws while the disk takes nothing. */
+  /** A write without effect: throws while the disk rejects writes. */
   touch(): void {
     this.#transaction(() => this.#setMeta.run(this.#swept, 'swept'));
   }
 
-  /** Does a little of what is left to do. Returns whether there is more. */
+  /** Does a little of the remaining work. Returns whether there is more. */
   step(): boolean {
     this.#database.exec('PRAGMA synchronous = NORMAL');
     try {

@@ -3,11 +3,13 @@ import { DatabaseSync } from 'node:sqlite';
 /*
  * Tables.
  *
- *   log      one row per revision, appended and never changed: a value is written once. `previous` is the revision that the row replaced, 0 when the key
- *            was not there; `created` the revision at which the key came to be. A deletion has no value.
+ *   log      one row per revision, appended and never changed: a value is written once. `previous` is the revision that the row replaced, 0
+ * if the
+ *            key did not exist; `created` is the revision at which the key was created. A deletion has no value.
  *   current  the keys that exist, pointing into the log.
- *   meta     `floor`: no revision up to it is ever given out again; `compacted`: history up to it is forgotten; `swept`: up to where the rows that
- *            compaction made superfluous are deleted.
+ *   meta     `floor`: no revision up to it is ever used again; `compacted`: history up to it is forgotten; `swept`: up to which revision
+ * the rows
+ *            that compaction made superfluous are deleted.
  */
 const schema = `
   CREATE TABLE IF NOT EXISTS log (
@@ -42,13 +44,13 @@ export interface DatabaseState {
   readonly swept: number;
 }
 
-/** Opens or makes the file and takes the lock on it, which the kernel drops when the process dies, however it dies. */
+/** Opens or creates the file and locks it. The kernel releases the lock when the process dies, for whatever reason. */
 export function openDatabase(file: string): DatabaseState {
   const database = new DatabaseSync(file, { timeout: 0 });
   try {
-    // The exclusive lock also keeps the index of the WAL in memory instead of a shared file.
+    // The exclusive lock also keeps the WAL index in memory instead of a shared file.
     database.exec('PRAGMA locking_mode = EXCLUSIVE');
-    // In a file that exists this would write, and so fail on a full disk that can still be read.
+    // On an existing file this would write, and so fail on a full disk that can still be read.
     if (readPragma(database, 'page_count') === 0) database.exec(`PRAGMA page_size = ${pageBytes}; PRAGMA auto_vacuum = INCREMENTAL`);
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0');
     database.exec('PRAGMA cache_size = -4096; PRAGMA temp_store = MEMORY');
@@ -70,7 +72,7 @@ function claimFile(database: DatabaseSync, file: string): void {
   }
   if (version > schemaVersion) {
     throw new Error(
-      `${file} has format ${version}, and this version of Capstan knows up to ${schemaVersion}: run the newer version that wrote it`,
+      `${file} has format ${version}, but this version of Capstan supports formats up to ${schemaVersion}: use the newer version that wrote it`,
     );
   }
   database.exec(`BEGIN IMMEDIATE; ${schema} PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${schemaVersion}; COMMIT;`);
@@ -90,7 +92,7 @@ export function readPragma(database: DatabaseSync, name: string): number {
   return readNumber(database, `PRAGMA ${name}`);
 }
 
-/** The first column of the first row as a number; 0 when there is none. */
+/** The first column of the first row as a number; 0 if there is none. */
 export function readNumber(database: DatabaseSync, sql: string): number {
   const row = database.prepare(sql).get();
   return row === undefined ? 0 : Number(Object.values(row)[0] ?? 0);

@@ -18,13 +18,13 @@ afterEach(() => rm(root, { recursive: true }));
 const at = (...parts: string[]): string => path.join(root, ...parts);
 
 describe('the directory of a SQLite store', () => {
-  it('is made when it is not there, for its owner alone', async () => {
+  it('is created if missing, accessible to its owner only', async () => {
     await using store = await openSqliteStore({ directory: at('deep', 'store') });
     await store.create('/a', '1');
     expect((await stat(at('deep', 'store'))).mode & 0o777).toBe(0o700);
   });
 
-  it('has one process at a time, and the second learns who has it', async () => {
+  it('allows one process at a time, and names it to a second one', async () => {
     await using first = await openSqliteStore({ directory: at('s') });
     await expect(openSqliteStore({ directory: at('s') })).rejects.toMatchObject({
       code: 'locked',
@@ -37,7 +37,7 @@ describe('the directory of a SQLite store', () => {
     expect(await first.create('/a', '1')).toBeGreaterThan(0);
   });
 
-  it('is free again after close, and leaves no trace of its owner', async () => {
+  it('can be opened again after close, which removes the owner file', async () => {
     await (await openSqliteStore({ directory: at('s') }))[Symbol.asyncDispose]();
     expect(await readdir(at('s'))).toEqual(['store.db']);
     await using again = await openSqliteStore({ directory: at('s') });
@@ -55,7 +55,7 @@ describe('the directory of a SQLite store', () => {
     await expect(openSqliteStore({ directory: at('s'), signal: controller.signal })).rejects.toThrow('aborted');
   });
 
-  it('is refused when the file belongs to another application', async () => {
+  it('is rejected if the file belongs to another application', async () => {
     await mkdir(at('s'));
     const other = new DatabaseSync(at('s', 'store.db'));
     other.exec('CREATE TABLE theirs (x)');
@@ -63,7 +63,7 @@ describe('the directory of a SQLite store', () => {
     await expect(openSqliteStore({ directory: at('s') })).rejects.toThrow('a database of another application');
   });
 
-  it('is refused when a later version wrote the file', async () => {
+  it('is rejected if a later version wrote the file', async () => {
     await (await openSqliteStore({ directory: at('s') }))[Symbol.asyncDispose]();
     const file = new DatabaseSync(at('s', 'store.db'));
     file.exec('PRAGMA user_version = 99');
@@ -71,7 +71,7 @@ describe('the directory of a SQLite store', () => {
     await expect(openSqliteStore({ directory: at('s') })).rejects.toThrow('format 99');
   });
 
-  it('is refused as corrupt when the file is no database', async () => {
+  it('is rejected as corrupt if the file is not a database', async () => {
     await mkdir(at('s'));
     await writeFile(at('s', 'store.db'), 'this is not a database, but it is long enough to be one'.repeat(100));
     await expect(openSqliteStore({ directory: at('s') })).rejects.toMatchObject({
@@ -82,7 +82,7 @@ describe('the directory of a SQLite store', () => {
 });
 
 describe('a snapshot', () => {
-  it('holds everything up to its revision, and restores with the history and the counter', async () => {
+  it('contains everything up to its revision, and restores history and counter', async () => {
     let revision: number;
     {
       await using store = await openSqliteStore({ directory: at('s') });
@@ -112,13 +112,13 @@ describe('a snapshot', () => {
     await store.create('/c', '1');
   });
 
-  it('is not restored over something', async () => {
+  it('is not restored over existing files', async () => {
     await using store = await openSqliteStore({ directory: at('s') });
     await store.snapshot(at('snapshot.db'));
     await expect(restoreSqliteSnapshot(at('snapshot.db'), at('s'))).rejects.toMatchObject({ code: 'exists' });
   });
 
-  it('is refused when a byte of it has changed, and leaves the directory empty', async () => {
+  it('is rejected if a byte of it has changed, and leaves the directory empty', async () => {
     {
       await using store = await openSqliteStore({ directory: at('s') });
       await store.create('/a', `"${'x'.repeat(500)}"`);
@@ -133,7 +133,7 @@ describe('a snapshot', () => {
 });
 
 describe('a damaged file', () => {
-  it('is found when the value is read; writes stop, other reads go on', async () => {
+  it('is detected when the value is read; writes stop, other reads still work', async () => {
     const directory = at('s');
     {
       await using store = await openSqliteStore({ directory });
@@ -151,7 +151,7 @@ describe('a damaged file', () => {
     expect((await store.get('/good'))?.value).toContain('ggg');
   });
 
-  it('is found at the start when its structure is broken', async () => {
+  it('is detected at the start if its structure is broken', async () => {
     const directory = at('s');
     {
       await using store = await openSqliteStore({ directory });
@@ -159,7 +159,7 @@ describe('a damaged file', () => {
     }
     const file = path.join(directory, 'store.db');
     const bytes = await readFile(file);
-    // Zeroes in the header of a page in the middle.
+    // Zero the header of a page in the middle.
     bytes.fill(0, 4096 * 20, 4096 * 20 + 16);
     await writeFile(file, bytes);
     await using store = await openSqliteStore({ directory });

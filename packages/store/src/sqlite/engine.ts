@@ -12,11 +12,14 @@ import { Writer } from './writer.ts';
 
 type Send = (reply: Reply) => void;
 
-/** The log is copied into the database file when it is this long: long enough to be rare, short enough to be quick and to stay in the page cache. */
+/**
+ * The write-ahead log is copied into the database file at this size: large enough to be rare, small enough to be quick and to stay in the
+ * page cache.
+ */
 const checkpointBytes = 16 * 1024 * 1024;
 const probeInterval = 1_000;
 
-/** Answers requests from one open database. Lives in the worker. */
+/** Answers requests from one open database. Runs in the worker. */
 export class Engine {
   readonly #directory: string;
   readonly #file: string;
@@ -26,12 +29,12 @@ export class Engine {
   readonly #compaction: Compaction;
   readonly #send: Send;
   #failure: Failure | undefined;
-  /** About how many bytes of the write-ahead log are in use; its file does not shrink, so its size does not tell. */
+  /** Roughly how many bytes of the write-ahead log are in use; its file never shrinks, so the file size does not tell. */
   #logged = 0;
   #probe: NodeJS.Timeout | undefined;
   #sweep: NodeJS.Immediate | undefined;
 
-  /** Undefined when the database cannot be opened at all; the reason was sent. */
+  /** Undefined if the database cannot be opened at all, after sending the reason. */
   static open(directory: string, send: Send): Engine | undefined {
     const file = path.join(directory, databaseFile);
     try {
@@ -44,7 +47,7 @@ export class Engine {
       return engine;
     } catch (error) {
       const failure = describeFailure(error, file);
-      const locked = `${directory} is in use by ${describeOwner(directory)}: a store has one process at a time. Stop it, or choose another directory`;
+      const locked = `${directory} is in use by ${describeOwner(directory)}: only one process can use a store at a time. Stop it, or choose another directory`;
       send({ type: 'refused', failure: failure.code === 'locked' ? { code: 'locked', message: locked } : failure });
       return undefined;
     }
@@ -126,7 +129,7 @@ export class Engine {
     return { type: 'events', id, history: rows, through, complete: through === newest };
   }
 
-  /** What goes wrong with the target says nothing about the store itself. */
+  /** A problem with the target says nothing about the store itself. */
   #snapshot(id: number, file: string): Reply {
     try {
       return { type: 'snapshotted', id, info: writeSnapshot(this.#database, file, this.#writer.revision) };
@@ -145,11 +148,11 @@ export class Engine {
       };
     }
     const newest = this.#writer.revision;
-    if (revision > newest) return { code: 'future', message: `revision ${revision} has not been made yet: the newest is ${newest}` };
+    if (revision > newest) return { code: 'future', message: `revision ${revision} does not exist yet: the newest is ${newest}` };
     return undefined;
   }
 
-  /** Copies the write-ahead log into the database file, after the writers were answered. A failure here loses nothing: the log just grows on. */
+  /** Copies the write-ahead log into the database file, after the writers were answered. A failure loses nothing: the log just grows. */
   #checkpoint(bytes: number): void {
     this.#logged += bytes;
     if (this.#logged < checkpointBytes) return;
@@ -175,7 +178,7 @@ export class Engine {
     });
   }
 
-  /** Keeps what an error means for the file as a whole, and tries again later where that can help. */
+  /** Records what an error means for the file as a whole, and retries later if that can help. */
   #note(error: unknown): Failure {
     const failure = describeFailure(error, this.#file);
     if (failure.code !== 'readonly' && failure.code !== 'corrupt') return failure;
@@ -191,7 +194,7 @@ export class Engine {
     }
     try {
       this.#compaction.touch();
-      // Gives back what the write-ahead log took while it could not be copied.
+      // Frees the space that the write-ahead log took while it could not be copied.
       this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
       this.#recovered();
     } catch (error) {
@@ -223,7 +226,7 @@ export class Engine {
   }
 }
 
-/** Each operation changes a page of `current` and fills a share of the pages of `log`. */
+/** Each operation changes a page of `current` and fills part of a page of `log`. */
 function estimateLogged(request: WriteRequest): number {
   let bytes = request.keys.length * pageBytes;
   for (const value of request.values) bytes += value.length * 1.25;

@@ -11,18 +11,18 @@ export function toStoreError(failure: Failure): StoreError {
 
 export function refusalError(key: string, refusal: Refusal): StoreError {
   const { code, value, revision, createRevision } = refusal;
-  if (code === 'unmet') return new StoreError(code, `${key} was not created: what it depends on is gone or has changed`);
+  if (code === 'unmet') return new StoreError(code, `${key} was not created: an object it depends on was deleted or has changed`);
   if (code === 'missing') return new StoreError(code, `${key} does not exist`);
-  const message = code === 'exists' ? `${key} exists at revision ${revision}` : `${key} has changed: it is at revision ${revision} now`;
+  const message = code === 'exists' ? `${key} exists at revision ${revision}` : `${key} has changed: it is now at revision ${revision}`;
   return new StoreError(code, message, { current: { key, value, revision, createRevision } });
 }
 
 export function unfitError(key: string, value: string): StoreError {
   if (!key.isWellFormed())
-    return new StoreError('toolarge', `the key ${JSON.stringify(key)} holds half of a surrogate pair: keys are well-formed text`);
+    return new StoreError('toolarge', `the key ${JSON.stringify(key)} contains half of a surrogate pair: keys are well-formed text`);
   if (key.length > maximumKeyLength)
-    return new StoreError('toolarge', `the key has ${key.length} characters: at most ${maximumKeyLength} are kept`);
-  return new StoreError('toolarge', `the value of ${key} has ${value.length} characters: at most ${maximumValueLength} are kept`);
+    return new StoreError('toolarge', `the key has ${key.length} characters: the limit is ${maximumKeyLength}`);
+  return new StoreError('toolarge', `the value of ${key} has ${value.length} characters: the limit is ${maximumValueLength}`);
 }
 
 export function closedError(): StoreError {

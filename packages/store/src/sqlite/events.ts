@@ -2,7 +2,7 @@ import type { Entry, StoreEvent } from '../contract.ts';
 import { type HistoryRows, operation, type Rows, type WrittenReply } from './messages.ts';
 import type { Batch } from './write-queue.ts';
 
-/** The events of a committed batch. The main thread still has the values that it sent, so only numbers come back from the worker. */
+/** The events of a committed batch. The main thread still has the values that it sent, so the worker returns only numbers. */
 export function eventsOfBatch(batch: Batch, written: WrittenReply): StoreEvent[] {
   const events: StoreEvent[] = [];
   let revision = written.first;

@@ -10,7 +10,7 @@ interface SqliteError extends Error {
   readonly errstr: string;
 }
 
-/** What an error means to those who use the store, and what a person can do about it. */
+/** Translates an error for callers of the store, with advice for its operator. */
 export function describeFailure(error: unknown, file: string): Failure {
   if (error instanceof DamagedRowError || error instanceof DamagedFileError) return corrupt(file, error.message);
   if (!isSqliteError(error))
@@ -20,7 +20,7 @@ export function describeFailure(error: unknown, file: string): Failure {
     case resultCode.full:
       return {
         code: 'readonly',
-        message: `the disk that holds ${file} is full: nothing was written, reads go on. Free some space and writes resume by themselves`,
+        message: `the disk that holds ${file} is full: nothing was written, reads still work. Free some space, and writes resume automatically`,
       };
     case resultCode.corrupt:
     case resultCode.notADatabase:
@@ -36,17 +36,17 @@ export function describeFailure(error: unknown, file: string): Failure {
     case resultCode.ioError:
       return {
         code: 'readonly',
-        message: `the disk that holds ${file} reports an error: ${detail}. Nothing was written. Check the disk and its free space; writes resume by themselves when it answers again`,
+        message: `the disk that holds ${file} reports an error: ${detail}. Nothing was written. Check the disk and its free space; writes resume automatically when it works again`,
       };
     default:
-      return { code: 'readonly', message: `SQLite refuses to write to ${file}: ${detail}` };
+      return { code: 'readonly', message: `SQLite cannot write to ${file}: ${detail}` };
   }
 }
 
 function corrupt(file: string, detail: string): Failure {
   return {
     code: 'corrupt',
-    message: `${file} is damaged: ${detail}. Nothing more is written to it. Stop the server, keep a copy of the directory, and restore the newest snapshot`,
+    message: `${file} is damaged: ${detail}. No further writes are accepted. Stop the server, keep a copy of the directory, and restore the newest snapshot`,
   };
 }
 

@@ -1,10 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { readPragma } from './database.ts';
 
-/** A check of a larger file would hold up the start: there only the keys are checked, and values when they are read. */
+/** Checking a larger file would delay the start: there only the keys are checked, and values when they are read. */
 const fullCheckBytes = 64 * 1024 * 1024;
 
-/** Looks for structural damage. Returns it as an error, or undefined when the file is sound. */
+/** Looks for structural damage. Returns it as an error; undefined if the file is sound. */
 export function findDamage(database: DatabaseSync): Error | undefined {
   try {
     const bytes = readPragma(database, 'page_count') * readPragma(database, 'page_size');

@@ -1,8 +1,8 @@
 import type { SnapshotInfo, StoreErrorCode } from '../contract.ts';
 
 /*
- * What the main thread and the worker say to each other. Batches travel as flat arrays of strings and numbers: one object per operation would cost
- * more to clone than the operation costs to apply. The worker answers in the order it was asked.
+ * The messages between the main thread and the worker. Batches are flat arrays of strings and numbers: cloning one object per operation
+ * would cost more than applying the operation. The worker answers in the order of the requests.
  */
 
 export const operation = { create: 0, update: 1, delete: 2 } as const;
@@ -39,14 +39,14 @@ export interface WriteRequest {
   readonly operations: Operation[];
   readonly keys: string[];
   readonly values: string[];
-  /** The revision that an update or a deletion expects. */
+  /** The expected revision of an update or a deletion. */
   readonly revisions: number[];
-  /** What has to be there: guard `i` is for operation `guarded[i]`, in the order of operations. */
+  /** Guard `i` belongs to operation `guarded[i]`; guards are in the order of operations. */
   readonly guarded: number[];
   readonly guardKeys: string[];
-  /** 0 when any revision will do. */
+  /** 0 for any revision. */
   readonly guardRevisions: number[];
-  /** Whether a watcher wants the values that were replaced. */
+  /** Whether a watcher needs the replaced values. */
   readonly previous: boolean;
 }
 
@@ -57,14 +57,14 @@ export type Reply =
   /** The whole batch was rolled back. */
   | { readonly type: 'unwritten'; readonly failure: Failure }
   | { readonly type: 'got'; readonly id: number; readonly rows: Rows }
-  /** A part of a list; `listed` comes after the last. */
+  /** A part of a list; `listed` follows the last one. */
   | { readonly type: 'rows'; readonly id: number; readonly rows: Rows }
   | { readonly type: 'listed'; readonly id: number; readonly revision: number; readonly remaining: number }
   | {
       readonly type: 'events';
       readonly id: number;
       readonly history: HistoryRows;
-      /** The events up to this revision were given. */
+      /** The events up to this revision were sent. */
       readonly through: number;
       /** Whether `through` is the newest revision. */
       readonly complete: boolean;
@@ -72,7 +72,7 @@ export type Reply =
   | { readonly type: 'compacted'; readonly id: number; readonly revision: number }
   | { readonly type: 'snapshotted'; readonly id: number; readonly info: SnapshotInfo }
   | { readonly type: 'failed'; readonly id: number; readonly failure: Failure }
-  /** Sent when the state of the file changes, before the answer in which that was found. */
+  /** Sent when the state of the file changes, before the answer in which the change was noticed. */
   | { readonly type: 'health'; readonly failure: Failure | undefined }
   | { readonly type: 'closed' };
 
@@ -85,11 +85,11 @@ export interface OpenedState {
 
 export interface WrittenReply {
   readonly type: 'written';
-  /** The revision of the first operation that succeeded; the next ones count up from it. */
+  /** The revision of the first successful operation; the next ones count up from it. */
   readonly first: number;
-  /** For each operation the revision at which its key came to be, or 0 when the operation failed. */
+  /** For each operation, the revision at which its key was created, or 0 if the operation failed. */
   readonly created: number[];
-  /** For each operation the value that was there before, when the request asked for it. */
+  /** For each operation, the previous value, if the request asked for it. */
   readonly previous: string[] | undefined;
   readonly refusals: Refusal[];
 }
@@ -113,7 +113,7 @@ export interface Rows {
 export interface HistoryRows extends Rows {
   /** 1 for a deletion. */
   readonly deleted: number[];
-  /** 0 when the key was not there before. */
+  /** 0 if the key did not exist before. */
   readonly previousRevisions: number[];
   readonly previousValues: string[];
   readonly previousCreated: number[];

@@ -8,18 +8,18 @@ import { syncPath } from './snapshot.ts';
 import { SqliteStore } from './store.ts';
 
 export interface SqliteStoreOptions {
-  /** Made if it is not there. One process at a time. */
+  /** Created if missing. One process at a time. */
   readonly directory: string;
   /** Closes the store. */
   readonly signal?: AbortSignal;
 }
 
-/** Rejects with `locked` when another process has the directory, and with `corrupt` or `readonly` when nothing in it can be read. */
+/** Rejects with `locked` if another process uses the directory, and with `corrupt` or `readonly` if nothing in it can be read. */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { directory, signal } = options;
   signal?.throwIfAborted();
   makeLastingDirectory(path.resolve(directory));
-  // A small nursery: the worker's objects die with the batch, and memory that was once taken is seldom given back.
+  // A small young generation: the worker's objects die with the batch, and memory once allocated is rarely freed.
   const worker = new Worker(new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url), {
     workerData: { directory },
     execArgv: [],
@@ -27,15 +27,14 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   });
   const first = await firstReply(worker);
   if (first.type === 'refused') throw toStoreError(first.failure);
-  if (first.type !== 'opened')
-    throw new StoreError('unavailable', `the store's thread began with ${first.type} instead of opening ${directory}`);
+  if (first.type !== 'opened') throw new StoreError('unavailable', `the store's thread sent ${first.type} instead of opening ${directory}`);
   const store = new SqliteStore(worker, first.state);
   if (signal?.aborted) await store[Symbol.asyncDispose]();
   signal?.addEventListener('abort', () => void store[Symbol.asyncDispose](), { once: true });
   return store;
 }
 
-/** SQLite syncs the directory of its files; that the directory itself survives a power cut is ours to see to. */
+/** SQLite syncs the directory of its files; syncing its parents, so that the directory itself survives a power cut, is up to us. */
 function makeLastingDirectory(directory: string): void {
   for (const made of makeDirectory(directory).reverse()) syncPath(path.dirname(made));
 }
@@ -44,6 +43,8 @@ function firstReply(worker: Worker): Promise<Reply> {
   return new Promise((resolve, reject) => {
     worker.once('message', resolve);
     worker.once('error', reject);
-    worker.once('exit', (code) => reject(new StoreError('unavailable', `the store's thread ended with ${code} before it opened`)));
+    worker.once('exit', (code) =>
+      reject(new StoreError('unavailable', `the store's thread ended with ${code} before it opened the database`)),
+    );
   });
 }

@@ -3,8 +3,8 @@ import { hostname } from 'node:os';
 import path from 'node:path';
 
 /*
- * Who holds a directory, for the message that a second process gets. The lock itself is SQLite's lock on the file: the kernel drops it when its holder
- * dies, so a file that was left behind never locks anybody out.
+ * The owner of a directory, for the error message of a second process. The actual lock is SQLite's lock on the file: the kernel releases it
+ * when its holder dies, so a leftover owner file never locks anybody out.
  */
 
 const ownerFile = 'owner.json';
@@ -14,7 +14,7 @@ export function recordOwner(directory: string, since: Date): void {
   try {
     writeFileSync(path.join(directory, ownerFile), `${JSON.stringify(owner)}\n`);
   } catch {
-    // On a full disk the store still opens for reading; the message is less precise then.
+    // On a full disk the store still opens for reading; the error message is then less precise.
   }
 }
 
@@ -28,7 +28,7 @@ export function describeOwner(directory: string): string {
     const owner: unknown = JSON.parse(readFileSync(path.join(directory, ownerFile), 'utf8'));
     if (isOwner(owner)) return `process ${owner.pid} on host ${owner.host} since ${owner.since}`;
   } catch {
-    // The holder has not written it yet, or is on its way out.
+    // The owner has not written it yet, or is just closing the store.
   }
   return 'another process';
 }

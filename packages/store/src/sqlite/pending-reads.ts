@@ -3,11 +3,11 @@ import { toStoreError } from './errors.ts';
 import { toEntries } from './events.ts';
 import type { Reply, Request } from './messages.ts';
 
-/** A request that the worker answers under a number; `Body` leaves the number out. */
+/** A request that the worker answers under an id; `Body` omits the id. */
 export type Numbered = Extract<Request, { readonly id: number }>;
 export type Body<Type> = Type extends unknown ? Omit<Type, 'id'> : never;
 
-/** What came back. `done` is called from the worker's message itself, with no turn of the event loop in between. */
+/** `done` is called directly from the worker's message, with no turn of the event loop in between. */
 export type Answer = { readonly entries: Entry[]; readonly reply: Reply } | { readonly error: StoreError };
 
 interface PendingRead {
@@ -15,7 +15,7 @@ interface PendingRead {
   readonly done: (answer: Answer) => void;
 }
 
-/** What the worker was asked and has not finished answering. */
+/** Requests that the worker has not finished answering. */
 export class PendingReads {
   readonly #pending = new Map<number, PendingRead>();
   #next = 1;

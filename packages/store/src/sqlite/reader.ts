@@ -13,13 +13,13 @@ export interface RangeAt {
 
 export interface HistoryChunk {
   readonly rows: HistoryRows;
-  /** Everything up to this revision was given. */
+  /** Everything up to this revision was returned. */
   readonly through: number;
 }
 
 const rowsPerChunk = 500;
 const charactersPerChunk = 2 * 1024 * 1024;
-/** A watch on few keys walks over many rows of others: it stops here, so that writers come in between. */
+/** A watch on few keys scans many rows of others: it stops here, so that writers get their turn. */
 const revisionsPerChunk = 5_000;
 
 export class Reader {
@@ -36,7 +36,10 @@ export class Reader {
     return rows;
   }
 
-  /** Gives the entries in chunks, so that a long list is never in the worker's memory at once. Returns how many keys follow the last entry. */
+  /**
+   * Passes entries to `give` in chunks, so that a long list is never in the worker's memory as a whole. Returns how many keys follow the
+   * last entry.
+   */
   list(range: RangeAt, give: (rows: Rows) => void): number {
     const limit = range.limit === 0 ? -1 : range.limit;
     const found =
@@ -65,7 +68,7 @@ export class Reader {
     return row;
   }
 
-  /** Reads every row of the log, and throws at the first that is damaged or that a current key points to in vain. */
+  /** Reads every row of the log, and throws at the first that is damaged, or at a current key without a row. */
   verify(): void {
     for (const row of this.#statements.all.iterate()) checkRow(row['revision'] as number, row['key'] as string, row);
     const lost = this.#statements.lost.get();
@@ -80,7 +83,7 @@ export class Reader {
     return row!['count'] as number;
   }
 
-  /** The next chunk of what happened in a range after a revision and up to `newest`. */
+  /** The next chunk of the history of a range, after a revision and up to `newest`. */
   history(range: { start: string; end: string; after: number; previous: boolean }, newest: number): HistoryChunk {
     const rows: HistoryRows = { ...emptyRows(), deleted: [], previousRevisions: [], previousValues: [], previousCreated: [] };
     const through = Math.min(range.after + revisionsPerChunk, newest);
@@ -135,12 +138,12 @@ interface Statements {
   readonly history: StatementSync;
 }
 
-/* The outer join makes a row that is lost show as damaged, instead of not at all. */
+/* The outer join shows a missing row as damaged instead of dropping it. */
 const entryColumns = 'c.key, c.revision, l.created, l.checksum, l.value';
 
 /*
- * The keys of a range at an old revision: those that nothing has touched since, and of the others what the first change since then replaced. Needs no
- * index on (key, revision), which every write would pay for. A bare column beside min() is taken from the row of the minimum.
+ * The keys of a range at an old revision: those unchanged since then, and for the others what their first change since then replaced. Needs
+ * no index on (key, revision), which would slow every write. A bare column beside min() comes from the row of the minimum.
  */
 const keysAt = `
   WITH undo AS MATERIALIZED (

@@ -8,14 +8,14 @@ import { findDamage } from './integrity.ts';
 import { Reader } from './reader.ts';
 import { syncPath } from './snapshot.ts';
 
-/** Makes a store out of a snapshot that `Store.snapshot` of the SQLite driver wrote. The directory must be empty or not there. */
+/** Creates a store from a snapshot that `Store.snapshot` of the SQLite driver wrote. The directory must be empty or missing. */
 export async function restoreSqliteSnapshot(file: string, directory: string): Promise<SnapshotInfo> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const present = await readdir(directory);
   if (present.length > 0) {
     throw new StoreError(
       'exists',
-      `${directory} is not empty (it holds ${present[0]}): restore into an empty directory, then point the server at it`,
+      `${directory} is not empty (it contains ${present[0]}): restore into an empty directory, then point the server at it`,
     );
   }
   const partial = path.join(directory, `${databaseFile}.partial`);
@@ -31,7 +31,7 @@ export async function restoreSqliteSnapshot(file: string, directory: string): Pr
   }
 }
 
-/** Reads everything once, so that a damaged value is found now and not in production. Messages name the file that the person gave. */
+/** Reads everything once, to find a damaged value now and not in production. Messages name the file that the user gave. */
 function verify(copy: string, file: string): Omit<SnapshotInfo, 'bytes'> {
   try {
     const { database, revision } = openDatabase(copy);

@@ -4,7 +4,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { SnapshotInfo } from '../contract.ts';
 import { readNumber } from './database.ts';
 
-/** Writes a compact copy of the database to `file`: complete, or not there at all. */
+/** Writes a compact copy of the database to `file`, which either becomes complete or is not created at all. */
 export function writeSnapshot(database: DatabaseSync, file: string, revision: number): SnapshotInfo {
   const partial = `${file}.partial`;
   rmSync(partial, { force: true });

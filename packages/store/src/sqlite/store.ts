@@ -18,24 +18,24 @@ import { type Answer, type Body, type Numbered, PendingReads } from './pending-r
 import { Watcher } from './watcher.ts';
 import { type Batch, toRequest, type Write, WriteQueue } from './write-queue.ts';
 
-/** The main thread's side: queues writes, tells watchers, keeps account of what the worker owes. */
+/** The main thread's side: queues writes, notifies watchers, and tracks requests to the worker. */
 export class SqliteStore implements Store {
   failure: StoreError | undefined;
   readonly #worker: Worker;
   readonly #queue = new WriteQueue();
   readonly #reads = new PendingReads();
   readonly #watchers = new Set<Watcher>();
-  /** The newest revision that watchers were told of. */
+  /** The newest revision that watchers have received. */
   #revision: number;
   #compacted: number;
-  /** The batch that the worker has; one at a time, so that those which come meanwhile share the next commit. */
+  /** The worker's current batch; one at a time, so that writes which arrive in the meantime share the next commit. */
   #inFlight: Batch | undefined;
   #inFlightPrevious = false;
   #previousWanted = 0;
   #flushScheduled = false;
   #closing: Promise<void> | undefined;
   #drained: (() => void) | undefined;
-  /** Set from the first call of dispose on, or when the worker is gone: why nothing more is accepted. */
+  /** Why nothing more is accepted: set by the first dispose, or when the worker has died. */
   #ended: StoreError | undefined;
   readonly #flush = (): void => {
     this.#flushScheduled = false;
@@ -49,7 +49,7 @@ export class SqliteStore implements Store {
     this.failure = state.failure && toStoreError(state.failure);
     worker.on('message', (reply: Reply) => this.#receive(reply));
     worker.on('error', (cause) =>
-      this.#lose(new StoreError('unavailable', `the thread that holds the store died: ${String(cause)}. Restart the process`, { cause })),
+      this.#lose(new StoreError('unavailable', `the store's thread died: ${String(cause)}. Restart the process`, { cause })),
     );
     worker.on('exit', () => this.#lose(closedError()));
   }
@@ -94,7 +94,7 @@ export class SqliteStore implements Store {
     const watcher = new Watcher(range, after, { handler, onEnd: (ended) => this.#forget(ended) });
     this.#watchers.add(watcher);
     if (watcher.wantsPrevious) this.#previousWanted++;
-    // The batch on its way may lack previous values; history has them.
+    // The pending batch may lack previous values; history has them.
     const missesPrevious = watcher.wantsPrevious && this.#inFlight !== undefined && !this.#inFlightPrevious;
     if (after === this.#revision && !missesPrevious && this.#ended === undefined) watcher.state = 'live';
     else this.#catchUp(watcher);
@@ -118,7 +118,7 @@ export class SqliteStore implements Store {
     return reply.info;
   }
 
-  /** Writes that were accepted before are still made. */
+  /** Writes accepted before are still made. */
   [Symbol.asyncDispose](): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -142,7 +142,7 @@ export class SqliteStore implements Store {
     }
     const promise = this.#queue.add(kind, write);
     if (this.#inFlight === undefined && !this.#flushScheduled) {
-      // Not at once: what else arrives in this turn of the event loop shares the commit.
+      // Not immediately: other writes in this turn of the event loop share the commit.
       this.#flushScheduled = true;
       setImmediate(this.#flush);
     }
@@ -165,7 +165,7 @@ export class SqliteStore implements Store {
       case 'written': {
         const batch = this.#inFlight!;
         this.#inFlight = undefined;
-        // The worker goes on with the next batch while this thread tells the watchers of this one.
+        // The worker processes the next batch while this thread notifies the watchers of this one.
         this.#postBatch();
         this.#committed(batch, reply);
         return;
@@ -186,7 +186,7 @@ export class SqliteStore implements Store {
     }
   }
 
-  /** Watchers first, then the writers: who looks at a watcher's state after a write finds the write there. */
+  /** Watchers before writers: after a write, a watcher's state already includes it. */
   #committed(batch: Batch, written: WrittenReply): void {
     const through = written.first + batch.keys.length - written.refusals.length - 1;
     if (through > this.#revision) {
@@ -237,7 +237,7 @@ export class SqliteStore implements Store {
     this.#worker.postMessage({ ...body, id: this.#reads.add(done) });
   }
 
-  /** The worker is gone, as asked or not: nothing that waits for it will be answered. */
+  /** The worker has ended, on request or not: it will answer nothing more. */
   #lose(error: StoreError): void {
     this.#ended ??= error;
     if (error.code !== 'closed') this.failure = error;
@@ -251,5 +251,5 @@ export class SqliteStore implements Store {
 }
 
 function unexpected(reply: Reply): Error {
-  return new Error(`the worker answered with ${reply.type}, which nothing asked for`);
+  return new Error(`the worker sent an unexpected ${reply.type}`);
 }

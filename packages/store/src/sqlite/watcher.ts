@@ -2,12 +2,12 @@ import { type Range, StoreError, type StoreEvent, type Watch, type WatchHandler 
 import { rangeTest } from '../keys.ts';
 
 /**
- * One watch. It is `catching-up` while it reads history, then `live`. It needs no buffer in between: the worker answers in order, so when the last piece of
- * history arrives, it reaches exactly to the last commit that the main thread has heard of.
+ * One watch. It is `catching-up` while it reads history, then `live`. It needs no buffer in between: the worker answers in order, so the
+ * last piece of history ends exactly at the last commit that the main thread knows of.
  */
 export class Watcher implements Watch {
   state: 'catching-up' | 'live' | 'ended' = 'catching-up';
-  /** Everything up to here was delivered. */
+  /** Everything up to this revision was delivered. */
   position: number;
   readonly range: Range;
   readonly wantsPrevious: boolean;
@@ -44,7 +44,7 @@ export class Watcher implements Watch {
     try {
       this.#handler.failed(error);
     } catch {
-      // A handler that also throws here has nobody left to tell; others must not suffer from it.
+      // Nobody is left to report an error of this handler to; other watchers must not suffer from it.
     }
   }
 
@@ -62,7 +62,10 @@ export class Watcher implements Watch {
     return this.state === 'ended';
   }
 
-  /** The batch itself when all of it is in the range, which spares a copy to a watcher of everything. Previous entries go only to those who want them. */
+  /**
+   * The batch itself if all of it is in the range, which saves a copy for a watcher of everything. Previous entries are passed only to
+   * watchers that want them.
+   */
   #select(events: readonly StoreEvent[]): readonly StoreEvent[] {
     let index = 0;
     while (index < events.length && this.#contains(events[index]!.key)) index++;

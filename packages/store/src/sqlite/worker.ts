@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { Engine } from './engine.ts';
 import type { Reply, Request } from './messages.ts';
 
-/** The thread that holds the database. Everything that it does is synchronous: requests wait their turn in its mailbox. */
+/** The thread that owns the database. All its work is synchronous: requests wait in its mailbox. */
 
 const port = parentPort!;
 const { directory } = workerData as { directory: string };

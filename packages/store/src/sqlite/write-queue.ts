@@ -28,7 +28,7 @@ export interface Batch {
   characters: number;
 }
 
-/** Writes that wait for the worker, already cut into the batches in which they will travel. */
+/** Writes that wait for the worker, already grouped into batches. */
 export class WriteQueue {
   readonly #batches: Batch[] = [];
 

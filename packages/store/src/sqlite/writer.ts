@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { checksum, DamagedRowError } from './checksum.ts';
 import { operation, type Refusal, type WriteRequest, type WrittenReply } from './messages.ts';
 
-/** Applies batches of writes, each in one transaction. Holds the revision counter: nothing else in the process gives out revisions. */
+/** Applies batches of writes, each in one transaction. Owns the revision counter: nothing else in the process assigns revisions. */
 export class Writer {
   revision: number;
   readonly #database: DatabaseSync;
@@ -14,7 +14,7 @@ export class Writer {
     this.#statements = prepare(database);
   }
 
-  /** Throws what SQLite throws after rolling back: then no operation of the batch happened. */
+  /** Rethrows SQLite's errors after rolling back: no operation of the batch then took effect. */
   apply(request: WriteRequest): WrittenReply {
     const before = this.revision;
     const count = request.keys.length;
@@ -46,7 +46,7 @@ export class Writer {
     return { type: 'written', first: before + 1, created, previous, refusals };
   }
 
-  /** The revision at which the key came to be, or 0 when the key was not in the expected state. */
+  /** The revision at which the key was created, or 0 if the key was not in the expected state. */
   #applyOne(request: WriteRequest, index: number): number {
     const statements = this.#statements;
     const key = request.keys[index]!;
@@ -89,7 +89,7 @@ export class Writer {
   #refusal(request: WriteRequest, index: number): Refusal {
     const row = this.#statements.currentEntry.get(request.keys[index]!);
     const isCreation = request.operations[index] === operation.create;
-    // Nothing but a guard keeps a key from being created that is not there.
+    // Creating a missing key can only fail because of a guard.
     if (row === undefined) return { index, code: isCreation ? 'unmet' : 'missing', revision: 0, createRevision: 0, value: '' };
     const revision = row['revision'] as number;
     return {

@@ -4,7 +4,7 @@ import type { Bench } from './store-suite.ts';
 
 export function compactionCases(bench: Bench): void {
   describe('compaction', () => {
-    it('forgets history up to the revision and keeps what is current', async () => {
+    it('forgets history up to the revision and keeps current values', async () => {
       const { store } = bench;
       const before = await store.currentRevision();
       const a = await store.create('/a', '1');
@@ -52,7 +52,7 @@ export function compactionCases(bench: Bench): void {
       ]);
     });
 
-    it('tolerates being asked twice, and for less than before', async () => {
+    it('may be repeated, and requested for an older revision', async () => {
       const { store } = bench;
       const first = await store.create('/a', '1');
       const second = await store.create('/b', '1');
@@ -84,7 +84,7 @@ export function compactionCases(bench: Bench): void {
       expect(recorder.revisions).toEqual([...made, last]);
     });
 
-    it('never gives out a revision again, even when the newest row was a deletion that is forgotten', async () => {
+    it('never reuses a revision, even if the newest row was a deletion that is forgotten', async () => {
       const { store } = bench;
       const created = await store.create('/a', '1');
       const deleted = await store.delete('/a', created);

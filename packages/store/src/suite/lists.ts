@@ -6,7 +6,7 @@ import type { Bench } from './store-suite.ts';
 
 export function listCases(bench: Bench): void {
   describe('list', () => {
-    it('gives the keys of a range and none of its neighbours', async () => {
+    it('returns the keys of a range and none of its neighbours', async () => {
       const { store } = bench;
       for (const key of ['/a', '/a/1', '/a/2', '/a0', '/b/1']) await store.create(key, key);
       const page = await store.list(prefixRange('/a/'));
@@ -19,7 +19,7 @@ export function listCases(bench: Bench): void {
 
     it('orders keys by the bytes of their UTF-8', async () => {
       const { store } = bench;
-      // By UTF-16 units the rocket would come before U+FFFD and U+E000.
+      // In UTF-16 order the rocket would come before U+FFFD and U+E000.
       const ordered = ['/A', '/a', '/aa', '/é', '/中', '/\ue000', '/\ufffd', '/\u{1f680}', '/\u{10fffd}'];
       await Promise.all(ordered.toReversed().map((key) => store.create(key, key)));
       expect((await store.list(everything)).entries.map((entry) => entry.key)).toEqual(ordered);
@@ -29,7 +29,7 @@ export function listCases(bench: Bench): void {
       ]);
     });
 
-    it('limits a page and counts what follows', async () => {
+    it('limits a page and counts the remaining keys', async () => {
       const { store } = bench;
       for (const name of 'abcde') await store.create(`/${name}`, name);
       const first = await store.list(everything, { limit: 2 });
@@ -73,13 +73,13 @@ export function listCases(bench: Bench): void {
       expect(seen).toEqual(names.map((name) => `${name}=old`));
     });
 
-    it('refuses a revision that has not been made', async () => {
+    it('rejects a revision that does not exist yet', async () => {
       const { store } = bench;
       await store.create('/a', '1');
       await expect(store.list(everything, { revision: (await store.currentRevision()) + 100 })).rejects.toMatchObject({ code: 'future' });
     });
 
-    it('returns more than one message can hold', async () => {
+    it('returns more than one message can contain', async () => {
       const { store } = bench;
       const value = 'v'.repeat(1_000);
       await Promise.all(Array.from({ length: 6_000 }, (_, index) => store.create(`/many/${index}`, value)));

@@ -4,10 +4,10 @@ import { compareKeys, prefixRange } from '../keys.ts';
 import { everything, Recorder } from './recorder.ts';
 import type { Bench } from './store-suite.ts';
 
-/** What a driver that makes several writes at once could get wrong. */
+/** Mistakes that a driver could make when it groups several writes. */
 export function orderCases(bench: Bench): void {
   describe('concurrent writes', () => {
-    it('have one order, in which a watch tells them and their writers hear of them', async () => {
+    it('have one order, in which watchers and their writers see them', async () => {
       const { store } = bench;
       const recorder = new Recorder();
       recorder.start(store, await store.currentRevision());
@@ -19,7 +19,7 @@ export function orderCases(bench: Bench): void {
       expect(told).toEqual(made.toSorted((a, b) => a.revision - b.revision));
     });
 
-    it('can be followed from each of their revisions, in all or in a part of the keys', async () => {
+    it('can be watched from each of their revisions, for all keys or some', async () => {
       const { store } = bench;
       const before = await store.currentRevision();
       const live = new Recorder();
@@ -61,7 +61,7 @@ export function orderCases(bench: Bench): void {
       }
     });
 
-    it('leave each key as its newest event says', async () => {
+    it('leave each key in the state of its newest event', async () => {
       const { store } = bench;
       const live = new Recorder();
       live.start(store, await store.currentRevision());
@@ -85,7 +85,7 @@ interface Made {
 const writers = 40;
 const keysOfWriter = 4;
 
-/** Writers with keys of their own, and some that they fight for. */
+/** Writers with keys of their own, and some shared keys that they compete for. */
 async function writeAtOnce(store: Store): Promise<{ made: Made[]; refused: number }> {
   const made: Made[] = [];
   let refused = 0;

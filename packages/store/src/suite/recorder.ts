@@ -3,7 +3,7 @@ import { prefixRange } from '../keys.ts';
 
 export const everything = prefixRange('/');
 
-/** A watcher that keeps what it is told, and lets a test wait for it. */
+/** A watcher that records its events, and lets a test wait for them. */
 export class Recorder implements WatchHandler {
   readonly received: StoreEvent[] = [];
   readonly withoutPrevious: boolean;
@@ -38,7 +38,7 @@ export class Recorder implements WatchHandler {
     this.#wake();
   }
 
-  /** Until the watch is known to have told everything up to this revision. */
+  /** Waits until the watch has delivered everything up to this revision. */
   async reaches(revision: number): Promise<void> {
     while ((this.received.at(-1)?.revision ?? 0) < revision && this.progressed < revision) {
       if (this.error !== undefined) throw this.error;

@@ -14,7 +14,7 @@ export function restartCases(bench: Bench): void {
       expect(await store.create('/b', '1')).toBeGreaterThan(updated);
     });
 
-    it('lets a watcher resume where it was', async () => {
+    it('lets a watcher resume from its last revision', async () => {
       const after = await bench.store.currentRevision();
       const before = new Recorder();
       before.start(bench.store, after);
@@ -31,7 +31,7 @@ export function restartCases(bench: Bench): void {
       expect(resumed.revisions).toEqual(made.filter((revision) => revision > seen));
     });
 
-    it('makes the writes that it accepted before it was closed', async () => {
+    it('completes the writes that it accepted before it was closed', async () => {
       const writes = Array.from({ length: 100 }, (_, index) => bench.store.create(`/pending/${index}`, 'x'));
       const results = Promise.allSettled(writes);
       const store = await bench.reopen();

@@ -10,19 +10,19 @@ import { restartCases } from './restart.ts';
 import { watchCases } from './watches.ts';
 import { writeCases } from './writes.ts';
 
-/** Where a driver keeps its data: opened more than once in a test, to see what survives. */
+/** The storage of a driver, which a test can open more than once to see what survives. */
 export interface StorePlace extends AsyncDisposable {
   open(): Promise<Store>;
 }
 
-/** What each case gets: an open store on an empty place of its own. */
+/** Each case gets an open store on empty storage of its own. */
 export interface Bench {
   readonly store: Store;
   /** Closes the store and opens it again on the same data. */
   reopen(): Promise<Store>;
 }
 
-/** The behaviour that every driver shares. */
+/** The behaviour that all drivers share. */
 export function storeSuite(
   name: string,
   engine: { start?(): Promise<void>; stop?(): Promise<void>; makePlace(): Promise<StorePlace> },

@@ -5,7 +5,7 @@ import type { Bench } from './store-suite.ts';
 
 export function watchCases(bench: Bench): void {
   describe('watch', () => {
-    it('tells what happens, with what was there before', async () => {
+    it('delivers every change with the previous entry', async () => {
       const { store } = bench;
       const after = await store.currentRevision();
       const recorder = new Recorder();
@@ -28,7 +28,7 @@ export function watchCases(bench: Bench): void {
       ]);
     });
 
-    it('gives the same events from history as it gave live', async () => {
+    it('delivers the same events from history as it did live', async () => {
       const { store } = bench;
       const after = await store.currentRevision();
       const live = new Recorder();
@@ -44,7 +44,7 @@ export function watchCases(bench: Bench): void {
       expect(late.received).toEqual(live.received);
     });
 
-    it('continues from any revision with neither gap nor repetition', async () => {
+    it('continues from any revision without gaps or repetitions', async () => {
       const { store } = bench;
       const before = await store.currentRevision();
       const made: number[] = [];
@@ -59,7 +59,7 @@ export function watchCases(bench: Bench): void {
       }
     });
 
-    it('joins history and live events while many write', async () => {
+    it('joins history and live events while many clients write', async () => {
       const { store } = bench;
       const after = await store.currentRevision();
       const recorders: Recorder[] = [];
@@ -81,7 +81,7 @@ export function watchCases(bench: Bench): void {
       }
     });
 
-    it('gives previous entries of writes that were on their way when it began', async () => {
+    it('delivers previous entries of writes that were pending when it began', async () => {
       const { store } = bench;
       const created = await store.create('/a', '1');
       const updating = store.update('/a', '2', created);
@@ -92,7 +92,7 @@ export function watchCases(bench: Bench): void {
       expect(recorder.received).toMatchObject([{ type: 'put', value: '2', previous: { value: '1', revision: created } }]);
     });
 
-    it('spares previous entries when the watcher keeps them itself', async () => {
+    it('omits previous entries if the watcher keeps them itself', async () => {
       const { store } = bench;
       const created = await store.create('/a', '1');
       const updated = await store.update('/a', '2', created);
@@ -108,7 +108,7 @@ export function watchCases(bench: Bench): void {
       ]);
     });
 
-    it('tells only of its range', async () => {
+    it('delivers only events of its range', async () => {
       const { store } = bench;
       const after = await store.currentRevision();
       const recorder = new Recorder();
@@ -119,13 +119,13 @@ export function watchCases(bench: Bench): void {
       expect(recorder.received.map((event) => event.key)).toEqual(['/a/1', '/a/2', '/a/\u{1f680}']);
     });
 
-    it('says how far it is when asked, even if nothing in its range happened', async () => {
+    it('reports its progress on request, even if nothing in its range happened', async () => {
       const { store } = bench;
       const after = await store.currentRevision();
       const recorder = new Recorder();
       let revision = 0;
       for (let index = 0; index < 20; index++) revision = await store.create(`/loud/${index}`, '1');
-      // Asked once, and before the watch has caught up with history.
+      // Requested once, before the watch has caught up with history.
       const watch = recorder.start(store, after, prefixRange('/quiet/'));
       watch.requestProgress();
       await recorder.reaches(revision);
@@ -135,13 +135,13 @@ export function watchCases(bench: Bench): void {
         watch.requestProgress();
         await recorder.reaches(next);
         recorder.progressed = 0;
-        // Nothing new has happened: the answer is what is known.
+        // Nothing new has happened: the current progress is reported.
         watch.requestProgress();
         await recorder.reaches(next);
       }
     });
 
-    it('says nothing more after it was closed', async () => {
+    it('delivers nothing after it was closed', async () => {
       const { store } = bench;
       const closed = new Recorder();
       const open = new Recorder();
@@ -157,7 +157,7 @@ export function watchCases(bench: Bench): void {
       expect(closed.error).toBeUndefined();
     });
 
-    it('ends a watch whose handler throws, and no other', async () => {
+    it('ends a watch whose handler throws, but no other', async () => {
       const { store } = bench;
       const after = await store.currentRevision();
       const bad = new Recorder();
@@ -175,7 +175,7 @@ export function watchCases(bench: Bench): void {
       expect(good.revisions).toEqual([revision, next]);
     });
 
-    it('refuses a revision that has not been made', async () => {
+    it('rejects a revision that does not exist yet', async () => {
       const { store } = bench;
       const recorder = new Recorder();
       recorder.start(store, (await store.currentRevision()) + 100);

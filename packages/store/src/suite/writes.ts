@@ -12,7 +12,7 @@ export function writeCases(bench: Bench): void {
       await expect(store.create('/a', '{"n":2}')).rejects.toMatchObject({ code: 'exists', current: { value: '{"n":1}', revision } });
     });
 
-    it('makes no revision for what it refuses', async () => {
+    it('uses no revision for a rejected write', async () => {
       const { store } = bench;
       const revision = await store.create('/a', '1');
       const newest = await store.currentRevision();
@@ -21,7 +21,7 @@ export function writeCases(bench: Bench): void {
       expect(await store.currentRevision()).toBe(newest);
     });
 
-    it('gives each write a revision above all that were known before it', async () => {
+    it('gives each write a revision above all earlier ones', async () => {
       const { store } = bench;
       for (let index = 0; index < 20; index++) {
         const newest = await store.currentRevision();
@@ -29,7 +29,7 @@ export function writeCases(bench: Bench): void {
       }
     });
 
-    it('updates a key that is at the expected revision, and keeps when it was created', async () => {
+    it('updates a key that is at the expected revision, and keeps its creation revision', async () => {
       const { store } = bench;
       const created = await store.create('/a', '1');
       const updated = await store.update('/a', '2', created);
@@ -37,7 +37,7 @@ export function writeCases(bench: Bench): void {
       expect(await store.get('/a')).toEqual({ key: '/a', value: '2', revision: updated, createRevision: created });
     });
 
-    it('refuses an update from a stale revision and tells what is there', async () => {
+    it('rejects an update from a stale revision, with the current entry', async () => {
       const { store } = bench;
       const created = await store.create('/a', '1');
       const updated = await store.update('/a', '2', created);
@@ -48,7 +48,7 @@ export function writeCases(bench: Bench): void {
       expect((await store.get('/a'))?.value).toBe('2');
     });
 
-    it('creates what depends on something only while that is there', async () => {
+    it("creates a guarded key only while the guard's key exists", async () => {
       const { store } = bench;
       await expect(store.create('/child', '1', [{ key: '/parent' }])).rejects.toMatchObject({ code: 'unmet' });
       expect(await store.get('/child')).toBeUndefined();
@@ -59,7 +59,7 @@ export function writeCases(bench: Bench): void {
       await expect(store.create('/child', '2', [{ key: '/parent' }])).rejects.toMatchObject({ code: 'exists' });
     });
 
-    it('creates what depends on something only while that is as it was', async () => {
+    it("creates a guarded key only while the guard's key is unchanged", async () => {
       const { store } = bench;
       const first = await store.create('/parent', '1');
       await store.create('/a', '1', [{ key: '/parent', revision: first }]);
@@ -70,7 +70,7 @@ export function writeCases(bench: Bench): void {
       await store.create('/b', '1', [{ key: '/parent', revision: second }, { key: '/a' }]);
     });
 
-    it('decides about each of those that are made together', async () => {
+    it('decides about each of several concurrent guarded writes', async () => {
       const { store } = bench;
       const parent = await store.create('/parent', '1');
       const guards = (index: number) => [{ key: index % 2 === 0 ? '/parent' : '/nobody', revision: parent }];
@@ -79,7 +79,7 @@ export function writeCases(bench: Bench): void {
       expect(outcomes.map(({ status }) => status)).toEqual(outcomes.map((_, index) => (index % 2 === 0 ? 'fulfilled' : 'rejected')));
     });
 
-    it('refuses to update or delete what is not there', async () => {
+    it('rejects updates and deletions of a missing key', async () => {
       const { store } = bench;
       const before = await store.currentRevision();
       await expect(store.update('/a', '1', 1)).rejects.toMatchObject({ code: 'missing' });
@@ -99,7 +99,7 @@ export function writeCases(bench: Bench): void {
       await expect(store.delete('/a', created)).rejects.toMatchObject({ code: 'missing' });
     });
 
-    it('gives a key that is created again a new creation revision', async () => {
+    it('gives a recreated key a new creation revision', async () => {
       const { store } = bench;
       const first = await store.create('/a', '1');
       await store.delete('/a', first);
@@ -107,7 +107,7 @@ export function writeCases(bench: Bench): void {
       expect(await store.get('/a')).toEqual({ key: '/a', value: '2', revision: second, createRevision: second });
     });
 
-    it('does not let a refused write disturb those beside it', async () => {
+    it('does not let a rejected write affect others in the same batch', async () => {
       const { store } = bench;
       await store.create('/taken', 'old');
       const results = await Promise.allSettled([
@@ -174,21 +174,21 @@ export function writeCases(bench: Bench): void {
   });
 
   describe('values and keys', () => {
-    it('keeps any text as it is', async () => {
+    it('stores any text unchanged', async () => {
       const { store } = bench;
       const values = ['', '{"a":"ümläut \u{1f680} \\u0000"}', '"\u2028\u2029"', '\u00ff'.repeat(1000), `["${'\ufffd'}"]`];
       for (const [index, value] of values.entries()) await store.create(`/v/${index}`, value);
       expect((await store.list(everything)).entries.map((entry) => entry.value)).toEqual(values);
     });
 
-    it('keeps a value of one mebibyte', async () => {
+    it('stores a value of one mebibyte', async () => {
       const { store } = bench;
       const value = JSON.stringify('0123456789abcdef'.repeat(65_536 - 1));
       await store.create('/large', value);
       expect((await store.get('/large'))?.value).toBe(value);
     });
 
-    it('refuses a value that is larger than the engine takes, and changes nothing', async () => {
+    it("rejects a value over the engine's limit, and changes nothing", async () => {
       const { store } = bench;
       const before = await store.currentRevision();
       await expect(store.create('/large', 'x'.repeat(17 * 1024 * 1024))).rejects.toMatchObject({ code: 'toolarge' });
@@ -196,12 +196,12 @@ export function writeCases(bench: Bench): void {
       await store.create('/after', '1');
     });
 
-    it('refuses a key that is not well-formed text', async () => {
+    it('rejects a key that is not well-formed text', async () => {
       await expect(bench.store.create('/half\ud83d', '1')).rejects.toMatchObject({ code: 'toolarge' });
     });
   });
 
-  it('refuses work after it was closed', async () => {
+  it('rejects requests after it was closed', async () => {
     const { store } = bench;
     await store[Symbol.asyncDispose]();
     await expect(store.create('/a', '1')).rejects.toMatchObject({ code: 'closed' });
