@@ -11,7 +11,7 @@ const folder = mkdtempSync(join(tmpdir(), 'capstan-credentials-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('a token file', () => {
-  test('is read again after a minute, and at once after a refusal', async () => {
+  test('is read again after a minute, and immediately after the server rejects the token', async () => {
     const path = join(folder, 'token');
     let now = 0;
     writeFileSync(path, 'one');
@@ -29,7 +29,7 @@ describe('a token file', () => {
     expect(await credentials.current()).toEqual({ authorization: 'Bearer three' });
   });
 
-  test('that vanishes for a moment leaves the token at hand', async () => {
+  test('that vanishes for a moment does not lose the current token', async () => {
     const path = join(folder, 'vanishing');
     let now = 0;
     writeFileSync(path, 'one');
@@ -40,14 +40,14 @@ describe('a token file', () => {
     expect(await credentials.current()).toEqual({ authorization: 'Bearer one' });
   });
 
-  test('that never was is an error', () => {
+  test('that never existed is an error', () => {
     expect(() => tokenFileCredentials({ path: join(folder, 'never') }).current()).toThrow('cannot read the token file');
   });
 });
 
 describe('an exec plugin', () => {
   const apiVersion = 'client.authentication.k8s.io/v1';
-  /** Prints `output`, with $RUN replaced by how often it ran. */
+  /** Prints `output`, with $RUN replaced by the number of runs so far. */
   const plugin = (name: string, output: string): { command: string; runs: () => number } => {
     const command = join(folder, name);
     const log = `${command}.log`;
@@ -60,7 +60,7 @@ describe('an exec plugin', () => {
   const credential = (status: string): string =>
     `echo '{"apiVersion":"${apiVersion}","kind":"ExecCredential","status":${status}}' | sed "s/RUN/$RUN/"`;
 
-  test('runs once for all who wait, and again when its token has expired or was refused', async () => {
+  test('runs once for all waiting callers, and again when its token has expired or was rejected', async () => {
     const { command, runs } = plugin('expiring', credential('{"token":"t-RUN","expirationTimestamp":"2030-01-01T00:00:00Z"}'));
     let now = Date.parse('2029-12-31T00:00:00Z');
     const credentials = execCredentials({ config: { command, apiVersion }, cluster, now: () => now });
@@ -74,7 +74,7 @@ describe('an exec plugin', () => {
     expect(runs()).toBe(3);
   });
 
-  test('is told of the cluster when it asks, and gets its own variables', async () => {
+  test('receives the cluster if it asks for it, and its own variables', async () => {
     const { command } = plugin(
       'telling',
       `printf '{"apiVersion":"%s","kind":"ExecCredential","status":{"token":"%s"}}' ${apiVersion} "$MINE-$(echo "$KUBERNETES_EXEC_INFO" | grep -c 'https://h:1')"`,
@@ -86,7 +86,7 @@ describe('an exec plugin', () => {
     expect(await credentials.current()).toEqual({ authorization: 'Bearer yes-1' });
   });
 
-  test('may give a certificate', async () => {
+  test('may return a certificate', async () => {
     const { command } = plugin('certificate', credential('{"clientCertificateData":"CERT","clientKeyData":"KEY"}'));
     const credentials = execCredentials({ config: { command, apiVersion }, cluster });
     expect(await credentials.current()).toEqual({ certificate: { cert: 'CERT', key: 'KEY' } });
@@ -94,7 +94,7 @@ describe('an exec plugin', () => {
 
   test.each([
     ['fails', 'echo oops >&2; exit 3', 'ended with 3: oops'],
-    ['prints nonsense', 'echo hello', 'printed something that is no JSON'],
+    ['prints nonsense', 'echo hello', 'printed invalid JSON'],
     ['gives nothing', credential('{}'), 'gave neither'],
     ['hangs', 'exec sleep 100', 'ended with SIGKILL'],
   ])('that %s is an error, and is tried again', async (name, output, message) => {
@@ -105,7 +105,7 @@ describe('an exec plugin', () => {
     expect(runs()).toBe(2);
   });
 
-  test('that is not installed says how to get it', async () => {
+  test('that is not installed is an error with the install hint', async () => {
     const config = { command: join(folder, 'absent'), apiVersion, installHint: 'install it from example.com' };
     await expect(execCredentials({ config, cluster }).current()).rejects.toThrow('install it from example.com');
   });
@@ -114,7 +114,7 @@ describe('an exec plugin', () => {
 describe('an OpenID issuer', () => {
   const tokenUntil = (seconds: number): string => `h.${Buffer.from(JSON.stringify({ exp: seconds })).toString('base64url')}.s`;
 
-  test('is asked for a new token shortly before the old one ends', async () => {
+  test('is asked for a new token shortly before the old one expires', async () => {
     await using server = await scriptedServer((request, response) => {
       const base = `http://${request.headers.host}`;
       const answer = request.url === '/token' ? { id_token: tokenUntil(2000), refresh_token: 'r2' } : { token_endpoint: `${base}/token` };

@@ -1,15 +1,15 @@
-/** What a request is signed with. */
+/** Authenticates a request. */
 export interface Credential {
   /** The value of the `Authorization` header. */
   readonly authorization?: string;
   readonly certificate?: { readonly cert: string | Buffer; readonly key: string | Buffer };
 }
 
-/** Where credentials come from. They may change over time, so they are asked for with each request. */
+/** A source of credentials. They may change over time, so each request asks for them. */
 export interface Credentials {
-  /** Synchronous when nothing has to be fetched, so that the usual request costs no promise. */
+  /** Synchronous if nothing has to be fetched, so that the usual request needs no promise. */
   current(): Credential | Promise<Credential>;
-  /** The server refused this credential: the next call of `current` must not come from a cache. */
+  /** The server rejected this credential: the next call of `current` must not use a cache. */
   refused?(credential: Credential): void;
 }
 
@@ -18,7 +18,7 @@ export function fixedCredentials(credential: Credential): Credentials {
   return { current: () => credential };
 }
 
-/** Both together: a certificate from one place and a token from another. */
+/** Combines a certificate from one source with a token from another. */
 export function combinedCredentials(certificate: Credential['certificate'], token: Credentials): Credentials {
   if (certificate === undefined) return token;
   return {

@@ -16,18 +16,21 @@ export interface ExecConfig {
 
 export interface ExecOptions {
   readonly config: ExecConfig;
-  /** Told to the plugin when it asks for it. */
+  /** Passed to the plugin if it asks for it. */
   readonly cluster: { readonly server: string; readonly caData?: string; readonly insecure?: boolean; readonly tlsServerName?: string };
   readonly now?: () => number;
   /** In milliseconds: a plugin that hangs must not hang every request. */
   readonly timeout?: number;
 }
 
-/** Credentials from a program that prints an `ExecCredential`. It runs once for all requests that wait, and again when what it gave has expired or was refused. */
+/**
+ * Credentials from a program that prints an `ExecCredential`. It runs once for all waiting requests, and again when its credential has
+ * expired or was rejected.
+ */
 export function execCredentials(options: ExecOptions): Credentials {
   const { config, now = Date.now } = options;
   if (!versions.includes(config.apiVersion)) {
-    throw new Error(`the exec plugin ${config.command} wants apiVersion "${config.apiVersion}"; expected one of ${versions.join(', ')}`);
+    throw new Error(`the exec plugin ${config.command} has apiVersion "${config.apiVersion}"; expected one of ${versions.join(', ')}`);
   }
   let held: { readonly credential: Credential; readonly expires: number } | undefined;
   let running: Promise<Credential> | undefined;
@@ -100,18 +103,18 @@ function readExecCredential(config: ExecConfig, output: string): { credential: C
   try {
     printed = JSON.parse(output);
   } catch {
-    throw wrong('printed something that is no JSON');
+    throw wrong('printed invalid JSON');
   }
   if (!isObject(printed) || printed.kind !== 'ExecCredential') throw wrong('printed something else');
   if (printed.apiVersion !== config.apiVersion)
-    throw wrong(`answered in ${JSON.stringify(printed.apiVersion)} where ${config.apiVersion} was asked for`);
+    throw wrong(`answered in ${JSON.stringify(printed.apiVersion)} instead of ${config.apiVersion}`);
   const status = isObject(printed.status) ? printed.status : {};
   const { token, clientCertificateData: cert, clientKeyData: key, expirationTimestamp } = status;
   const hasToken = typeof token === 'string' && token !== '';
   const hasCertificate = typeof cert === 'string' && typeof key === 'string';
   if (!hasToken && !hasCertificate) throw wrong('gave neither');
   const expires = typeof expirationTimestamp === 'string' ? parseTime(expirationTimestamp)?.getTime() : Number.POSITIVE_INFINITY;
-  if (expires === undefined) throw wrong(`gave an expirationTimestamp that is no time (${JSON.stringify(expirationTimestamp)})`);
+  if (expires === undefined) throw wrong(`returned an invalid expirationTimestamp (${JSON.stringify(expirationTimestamp)})`);
   return {
     credential: { ...(hasToken && { authorization: `Bearer ${token}` }), ...(hasCertificate && { certificate: { cert, key } }) },
     expires,

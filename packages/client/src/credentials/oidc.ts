@@ -3,7 +3,7 @@ import { request as httpsRequest } from 'node:https';
 import { isObject } from '@capstan/machinery';
 import type { Credential, Credentials } from './credentials.ts';
 
-/** An id token this close to its end is refreshed. */
+/** An id token this close to its expiry is refreshed. */
 const margin = 10_000;
 
 /** The `auth-provider` block with name `oidc`. */
@@ -19,13 +19,13 @@ export interface OidcConfig {
 
 export interface OidcOptions {
   readonly config: OidcConfig;
-  /** Called with new tokens, for who wants to keep them. */
+  /** Called with new tokens, for callers that store them. */
   readonly onRefresh?: (tokens: { readonly idToken: string; readonly refreshToken?: string }) => void;
   readonly now?: () => number;
   readonly timeout?: number;
 }
 
-/** Signs requests with an id token, and asks the issuer for a new one when it is about to expire. */
+/** Authenticates requests with an id token, and asks the issuer for a new one when it is about to expire. */
 export function oidcCredentials({ config, onRefresh, now = Date.now, timeout = 30_000 }: OidcOptions): Credentials {
   let refreshToken = config.refreshToken;
   let held = config.idToken === undefined ? undefined : heldToken(config.idToken);
@@ -65,7 +65,7 @@ function heldToken(idToken: string): { readonly credential: Credential; readonly
   return { credential: { authorization: `Bearer ${idToken}` }, expires: expiryOf(idToken) };
 }
 
-/** In milliseconds; a token without a readable end counts as expired. */
+/** In milliseconds; a token without a readable expiry counts as expired. */
 function expiryOf(token: string): number {
   try {
     const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
@@ -78,7 +78,7 @@ function expiryOf(token: string): number {
 async function tokenEndpoint(config: OidcConfig, timeout: number): Promise<string> {
   const url = `${config.issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
   const { token_endpoint: endpoint } = await exchange(url, { ca: config.ca, timeout });
-  if (typeof endpoint !== 'string') throw new Error(`${url} names no token_endpoint`);
+  if (typeof endpoint !== 'string') throw new Error(`${url} contains no token_endpoint`);
   return endpoint;
 }
 
@@ -109,6 +109,6 @@ async function exchange(
   });
   if (code !== 200) throw new Error(`${url} answered ${code}: ${text.slice(0, 500)}`);
   const parsed: unknown = JSON.parse(text);
-  if (!isObject(parsed)) throw new Error(`${url} answered something else than a JSON object`);
+  if (!isObject(parsed)) throw new Error(`${url} did not answer with a JSON object`);
   return parsed;
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Credential, Credentials } from './credentials.ts';
 
-/** Kubelets replace mounted tokens well before they expire; a minute is what other clients wait between two looks. */
+/** Kubelets replace mounted tokens well before they expire; other clients also reread them once a minute. */
 const rereadAfter = 60_000;
 
 export interface TokenFileOptions {
@@ -10,7 +10,7 @@ export interface TokenFileOptions {
   readonly now?: () => number;
 }
 
-/** A token in a file that somebody replaces from time to time. A file that cannot be read for a moment does not lose the token at hand. */
+/** A token in a file that is replaced from time to time. A file that is unreadable for a moment does not lose the current token. */
 export function tokenFileCredentials({ path, now = Date.now }: TokenFileOptions): Credentials {
   let held: { readonly credential: Credential; readonly readAt: number } | undefined;
   return {
@@ -23,7 +23,7 @@ export function tokenFileCredentials({ path, now = Date.now }: TokenFileOptions)
         held = { credential: { authorization: `Bearer ${token}` }, readAt: at };
       } catch (error) {
         if (held === undefined)
-          throw new Error(`cannot read the token file ${path}; check that it exists and may be read`, { cause: error });
+          throw new Error(`cannot read the token file ${path}; check that it exists and is readable`, { cause: error });
         held = { credential: held.credential, readAt: at };
       }
       return held.credential;

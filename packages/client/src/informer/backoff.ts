@@ -1,4 +1,4 @@
-/** Waits that double up to a limit, each a random part shorter, so that many who failed together do not return together. */
+/** Waits that double up to a limit, each shortened by a random part, so that clients which failed together do not return together. */
 export class Backoff {
   readonly #options: { readonly base: number; readonly max: number; readonly random: () => number };
   #next: number;

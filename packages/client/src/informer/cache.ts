@@ -1,20 +1,20 @@
 import type { KubeObject } from '@capstan/machinery';
 import { keyText } from './key.ts';
 
-/** The values under which an object is found in an index. */
+/** The values under which an index finds an object. */
 export type IndexFunction<T> = (object: T) => readonly string[];
 
-/** The change that the cache went through, for those who follow it. */
+/** A change of the cache, for its followers. */
 export type Change<T> =
-  /** `initial`: it was there when the follower began, rather than made just now. */
+  /** `initial`: it existed when the follower began, rather than being created now. */
   | { readonly type: 'added'; readonly object: T; readonly initial: boolean }
   | { readonly type: 'updated'; readonly object: T; readonly old: T }
-  /** `assumed`: nobody saw the deletion; the object was not there any more after a relist, and this is its last known state. */
+  /** `assumed`: the deletion was not observed; the object was missing after a relist, and this is its last known state. */
   | { readonly type: 'deleted'; readonly object: T; readonly assumed: boolean };
 
 const nothing: ReadonlySet<never> = new Set();
 
-/** Objects by key, each held once, and indexes over them. Objects are shared by all who read: they must not be changed. */
+/** Objects by key, each stored once, with indexes over them. Objects are shared by all readers and must not be changed. */
 export class ObjectCache<T extends KubeObject> {
   readonly #objects = new Map<string, T>();
   readonly #indexes = new Map<string, { readonly valuesOf: IndexFunction<T>; readonly members: Map<string, Set<T>> }>();
@@ -31,7 +31,7 @@ export class ObjectCache<T extends KubeObject> {
     return this.#objects.values();
   }
 
-  /** Builds the index over what is there. The same name may be added again: the first function stays. */
+  /** Builds the index over the existing objects. If the name is added again, the first function stays. */
   addIndex(name: string, valuesOf: IndexFunction<T>): void {
     if (this.#indexes.has(name)) return;
     const index = { valuesOf, members: new Map<string, Set<T>>() };
@@ -41,11 +41,12 @@ export class ObjectCache<T extends KubeObject> {
 
   byIndex(name: string, value: string): ReadonlySet<T> {
     const index = this.#indexes.get(name);
-    if (index === undefined) throw new Error(`there is no index "${name}"; there are: ${[...this.#indexes.keys()].join(', ') || 'none'}`);
+    if (index === undefined)
+      throw new Error(`there is no index "${name}"; existing indexes: ${[...this.#indexes.keys()].join(', ') || 'none'}`);
     return index.members.get(value) ?? nothing;
   }
 
-  /** The change that this made; undefined when the object is the one that was there. */
+  /** Returns the change; undefined if the object is already in the cache. */
   put(object: T): Change<T> | undefined {
     const key = keyText(object);
     const old = this.#objects.get(key);
@@ -67,11 +68,11 @@ export class ObjectCache<T extends KubeObject> {
     return { type: 'deleted', object, assumed };
   }
 
-  /** Takes a whole new state, and tells each difference to the old one. */
+  /** Replaces the whole state, and reports each difference to the old one. */
   replace(objects: ReadonlyMap<string, T>, initial: boolean, tell: (change: Change<T>) => void): void {
     for (const [key, old] of this.#objects) {
       const now = objects.get(key);
-      // Another object of the same name: the first one must be seen to go.
+      // Another object with the same name: report the deletion of the first one.
       if (now === undefined || now.metadata.uid !== old.metadata.uid) tell(this.remove(old, true)!);
     }
     for (const object of objects.values()) {

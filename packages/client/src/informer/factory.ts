@@ -7,23 +7,23 @@ export interface InformerSelection {
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
-  /** Keep only metadata: for types whose objects are many and whose content does not matter. */
+  /** Keep only metadata: for types with many objects whose content does not matter. */
   readonly metadataOnly?: boolean | undefined;
 }
 
 export interface FactoryOptions {
   readonly client: Client;
-  /** Applied to each object before it is kept; see `dropManagedFields`. */
+  /** Applied to each object before it is cached; see `dropManagedFields`. */
   readonly transform?: <T extends KubeObject>(object: T) => T;
   readonly idleTimeout?: number;
   readonly pageSize?: number;
-  /** Told of every failure that is retried. `informer` differs for each selection of a type. */
+  /** Called for every failure that is retried. `informer` differs for each selection of a type. */
   readonly onError?: (error: unknown, type: ResourceType, informer: string) => void;
-  /** Told when an informer works again after failures. */
+  /** Called when an informer works again after failures. */
   readonly onRecovered?: (type: ResourceType, informer: string) => void;
 }
 
-/** One informer per resource and selection, however many ask for it. */
+/** One informer per resource and selection, shared by all callers. */
 export class InformerFactory implements AsyncDisposable {
   readonly #options: FactoryOptions;
   readonly #informers = new Map<string, Informer>();
@@ -34,7 +34,7 @@ export class InformerFactory implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** The shared one. It runs as soon as the factory does. */
+  /** The shared informer. It starts as soon as the factory runs. */
   informer<T extends KubeObject = KubeObject>(type: ResourceType, selection: InformerSelection = {}): Informer<T> {
     const { namespace, labelSelector, fieldSelector, metadataOnly } = selection;
     const key = JSON.stringify([type.group, type.version, type.resource, namespace, labelSelector, fieldSelector, metadataOnly === true]);
@@ -77,7 +77,7 @@ export class InformerFactory implements AsyncDisposable {
   }
 }
 
-/** Managed fields are often half of an object, and few who read it want them. */
+/** Managed fields are often half of an object, and few readers need them. */
 export function dropManagedFields<T extends KubeObject>(object: T): T {
   delete object.metadata.managedFields;
   return object;

@@ -38,7 +38,7 @@ async function inNamespace(name: string) {
   };
 }
 
-test('the copy follows what happens', async () => {
+test('keeps its copy current', async () => {
   const { maps, make } = await inNamespace('follows');
   await make('old');
   await using factory = new InformerFactory({ client });
@@ -56,7 +56,7 @@ test('the copy follows what happens', async () => {
   expect(informer.list().map(({ metadata }) => metadata.name)).toEqual(['new']);
 });
 
-test('one informer serves all who ask for the same', async () => {
+test('is shared by all who ask for the same selection', async () => {
   await using factory = new InformerFactory({ client });
   const one = factory.informer(configMaps, { labelSelector: 'a=b' });
   expect(factory.informer(configMaps, { labelSelector: 'a=b' })).toBe(one);
@@ -64,7 +64,7 @@ test('one informer serves all who ask for the same', async () => {
   expect(factory.informer(configMaps, { labelSelector: 'a=b', metadataOnly: true })).not.toBe(one);
 });
 
-test('who comes late is told what is there', async () => {
+test('reports existing objects to a late follower', async () => {
   const { make } = await inNamespace('late');
   await make('a');
   await using factory = new InformerFactory({ client });
@@ -76,7 +76,7 @@ test('who comes late is told what is there', async () => {
   expect(seen).toEqual([{ type: 'added', initial: true, object: expect.objectContaining({ data: { content: 'a' } }) }]);
 });
 
-test('a handler that throws harms no other', async () => {
+test('keeps one throwing handler from affecting others', async () => {
   const { make } = await inNamespace('throws');
   await make('a');
   const errors: unknown[] = [];
@@ -93,7 +93,7 @@ test('a handler that throws harms no other', async () => {
   expect(errors).toEqual([new Error('mine')]);
 });
 
-test('selectors, indexes and transforms narrow what is kept', async () => {
+test('narrows its copy with selectors, indexes and transforms', async () => {
   const { maps, make } = await inNamespace('narrow');
   await make('a', { team: 'x', tier: '1' });
   await make('b', { team: 'x', tier: '2' });
@@ -117,7 +117,7 @@ test('selectors, indexes and transforms narrow what is kept', async () => {
   await vi.waitFor(() => expect(names(informer.byIndex('team', 'y'))).toEqual(['c']), 10_000);
 });
 
-test('a restart of the server is survived without seeing anything twice', async () => {
+test('survives a restart of the server without repeating changes', async () => {
   const { make } = await inNamespace('restart');
   await make('a');
   await using factory = new InformerFactory({ client });
@@ -131,7 +131,7 @@ test('a restart of the server is survived without seeing anything twice', async 
   await vi.waitFor(() => expect(seen).toEqual(['added a', 'added b']), 20_000);
 });
 
-test('a connection that died in silence is noticed and replaced', async () => {
+test('notices and replaces a connection that died silently', async () => {
   const { make } = await inNamespace('half-open');
   await using cable = await tcpProxy(serverPort);
   using behind = new Client(

@@ -4,12 +4,12 @@ import { type Change, type IndexFunction, ObjectCache } from './cache.ts';
 import { formatKey, type ObjectKey } from './key.ts';
 import { Reflector, type ReflectorOptions } from './reflector.ts';
 
-/** Called for each change, in order, while no other code runs: it must only take note. */
+/** Called synchronously for each change, in order: it should only take note of it. */
 export type ChangeHandler<T> = (change: Change<T>) => void;
 
 export type InformerOptions<T extends KubeObject> = Omit<ReflectorOptions<T>, 'sink'>;
 
-/** A local copy of objects, kept current, and those who follow its changes. */
+/** A local copy of objects that is kept current, and reports changes to its followers. */
 export class Informer<T extends KubeObject = KubeObject> {
   readonly #cache = new ObjectCache<T>();
   readonly #handlers = new Set<ChangeHandler<T>>();
@@ -31,7 +31,7 @@ export class Informer<T extends KubeObject = KubeObject> {
     });
   }
 
-  /** Whether the first whole state is there, and every handler has been told of it. */
+  /** Whether the first complete state has arrived and been reported to every handler. */
   get hasSynced(): boolean {
     return this.#hasSynced;
   }
@@ -51,7 +51,7 @@ export class Informer<T extends KubeObject = KubeObject> {
     return this.#running;
   }
 
-  /** Resolves after the first whole state; rejects when the signal comes first. */
+  /** Resolves after the first complete state; rejects if the signal comes first. */
   async synced(signal?: AbortSignal): Promise<void> {
     if (this.#hasSynced) return;
     if (signal === undefined) return this.#synced.promise;
@@ -66,7 +66,7 @@ export class Informer<T extends KubeObject = KubeObject> {
     }
   }
 
-  /** Follows changes, first told of all that is there. Disposing ends it. */
+  /** Follows changes, beginning with all existing objects. Disposing ends it. */
   onChange(handler: ChangeHandler<T>): Disposable {
     for (const object of this.#cache.values()) this.#call(handler, { type: 'added', object, initial: true });
     this.#handlers.add(handler);
@@ -77,7 +77,7 @@ export class Informer<T extends KubeObject = KubeObject> {
     return this.#cache.get(formatKey(key));
   }
 
-  /** What is returned is shared and must not be changed. */
+  /** The returned objects are shared and must not be changed. */
   list(select: { readonly namespace?: string; readonly labels?: LabelSelector } = {}): T[] {
     const { namespace, labels } = select;
     const found: T[] = [];
@@ -93,7 +93,7 @@ export class Informer<T extends KubeObject = KubeObject> {
     this.#cache.addIndex(name, valuesOf);
   }
 
-  /** Whether an index has anything under a value: does not cost more when there is much. */
+  /** Whether an index has any object under a value. The cost does not grow with their number. */
   hasIndexed(name: string, value: string): boolean {
     return this.#cache.byIndex(name, value).size > 0;
   }
@@ -113,7 +113,7 @@ export class Informer<T extends KubeObject = KubeObject> {
     for (const handler of this.#handlers) this.#call(handler, change);
   }
 
-  /** One handler's mistake is not the others' trouble. */
+  /** An error in one handler must not affect the others. */
   #call(handler: ChangeHandler<T>, change: Change<T>): void {
     try {
       handler(change);

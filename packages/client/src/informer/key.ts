@@ -1,9 +1,9 @@
 import { clusterAnnotation } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
 
-/** Which object, wherever it lives. */
+/** Identifies an object across workspaces. */
 export interface ObjectKey {
-  /** Only of objects from an endpoint over many workspaces. */
+  /** Set only for objects from an endpoint over many workspaces. */
   readonly cluster?: string | undefined;
   readonly namespace?: string | undefined;
   readonly name: string;
@@ -28,7 +28,7 @@ export function formatKey({ cluster, namespace, name }: ObjectKey): string {
   return cluster === undefined || cluster === '' ? local : `${cluster}|${local}`;
 }
 
-/** As formatKey of objectKey, without the object in between. */
+/** The same as formatKey of objectKey, without the intermediate object. */
 export function keyText({ metadata }: KubeObject): string {
   const { namespace, name = '' } = metadata;
   const cluster = metadata.annotations?.[clusterAnnotation];

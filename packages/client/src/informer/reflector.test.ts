@@ -43,7 +43,7 @@ async function following(
   }
 }
 
-test('lost history is made up for by a new state, and what went meanwhile is told as deleted', async () => {
+test('relists after lost history, and reports objects that vanished in between as deleted', async () => {
   await using server = await scriptedServer((request, response, count) => {
     response.writeHead(200);
     if (count === 1) {
@@ -75,7 +75,7 @@ test('lost history is made up for by a new state, and what went meanwhile is tol
   });
 });
 
-test('a watch goes on where the last one ended, also where only a bookmark said so', async () => {
+test('continues a watch where the last one ended, also after a mere bookmark', async () => {
   await using server = await scriptedServer((request, response, count) => {
     response.writeHead(200);
     if (count === 1) {
@@ -115,7 +115,7 @@ const pagesThenWatch = (response: ServerResponse, url: string): void => {
   }
 };
 
-test('a server that refuses to stream its state is asked for pages', async () => {
+test('lists in pages if the server rejects streamed lists', async () => {
   await using server = await scriptedServer((request, response) => {
     const url = request.url ?? '';
     if (url.includes('sendInitialEvents')) response.writeHead(422).end(JSON.stringify({ kind: 'Status', code: 422, reason: 'Invalid' }));
@@ -133,7 +133,7 @@ test('a server that refuses to stream its state is asked for pages', async () =>
   expect(server.requests.at(-1)).toContain('resourceVersion=7');
 });
 
-test('a server that takes the question for a streamed state but never ends it is asked for pages', async () => {
+test('lists in pages if the server never finishes a streamed list', async () => {
   await using server = await scriptedServer((request, response) => {
     const url = request.url ?? '';
     if (url.includes('sendInitialEvents')) {
@@ -151,7 +151,7 @@ test('a server that takes the question for a streamed state but never ends it is
   );
 });
 
-test('a server whose data was set back is believed', async () => {
+test('follows a server whose data was restored from an older copy', async () => {
   const ahead = { kind: 'Status', code: 504, reason: 'Timeout', details: { causes: [{ reason: 'ResourceVersionTooLarge' }] } };
   await using server = await scriptedServer((_request, response, count) => {
     if (count === 2) {
@@ -169,7 +169,7 @@ test('a server whose data was set back is believed', async () => {
   });
 });
 
-test('objects of many workspaces with the same name are kept apart', async () => {
+test('distinguishes objects of the same name in different workspaces', async () => {
   const inCluster = (cluster: string) => {
     const object = thing('same', '1', cluster);
     return { ...object, metadata: { ...object.metadata, annotations: { 'kcp.io/cluster': cluster } } };
@@ -188,7 +188,7 @@ test('objects of many workspaces with the same name are kept apart', async () =>
   });
 });
 
-test('says when it works again after failures, and only then', async () => {
+test('reports recovery after failures, and only then', async () => {
   await using server = await scriptedServer((_, response, count) => {
     response.writeHead(count === 2 || count === 3 ? 403 : 200);
     if (count === 1) line(response, 'BOOKMARK', end('5'));

@@ -9,13 +9,13 @@ import { keyText } from './key.ts';
 
 /** In milliseconds. */
 const healthyAfter = 10_000;
-/** In milliseconds: a server may accept a watch and end it at once, which does not count as working again. */
+/** In milliseconds: a server may accept a watch and end it immediately, which does not count as recovery. */
 const recoveredAfter = 1_000;
 const initialEventsEnd = 'k8s.io/initial-events-end';
 
-/** Where the state goes. Calls come one after the other. */
+/** Receives the state. Calls do not overlap. */
 export interface Sink<T extends KubeObject> {
-  /** The whole state, at first and whenever history was lost. */
+  /** The complete state, at first and whenever history was lost. */
   replace(objects: ReadonlyMap<string, T>): void;
   put(object: T): void;
   remove(object: T): void;
@@ -26,26 +26,26 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly sink: Sink<T>;
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
-  /** Applied to each object before it is kept. */
+  /** Applied to each object before it is stored. */
   readonly transform?: ((object: T) => T) | undefined;
-  /** In milliseconds: a silent connection is given up after this. */
+  /** In milliseconds: a connection that is silent for this long is closed. */
   readonly idleTimeout?: number | undefined;
-  /** In milliseconds: a server that takes a streamed list but falls silent before its end is asked for pages instead. */
+  /** In milliseconds: a server that accepts a streamed list but falls silent before its end is asked for pages instead. */
   readonly initialTimeout?: number | undefined;
   readonly pageSize?: number | undefined;
-  /** Told of every failure that is retried. */
+  /** Called for every failure that is retried. */
   readonly onError?: ((error: unknown) => void) | undefined;
-  /** Told once when it works again after failures. */
+  /** Called once when it works again after failures. */
   readonly onRecovered?: (() => void) | undefined;
   readonly random?: (() => number) | undefined;
 }
 
-/** Keeps a sink equal to what the server has, for as long as it runs: through restarts, outages and lost history. */
+/** Keeps a sink equal to the server's state while it runs: through restarts, outages and lost history. */
 export class Reflector<T extends KubeObject> {
   readonly #options: ReflectorOptions<T>;
   readonly #random: () => number;
   readonly #backoff: Backoff;
-  /** How far the sink is; undefined before the first state and after history was lost. */
+  /** The version of the sink; undefined before the first state and after history was lost. */
   #revision: string | undefined;
   #streams = true;
   #isFailing = false;
@@ -61,7 +61,7 @@ export class Reflector<T extends KubeObject> {
     return this.#revision;
   }
 
-  /** Until aborted. */
+  /** Runs until aborted. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
@@ -76,7 +76,7 @@ export class Reflector<T extends KubeObject> {
   }
 
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
-    // A watch that was silent for long is dead or has nothing to say: in both cases the next one resumes where it was.
+    // A long silent watch is dead or has no events: in both cases the next one resumes where it was.
     if (error instanceof ConnectionError && error.fault === 'idle-timeout') return;
     this.#isFailing = true;
     this.#options.onError?.(error);
@@ -117,11 +117,11 @@ export class Reflector<T extends KubeObject> {
           else this.#collect(state, event.object);
         },
       );
-      if (state !== undefined) throw new ConnectionError('failed', 'the server ended the watch before it had sent its state');
+      if (state !== undefined) throw new ConnectionError('failed', 'the server ended the watch before it had sent its complete state');
     } catch (error) {
       const refused = refusesStreams(error);
       if (!signal.aborted && state !== undefined && (silent || refused)) {
-        // One that did not even begin to answer may just be slow: it is asked for a stream again the next time.
+        // A server that did not even begin to answer may just be slow: try a stream again next time.
         if (opened || refused) this.#streams = false;
         return this.#list(signal);
       }
@@ -157,17 +157,17 @@ export class Reflector<T extends KubeObject> {
       });
     } finally {
       clearTimeout(timer);
-      // It was well for a while: what comes now is a new trouble.
+      // It worked for a while: the next failure is a new one.
       if (performance.now() - before > healthyAfter) this.#backoff.reset();
     }
-    // A server that ends watches at once, again and again, must not be asked in a tight loop.
+    // A server that keeps ending watches immediately must not be asked in a tight loop.
     if (events === 0 && performance.now() - before < recoveredAfter)
-      throw new ConnectionError('failed', 'the server ended a watch at once');
+      throw new ConnectionError('failed', 'the server ended a watch immediately');
   }
 
   #watchOptions(signal: AbortSignal) {
     const { labelSelector, fieldSelector, idleTimeout = defaultIdleTimeout } = this.#options;
-    // Different for each, so that a thousand clients do not come back at the same moment.
+    // Random, so that a thousand clients do not return at the same moment.
     const timeoutSeconds = 300 + Math.floor(300 * this.#random());
     return { labelSelector, fieldSelector, idleTimeout, signal, timeoutSeconds, allowWatchBookmarks: true };
   }
@@ -201,12 +201,12 @@ export class Reflector<T extends KubeObject> {
   }
 }
 
-/** Servers before 1.27, those with the feature turned off, and those that refuse options they do not know. */
+/** Servers before 1.27, those with the feature turned off, and those that reject unknown options. */
 function refusesStreams(error: unknown): boolean {
   return error instanceof ApiError && (error.code === 400 || error.code === 422 || error.code === 405);
 }
 
-/** Items of a list carry no type; the list tells it. */
+/** Items of a list carry no type; it is derived from the list's. */
 function itemType(list: KubeObject): { apiVersion: string; kind: string } | undefined {
   const { kind, apiVersion } = list;
   return typeof kind === 'string' && kind.endsWith('List') ? { apiVersion, kind: kind.slice(0, -'List'.length) } : undefined;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { SharedTexts } from './shared-texts.ts';
 
-test('values stay what they are', () => {
+test('keeps every value unchanged', () => {
   const texts = new SharedTexts(5);
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
@@ -14,13 +14,13 @@ test('values stay what they are', () => {
   );
 });
 
-test('a field that is called like the prototype is left alone', () => {
+test('leaves a field named __proto__ alone', () => {
   const copy = JSON.parse('{"__proto__":"a text that is long enough","data":{"__proto__":{"x":"a text that is long enough"}}}') as object;
   new SharedTexts().within(copy);
   expect(JSON.stringify(copy)).toBe('{"__proto__":"a text that is long enough","data":{"__proto__":{"x":"a text that is long enough"}}}');
 });
 
-test('it remembers each text once, and not too many', () => {
+test('remembers each text once, and not too many', () => {
   const texts = new SharedTexts(10);
   for (let at = 0; at < 100; at++) texts.within({ name: 'the same all the time', list: ['the same all the time'] });
   expect(texts.size).toBe(1);

@@ -1,10 +1,10 @@
-/** Shorter texts are held once by the engine itself; longer ones are seldom said twice. */
+/** The engine itself shares shorter texts; longer ones are rarely repeated. */
 const shortest = 11;
 const longest = 4_096;
 
 /**
- * Holds texts once that many objects say alike: names of workspaces and kinds, hashes, certificates. In a copy of thousands of objects most of the memory is such
- * texts. It remembers those that were said lately, and so many that it stays small itself.
+ * Stores texts once that many objects repeat: names of workspaces and kinds, hashes, certificates. In a copy of thousands of objects such
+ * texts take most of the memory. It remembers a limited number of recently seen ones.
  */
 export class SharedTexts {
   readonly #capacity: number;
@@ -15,7 +15,7 @@ export class SharedTexts {
     this.#capacity = capacity;
   }
 
-  /** The same text, as it was first seen. */
+  /** An equal text, the instance seen first. */
   of(text: string): string {
     if (text.length < shortest || text.length > longest) return text;
     const recent = this.#recent.get(text);
@@ -34,7 +34,7 @@ export class SharedTexts {
     return this.#recent.size + this.#older.size;
   }
 
-  /** Replaces all texts within a parsed value, in place. Names of fields are shared anyway. */
+  /** Replaces all texts within a parsed value, in place. Field names are shared anyway. */
   within(value: unknown): void {
     if (Array.isArray(value)) {
       for (const [at, item] of value.entries()) {
@@ -48,7 +48,7 @@ export class SharedTexts {
     for (const key of Object.keys(fields)) {
       const item = fields[key];
       if (typeof item !== 'string') this.within(item);
-      // A field of this name would be set as the prototype.
+      // Assigning this field would set the prototype.
       else if (item.length >= shortest && key !== '__proto__') fields[key] = this.of(item);
     }
   }

@@ -6,7 +6,7 @@ import { oidcCredentials } from '../credentials/oidc.ts';
 import { tokenFileCredentials } from '../credentials/token-file.ts';
 import { type Entry, type Kubeconfig, KubeconfigError, resolvePath } from './kubeconfig.ts';
 
-/** Who a request is made for, when it is somebody else than who signs it. */
+/** The user that a request acts as, if not the authenticated one. */
 export interface Impersonation {
   readonly user: string;
   readonly uid?: string;
@@ -14,43 +14,43 @@ export interface Impersonation {
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** All that is needed to speak to a server. */
+/** Everything needed to talk to a server. */
 export interface Connection {
-  /** With its path, which stays before every path: `https://host:6443/clusters/root:org`. */
+  /** With a path, which is prefixed to every path: `https://host:6443/clusters/root:org`. */
   readonly server: string;
   readonly credentials: Credentials;
-  /** PEM of the authorities that may have signed the server's certificate; those of the system when absent. */
+  /** PEM of the authorities that may have signed the server's certificate; by default those of the system. */
   readonly ca?: string | Buffer;
-  /** Take any certificate. */
+  /** Accept any certificate. */
   readonly insecure?: boolean;
-  /** The name that the server's certificate is checked against, when it is not the host of `server`. */
+  /** The name to check the server's certificate against, if not the host of `server`. */
   readonly tlsServerName?: string;
   readonly impersonate?: Impersonation;
-  /** Of the context; `default` when it names none. */
+  /** Of the context; `default` if it has none. */
   readonly namespace: string;
 }
 
-/** The connection that a context describes; the current one when none is named. */
+/** The connection that a context describes, by default the current one. */
 export function connectionOf(config: Kubeconfig, contextName: string = config.currentContext): Connection {
   const where = config.sources.join(', ');
-  if (contextName === '') throw new KubeconfigError(`${where} has no current-context; name one`);
+  if (contextName === '') throw new KubeconfigError(`${where} has no current-context; name a context`);
   const context = config.contexts.get(contextName);
   if (context === undefined)
     throw new KubeconfigError(`${where} has no context "${contextName}"; it has: ${[...config.contexts.keys()].join(', ')}`);
   const clusterName = text(context.fields, 'cluster') ?? '';
   const cluster = config.clusters.get(clusterName);
   if (cluster === undefined)
-    throw new KubeconfigError(`context "${contextName}" names the cluster "${clusterName}", which ${where} does not have`);
+    throw new KubeconfigError(`context "${contextName}" refers to the cluster "${clusterName}", which ${where} does not contain`);
   const userName = text(context.fields, 'user') ?? '';
   const user = config.users.get(userName);
   if (user === undefined && userName !== '') {
-    throw new KubeconfigError(`context "${contextName}" names the user "${userName}", which ${where} does not have`);
+    throw new KubeconfigError(`context "${contextName}" refers to the user "${userName}", which ${where} does not contain`);
   }
   const server = serverOf(clusterName, cluster.fields);
   const ca = dataOrFile(cluster, 'certificate-authority');
   const insecure = cluster.fields['insecure-skip-tls-verify'] === true;
   if (insecure && ca !== undefined) {
-    throw new KubeconfigError(`cluster "${clusterName}" gives a certificate authority and insecure-skip-tls-verify; keep one of them`);
+    throw new KubeconfigError(`cluster "${clusterName}" has both a certificate authority and insecure-skip-tls-verify; keep one of them`);
   }
   const tlsServerName = text(cluster.fields, 'tls-server-name');
   const impersonate = user && impersonationOf(user.fields);
@@ -72,7 +72,7 @@ function serverOf(clusterName: string, fields: JsonObject): string {
   const server = text(fields, 'server') ?? '';
   const url = URL.canParse(server) ? new URL(server) : undefined;
   if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
-    throw new KubeconfigError(`cluster "${clusterName}": expected server to be an https:// or http:// address, got "${server}"`);
+    throw new KubeconfigError(`cluster "${clusterName}": expected server to be an https:// or http:// address, found "${server}"`);
   }
   return server.replace(/\/+$/, '');
 }
@@ -125,7 +125,7 @@ function execConfigOf(userName: string, user: Entry, exec: JsonObject): ExecConf
   const pairs = Array.isArray(exec.env) ? exec.env.filter(isObject) : [];
   const hint = text(exec, 'installHint');
   return {
-    // A path is seen from the file; a plain name is searched for in PATH.
+    // A path is relative to the file; a plain name is searched in PATH.
     command: command.includes('/') ? resolvePath(user, command) : command,
     args: texts(exec.args),
     env: pairs.map((pair) => ({ name: text(pair, 'name') ?? '', value: text(pair, 'value') ?? '' })),
@@ -181,7 +181,7 @@ function impersonationOf(fields: JsonObject): Impersonation | undefined {
   };
 }
 
-/** Bytes that stand in the entry itself (base64), or in a file that it names. */
+/** Bytes from the entry itself (base64), or from a file that it names. */
 function dataOrFile(entry: Entry, field: string): Buffer | undefined {
   const data = text(entry.fields, `${field}-data`);
   if (data !== undefined) return Buffer.from(data, 'base64');
@@ -190,7 +190,7 @@ function dataOrFile(entry: Entry, field: string): Buffer | undefined {
   try {
     return readFileSync(resolvePath(entry, path));
   } catch (error) {
-    throw new KubeconfigError(`cannot read ${resolvePath(entry, path)}, which the kubeconfig names as ${field}`, error);
+    throw new KubeconfigError(`cannot read ${resolvePath(entry, path)}, the ${field} in the kubeconfig`, error);
   }
 }
 

@@ -8,7 +8,7 @@ const serviceAccountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 export interface InClusterOptions {
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** Where the token, the authority and the namespace are mounted. */
+  /** Where the token, the CA certificate and the namespace are mounted. */
   readonly folder?: string;
 }
 
@@ -35,7 +35,7 @@ export function inClusterConnection({
   };
 }
 
-/** What most programs want: the kubeconfig that was named, else the pod's own account, else the kubeconfig of the person. */
+/** The usual choice: the named kubeconfig, else the pod's own service account, else the user's kubeconfig. */
 export function defaultConnection(options: LoadOptions & InClusterOptions & { readonly context?: string } = {}): Connection {
   const environment = options.environment ?? process.env;
   const named = options.path !== undefined || (environment.KUBECONFIG ?? '') !== '';

@@ -34,7 +34,7 @@ const connect = (cluster: string, user: string) => connectionOf(parseKubeconfig(
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 describe('a context', () => {
-  test('tells the server with its path and the namespace', () => {
+  test('yields the server with its path, and the namespace', () => {
     const connection = connect('{server: "https://127.0.0.1:6443/clusters/root:org/"}', '{}');
     expect(connection).toMatchObject({ server: 'https://127.0.0.1:6443/clusters/root:org', namespace: 'team' });
   });
@@ -42,7 +42,7 @@ describe('a context', () => {
   test.each([
     ['data', `{client-certificate-data: ${base64('CERT')}, client-key-data: ${base64('KEY')}}`],
     ['files beside the kubeconfig', '{client-certificate: my.crt, client-key: my.key}'],
-  ])('has a certificate from %s', async (_what, user) => {
+  ])('yields a certificate from %s', async (_what, user) => {
     write('my.crt', 'CERT');
     write('my.key', 'KEY');
     const { certificate } = await connect(server, user).credentials.current();
@@ -58,13 +58,13 @@ describe('a context', () => {
     expect(await connect(server, user).credentials.current()).toMatchObject({ authorization });
   });
 
-  test('says how the server is trusted', () => {
+  test('yields how to verify the server', () => {
     const trusted = connect(`{server: "https://h", certificate-authority-data: ${base64('CA')}, tls-server-name: other}`, '{}');
     expect([trusted.ca?.toString(), trusted.tlsServerName]).toEqual(['CA', 'other']);
     expect(connect('{server: "https://h", insecure-skip-tls-verify: true}', '{}').insecure).toBe(true);
   });
 
-  test('may speak for somebody else', () => {
+  test('may impersonate another user', () => {
     const user = '{token: abc, as: jane, as-uid: "7", as-groups: [a], as-user-extra: {team: [x]}}';
     expect(connect(server, user).impersonate).toEqual({ user: 'jane', uid: '7', groups: ['a'], extra: { team: ['x'] } });
   });
@@ -72,31 +72,31 @@ describe('a context', () => {
 
 test.each([
   ['a proxy', '{server: "https://h", proxy-url: "http://p"}', '{}', 'has a proxy-url, which is not supported'],
-  ['no address', '{server: "127.0.0.1"}', '{}', 'expected server to be an https:// or http:// address, got "127.0.0.1"'],
+  ['no address', '{server: "127.0.0.1"}', '{}', 'expected server to be an https:// or http:// address, found "127.0.0.1"'],
   ['half a certificate', server, `{client-certificate-data: ${base64('CERT')}}`, 'needs both client-certificate and client-key'],
-  ['a file that is not there', server, '{client-certificate: nowhere.crt, client-key: nowhere.key}', 'nowhere.crt'],
+  ['a missing file', server, '{client-certificate: nowhere.crt, client-key: nowhere.key}', 'nowhere.crt'],
   [
-    'an authority and no check',
+    'an authority without verification',
     `{server: "https://h", certificate-authority-data: ${base64('CA')}, insecure-skip-tls-verify: true}`,
     '{}',
     'keep one of them',
   ],
-  ['another auth-provider', server, '{auth-provider: {name: gcp}}', 'the auth-provider "gcp" is not supported'],
-  ['an old exec plugin', server, '{exec: {command: x, apiVersion: client.authentication.k8s.io/v1alpha1}}', 'wants apiVersion'],
-])('%s is refused', (_what, cluster, user, message) => {
+  ['an unknown auth-provider', server, '{auth-provider: {name: gcp}}', 'the auth-provider "gcp" is not supported'],
+  ['an old exec plugin', server, '{exec: {command: x, apiVersion: client.authentication.k8s.io/v1alpha1}}', 'has apiVersion'],
+])('rejects %s', (_what, cluster, user, message) => {
   expect(() => connect(cluster, user)).toThrow(message);
 });
 
 test.each([
   ['clusters: 3', 'clusters must be a list'],
   ['kind: Pod', 'expected kind Config of v1'],
-  ['a: [', 'is no YAML'],
-  ['users: [{user: {}}]', 'each of users needs a name'],
-])('a file with %j is refused', (text, message) => {
+  ['a: [', 'is not valid YAML'],
+  ['users: [{user: {}}]', 'each entry of users needs a name'],
+])('rejects a file with %j', (text, message) => {
   expect(() => parseKubeconfig(text, 'f')).toThrow(message);
 });
 
-test('of several files the first that names something wins, and missing ones are passed over', () => {
+test('prefers the first of several files, and skips missing ones', () => {
   const first = write('first', 'current-context: b\nusers: [{name: u, user: {token: first}}]');
   const second = write('second', config(server, '{token: second}').replace('name: here', 'name: b'));
   const merged = loadKubeconfig({ environment: { KUBECONFIG: `${first}:${join(folder, 'missing')}:${second}` } });
@@ -105,14 +105,14 @@ test('of several files the first that names something wins, and missing ones are
   expect(() => connectionOf(merged, 'nowhere')).toThrow('has no context "nowhere"; it has: b');
 });
 
-test('no file at all is an error that says where it was looked for', () => {
+test('reports all searched paths if there is no file at all', () => {
   expect(() => loadKubeconfig({ environment: { HOME: join(folder, 'nobody') } })).toThrow(join(folder, 'nobody', '.kube', 'config'));
 });
 
 describe('a pod', () => {
   const environment = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443', HOME: folder };
 
-  test('uses its account', async () => {
+  test('uses its service account', async () => {
     write('token', 'pod-token');
     write('ca.crt', 'CA');
     write('namespace', 'pods\n');
@@ -121,12 +121,12 @@ describe('a pod', () => {
     expect(await connection.credentials.current()).toEqual({ authorization: 'Bearer pod-token' });
   });
 
-  test('prefers a kubeconfig that was named', () => {
+  test('prefers a named kubeconfig', () => {
     const path = write('named', config(server, '{}'));
     expect(defaultConnection({ environment: { ...environment, KUBECONFIG: path }, folder }).server).toBe('https://127.0.0.1:6443');
   });
 
-  test('is none without the variables', () => {
+  test('is not detected without the variables', () => {
     expect(inClusterConnection({ environment: {}, folder })).toBeUndefined();
   });
 });

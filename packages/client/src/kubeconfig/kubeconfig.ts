@@ -3,13 +3,13 @@ import { homedir } from 'node:os';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import { isObject, type JsonObject, parseYaml } from '@capstan/machinery';
 
-/** One entry of a kubeconfig, and the folder that its relative paths start from. */
+/** One entry of a kubeconfig, and the folder that its relative paths refer to. */
 export interface Entry {
   readonly fields: JsonObject;
   readonly folder: string;
 }
 
-/** What one or more kubeconfig files say together. Nothing is read from the files that they name yet. */
+/** The merged content of one or more kubeconfig files. The files that they refer to are not read yet. */
 export interface Kubeconfig {
   readonly clusters: ReadonlyMap<string, Entry>;
   readonly users: ReadonlyMap<string, Entry>;
@@ -26,19 +26,19 @@ export class KubeconfigError extends Error {
   }
 }
 
-/** Reads one kubeconfig. `path` is where it came from: relative paths in it start there. */
+/** Parses one kubeconfig. `path` is its location, which relative paths in it refer to. */
 export function parseKubeconfig(text: string, path: string): Kubeconfig {
   let parsed: unknown;
   try {
     parsed = parseYaml(text);
   } catch (error) {
-    throw new KubeconfigError(`${path} is no YAML: ${error instanceof Error ? error.message : String(error)}`, error);
+    throw new KubeconfigError(`${path} is not valid YAML: ${error instanceof Error ? error.message : String(error)}`, error);
   }
   if (parsed === null) parsed = {};
-  if (!isObject(parsed)) throw new KubeconfigError(`${path}: expected a kubeconfig, got something that is no mapping`);
+  if (!isObject(parsed)) throw new KubeconfigError(`${path}: expected a kubeconfig, found something that is not a mapping`);
   const { kind, apiVersion } = parsed;
   if ((kind !== undefined && kind !== 'Config') || (apiVersion !== undefined && apiVersion !== 'v1')) {
-    throw new KubeconfigError(`${path}: expected kind Config of v1, got ${JSON.stringify(kind)} of ${JSON.stringify(apiVersion)}`);
+    throw new KubeconfigError(`${path}: expected kind Config of v1, found ${JSON.stringify(kind)} of ${JSON.stringify(apiVersion)}`);
   }
   const config = parsed;
   const folder = dirname(path);
@@ -47,7 +47,7 @@ export function parseKubeconfig(text: string, path: string): Kubeconfig {
     const given = config[list] ?? [];
     if (!Array.isArray(given)) throw new KubeconfigError(`${path}: ${list} must be a list`);
     for (const item of given) {
-      if (!isObject(item) || typeof item.name !== 'string') throw new KubeconfigError(`${path}: each of ${list} needs a name`);
+      if (!isObject(item) || typeof item.name !== 'string') throw new KubeconfigError(`${path}: each entry of ${list} needs a name`);
       const fields = item[field];
       if (!found.has(item.name)) found.set(item.name, { fields: isObject(fields) ? fields : {}, folder });
     }
@@ -62,7 +62,7 @@ export function parseKubeconfig(text: string, path: string): Kubeconfig {
   };
 }
 
-/** As kubectl merges several files: the first one that names something wins. */
+/** Merges several files as kubectl does: the first entry with a name wins. */
 export function mergeKubeconfigs(configs: readonly Kubeconfig[]): Kubeconfig {
   const union = (part: 'clusters' | 'users' | 'contexts'): Map<string, Entry> =>
     new Map(configs.toReversed().flatMap((config) => [...config[part]]));
@@ -81,14 +81,14 @@ export interface LoadOptions {
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 
-/** The files that would be read, in order: the given one, those of `KUBECONFIG`, or `~/.kube/config`. */
+/** The files to read, in order: the given one, those of `KUBECONFIG`, or `~/.kube/config`. */
 export function kubeconfigPaths({ path, environment = process.env }: LoadOptions = {}): string[] {
   if (path !== undefined) return [path];
   const listed = (environment.KUBECONFIG ?? '').split(delimiter).filter((one) => one !== '');
   return listed.length > 0 ? [...new Set(listed)] : [join(environment.HOME ?? homedir(), '.kube', 'config')];
 }
 
-/** Reads the kubeconfig that kubectl would read. Files of a list that do not exist are passed over; none at all is an error. */
+/** Reads the kubeconfig that kubectl would read. Skips missing files of a list, but fails if all are missing. */
 export function loadKubeconfig(options: LoadOptions = {}): Kubeconfig {
   const paths = kubeconfigPaths(options);
   const present = options.path === undefined ? paths.filter((path) => existsSync(path)) : paths;
@@ -106,7 +106,7 @@ export function loadKubeconfig(options: LoadOptions = {}): Kubeconfig {
   );
 }
 
-/** A path in an entry, seen from its file. */
+/** Resolves a path in an entry relative to its file. */
 export function resolvePath({ folder }: Entry, path: string): string {
   return isAbsolute(path) ? path : join(folder, path);
 }

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { ConnectionError } from './error.ts';
 
-/** Calls `onText` with each piece of the body as it comes. A body that falls silent for `idle` milliseconds, or breaks off, is an error. */
+/** Calls `onText` with each chunk of the body as it arrives. Fails if the body is silent for `idle` milliseconds, or is truncated. */
 export function readPieces(answer: IncomingMessage, idle: number, onText: (text: string) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
-      answer.destroy(new ConnectionError('idle-timeout', `the answer fell silent for ${idle} ms`));
+      answer.destroy(new ConnectionError('idle-timeout', `the response was silent for ${idle} ms`));
     }, idle);
     answer.setEncoding('utf8');
     answer.on('data', (text: string) => {
@@ -19,11 +19,11 @@ export function readPieces(answer: IncomingMessage, idle: number, onText: (text:
     answer.on('error', (error) => {
       clearTimeout(timer);
       const known = error instanceof ConnectionError || error.name === 'AbortError';
-      reject(known ? error : new ConnectionError('failed', `the answer broke off: ${error.message}`, error));
+      reject(known ? error : new ConnectionError('failed', `the response was interrupted: ${error.message}`, error));
     });
     answer.on('close', () => {
       clearTimeout(timer);
-      if (!answer.readableEnded) reject(new ConnectionError('failed', 'the answer broke off'));
+      if (!answer.readableEnded) reject(new ConnectionError('failed', 'the response was interrupted'));
     });
   });
 }
@@ -36,10 +36,10 @@ export async function readText(answer: IncomingMessage, idle: number): Promise<s
   return text;
 }
 
-/** Cuts pieces of text into lines. What was cut off waits for the rest. */
+/** Splits chunks of text into lines. An incomplete line waits for the rest. */
 export class LineSplitter {
   readonly #onLine: (line: string) => void;
-  /** Joined only when the line is complete: a long line may come in many pieces. */
+  /** Joined only when the line is complete: a long line may arrive in many chunks. */
   #begun: string[] = [];
 
   constructor(onLine: (line: string) => void) {

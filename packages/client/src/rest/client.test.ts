@@ -21,7 +21,7 @@ const configMap = (name: string, data: Record<string, string> = {}, namespace = 
   data,
 });
 
-/** Ours, or the one that CAPSTAN_TEST_KUBECONFIG names. */
+/** Capstan, or the server that CAPSTAN_TEST_KUBECONFIG names. */
 const foreign = process.env.CAPSTAN_TEST_KUBECONFIG;
 let server: TestServer | undefined;
 let client: Client;
@@ -61,13 +61,13 @@ describe('objects', () => {
     expect(applied.data).toEqual({ a: '3', c: '4' });
   });
 
-  test('that others changed meanwhile are not overwritten', async () => {
+  test('that others changed in the meantime are not overwritten', async () => {
     const made = await maps().create(configMap('contested', {}, namespace));
     await maps().update({ ...made, data: { first: 'yes' } });
     await expect(maps().update({ ...made, data: { second: 'yes' } })).rejects.toSatisfy(isConflict);
   });
 
-  test('that are refused say why', async () => {
+  test('that are rejected say why', async () => {
     await maps().create(configMap('twice', {}, namespace));
     await expect(maps().create(configMap('twice', {}, namespace))).rejects.toSatisfy(isAlreadyExists);
     const error = await maps()
@@ -77,13 +77,13 @@ describe('objects', () => {
     expect(error).toMatchObject({ code: 422, reason: 'Invalid', status: { details: { causes: [{ field: 'metadata.name' }] } } });
   });
 
-  test('tried with dryRun stay as they were', async () => {
+  test('written with dryRun stay unchanged', async () => {
     await maps().create(configMap('rehearsed', {}, namespace), { dryRun: true });
     await expect(maps().get('rehearsed')).rejects.toSatisfy(isNotFound);
   });
 
-  test('of a namespaced type are not asked for without a namespace', () => {
-    expect(() => client.resource(configMaps).get('x')).toThrow('configmaps live in namespaces');
+  test('of a namespaced type require a namespace', () => {
+    expect(() => client.resource(configMaps).get('x')).toThrow('configmaps are namespaced');
   });
 });
 
@@ -97,7 +97,7 @@ describe('many objects', () => {
     }
   });
 
-  test('come in pages', async () => {
+  test('are listed in pages', async () => {
     const sizes: number[] = [];
     for await (const page of maps().pages({ ...many, limit: 3 })) sizes.push(page.items.length);
     expect(sizes).toEqual([3, 3, 1]);
@@ -108,19 +108,19 @@ describe('many objects', () => {
     expect(items.map(({ metadata }) => metadata.name)).toEqual(['many-3']);
   });
 
-  test('come without their content when only metadata is wanted', async () => {
+  test('are listed without their content if only metadata is requested', async () => {
     const { items } = await maps().metadata().list(many);
     expect(items).toHaveLength(7);
     expect(items.every((item) => item.data === undefined && item.metadata.name !== undefined)).toBe(true);
   });
 
-  test('are deleted at once', async () => {
+  test('are deleted in one request', async () => {
     await maps().deleteCollection(many);
     expect((await maps().list(many)).items).toEqual([]);
   });
 });
 
-test('a watch tells changes in order, and ends when the loop is left', async () => {
+test('a watch delivers changes in order, and ends when the loop is left', async () => {
   const { metadata } = await maps().list();
   await maps().create(configMap('watched', {}, namespace));
   await maps().patch('watched', { type: 'merge', patch: { data: { a: '1' } } });
@@ -134,7 +134,7 @@ test('a watch tells changes in order, and ends when the loop is left', async () 
   expect(seen).toEqual(['ADDED', 'MODIFIED', 'DELETED']);
 });
 
-test('a watch that begins with the state says where it ends', async () => {
+test('a watch that begins with the state marks its end', async () => {
   await maps().create(configMap('present', {}, namespace));
   const names: (string | undefined)[] = [];
   const only = { fieldSelector: 'metadata.name=present' };
@@ -156,7 +156,7 @@ test('subresources are written', async () => {
   expect(answer.status.token.split('.')).toHaveLength(3);
 });
 
-test('the server says what it serves', async () => {
+test('discovery lists what the server serves', async () => {
   const all = await discover(client);
   expect(all).toContainEqual(
     expect.objectContaining({ group: '', version: 'v1', resource: 'configmaps', kind: 'ConfigMap', namespaced: true }),
@@ -166,7 +166,7 @@ test('the server says what it serves', async () => {
   expect(await resourceForKind(client, 'nowhere.example/v1', 'Nothing')).toBeUndefined();
 });
 
-test('requests are made for somebody else', async () => {
+test('requests can impersonate another user', async () => {
   const other = new Client({ ...client.connection, impersonate: { user: 'jane', groups: ['readers'] } });
   await expect(other.resource(configMaps).in(namespace).list()).rejects.toMatchObject({
     code: 403,
@@ -175,7 +175,7 @@ test('requests are made for somebody else', async () => {
   other[Symbol.dispose]();
 });
 
-test('a guard stops writes, not reads', async () => {
+test('a guard stops writes, but not reads', async () => {
   const guarded = client.guarded(() => {
     throw new Error('not leading');
   });

@@ -12,7 +12,7 @@ export interface ClientOptions {
   readonly retry?: Partial<RetryOptions>;
   /** Shown in the server's audit log. */
   readonly userAgent?: string;
-  /** Called for each `Warning` header of an answer. */
+  /** Called for each `Warning` header of a response. */
   readonly onWarning?: (warning: string) => void;
 }
 
@@ -25,11 +25,11 @@ export interface Answer {
   readonly text: string;
 }
 
-/** Speaks to one server, as one user. */
+/** Talks to one server, as one user. */
 export class Client implements Transport {
   readonly connection: Connection;
   readonly #transport: Transport;
-  /** The path in the server's address: it stands before every path. */
+  /** The path of the server's address, prefixed to every path. */
   readonly #prefix: string;
   readonly #options: ClientOptions;
   readonly #retry: RetryOptions;
@@ -45,18 +45,18 @@ export class Client implements Transport {
     this.#transport = options.transport ?? new HttpTransport(connection, { timeouts: options.timeouts, userAgent: options.userAgent });
   }
 
-  /** A handle on all objects of a type. No code is generated: the type is described, its shape is `T`. */
+  /** A handle on all objects of a type. No code is generated: the type is described, and its shape is `T`. */
   resource<T extends KubeObject = KubeObject>(type: ResourceType): Resource<T> {
     return new Resource<T>(this, type, {});
   }
 
-  /** The same user at another workspace of the same server: `/clusters/<path>` in place of the one in the server's address. */
+  /** The same user in another workspace of the same server: replaces `/clusters/<path>` in the server's address. */
   cluster(path: string): Client {
     const server = `${this.connection.server.replace(/(\/clusters\/[^/]+)?\/*$/, '')}/clusters/${path}`;
     return this.#sibling({ ...this.connection, server }, this.#guard);
   }
 
-  /** Has `check` called before every attempt to write; what it throws is thrown instead of writing. */
+  /** Calls `check` before every attempt to write; an exception from it is thrown instead of writing. */
   guarded(check: () => void): Client {
     return this.#sibling(this.connection, check);
   }
@@ -68,18 +68,18 @@ export class Client implements Transport {
     return sibling;
   }
 
-  /** One attempt, answered as it is, with the body still to be read. */
+  /** One attempt, with its response as it is and the body unread. */
   send(outgoing: Outgoing): Promise<IncomingMessage> {
     return this.#transport.send(this.#prefix === '' ? outgoing : { ...outgoing, path: this.#prefix + outgoing.path });
   }
 
-  /** Any call, answered as text. Refusals are thrown as `ApiError`. */
+  /** Any call, with a text response. Error responses are thrown as `ApiError`. */
   async raw(call: Call): Promise<Answer> {
     const repeatable = call.repeatable ?? (call.method === 'GET' ? 'read' : 'once');
     return withRetries(() => this.#attempt(call), { repeatable, signal: call.signal, retry: this.#retry });
   }
 
-  /** Any call, answered as JSON. */
+  /** Any call, with a JSON response. */
   async json<T>(call: Call): Promise<T> {
     const { text } = await this.raw(call);
     return JSON.parse(text) as T;

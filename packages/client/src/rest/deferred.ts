@@ -5,7 +5,7 @@ export interface Deferred<T> {
   readonly reject: (reason: unknown) => void;
 }
 
-/** `Promise.withResolvers` for Node 20, which controllers outside this repository may run on and which does not have it. */
+/** `Promise.withResolvers` for Node 20, which lacks it and which controllers outside this repository may run on. */
 export function deferred<T>(): Deferred<T> {
   let settle: Omit<Deferred<T>, 'promise'> | undefined;
   const promise = new Promise<T>((resolve, reject) => {

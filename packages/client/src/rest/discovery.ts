@@ -39,13 +39,15 @@ interface ResourceList {
 
 const aggregated = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 
-/** All that the server serves, the preferred version of each group first. Two requests on servers with aggregated discovery. */
+/**
+ * All resources that the server serves, with the preferred version of each group first. Two requests on servers with aggregated discovery.
+ */
 export async function discover(client: Client, signal?: AbortSignal): Promise<DiscoveredResource[]> {
   const both = await Promise.all(['/api', '/apis'].map((path) => discoverBelow(client, path, signal)));
   return both.flat();
 }
 
-/** The type of a kind, as manifests name it; undefined when the server does not serve it. */
+/** The resource of a kind, as in manifests; undefined if the server does not serve it. */
 export async function resourceForKind(client: Client, apiVersion: string, kind: string): Promise<DiscoveredResource | undefined> {
   try {
     return (await listVersion(client, parseApiVersion(apiVersion))).find((one) => one.kind === kind);

@@ -1,17 +1,17 @@
 import { isObject, type Status } from '@capstan/machinery';
 
-/** The server answered, and the answer is a refusal. */
+/** The server answered with an error. */
 export class ApiError extends Error {
   readonly status: Status;
-  /** The HTTP status of the answer. */
+  /** The HTTP status of the response. */
   readonly code: number;
-  /** `NotFound`, `Conflict`, …; empty when the server gave none. */
+  /** `NotFound`, `Conflict`, …; empty if the server gave none. */
   readonly reason: string;
-  /** In seconds; undefined when the server did not ask to come back. */
+  /** In seconds; undefined if the server did not ask for a retry. */
   readonly retryAfter: number | undefined;
 
   constructor(status: Status, answer: { readonly code: number; readonly retryAfter?: number | undefined }) {
-    super(status.message ?? status.reason ?? `the server answered ${answer.code} without saying why`);
+    super(status.message ?? status.reason ?? `the server answered ${answer.code} without a reason`);
     this.name = 'ApiError';
     this.status = status;
     this.code = answer.code;
@@ -19,7 +19,7 @@ export class ApiError extends Error {
     this.retryAfter = answer.retryAfter ?? status.details?.retryAfterSeconds;
   }
 
-  /** Of the body of a refusal, which may come from a proxy and be no `Status` at all. */
+  /** From the body of an error response, which may come from a proxy and not be a `Status`. */
   static of(code: number, body: string, retryAfterHeader?: string): ApiError {
     const seconds = Number(retryAfterHeader);
     const retryAfter = retryAfterHeader !== undefined && Number.isFinite(seconds) && seconds >= 0 ? seconds : undefined;
@@ -63,14 +63,14 @@ function statusOfText(code: number, body: string): Status {
     status: 'Failure',
     code,
     ...(reasons[code] !== undefined && { reason: reasons[code] }),
-    message: text === '' ? `the server answered ${code} without saying why` : `the server answered ${code}: ${text}`,
+    message: text === '' ? `the server answered ${code} without a reason` : `the server answered ${code}: ${text}`,
   };
 }
 
-/** What went wrong before an answer was there. */
+/** What went wrong before a response arrived. */
 export type ConnectionFault = 'connect-timeout' | 'response-timeout' | 'idle-timeout' | 'failed';
 
-/** No answer came, or it broke off. Whether a write took effect is unknown. */
+/** No response arrived, or it was interrupted. Whether a write took effect is unknown. */
 export class ConnectionError extends Error {
   readonly fault: ConnectionFault;
 
@@ -88,14 +88,14 @@ const isReason =
 
 export const isNotFound = isReason('NotFound');
 export const isAlreadyExists = isReason('AlreadyExists');
-/** Someone else changed the object meanwhile: read it again. */
+/** Somebody else changed the object in the meantime: read it again. */
 export const isConflict = isReason('Conflict');
 /** The resource version or continue token is older than the server's history. */
 export const isExpired = isReason('Expired', 'Gone');
 export const isForbidden = isReason('Forbidden');
 export const isInvalid = isReason('Invalid');
 
-/** The namespace or the whole workspace is being deleted, so nothing can be created in it any more. */
+/** The namespace or the whole workspace is being deleted, so nothing can be created in it. */
 export const isTerminating = hasCause('NamespaceTerminating', 'WorkspaceTerminating');
 
 /** The server has not seen this resource version yet: it lags behind, or its data was restored from an older copy. */

@@ -7,13 +7,13 @@ export interface LinesCall {
   /** The longest silence, in milliseconds. */
   readonly idle: number;
   readonly signal: AbortSignal;
-  /** Called once the server has accepted. */
+  /** Called when the server has accepted the request. */
   readonly onOpen?: () => void;
-  /** Empty lines are signs of life only, and are not told. */
+  /** Not called for empty lines, which are only signs of life. */
   readonly onLine: (line: string) => void;
 }
 
-/** Reads an answer that goes on and on, line by line, until the server ends it. */
+/** Reads an endless response line by line, until the server ends it. */
 export async function followLines(transport: Transport, { path, idle, signal, onOpen, onLine }: LinesCall): Promise<void> {
   const answer = await transport.send({ method: 'GET', path, dedicated: true, signal });
   if (answer.statusCode !== 200) throw ApiError.of(answer.statusCode ?? 0, await readText(answer, idle), answer.headers['retry-after']);

@@ -23,10 +23,10 @@ export interface ListOptions extends SelectOptions {
 export interface WatchOptions extends SelectOptions {
   readonly resourceVersion?: string;
   readonly allowWatchBookmarks?: boolean;
-  /** First send what is there as if it were added just now, then a bookmark that says so. */
+  /** First send existing objects as if they had just been added, then a bookmark that marks their end. */
   readonly sendInitialEvents?: boolean;
   readonly timeoutSeconds?: number;
-  /** In milliseconds: a watch that is silent for so long is given up. Bookmarks come about every minute. */
+  /** In milliseconds: a watch that is silent for this long is closed. Bookmarks arrive about every minute. */
   readonly idleTimeout?: number;
 }
 
@@ -38,14 +38,14 @@ export interface WriteOptions extends CallOptions {
 
 export interface ApplyOptions extends WriteOptions {
   readonly fieldManager: string;
-  /** Take fields that others own. */
+  /** Take over fields that others own. */
   readonly force?: boolean;
 }
 
 export interface DeleteOptions extends CallOptions {
   readonly gracePeriodSeconds?: number;
   readonly propagationPolicy?: 'Foreground' | 'Background' | 'Orphan';
-  /** Refuse when the object is not this one any more. */
+  /** Reject the request if the object is no longer this one. */
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
   readonly dryRun?: boolean;
 }
@@ -55,7 +55,7 @@ export interface List<T> {
   readonly metadata: { readonly resourceVersion: string; readonly continue?: string; readonly remainingItemCount?: number };
 }
 
-/** A change as a watch tells it. */
+/** A change, as a watch reports it. */
 export type WatchEvent<T extends KubeObject = KubeObject> =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T }
   | { readonly type: 'BOOKMARK'; readonly object: KubeObject };
@@ -77,7 +77,7 @@ const names = [
 
 type Queried = Partial<Record<(typeof names)[number], string | number | boolean | undefined>> & { readonly dryRun?: boolean | undefined };
 
-/** `?a=b&c=d`, or nothing. */
+/** `?a=b&c=d`, or an empty string. */
 export function queryOf(options: Queried, fixed: readonly string[] = []): string {
   const parts = [...fixed];
   for (const name of names) {

@@ -28,7 +28,7 @@ export interface ResourceType {
 /** An object by name. */
 export interface Target {
   readonly name: string;
-  /** May be left out when the handle has one. */
+  /** May be omitted if the handle has one. */
   readonly namespace?: string | undefined;
 }
 
@@ -38,7 +38,7 @@ const patchTypes = {
   strategic: 'application/strategic-merge-patch+json',
 } as const;
 
-/** A JSON Patch is a list of operations; the others are pieces of an object. */
+/** A JSON Patch is a list of operations; the others are partial objects. */
 export type Patch =
   | { readonly type: 'json'; readonly patch: readonly JsonObject[] }
   | { readonly type: 'merge' | 'strategic'; readonly patch: JsonObject };
@@ -70,7 +70,7 @@ export class Resource<T extends KubeObject = KubeObject> {
     return new Resource<T>(this.#client, this.type, { namespace, metadataOnly: this.metadataOnly });
   }
 
-  /** The same objects, of which only the metadata is sent. */
+  /** The same objects, but the server sends only their metadata. */
   metadata(): Resource<KubeObject> {
     return new Resource<KubeObject>(this.#client, this.type, { namespace: this.namespace, metadataOnly: true });
   }
@@ -93,10 +93,10 @@ export class Resource<T extends KubeObject = KubeObject> {
     });
   }
 
-  /** All objects, asked for in pages, so that neither side holds one big answer. */
+  /** All objects, requested in pages, so that neither side handles one big response. */
   async *pages(options: Omit<ListOptions, 'continue'> = {}): AsyncGenerator<List<T>, void, undefined> {
     for (let token = ''; ; ) {
-      // Every page after the first belongs to the revision of the first.
+      // Every page after the first uses the revision of the first.
       const { resourceVersion: _, resourceVersionMatch: __, ...rest } = options;
       const page = await this.list(token === '' ? { limit: 500, ...options } : { limit: 500, ...rest, continue: token });
       yield page;
@@ -110,7 +110,7 @@ export class Resource<T extends KubeObject = KubeObject> {
     return this.#client.json({ ...this.#write('POST', path, options), body: JSON.stringify(object) });
   }
 
-  /** Replaces the object; refused when it changed since it was read. */
+  /** Replaces the object; rejected if it changed since it was read. */
   update(object: T, options: WriteOptions = {}): Promise<T> {
     return this.#put(object, '', options);
   }
@@ -129,7 +129,7 @@ export class Resource<T extends KubeObject = KubeObject> {
     });
   }
 
-  /** Says what the fields of one manager should be; creates the object when it is not there. */
+  /** Declares the fields of one manager; creates the object if missing. */
   apply(object: JsonObject | T, options: ApplyOptions & { readonly subresource?: string }): Promise<T> {
     const { name, namespace } = (object as T).metadata;
     const path = this.#path({ name: name ?? '', namespace }) + below(options.subresource) + queryOf(options);
@@ -142,7 +142,7 @@ export class Resource<T extends KubeObject = KubeObject> {
     });
   }
 
-  /** Answers the object while finalizers hold it, a `Status` when it is gone. */
+  /** Returns the object while finalizers keep it, and a `Status` when it is deleted. */
   delete(target: Target | string, options: DeleteOptions = {}): Promise<T | Status> {
     return this.#client.json(this.#delete(this.#path(target), options));
   }
@@ -160,7 +160,7 @@ export class Resource<T extends KubeObject = KubeObject> {
     });
   }
 
-  /** `POST` makes something (a token, a binding), `PUT` replaces it (a scale). */
+  /** `POST` creates something (a token, a binding), `PUT` replaces it (a scale). */
   writeSubresource<S = Json>(
     target: Target | string,
     { subresource, method, body, signal }: { subresource: string; method: 'POST' | 'PUT'; body: unknown; signal?: AbortSignal },
@@ -168,12 +168,15 @@ export class Resource<T extends KubeObject = KubeObject> {
     return this.#client.json({ ...this.#write(method, this.#path(target) + below(subresource), { signal }), body: JSON.stringify(body) });
   }
 
-  /** Changes from now on, or from `resourceVersion` on. Ends without an error when the server has had enough: watch again from the last version. */
+  /**
+   * Changes from now on, or from `resourceVersion` on. Ends without an error when the server ends the watch: watch again from the last
+   * version.
+   */
   watch(options: WatchOptions = {}): AsyncGenerator<WatchEvent<T>, void, undefined> {
     return iterateWatch<T>(this.#client, this.#watch(options));
   }
 
-  /** As `watch`, with a call for each event: no promise is made per event. Resolves when the server ends the watch. */
+  /** Like `watch`, but with a callback, which avoids a promise per event. Resolves when the server ends the watch. */
   follow(options: WatchOptions & { readonly onOpen?: () => void }, onEvent: (event: WatchEvent<T>) => void): Promise<void> {
     return followWatch<T>(this.#client, { ...this.#watch(options), onEvent, ...(options.onOpen && { onOpen: options.onOpen }) });
   }
@@ -220,9 +223,9 @@ export class Resource<T extends KubeObject = KubeObject> {
   #path(target: Target | string): string {
     const { name, namespace = this.namespace } = typeof target === 'string' ? { name: target } : target;
     const { resource, namespaced } = this.type;
-    if (name === '') throw new TypeError(`expected the name of one of the ${resource}, got an empty one`);
+    if (name === '') throw new TypeError(`expected the name of one of the ${resource}, found an empty one`);
     if (namespaced && (namespace === undefined || namespace === '')) {
-      throw new TypeError(`${resource} live in namespaces: name the one of "${name}", or use in(namespace)`);
+      throw new TypeError(`${resource} are namespaced: name the namespace of "${name}", or use in(namespace)`);
     }
     return `${this.#collection(namespace)}/${encodeURIComponent(name)}`;
   }

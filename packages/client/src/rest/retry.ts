@@ -1,25 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError, ConnectionError } from './error.ts';
 
-/** How often a call may be tried. */
+/** When a call may be retried. */
 export type Repeatable =
-  /** Reading twice harms nobody: also tried again when no answer came. */
+  /** Reading twice is harmless: also retried when no response arrived. */
   | 'read'
-  /** The outcome is the same however often it is done, but the answer may differ: tried again only when the server says that it did nothing. */
+  /** Repeating it has the same effect, but the response may differ: retried only if the server says that it did nothing. */
   | 'idempotent'
-  /** Tried again only when the server refused before it began. */
+  /** Retried only if the server rejected it before it began. */
   | 'once';
 
 export interface RetryOptions {
   readonly attempts: number;
-  /** In milliseconds: a server that asks for more patience than this gets its error passed on. */
+  /** In milliseconds: if the server asks for a longer wait, its error is passed on. */
   readonly longestWait: number;
   readonly random?: () => number;
 }
 
 export const defaultRetry: RetryOptions = { attempts: 5, longestWait: 30_000 };
 
-/** Calls until it works or must not be tried again, as long as the server asks for. */
+/** Retries a call, after the wait that the server asks for, until it succeeds or must not be retried. */
 export async function withRetries<T>(
   call: () => Promise<T>,
   {

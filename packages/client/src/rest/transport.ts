@@ -7,11 +7,11 @@ import { ConnectionError } from './error.ts';
 
 /** In milliseconds. */
 export interface Timeouts {
-  /** To reach the server and agree on keys. */
+  /** To connect, including the TLS handshake. */
   readonly connect: number;
-  /** From sending a request to the head of its answer. */
+  /** From sending a request to the head of its response. */
   readonly response: number;
-  /** Between two pieces of an answer's body. */
+  /** Between two chunks of a response body. */
   readonly idle: number;
 }
 
@@ -25,13 +25,13 @@ export interface Outgoing {
   readonly body?: string | Buffer;
   readonly signal?: AbortSignal | undefined;
   readonly timeouts?: Partial<Timeouts>;
-  /** Leave the kept connections to others: for answers that last. */
+  /** Use a connection outside the pool: for long-lived responses. */
   readonly dedicated?: boolean;
 }
 
 /** The connections to one server. */
 export interface Transport extends Disposable {
-  /** Resolves with the head of the answer. Its body must be read or destroyed. */
+  /** Resolves with the head of the response. Its body must be read or destroyed. */
   send(outgoing: Outgoing): Promise<IncomingMessage>;
 }
 
@@ -41,7 +41,7 @@ interface Agents {
   readonly lasting: HttpAgent;
 }
 
-/** Speaks HTTP/1.1 over kept connections; each watch has a connection of its own, so that none waits for another. */
+/** HTTP/1.1 over pooled connections; each watch has a connection of its own, so that none waits for another. */
 export class HttpTransport implements Transport {
   readonly #connection: Connection;
   readonly #base: URL;
@@ -67,7 +67,7 @@ export class HttpTransport implements Transport {
     return answer.statusCode === 401 ? this.#renewed(outgoing, { answer, credential }) : answer;
   }
 
-  /** Who was refused with one credential may have a newer one: a token that was replaced, or expired by the server's clock. */
+  /** After a rejected credential there may be a newer one: a replaced token, or one that had expired by the server's clock. */
   async #renewed(
     outgoing: Outgoing,
     refused: { readonly answer: IncomingMessage; readonly credential: Credential },
@@ -135,7 +135,7 @@ export class HttpTransport implements Transport {
     return `${method} ${this.#base.origin}${path}`;
   }
 
-  /** Connections are tied to the certificate that opened them. */
+  /** Connections belong to the certificate that opened them. */
   #agentsFor({ certificate }: Credential): Agents {
     if (this.#agents !== undefined && this.#agents.certificate === certificate) return this.#agents;
     if (this.#agents !== undefined) retire(this.#agents);
@@ -169,7 +169,7 @@ export class HttpTransport implements Transport {
   }
 }
 
-/** Lets what is under way end, and keeps no connection after that. */
+/** Lets pending requests finish, and then keeps no connection. */
 function retire({ kept }: Agents): void {
   kept.maxFreeSockets = 0;
   for (const sockets of Object.values(kept.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
@@ -178,7 +178,7 @@ function retire({ kept }: Agents): void {
 function limitConnect(request: ClientRequest, limit: number, onLate: () => void): void {
   request.on('socket', (socket) => {
     if (!socket.connecting) return;
-    // A peer that vanished without a word is noticed by the system, too.
+    // Lets the system, too, notice a peer that vanished silently.
     socket.setKeepAlive(true, 15_000);
     const timer = setTimeout(onLate, limit);
     const clear = (): void => clearTimeout(timer);

@@ -15,10 +15,10 @@ const refusing = (code: number, times: number, retryAfter?: string) =>
   });
 
 test.each([
-  ['a read refused with 429', 429, 'GET', 2],
-  ['a create refused with 429, which did nothing', 429, 'POST', 2],
-  ['a read refused with 503', 503, 'GET', 2],
-  ['a create refused with 503, which may have been begun', 503, 'POST', 1],
+  ['a read rejected with 429', 429, 'GET', 2],
+  ['a create rejected with 429, which did nothing', 429, 'POST', 2],
+  ['a read rejected with 503', 503, 'GET', 2],
+  ['a create rejected with 503, which may have begun', 503, 'POST', 1],
 ] as const)('%s', async (_what, code, method, expected) => {
   await using server = await refusing(code, 1, '0');
   using client = new Client(server.connection, { retry });
@@ -27,21 +27,21 @@ test.each([
   expect(server.requests).toHaveLength(expected);
 });
 
-test('a server that does not ask to come back is not asked again', async () => {
+test('does not retry if the server does not ask for it', async () => {
   await using server = await refusing(503, 9);
   using client = new Client(server.connection, { retry });
   await expect(client.resource(configMaps).in('default').get('a')).rejects.toMatchObject({ code: 503 });
   expect(server.requests).toHaveLength(1);
 });
 
-test('a server that stays busy is given up on', async () => {
+test('gives up on a server that stays busy', async () => {
   await using server = await refusing(429, 9, '0');
   using client = new Client(server.connection, { retry });
   await expect(client.resource(configMaps).in('default').get('a')).rejects.toMatchObject({ code: 429, reason: 'Refused' });
   expect(server.requests).toHaveLength(3);
 });
 
-test('the path of the server stays before every path', async () => {
+test('prefixes every path with the path of the server', async () => {
   await using server = await scriptedServer((_request, response) => response.end(JSON.stringify(object)));
   using client = new Client({ ...server.connection, server: `${server.connection.server}/clusters/root:org/` });
   await client.resource(configMaps).in('default').get('a');
@@ -52,7 +52,7 @@ test('the path of the server stays before every path', async () => {
   ]);
 });
 
-test('who is impersonated stands in headers', async () => {
+test('sends the impersonated user in headers', async () => {
   await using server = await scriptedServer((_request, response) => response.end(JSON.stringify(object)));
   using client = new Client({
     ...server.connection,
@@ -67,13 +67,13 @@ test('who is impersonated stands in headers', async () => {
   });
 });
 
-test('an answer that does not come is an error', async () => {
+test('fails if no response arrives', async () => {
   await using server = await scriptedServer(() => {});
   using client = new Client(server.connection, { timeouts: { response: 50 } });
   await expect(client.resource(configMaps).in('default').get('a')).rejects.toMatchObject({ fault: 'response-timeout' });
 });
 
-test('an answer that falls silent is an error', async () => {
+test('fails if a response falls silent', async () => {
   await using server = await scriptedServer((_request, response) => {
     response.writeHead(200, { 'content-length': '100' });
     response.write('{');
@@ -82,7 +82,7 @@ test('an answer that falls silent is an error', async () => {
   await expect(client.resource(configMaps).in('default').get('a')).rejects.toMatchObject({ fault: 'idle-timeout' });
 });
 
-test('a watch that falls silent is an error', async () => {
+test('fails if a watch falls silent', async () => {
   await using server = await scriptedServer((_request, response) => {
     response.writeHead(200);
     response.write(`${JSON.stringify({ type: 'ADDED', object })}\n`);
@@ -94,7 +94,7 @@ test('a watch that falls silent is an error', async () => {
   expect(seen).toEqual(['ADDED']);
 });
 
-test('an error event ends a watch with that error', async () => {
+test('ends a watch at an error event, with that error', async () => {
   const told = { kind: 'Status', code: 410, reason: 'Expired', message: 'too old resource version: 1 (2)' };
   await using server = await scriptedServer((_request, response) => response.end(`${JSON.stringify({ type: 'ERROR', object: told })}\n`));
   using client = new Client(server.connection);
@@ -102,14 +102,14 @@ test('an error event ends a watch with that error', async () => {
   await expect(watching).rejects.toMatchObject({ code: 410, reason: 'Expired' });
 });
 
-test('a server that cannot be reached is an error', async () => {
+test('fails if the server cannot be reached', async () => {
   const server = await scriptedServer(() => {});
   await server[Symbol.asyncDispose]();
   using client = new Client(server.connection, { retry: { attempts: 1 } });
   await expect(client.resource(configMaps).list()).rejects.toBeInstanceOf(ConnectionError);
 });
 
-test('an answer of a proxy that is no Status is passed on as text', async () => {
+test("passes on a proxy's response that is not a Status as text", async () => {
   await using server = await scriptedServer((_request, response) => response.writeHead(502).end('<h1>bad gateway</h1>'));
   using client = new Client(server.connection);
   await expect(client.resource(configMaps).list()).rejects.toMatchObject({
@@ -118,7 +118,7 @@ test('an answer of a proxy that is no Status is passed on as text', async () => 
   });
 });
 
-test('an aborted call ends', async () => {
+test('ends an aborted call', async () => {
   await using server = await scriptedServer(() => {});
   using client = new Client(server.connection);
   const stop = new AbortController();
@@ -127,7 +127,7 @@ test('an aborted call ends', async () => {
   await expect(listing).rejects.toMatchObject({ name: 'AbortError' });
 });
 
-test('warnings of the server are passed on', async () => {
+test("passes on the server's warnings", async () => {
   await using server = await scriptedServer((_request, response) => {
     response.writeHead(200, { warning: '299 - "v1 is \\"old\\"", 299 - "use v2"' });
     response.end(JSON.stringify(object));
@@ -138,7 +138,7 @@ test('warnings of the server are passed on', async () => {
   expect(warnings).toEqual(['v1 is "old"', 'use v2']);
 });
 
-test('a refused token is asked for anew, once', async () => {
+test('asks for another token once after the server rejects one', async () => {
   await using server = await scriptedServer((request, response) => {
     if (request.headers.authorization === 'Bearer new') response.end(JSON.stringify(object));
     else response.writeHead(401).end(JSON.stringify({ kind: 'Status', code: 401, reason: 'Unauthorized' }));

@@ -5,7 +5,7 @@ import { ApiError } from './error.ts';
 import type { WatchEvent } from './options.ts';
 import type { Outgoing, Transport } from './transport.ts';
 
-/** Bookmarks come about every minute; two that stay out mean a dead connection. */
+/** Bookmarks arrive about every minute; two missing ones mean a dead connection. */
 export const defaultIdleTimeout = 150_000;
 
 interface Frame {
@@ -19,11 +19,11 @@ export interface WatchCall<T extends KubeObject> {
   /** Called once the server has accepted the watch. */
   readonly onOpen?: () => void;
   readonly onEvent: (event: WatchEvent<T>) => void;
-  /** Called between events; what it returns is awaited before more is read. */
+  /** Called between events; the promise that it returns is awaited before more is read. */
   readonly onPause?: () => Promise<void> | undefined;
 }
 
-/** Follows a watch until the server ends it. An error event, or one that `onEvent` throws, ends it with that error. */
+/** Follows a watch until the server ends it. An error event, or an exception from `onEvent`, ends it with that error. */
 export async function followWatch<T extends KubeObject>(transport: Transport, call: WatchCall<T>): Promise<void> {
   const answer = await transport.send({ ...call.outgoing, dedicated: true });
   if (answer.statusCode !== 200) {
@@ -72,7 +72,7 @@ function readFrame<T extends KubeObject>(line: string): WatchEvent<T> {
   }
 }
 
-/** The events of a watch, one after the other. Reading stops while nobody asks for more; leaving the loop ends the watch. */
+/** The events of a watch, one by one. Reading pauses while nobody asks for more; leaving the loop ends the watch. */
 export async function* iterateWatch<T extends KubeObject>(
   transport: Transport,
   call: Omit<WatchCall<T>, 'onEvent' | 'onPause' | 'onOpen'>,

@@ -10,7 +10,7 @@ export interface ScriptedServer extends AsyncDisposable {
   readonly headers: IncomingMessage['headers'][];
 }
 
-/** A server that does what a test tells it to, for what a real one does only in trouble. */
+/** A server scripted by a test, for situations that a real one shows only in trouble. */
 export async function scriptedServer(
   answer: (request: IncomingMessage, response: ServerResponse, count: number) => void,
 ): Promise<ScriptedServer> {
@@ -40,13 +40,13 @@ export async function scriptedServer(
 
 export interface TcpProxy extends AsyncDisposable {
   readonly port: number;
-  /** From now on nothing passes, and nobody is told: what a pulled cable looks like. New connections are taken and stay silent, too. */
+  /** From now on no bytes pass and no connection is closed, as with a pulled cable. New connections are accepted and stay silent, too. */
   stall(): void;
-  /** What is new passes again; what was stalled stays so. */
+  /** New connections work again; stalled ones stay stalled. */
   heal(): void;
 }
 
-/** Passes bytes to another port of this machine, until told otherwise. The port is asked for with each connection: a server may come back elsewhere. */
+/** Forwards bytes to another port of this machine. The port is looked up for each connection: a server may come back elsewhere. */
 export async function tcpProxy(target: () => number): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   let stalled = false;
@@ -61,7 +61,7 @@ export async function tcpProxy(target: () => number): Promise<TcpProxy> {
     const outgoing = keep(connect(target(), '127.0.0.1'));
     incoming.pipe(outgoing);
     outgoing.pipe(incoming);
-    // Also when the other end broke off rather than ended.
+    // Also if the other end was interrupted rather than closed.
     incoming.on('close', () => outgoing.destroy());
     outgoing.on('close', () => incoming.destroy());
   });
