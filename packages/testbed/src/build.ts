@@ -4,7 +4,7 @@ import { output } from './command.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
 
-/** Bundles `capstan` anew when a source is newer than the bundle: tests start what users start, and never an old one. */
+/** Rebuilds the `capstan` bundle if a source is newer: tests run what users run, and never an outdated bundle. */
 export async function buildCapstan(): Promise<void> {
   const built = statSync(join(root, 'apps/cli/dist/lib/main.js'), { throwIfNoEntry: false });
   const sources = ['apps/cli', ...readdirSync(join(root, 'packages')).map((name) => join('packages', name))].map((name) =>

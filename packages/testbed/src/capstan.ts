@@ -12,13 +12,13 @@ export type StoreDriver = 'sqlite' | 'etcd';
 
 export interface CapstanOptions {
   readonly store: StoreDriver;
-  /** For `etcd`: the cluster to stand on; it stays when the server goes. Its own when absent. */
+  /** For `etcd`: the cluster to use, which outlives the server. By default it starts its own. */
   readonly etcd?: EtcdCluster;
   /** Another server of the same etcd, whose keys this one shares. */
   readonly beside?: RunningCapstan;
   readonly args?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
-  /** How many files the process may have open: as many as this one when absent. */
+  /** How many files the process may have open; by default as many as this one. */
   readonly openFiles?: number;
 }
 
@@ -102,7 +102,7 @@ export class RunningCapstan implements RunningApiServer {
     return this.#child;
   }
 
-  /** kill -9, as a power cut would end the process. */
+  /** kill -9, like a power cut. */
   kill(): Promise<void> {
     return this.#child.kill();
   }
@@ -118,7 +118,7 @@ export class RunningCapstan implements RunningApiServer {
     await this.ready();
   }
 
-  /** Only the server, not its store. Starts again on the same data and the same port; resolves when ready. */
+  /** Only the server, not its store. Starts again on the same data and port; resolves when ready. */
   async restart(): Promise<void> {
     await this.#child.stop();
     this.#child = this.#spawn();

@@ -12,7 +12,7 @@ export interface KeyPair {
 
 const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-noenc'];
 
-/** A certificate authority for the length of a test. It keeps its files in the given directory. */
+/** A certificate authority for the duration of a test. It keeps its files in the given directory. */
 export class TestAuthority {
   readonly certificate: string;
   readonly #directory: string;
@@ -40,14 +40,14 @@ export class TestAuthority {
     return new TestAuthority(directory);
   }
 
-  /** An authority that is there already, such as a server's own; the directory gets copies of its files. */
+  /** An existing authority, such as a server's own; the directory gets copies of its files. */
   static of({ certificate, key }: KeyPair, directory: string): TestAuthority {
     writeFileSync(join(directory, 'ca.crt'), certificate);
     writeFileSync(join(directory, 'ca.key'), key, { mode: 0o600 });
     return new TestAuthority(directory);
   }
 
-  /** A certificate for a user (`/O=group/CN=name`), or with addresses for a server. */
+  /** A certificate for a user (`/O=group/CN=name`) or, with addresses, for a server. */
   async issue(subject: string, addresses: readonly string[] = []): Promise<KeyPair> {
     const name = `issued-${++this.#issued}`;
     await openssl(this.#directory, ['req', ...newKey, '-keyout', `${name}.key`, '-out', `${name}.csr`, '-subj', subject]);
@@ -62,7 +62,7 @@ export class TestAuthority {
     return { certificate: read('.crt'), key: read('.key') };
   }
 
-  /** Writes a kubeconfig for a user of a server whose own certificate is from this authority too. Gives its path. */
+  /** Writes a kubeconfig for a user of a server whose certificate is also from this authority. Returns its path. */
   async kubeconfig(subject: string, server: string): Promise<string> {
     const identity = await this.issue(subject);
     const file = join(this.#directory, `issued-${this.#issued}.kubeconfig`);

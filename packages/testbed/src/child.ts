@@ -14,7 +14,7 @@ export interface ExitStatus {
 
 const keptOutput = 256 * 1024;
 
-/** A program that runs beside the test. Disposing ends it: asked first, then killed, always by its own process id. */
+/** A program that runs beside the test. Disposing it sends SIGTERM, then SIGKILL, always to its own process id. */
 export class Child implements AsyncDisposable {
   readonly name: string;
   readonly exited: Promise<ExitStatus>;
@@ -54,7 +54,7 @@ export class Child implements AsyncDisposable {
     return this.#exit === undefined;
   }
 
-  /** The last of what it wrote to standard output and standard error. */
+  /** The end of its standard output and standard error. */
   get output(): string {
     return this.#output;
   }
@@ -63,16 +63,16 @@ export class Child implements AsyncDisposable {
     if (this.running) this.#process.kill(name);
   }
 
-  /** Ends it without a chance to clean up, as a power cut would. */
+  /** Ends it without a chance to clean up, like a power cut. */
   async kill(): Promise<void> {
     this.signal('SIGKILL');
     await this.exited;
   }
 
-  /** Makes it stand still until `SIGCONT`. The signal takes a moment to reach all of its threads, in which it could still answer. */
+  /** Stops it until `SIGCONT`. Waits until all its threads have stopped: until then it could still answer. */
   async pause(): Promise<void> {
     this.signal('SIGSTOP');
-    await this.waitUntil('it stood still', () => threadStates(this.pid).every((state) => state === 'T'));
+    await this.waitUntil('it stopped', () => threadStates(this.pid).every((state) => state === 'T'));
   }
 
   async stop(grace = 5_000): Promise<void> {
@@ -81,14 +81,14 @@ export class Child implements AsyncDisposable {
     await this.kill();
   }
 
-  /** Waits until `ready` answers true, the program ends, or the time is over. */
+  /** Waits until `ready` returns true; fails if the program ends or the time is up. */
   async waitUntil(what: string, ready: () => Promise<boolean> | boolean, timeout = 60_000): Promise<void> {
     const end = Date.now() + timeout;
     for (;;) {
-      if (!this.running) throw new Error(`${this.name} ended before ${what}; it said:\n${this.#output.slice(-4000)}`);
+      if (!this.running) throw new Error(`${this.name} ended before ${what}; output:\n${this.#output.slice(-4000)}`);
       if (await ready()) return;
       if (Date.now() > end)
-        throw new Error(`${this.name} has not reached "${what}" within ${timeout} ms; it said:\n${this.#output.slice(-4000)}`);
+        throw new Error(`${this.name} did not reach "${what}" within ${timeout} ms; output:\n${this.#output.slice(-4000)}`);
       await sleep(25);
     }
   }
@@ -100,7 +100,7 @@ export class Child implements AsyncDisposable {
 
 function threadStates(pid: number): string[] {
   const tasks = `/proc/${pid}/task`;
-  // The state follows the name, which is in parentheses and may have some itself.
+  // The state follows the name, which is in parentheses and may contain some itself.
   return readdirSync(tasks).map((task) =>
     readFileSync(`${tasks}/${task}/stat`, 'utf8')
       .replace(/^.*\) /s, '')

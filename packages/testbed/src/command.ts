@@ -4,11 +4,11 @@ export interface CommandOptions {
   readonly directory?: string;
   readonly environment?: Readonly<Record<string, string>>;
   readonly input?: string;
-  /** The command is killed after this many milliseconds. Two minutes unless told. */
+  /** The command is killed after this many milliseconds, by default two minutes. */
   readonly timeout?: number;
-  /** Ends the command before its time. */
+  /** Ends the command early. */
   readonly signal?: AbortSignal;
-  /** Called with each piece of standard error as it comes. */
+  /** Called with each chunk of standard error as it arrives. */
   readonly onError?: (text: string) => void;
 }
 
@@ -18,7 +18,10 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-/** Runs a program to its end. Never rejects for an exit code: a program that cannot be started, or is killed, has code -1 and says why in `stderr`. */
+/**
+ * Runs a program to its end. Never rejects because of an exit code: a program that cannot be started, or is killed, has code -1 and the
+ * reason in `stderr`.
+ */
 export function run(command: string, args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
   return new Promise((resolve) => {
     const child = spawn(command, args, {
@@ -47,7 +50,7 @@ export function run(command: string, args: readonly string[], options: CommandOp
   });
 }
 
-/** Runs a program and gives its standard output; rejects with all that it said when it fails. */
+/** Runs a program and returns its standard output; rejects with all its output if it fails. */
 export async function output(command: string, args: readonly string[], options: CommandOptions = {}): Promise<string> {
   const result = await run(command, args, options);
   if (result.code !== 0)

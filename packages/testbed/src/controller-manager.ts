@@ -1,7 +1,10 @@
 import { type CapstanOptions, capstanProgram, type RunningCapstan } from './capstan.ts';
 import { Child } from './child.ts';
 
-/** The real `capstan controller-manager` process beside a server. It works at once: whoever starts a second one must have ended the first. */
+/**
+ * The real `capstan controller-manager` process beside a server. It runs without leader election: end the first one before starting a
+ * second.
+ */
 export async function startControllerManager(
   server: RunningCapstan,
   { args = [], environment }: Pick<CapstanOptions, 'args' | 'environment'> = {},

@@ -3,7 +3,7 @@ import { freePort, type TemporaryDirectory, temporaryDirectory } from './tempora
 import { requireTool } from './tools/tool.ts';
 
 export interface EtcdOptions {
-  /** How many members the cluster has. One unless told. */
+  /** How many members the cluster has, by default one. */
   readonly members?: number;
   readonly args?: readonly string[];
 }
@@ -43,7 +43,7 @@ export class EtcdCluster implements AsyncDisposable {
     await Promise.all(this.#members.map(({ child }) => child.stop()));
   }
 
-  /** Starts a member anew on its old data. */
+  /** Restarts a member on its old data. */
   async restart(index: number): Promise<void> {
     const { endpoint, child } = this.#members[index]!;
     await child.kill();

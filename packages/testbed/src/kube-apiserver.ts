@@ -7,27 +7,27 @@ import { type Connection, readConnection } from './kubeconfig.ts';
 import { freePort, temporaryDirectory } from './temporary.ts';
 import { requireTool } from './tools/tool.ts';
 
-/** A server under test, ours or not. */
+/** A server under test, Capstan or Kubernetes. */
 export interface RunningApiServer extends AsyncDisposable {
   readonly kubeconfig: string;
   readonly url: string;
-  /** Writes a kubeconfig for another user, such as `/O=group/CN=name`, and gives its path. It goes with the server. */
+  /** Writes a kubeconfig for another user, such as `/O=group/CN=name`, and returns its path. It is deleted with the server. */
   kubeconfigFor(subject: string): Promise<string>;
   /** The processes whose memory counts: the server and its store. */
   readonly pids: readonly number[];
-  /** Ends the server and the store that came with it. The data stays. */
+  /** Ends the server and the store started with it. The data stays. */
   stop(): Promise<void>;
-  /** Starts both again on the same data and the same port; resolves when ready. */
+  /** Starts both again on the same data and port; resolves when ready. */
   start(): Promise<void>;
 }
 
 export interface KubeApiserverOptions {
-  /** An etcd to stand on; it stays when the server goes. Its own when absent. */
+  /** The etcd to use, which outlives the server. By default it starts its own. */
   readonly etcd?: EtcdCluster;
   readonly args?: readonly string[];
 }
 
-/** A real kube-apiserver on a real etcd, with a kubeconfig of an administrator. */
+/** A real kube-apiserver on a real etcd, with an administrator's kubeconfig. */
 export async function startKubeApiserver(options: KubeApiserverOptions = {}): Promise<RunningApiServer> {
   const program = await requireTool('kube-apiserver');
   await using stack = new AsyncDisposableStack();
@@ -81,7 +81,7 @@ export async function startKubeApiserver(options: KubeApiserverOptions = {}): Pr
   };
 }
 
-/** Whether /readyz answers 200 now. */
+/** Whether /readyz currently answers 200. */
 export function answersReady(connection: Connection): Promise<boolean> {
   return new Promise((resolve) => {
     const asked = request(

@@ -5,12 +5,15 @@ import { freePort, temporaryDirectory } from './temporary.ts';
 import { requireTool } from './tools/tool.ts';
 
 export interface KubeControllerManagerOptions {
-  /** As Kubernetes reads it: `*` for all, `-name` for all but this one. */
+  /** In Kubernetes' syntax: `*` for all, `-name` for all but this one. */
   readonly controllers?: readonly string[];
   readonly args?: readonly string[];
 }
 
-/** A real kube-controller-manager beside a server, ours or not. It has the identity that Kubernetes gives it, and a service account for each controller. */
+/**
+ * A real kube-controller-manager beside a server, Capstan or Kubernetes. It has its usual identity, and a service account for each
+ * controller.
+ */
 export async function startKubeControllerManager(
   server: RunningApiServer,
   { controllers = ['*'], args = [] }: KubeControllerManagerOptions = {},
@@ -32,7 +35,7 @@ export async function startKubeControllerManager(
   return { child, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-/** Its certificate is its own work, so there is nothing to check it with. */
+/** Its certificate is self-signed and cannot be verified. */
 function answersHealthy(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const asked = request(

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { load } from 'js-yaml';
 
-/** What a client needs to reach one server, read from a kubeconfig's current context. */
+/** Everything a client needs to reach one server, read from a kubeconfig's current context. */
 export interface Connection {
   readonly host: string;
   readonly port: number;
@@ -13,7 +13,7 @@ export interface Connection {
 
 export type KubeconfigParts = {
   readonly server: string;
-  /** Absent: the server's certificate is not checked. */
+  /** If undefined, the server's certificate is not verified. */
   readonly authority?: string;
 } & ({ readonly certificate: string; readonly key: string } | { readonly token: string });
 
@@ -25,7 +25,7 @@ export function kubeconfigText(parts: KubeconfigParts): string {
     'token' in parts
       ? { token: parts.token }
       : { 'client-certificate-data': base64(parts.certificate), 'client-key-data': base64(parts.key) };
-  // JSON is YAML, and quotes nothing wrongly.
+  // JSON is valid YAML, and its quoting is always right.
   return JSON.stringify({
     apiVersion: 'v1',
     kind: 'Config',

@@ -3,7 +3,7 @@ import { output, run } from './command.ts';
 let made = 0;
 
 /**
- * A network of its own on this machine, for tests of what others can reach: nothing in it leads anywhere else. Its interface has the addresses that are given, all of one subnet with 24 bits, and the
+ * An isolated network on this machine, for tests of reachability. Its interface has the given addresses, all of one /24 subnet, and the
  * default route.
  */
 export class NetworkNamespace implements AsyncDisposable {
@@ -13,7 +13,7 @@ export class NetworkNamespace implements AsyncDisposable {
     this.#name = name;
   }
 
-  /** Why none can be made here, or undefined when one can. */
+  /** Why none can be created here; undefined if one can. */
   static async problem(): Promise<string | undefined> {
     if (process.getuid?.() !== 0) return 'network namespaces need root';
     for (const program of ['ip', 'nsenter']) {
@@ -23,7 +23,7 @@ export class NetworkNamespace implements AsyncDisposable {
       await using _probe = await NetworkNamespace.create(['192.0.2.1']);
       return undefined;
     } catch (error) {
-      return `network namespaces cannot be made here: ${(error as Error).message}`;
+      return `network namespaces cannot be created here: ${(error as Error).message}`;
     }
   }
 
@@ -44,7 +44,7 @@ export class NetworkNamespace implements AsyncDisposable {
     return new NetworkNamespace(name);
   }
 
-  /** The command that runs another one inside. */
+  /** Wraps a command so that it runs inside. */
   command(...command: readonly string[]): readonly [string, ...string[]] {
     return ['nsenter', `--net=/run/netns/${this.#name}`, '--', ...command];
   }

@@ -4,7 +4,7 @@ import { tool } from './tools/tool.ts';
 
 export type ToolPaths<Name extends ToolName> = Readonly<Record<Name, string>>;
 
-/** Why tests that need these programs cannot run here, or undefined when all are there. */
+/** Why tests that need these programs cannot run here; undefined if all are available. */
 export async function skipReason(names: readonly ToolName[]): Promise<string | undefined> {
   for (const name of names) {
     const found = await tool(name);
@@ -13,7 +13,7 @@ export async function skipReason(names: readonly ToolName[]): Promise<string | u
   return undefined;
 }
 
-/** A `describe` that is skipped, with the reason in its name, where there is one. */
+/** A `describe` that is skipped if there is a problem, with the problem in its name. */
 export function describeUnless(problem: string | undefined, title: string, body: () => void): void {
   if (problem === undefined) {
     describe(title, body);
@@ -24,8 +24,8 @@ export function describeUnless(problem: string | undefined, title: string, body:
 }
 
 /**
- * A `describe` for tests that need real programs. Where one is missing the tests are skipped, and the name of the skipped block says why, so that it
- * stands in every report. Await it at the top of the test file.
+ * A `describe` for tests that need real programs. If one is missing, the tests are skipped, and the name of the skipped block says why, so
+ * that every report shows it. Await it at the top of the test file.
  */
 export async function describeWith<Name extends ToolName>(
   needs: readonly Name[],

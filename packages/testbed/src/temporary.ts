@@ -8,7 +8,7 @@ export interface TemporaryDirectory extends Disposable {
   join(...parts: string[]): string;
 }
 
-/** A new empty directory that goes away, with what is in it, when disposed. */
+/** A new empty directory that is deleted with its content when disposed. */
 export function temporaryDirectory(name = 'test'): TemporaryDirectory {
   const path = mkdtempSync(join(tmpdir(), `capstan-${name}-`));
   return {
@@ -18,7 +18,7 @@ export function temporaryDirectory(name = 'test'): TemporaryDirectory {
   };
 }
 
-/** A loopback port that nobody listened on a moment ago. */
+/** A loopback port that was free a moment ago. */
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();

@@ -8,9 +8,9 @@ const expected = [
   'the operator leads',
   'every object is reconciled',
   'changes are followed',
-  'invalid objects are refused',
+  'invalid objects are rejected',
   'events are recorded',
-  'finalizers are run',
+  'finalizers run',
   'the operator stops',
 ];
 

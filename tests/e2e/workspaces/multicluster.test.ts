@@ -3,24 +3,24 @@ import { describeWith } from '@capstan/testbed/vitest';
 import { expect, test } from 'vitest';
 
 const exporting = [
-  'an export is made and bound',
+  'an export is created and bound',
   'objects of all bound workspaces are reconciled',
   'workspaces are found by their paths',
-  'what was not accepted stays out of reach',
+  'resources without an accepted claim are not accessible',
   'changes are followed',
-  'owned objects are made again',
-  'events are recorded where the object is',
+  'owned objects are recreated',
+  'events are recorded in the workspace of the object',
   'a workspace is engaged when it binds',
   'a workspace is disengaged when it unbinds',
   'a workspace is disengaged when it is deleted',
   'the controllers stop',
 ];
 const beginningAndEnding = [
-  'a type of workspaces asks for a controller',
-  'workspaces of the type wait for it',
-  'they are initialized by it',
-  'they are disengaged when that is done',
-  'they are terminated by it',
+  'a workspace type has an initializer and a terminator',
+  'workspaces of the type wait for the controller',
+  'the controller initializes them',
+  'they are disengaged after initialization',
+  'the controller terminates them',
 ];
 
 /** Controllers as kcp's users write them: multicluster-runtime with kcp's providers, unchanged, running as service accounts with few rights. */

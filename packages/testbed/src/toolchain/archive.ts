@@ -6,7 +6,10 @@ const endLength = 22;
 const stored = 0;
 const deflated = 8;
 
-/** The files in a zip archive, by name, each unpacked when its turn comes. Knows what module archives use: no encryption, no second volume, no 64-bit sizes. */
+/**
+ * The files in a zip archive, by name, each unpacked when it is reached. Supports what module archives use: no encryption, no second
+ * volume, no 64-bit sizes.
+ */
 export function* filesInArchive(archive: Buffer): Generator<{ readonly name: string; readonly content: Buffer }> {
   const end = endOfDirectory(archive);
   const count = archive.readUInt16LE(end + 10);
@@ -28,7 +31,7 @@ export function* filesInArchive(archive: Buffer): Generator<{ readonly name: str
 /** The directory ends with a record that only a comment can follow. */
 function endOfDirectory(archive: Buffer): number {
   for (let place = archive.length - endLength; place >= 0; place--) if (archive.readUInt32LE(place) === endSignature) return place;
-  throw new Error(`expected a zip archive, found ${archive.length} bytes without its directory`);
+  throw new Error(`expected a zip archive, found ${archive.length} bytes without a zip directory`);
 }
 
 function contentOf(archive: Buffer, entry: number, name: string): Buffer {

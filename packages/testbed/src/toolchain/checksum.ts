@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** The checksum of a module as go.sum and Go's checksum database write it: a hash over the hashes of the files, in the order of their names. */
+/** The checksum of a module in the format of go.sum and Go's checksum database: a hash over the hashes of the files, ordered by name. */
 export class ModuleChecksum {
   readonly #lines: { readonly name: string; readonly hash: string }[] = [];
 

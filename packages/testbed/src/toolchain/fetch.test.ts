@@ -17,19 +17,19 @@ const archive = zip(Object.entries(files).map(([name, text]) => [prefix + name, 
 // Computed by another program: the hash of the lines that sha256sum prints for the files, in base64.
 const expected = 'h1:frgQjTBzvePNR8hp0MsisTH36BGyGj+wCorEuwKkZPY=';
 
-describe('archives of toolchains', () => {
-  test('files are read, packed or not', () => {
+describe('toolchain archives', () => {
+  test('contain stored and compressed files', () => {
     const read = [...filesInArchive(archive)].map(({ name, content }) => [name, content.toString()]);
     expect(read).toEqual(Object.entries(files).map(([name, text]) => [prefix + name, text]));
   });
 
-  test('what is no archive is called so', () => {
+  test('are rejected if they are not zip archives', () => {
     expect(() => [...filesInArchive(Buffer.from('<html>this page is not the one that you look for</html>'))]).toThrow(
-      'expected a zip archive, found 55 bytes without its directory',
+      'expected a zip archive, found 55 bytes without a zip directory',
     );
   });
 
-  test('are unpacked so that they run: programs may be executed, and modules have their go.mod', () => {
+  test('are unpacked ready to run: programs are executable, and modules have their go.mod', () => {
     using directory = temporaryDirectory('toolchain');
     unpackToolchain(archive, { directory: directory.path, version, expected });
     expect(readFileSync(directory.join('src/a.go'), 'utf8')).toBe(files['src/a.go']);
@@ -38,20 +38,20 @@ describe('archives of toolchains', () => {
     expect(statSync(directory.join('src/a.go')).mode & 0o111).toBe(0);
   });
 
-  test('another content than the pinned one is refused', () => {
+  test('are rejected if they differ from the pinned one', () => {
     using directory = temporaryDirectory('toolchain');
     const other = zip([[`${prefix}bin/go`, 'another program']]);
     expect(() => unpackToolchain(other, { directory: directory.path, version, expected })).toThrow(`expected ${expected}`);
   });
 
-  test.each(['elsewhere/bin/go', `${prefix}../../go`])('nothing is written beside the directory: %s', (name) => {
+  test.each(['elsewhere/bin/go', `${prefix}../../go`])('never write outside the directory: %s', (name) => {
     using directory = temporaryDirectory('toolchain');
-    expect(() => unpackToolchain(zip([[name, '']]), { directory: directory.join('go'), version, expected })).toThrow('holds a stray');
+    expect(() => unpackToolchain(zip([[name, '']]), { directory: directory.join('go'), version, expected })).toThrow('contains a stray');
     expect(readdirSync(directory.path)).toEqual([]);
   });
 });
 
-test('the checksum does not depend on the order of the files', () => {
+test('computes a checksum that does not depend on the order of the files', () => {
   const [forth, back] = [new ModuleChecksum(), new ModuleChecksum()];
   for (const [name, text] of Object.entries(files)) forth.add(prefix + name, Buffer.from(text));
   for (const [name, text] of Object.entries(files).reverse()) back.add(prefix + name, Buffer.from(text));
@@ -63,17 +63,17 @@ test.each([
   ['https://one.example/go/,direct', ['https://one.example/go']],
   ['https://one.example|http://two.example', ['https://one.example', 'http://two.example']],
   ['off', []],
-])('the proxies of GOPROXY=%s', (setting, urls) => {
+])('reads the proxies of GOPROXY=%s', (setting, urls) => {
   expect(moduleProxies(setting).map(({ url }) => url)).toEqual(urls);
 });
 
-test('a password is sent, and not in the URL', () => {
+test('sends a password in a header, not in the URL', () => {
   expect(moduleProxies('https://jane:p%40ss@one.example')).toEqual([
     { url: 'https://one.example', headers: { authorization: `Basic ${Buffer.from('jane:p@ss').toString('base64')}` } },
   ]);
 });
 
-/** A zip archive in which the first file is stored and the others are packed. */
+/** A zip archive in which the first file is stored and the others are compressed. */
 function zip(entries: readonly (readonly [string, string])[]): Buffer {
   const parts: Buffer[] = [];
   const directory: Buffer[] = [];
@@ -97,7 +97,7 @@ function zip(entries: readonly (readonly [string, string])[]): Buffer {
   return Buffer.concat([...parts, ...directory, end]);
 }
 
-test('a proxy of the network is used, as npm and Go do', async () => {
+test('uses the proxy of HTTPS_PROXY, as npm and Go do', async () => {
   const origin = createServer((_, response) => response.end('archive'));
   const proxy = createServer();
   const asked: string[] = [];
@@ -121,9 +121,9 @@ test('a proxy of the network is used, as npm and Go do', async () => {
   }
 });
 
-test('without a module proxy it says what to do', async () => {
+test('says what to do without a module proxy', async () => {
   vi.stubEnv('GOPROXY', '');
   await expect(download('some/@v/v1.zip')).rejects.toThrow(
-    'the environment variable GOPROXY names no module proxy to fetch it from; set it, or install Go 1.26.0 or newer',
+    'the environment variable GOPROXY does not name a module proxy; set it, or install Go 1.26.0 or newer',
   );
 });

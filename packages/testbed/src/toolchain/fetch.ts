@@ -7,11 +7,11 @@ import { pinned } from './pinned.ts';
 
 const patience = 2 * 60_000;
 
-/** Unpacks the pinned toolchain into a directory. Rejects, and leaves a part of it there, when it is not the one that was pinned. */
+/** Unpacks the pinned toolchain into a directory. Rejects, leaving a part of it there, if it is not the pinned one. */
 export async function fetchToolchain(directory: string): Promise<void> {
   const platform = `${process.platform}-${process.arch === 'x64' ? 'amd64' : process.arch}`;
   const expected = pinned.checksums.get(platform);
-  if (expected === undefined) throw new Error(`none is pinned for ${platform}; install Go ${pinned.atLeast} or newer`);
+  if (expected === undefined) throw new Error(`no toolchain is pinned for ${platform}; install Go ${pinned.atLeast} or newer`);
   const version = `v0.0.1-go${pinned.version}.${platform}`;
   unpackToolchain(await download(`golang.org/toolchain/@v/${version}.zip`), { directory, version, expected });
 }
@@ -28,9 +28,9 @@ export function unpackToolchain(archive: Buffer, { directory, version, expected 
   for (const { name, content } of filesInArchive(archive)) {
     checksum.add(name, content);
     const path = name.slice(prefix.length);
-    if (!name.startsWith(prefix) || path.split('/').includes('..')) throw new Error(`the archive of ${version} holds a stray ${name}`);
+    if (!name.startsWith(prefix) || path.split('/').includes('..')) throw new Error(`the archive of ${version} contains a stray ${name}`);
     place(join(directory, path), content);
-    // An archive of a module has no bits for execution, and no go.mod of other modules: both are for whoever unpacks it.
+    // A module archive has no executable bits, and no go.mod of nested modules: restore both.
     if (/^(bin|pkg\/tool)\//.test(path)) chmodSync(join(directory, path), 0o755);
     if (path.endsWith('/_go.mod')) place(join(directory, path.replace(/_go\.mod$/, 'go.mod')), content);
   }
@@ -43,7 +43,7 @@ function place(file: string, content: Buffer): void {
   writeFileSync(file, content);
 }
 
-/** Asks the module proxies in the order of GOPROXY, and through the proxy of HTTPS_PROXY, as Go does. */
+/** Asks the module proxies in the order of GOPROXY, through the proxy of HTTPS_PROXY, as Go does. */
 export async function download(path: string): Promise<Buffer> {
   const reasons: string[] = [];
   using _ = throughProxy();
@@ -57,12 +57,11 @@ export async function download(path: string): Promise<Buffer> {
     }
   }
   throw new Error(
-    reasons.join('; ') ||
-      `the environment variable GOPROXY names no module proxy to fetch it from; set it, or install Go ${pinned.atLeast} or newer`,
+    reasons.join('; ') || `the environment variable GOPROXY does not name a module proxy; set it, or install Go ${pinned.atLeast} or newer`,
   );
 }
 
-/** For as long as it is not disposed, and for all that this process fetches. */
+/** Applies to all fetches of this process until it is disposed. */
 function throughProxy(): Disposable {
   const restore = setGlobalProxyFromEnv();
   return { [Symbol.dispose]: restore };
@@ -73,7 +72,7 @@ export interface ModuleProxy {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The proxies that a value of GOPROXY names. Passwords go into a header: fetch takes no URL with one, and a message must not show it. */
+/** The proxies in a value of GOPROXY. Passwords are moved to a header: fetch rejects URLs with one, and messages must not show it. */
 export function moduleProxies(setting: string | undefined): ModuleProxy[] {
   return (setting ?? '')
     .split(/[,|]/)
@@ -85,7 +84,7 @@ export function moduleProxies(setting: string | undefined): ModuleProxy[] {
     });
 }
 
-/** fetch says only that it failed; why is in the cause. */
+/** fetch only says that it failed; its cause says why. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? error.cause.message : error.message;

@@ -12,8 +12,8 @@ export type Go = { readonly path: string; readonly environment: Readonly<Record<
 let asked: Promise<Go> | undefined;
 
 /**
- * A Go that can build the programs of the tests: the one on PATH if it is new enough, else one of our own in the cache, fetched once from where Go gets
- * its modules and newer toolchains itself.
+ * A Go that can build the test programs: the one on PATH if it is new enough, else our own in the cache, fetched once from the module
+ * proxies that Go itself uses.
  */
 export function go(): Promise<Go> {
   asked ??= find();
@@ -21,15 +21,15 @@ export function go(): Promise<Go> {
 }
 
 async function find(): Promise<Go> {
-  // Below it Go keeps what it fetches and compiles, and without it does nothing.
+  // Go keeps its downloads and build cache below HOME, and does not work without it.
   const places = { HOME: home() };
   const said = await run('go', ['version'], { environment: { ...places, GOTOOLCHAIN: 'local' } });
   const version = findVersion(said.stdout.replace(/\bgo(?=\d)/, ''));
   if (versionFits(version, { atLeast: pinned.atLeast })) return { path: 'go', environment: places };
   const reason =
-    said.code === 0 ? `the Go on PATH is ${version ?? 'of unknown version'}, at least ${pinned.atLeast} is needed` : 'no Go on PATH';
+    said.code === 0 ? `the Go on PATH is ${version ?? 'of unknown version'}, but at least ${pinned.atLeast} is required` : 'no Go on PATH';
   try {
-    // A GOROOT that is set means another Go.
+    // A set GOROOT would refer to another Go.
     return { path: await ownToolchain(), environment: { ...places, GOROOT: '' } };
   } catch (error) {
     return {

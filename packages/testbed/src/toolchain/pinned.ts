@@ -1,7 +1,7 @@
-/** The Go that is fetched where there is none, with its checksums for each platform as Go's checksum database has them. */
+/** The Go to fetch if there is none, with its checksums for each platform from Go's checksum database. */
 export const pinned = {
   version: '1.26.8',
-  /** What the newest go.mod in `tools/` asks for. */
+  /** Required by the newest go.mod in `tools/`. */
   atLeast: '1.26.0',
   checksums: new Map([
     ['linux-amd64', 'h1:ZOmGe1OnfREDMIdb1Qi4G9JSuDPBLGExZMQ4nis1RXM='],

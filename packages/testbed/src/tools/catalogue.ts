@@ -24,17 +24,17 @@ export type ToolName =
 
 export interface ToolDescription {
   readonly name: ToolName;
-  /** The version that is built when none is found. */
+  /** The version to build if none is found. */
   readonly version: string;
-  /** A copy on PATH is taken when it says at least this; absent: PATH is not looked at. */
+  /** A copy on PATH is used if it reports at least this version. Undefined if PATH is not searched. */
   readonly onPath?: { readonly atLeast: string; readonly below?: string; readonly versionArgs: readonly string[] };
-  /** The Debian package that has it, and where. */
+  /** The Debian package that contains it, and the path in it. */
   readonly debian?: { readonly package: string; readonly file: string };
-  /** The Debian packages that it consists of, where it is more than one file. */
+  /** The Debian packages that it consists of, if it is more than one file. */
   readonly debianTree?: DebianTree;
-  /** How it is built; absent: it is not. */
+  /** How to build it. Undefined if it is never built. */
   readonly go?: GoBuild;
-  /** What is built for those who need the version of the API and no other. */
+  /** Built for tests that need exactly the version of the API. */
   readonly exact?: { readonly version: string; readonly go: GoBuild };
 }
 
@@ -45,7 +45,7 @@ export interface GoBuild {
   readonly linkerFlags: string;
   /** `go test -c` instead of `go build`. */
   readonly test?: true;
-  /** How long a build may take with nothing in the cache; then what needs it is skipped. Half an hour unless told. */
+  /** How long a build may take with an empty cache, by default half an hour. Tests that need it are skipped after that. */
   readonly minutes?: number;
 }
 
@@ -53,7 +53,7 @@ export const modulesDirectory = resolve(import.meta.dirname, '../../tools');
 
 const kubernetesVersion = 'v1.34.1';
 const kubernetesFlags = flagsOf(kubernetesVersion);
-/** That of the libraries which the programs in `tools/` share, so that they are compiled once. */
+/** The version of the libraries that the programs in `tools/` share, so that they are compiled once. */
 const kubectlVersion = 'v1.35.1';
 
 function flagsOf(version: string): string {
@@ -74,7 +74,7 @@ function kubernetes(name: ToolName): ToolDescription & { readonly go: GoBuild } 
   };
 }
 
-/** kcp's plugins for kubectl. They speak v1alpha1 of its API. */
+/** kcp's plugins for kubectl. They use v1alpha1 of its API. */
 function kcpPlugin(name: ToolName): ToolDescription {
   return { name, version: 'v0.27.1', go: { module: 'kcp', package: `github.com/kcp-dev/kcp/cli/cmd/${name}`, linkerFlags: '-s -w' } };
 }
@@ -126,11 +126,11 @@ const byName = new Map(described.map((description) => [description.name, descrip
 
 export function describeTool(name: ToolName): ToolDescription {
   const description = byName.get(name);
-  if (description === undefined) throw new Error(`no tool ${name}; expected one of ${[...byName.keys()].join(', ')}`);
+  if (description === undefined) throw new Error(`there is no tool ${name}; expected one of ${[...byName.keys()].join(', ')}`);
   return description;
 }
 
-/** Our own programs have no release: their version is a hash of what they are built from, so that a change is built anew. */
+/** Our own programs have no releases: their version is a hash of their sources, so that a change triggers a build. */
 function contentVersion(module: string): string {
   const directory = join(modulesDirectory, module);
   const hash = createHash('sha256');

@@ -4,24 +4,24 @@ import { output, run } from '../command.ts';
 
 const triplets: Readonly<Record<string, string>> = { x64: 'x86_64-linux-gnu', arm64: 'aarch64-linux-gnu' };
 
-/** Where the libraries of unpacked packages are, as LD_LIBRARY_PATH takes it. */
+/** The library folders of unpacked packages, in the format of LD_LIBRARY_PATH. */
 export function libraryPath(tree: string): string {
   return ['usr/lib', 'lib'].map((folder) => join(tree, folder, triplets[process.arch] ?? '')).join(':');
 }
 
-/** A program that consists of several of Debian's packages. */
+/** A program that consists of several Debian packages. */
 export interface DebianTree {
   readonly packages: readonly string[];
-  /** Writes what the program needs beside the files of the packages; gives the shell script that runs it from there. */
+  /** Writes additional files that the program needs; returns the shell script that runs it. */
   readonly prepare: (tree: string) => string;
 }
 
 /**
- * Unpacks the packages, with those they need that this machine does not have, below `target.tree`, and puts a script at `target` that runs the program from
- * there. Nothing is installed. Says why it could not, or undefined when it is there.
+ * Unpacks the packages, and those of their dependencies that this machine lacks, below `target.tree`, and writes a script at `target` that
+ * runs the program from there. Nothing is installed. Returns the reason on failure, undefined on success.
  */
 export async function unpackDebianTree({ packages, prepare }: DebianTree, target: string): Promise<string | undefined> {
-  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return 'Debian packages can be had only by root on Debian';
+  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return 'Debian packages need root on Debian';
   const planned = await run('apt-get', ['install', '--print-uris', '--yes', '--no-install-recommends', ...packages]);
   const names = [...planned.stdout.matchAll(/^'[^']*' ([^_\s]+)_/gm)].map((match) => match[1]!);
   if (planned.code !== 0 || names.length === 0) return `Debian has no ${packages.join(', ')} for this machine`;

@@ -4,7 +4,7 @@ import { Child } from '../child.ts';
 import { temporaryDirectory } from '../temporary.ts';
 import { withLock } from './lock.ts';
 
-test('two who want the same lock work in turns', async () => {
+test('runs the work of two waiters one after the other', async () => {
   using directory = temporaryDirectory('lock');
   const seen: string[] = [];
   const work = (name: string): Promise<void> =>
@@ -17,7 +17,7 @@ test('two who want the same lock work in turns', async () => {
   expect(seen).toEqual(['one begins', 'one ends', 'two begins', 'two ends']);
 });
 
-test('who has no patience left does not wait', async () => {
+test('does not wait if the signal is already aborted', async () => {
   using directory = temporaryDirectory('lock');
   const file = directory.join('lock');
   await withLock(file, async () => {
@@ -26,13 +26,13 @@ test('who has no patience left does not wait', async () => {
   });
 });
 
-test('work that fails gives the lock back', async () => {
+test('releases the lock when the work fails', async () => {
   using directory = temporaryDirectory('lock');
   await expect(withLock(directory.join('lock'), () => Promise.reject(new Error('no compiler')))).rejects.toThrow('no compiler');
   expect(await withLock(directory.join('lock'), () => Promise.resolve('built'))).toBe('built');
 });
 
-test('the lock of a process that was killed is free', async () => {
+test('releases the lock of a killed process', async () => {
   using directory = temporaryDirectory('lock');
   const file = directory.join('lock');
   const script = `

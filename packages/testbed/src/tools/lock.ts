@@ -7,9 +7,9 @@ const busy = 5;
 const pause = 200;
 
 /**
- * Holds a lock file while `work` runs, so that two test runs do not build the same program at once. The lock is the operating system's, which Node
- * reaches through SQLite: however its holder ends, it is free then. A file that names its holder would stay, and in a container that is started anew
- * somebody else soon has that process id. Waits for it until the signal ends the patience.
+ * Holds a lock file while `work` runs, so that two test runs do not build the same program at once. It is a lock of the operating system,
+ * taken through SQLite, and is released however its holder ends. A file with the holder's process id would stay behind, and in a restarted
+ * container another process soon has that id. Waits for the lock until the signal is aborted.
  */
 export async function withLock<T>(file: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   using lock = open(file);
@@ -26,7 +26,7 @@ function open(file: string): DatabaseSync {
     return new DatabaseSync(file);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new Error(`${dirname(file)} cannot be written to (${reason}); XDG_CACHE_HOME can name another place`);
+    throw new Error(`${dirname(file)} cannot be written to (${reason}); set XDG_CACHE_HOME to another directory`);
   }
 }
 

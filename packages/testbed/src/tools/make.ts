@@ -9,7 +9,7 @@ import { unpackDebianTree } from './debian-tree.ts';
 import { findVersion, versionFits } from './version.ts';
 
 export interface Making {
-  /** Ends the building of programs. What is not there then is missing. */
+  /** Stops building programs. Programs not built by then are missing. */
   readonly signal?: AbortSignal;
 }
 
@@ -19,16 +19,16 @@ export function cachedPath(tool: ToolDescription): string {
 
 const outOfTime = 'there was no time left to build it';
 
-/** Puts the program into the cache from Debian's packages. Says why it could not, or undefined when it is there. */
+/** Puts the program into the cache from Debian's packages. Returns the reason on failure, undefined on success. */
 export async function fromDebian(tool: ToolDescription): Promise<string | undefined> {
   const { debian, debianTree, onPath } = tool;
   if (debianTree !== undefined) return unpackDebianTree(debianTree, cachedPath(tool));
-  if (debian === undefined || onPath === undefined) return 'Debian has no package of it';
-  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return 'Debian packages can be had only by root on Debian';
+  if (debian === undefined || onPath === undefined) return 'Debian has no package for it';
+  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return 'Debian packages need root on Debian';
   const policy = await run('apt-cache', ['policy', debian.package]);
   const candidate = findVersion(/Candidate:\s*(\S+)/.exec(policy.stdout)?.[1] ?? '');
   if (!versionFits(candidate, onPath))
-    return `Debian's ${debian.package} is ${candidate ?? 'absent'}, at least ${onPath.atLeast} is needed`;
+    return `Debian's ${debian.package} is ${candidate ?? 'missing'}, but at least ${onPath.atLeast} is required`;
   using directory = temporaryDirectory('debian');
   // Unpacked, not installed: an installed package would start a service and outlive the tests.
   await output('apt-get', ['download', debian.package], { directory: directory.path });
@@ -37,9 +37,9 @@ export async function fromDebian(tool: ToolDescription): Promise<string | undefi
   return undefined;
 }
 
-/** Builds the program from its pinned Go module into the cache. Says why it could not, or undefined when it is there. */
+/** Builds the program from its pinned Go module into the cache. Returns the reason on failure, undefined on success. */
 export async function fromSource(tool: ToolDescription, { signal }: Making): Promise<string | undefined> {
-  if (tool.go === undefined) return 'it is not built here';
+  if (tool.go === undefined) return 'it is never built from source';
   if (signal?.aborted) return outOfTime;
   const compiler = await go();
   if ('missing' in compiler) return compiler.missing;
@@ -47,14 +47,14 @@ export async function fromSource(tool: ToolDescription, { signal }: Making): Pro
   const temporary = `${target}.${process.pid}`;
   const { module, package: path, linkerFlags, test, minutes = 30 } = tool.go;
   const verb = test ? ['test', '-c', '-vet=off'] : ['build'];
-  // In a place of our own: a Go that is killed leaves its files, and the next one finds them here.
+  // In a directory of our own: a killed Go leaves its files behind, and the next run removes them here.
   const work = `${target}.work`;
   rmSync(work, { recursive: true, force: true });
   mkdirSync(work, { recursive: true });
   const started = Date.now();
   process.stderr.write(`building ${tool.name} ${tool.version} (once; kept in ${dirname(target)})\n`);
-  // Without the state of the repository: asking git for it fails where another user owns the checkout.
-  // Behind what the machine has to do besides.
+  // Without VCS information: asking git for it fails if another user owns the checkout.
+  // At low priority, so that the machine stays usable.
   const built = await run(
     'nice',
     ['-n', '10', compiler.path, ...verb, '-trimpath', '-buildvcs=false', '-ldflags', linkerFlags, '-o', temporary, path],

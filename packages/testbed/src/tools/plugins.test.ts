@@ -4,7 +4,7 @@ import { output } from '../command.ts';
 import { temporaryDirectory } from '../temporary.ts';
 import { pathWithPlugins } from './plugins.ts';
 
-test('plugins are found under their own names, whatever their files are called', async () => {
+test('makes plugins available under their own names, whatever their files are called', async () => {
   using directory = temporaryDirectory('plugins');
   const program = directory.join('kubectl-ws-v1.2.3');
   writeFileSync(program, '#!/bin/sh\necho found\n');

@@ -2,14 +2,14 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DebianTree, libraryPath } from './debian-tree.ts';
 
-/** Podman with runc, configured for machines with few rights: limits that need no CAP_SYS_RESOURCE, and cgroups without systemd. */
+/** Podman with runc, configured for machines with few privileges: limits that need no CAP_SYS_RESOURCE, and cgroups without systemd. */
 export const podmanTree: DebianTree = {
   packages: ['podman', 'runc'],
   prepare: (tree) => {
     const home = join(tree, 'home');
     const settings = join(tree, 'containers.conf');
     mkdirSync(join(home, '.config/containers'), { recursive: true });
-    // Images come from files of the tests alone.
+    // Images come only from files of the tests.
     writeFileSync(join(home, '.config/containers/policy.json'), '{"default":[{"type":"insecureAcceptAnything"}]}');
     writeFileSync(settings, settingsFor(tree));
     const environment = `HOME='${home}' CONTAINERS_CONF='${settings}' LD_LIBRARY_PATH='${libraryPath(tree)}'`;

@@ -9,50 +9,50 @@ import { tool } from './tool.ts';
 
 afterEach(() => vi.unstubAllEnvs());
 
-test('programs are kept below the directory of the user also where the environment has none', () => {
+test("keeps programs below the user's home, also if the environment has no HOME", () => {
   vi.stubEnv('XDG_CACHE_HOME', '');
   vi.stubEnv('HOME', '');
   expect(cacheDirectory()).toBe(join(userInfo().homedir, '.cache/capstan/tools'));
 });
 
-test('a program that cannot be built in time is missing, and says so', async () => {
+test('reports a program that cannot be built in time as missing', async () => {
   using cache = temporaryDirectory('cache');
   vi.stubEnv('XDG_CACHE_HOME', cache.path);
   expect(await tool('operator', { signal: AbortSignal.abort() })).toEqual({
-    missing: 'operator is not available: never taken from PATH; Debian has no package of it; there was no time left to build it',
+    missing: 'operator is not available: never taken from PATH; Debian has no package for it; there was no time left to build it',
   });
 });
 
-test('a cache that cannot be written to is named', async () => {
+test('names a cache directory that cannot be written to', async () => {
   using cache = temporaryDirectory('cache');
   writeFileSync(cache.join('file'), '');
   vi.stubEnv('XDG_CACHE_HOME', cache.join('file'));
   const { missing } = (await tool('multicluster', { signal: AbortSignal.abort() })) as { missing: string };
   expect(missing).toContain(`multicluster is not available: ${cache.join('file/capstan/tools')} cannot be written to (`);
-  expect(missing).toContain('XDG_CACHE_HOME can name another place');
+  expect(missing).toContain('set XDG_CACHE_HOME to another directory');
 });
 
-test('a program that is neither found nor built says so', async () => {
+test('reports a program that is neither found nor built as missing', async () => {
   using cache = temporaryDirectory('cache');
   vi.stubEnv('XDG_CACHE_HOME', cache.path);
   vi.stubEnv('PATH', cache.path);
   expect(await tool('openssl')).toEqual({
-    missing: 'openssl is not available: not on PATH; Debian has no package of it; it is not built here',
+    missing: 'openssl is not available: not on PATH; Debian has no package for it; it is never built from source',
   });
 });
 
-test('a program of several Debian packages is missing for those who are not root', async () => {
+test('reports a program of several Debian packages as missing without root', async () => {
   using cache = temporaryDirectory('cache');
   vi.stubEnv('XDG_CACHE_HOME', cache.path);
   vi.stubEnv('PATH', cache.path);
   const user = vi.spyOn(process as { getuid: () => number }, 'getuid').mockReturnValue(1000);
   expect(await tool('podman')).toEqual({
-    missing: 'podman is not available: not on PATH; Debian packages can be had only by root on Debian; it is not built here',
+    missing: 'podman is not available: not on PATH; Debian packages need root on Debian; it is never built from source',
   });
   user.mockRestore();
 });
 
-test('what another process has found is believed', async () => {
+test('uses the tools that another process has found', async () => {
   const found = new Map([
     ['helm', { path: '/opt/helm' }],
     ['etcd', { missing: 'etcd is not available' }],

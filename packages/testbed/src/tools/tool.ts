@@ -11,7 +11,10 @@ export type Tool = { readonly path: string } | { readonly missing: string };
 
 const asked = new Map<ToolName, Promise<Tool>>();
 
-/** Where a real program is: on PATH if new enough, else in our cache, else from Debian, else built from its pinned source. Asked once a process. */
+/**
+ * Finds a real program: on PATH if new enough, else in our cache, else from Debian, else built from its pinned source. Searched once per
+ * process.
+ */
 export function tool(name: ToolName, making: Making = {}): Promise<Tool> {
   let answer = asked.get(name);
   if (answer === undefined) {
@@ -22,14 +25,14 @@ export function tool(name: ToolName, making: Making = {}): Promise<Tool> {
   return answer;
 }
 
-/** The path of a program that the caller cannot do without. */
+/** The path of a required program. */
 export async function requireTool(name: ToolName): Promise<string> {
   const found = await tool(name);
   if ('missing' in found) throw new Error(found.missing);
   return found.path;
 }
 
-/** The same, of the version that the catalogue names and no other: tests that belong to a version need it. */
+/** The same, but of exactly the version in the catalogue, for tests that belong to a version. */
 export async function requireExactTool(name: ToolName): Promise<string> {
   const { version, go, exact } = describeTool(name);
   const found = await find({ name, version, ...(go && { go }), ...exact });
@@ -71,5 +74,5 @@ async function onPath({ name, onPath: wanted }: ToolDescription): Promise<{ path
   const said = await run(path, wanted.versionArgs, { timeout: 20_000 });
   const version = findVersion(said.stdout);
   if (versionFits(version, wanted)) return { path, reason: '' };
-  return { reason: `${path} is ${version ?? 'of unknown version'}, at least ${wanted.atLeast} is needed` };
+  return { reason: `${path} is ${version ?? 'of unknown version'}, but at least ${wanted.atLeast} is required` };
 }

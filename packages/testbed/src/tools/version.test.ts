@@ -6,17 +6,17 @@ test.each([
   ['v3.22.0+gabc', '3.22.0'],
   ['etcd Version: 3.5.35\nGit SHA: x', '3.5.35'],
   ['no version here', undefined],
-])('the version in %j is %s', (text, version) => {
+])('finds, in %j, the version %s', (text, version) => {
   expect(findVersion(text)).toBe(version);
 });
 
-test('versions are compared as numbers, not as text', () => {
+test('compares versions as numbers, not as text', () => {
   expect(compareVersions('3.10.0', '3.9.1')).toBeGreaterThan(0);
   expect(compareVersions('3.5.0', '3.5.0')).toBe(0);
   expect(compareVersions('2.99.99', '3.0.0')).toBeLessThan(0);
 });
 
-test('a version fits from the lower bound up to, but without, the upper bound', () => {
+test('accepts versions from the lower bound up to, but excluding, the upper bound', () => {
   const bounds = { atLeast: '3.0.0', below: '4.0.0' };
   expect(['2.9.9', '3.0.0', '3.99.0', '4.0.0'].map((version) => versionFits(version, bounds))).toEqual([false, true, true, false]);
   expect(versionFits(undefined, bounds)).toBe(false);

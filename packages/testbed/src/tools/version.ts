@@ -1,9 +1,9 @@
-/** The first thing in a text that looks like a version, such as `1.32.4` in `Client Version: v1.32.4-dispatcher`. */
+/** The first part of a text that looks like a version, such as `1.32.4` in `Client Version: v1.32.4-dispatcher`. */
 export function findVersion(text: string): string | undefined {
   return /\bv?(\d+\.\d+\.\d+)/.exec(text)?.[1];
 }
 
-/** Below zero when `a` is older than `b`, zero when they are the same. */
+/** Negative if `a` is older than `b`, 0 if they are equal. */
 export function compareVersions(a: string, b: string): number {
   const left = a.split('.').map(Number);
   const right = b.split('.').map(Number);

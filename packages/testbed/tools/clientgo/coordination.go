@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/tools/record"
 )
 
-// leaderElection lets two candidates compete: one leads, lets go, and the other takes over.
+// leaderElection lets two candidates compete: one leads, steps down, and the other takes over.
 func (p *probe) leaderElection(ctx context.Context) error {
 	leading := make(chan string, 4)
 	run := func(ctx context.Context, identity string) {
@@ -45,7 +45,7 @@ func (p *probe) leaderElection(ctx context.Context) error {
 	go run(secondContext, "second")
 	select {
 	case who := <-leading:
-		return fmt.Errorf("%s leads beside the first", who)
+		return fmt.Errorf("%s leads at the same time as the first", who)
 	case <-time.After(1500 * time.Millisecond):
 	}
 	stopFirst()
@@ -76,7 +76,7 @@ func expectLeader(ctx context.Context, leading <-chan string, want string) error
 	}
 }
 
-// eventRecorder says the same thing three times: one event with a count must come of it.
+// eventRecorder records the same event three times, which must result in one event with a count.
 func (p *probe) eventRecorder(ctx context.Context) error {
 	about, err := p.typed.CoreV1().ConfigMaps(p.namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "probe-event-"}}, metav1.CreateOptions{})
 	if err != nil {

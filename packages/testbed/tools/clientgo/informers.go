@@ -20,7 +20,7 @@ import (
 
 const churnLabel = "churn=yes"
 
-// ledger counts what an informer delivers and checks its order.
+// ledger counts the events of an informer and checks their order.
 type ledger struct {
 	mutex    sync.Mutex
 	name     string
@@ -69,7 +69,8 @@ func (l *ledger) state() (string, error) {
 	return fmt.Sprintf("%s: %d added, %d updated, %d deleted", l.name, l.added, l.updated, l.deleted), l.fault
 }
 
-// informers runs a typed (protobuf), a dynamic (JSON) and a metadata informer beside a writer. Each must see every change exactly once and in order.
+// informers runs a typed (protobuf), a dynamic (JSON) and a metadata informer beside a writer. Each must see every change exactly once and
+// in order.
 func (p *probe) informers(ctx context.Context) error {
 	before := p.objects / 4
 	for i := range before {
@@ -158,7 +159,7 @@ func (p *probe) churnCreate(ctx context.Context, i int) error {
 	return err
 }
 
-// waitFor waits until the ledger says what is wanted, then a little longer for what must not come.
+// waitFor waits until the ledger shows the wanted counts, then a little longer for unexpected events.
 func waitFor(ctx context.Context, l *ledger, want string) error {
 	deadline := time.Now().Add(20 * time.Second)
 	for {

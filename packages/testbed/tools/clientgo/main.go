@@ -1,4 +1,4 @@
-// Command clientgo-probe uses an API server the way real controllers do, through client-go, and prints what it found as JSON.
+// Command clientgo-probe uses an API server through client-go, as real controllers do, and prints its findings as JSON.
 package main
 
 import (
@@ -32,10 +32,10 @@ type result struct {
 }
 
 func main() {
-	kubeconfig := flag.String("kubeconfig", "", "how to reach the server")
+	kubeconfig := flag.String("kubeconfig", "", "kubeconfig of the server")
 	namespace := flag.String("namespace", "default", "an existing namespace to work in")
-	objects := flag.Int("objects", 100, "how many objects the writer makes")
-	sync := flag.String("sync", "", "only fill an informer, in json or protobuf, and tell how long that took")
+	objects := flag.Int("objects", 100, "how many objects the writer creates")
+	sync := flag.String("sync", "", "only fill an informer, in json or protobuf, and print how long that took")
 	flag.Parse()
 
 	p, err := connect(*kubeconfig)
@@ -99,7 +99,7 @@ func connect(kubeconfig string) (*probe, error) {
 	if p.typed, err = kubernetes.NewForConfig(protobuf); err != nil {
 		return nil, err
 	}
-	// Typed clients take protobuf unless told otherwise.
+	// Typed clients use protobuf by default.
 	text := rest.CopyConfig(config)
 	text.ContentType = "application/json"
 	if p.json, err = kubernetes.NewForConfig(text); err != nil {

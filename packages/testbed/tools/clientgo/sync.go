@@ -16,7 +16,8 @@ type syncTime struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// timeSync fills an informer with the ConfigMaps of the namespace, in the given encoding, and tells how long it took until a handler knew them all.
+// timeSync fills an informer with the ConfigMaps of the namespace, in the given encoding, and measures the time until a handler has
+// received all of them.
 func (p *probe) timeSync(ctx context.Context, encoding string) (syncTime, error) {
 	clients := map[string]kubernetes.Interface{"json": p.json, "protobuf": p.typed}
 	client, known := clients[encoding]
@@ -34,7 +35,7 @@ func (p *probe) timeSync(ctx context.Context, encoding string) (syncTime, error)
 	factory.Start(ctx.Done())
 	for !registration.HasSynced() {
 		if ctx.Err() != nil {
-			return syncTime{}, fmt.Errorf("not synced: %w; %d objects came", ctx.Err(), seen.Load())
+			return syncTime{}, fmt.Errorf("not synced: %w; received %d objects", ctx.Err(), seen.Load())
 		}
 		time.Sleep(time.Millisecond)
 	}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// lifecycle takes one object through every verb.
+// lifecycle uses every verb on one object.
 func (p *probe) lifecycle(ctx context.Context, client kubernetes.Interface, suffix string) error {
 	secrets := client.CoreV1().Secrets(p.namespace)
 	name := "probe-" + suffix
@@ -25,7 +25,7 @@ func (p *probe) lifecycle(ctx context.Context, client kubernetes.Interface, suff
 		return fmt.Errorf("create: %w", err)
 	}
 	if made.UID == "" || made.ResourceVersion == "" || made.CreationTimestamp.IsZero() || made.Type != corev1.SecretTypeOpaque || string(made.Data["a"]) != "one" {
-		return fmt.Errorf("create: answer is incomplete: %+v", made)
+		return fmt.Errorf("create: the response is incomplete: %+v", made)
 	}
 	if _, err = secrets.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("second create: want AlreadyExists, got %v", err)
@@ -122,14 +122,14 @@ func (p *probe) pagedList(ctx context.Context) error {
 		version = page.ResourceVersion
 		for _, item := range page.Items {
 			if seen[item.Name] {
-				return fmt.Errorf("%s stands on two pages", item.Name)
+				return fmt.Errorf("%s is on two pages", item.Name)
 			}
 			seen[item.Name] = true
 		}
 		if options.Continue = page.Continue; options.Continue == "" {
 			break
 		}
-		// A write between two pages must not be seen.
+		// A write between two pages must not be visible.
 		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "page-new-", Labels: map[string]string{"paged": "yes"}}}
 		if _, err := configMaps.Create(ctx, object, metav1.CreateOptions{}); err != nil {
 			return err

@@ -1,4 +1,4 @@
-// Command etcd is the etcd server at the version that go.mod pins.
+// Command etcd is the etcd server of the version pinned in go.mod.
 package main
 
 import (

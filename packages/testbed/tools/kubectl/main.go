@@ -1,4 +1,4 @@
-// Command kubectl is Kubernetes' own, built from the libraries that the other programs of the tests are built from.
+// Command kubectl is Kubernetes' own, built from the same libraries as the other test programs.
 package main
 
 import (
@@ -6,11 +6,11 @@ import (
 	"k8s.io/kubectl/pkg/cmd"
 	"k8s.io/kubectl/pkg/cmd/util"
 
-	// Ways to sign in that a kubeconfig can name.
+	// Authentication plugins that a kubeconfig can name.
 	_ "k8s.io/client-go/plugin/pkg/client/auth"
 )
 
 func main() {
-	// What went wrong is printed, and the exit code belongs to it.
+	// Prints the error and sets the exit code.
 	util.CheckErr(cli.RunNoErrOutput(cmd.NewDefaultKubectlCommand()))
 }

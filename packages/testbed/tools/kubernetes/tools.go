@@ -1,6 +1,6 @@
 //go:build tools
 
-// Package tools pins the version of the Kubernetes programs that the tests, the load tool and the conformance run use.
+// Package tools pins the version of the Kubernetes programs used by the tests, the load tool and the conformance run.
 package tools
 
 import (

@@ -39,13 +39,13 @@ import (
 
 const typeName = "prepared"
 
-// What whoever prepares workspaces needs where their type lies.
+// The rights of a controller that initializes workspaces, in the workspace of their type.
 var preparing = []rbac.PolicyRule{
 	{APIGroups: []string{"tenancy.kcp.io"}, Resources: []string{"workspacetypes"}, Verbs: []string{"get", "list", "watch"}},
 	{APIGroups: []string{"tenancy.kcp.io"}, Resources: []string{"workspacetypes"}, ResourceNames: []string{typeName}, Verbs: []string{"initialize", "terminate"}},
 }
 
-// lifecycle prepares workspaces of a type, and clears up after them.
+// lifecycle initializes workspaces of a type, and cleans up after them.
 type lifecycle struct {
 	root, at, first, second place
 	kind                    *tenancy.WorkspaceType
@@ -54,15 +54,15 @@ type lifecycle struct {
 	terminated              []string
 }
 
-// beginningAndEnding is about workspaces that wait for a controller before they are ready, and before they are gone.
+// beginningAndEnding tests workspaces that wait for a controller before they are ready, and before they are deleted.
 func beginningAndEnding(root place) ([]result, error) {
 	l := &lifecycle{root: root}
 	results := inOrder(
-		step{"a type of workspaces asks for a controller", l.prepare},
-		step{"workspaces of the type wait for it", l.waits},
-		step{"they are initialized by it", l.initialized},
-		step{"they are disengaged when that is done", l.disengaged},
-		step{"they are terminated by it", l.ended},
+		step{"a workspace type has an initializer and a terminator", l.prepare},
+		step{"workspaces of the type wait for the controller", l.waits},
+		step{"the controller initializes them", l.initialized},
+		step{"they are disengaged after initialization", l.disengaged},
+		step{"the controller terminates them", l.ended},
 	)
 	for _, one := range []*running{l.initializer, l.terminator} {
 		if one != nil {
@@ -138,7 +138,7 @@ func (l *lifecycle) initialized(ctx context.Context) error {
 	return nil
 }
 
-// initialize puts a ConfigMap into a new workspace, and takes the initializer away.
+// initialize creates a ConfigMap in a new workspace, and removes the initializer.
 func (l *lifecycle) initialize(manager mcmanager.Manager) mcreconcile.Reconciler {
 	return mcreconcile.Func(func(ctx context.Context, request mcreconcile.Request) (reconcile.Result, error) {
 		cluster, err := manager.GetCluster(ctx, request.ClusterName)
@@ -191,7 +191,7 @@ func (l *lifecycle) ended(ctx context.Context) error {
 	}
 	if err := eventually(ctx, func(ctx context.Context) error {
 		if err := c.Get(ctx, client.ObjectKey{Name: "first"}, &tenancy.Workspace{}); err == nil {
-			return errors.New("the workspace is still there")
+			return errors.New("the workspace still exists")
 		} else {
 			return client.IgnoreNotFound(err)
 		}
@@ -201,12 +201,12 @@ func (l *lifecycle) ended(ctx context.Context) error {
 	l.lock.Lock()
 	defer l.lock.Unlock()
 	if !slices.Equal(l.terminated, []string{l.first.cluster}) {
-		return fmt.Errorf("terminated were %v, not %s alone", l.terminated, l.first.cluster)
+		return fmt.Errorf("%v were terminated, expected only %s", l.terminated, l.first.cluster)
 	}
 	return nil
 }
 
-// terminate takes the terminator away.
+// terminate removes the terminator.
 func (l *lifecycle) terminate(manager mcmanager.Manager) mcreconcile.Reconciler {
 	return mcreconcile.Func(func(ctx context.Context, request mcreconcile.Request) (reconcile.Result, error) {
 		cluster, err := manager.GetCluster(ctx, request.ClusterName)
@@ -233,7 +233,7 @@ func (l *lifecycle) terminate(manager mcmanager.Manager) mcreconcile.Reconciler 
 	})
 }
 
-// terminatingWorkspaces is made of the same parts as kcp's provider for workspaces that begin: it has none for those that end.
+// terminatingWorkspaces is built from the same parts as kcp's provider for initializing workspaces; kcp has none for terminating ones.
 func terminatingWorkspaces(config *rest.Config) (multicluster.Provider, error) {
 	kinds, err := cache.New(config, cache.Options{
 		Scheme: scheme.Scheme,

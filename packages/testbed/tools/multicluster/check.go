@@ -37,7 +37,7 @@ func inOrder(steps ...step) []result {
 	return results
 }
 
-// eventually asks until there is no error, and says the last one when there is no time left.
+// eventually retries until there is no error, and returns the last error when the time is up.
 func eventually(ctx context.Context, ask func(context.Context) error) error {
 	var last error
 	if err := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {

@@ -20,11 +20,11 @@ import (
 
 const finalizer = "gadgets.capstan.dev/controller"
 
-// controller writes a note for every Gadget, in whichever workspace it lies, and says so in its status and by an event.
+// controller writes a note for every Gadget, in whichever workspace, and reports it in the status and by an event.
 type controller struct {
 	manager mcmanager.Manager
 	lock    sync.Mutex
-	// finalized are the clusters in which a Gadget's finalizer was run.
+	// finalized are the clusters in which a Gadget's finalizer ran.
 	finalized []string
 }
 
@@ -88,13 +88,13 @@ func (c *controller) hasFinalized(cluster string) bool {
 	return slices.Contains(c.finalized, cluster)
 }
 
-// running is a manager that was started.
+// running is a started manager.
 type running struct {
 	manager mcmanager.Manager
 	stop    func() error
 }
 
-// start runs a manager with a controller for one kind; every other kind given is one that the controller owns.
+// start runs a manager with a controller for one kind; the controller owns every other kind given.
 func start(at place, provider multicluster.Provider, name string, makeReconciler func(mcmanager.Manager) mcreconcile.Reconciler, kind client.Object, owned ...client.Object) (*running, error) {
 	manager, err := mcmanager.New(at.restConfig(), provider, mcmanager.Options{Metrics: server.Options{BindAddress: "0"}})
 	if err != nil {

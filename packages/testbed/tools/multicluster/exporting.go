@@ -21,7 +21,7 @@ import (
 	apisv1alpha2 "github.com/kcp-dev/sdk/apis/apis/v1alpha2"
 )
 
-// What a provider's controller needs where its export lies.
+// The rights of a provider's controller in the workspace of its export.
 var providing = []rbac.PolicyRule{
 	{APIGroups: []string{"apis.kcp.io"}, Resources: []string{"apiexportendpointslices"}, Verbs: []string{"get", "list", "watch"}},
 	{APIGroups: []string{"apis.kcp.io"}, Resources: []string{"apiexports/content"}, ResourceNames: []string{exportName}, Verbs: []string{"*"}},
@@ -35,17 +35,17 @@ type fleet struct {
 	running               *running
 }
 
-// exporting is about objects of all workspaces that bind an export.
+// exporting tests the objects of all workspaces that bind an export.
 func exporting(root place) ([]result, error) {
 	f := &fleet{root: root}
 	results := inOrder(
-		step{"an export is made and bound", f.prepare},
+		step{"an export is created and bound", f.prepare},
 		step{"objects of all bound workspaces are reconciled", f.reconciled},
 		step{"workspaces are found by their paths", f.found},
-		step{"what was not accepted stays out of reach", f.refused},
+		step{"resources without an accepted claim are not accessible", f.refused},
 		step{"changes are followed", f.followed},
-		step{"owned objects are made again", f.owned},
-		step{"events are recorded where the object is", f.events},
+		step{"owned objects are recreated", f.owned},
+		step{"events are recorded in the workspace of the object", f.events},
 		step{"a workspace is engaged when it binds", f.joined},
 		step{"a workspace is disengaged when it unbinds", f.left},
 		step{"a workspace is disengaged when it is deleted", f.deleted},
@@ -91,7 +91,7 @@ func (f *fleet) prepare(ctx context.Context) error {
 	return err
 }
 
-// bind takes the offer in a workspace, and makes a Gadget there as soon as it can.
+// bind binds the export in a workspace, and creates a Gadget there as soon as possible.
 func (f *fleet) bind(ctx context.Context, consumer place, state apisv1alpha2.AcceptablePermissionClaimState) error {
 	if err := consumer.create(ctx, binding(f.provider, state)); err != nil {
 		return err
@@ -122,7 +122,7 @@ func (f *fleet) found(ctx context.Context) error {
 		return err
 	}
 	if len(gadgets.Items) != 1 {
-		return fmt.Errorf("there is one, not %d", len(gadgets.Items))
+		return fmt.Errorf("expected one, got %d", len(gadgets.Items))
 	}
 	return nil
 }
@@ -140,7 +140,7 @@ func (f *fleet) refused(ctx context.Context) error {
 		return err
 	}
 	if err := direct.List(ctx, &core.SecretList{}); err == nil {
-		return errors.New("secrets are shown, though nobody claimed them")
+		return errors.New("secrets are visible, though nobody claimed them")
 	}
 	return nil
 }
@@ -178,7 +178,7 @@ func (f *fleet) owned(ctx context.Context) error {
 			return err
 		}
 		if note.UID == before {
-			return errors.New("it is the old one")
+			return errors.New("the old object still exists")
 		}
 		return nil
 	})
@@ -199,7 +199,7 @@ func (f *fleet) events(ctx context.Context) error {
 				return nil
 			}
 		}
-		return fmt.Errorf("none of %d events is about it", len(events.Items))
+		return fmt.Errorf("none of %d events refers to it", len(events.Items))
 	})
 }
 
@@ -222,12 +222,12 @@ func (f *fleet) left(ctx context.Context) error {
 		return err
 	}
 	if !f.controller.hasFinalized(f.green.cluster) {
-		return errors.New("its finalizer was not run")
+		return errors.New("its finalizer did not run")
 	}
 	return eventually(ctx, func(ctx context.Context) error {
 		err := c.Get(ctx, client.ObjectKey{Name: exportName}, &apisv1alpha2.APIBinding{})
 		if err == nil {
-			return errors.New("the binding is still there")
+			return errors.New("the binding still exists")
 		}
 		return client.IgnoreNotFound(err)
 	})
@@ -241,7 +241,7 @@ func (f *fleet) deleted(ctx context.Context) error {
 		return err
 	}
 	if _, err := f.running.manager.GetCluster(ctx, multicluster.ClusterName(f.red.cluster)); err != nil {
-		return fmt.Errorf("red is to stay: %w", err)
+		return fmt.Errorf("red should stay: %w", err)
 	}
 	return nil
 }
@@ -269,7 +269,7 @@ func (p place) shows(ctx context.Context, status GadgetStatus) error {
 			return err
 		}
 		if gadget.Status != status {
-			return fmt.Errorf("in %s it is %+v, not %+v", p.path, gadget.Status, status)
+			return fmt.Errorf("in %s it is %+v, expected %+v", p.path, gadget.Status, status)
 		}
 		return nil
 	})
@@ -288,7 +288,7 @@ func (p place) hasNote(ctx context.Context, colour string) error {
 		return err
 	}
 	if note.Data["colour"] != colour {
-		return fmt.Errorf("the note of %s says %q, not %q", p.path, note.Data["colour"], colour)
+		return fmt.Errorf("the note of %s says %q, expected %q", p.path, note.Data["colour"], colour)
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 
 var gadgets = schema.GroupVersion{Group: "gadgets.capstan.dev", Version: "v1"}
 
-// Gadget is what the provider offers.
+// Gadget is the kind that the provider exports.
 type Gadget struct {
 	v1.TypeMeta   `json:",inline"`
 	v1.ObjectMeta `json:"metadata,omitempty"`
@@ -28,7 +28,7 @@ type GadgetSpec struct {
 
 type GadgetStatus struct {
 	Colour string `json:"colour,omitempty"`
-	// Note is whether the controller may write one.
+	// Note says whether the controller may write a note.
 	Note string `json:"note,omitempty"`
 }
 
@@ -85,7 +85,7 @@ func offer() []client.Object {
 	return []client.Object{&model, &export}
 }
 
-// binding takes the offer, with events, and with the claimed ConfigMaps or without.
+// binding binds the export, accepting events and, depending on the state, the claimed ConfigMaps.
 func binding(of place, state apisv1alpha2.AcceptablePermissionClaimState) *apisv1alpha2.APIBinding {
 	bound := &apisv1alpha2.APIBinding{ObjectMeta: v1.ObjectMeta{Name: exportName}}
 	bound.Spec.Reference.Export = &apisv1alpha2.ExportBindingReference{Path: of.path, Name: exportName}

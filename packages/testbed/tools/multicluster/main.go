@@ -1,5 +1,5 @@
-// Command multicluster runs controllers that are made with kcp's providers for multicluster-runtime, as their authors would. It makes workspaces for them
-// and prints what it found as JSON.
+// Command multicluster runs controllers built with kcp's providers for multicluster-runtime, as their authors would. It creates workspaces
+// for them and prints its findings as JSON.
 package main
 
 import (
@@ -20,8 +20,8 @@ import (
 )
 
 func main() {
-	kubeconfig := flag.String("kubeconfig-file", "", "an administrator's, with a server that has no path")
-	verbose := flag.Bool("verbose", false, "print what the libraries log")
+	kubeconfig := flag.String("kubeconfig-file", "", "kubeconfig of an administrator, with a server address without a path")
+	verbose := flag.Bool("verbose", false, "print the log output of the libraries")
 	flag.Parse()
 	if *verbose {
 		log.SetLogger(stderrLogger())

@@ -16,11 +16,11 @@ import (
 	tenancy "github.com/kcp-dev/sdk/apis/tenancy/v1alpha1"
 )
 
-// place is a workspace, seen by somebody.
+// place is a workspace, accessed by a certain user.
 type place struct {
 	config *rest.Config
 	path   string
-	// cluster is its id; empty where nobody asked for it.
+	// cluster is its id; empty if it was not looked up.
 	cluster string
 }
 
@@ -47,7 +47,7 @@ func (p place) create(ctx context.Context, objects ...client.Object) error {
 	return nil
 }
 
-// child makes a workspace below, and waits until it is ready.
+// child creates a child workspace, and waits until it is ready.
 func (p place) child(ctx context.Context, name, kind, kindPath string) (place, error) {
 	child, err := p.begin(ctx, name, kind, kindPath)
 	if err != nil {
@@ -56,7 +56,7 @@ func (p place) child(ctx context.Context, name, kind, kindPath string) (place, e
 	return child, p.reaches(ctx, name, kcpcore.LogicalClusterPhaseReady)
 }
 
-// begin makes a workspace below, and waits until it has an id.
+// begin creates a child workspace, and waits until it has an id.
 func (p place) begin(ctx context.Context, name, kind, kindPath string) (place, error) {
 	workspace := &tenancy.Workspace{ObjectMeta: v1.ObjectMeta{Name: name}}
 	workspace.Spec.Type = &tenancy.WorkspaceTypeReference{Name: tenancy.WorkspaceTypeName(kind), Path: kindPath}
@@ -104,7 +104,7 @@ func (p place) drop(ctx context.Context, name string) error {
 	return c.Delete(ctx, &tenancy.Workspace{ObjectMeta: v1.ObjectMeta{Name: name}})
 }
 
-// asAccount makes a service account that may do what the rules say, and is the same place seen by it: controllers run as somebody with few rights.
+// asAccount creates a service account with the given rules, and returns the same workspace accessed by it: controllers run with few rights.
 func (p place) asAccount(ctx context.Context, name string, rules []rbac.PolicyRule) (place, error) {
 	account := &core.ServiceAccount{ObjectMeta: v1.ObjectMeta{Name: name, Namespace: "default"}}
 	named := v1.ObjectMeta{Name: name}

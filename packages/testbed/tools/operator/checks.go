@@ -24,7 +24,7 @@ type checker struct {
 	namespace string
 }
 
-// eventually asks again and again until there is nothing wrong any more.
+// eventually retries until there is no error.
 func eventually(ctx context.Context, wrong func() error) error {
 	var last error
 	err := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(context.Context) (bool, error) {
@@ -89,7 +89,7 @@ func (c *checker) reconciled(ctx context.Context) error {
 	return nil
 }
 
-// says waits until the status and the ConfigMap have the greeting for the newest spec.
+// says waits until the status and the ConfigMap contain the greeting for the newest spec.
 func (c *checker) says(ctx context.Context, index int, greeting string) error {
 	greeter := c.greeter(index)
 	return eventually(ctx, func() error {
@@ -137,7 +137,7 @@ func (c *checker) refused(ctx context.Context) error {
 		greeter.Spec = spec
 		err := c.client.Create(ctx, greeter)
 		if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), want) {
-			return fmt.Errorf("expected a refusal with %q, got %v", want, err)
+			return fmt.Errorf("expected an error with %q, got %v", want, err)
 		}
 	}
 	return nil
@@ -156,7 +156,7 @@ func (c *checker) events(ctx context.Context) error {
 			}
 		}
 		if len(seen) < count {
-			return fmt.Errorf("events tell of %d of %d", len(seen), count)
+			return fmt.Errorf("events were recorded for %d of %d objects", len(seen), count)
 		}
 		return nil
 	})

@@ -1,4 +1,4 @@
-// Command operator is a small controller-runtime operator. It makes its own kind, runs, uses what it has made, and prints what it found as JSON.
+// Command operator is a small controller-runtime operator. It creates its own kind, runs, uses it, and prints its findings as JSON.
 package main
 
 import (
@@ -33,7 +33,7 @@ type result struct {
 }
 
 func main() {
-	kubeconfig := flag.String("kubeconfig-file", "", "how to reach the server")
+	kubeconfig := flag.String("kubeconfig-file", "", "kubeconfig of the server")
 	namespace := flag.String("namespace", "default", "an existing namespace to work in")
 	flag.Parse()
 	log.SetLogger(logr.Discard())
@@ -61,7 +61,7 @@ func run(kubeconfig, namespace string) ([]result, error) {
 		return nil, err
 	}
 	addGreeters(scheme)
-	// Reads of the checks go to the server, not to the operator's cache.
+	// The checks read from the server, not from the operator's cache.
 	direct, err := client.New(config, client.Options{Scheme: scheme})
 	if err != nil {
 		return nil, err
@@ -89,9 +89,9 @@ func run(kubeconfig, namespace string) ([]result, error) {
 		check("the operator leads", c.leader),
 		check("every object is reconciled", c.reconciled),
 		check("changes are followed", c.followed),
-		check("invalid objects are refused", c.refused),
+		check("invalid objects are rejected", c.refused),
 		check("events are recorded", c.events),
-		check("finalizers are run", c.finalized),
+		check("finalizers run", c.finalized),
 	)
 	stop()
 	return append(results, check("the operator stops", func(context.Context) error { return <-stopped })), nil

@@ -20,7 +20,7 @@ type reconciler struct {
 	recorder record.EventRecorder
 }
 
-// Reconcile keeps one ConfigMap with the greeting, says so in the status, and says farewell before the Greeter goes.
+// Reconcile keeps a ConfigMap with the greeting, reports it in the status, and cleans up before the Greeter is deleted.
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	greeter := &Greeter{}
 	if err := r.client.Get(ctx, request.NamespacedName, greeter); err != nil {
@@ -52,7 +52,7 @@ func (r *reconciler) say(ctx context.Context, greeter *Greeter, greeting string)
 	greeter.Status.Greeting = greeting
 	greeter.Status.ObservedGeneration = greeter.Generation
 	meta.SetStatusCondition(&greeter.Status.Conditions, v1.Condition{
-		Type: "Ready", Status: v1.ConditionTrue, Reason: "Greeted", Message: "the greeting is there", ObservedGeneration: greeter.Generation,
+		Type: "Ready", Status: v1.ConditionTrue, Reason: "Greeted", Message: "the greeting exists", ObservedGeneration: greeter.Generation,
 	})
 	return r.client.Status().Patch(ctx, greeter, client.MergeFrom(before))
 }
@@ -61,7 +61,7 @@ func (r *reconciler) farewell(ctx context.Context, greeter *Greeter) error {
 	if !controllerutil.ContainsFinalizer(greeter, finalizer) {
 		return nil
 	}
-	// Nothing collects garbage beside a bare API server.
+	// A bare API server has no garbage collector.
 	held := &core.ConfigMap{ObjectMeta: v1.ObjectMeta{Name: greeter.Name, Namespace: greeter.Namespace}}
 	if err := client.IgnoreNotFound(r.client.Delete(ctx, held)); err != nil {
 		return err
