@@ -6,7 +6,7 @@ import { handOver, type Tool, type ToolName, tool } from '@capstan/testbed';
 import { parseReport, type Tally } from './checks/report.ts';
 
 /*
- * The one test command. Runs every check in order of its price, goes on after a failure, and ends with one line that a program can read:
+ * The one test command. Runs every check, cheapest first, continues after a failure, and ends with one machine-readable line:
  * `N passed, N failed, N skipped`. A check counts as one test.
  */
 
@@ -26,7 +26,10 @@ const tools: readonly ToolName[] = [
   'kubectl-create-workspace',
 ];
 
-/** How long programs are built for, from the start: two quiet cores should build all from nothing. A machine that is slower skips what is not there, and has more of it the next time. */
+/**
+ * How long programs may be built, from the start: two idle cores can build everything from scratch in this time. A slower machine skips the
+ * tests of the missing ones, and builds more of them in the next run.
+ */
 const patience = 7 * 60_000;
 
 const checks: readonly (readonly [string, readonly string[]])[] = [
@@ -40,7 +43,7 @@ const checks: readonly (readonly [string, readonly string[]])[] = [
 let running: ChildProcess | undefined;
 const builds = new AbortController();
 setTimeout(() => builds.abort(), patience).unref();
-// Who ends this program alone, such as a CI that has waited long enough, ends what it runs.
+// Ending only this process, as a CI timeout does, must also end its children.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.once(signal, () => {
     running?.kill(signal);
@@ -66,7 +69,7 @@ heading('integration tests');
 add(await vitest('integration'));
 summary();
 
-/** The programs that are missing are made beside the checks and the unit tests, one after the other, as they use the same libraries. */
+/** Builds missing programs during the checks and unit tests, one after the other, because they share libraries. */
 async function makeTools(): Promise<Map<ToolName, Tool>> {
   const found = new Map<ToolName, Tool>();
   for (const name of tools) found.set(name, await tool(name, { signal: builds.signal }));
@@ -105,7 +108,9 @@ function summary(): void {
   process.stdout.write(`${total.passed} passed, ${total.failed.length} failed, ${total.skipped.length} skipped\n`);
 }
 
-/** Some programs take any FORCE_COLOR, and being run by CI, for a wish for colors: a file of them cannot be read. */
+/**
+ * Some programs interpret any FORCE_COLOR, or running in CI, as a request for colors, which would make their output unreadable in a file.
+ */
 function colors(): Record<string, string> {
   return process.stdout.isTTY ? { FORCE_COLOR: '1' } : { NO_COLOR: '1' };
 }

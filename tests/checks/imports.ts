@@ -3,13 +3,13 @@ import { globSync, readFileSync } from 'node:fs';
 export interface Import {
   readonly file: string;
   readonly line: number;
-  /** What is written between the quotes. */
+  /** The text between the quotes. */
   readonly target: string;
 }
 
 const pattern = /^\s*(?:import|export)\s[^'"`;]*?from\s+'([^']+)'|^\s*import\s+'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/gm;
 
-/** Every import of a file: of values, of types, and those made while running. */
+/** Every import of a file: of values, of types, and dynamic ones. */
 export function importsOf(file: string, text: string): Import[] {
   return [...text.matchAll(pattern)].map((match) => ({
     file,

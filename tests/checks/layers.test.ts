@@ -6,7 +6,7 @@ import { checkLayers } from './layers.ts';
 const root = resolve(import.meta.dirname, '../..');
 const check = (file: string, target: string): string[] => checkLayers(root, [{ file, line: 1, target }]);
 
-test('all kinds of imports are found', () => {
+test('finds all kinds of imports', () => {
   const text = `import { a } from './a.ts';
 import type {
   B,
@@ -29,17 +29,17 @@ test.each([
   ['a later package', 'packages/store/src/x.ts', '@capstan/apiserver', 'not in packages/store/package.json'],
   ['a file of another package by path', 'packages/store/src/x.ts', '../../machinery/src/json.ts', 'reaches into packages/machinery'],
   [
-    'what a package does not export',
+    'a path that a package does not export',
     'packages/apiserver/src/x.ts',
     '@capstan/store/sqlite/open.ts',
-    'is not among what @capstan/store exports',
+    'is not exported by @capstan/store',
   ],
-  ['files in a package of pure functions', 'packages/machinery/src/x.ts', 'node:fs', 'does no input or output'],
-  ['a dependency that is not declared', 'packages/machinery/src/x.ts', 'lodash', 'lodash is not in packages/machinery/package.json'],
+  ['file access in a package of pure functions', 'packages/machinery/src/x.ts', 'node:fs', 'does no input or output'],
+  ['an undeclared dependency', 'packages/machinery/src/x.ts', 'lodash', 'lodash is not in packages/machinery/package.json'],
   ['a later folder of a large package', 'packages/apiserver/src/http/x.ts', '../server/server.ts', 'http/ comes before server/'],
-  ['a folder without a place in the order', 'packages/apiserver/src/http/x.ts', '../utils/a.ts', 'may not import it'],
-  ['the testbed in what users run', 'apps/cli/src/x.ts', '@capstan/testbed', 'testbed'],
-])('%s is refused', (_what, file, target, message) => {
+  ['a folder without a place in the order', 'packages/apiserver/src/http/x.ts', '../utils/a.ts', 'must not import it'],
+  ['the testbed in production code', 'apps/cli/src/x.ts', '@capstan/testbed', 'testbed'],
+])('rejects %s', (_what, file, target, message) => {
   expect(check(file, target)).toEqual([expect.stringContaining(message)]);
 });
 
@@ -48,6 +48,6 @@ test.each([
   ['a file of the same package', 'packages/store/src/sqlite/open.ts', '../contract.ts'],
   ['the testbed in a test', 'apps/cli/src/x.test.ts', '@capstan/testbed'],
   ['vitest in a test', 'packages/store/src/x.test.ts', 'vitest'],
-])('%s is allowed', (_what, file, target) => {
+])('allows %s', (_what, file, target) => {
   expect(check(file, target)).toEqual([]);
 });

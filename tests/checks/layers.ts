@@ -26,7 +26,10 @@ const order = [
   'hosting',
 ];
 
-/** The folders of packages that are large enough to need an order, each of which may import those before it. Folders that are not listed may import nothing of the others and be imported by none. */
+/**
+ * The order of the folders of large packages. Each may import those before it; folders that are not listed may neither import others nor be
+ * imported.
+ */
 const folders: Readonly<Record<string, readonly string[]>> = {
   apiserver: [
     'http',
@@ -57,11 +60,11 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Packages of pure functions, and what of Node they may use: no files, no network, no processes. */
+/** Packages of pure functions, and the Node modules they may use: no files, no network, no processes. */
 const pure = new Set(['machinery', 'cel', 'api', 'kinds']);
-/** `node:net` for its check of addresses alone. */
+/** `node:net` only for its check of addresses. */
 const pureBuiltins = new Set(['node:crypto', 'node:buffer', 'node:util', 'node:net']);
-/** Loads the generated tables that lie beside it, once. */
+/** Loads the generated tables beside it, once. */
 const tableLoader = 'packages/machinery/src/schema/table.ts';
 
 interface Manifest {
@@ -70,7 +73,7 @@ interface Manifest {
   readonly devDependencies?: Readonly<Record<string, string>>;
 }
 
-/** Complaints about imports that break the rules, as `file:line: …`. */
+/** Imports that break the rules, as `file:line: …`. */
 export function checkLayers(root: string, imports: readonly Import[] = allImports(root)): string[] {
   const manifests = new Map<string, Manifest>();
   const manifestOf = (folder: string): Manifest => {
@@ -99,7 +102,7 @@ function faultOf({ file, target }: Import, manifestOf: (folder: string) => Manif
       file.includes('/scripts/') ||
       pureBuiltins.has(target) ||
       file === tableLoader;
-    return allowed ? undefined : `${name} does no input or output, so it may not import ${target}`;
+    return allowed ? undefined : `${name} does no input or output, so it must not import ${target}`;
   }
   if (target.startsWith('.')) {
     const reached = normalize(join(dirname(file), target));
@@ -133,7 +136,7 @@ function folderFault(name: string, file: string, reached: string): string | unde
   if (known === undefined || from === undefined || to === undefined || from === to) return undefined;
   return known.indexOf(to) < known.indexOf(from) && known.includes(to)
     ? undefined
-    : `${from}/ comes before ${to}/ in the order of folders and may not import it`;
+    : `${from}/ comes before ${to}/ in the order of folders and must not import it`;
 }
 
 function layerFault(
@@ -142,16 +145,16 @@ function layerFault(
   reached: { target: string; exports: Readonly<Record<string, string>> },
 ): string | undefined {
   const entry = `.${reached.target.slice(`@capstan/${to}`.length)}`;
-  if (!Object.hasOwn(reached.exports, entry)) return `${reached.target} is not among what @capstan/${to} exports`;
+  if (!Object.hasOwn(reached.exports, entry)) return `${reached.target} is not exported by @capstan/${to}`;
   if (to === 'testbed') return from.isTest ? undefined : 'the testbed is for tests only';
-  if (to === 'cli' || to === 'console') return `nobody imports an app`;
+  if (to === 'cli' || to === 'console') return `apps must not be imported`;
   if (!from.home.startsWith('packages/')) return undefined;
   const name = from.home.slice('packages/'.length);
-  if (name === 'testbed') return 'the testbed starts Capstan as a program and knows no other package';
-  return order.indexOf(to) < order.indexOf(name) ? undefined : `${name} stands before ${to} in the order of packages and may not import it`;
+  if (name === 'testbed') return 'the testbed runs Capstan as a program and must not import other packages';
+  return order.indexOf(to) < order.indexOf(name) ? undefined : `${name} comes before ${to} in the order of packages and must not import it`;
 }
 
-/** `packages/store` for `packages/store/src/sqlite/open.ts`; `tests` for files that lie directly in it; `scripts` for all of its files. */
+/** `packages/store` for `packages/store/src/sqlite/open.ts`; `tests` for files directly in it; `scripts` for all of its files. */
 function homeOf(file: string): string {
   const parts = file.split('/');
   if (parts[0] === 'scripts') return 'scripts';

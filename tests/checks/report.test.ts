@@ -8,7 +8,7 @@ const file = (status: string, ...results: readonly string[]): unknown => ({
 });
 const parse = (files: readonly unknown[], code: number) => parseReport(JSON.stringify({ testResults: files }), code);
 
-test('tests are counted by what became of them', () => {
+test('counts tests by their outcome', () => {
   expect(parse([file('failed', 'passed', 'failed', 'skipped', 'pending', 'todo'), file('passed', 'passed')], 1)).toEqual({
     passed: 2,
     failed: ['test 1'],
@@ -16,10 +16,10 @@ test('tests are counted by what became of them', () => {
   });
 });
 
-test('a file that could not be loaded is a failure', () => {
+test('counts a file that could not be loaded as a failure', () => {
   expect(parse([file('failed')], 1).failed).toEqual(['a.test.ts']);
 });
 
-test('an exit code that no test explains is a failure', () => {
+test('counts an unexplained exit code as a failure', () => {
   expect(parse([file('passed', 'passed')], 1).failed).toHaveLength(1);
 });

@@ -1,9 +1,9 @@
-/** The outcome of one run of tests. */
+/** The outcome of one test run. */
 export interface Tally {
   readonly passed: number;
   /** The full names of tests that failed, and of files that could not be loaded. */
   readonly failed: readonly string[];
-  /** The full names of tests that did not run. A missing program is named in them. */
+  /** The full names of tests that did not run. They name the missing program. */
   readonly skipped: readonly string[];
 }
 
@@ -16,7 +16,7 @@ interface Report {
   }[];
 }
 
-/** Reads vitest's JSON report. A file that could not even be loaded, or an exit code that no test explains, counts as one failure. */
+/** Reads vitest's JSON report. A file that could not be loaded, or an exit code that no test explains, counts as one failure. */
 export function parseReport(text: string, exitCode: number): Tally {
   const { testResults } = JSON.parse(text) as Report;
   const skipped: string[] = [];
@@ -30,6 +30,6 @@ export function parseReport(text: string, exitCode: number): Tally {
       else skipped.push(fullName);
     }
   }
-  if (exitCode !== 0 && failed.length === 0) failed.push(`the test runner ended with ${exitCode} though no test failed`);
+  if (exitCode !== 0 && failed.length === 0) failed.push(`the test runner ended with ${exitCode} although no test failed`);
   return { passed, failed, skipped };
 }

@@ -9,18 +9,18 @@ import type { SpecRun } from './run-spec.ts';
 import { focused, parseSpecs, type Spec } from './specs.ts';
 import { type Column, conformancePage, count } from './table.ts';
 
-const usage = `Runs specs of Kubernetes' own end-to-end tests, each in a process of its own.
+const usage = `Runs specs of Kubernetes' own end-to-end tests, each in a separate process.
 
   npm run conformance [-- --store sqlite|etcd]... [--focus WORDS] [--parallel N] [--timeout SECONDS]
                       [--specs FILE] [--kubeconfig FILE] [--without-controllers] [--output FILE] [--logs DIRECTORY]
 
---store                start Capstan on this store; may be given twice; both unless told
---specs                run the specs that this file names instead of those in tests/conformance/specs.txt
---focus                only the specs whose names have all of these words; prints the table unless --output is given
---kubeconfig           run against this server, and the controllers that it has, instead
---without-controllers  start none, and leave out the specs that need one
---output               where the table is written; docs/conformance.md for a whole run
---logs                 keep what each spec said in this directory
+--store                start Capstan with this store; may be repeated (default: both)
+--specs                file with the specs to run (default: tests/conformance/specs.txt)
+--focus                only the specs whose names contain all of these words; prints the table unless --output is given
+--kubeconfig           run against this server, with the controllers it has, instead
+--without-controllers  start no controllers, and leave out the specs that need them
+--output               file for the table (default: docs/conformance.md, for a complete run)
+--logs                 directory for the output of each spec
 `;
 
 /** History must be compacted twice before a spec on continue tokens can end. */
@@ -92,7 +92,7 @@ async function onCapstan(store: StoreDriver, test: (server: RunningCapstan) => P
   await test(server);
 }
 
-/** All at once, against what is there. */
+/** All at once, against a given server and its controllers. */
 async function runGiven(specs: readonly Spec[], run: (specs: readonly Spec[]) => Promise<SpecRun[]>): Promise<SpecRun[]> {
   if (!values['without-controllers']) return run(specs);
   const left = specs.filter(({ needs }) => needs !== undefined).map(notRun);
@@ -103,7 +103,7 @@ function columnOf(title: string, runs: readonly SpecRun[]): Column {
   return { title, rows: runs.map(({ spec, outcome }) => ({ name: spec.name, needs: spec.needs?.what, outcome })) };
 }
 
-/** Nodes and leaders write all the time where there are some. History ages only by writes, and a spec on continue tokens waits for that. */
+/** In a real cluster, nodes and leaders write all the time. Compaction depends on writes, and a spec on continue tokens waits for it. */
 function heartbeat(kubectl: string, kubeconfig: string): Disposable {
   const beat = (): void => {
     const annotation = `conformance.capstan.dev/heartbeat=${Date.now()}`;

@@ -4,11 +4,11 @@ import { readOutcome } from './outcome.ts';
 const ended = (passed: number, failed: number, more = ''): string =>
   `${more}\nRan 1 of 7000 Specs in 3.2 seconds\nSUCCESS! -- ${passed} Passed | ${failed} Failed | 0 Pending | 6999 Skipped\n`;
 
-test('a spec that ran and did not fail has passed', () => {
+test('reports a spec that ran without failures as passed', () => {
   expect(readOutcome({ code: 0, output: ended(1, 0) })).toEqual({ state: 'passed' });
 });
 
-test('a failure is told with its message and place', () => {
+test('reports a failure with its message and place', () => {
   const output = ended(
     0,
     1,
@@ -17,21 +17,21 @@ test('a failure is told with its message and place', () => {
   expect(readOutcome({ code: 1, output })).toEqual({ state: 'failed', reason: 'failed to create: <nil> is not true (watch.go:12)' });
 });
 
-test('a spec that excuses itself has not passed', () => {
+test('does not report a skipped spec as passed', () => {
   const output = ended(0, 0, '  [SKIPPED] in [It] - watch.go:12\n  [SKIPPED] only for a cloud\n');
   expect(readOutcome({ code: 0, output })).toEqual({ state: 'not applicable', reason: 'only for a cloud' });
   const silent = ended(0, 0, 'Will run 1 of 7000 specs\n');
   expect(readOutcome({ code: 0, output: silent })).toEqual({ state: 'not applicable', reason: 'the spec skips itself' });
 });
 
-test('a name that selects nothing is a failure', () => {
+test('reports a name that selects no spec as a failure', () => {
   expect(readOutcome({ code: 0, output: ended(0, 0, 'Will run 0 of 7000 specs\n') })).toEqual({
     state: 'failed',
     reason: 'the test program has no spec of this name',
   });
 });
 
-test('a program that breaks off is a failure', () => {
+test('reports an interrupted program as a failure', () => {
   expect(readOutcome({ code: 2, output: 'flag provided but not defined' })).toEqual({
     state: 'failed',
     reason: 'the test program ended with 2: flag provided but not defined',

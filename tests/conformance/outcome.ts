@@ -1,10 +1,10 @@
 export type Outcome =
   | { readonly state: 'passed' }
   | { readonly state: 'failed'; readonly reason: string }
-  /** Nothing was tested: the spec excused itself, or it is not run because something is missing. */
+  /** Nothing was tested: the spec skipped itself, or was not run because something is missing. */
   | { readonly state: 'not applicable'; readonly reason: string };
 
-/** What a test program's exit and output say about the one spec that it was to run. */
+/** Derives the outcome of a single spec from the exit code and output of its test program. */
 export function readOutcome(ended: { readonly code: number; readonly output: string }): Outcome {
   const { code, output } = ended;
   const tally = /(\d+) Passed \| (\d+) Failed/.exec(output);
@@ -16,7 +16,7 @@ export function readOutcome(ended: { readonly code: number; readonly output: str
   return { state: 'not applicable', reason: excuse?.trim() ?? 'the spec skips itself' };
 }
 
-/** The message of the first failure, on one line, without the place where it was found. */
+/** The message of the first failure, on one line, without its location. */
 function firstFailure(output: string): string | undefined {
   const message = /^\s*\[(?:FAILED|PANICKED|TIMEDOUT|INTERRUPTED)\] (?!in )([\s\S]*?)\n\s*In \[\w+\] at: (\S+)/m.exec(output);
   if (message === null) return undefined;
@@ -25,5 +25,5 @@ function firstFailure(output: string): string | undefined {
 }
 
 function lastLine(output: string): string {
-  return output.trim().split('\n').at(-1)?.trim() || 'it said nothing';
+  return output.trim().split('\n').at(-1)?.trim() || 'no output';
 }

@@ -3,7 +3,7 @@ import { notRun } from './run-all.ts';
 import type { SpecRun } from './run-spec.ts';
 import type { Spec } from './specs.ts';
 
-/** Kubernetes' controllers that Capstan has itself. Two of a kind would hide whose work a spec has seen. */
+/** Kubernetes' controllers that Capstan has itself. Running both would hide which of them a spec has tested. */
 const ours = [
   'certificatesigningrequest-approving-controller',
   'certificatesigningrequest-cleaner-controller',
@@ -18,12 +18,15 @@ const ours = [
   'validatingadmissionpolicy-status-controller',
 ];
 
-/** For a kube-controller-manager beside our own: all of its controllers but those. */
+/** For a kube-controller-manager beside our own: all of its controllers except those. */
 export const withoutOurs = ['*', ...ours.map((name) => `-${name}`)];
 
 type RunSpecs = (specs: readonly Spec[]) => Promise<readonly SpecRun[]>;
 
-/** Specs by what they need: those that our own controllers are enough for never see another's. Gives what came of them in the order of the list. */
+/**
+ * Groups specs by their needs: those that need only our controllers never run with Kubernetes' own. Returns the outcomes in the order of
+ * the list.
+ */
 export async function runInPhases(server: RunningCapstan, specs: readonly Spec[], runSpecs: RunSpecs): Promise<SpecRun[]> {
   const runs = new Map<Spec, SpecRun>();
   const keep = (done: readonly SpecRun[]): void => {

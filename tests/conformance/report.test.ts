@@ -6,14 +6,14 @@ import { keepLog, writePage } from './report.ts';
 afterEach(() => void vi.restoreAllMocks());
 
 describe('a page', () => {
-  it('goes where it was asked for, also when the run was a whole one', () => {
+  it('is written to the requested file, also after a complete run', () => {
     using directory = temporaryDirectory('report');
     const output = directory.join('page.md');
     writePage('text', { name: 'never.md', isWhole: true, output });
     expect(readFileSync(output, 'utf8')).toBe('text');
   });
 
-  it('of part of a run is printed, and replaces nothing', () => {
+  it('of a partial run is printed, and replaces no file', () => {
     const printed = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
     writePage('text', { name: 'never.md', isWhole: false, output: undefined });
     expect(printed).toHaveBeenCalledWith('text');
@@ -21,13 +21,13 @@ describe('a page', () => {
 });
 
 describe('a log', () => {
-  it('is kept under a name that every file system takes', () => {
+  it('is stored under a name that every file system accepts', () => {
     using directory = temporaryDirectory('report');
     keepLog(directory.join('logs'), 'virtual/apiexport: run_all [It]', 'text');
     expect(readFileSync(directory.join('logs/virtual-apiexport-run_all-It-.log'), 'utf8')).toBe('text');
   });
 
-  it('is not kept where nobody asked for it', () => {
+  it('is not stored unless requested', () => {
     using directory = temporaryDirectory('report');
     keepLog(undefined, 'one', 'text');
     expect(existsSync(directory.join('one.log'))).toBe(false);

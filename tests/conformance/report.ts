@@ -3,24 +3,24 @@ import { join, resolve } from 'node:path';
 
 const docs = resolve(import.meta.dirname, '../../docs');
 
-/** Where a table goes. */
+/** Where to write a table. */
 export interface PagePlace {
   /** Its file in `docs`. */
   readonly name: string;
-  /** Part of a run never replaces the page of a whole one. */
+  /** A partial run never replaces the page of a complete one. */
   readonly isWhole: boolean;
-  /** A file that was asked for instead. */
+  /** A file to write to instead. */
   readonly output: string | undefined;
 }
 
-/** Writes a table to its place, else to whoever started the run. */
+/** Writes a table to its file, or to standard output. */
 export function writePage(page: string, { name, isWhole, output }: PagePlace): void {
   const file = output ?? (isWhole ? join(docs, name) : undefined);
   if (file === undefined) process.stdout.write(page);
   else writeFileSync(file, page);
 }
 
-/** Keeps what a test said, when somebody asked for it. */
+/** Stores the output of a test, if a directory is given. */
 export function keepLog(directory: string | undefined, name: string, output: string): void {
   if (directory === undefined) return;
   mkdirSync(directory, { recursive: true });

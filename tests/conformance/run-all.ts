@@ -2,12 +2,12 @@ import { runSpec, type SpecRun, type SpecRunOptions } from './run-spec.ts';
 import type { Spec } from './specs.ts';
 
 export interface RunOptions extends SpecRunOptions {
-  /** How many specs run at once. */
+  /** How many specs run concurrently. */
   readonly parallel: number;
   readonly onDone: (run: SpecRun) => void;
 }
 
-/** Runs all specs, some at a time, and gives what came of them in the order of the list. */
+/** Runs all specs, some at a time, and returns the outcomes in the order of the list. */
 export async function runAll(specs: readonly Spec[], options: RunOptions): Promise<SpecRun[]> {
   const runs: SpecRun[] = [];
   const waiting = specs.entries();
@@ -22,7 +22,7 @@ export async function runAll(specs: readonly Spec[], options: RunOptions): Promi
   return runs;
 }
 
-/** What has to be there for it is not. */
+/** The outcome of a spec whose needs are not met. */
 export function notRun(spec: Spec): SpecRun {
   return { spec, outcome: { state: 'not applicable', reason: `needs ${spec.needs?.what}` }, seconds: 0, output: '' };
 }

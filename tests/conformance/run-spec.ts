@@ -16,11 +16,11 @@ export interface SpecRun {
   readonly spec: Spec;
   readonly outcome: Outcome;
   readonly seconds: number;
-  /** All that the test program said. */
+  /** The complete output of the test program. */
   readonly output: string;
 }
 
-/** Runs one spec in a process of its own, so that specs can run side by side and none can break another's state. */
+/** Runs one spec in a separate process, so that specs can run side by side without breaking each other's state. */
 export async function runSpec(spec: Spec, options: SpecRunOptions): Promise<SpecRun> {
   const started = performance.now();
   const ended = await run(
@@ -29,7 +29,7 @@ export async function runSpec(spec: Spec, options: SpecRunOptions): Promise<Spec
       ...[`--kubeconfig=${options.kubeconfig}`, `--kubectl-path=${options.kubectl}`],
       ...['--provider=local', '--num-nodes=0', '--allowed-not-ready-nodes=-1'],
       ...(options.controllers ? [] : ['--e2e-verify-service-account=false', '--delete-namespace=false']),
-      // The program ends its own spec, and what the spec has started, when the time is over; it is killed only if it does not.
+      // The program ends its spec, and everything that the spec started, at the timeout; it is killed only if it does not.
       ...['--ginkgo.no-color', `--ginkgo.timeout=${options.timeout}s`, '--ginkgo.focus', focusPattern(spec.name)],
     ],
     // Some specs call kubectl without naming the kubeconfig.

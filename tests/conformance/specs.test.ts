@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { focused, focusPattern, parseSpecs } from './specs.ts';
 
-test('a list of specs has one name a line, under what they need', () => {
+test('parses one name per line, below what the specs need', () => {
   const needs = { from: 'capstan', what: 'the collector' };
   expect(parseSpecs('# remark\n[sig-x] one\n\n# needs the collector\n[sig-x] two\n[sig-x] three\n')).toEqual([
     { name: '[sig-x] one' },
@@ -20,18 +20,18 @@ test.each([
   expect(parseSpecs(`# needs ${what}\nspec`)).toEqual([{ name: 'spec', needs: { from, what } }]);
 });
 
-test('no spec stands twice in the list', () => {
+test('lists no spec twice', () => {
   const names = parseSpecs(readFileSync(join(import.meta.dirname, 'specs.txt'), 'utf8')).map(({ name }) => name);
   expect(new Set(names).size).toBe(names.length);
 });
 
-test('words choose specs in any order and case', () => {
+test('selects specs by words in any order and case', () => {
   const specs = parseSpecs('Watchers should restart\nWatchers should start\nEvents should start');
   expect(focused(specs, 'START watchers').map(({ name }) => name)).toEqual(['Watchers should restart', 'Watchers should start']);
   expect(focused(specs, '')).toHaveLength(3);
 });
 
-test('a pattern matches its own name only', () => {
+test('builds a pattern that matches its own name only', () => {
   const pattern = new RegExp(focusPattern('[sig] works for a (b|c) and 1.2? [Conformance]'));
   expect(pattern.test('suite [sig] works for a (b|c) and 1.2? [Conformance]')).toBe(true);
   expect(pattern.test('[sig] works for a (b|c) and 1x2? [Conformance]')).toBe(false);

@@ -1,20 +1,22 @@
 export interface Spec {
-  /** The full name, as Kubernetes' own reports write it. */
+  /** The full name, as in Kubernetes' own reports. */
   readonly name: string;
-  /** What it needs beside an API server. */
+  /** What it needs besides an API server. */
   readonly needs?: Needs;
 }
 
 export interface Needs {
-  /** Who gives it: our controllers do the upkeep, those of Kubernetes make pods of deployments and their like, and only a node can run pods. */
+  /**
+   * Who provides it: our controllers for the upkeep, Kubernetes' controllers for pods of Deployments and similar, and a node to run pods.
+   */
   readonly from: 'capstan' | 'kubernetes' | 'a node';
   /** For people, such as `the garbage collector`. */
   readonly what: string;
 }
 
 /**
- * Reads a list of specs: one name a line. `# needs something` applies to all lines below it; it names kube-controller-manager or a kubelet where ours are not
- * enough. Other lines with `#` are remarks.
+ * Parses a list of specs: one name per line. `# needs something` applies to all lines below it; it names kube-controller-manager or a
+ * kubelet if our own controllers are not enough. Other lines with `#` are comments.
  */
 export function parseSpecs(text: string): Spec[] {
   const specs: Spec[] = [];
@@ -31,13 +33,13 @@ function parseNeeds(what: string): Needs {
   return { from: what.includes('kube-controller-manager') ? 'kubernetes' : 'capstan', what };
 }
 
-/** Those whose names have all of the words, in any order and case. */
+/** The specs whose names contain all of the words, in any order and case. */
 export function focused(specs: readonly Spec[], words: string): Spec[] {
   const wanted = words.toLowerCase().split(/\s+/);
   return specs.filter(({ name }) => wanted.every((word) => name.toLowerCase().includes(word)));
 }
 
-/** A regular expression, as Go reads it, that matches this name at the end of the text and no longer one. */
+/** A Go regular expression that matches this name, and no longer one, at the end of the text. */
 export function focusPattern(name: string): string {
   return `${name.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)}$`;
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { conformancePage } from './table.ts';
 
-test('the page counts the outcomes of each server and gives the reasons beside the names', () => {
+test('counts the outcomes of each server and shows the reasons beside the names', () => {
   const page = conformancePage([
     {
       title: 'sqlite',

@@ -2,13 +2,13 @@ import type { Outcome } from './outcome.ts';
 
 export interface Row {
   readonly name: string;
-  /** What it needs beside an API server. */
+  /** What it needs besides an API server. */
   readonly needs?: string | undefined;
   readonly outcome: Outcome;
 }
 
 export interface Column {
-  /** What the specs ran against, such as `SQLite`. */
+  /** The tested server, such as `SQLite`. */
   readonly title: string;
   readonly rows: readonly Row[];
 }
@@ -20,7 +20,7 @@ const marks: Readonly<Record<Outcome['state'], string>> = {
 };
 const longestReason = 300;
 
-/** The page for people. */
+/** The page in the documentation. */
 export function conformancePage(columns: readonly Column[]): string {
   return [
     '# Conformance',
@@ -35,7 +35,7 @@ export function conformancePage(columns: readonly Column[]): string {
   ].join('\n');
 }
 
-/** How many of each, then one row for each test with a column for each server, and the reasons. */
+/** The number of each outcome, then one row per test with a column for each server, and the reasons. */
 export function resultsTable(what: 'Spec' | 'Test', columns: readonly Column[]): string[] {
   const names = [...new Set(columns.flatMap(({ rows }) => rows.map(({ name }) => name)))];
   const found = columns.map(({ rows }) => new Map(rows.map((row) => [row.name, row.outcome])));
@@ -71,7 +71,7 @@ function reasonOf(outcomes: readonly (Outcome | undefined)[]): string {
   return [...new Set(reasons)].join('; ');
 }
 
-/** Text of others in a table: on one line, not too long, and without what markdown reads as something else. */
+/** Foreign text in a table: on one line, shortened, and with Markdown escaped. */
 function cell(text: string): string {
   const short = text.length > longestReason ? `${text.slice(0, longestReason)}…` : text;
   return short.replaceAll(/\s+/g, ' ').replaceAll(/[\\|<>`]/g, String.raw`\$&`);

@@ -5,8 +5,8 @@ import { parseArgs } from 'node:util';
 import { output } from '@capstan/testbed';
 
 /*
- * Stands in for `httest`, which kcp's tests start as a webhook: answers every SubjectAccessReview the same way. Its authority is kept, so that whoever was
- * told of it still believes the next one.
+ * Replaces `httest`, which kcp's tests start as a webhook: answers every SubjectAccessReview the same way. It keeps its authority, so that
+ * clients which trust it also trust the next instance.
  */
 
 const { values } = parseArgs({
@@ -42,7 +42,7 @@ async function makeCertificates(): Promise<void> {
     const made = ['-keyout', `${name}.key`, '-out', `${name}.crt`, '-days', '3650', '-subj', `/CN=${name}`];
     await output('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-noenc', ...made, ...more], { directory });
   };
-  // ca.crt is waited for: it comes last under its name.
+  // Tests wait for ca.crt, so it gets its name last.
   await make('authority', ['-addext', 'basicConstraints=critical,CA:TRUE']);
   await make('server', ['-CA', 'authority.crt', '-CAkey', 'authority.key', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1']);
   writeFileSync(join(directory, 'ca.crt'), file('authority.crt'));

@@ -8,27 +8,27 @@ import { readTests, type TestRun } from './outcome.ts';
 import { startForKcp } from './server.ts';
 import { kcpSources, kcpVersions, type Sources } from './sources.ts';
 
-/** The version that the page is about. */
+/** The version that the page describes. */
 const pageVersion = 'v0.30.0';
 
-const usage = `Runs kcp's own end-to-end tests, one package after the other, each on a server of its own.
+const usage = `Runs kcp's own end-to-end tests, package by package, each on a separate server.
 
   npm run kcp-e2e [-- --package NAME]... [--run PATTERN] [--parallel N] [--timeout SECONDS] [--output FILE] [--logs DIRECTORY] [--kcp VERSION]
 
---kcp      the version whose tests are run: ${kcpVersions.join(' or ')}; ${pageVersion} when absent
---package  only this package, such as virtual/apiexport; may be given more than once
---run      only the tests whose names match, as "go test -run" takes it
---output   where the table is written; docs/kcp.md for a whole run of ${pageVersion}
---logs     keep what each package said in this directory
+--kcp      the version of kcp to test with: ${kcpVersions.join(' or ')} (default: ${pageVersion})
+--package  only this package, such as virtual/apiexport; may be repeated
+--run      only the tests whose names match, as in "go test -run"
+--output   file for the table (default: docs/kcp.md, for a complete run of ${pageVersion})
+--logs     directory for the output of each package
 
   npm run kcp-e2e -- --serve DIRECTORY [--tokens FILE]
 
-Starts a server as the tests need it, for whoever runs them by hand, and says how. Everything of it is kept in the directory.
+Starts a server prepared for the tests, to run them by hand, and prints how. All its files are in the directory.
 
---tokens   the tokens of the tests' users; those of the pinned version when absent
+--tokens   the tokens of the tests' users (default: those of the pinned version)
 `;
 
-/** kcp's tests run with the gates of its features on. */
+/** kcp's tests run with its feature gates on. */
 const asTested = { workspaces: { mounts: { enabled: true } } };
 
 const { values } = parseArgs({
@@ -50,7 +50,7 @@ if (values.help) process.stdout.write(usage);
 else if (values.serve !== undefined) await serve(resolve(values.serve), values.tokens);
 else process.exitCode = await main();
 
-/** Serves until it is told to stop. */
+/** Serves until a signal stops it. */
 async function serve(directory: string, given: string | undefined): Promise<void> {
   const tokens = given === undefined ? (await kcpSources(values.kcp)).tokens : resolve(given);
   await buildCapstan();
@@ -120,13 +120,13 @@ async function runPackage(name: string, sources: Sources): Promise<TestRun[]> {
       timeout: (Number(values.timeout) + 60) * 1000,
     },
   );
-  // Where the run kept its files is nobody's business later.
+  // The temporary path would be noise in the reasons.
   const output = (ended.stdout + ended.stderr).replaceAll(directory.path, '…');
   keepLog(values.logs, name, output);
   return readTests(output);
 }
 
-/** kcp's plugins for kubectl, where tests expect those that were built beside them. */
+/** Links kcp's plugins for kubectl to where the tests expect them. */
 async function linkPlugins({ programs }: Sources): Promise<void> {
   mkdirSync(programs, { recursive: true });
   for (const name of ['kubectl-ws', 'kubectl-kcp', 'kubectl-create-workspace'] as const) {
@@ -135,7 +135,7 @@ async function linkPlugins({ programs }: Sources): Promise<void> {
   }
 }
 
-/** A folder for PATH with what tests start themselves. */
+/** A folder for PATH with the programs that tests start themselves. */
 async function standIns(folder: string): Promise<string> {
   mkdirSync(folder, { recursive: true });
   const programs = {

@@ -21,7 +21,7 @@ const output = `=== RUN   TestGood
 panic: test timed out after 1s
 `;
 
-test('what became of each test is read from what the program says', () => {
+test('reads the outcome of each test from the output of the program', () => {
   expect(readTests(output)).toEqual([
     { name: 'TestExcused', outcome: { state: 'not applicable', reason: 'This test requires two shards.' } },
     { name: 'TestBad', outcome: { state: 'failed', reason: 'waiting for it: Condition never satisfied' } },

@@ -5,7 +5,7 @@ export interface TestRun {
   readonly outcome: Outcome;
 }
 
-/** What a Go test program says about its tests: one run for each that ended, and one for the whole where it broke off. */
+/** Reads the output of a Go test program: one run for each test that ended, and one for the whole program if it was interrupted. */
 export function readTests(output: string): TestRun[] {
   const runs = [...output.matchAll(/^--- (PASS|FAIL|SKIP): (\S+)/gm)].map(([, verdict, name = '']): TestRun => {
     if (verdict === 'PASS') return { name, outcome: { state: 'passed' } };
@@ -18,7 +18,7 @@ export function readTests(output: string): TestRun[] {
   return [...runs, ...begun.map((name): TestRun => ({ name, outcome: { state: 'failed', reason: brokenOff(output) } }))];
 }
 
-/** testify's report of the first thing that was not as expected. */
+/** testify's report of the first failed assertion. */
 function reasonOf(output: string, name: string): string {
   for (const [, block = ''] of output.matchAll(/\n\s*Error Trace:([\s\S]*?\n\s*Test:\s+\S+(?:\n\s*Messages:[^\n]*)?)/g)) {
     const test = /\n\s*Test:\s+(\S+)/.exec(block)?.[1] ?? '';

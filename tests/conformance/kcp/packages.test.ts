@@ -3,7 +3,7 @@ import { temporaryDirectory } from '@capstan/testbed';
 import { expect, test } from 'vitest';
 import { packagesIn } from './packages.ts';
 
-test('every folder with tests is a package, at any depth', () => {
+test('finds every folder with tests, at any depth', () => {
   using directory = temporaryDirectory('packages');
   for (const [folder, file] of [
     ['virtual/apiexport', 'binding_test.go'],

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { answersReady, Child, capstanProgram, output, readConnection } from '@capstan/testbed';
 
 export interface KcpServerOptions {
-  /** Everything that belongs to the server is put here. */
+  /** For all files of the server. */
   readonly directory: string;
   readonly port: number;
   /** The tokens of the tests' users. */
   readonly tokens: string;
-  /** More of the configuration file. */
+  /** More sections of the configuration file. */
   readonly settings?: Readonly<Record<string, unknown>>;
 }
 
@@ -19,12 +19,18 @@ export interface KcpServer extends AsyncDisposable {
   readonly child: Child;
 }
 
-/** Who the tests are: an administrator within the rules, and one above them. That one has a token, as with kcp: tests leave it out to be nobody. */
+/**
+ * The users of the tests: an administrator subject to RBAC, and a superuser. The latter has a token, as in kcp: tests drop it to be
+ * anonymous.
+ */
 const admin = { name: 'kcp-admin', group: 'system:kcp:admin' } as const;
 const master = { name: 'shard-admin', group: 'system:masters' } as const;
 type Identity = typeof admin.name | typeof master.name;
 
-/** Capstan with its controllers, and beside the kubeconfig the files that kcp's tests look for: they sign certificates and serve webhooks themselves. */
+/**
+ * Capstan with its controllers, plus the files that kcp's tests expect beside the kubeconfig: they sign certificates and serve webhooks
+ * themselves.
+ */
 export async function startForKcp({ directory, port, tokens, settings = {} }: KcpServerOptions): Promise<KcpServer> {
   const data = join(directory, 'data');
   const url = `https://127.0.0.1:${port}`;
@@ -42,7 +48,7 @@ export async function startForKcp({ directory, port, tokens, settings = {} }: Kc
     JSON.stringify({
       dataDirectory: data,
       apiserver: { listen: { host: '127.0.0.1', port }, authentication: { tokenFile }, ...settings },
-      // kcp begins with no workspace but the root, and tests take what names they like.
+      // kcp begins with only the root workspace, and tests choose names freely.
       controllerManager: { controllers: ['*', '-platform-tree'] },
     }),
   );

@@ -12,7 +12,7 @@ const kcp = 'github.com/kcp-dev/kcp';
 const sdk = 'github.com/kcp-dev/sdk';
 const building = { CGO_ENABLED: '0', GOFLAGS: '-mod=mod -buildvcs=false' };
 
-/** The sources of kcp's tests, with the programs that are built from them. */
+/** The sources of kcp's tests, and the programs built from them. */
 export interface Sources {
   /** The names of all packages that have tests. */
   readonly packages: readonly string[];
@@ -26,8 +26,8 @@ export interface Sources {
 }
 
 /**
- * kcp's tests look for the repository that they are part of, with its SDK inside. So a copy of both modules is laid out like that, and with the
- * dependencies that `modules/` pins: kcp's own go.mod names what is only in its repository.
+ * kcp's tests expect to run inside its repository, with its SDK in it. So both modules are copied into that layout, with the dependencies
+ * pinned in `modules/`: kcp's own go.mod refers to folders that exist only in its repository.
  */
 export async function kcpSources(version: string): Promise<Sources> {
   if (!kcpVersions.includes(version)) throw new Error(`kcp ${version}: expected one of ${kcpVersions.join(', ')}`);
@@ -52,14 +52,14 @@ async function layOut(root: string, pinned: string): Promise<void> {
     const directory = await output('go', ['list', '-m', '-f', '{{.Dir}}', module], { directory: pinned });
     mkdirSync(dirname(to), { recursive: true });
     await output('cp', ['-R', directory.trim(), to]);
-    // The module cache is read-only, and so is what is copied from it.
+    // The module cache is read-only, and so is its copy.
     await output('chmod', ['-R', 'u+w', to]);
   };
   await copy(kcp, temporary);
   await copy(sdk, join(temporary, 'staging/src', sdk));
   writeFileSync(join(temporary, 'go.mod'), asKcp(readFileSync(join(pinned, 'go.mod'), 'utf8')));
   copyFileSync(join(pinned, 'go.sum'), join(temporary, 'go.sum'));
-  // By this the tests know the top of the repository.
+  // The tests recognize the top of the repository by this.
   mkdirSync(join(temporary, '.git'));
   renameSync(temporary, root);
 }

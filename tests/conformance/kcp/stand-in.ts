@@ -2,9 +2,7 @@ import { copyFileSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { startForKcp } from './server.ts';
 
-/*
- * Stands in for `kcp start …` in tests that start a server of their own: starts Capstan on the same port, with the same files.
- */
+/* Replaces `kcp start …` in tests that start their own server: starts Capstan on the same port, with the same files. */
 
 const given = new Map<string, string>();
 const args = process.argv.slice(3);
@@ -24,7 +22,7 @@ const server = await startForKcp({ directory, port: Number(port), tokens: resolv
 const beside = dirname(kubeconfig);
 for (const name of ['client-ca.crt', 'client-ca.key', 'apiserver.crt', 'apiserver.key'])
   copyFileSync(join(directory, name), join(beside, name));
-// It is waited for: it must be there as a whole.
+// Tests wait for this file, so it must appear complete.
 copyFileSync(server.kubeconfig, `${kubeconfig}.new`);
 renameSync(`${kubeconfig}.new`, kubeconfig);
 const { promise: asked, resolve: end } = Promise.withResolvers<void>();
@@ -51,7 +49,7 @@ function settingsOf(flags: ReadonlyMap<string, string>): Record<string, unknown>
   return settings;
 }
 
-/** What kcp's flags say, with the defaults that they have, as Kubernetes writes it. */
+/** Translates kcp's flags and their defaults to Kubernetes' authorization configuration. */
 function authorizationFile(order: readonly string[], kubeConfigFile: string): string {
   const webhook = {
     timeout: '30s',

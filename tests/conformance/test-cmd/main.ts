@@ -8,16 +8,16 @@ import { readShell } from './outcome.ts';
 import { type SuiteServer, startForSuite } from './server.ts';
 import { layOut, type Suite } from './suite.ts';
 
-const usage = `Runs Kubernetes' own shell suite of kubectl, test/cmd, one function after the other, each in a process of its own.
+const usage = `Runs Kubernetes' own shell tests for kubectl, test/cmd, function by function, each in a separate process.
 
   npm run test-cmd [-- --only FUNCTION]... [--timeout SECONDS] [--output FILE] [--logs DIRECTORY]
 
---only     only this function, such as run_pod_tests; may be given more than once
---output   where the table is written; docs/test-cmd.md for a whole run
---logs     keep what each function said in this directory
+--only     only this function, such as run_pod_tests; may be repeated
+--output   file for the table (default: docs/test-cmd.md, for a complete run)
+--logs     directory for the output of each function
 `;
 
-/** What of the suite is about something else. */
+/** Functions of the suite that do not test the server. */
 const leftOut = new Map([
   ['run_convert_tests', 'tests the plugin kubectl-convert and needs no server'],
   ['run_swagger_tests', "looks for sentences from Kubernetes' descriptions in the OpenAPI document"],
@@ -56,13 +56,13 @@ async function main(): Promise<number> {
 
 async function runFunction(name: string, suite: Suite, server: SuiteServer): Promise<ReturnType<typeof readShell>> {
   using home = temporaryDirectory('test-cmd-home');
-  // One of them shows a certificate of the server to kubectl.
+  // One function passes a certificate of the server to kubectl.
   writeFileSync(home.join('apiserver.crt'), server.certificate);
   const ended = await run('bash', [runOne, name, String(server.port)], {
     directory: suite.directory,
     environment: {
       ...{ HOME: home.path, TMPDIR: home.path, KUBE_TEMP: home.path, KUBE_JUNIT_REPORT_DIR: home.join('junit') },
-      // The suite colours what it says.
+      // The suite colours its output.
       ...{ TERM: 'xterm', KUBECONFIG: home.join('.kube/config') },
     },
     timeout: Number(values.timeout) * 1000,

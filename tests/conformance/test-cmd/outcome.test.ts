@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { readShell } from './outcome.ts';
 
-test('a function that came to its end has passed', () => {
+test('reports a function that ran to its end as passed', () => {
   expect(readShell({ code: 0, output: 'FAIL!\nis also a word' })).toEqual({ state: 'passed' });
 });
 
-test('the reason is what was expected and what came', () => {
+test('reports the expected and the actual text as the reason', () => {
   const output = [
     '\u001b[32mcore.sh:12: Successful get pods',
     '\u001b(B\u001b[m\u001b[1m\u001b[31mFAIL!',
@@ -18,11 +18,11 @@ test('the reason is what was expected and what came', () => {
   expect(readShell({ code: 1, output })).toEqual({ state: 'failed', reason: 'message:created has not:unchanged' });
 });
 
-test('or the last word of the command that failed', () => {
+test('reports the last line of a failed command as the reason', () => {
   const output = 'pod/a created\nError from server (Conflict): no\n!!! [1115 14:43:41] Call tree:\n';
   expect(readShell({ code: 1, output })).toEqual({ state: 'failed', reason: 'Error from server (Conflict): no' });
 });
 
-test('or how it ended, when nothing was said', () => {
+test('reports the exit code if there was no output', () => {
   expect(readShell({ code: -1, output: '' })).toEqual({ state: 'failed', reason: 'it ended with -1' });
 });

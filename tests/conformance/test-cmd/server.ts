@@ -13,21 +13,21 @@ import type { Suite } from './suite.ts';
 
 export interface SuiteServer extends AsyncDisposable {
   readonly port: number;
-  /** That of an authority, in PEM. */
+  /** The certificate of an authority, in PEM. */
   readonly certificate: string;
 }
 
-/** The suite's pods have no service accounts, and it looks at what is made to the last field. */
+/** The suite's pods have no service accounts, and it compares created objects field by field. */
 const disabledPlugins = ['ServiceAccount', 'DefaultStorageClass', 'DefaultTolerationSeconds'];
 
-/** A server with controllers and what the suite finds in the beginning: one node, and that everybody who is known may do everything. */
+/** A server with controllers and the initial state that the suite expects: one node, and all rights for every authenticated user. */
 export async function startForSuite(suite: Suite): Promise<SuiteServer> {
   await using stack = new AsyncDisposableStack();
   const server = await capstan(suite, stack);
   const kubectl = async (args: readonly string[], input = ''): Promise<string> =>
     output(await requireTool('kubectl'), ['--kubeconfig', server.kubeconfig, ...args], { input });
   await kubectl(['create', 'clusterrolebinding', 'everybody', '--clusterrole=cluster-admin', '--group=system:authenticated']);
-  // Its annotation is there for the sake of managed fields: a node without anything would have none.
+  // The annotation produces managed fields, which a bare node would not have.
   const metadata = { name: '127.0.0.1', annotations: { 'save-managers': 'true' } };
   await kubectl(
     ['create', '-f', '-'],

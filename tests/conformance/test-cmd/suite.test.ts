@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { functionsOf } from './suite.ts';
 
-test('the functions are those that the suite records, once each, and what is between them', () => {
+test('lists the functions that the suite records, once each, and the rest of the suite', () => {
   const text = `# record_command run_example_tests
 record_command() {
 }

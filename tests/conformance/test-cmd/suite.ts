@@ -2,13 +2,13 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { output, requireExactTool } from '@capstan/testbed';
 
-/** Kubernetes' shell suite of kubectl, laid out where it can be run and may write. */
+/** Kubernetes' shell tests for kubectl, in a writable folder where they can run. */
 export interface Suite {
   readonly directory: string;
   readonly functions: readonly string[];
-  /** Who its administrator is. */
+  /** The file with its administrator's token. */
   readonly tokens: string;
-  /** The authority whose clients are known, and which signs. */
+  /** The authority of client certificates, which also signs. */
   readonly authority: { readonly certificate: string; readonly key: string };
 }
 
@@ -19,8 +19,8 @@ const script = 'test/cmd/legacy-script.sh';
 const temporary = '$' + '{TMPDIR}/';
 
 /**
- * What the suite takes for granted and is otherwise here: where addresses of services come from, that the network is there, that files in /tmp are its own, and that
- * whoever is unknown is refused as such, not as somebody who may do nothing.
+ * Assumptions of the suite that do not hold here: the range of service addresses, network access, exclusive use of /tmp, and that unknown
+ * users are rejected as unauthorized, not as forbidden.
  */
 const changes: Readonly<Record<string, readonly (readonly [from: string, to: string])[]>> = {
   'hack/testdata/service-revision2.yaml': [['10.0.0.12', '10.96.0.12']],
@@ -35,7 +35,7 @@ const changes: Readonly<Record<string, readonly (readonly [from: string, to: str
   [script]: [['/tmp/record_command_canary', `${temporary}record_command_canary`]],
 };
 
-/** Copies what is needed from the module that kubectl is built from. */
+/** Copies the suite from the module that kubectl is built from. */
 export async function layOut(directory: string): Promise<Suite> {
   await output('go', ['mod', 'download', 'k8s.io/kubernetes'], { directory: pinned, timeout: 10 * 60_000 });
   const module = (await output('go', ['list', '-m', '-f', '{{.Dir}}', 'k8s.io/kubernetes'], { directory: pinned })).trim();
@@ -44,9 +44,9 @@ export async function layOut(directory: string): Promise<Suite> {
     mkdirSync(dirname(to), { recursive: true });
     await output('cp', ['-R', join(module, folder), to]);
   }
-  // The module cache is read-only, and so is what is copied from it.
+  // The module cache is read-only, and so is its copy.
   await output('chmod', ['-R', 'u+w', directory]);
-  // It keeps nobody's right to run a file either, and kubectl looks for plugins by it.
+  // The cache drops executable bits, too, by which kubectl recognizes plugins.
   await output('chmod', ['-R', 'u+x', join(directory, 'test/fixtures/pkg/kubectl/plugins')]);
   for (const [name, replacements] of Object.entries(changes)) {
     const file = join(directory, name);
@@ -66,7 +66,7 @@ export async function layOut(directory: string): Promise<Suite> {
   };
 }
 
-/** In the order in which the suite runs them, and then what it does between them. */
+/** In the order of the suite, followed by what it does between them. */
 export function functionsOf(text: string): string[] {
   const named = [...text.matchAll(/^\s+record_command (run_\w+)/gm)].map(([, name = '']) => name);
   return [...new Set(named), 'runTests'];
