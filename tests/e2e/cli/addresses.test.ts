@@ -7,7 +7,7 @@ await buildCapstan();
 
 const problem = (await NetworkNamespace.problem()) ?? (await skipReason(['kubectl']));
 
-describeUnless(problem, 'a server that others reach', () => {
+describeUnless(problem, 'a server reachable from other machines', () => {
   const directory = temporaryDirectory('addresses');
   let network: NetworkNamespace;
   let kubectl: string;
@@ -31,7 +31,7 @@ describeUnless(problem, 'a server that others reach', () => {
     call(data, 'config', 'view', '--minify', '-o', 'jsonpath={.clusters[0].cluster.server}');
   const made = async (data: string, namespace: string): Promise<string> => {
     await call(data, 'create', 'namespace', namespace);
-    // Only the controllers make it: they reach the server too.
+    // Only the controllers create it, so they reach the server too.
     return call(data, '-n', namespace, 'wait', '--for=create', 'serviceaccount/default', '--timeout=20s');
   };
 
@@ -50,7 +50,7 @@ describeUnless(problem, 'a server that others reach', () => {
     const url = async (kind: string, name: string, path: string): Promise<string> =>
       call(data, 'get', kind, name, '-o', `jsonpath={${path}}`);
 
-    test('advertises the one of the default route', async () => {
+    test('advertises the address of the default route', async () => {
       await using up = start('--data-dir', data, '--host', '0.0.0.0');
       await announced(up);
       expect(await serverIn(data)).toBe('https://192.0.2.10:6443');
@@ -64,7 +64,7 @@ describeUnless(problem, 'a server that others reach', () => {
       expect(await url('endpointslice', 'kubernetes', '.endpoints[*].addresses[*]')).toBe('192.0.2.10');
     });
 
-    test('is found under another address after a restart, with a new certificate and corrected URLs', async () => {
+    test('serves another address after a restart, with a new certificate and corrected URLs', async () => {
       const config = directory.join('capstan.yaml');
       writeFileSync(config, `dataDirectory: all\napiserver:\n  listen: { host: 0.0.0.0, port: 7443 }\n  advertise: 192.0.2.11\n`);
       await using up = start('--config', config);
@@ -75,7 +75,7 @@ describeUnless(problem, 'a server that others reach', () => {
       await made(data, 'b');
     });
 
-    test('takes an address into its certificate that the machine gets while it runs', async () => {
+    test('adds an address that the machine gets at run time to its certificate', async () => {
       await using up = start('--data-dir', data, '--host', '0.0.0.0');
       await announced(up);
       await network.addAddress('192.0.2.12');
@@ -98,7 +98,7 @@ describeUnless(problem, 'a server that others reach', () => {
     });
   });
 
-  test('flags win over the file, and the file configures the controller-manager', async () => {
+  test('lets flags override the file, which also configures the controller-manager', async () => {
     const data = directory.join('flags');
     const config = directory.join('flags.yaml');
     writeFileSync(

@@ -52,14 +52,14 @@ await describeWith(['kubectl'], 'capstan controller-manager', ({ kubectl: kubect
     await server[Symbol.asyncDispose]();
   });
 
-  test('tells about itself', async () => {
+  test('serves health and metrics', async () => {
     const health = /health at (\S+)/.exec(manager.output)?.[1] ?? '';
     await expect.poll(async () => (await fetch(`${health}/readyz`)).status, { timeout: 30_000 }).toBe(200);
     expect(await (await fetch(`${health}/livez`)).text()).toBe('ok\n');
     expect(await (await fetch(`${health}/metrics`)).text()).toContain('workqueue_depth{name="namespace"}');
   });
 
-  test('works as accounts that have just the rights they need, and cannot do more', async () => {
+  test('uses accounts with only the rights they need', async () => {
     const own = `${server.dataDirectory}/controller-manager.kubeconfig`;
     const can = async (...args: string[]): Promise<string> =>
       (await run(kubectlPath, ['--kubeconfig', own, 'auth', 'can-i', ...args], { timeout: 60_000 })).stdout.trim();
@@ -74,7 +74,7 @@ await describeWith(['kubectl'], 'capstan controller-manager', ({ kubectl: kubect
     expect(stranger.stderr).toContain('cannot impersonate resource "users"');
   });
 
-  test('a namespace gets its account and its authority', async () => {
+  test('creates the service account and root certificate of a namespace', async () => {
     await kubectl(['-n', 'shop', 'wait', '--for=create', 'serviceaccount/default', '--timeout=30s']);
     const authority = ['-n', 'shop', 'get', 'configmap', 'kube-root-ca.crt', '--ignore-not-found', '-o', 'jsonpath={.data}'];
     await expect.poll(() => kubectl(authority), { timeout: 30_000 }).toContain('BEGIN CERTIFICATE');
@@ -91,7 +91,7 @@ await describeWith(['kubectl'], 'capstan controller-manager', ({ kubectl: kubect
   });
 
   test.skipIf(noRequests !== undefined)(
-    `kubectl certificate approve gives a certificate that kubectl can use${noRequests === undefined ? '' : ` [${noRequests}]`}`,
+    `kubectl certificate approve issues a certificate that kubectl can use${noRequests === undefined ? '' : ` [${noRequests}]`}`,
     async () => {
       const key = `${server.dataDirectory}/jane.key`;
       const subject = ['-subj', '/O=devs/CN=jane', '-keyout', key, '-nodes', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256'];
@@ -124,7 +124,7 @@ await describeWith(['kubectl'], 'capstan controller-manager', ({ kubectl: kubect
     },
   );
 
-  test('a role that is labelled for view gives its rules to who may view', async () => {
+  test('adds the rules of a role labelled for view to the view role', async () => {
     const label = { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' };
     const rules = [{ apiGroups: [''], resources: ['secrets'], verbs: ['get'] }];
     const role = {
@@ -142,7 +142,7 @@ await describeWith(['kubectl'], 'capstan controller-manager', ({ kubectl: kubect
     await expect.poll(may, { timeout: 30_000 }).toBe('yes');
   });
 
-  test('one that was killed is followed by one that finishes', async () => {
+  test('finishes the work of a killed instance', async () => {
     await kubectl(['create', '-f', '-'], configMap('keeper', { finalizers: ['example.com/wait'] }));
     await kubectl(['delete', 'namespace', 'shop', '--wait=false']);
     const remaining = '--for=condition=NamespaceContentRemaining=True';
@@ -153,7 +153,7 @@ await describeWith(['kubectl'], 'capstan controller-manager', ({ kubectl: kubect
     await kubectl(['wait', '--for=delete', 'namespace/shop', '--timeout=30s']);
   });
 
-  test('runs those controllers that its file names', async () => {
+  test('runs the controllers that its file names', async () => {
     const file = `${server.dataDirectory}/manager.yaml`;
     const config = [
       'controllerManager:',
@@ -174,7 +174,7 @@ await describeWith(['kubectl'], 'capstan controller-manager', ({ kubectl: kubect
     expect([code, stderr]).toEqual([2, expect.stringContaining(`${file}:2:17: expected "*" for all, or one of namespace, `)]);
   });
 
-  test('of those that contend, one works, and hands over when it ends', async () => {
+  test('runs one of several instances, which hands over when it ends', async () => {
     const contend = () =>
       new Child('contender', [process.execPath, capstanProgram, 'controller-manager', '--data-dir', server.dataDirectory, '--port', '0']);
     await using first = contend();
@@ -187,7 +187,7 @@ await describeWith(['kubectl'], 'capstan controller-manager', ({ kubectl: kubect
     await second.waitUntil('leading', () => second.output.includes('leading'));
   });
 
-  test('one that leads and is killed is followed by another when its lease is over', async () => {
+  test('takes over from a killed leader when its lease expires', async () => {
     const file = `${server.dataDirectory}/short-lease.yaml`;
     const election = 'leaderElection: { leaseSeconds: 3, renewSeconds: 2, retrySeconds: 1 }';
     writeFileSync(file, `dataDirectory: .\ncontrollerManager:\n  listen: { port: 0 }\n  ${election}\n`);
@@ -203,7 +203,7 @@ await describeWith(['kubectl'], 'capstan controller-manager', ({ kubectl: kubect
   });
 });
 
-test('without a kubeconfig it says what to do', async () => {
+test('says what to do without a kubeconfig', async () => {
   using directory = temporaryDirectory('controllers');
   const { code, stderr } = await run(process.execPath, [capstanProgram, 'controller-manager', '--data-dir', directory.path]);
   expect([code, stderr]).toEqual([2, expect.stringContaining('controller-manager.kubeconfig does not exist. Start the API server first')]);

@@ -51,7 +51,7 @@ await describeWith(['kubectl'], 'quotas and tokens, with the controllers and the
 
   describe.each([
     ['the root workspace', '', true],
-    // Tenants have pods when they bind them.
+    // Tenants have pods only if they bind them.
     ['another workspace', '/clusters/root:team', false],
   ])('in %s', (_, path, hasPods) => {
     const ofPods = (pods: string, cpu: string): object => (hasPods ? { pods, 'requests.cpu': cpu } : {});
@@ -59,7 +59,7 @@ await describeWith(['kubectl'], 'quotas and tokens, with the controllers and the
       JSON.parse((await kubectl(path, ['get', 'quota', 'small', '-o', 'jsonpath={.status.used}'])) || 'null');
     const usedIs = (wanted: unknown) => expect.poll(used, { timeout: 30_000, interval: 100 }).toEqual(wanted);
 
-    test('quotas are counted, enforced and given back, of custom kinds too', async () => {
+    test('counts, enforces and releases quota, for custom kinds too', async () => {
       await kubectl(path, ['create', '-f', '-'], definition);
       await kubectl(path, ['wait', 'crd/widgets.example.com', '--for=condition=Established', '--timeout=60s']);
       await kubectl(path, [
@@ -80,7 +80,7 @@ await describeWith(['kubectl'], 'quotas and tokens, with the controllers and the
       await usedIs({ secrets: '0', 'count/widgets.example.com': '0', ...ofPods('0', '0') });
     });
 
-    test('a secret gets the token that it asks for, and goes with the account', async () => {
+    test('fills in the token of a secret, and deletes the secret with its account', async () => {
       await kubectl(path, ['create', 'serviceaccount', 'robot']);
       const annotations = { 'kubernetes.io/service-account.name': 'robot' };
       const type = 'kubernetes.io/service-account-token';
@@ -93,7 +93,7 @@ await describeWith(['kubectl'], 'quotas and tokens, with the controllers and the
     });
   });
 
-  test('none of them was refused anything', () => {
+  test('never rejects a request of the controllers', () => {
     expect(manager.output.split('\n').filter((line) => /forbidden|not allow/i.test(line))).toEqual([]);
   });
 });

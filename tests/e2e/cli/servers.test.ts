@@ -10,7 +10,7 @@ const programs = ['kubectl', 'etcd', 'openssl', 'haproxy'] as const;
 const problem = (await NetworkNamespace.problem()) ?? (await skipReason(programs));
 const page = readFileSync(resolve(import.meta.dirname, '../../../docs/servers.md'), 'utf8');
 
-/** The blocks under a heading: on which machines each runs, or into which file it goes. */
+/** The blocks under a heading, with the machines that each runs on or the file that it is written to. */
 function blocksUnder(heading: string): { marks: string[]; text: string }[] {
   const section = page.split(/^## /m).find((part) => part.startsWith(heading)) ?? '';
   return [...section.matchAll(/<!-- (?:on )?(.*?) -->\n\n```\w*\n(.*?)```/gs)].map(([, marks, text]) => ({
@@ -27,7 +27,7 @@ const addresses = {
   laptop: '192.0.2.20',
 };
 
-/** Copies between the machines, which are folders beside each other: `server-1:file` is a file in one of them. */
+/** Copies between the machines, which are sibling folders: `server-1:file` is a file in one of them. */
 const scp = `#!/bin/bash
 arguments=()
 for argument; do
@@ -43,7 +43,10 @@ describeUnless(problem, 'the guide to servers', () => {
   const directory = temporaryDirectory('servers');
   let network: NetworkNamespace;
 
-  /** All machines are one, with an address and a home directory for each. What a block leaves running is ended with its machine. */
+  /**
+   * All machines are this one, each with its own address and home directory. Processes that a block starts in the background end with their
+   * machine.
+   */
   class Machine {
     readonly name: string;
     readonly #home: string;
@@ -56,7 +59,7 @@ describeUnless(problem, 'the guide to servers', () => {
     }
 
     write(file: string, text: string): void {
-      // Here the machines share every interface, so each listens on its own address alone.
+      // Here the machines share every interface, so each listens only on its own address.
       writeFileSync(`${this.#home}/${file}`, text.replaceAll('0.0.0.0', addresses[this.name as keyof typeof addresses]));
     }
 
@@ -75,7 +78,7 @@ describeUnless(problem, 'the guide to servers', () => {
       return said;
     }
 
-    /** Ends what the blocks have left running, and waits for it. */
+    /** Ends the background processes of the blocks, and waits for them. */
     async end(): Promise<void> {
       const left = this.#left.splice(0);
       for (const pid of left) if (isAlive(pid)) process.kill(pid, 'SIGTERM');
@@ -126,7 +129,7 @@ describeUnless(problem, 'the guide to servers', () => {
     expect(guide.said).toMatch(/^hello +1 /m);
   });
 
-  test('three servers: any of them can go', { timeout: 240_000 }, async () => {
+  test('three servers: any of them can fail', { timeout: 240_000 }, async () => {
     const etcd = await tool('etcd');
     if (!('path' in etcd)) throw new Error(etcd.missing);
     const url = 'http://192.0.2.10:2379';

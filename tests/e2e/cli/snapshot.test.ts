@@ -43,7 +43,7 @@ await describeWith(['kubectl', 'etcd'], 'capstan snapshot', ({ kubectl }) => {
     }
   });
 
-  test('is taken from a server that runs', async () => {
+  test('is saved from a running server', async () => {
     using directory = temporaryDirectory('snapshot');
     const file = directory.join('backup.ndjson');
     await serving(directory.join('live'), [], async (call) => {
@@ -58,7 +58,7 @@ await describeWith(['kubectl', 'etcd'], 'capstan snapshot', ({ kubectl }) => {
     });
   });
 
-  test('refuses a store that holds something, a file that is cut off, and one that is not there', async () => {
+  test('rejects a store that is not empty, a truncated file, and a missing one', async () => {
     using directory = temporaryDirectory('snapshot');
     await serving(directory.join('full'), [], async () => {});
     const file = directory.join('backup.ndjson');
@@ -74,14 +74,14 @@ await describeWith(['kubectl', 'etcd'], 'capstan snapshot', ({ kubectl }) => {
     expect(existsSync(directory.join('none.ndjson'))).toBe(false);
   });
 
-  test('never takes a mistyped directory for an empty server', async () => {
+  test('does not take a mistyped directory for an empty server', async () => {
     using directory = temporaryDirectory('snapshot');
     const typo = await capstan('snapshot', 'save', directory.join('a.ndjson'), '--data-dir', directory.join('typo'));
     expect([typo.code, typo.stderr]).toEqual([2, expect.stringContaining('is not the data directory of a server')]);
     expect([existsSync(directory.join('typo')), existsSync(directory.join('a.ndjson'))]).toEqual([false, false]);
   });
 
-  test('overwrites a file only when told to, and says what is not in it', async () => {
+  test('overwrites a file only with --force, and says what it does not contain', async () => {
     using directory = temporaryDirectory('snapshot');
     const [file, data] = [directory.join('backup.ndjson'), directory.join('data')];
     await serving(data, [], async () => {});
@@ -95,7 +95,7 @@ await describeWith(['kubectl', 'etcd'], 'capstan snapshot', ({ kubectl }) => {
     expect(silent.stdout).not.toContain('not part of it');
   });
 
-  test('holds the keys, encrypted, so that a restored server accepts the old kubeconfig', async () => {
+  test('contains the encrypted keys, so that a restored server accepts the old kubeconfig', async () => {
     using directory = temporaryDirectory('snapshot');
     const [file, secret, wrong] = [directory.join('backup.ndjson'), directory.join('secret'), directory.join('wrong')];
     writeFileSync(secret, 'correct horse\n');
@@ -122,7 +122,7 @@ await describeWith(['kubectl', 'etcd'], 'capstan snapshot', ({ kubectl }) => {
     });
   });
 
-  test('is taken of objects in etcd through the server, and says that an etcd is not empty', async () => {
+  test('is saved from etcd through the server, and not restored to an etcd that is not empty', async () => {
     using directory = temporaryDirectory('snapshot');
     await using etcd = await startEtcd();
     const endpoints = ['--etcd-endpoints', etcd.endpoints.join(',')];

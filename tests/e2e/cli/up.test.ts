@@ -28,26 +28,26 @@ describe('capstan up', () => {
     directory[Symbol.dispose]();
   });
 
-  test('says where it is and what to do next, and answers', async () => {
+  test('prints its address and the next step, and answers', async () => {
     expect(up.output).toContain(
       `Capstan is ready at https://127.0.0.1:${port}. Next: export KUBECONFIG=${data}/admin.kubeconfig && kubectl get namespaces`,
     );
     expect(await ready()).toBe(true);
   });
 
-  test('a second one on the same directory is told who holds it', async () => {
+  test('names the holder to a second instance in the same directory', async () => {
     const second = await capstan('up', '--data-dir', data, '--port', String(await freePort()));
     expect(second.code).toBe(4);
     expect(second.stderr).toContain(`${data} is in use by another "capstan up": process ${up.pid}, since `);
   });
 
-  test('a second one on the same port is told so', async () => {
+  test('reports a port that is in use to a second instance', async () => {
     const second = await capstan('up', '--data-dir', directory.join('other'), '--port', String(port));
     expect(second.code).toBe(3);
     expect(second.stdout).toContain(`port ${port} on 127.0.0.1 is used by another process`);
   });
 
-  test('an API server that is killed starts again alone', async () => {
+  test('restarts only the API server when it is killed', async () => {
     await up.waitUntil('controllers', () => up.output.includes('controllers run against'));
     const controllers = childOf(up.pid, 'controller-manager');
     const child = childOf(up.pid, 'apiserver');
@@ -65,7 +65,7 @@ describe('capstan up', () => {
     ]);
   });
 
-  test('a controller-manager that is killed starts again alone', async () => {
+  test('restarts only the controller-manager when it is killed', async () => {
     const server = childOf(up.pid, 'apiserver');
     process.kill(childOf(up.pid, 'controller-manager'), 'SIGKILL');
     await up.waitUntil('another one', () => (up.output.match(/controllers run against/g) ?? []).length === 2);
@@ -74,7 +74,7 @@ describe('capstan up', () => {
     expect(await ready()).toBe(true);
   });
 
-  test('when both are killed both come back, and work together again', async () => {
+  test('restarts both when both are killed, and they work together again', async () => {
     const [server, controllers] = [childOf(up.pid, 'apiserver'), childOf(up.pid, 'controller-manager')];
     for (const pid of [server, controllers]) process.kill(pid, 'SIGKILL');
     await up.waitUntil('others', () => {
@@ -99,14 +99,14 @@ describe('capstan up', () => {
     expect((await fetch(`${health}/livez`)).status).toBe(200);
   });
 
-  test('ends cleanly, with its children, when told to', async () => {
+  test('ends cleanly with its children on SIGTERM', async () => {
     const children = childrenOf(up.pid);
     const before = up.output.length;
     up.signal('SIGINT');
     expect(await up.exited).toEqual({ code: 0, signal: null });
     expect(children).toHaveLength(2);
     expect(children.filter(isAlive)).toEqual([]);
-    // The controllers end before what they talk to, so there is nothing for them to complain about.
+    // The controllers end before the API server, so they have nothing to complain about.
     expect(up.output.slice(before)).not.toMatch(/ECONN|trying again/);
   });
 
@@ -120,8 +120,8 @@ describe('capstan up', () => {
   });
 });
 
-describe('starts that fail say why', () => {
-  test('a configuration with a mistake names the place', async () => {
+describe('failed starts', () => {
+  test('name the place of a mistake in the configuration', async () => {
     using directory = temporaryDirectory('config');
     const file = directory.join('capstan.yaml');
     writeFileSync(file, 'apiserver:\n  listen:\n    port: high\n');
@@ -129,7 +129,7 @@ describe('starts that fail say why', () => {
     expect([code, stderr]).toEqual([2, `capstan: ${file}:3:11: expected a whole number from 1 to 65535, found "high"\n`]);
   });
 
-  test('a port that another program has', async () => {
+  test('report a port that another program uses', async () => {
     using directory = temporaryDirectory('port');
     const server = createServer();
     const port = await new Promise<number>((done) =>
@@ -140,14 +140,14 @@ describe('starts that fail say why', () => {
     expect([code, stderr]).toEqual([3, expect.stringContaining(`port ${port} on 127.0.0.1 is used`)]);
   });
 
-  test('a data directory that is a file', async () => {
+  test('report a data directory that is a file', async () => {
     using directory = temporaryDirectory('file');
     writeFileSync(directory.join('data'), '');
     const { code, stderr } = await capstan('apiserver', '--data-dir', directory.join('data'), '--port', '1024');
     expect([code, stderr]).toEqual([5, expect.stringContaining('cannot be used')]);
   });
 
-  test('a data directory that another API server has', async () => {
+  test('report a data directory that another API server uses', async () => {
     using directory = temporaryDirectory('held');
     const port = await freePort();
     await using first = new Child('capstan apiserver', [
@@ -164,7 +164,7 @@ describe('starts that fail say why', () => {
     expect([code, stderr]).toEqual([4, expect.stringContaining(`process ${first.pid}`)]);
   });
 
-  test('an etcd that is not there', async () => {
+  test('report an unreachable etcd', async () => {
     using directory = temporaryDirectory('etcd');
     const endpoint = `http://127.0.0.1:${await freePort()}`;
     const { code, stderr } = await capstan(
@@ -187,23 +187,23 @@ describe('starts that fail say why', () => {
     [['up', 'now'], 'too many arguments'],
     [['upp'], "unknown command 'upp'"],
     [['snapshot', 'save'], "missing required argument 'file'"],
-  ])('wrong flags: %j', async (args, message) => {
+  ])('report wrong flags: %j', async (args, message) => {
     const { code, stderr } = await capstan(...args);
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
   });
 });
 
-describe('data directories that cannot be used', () => {
+describe('unusable data directories', () => {
   test.each([
     ['up', '/proc/capstan'],
     ['apiserver', '/proc/capstan/data'],
-  ])('%s on a file system without directories', async (command, data) => {
+  ])('are reported by %s on a file system without directories', async (command, data) => {
     const { code, stdout, stderr } = await capstan(command, '--data-dir', data, '--port', '1024');
     expect([code, stdout + stderr]).toEqual([5, expect.stringContaining(`${data} cannot be used: `)]);
     expect(stderr).not.toContain('    at ');
   });
 
-  test.runIf(process.getuid?.() === 0)('a file system that is read-only', async () => {
+  test.runIf(process.getuid?.() === 0)('are reported on a read-only file system', async () => {
     using directory = temporaryDirectory('readonly');
     const script = `mount -t tmpfs -o ro none ${directory.path} && exec "$0" "$@"`;
     for (const command of ['up', 'apiserver']) {
@@ -216,7 +216,7 @@ describe('data directories that cannot be used', () => {
 });
 
 describe('capstan --version and --help', () => {
-  test('end with 0', async () => {
+  test('exit with 0', async () => {
     const [version, long, help] = await Promise.all([capstan('version'), capstan('--version'), capstan('up', '--help')]);
     expect([version.code, long.code, help.code]).toEqual([0, 0, 0]);
     expect(long.stdout).toBe(version.stdout);
@@ -225,7 +225,7 @@ describe('capstan --version and --help', () => {
 });
 
 describe('the launcher', () => {
-  test('works from any Node that is installed', async () => {
+  test('works with any installed Node', async () => {
     const { code, stdout } = await run(launcher, ['version']);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^capstan \d+\.\d+\.\d+ \(Kubernetes API 1\.34, Node 24\./)]);
   });
@@ -260,7 +260,10 @@ function childOf(pid: number, command: string): number {
   return found[0]!;
 }
 
-/** One that has ended keeps its entry until its parent asks how. An orphan's new parent is the first process, which in some containers never asks. */
+/**
+ * A process that has ended keeps its entry until its parent reaps it. An orphan's new parent is the first process, which in some containers
+ * never does.
+ */
 function isAlive(pid: number): boolean {
   try {
     return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));

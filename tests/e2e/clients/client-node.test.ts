@@ -21,7 +21,7 @@ await describeServers('@kubernetes/client-node', [], (target) => {
   const make = (name: string, data: Record<string, string>): Promise<V1ConfigMap> =>
     core.createNamespacedConfigMap({ namespace, body: { metadata: { name, labels: { by: 'client-node' } }, data } });
 
-  test('an object is made, read, replaced, listed and deleted', async () => {
+  test('creates, reads, replaces, lists and deletes an object', async () => {
     const made = await make('life', { a: '1' });
     expect(made.metadata?.creationTimestamp).toBeInstanceOf(Date);
     const replaced = await core.replaceNamespacedConfigMap({ name: 'life', namespace, body: { ...made, data: { a: '2' } } });
@@ -37,7 +37,7 @@ await describeServers('@kubernetes/client-node', [], (target) => {
     expect((error as ApiException<unknown>).code).toBe(404);
   });
 
-  test('a watch delivers what happens after its version', async () => {
+  test('delivers events after the version of a watch', async () => {
     const { metadata } = await core.listNamespacedConfigMap({ namespace });
     const seen: string[] = [];
     const done = new Promise<void>((resolve, reject) => {
@@ -58,7 +58,7 @@ await describeServers('@kubernetes/client-node', [], (target) => {
     expect(seen).toEqual(['ADDED 1', 'MODIFIED 2', 'DELETED 2']);
   });
 
-  test('an informer holds what is there and hears what changes', async () => {
+  test('fills an informer with existing objects and keeps it current', async () => {
     await make('informed-1', {});
     const list = () => core.listNamespacedConfigMap({ namespace, labelSelector: 'by=client-node' });
     const informer = makeInformer<V1ConfigMap>(config, `/api/v1/namespaces/${namespace}/configmaps`, list, 'by=client-node');
@@ -73,7 +73,7 @@ await describeServers('@kubernetes/client-node', [], (target) => {
     await informer.stop();
   });
 
-  test('custom objects of a group that is not there are refused', async () => {
+  test('rejects custom objects of an unknown group', async () => {
     const custom = config.makeApiClient(CustomObjectsApi);
     const asked = custom.listNamespacedCustomObject({ group: 'nope.example.com', version: 'v1', namespace, plural: 'nopes' });
     await expect(asked).rejects.toMatchObject({ code: 404 });

@@ -15,7 +15,7 @@ const expected = [
 ];
 
 await describeServers('a controller-runtime operator', ['operator', 'kubectl'], (target, paths) => {
-  test('makes its kind, leads, reconciles, and writes status and events', async () => {
+  test('creates its kind, leads, reconciles, and writes status and events', async () => {
     const kubectl = new Kubectl(paths.kubectl, target);
     await kubectl.makeNamespace();
     const result = await run(paths.operator, ['--kubeconfig-file', target().kubeconfig, '--namespace', kubectl.namespace]);

@@ -31,7 +31,7 @@ await describeServers('Helm', ['helm', 'kubectl'], (target, paths) => {
   beforeAll(() => kubectl.makeNamespace());
   afterAll(() => kubectl.dropNamespace());
 
-  test('a release is installed, upgraded, rolled back and uninstalled', async () => {
+  test('installs, upgrades, rolls back and uninstalls a release', async () => {
     await helm('install', 'demo', chart, '--set', 'greeting=first');
     expect(await list()).toMatchObject([{ name: 'demo', revision: '1', status: 'deployed' }]);
     expect(await config()).toEqual({ greeting: 'first', revision: '1', passwordWasThere: 'false', deployments: 'served' });
@@ -66,7 +66,7 @@ await describeServers('Helm', ['helm', 'kubectl'], (target, paths) => {
     ).toBe('');
   });
 
-  test('a change that somebody made by hand is put right by the next upgrade', async () => {
+  test('reverts a manual change with the next upgrade', async () => {
     await helm('install', 'drift', chart);
     await kubectl.run('patch', 'cm', 'drift-config', '--type=merge', '-p', '{"data":{"greeting":"by hand"}}');
     await helm('upgrade', 'drift', chart);
@@ -74,14 +74,14 @@ await describeServers('Helm', ['helm', 'kubectl'], (target, paths) => {
     await helm('uninstall', 'drift');
   });
 
-  test('objects of somebody else are not taken over', async () => {
+  test('does not take over foreign objects', async () => {
     await kubectl.run('create', 'cm', 'taken-config');
     const refused = await call(['install', 'taken', chart]);
     expect(refused.code).not.toBe(0);
     expect(refused.stderr).toContain('exists and cannot be imported into the current release');
   });
 
-  test('a template can look at what the server has, and what the server refuses fails the install', async () => {
+  test('lets a template look up objects, and fails the install when the server rejects one', async () => {
     expect(await helm('template', 'shown', chart, '--dry-run=server')).toContain('passwordWasThere: "false"');
     const refused = await call(['install', 'bad', chart, '--set', 'replicas=many']);
     expect(refused.code).not.toBe(0);

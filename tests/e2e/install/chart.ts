@@ -3,10 +3,10 @@ import { type CommandResult, run } from '@capstan/testbed';
 
 export const chart = resolve(import.meta.dirname, '../../../deploy/helm/capstan');
 
-/** Values as Helm takes them on its command line: `name=value`. */
+/** Values in the syntax of Helm's command line: `name=value`. */
 export type Values = readonly string[];
 
-/** A Helm that asks no server anything. */
+/** A Helm that contacts no server. */
 export class OfflineHelm {
   readonly #path: string;
   readonly #home: string;

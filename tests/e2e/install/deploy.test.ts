@@ -11,13 +11,13 @@ const analyze = ['/usr/bin/systemd-analyze', '/bin/systemd-analyze'].find((path)
 describe.skipIf(analyze === undefined)(`the systemd unit${analyze === undefined ? ' [systemd-analyze is not installed]' : ''}`, () => {
   const unit = resolve(root, 'deploy/systemd/capstan.service');
 
-  test('is understood by systemd', async () => {
-    // Without manual pages, which a small machine does not have.
+  test('is valid for systemd', async () => {
+    // Without checking manual pages, which a small machine does not have.
     expect(await run(analyze!, ['verify', '--man=no', unit])).toMatchObject({ code: 0, stderr: '' });
   });
 
-  test('leaves the service few rights', async () => {
-    // In tenths of the scale on which 10 is a service without any protection. Network access and the writable code of Node remain.
+  test('leaves the service few privileges', async () => {
+    // In tenths of the scale on which 10 means no protection at all. Network access and the writable code of Node remain.
     const { code, stdout, stderr } = await run(analyze!, ['security', '--offline=true', '--no-pager', '--threshold=20', unit]);
     expect(code, stdout + stderr).toBe(0);
   });
@@ -49,12 +49,12 @@ await describeWith(['helm', 'kubectl'], 'the Helm chart', ({ helm: path, kubectl
   });
 
   test.each<[string, Values]>([
-    ['as it comes', []],
+    ['with defaults', []],
     ['without a volume', ['persistence.enabled=false', 'serviceAccount.create=false']],
-    ['three replicas on etcd', [...etcd, 'replicaCount=3']],
+    ['with three replicas on etcd', [...etcd, 'replicaCount=3']],
     ['behind a load balancer', ['service.type=LoadBalancer', 'service.port=443', 'advertise=api.example.com', 'names={api.example.com}']],
     ['with files and settings', ['fileSecrets={policy}', 'config.apiserver.audit.policyFile=/etc/capstan/files/policy/audit.yaml']],
-  ])('a server accepts it: %s', async (_title, values) => {
+  ])('is accepted by a server: %s', async (_title, values) => {
     const manifests = await render(values);
     const applied = await run(
       kubectl,
@@ -68,9 +68,9 @@ await describeWith(['helm', 'kubectl'], 'the Helm chart', ({ helm: path, kubectl
   test.each<[string, Values, string]>([
     ['several replicas on SQLite', ['replicaCount=2'], 'SQLite serves one replica'],
     ['replicas with keys of their own', ['replicaCount=2', 'etcd.endpoints={http://etcd:2379}'], 'the replicas share no keys'],
-    ['a value that there is not', ['replicas=2'], 'replicas'],
+    ['an unknown value', ['replicas=2'], 'replicas'],
     ['a URL to advertise', ['advertise=https://api.example.com/'], 'advertise'],
-  ])('is refused: %s', async (_title, values, reason) => {
+  ])('is rejected: %s', async (_title, values, reason) => {
     const { code, stderr } = await helm.template(values);
     expect(code).not.toBe(0);
     expect(stderr).toContain(reason);

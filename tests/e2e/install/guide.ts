@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 export interface Guide {
-  /** The files that it shows, by the names that it gives them. */
+  /** The files it shows, by name. */
   readonly files: ReadonlyMap<string, string>;
-  /** What it says to type, in its order. */
+  /** The commands to type, in order. */
   readonly commands: readonly string[];
 }
 
-/** Reads a page of the documentation as somebody who follows it word by word. */
+/** Reads a page of the documentation like a user who follows it to the letter. */
 export function readGuide(name: string): Guide {
   const text = readFileSync(resolve(import.meta.dirname, '../../../docs', name), 'utf8');
   const files = [...text.matchAll(/(?:This is|With this) `([^`]+)`:\n\n```\w+\n(.*?)```/gs)].map(

@@ -8,7 +8,7 @@ import { chart, OfflineHelm } from './chart.ts';
 import { buildRelease } from './outside.ts';
 
 const image = 'localhost/capstan:0.1.0';
-/** What the chart asks of Kubernetes, in words of Podman. */
+/** The restrictions that the chart requests from Kubernetes, as flags for Podman. */
 const confined = ['--read-only', '--read-only-tmpfs=false', '--tmpfs', '/tmp', '--cap-drop', 'all', '--security-opt', 'no-new-privileges'];
 
 await describeWith(['podman', 'kubectl', 'helm'], 'the container image', ({ podman: path, kubectl, helm }) => {
@@ -36,13 +36,13 @@ await describeWith(['podman', 'kubectl', 'helm'], 'the container image', ({ podm
     directory[Symbol.dispose]();
   });
 
-  test('is the same whenever it is built from the same files', async () => {
+  test('is reproducible from the same files', async () => {
     await buildRelease(directory.join('again'), 'image');
     expect(readFileSync(directory.join('again/SHA256SUMS'), 'utf8')).toBe(readFileSync(directory.join('out/SHA256SUMS'), 'utf8'));
   });
 
-  test('has the command, and a user with few rights', async () => {
-    // In the background: in front, Podman waits long for the end of its monitor on machines whose first process is slow to notice ends.
+  test('contains the command, and runs as an unprivileged user', async () => {
+    // In the background: in the foreground, Podman waits long for its monitor on machines whose first process is slow to reap children.
     await succeed('run', '--detach', '--name', 'version', '--network', 'none', ...confined, image, 'version');
     await expect.poll(() => logs('version')).toMatch(/^capstan 0\.1\.0 \(.*Node 24\./);
     expect(await succeed('image', 'inspect', '--format', '{{.Config.User}}', image)).toBe('65532:65532\n');
@@ -87,7 +87,7 @@ await describeWith(['podman', 'kubectl', 'helm'], 'the container image', ({ podm
     const { stdout } = await new OfflineHelm(helm, directory.path).template(['pki.existingSecret=keys']);
     const { command, args } = podOf(loadAll(stdout) as Manifest[]).initContainers![0]!;
     const [program, ...rest] = [...command!, ...args];
-    // Kubernetes lets the group of the pod read a Secret.
+    // Kubernetes lets the pod's group read a Secret.
     await output('chmod', ['-R', 'a+rX', directory.join('pki')]);
     const volumes = ['--volume', `${directory.join('pki')}:/etc/capstan/pki:ro`, '--volume', 'replica:/var/lib/capstan'];
     await succeed(
@@ -131,13 +131,13 @@ function podOf(manifests: readonly Manifest[]): Pod {
   return manifests.find(({ kind }) => kind === 'StatefulSet')!.spec!.template.spec;
 }
 
-/** How the chart tells people to read the administrator's kubeconfig. */
+/** The command that the chart's notes give for reading the administrator's kubeconfig. */
 function kubeconfigCommand(): string[] {
   const script = /node --print "(fs[^"]+)"/.exec(readFileSync(`${chart}/templates/NOTES.txt`, 'utf8'))?.[1];
   return ['node', '--print', script!];
 }
 
-/** As a kubelet asks: without credentials, and without a look at the certificate. */
+/** As a kubelet does: without credentials, and without verifying the certificate. */
 function probe(port: number, path: string): Promise<number | undefined> {
   return new Promise((done, fail) => {
     get({ host: '127.0.0.1', port, path, rejectUnauthorized: false }, (answer) => {

@@ -11,7 +11,7 @@ export async function buildRelease(folder: string, ...parts: string[]): Promise<
   await output(process.execPath, [resolve(root, 'scripts/release/main.ts'), ...parts, '--output', folder]);
 }
 
-/** The environment of a user who has no checkout: the Node and the npm that the machine has, and a registry that knows nothing of Capstan. */
+/** The environment of a user without a checkout: the machine's own Node and npm, and a registry without Capstan. */
 export function outsideEnvironment(home: TemporaryDirectory, registry: Registry): Record<string, string> {
   const path = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => !folder.includes('node_modules'));
   return {
@@ -31,12 +31,15 @@ export function outsideEnvironment(home: TemporaryDirectory, registry: Registry)
   };
 }
 
-/** Runs lines of a guide in a shell that stops at the first one that fails. */
+/** Runs lines of a guide in a shell that stops at the first failure. */
 export async function shell(script: string, options: CommandOptions): Promise<CommandResult> {
   return run('sh', ['-e', '-c', script], options);
 }
 
-/** A line of a guide that keeps running until it is disposed. npx does not pass signals on, so whatever it has started is ended one by one. */
+/**
+ * A line of a guide that keeps running until it is disposed. npx does not forward signals, so each of its child processes is ended
+ * individually.
+ */
 export class LongCommand extends Child {
   override async [Symbol.asyncDispose](): Promise<void> {
     const started = descendants(this.pid);

@@ -21,15 +21,15 @@ beforeAll(async () => {
 });
 afterAll(() => stack.disposeAsync());
 
-/** A command that must succeed; its standard output. */
+/** Runs a command that must succeed; returns its standard output. */
 async function type(script: string, directory: string): Promise<string> {
   const { code, stdout, stderr } = await shell(script, { directory, environment });
   expect(code, `${script}\n${stdout}${stderr}`).toBe(0);
   return stdout;
 }
 
-describe('the package of the command', () => {
-  test('has what the command needs and no more', async () => {
+describe("the command's package", () => {
+  test('contains what the command needs and no more', async () => {
     const files = (await output('tar', ['--list', '--file', home.join('capstan-0.1.0.tgz')])).trim().split('\n');
     const expected =
       /^package\/(package\.json|LICENSE|README\.md|bin\/capstan|dist\/(lib\/[\w-]+\.js|generated\/\w+\.json|third-party-licenses\.txt))$/;
@@ -37,11 +37,11 @@ describe('the package of the command', () => {
     expect(files).toEqual(expect.arrayContaining(['package/bin/capstan', 'package/dist/lib/main.js', 'package/dist/generated/types.json']));
   });
 
-  test('runs with npx, with nothing installed', async () => {
+  test('runs with npx, without installation', async () => {
     expect(await type('npx ./capstan-0.1.0.tgz version', home.path)).toMatch(/^capstan 0\.1\.0 \(.*Node 24\./);
   });
 
-  test('puts capstan on the path when it is installed for all', async () => {
+  test('puts capstan on the path when installed globally', async () => {
     await type('npm install --global ./capstan-0.1.0.tgz', home.path);
     expect(await type('PATH="$npm_config_prefix/bin:$PATH" && capstan version', home.path)).toMatch(/^capstan 0\.1\.0 /);
   });
@@ -64,7 +64,7 @@ await describeWith(['kubectl'], 'capstan up from the package', ({ kubectl }) => 
   });
 });
 
-await describeWith(['kubectl'], 'the guide to controllers, outside of this repository', () => {
+await describeWith(['kubectl'], 'the guide to controllers, outside this repository', () => {
   const guide = readGuide('controllers.md');
   const command = (start: string): string => {
     const found = guide.commands.find((text) => text.startsWith(start));
@@ -74,7 +74,7 @@ await describeWith(['kubectl'], 'the guide to controllers, outside of this repos
   const project = home.join('team-notes');
   const programs = new AsyncDisposableStack();
   let ports: Record<string, string>;
-  /** Other programs of this machine may have the ports of the guide. That is all that is changed. */
+  /** Other programs on this machine may use the guide's ports. Nothing else is changed. */
   const withPorts = (text: string): string => text.replace(/\b(?:6443|16443|8081)\b/g, (port) => ports[port]!);
 
   beforeAll(async () => {
@@ -82,14 +82,14 @@ await describeWith(['kubectl'], 'the guide to controllers, outside of this repos
   });
   afterAll(() => programs.disposeAsync());
 
-  test('the packages install from their files alone', async () => {
+  test('installs the packages from their files alone', async () => {
     await type(command('mkdir'), home.path);
     expect([...registry.asked].filter((name) => name.startsWith('@capstan') || name === 'capstan')).toEqual([]);
     for (const name of ['team-notes.js', 'main.js', 'team-notes.test.js'])
       writeFileSync(`${project}/${name}`, withPorts(guide.files.get(name)!));
   });
 
-  test('the controller works', async () => {
+  test('runs the controller', async () => {
     const start = (name: string, script: string): Child =>
       programs.use(new LongCommand(name, ['sh', '-c', `exec ${withPorts(script)}`], { directory: project, environment }));
     const server = start('server', command('npx capstan apiserver'));
@@ -107,11 +107,11 @@ await describeWith(['kubectl'], 'the guide to controllers, outside of this repos
     expect(await controller.exited).toEqual({ code: 0, signal: null });
   });
 
-  test('its test passes', async () => {
+  test('passes its test', async () => {
     expect(await type(command('node --test'), project)).toMatch(/pass 1\b/);
   });
 
-  test('the same files are TypeScript, checked strictly with the declarations of the packages', async () => {
+  test("type-checks the same files strictly with the packages' declarations", async () => {
     for (const name of ['team-notes', 'main']) renameSync(`${project}/${name}.js`, `${project}/${name}.ts`);
     writeFileSync(`${project}/tsconfig.json`, guide.files.get('tsconfig.json')!);
     symlinkSync(resolve(root, 'node_modules/@types'), `${project}/node_modules/@types`);

@@ -5,10 +5,10 @@ import { run } from '@capstan/testbed';
 
 const modules = resolve(import.meta.dirname, '../../../node_modules');
 
-/** A registry of npm's packages with those that this checkout has installed, and no others, so that tests of installing need no network. */
+/** An npm registry with only the packages installed in this checkout, so that installation tests need no network. */
 export interface Registry extends AsyncDisposable {
   readonly url: string;
-  /** The packages that were asked for. */
+  /** The packages that were requested. */
   readonly asked: ReadonlySet<string>;
 }
 
@@ -55,7 +55,7 @@ async function packument(name: string, url: string): Promise<string> {
 
 async function pack(name: string, directory: string): Promise<Buffer> {
   const archive = join(directory, `${name.replace('/', '-')}.tgz`);
-  // Hardly compressed: one of them is a whole Node.
+  // Barely compressed: one of them is a whole Node.
   const command = 'tar --create --transform "s,^[.],package," --directory "$1" . | gzip -1 > "$2"';
   const packed = await run('sh', ['-c', command, 'sh', join(modules, name), archive]);
   if (packed.code !== 0) throw new Error(packed.stderr);

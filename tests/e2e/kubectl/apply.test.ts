@@ -16,7 +16,7 @@ await describeServers('kubectl apply', ['kubectl'], (target, paths) => {
     expect((await kubectl.json<ConfigMap>('get', 'cm', 'plain')).data).toEqual({ a: '2' });
   });
 
-  test('apply of a deployment merges its lists by key', async () => {
+  test('apply merges the lists of a deployment by key', async () => {
     const web = deployment('merged', 1);
     await kubectl.apply(web);
     await kubectl.run('set', 'env', 'deployment/merged', 'ADDED=yes');
@@ -26,7 +26,7 @@ await describeServers('kubectl apply', ['kubectl'], (target, paths) => {
     ).toBe('2 ADDED');
   });
 
-  test('apply --prune removes what is no longer in the files', async () => {
+  test('apply --prune deletes objects that are no longer in the files', async () => {
     const labels = { set: 'pruned' };
     await kubectl.apply({ apiVersion: 'v1', kind: 'List', items: [configMap('keep', {}, { labels }), configMap('drop', {}, { labels })] });
     const out = await kubectl.apply(
@@ -59,13 +59,13 @@ await describeServers('kubectl apply', ['kubectl'], (target, paths) => {
     expect(owned.metadata.managedFields?.map(({ manager, operation }) => `${manager} ${operation}`)).toContain('two Apply');
   });
 
-  test('an object that was applied by the client moves to the server', async () => {
+  test('migrates an object from client-side to server-side apply', async () => {
     await kubectl.apply(configMap('moved', { a: '1', b: '1' }));
     expect(await kubectl.apply(configMap('moved', { a: '1' }), '--server-side')).toBe('configmap/moved serverside-applied');
     expect((await kubectl.json<ConfigMap>('get', 'cm', 'moved')).data).toEqual({ a: '1' });
   });
 
-  test('diff shows what apply would change and changes nothing', async () => {
+  test('diff shows what apply would change, and changes nothing', async () => {
     await kubectl.apply(configMap('diffed', { a: '1' }));
     const same = await kubectl.call(['diff', '-f', '-'], { input: JSON.stringify(configMap('diffed', { a: '1' })) });
     expect([same.code, same.stdout]).toEqual([0, '']);
@@ -75,7 +75,7 @@ await describeServers('kubectl apply', ['kubectl'], (target, paths) => {
     expect((await kubectl.json<ConfigMap>('get', 'cm', 'diffed')).data).toEqual({ a: '1' });
   });
 
-  test('a custom resource definition is served as soon as it is established', async () => {
+  test('serves a custom resource as soon as its definition is established', async () => {
     const group = `${kubectl.namespace}.example.com`;
     const schema = {
       type: 'object',

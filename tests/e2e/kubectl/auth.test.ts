@@ -23,7 +23,7 @@ await describeServers('kubectl and permissions', ['kubectl'], (target, paths) =>
     expect(await kubectl.run('auth', 'whoami', '-o', 'jsonpath={.status.userInfo.groups}')).toContain('system:masters');
   });
 
-  test('auth can-i answers for oneself and for others', async () => {
+  test('auth can-i answers for the user and for others', async () => {
     expect(await kubectl.run('auth', 'can-i', 'create', 'deployments')).toBe('yes');
     expect(await kubectl.run('auth', 'can-i', 'list', 'configmaps', '--as', robot())).toBe('yes');
     const no = await kubectl.call(['auth', 'can-i', 'delete', 'configmaps', '--as', robot()]);
@@ -31,14 +31,14 @@ await describeServers('kubectl and permissions', ['kubectl'], (target, paths) =>
     expect(await kubectl.run('auth', 'can-i', '--list', '--as', robot())).toMatch(/configmaps\s+\[\]\s+\[\]\s+\[get list watch\]/);
   });
 
-  test('impersonation is held to the rights of the other', async () => {
+  test('limits an impersonating user to the rights of the other user', async () => {
     expect(await kubectl.run('get', 'cm', 'seen', '-o', 'name', '--as', robot())).toBe('configmap/seen');
     expect(await kubectl.refused('delete', 'cm', 'seen', '--as', robot())).toBe(
       `Error from server (Forbidden): configmaps "seen" is forbidden: User "${robot()}" cannot delete resource "configmaps" in API group "" in the namespace "${kubectl.namespace}"`,
     );
   });
 
-  test('a token made for a service account opens what the account may do', async () => {
+  test('accepts a service account token for what the account may do', async () => {
     const token = await kubectl.run('create', 'token', 'robot', '--duration=10m');
     expect(token.split('.')).toHaveLength(3);
     const connection = readConnection(target().kubeconfig);
@@ -53,12 +53,12 @@ await describeServers('kubectl and permissions', ['kubectl'], (target, paths) =>
     expect(await asRobot.refused('get', 'cm')).toContain('You must be logged in to the server');
   });
 
-  test('a role that would give more than its maker has is refused', async () => {
+  test('rejects a role that exceeds the rights of its creator', async () => {
     const refused = await kubectl.refused('create', 'role', 'more', '--verb=*', '--resource=secrets', '--as', robot());
     expect(refused).toContain('is forbidden');
   });
 
-  test('auth reconcile brings roles into line', async () => {
+  test('auth reconcile updates roles', async () => {
     const role = {
       apiVersion: 'rbac.authorization.k8s.io/v1',
       kind: 'Role',

@@ -42,7 +42,7 @@ await describeServers('mutating policies', needs, (target, paths) => {
     expect(await kubectl.run('explain', 'mutatingadmissionpolicies.spec.mutations', '--api-version', apiVersion)).toContain('patchType');
   });
 
-  test('an apply configuration is laid over what is applied, and apply finds nothing to do the second time', async () => {
+  test('merges an apply configuration into applied objects, and apply finds nothing to do the second time', async () => {
     const image = 'Object.spec.template.spec.containers{name: c.name, image: "mirror.example.com/" + c.image}';
     const unchanged = 'c.image.startsWith("mirror.example.com/")';
     const containers = `object.spec.template.spec.containers.filter(c, !${unchanged}).map(c, ${image})`;
@@ -56,7 +56,7 @@ await describeServers('mutating policies', needs, (target, paths) => {
     expect(await kubectl.run('get', 'mutatingadmissionpolicies', 'mirror', '--no-headers')).toMatch(/^mirror +1 +<unset> /);
   });
 
-  test('a JSON patch with parameters changes what kubectl creates', async () => {
+  test('applies a JSON patch with parameters to what kubectl creates', async () => {
     await kubectl.create(configMap('settings', { owner: 'team-a' }));
     const expression = `has(object.data) ? [JSONPatch{op: "add", path: "/data/" + jsonpatch.escapeKey("owner"), value: params.data.owner}] : []`;
     const paramKind = { apiVersion: 'v1', kind: 'ConfigMap' };
@@ -72,7 +72,7 @@ await describeServers('mutating policies', needs, (target, paths) => {
     );
   });
 
-  test('mistakes are told when a policy is written', async () => {
+  test('reports mistakes when a policy is written', async () => {
     const input = JSON.stringify(policy('wrong', 'pods', { mutations: [apply('Object.spec{}')] }));
     expect(await kubectl.refusedWith({ input }, 'apply', '-f', '-')).toContain(
       'spec.mutations[0].applyConfiguration.expression: Invalid value: "Object.spec{}": must evaluate to Object but got Object.spec',

@@ -11,7 +11,7 @@ await describeServers('quotas', ['kubectl'], (target, paths) => {
   const kubectl = new Kubectl(paths.kubectl, target);
   const input = (object: unknown) => ({ input: JSON.stringify(object) });
 
-  /** As whoever counts what is used would leave it, when nothing is. */
+  /** Writes the status that the quota controller would write for an empty namespace. */
   const limit = async (name: string, hard: Record<string, string>, spec: object = {}): Promise<void> => {
     await kubectl.create({ apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name }, spec: { hard, ...spec } });
     const used = Object.fromEntries(Object.keys(hard).map((key) => [key, '0']));
@@ -27,12 +27,12 @@ await describeServers('quotas', ['kubectl'], (target, paths) => {
 
   beforeAll(async () => {
     await kubectl.makeNamespace();
-    // Pods run as an account, which nobody makes here.
+    // Pods need a service account, which no controller creates here.
     await kubectl.call(['create', 'serviceaccount', 'default']);
   });
   afterAll(() => kubectl.dropNamespace());
 
-  test('objects are counted in both spellings, and one too many is refused', async () => {
+  test('counts objects in both spellings, and rejects one too many', async () => {
     await limit('counts', { secrets: '2', 'count/secrets': '5', 'count/deployments.apps': '0' });
     await kubectl.run('create', 'secret', 'generic', 'one');
     await kubectl.run('create', 'secret', 'generic', 'two');
@@ -48,7 +48,7 @@ await describeServers('quotas', ['kubectl'], (target, paths) => {
     await kubectl.run('delete', 'quota', 'counts');
   });
 
-  test('what is applied again is charged once', async () => {
+  test('charges a repeated apply once', async () => {
     await limit('once', { configmaps: '5' });
     await kubectl.apply(configMap('applied', { a: '1' }));
     await kubectl.apply(configMap('applied', { a: '2' }));
@@ -57,7 +57,7 @@ await describeServers('quotas', ['kubectl'], (target, paths) => {
     await kubectl.run('delete', 'quota', 'once');
   });
 
-  test('pods must say what is limited, and fit', async () => {
+  test('requires pods to specify limited resources, and to fit', async () => {
     await limit('compute', { 'limits.cpu': '2', memory: '1Gi', 'requests.cpu': '1', pods: '2', 'requests.example.com/gpu': '2' });
     const silent = pod('p', [{ name: 'z' }, { name: 'a', resources: { limits: { cpu: '1' } } }]);
     expect(await kubectl.refusedWith(input(silent), 'create', '-f', '-')).toBe(
@@ -78,7 +78,7 @@ await describeServers('quotas', ['kubectl'], (target, paths) => {
     await kubectl.run('delete', 'quota', 'compute');
   });
 
-  test('scopes say which pods count', async () => {
+  test('counts pods by scope', async () => {
     await limit('best-effort', { pods: '0' }, { scopes: ['BestEffort'] });
     await limit('ending', { pods: '0' }, { scopes: ['Terminating'] });
     const asks = [{ name: 'c', resources: { requests: { cpu: '1m' } } }];
@@ -92,7 +92,7 @@ await describeServers('quotas', ['kubectl'], (target, paths) => {
     await kubectl.run('delete', 'quota', 'best-effort', 'ending');
   });
 
-  test('a service that turns into more is charged for the difference', async () => {
+  test('charges a changed service for the difference', async () => {
     await limit('services', { services: '3', 'services.nodeports': '2' });
     await kubectl.run('create', 'service', 'clusterip', 's', '--tcp=80', '--tcp=81');
     await kubectl.run('patch', 'service', 's', '-p', '{"spec":{"type":"NodePort"}}');
@@ -103,7 +103,7 @@ await describeServers('quotas', ['kubectl'], (target, paths) => {
     await kubectl.run('delete', 'quota', 'services');
   });
 
-  test('a quota that is half counted holds up what is not', async () => {
+  test('rejects resources of a quota that are not counted yet', async () => {
     await kubectl.run('create', 'quota', 'half', '--hard=configmaps=5');
     const status = JSON.stringify({ status: { hard: { configmaps: '5' } } });
     await kubectl.run('patch', 'quota', 'half', '--subresource=status', '--type=merge', '-p', status);

@@ -22,7 +22,7 @@ await describeServers('kubectl reads', ['kubectl'], (target, paths) => {
   });
   afterAll(() => kubectl.dropNamespace());
 
-  test('get prints the table that the server makes', async () => {
+  test("get prints the server's table", async () => {
     const lines = (await kubectl.run('get', 'configmaps', '-l', 'tier')).split('\n');
     expect(lines[0]).toMatch(/^NAME\s+DATA\s+AGE$/);
     expect(lines.slice(1).map((line) => line.split(/\s+/).slice(0, 2))).toEqual([
@@ -31,18 +31,18 @@ await describeServers('kubectl reads', ['kubectl'], (target, paths) => {
     ]);
   });
 
-  test('get takes short names, several kinds and names', async () => {
+  test('get accepts short names, several kinds and names', async () => {
     expect(await kubectl.run('get', 'cm/alpha', 'deploy/web', '-o', 'name')).toBe('configmap/alpha\ndeployment.apps/web');
     expect(await kubectl.run('get', 'cm,secrets', '-l', 'tier=gold', '-o', 'name')).toBe('configmap/alpha');
   });
 
-  test('get -o wide has the columns of low priority', async () => {
+  test('get -o wide shows the low-priority columns', async () => {
     const [head, row] = (await kubectl.run('get', 'deployment', 'web', '-o', 'wide')).split('\n');
     expect(head).toMatch(/^NAME\s+READY\s+UP-TO-DATE\s+AVAILABLE\s+AGE\s+CONTAINERS\s+IMAGES\s+SELECTOR$/);
     expect(row).toMatch(/^web\s+0\/2\s+0\s+0\s+\S+\s+main\s+example\.com\/app:1\s+app=web$/);
   });
 
-  test('get -o yaml, jsonpath, custom-columns and go-template', async () => {
+  test('get supports -o yaml, jsonpath, custom-columns and go-template', async () => {
     expect(await kubectl.run('get', 'cm', 'alpha', '-o', 'yaml')).toContain('data:\n  color: red\nkind: ConfigMap');
     expect(await kubectl.run('get', 'cm', 'alpha', '-o', 'jsonpath={.data.color}')).toBe('red');
     expect(await kubectl.run('get', 'cm', '-l', 'tier', '-o', 'custom-columns=N:.metadata.name,C:.data.color', '--no-headers')).toBe(
@@ -51,7 +51,7 @@ await describeServers('kubectl reads', ['kubectl'], (target, paths) => {
     expect(await kubectl.run('get', 'cm', 'beta', '-o', 'go-template={{.data.color}}')).toBe('green');
   });
 
-  test('selectors by label and by field choose', async () => {
+  test('selects by labels and fields', async () => {
     expect(await kubectl.run('get', 'cm', '-l', 'tier in (gold),tier!=silver', '-o', 'name')).toBe('configmap/alpha');
     expect(await kubectl.run('get', 'cm', '--field-selector', 'metadata.name=beta', '-o', 'name')).toBe('configmap/beta');
     expect(await kubectl.run('get', 'secrets', '--field-selector', 'type=Opaque', '-o', 'name')).toBe('secret/hidden');
@@ -60,7 +60,7 @@ await describeServers('kubectl reads', ['kubectl'], (target, paths) => {
     );
   });
 
-  test('sorting and watching the first page go through pages of one', async () => {
+  test('sorts and watches across pages of one', async () => {
     expect(await kubectl.run('get', 'cm', '-l', 'tier', '--chunk-size=1', '--sort-by=.data.color', '-o', 'name')).toBe(
       'configmap/beta\nconfigmap/alpha',
     );
@@ -71,7 +71,7 @@ await describeServers('kubectl reads', ['kubectl'], (target, paths) => {
     expect(list.items.filter((item) => item.metadata.namespace === kubectl.namespace).map((item) => item.metadata.name)).toEqual(['web']);
   });
 
-  test('describe tells about an object and its events', async () => {
+  test('describe shows an object and its events', async () => {
     expect(await kubectl.run('describe', 'cm', 'alpha')).toMatch(
       /Name:\s+alpha\nNamespace:\s+\S+\nLabels:\s+tier=gold\n[\s\S]*color:\n----\nred\n[\s\S]*Events:\s+<none>/,
     );
@@ -80,7 +80,7 @@ await describeServers('kubectl reads', ['kubectl'], (target, paths) => {
     expect(await kubectl.run('describe', 'namespace', kubectl.namespace)).toMatch(/Status:\s+Active/);
   });
 
-  test('explain knows every new kind as soon as it is there, whatever kubectl has kept', async () => {
+  test("explain knows every new kind immediately, despite kubectl's cache", async () => {
     const cache = ['--cache-dir', target().home.join('explain-cache')];
     const group = `${kubectl.namespace}.example.com`;
     await kubectl.run('explain', 'configmap', ...cache);
@@ -117,14 +117,14 @@ await describeServers('kubectl reads', ['kubectl'], (target, paths) => {
     );
   });
 
-  test('version, cluster-info and raw paths answer', async () => {
+  test('answers version, cluster-info and raw paths', async () => {
     expect(await kubectl.run('version')).toMatch(/Server Version: v1\.34\./);
     expect(await kubectl.run('cluster-info')).toContain('Kubernetes control plane');
     expect(await kubectl.run('get', '--raw', '/readyz')).toBe('ok');
     expect(await kubectl.run('get', '--raw', '/livez?verbose')).toContain('livez check passed');
   });
 
-  test('what is not there is named', async () => {
+  test('names missing objects and kinds', async () => {
     expect(await kubectl.refused('get', 'cm', 'gamma')).toBe('Error from server (NotFound): configmaps "gamma" not found');
     expect(await kubectl.refused('get', 'gizmos')).toBe(`error: the server doesn't have a resource type "gizmos"`);
     expect((await kubectl.call(['get', 'leases'])).stderr).toContain('No resources found in');

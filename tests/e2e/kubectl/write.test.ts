@@ -10,7 +10,7 @@ await describeServers('kubectl writes', ['kubectl'], (target, paths) => {
   beforeAll(() => kubectl.makeNamespace());
   afterAll(() => kubectl.dropNamespace());
 
-  test('create makes objects from flags and from files', async () => {
+  test('create accepts flags and files', async () => {
     expect(await kubectl.run('create', 'configmap', 'flags', '--from-literal=a=1')).toBe('configmap/flags created');
     expect(await kubectl.run('create', 'secret', 'generic', 'keys', '--from-literal=k=v')).toBe('secret/keys created');
     expect(await kubectl.run('create', 'serviceaccount', 'robot')).toBe('serviceaccount/robot created');
@@ -23,12 +23,12 @@ await describeServers('kubectl writes', ['kubectl'], (target, paths) => {
     );
   });
 
-  test('a dry run on the server answers as if, and changes nothing', async () => {
+  test('a server-side dry run answers normally and changes nothing', async () => {
     expect(await kubectl.create(configMap('dry'), '--dry-run=server')).toBe('configmap/dry created (server dry run)');
     expect(await kubectl.refused('get', 'cm', 'dry')).toContain('not found');
   });
 
-  test('a file with unknown fields or a wrong value is refused and says where', async () => {
+  test('rejects unknown fields and wrong values in a file, and names them', async () => {
     const broken = { ...configMap('broken'), dta: {} };
     expect(await kubectl.refusedWith({ input: JSON.stringify(broken) }, 'create', '-f', '-')).toContain('unknown field "dta"');
     expect(await kubectl.refusedWith({ input: JSON.stringify(configMap('Upper')) }, 'create', '-f', '-')).toContain(
@@ -36,7 +36,7 @@ await describeServers('kubectl writes', ['kubectl'], (target, paths) => {
     );
   });
 
-  test('edit opens the object in the editor and sends what was changed', async () => {
+  test('edit opens the object in an editor and sends the changes', async () => {
     await kubectl.create(configMap('edited', { color: 'red' }));
     const editor = target().home.join('editor.sh');
     writeFileSync(editor, '#!/bin/sh\nsed -i "s/color: red/color: blue/" "$1"\n');
@@ -45,7 +45,7 @@ await describeServers('kubectl writes', ['kubectl'], (target, paths) => {
     expect((await kubectl.json<ConfigMap>('get', 'cm', 'edited')).data).toEqual({ color: 'blue' });
   });
 
-  test('patch works in all three kinds', async () => {
+  test('patch supports all three types', async () => {
     await kubectl.create(deployment('patched'));
     const strategic = { spec: { template: { spec: { containers: [{ name: 'side', image: 'example.com/side:1' }] } } } };
     await kubectl.run('patch', 'deployment', 'patched', '--type=strategic', '-p', JSON.stringify(strategic));
@@ -72,7 +72,7 @@ await describeServers('kubectl writes', ['kubectl'], (target, paths) => {
     expect([cleared.metadata.labels, cleared.metadata.annotations]).toEqual([undefined, undefined]);
   });
 
-  test('replace needs the version that it read', async () => {
+  test('replace requires the version that was read', async () => {
     await kubectl.create(configMap('replaced', { v: '1' }));
     const read = await kubectl.json<ConfigMap>('get', 'cm', 'replaced');
     expect(await kubectl.give({ input: JSON.stringify({ ...read, data: { v: '2' } }) }, 'replace', '-f', '-')).toBe(
@@ -83,7 +83,7 @@ await describeServers('kubectl writes', ['kubectl'], (target, paths) => {
     );
   });
 
-  test('scale goes through the subresource and raises the generation', async () => {
+  test('scale uses the subresource and raises the generation', async () => {
     await kubectl.create(deployment('scaled', 1));
     expect(await kubectl.run('scale', 'deployment', 'scaled', '--replicas=3')).toBe('deployment.apps/scaled scaled');
     expect(await kubectl.refused('scale', 'deployment', 'scaled', '--current-replicas=1', '--replicas=4')).toContain(
@@ -93,7 +93,7 @@ await describeServers('kubectl writes', ['kubectl'], (target, paths) => {
     expect([scaled.spec.replicas, scaled.metadata.generation]).toEqual([3, 2]);
   });
 
-  test('set image and rollout status read and write a deployment', async () => {
+  test('set image and rollout status work on a deployment', async () => {
     await kubectl.create(deployment('rolled', 1));
     expect(await kubectl.run('set', 'image', 'deployment/rolled', 'main=example.com/app:2')).toBe('deployment.apps/rolled image updated');
     expect(await kubectl.run('get', 'deployment', 'rolled', '-o', 'jsonpath={.spec.template.spec.containers[0].image}')).toBe(
@@ -101,7 +101,7 @@ await describeServers('kubectl writes', ['kubectl'], (target, paths) => {
     );
   });
 
-  test('a status is written through its own subresource only', async () => {
+  test('writes a status through its subresource only', async () => {
     await kubectl.create(deployment('status', 1));
     await kubectl.run('patch', 'deployment', 'status', '--type=merge', '-p', '{"status":{"replicas":7}}');
     expect(await kubectl.run('get', 'deployment', 'status', '-o', 'jsonpath={.status.replicas}')).toBe('');
@@ -136,14 +136,14 @@ await describeServers('kubectl writes', ['kubectl'], (target, paths) => {
     expect(await kubectl.refused('get', 'cm', 'held')).toContain('NotFound');
   });
 
-  test('wait --for sees a value that another one writes', async () => {
+  test('wait --for sees a value that another client writes', async () => {
     await kubectl.create(configMap('awaited', { ready: 'no' }));
     const waiting = kubectl.run('wait', '--for=jsonpath={.data.ready}=yes', 'cm/awaited', '--timeout=30s');
     await kubectl.run('patch', 'cm', 'awaited', '--type=merge', '-p', '{"data":{"ready":"yes"}}');
     expect(await waiting).toBe('configmap/awaited condition met');
   });
 
-  test('get -w prints each change as it comes', async () => {
+  test('get -w prints each change as it arrives', async () => {
     await kubectl.create(configMap('watched', { n: '0' }));
     await using watching = kubectl.start('get', 'cm', 'watched', '-w', '--output-watch-events', '-o', 'jsonpath={.type}:{.object.data.n} ');
     await watching.waitUntil('the first event', () => watching.output.includes('ADDED:0'), 20_000);
@@ -153,12 +153,12 @@ await describeServers('kubectl writes', ['kubectl'], (target, paths) => {
     expect(watching.output.trim()).toBe('ADDED:0 MODIFIED:1 DELETED:1');
   });
 
-  test('a name is made from generateName', async () => {
+  test('generates a name from generateName', async () => {
     const made = await kubectl.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { generateName: 'gen-' } }, '-o', 'name');
     expect(made).toMatch(/^configmap\/gen-[a-z0-9]{5}$/);
   });
 
-  test('events can be recorded and listed', async () => {
+  test('records and lists events', async () => {
     const about: KubernetesObject = await kubectl.json('create', 'cm', 'subject');
     const event = {
       ...{

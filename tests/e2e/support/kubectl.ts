@@ -60,7 +60,7 @@ export class Kubectl {
 
   async refusedWith(options: KubectlOptions, ...args: string[]): Promise<string> {
     const result = await this.call(args, options);
-    if (result.code === 0) throw new Error(`kubectl ${args.join(' ')} was expected to fail, but said: ${result.stdout}`);
+    if (result.code === 0) throw new Error(`kubectl ${args.join(' ')} was expected to fail, but printed: ${result.stdout}`);
     return result.stderr.trimEnd();
   }
 
@@ -72,7 +72,7 @@ export class Kubectl {
     });
   }
 
-  /** A kubectl that stays: watch, proxy. */
+  /** A long-running kubectl: watch, proxy. */
   start(...args: string[]): Child {
     return new Child(`kubectl ${args[0]}`, [this.#path, ...this.#common, ...args], { environment: this.#environment });
   }

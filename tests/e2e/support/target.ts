@@ -2,17 +2,17 @@ import { type StoreDriver, startCapstan, type TemporaryDirectory, type ToolName,
 import { describeWith, type ToolPaths } from '@capstan/testbed/vitest';
 import { afterAll, beforeAll } from 'vitest';
 
-/** A server that a test talks to, and a namespace of its own in it. */
+/** A server under test, and a namespace of its own in it. */
 export interface Target {
   readonly kubeconfig: string;
   readonly namespace: string;
-  /** For what the programs keep: caches, histories. */
+  /** For caches and histories of the programs. */
   readonly home: TemporaryDirectory;
 }
 
 export type TargetGetter = () => Target;
 
-/** What tests need beside a server that is started without settings. */
+/** What tests need besides a server with default settings. */
 export interface Needs<Name extends ToolName> {
   readonly tools: readonly Name[];
   readonly args: readonly string[];
@@ -22,8 +22,8 @@ const given = process.env['CAPSTAN_E2E_KUBECONFIG'];
 const drivers: readonly StoreDriver[] = ['sqlite', 'etcd'];
 
 /**
- * Runs the same tests against Capstan on every store driver. With CAPSTAN_E2E_KUBECONFIG they run against that server instead: what passes on a
- * kube-apiserver must pass on ours. The target exists only while tests run, so the body is given a function.
+ * Runs the same tests against Capstan on every store driver. With CAPSTAN_E2E_KUBECONFIG they run against that server instead: tests that
+ * pass on a kube-apiserver must pass on ours. The target exists only while tests run, so the body gets a function.
  */
 export async function describeServers<Name extends ToolName>(
   title: string,
@@ -44,7 +44,7 @@ export async function describeServers<Name extends ToolName>(
       afterAll(() => stack.disposeAsync());
       body(
         () => {
-          if (target === undefined) throw new Error('the server is asked for before it was started: use it inside a test or hook');
+          if (target === undefined) throw new Error('the server was used before it started: use it inside a test or hook');
           return target;
         },
         paths as ToolPaths<Name>,

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 const type = { group: 'tenancy.kcp.io', version: 'v1alpha1', resource: 'workspaces', namespaced: false };
 const count = 40;
 
-/** Either process may die at any moment: what was begun is finished, and nothing is left of what was deleted. */
+/** Either process may die at any moment: everything begun is finished, and nothing remains of deleted workspaces. */
 describe.each(['controller-manager', 'apiserver'] as const)('when the %s is killed', (victim) => {
   let server: RunningCapstan;
   let manager: Child;
@@ -43,7 +43,7 @@ describe.each(['controller-manager', 'apiserver'] as const)('when the %s is kill
     await server[Symbol.asyncDispose]();
   });
 
-  test('in the middle of making and of deleting workspaces', { timeout: 180_000 }, async () => {
+  test('finishes creating and deleting workspaces', { timeout: 180_000 }, async () => {
     const object = (index: number): KubeObject => ({
       apiVersion: 'tenancy.kcp.io/v1alpha1',
       kind: 'Workspace',

@@ -6,13 +6,13 @@ import { expect, test } from 'vitest';
 
 const repository = resolve(import.meta.dirname, '../../..');
 
-/** The blocks of the page that are marked as part of the demo, in their order. */
+/** The blocks of the page that are marked as part of the demo, in order. */
 async function demo(): Promise<string[]> {
   const page = await readFile(resolve(repository, 'docs/workspaces.md'), 'utf8');
   return [...page.matchAll(/<!-- demo -->\n\n```sh\n(.*?)```/gs)].map(([, block]) => block!);
 }
 
-await describeWith(['kubectl'], 'the demo of workspaces', ({ kubectl }) => {
+await describeWith(['kubectl'], 'the workspace demo', ({ kubectl }) => {
   test('runs as written', { timeout: 240_000 }, async () => {
     await using server = await startCapstan({ store: 'sqlite' });
     await using _manager = await startControllerManager(server);

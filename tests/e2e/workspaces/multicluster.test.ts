@@ -23,9 +23,11 @@ const beginningAndEnding = [
   'the controller terminates them',
 ];
 
-/** Controllers as kcp's users write them: multicluster-runtime with kcp's providers, unchanged, running as service accounts with few rights. */
+/**
+ * Controllers as kcp's users write them: multicluster-runtime with kcp's providers, unchanged, running as service accounts with few rights.
+ */
 await describeWith(['multicluster'], 'controllers for many workspaces', ({ multicluster }) => {
-  test('serve those that bind an export, and those that begin or end', { timeout: 300_000 }, async () => {
+  test('serve workspaces that bind an export, are initialized, or are terminated', { timeout: 300_000 }, async () => {
     await using server = await startCapstan({ store: 'sqlite' });
     await using _manager = await startControllerManager(server);
     const { code, stdout, stderr } = await run(multicluster, ['--kubeconfig-file', server.kubeconfig], { timeout: 240_000 });

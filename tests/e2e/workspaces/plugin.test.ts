@@ -13,8 +13,8 @@ import {
 import { describeWith } from '@capstan/testbed/vitest';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-/** kcp's plugins, as they are built from its sources, and our own command: both edit the same kubeconfig. */
-await describeWith(['kubectl', 'kubectl-ws', 'kubectl-create-workspace'], 'walking through workspaces', ({ kubectl, ...plugins }) => {
+/** kcp's plugins, built from its sources, and our own command: both edit the same kubeconfig. */
+await describeWith(['kubectl', 'kubectl-ws', 'kubectl-create-workspace'], 'navigating workspaces', ({ kubectl, ...plugins }) => {
   let directory: TemporaryDirectory;
   let kubeconfig: string;
   let environment: Record<string, string>;
@@ -56,7 +56,7 @@ await describeWith(['kubectl', 'kubectl-ws', 'kubectl-create-workspace'], 'walki
     expect(await ws('-')).toContain('root');
   });
 
-  test('our command goes on from there', { timeout: 120_000 }, async () => {
+  test('our command continues from there', { timeout: 120_000 }, async () => {
     expect(await capstan('use', 'root:acme')).toBe('Current workspace is root:acme.\n');
     expect(await capstan('create', 'second', '--type', 'project', '--enter')).toContain('Current workspace is root:acme:second.');
     expect(await capstan('current')).toBe('root:acme:second\n');
