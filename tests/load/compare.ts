@@ -6,8 +6,8 @@ import { profileNamed } from './profiles/named.ts';
 import type { Amounts, Measurement, Profile, Subject } from './profiles/profile.ts';
 
 /**
- * These run several times in turns, and so often before to warm up: both servers, and the generator, get faster in their first seconds of a kind of work. Churn is four kinds of requests and
- * 25 watchers in two seconds, of which the first run does not compile all.
+ * These run several times in alternation, after this many warm-up runs: both servers, and the generator, get faster in their first seconds
+ * of a kind of work. Churn consists of four kinds of requests and 25 watchers in two seconds, and its first run does not compile all of it.
  */
 const warmUps: Readonly<Record<string, number>> = { create: 1, get: 1, list: 1, churn: 2 };
 const usualRounds = 3;
@@ -20,16 +20,16 @@ interface Contender {
 export interface ComparisonOptions {
   readonly store: StoreDriver;
   readonly amounts: Amounts;
-  /** Names of profiles; all when empty. */
+  /** Names of profiles; empty for all. */
   readonly only: readonly string[];
-  /** How often what can be repeated is run. */
+  /** How often repeatable profiles run. */
   readonly rounds: number | undefined;
 }
 
-/** What is measured on the same two servers. Whatever fills a server gets new ones. */
+/** Profiles measured on the same two servers. Those that fill a server get new ones. */
 const groups: readonly (readonly string[])[] = [['rest', 'create', 'get', 'list'], ['churn'], ['memory'], ['crd'], ['crds']];
 
-/** Measures a kube-apiserver with etcd and Capstan side by side, each step first on one and then on the other. Gives markdown. */
+/** Measures a kube-apiserver with etcd and Capstan side by side, each step first on one and then on the other. Returns Markdown. */
 export async function compare({ store, amounts, only, rounds = usualRounds }: ComparisonOptions): Promise<string> {
   for (const name of only) profileNamed(name);
   await buildCapstan();
@@ -37,7 +37,7 @@ export async function compare({ store, amounts, only, rounds = usualRounds }: Co
     { name: 'kube-apiserver + etcd', start: () => startKubeApiserver() },
     { name: `capstan on ${store}`, start: () => startCapstan({ store }) },
   ];
-  // The first start after a build reads everything from the disk, and compiles what later ones find compiled.
+  // The first start after a build reads everything from disk, and compiles what later starts find in the cache.
   for (const contender of contenders) await (await contender.start())[Symbol.asyncDispose]();
   const columns = contenders.map(({ name }) => ({ name, measurements: [] as Measurement[] }));
   for (const group of groups) {
@@ -87,7 +87,7 @@ async function runSteps(
   }
 }
 
-/** Round by round, each subject after the other, so that a slow minute of the machine hits both. */
+/** Round by round, alternating between the subjects, so that a slow minute of the machine affects both. */
 async function inTurns({ name, profile, amounts, rounds, warmUps }: Step, subjects: readonly Subject[]): Promise<Measurement[][][]> {
   const measured = subjects.map((): Measurement[][] => []);
   for (let round = 1 - warmUps; round <= rounds; round++) {

@@ -18,10 +18,10 @@ const usage = `Measures API servers with the same work, one after the other.
   npm run load -- --compare [--store sqlite|etcd] [--only crd,crds] [--rounds N]
   npm run load -- --profile controllers [--store sqlite|etcd] [--only informers,namespace,idle] [--count N]
 
---only  profiles to compare, or parts of the profile controllers; all without it. --clients, --count and --crds change their amounts;
-        --crds is how many exports the profile bindings makes
---rounds  each number is the middle of so many runs; one for --profile, three for --compare, where both servers take turns
---pids  processes whose memory counts beside the one that listens, such as etcd, for each kubeconfig in turn
+--only    profiles to compare, or parts of the profile controllers (default: all). --clients, --count and --crds change their amounts;
+          --crds is the number of exports in the profile bindings
+--rounds  how many runs to take the median of (default: one for --profile, three for --compare, where both servers take turns)
+--pids    processes whose memory counts besides the one that listens, such as etcd, for each kubeconfig in turn
 `;
 
 const { values } = parseArgs({
@@ -88,7 +88,7 @@ async function measure(): Promise<void> {
 async function measureStarted(profile: 'start' | 'crds'): Promise<void> {
   const [kubeconfig] = values.kubeconfig;
   if (values.command === undefined || kubeconfig === undefined)
-    throw new Error(`--profile ${profile} needs --command and the --kubeconfig that the command makes`);
+    throw new Error(`--profile ${profile} needs --command and the --kubeconfig that the command writes`);
   const measurements =
     profile === 'start' ? await start(values.command, kubeconfig) : await startWithMany({ command: values.command, kubeconfig, amounts });
   print([{ name: values.command, measurements }]);

@@ -6,7 +6,7 @@ export interface Answer {
   readonly body: string;
 }
 
-/** A plain client: what it cannot get an answer to, it rejects. */
+/** A plain client: rejects if it gets no response. */
 export class ApiClient implements Disposable {
   readonly #connection: Connection;
   readonly #agent = new Agent({ keepAlive: true });
@@ -26,7 +26,7 @@ export class ApiClient implements Disposable {
           });
           answer.on('end', () => resolve({ status: answer.statusCode ?? 0, body: text }));
           answer.on('error', reject);
-          answer.on('aborted', () => reject(new Error('the answer was cut off')));
+          answer.on('aborted', () => reject(new Error('the response was interrupted')));
         },
       );
       asked.on('error', reject);
@@ -34,7 +34,7 @@ export class ApiClient implements Disposable {
     });
   }
 
-  /** Calls `onLine` for each line until the connection ends, in whatever way. */
+  /** Calls `onLine` for each line until the connection ends, for whatever reason. */
   stream(path: string, signal: AbortSignal, onLine: (line: string) => void): Promise<void> {
     return new Promise((resolve) => {
       const asked = request({ ...this.#options(), path, signal }, (answer) => {

@@ -8,7 +8,7 @@ interface Counter {
   readonly data: { readonly n: string };
 }
 
-/** Counts up in one object, through every interruption, and remembers what the server acknowledged. */
+/** Counts up in one object, through every interruption, and remembers the acknowledged number. */
 export class CountingWriter {
   readonly name: string;
   acknowledged = -1;
@@ -25,7 +25,7 @@ export class CountingWriter {
       try {
         await this.#write(this.acknowledged + 1);
       } catch {
-        // The server went away. Whether the write happened is open until it is back.
+        // The server died. Whether the write took effect is unknown until it is back.
         await this.#recover(signal);
       }
     }
@@ -34,7 +34,7 @@ export class CountingWriter {
   async read(): Promise<number> {
     const { status, body } = await this.#client.ask('GET', `${path}/${this.name}`);
     if (status === 404) return -1;
-    if (status !== 200) throw new Error(`GET was answered ${status}: ${body}`);
+    if (status !== 200) throw new Error(`GET was answered with ${status}: ${body}`);
     return Number((JSON.parse(body) as Counter).data.n);
   }
 
@@ -48,7 +48,7 @@ export class CountingWriter {
           })
         : await this.#client.ask('PATCH', `${path}/${this.name}`, { type: 'application/merge-patch+json', value: { data } });
     if (status === 200 || status === 201) this.acknowledged = n;
-    else if (status < 500) this.faults.push(`${this.name}: writing ${n} was answered ${status}: ${body}`);
+    else if (status < 500) this.faults.push(`${this.name}: writing ${n} was answered with ${status}: ${body}`);
     else throw new Error(body);
   }
 
@@ -56,7 +56,7 @@ export class CountingWriter {
     while (!signal.aborted) {
       try {
         const there = await this.read();
-        if (there < this.acknowledged) this.faults.push(`${this.name}: ${this.acknowledged} was acknowledged, ${there} is there`);
+        if (there < this.acknowledged) this.faults.push(`${this.name}: ${this.acknowledged} was acknowledged, but ${there} is stored`);
         this.acknowledged = there;
         return;
       } catch {
@@ -66,7 +66,7 @@ export class CountingWriter {
   }
 }
 
-/** Watches all counters and resumes after every interruption where it was. Each number must come once and in order. */
+/** Watches all counters and resumes after every interruption. Each number must arrive once and in order. */
 export class ResumingWatcher {
   readonly seen = new Map<string, number>();
   readonly faults: string[] = [];
@@ -98,7 +98,7 @@ export class ResumingWatcher {
     const { name, resourceVersion } = object.metadata;
     if (type !== 'BOOKMARK') {
       if (Number(resourceVersion) <= Number(this.#version))
-        this.faults.push(`${name}: version ${resourceVersion} came after ${this.#version}`);
+        this.faults.push(`${name}: version ${resourceVersion} arrived after ${this.#version}`);
       const expected = (this.seen.get(name) ?? -1) + 1;
       if (Number(object.data.n) !== expected) this.faults.push(`${name}: expected ${expected}, got ${object.data.n}`);
       this.seen.set(name, Number(object.data.n));

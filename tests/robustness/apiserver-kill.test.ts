@@ -15,7 +15,7 @@ const drivers: readonly (readonly [StoreDriver, readonly ToolName[]])[] = [
 ];
 
 for (const [store, needs] of drivers) {
-  await describeWith(needs, `a server on ${store} that is killed again and again under load`, () => {
+  await describeWith(needs, `a server on ${store} that is killed repeatedly under load`, () => {
     test('loses no acknowledged write, and watches resume with every event once', async () => {
       await using server = await startCapstan({ store });
       using client = new ApiClient(server.kubeconfig);
@@ -49,7 +49,7 @@ for (const [store, needs] of drivers) {
   });
 }
 
-/** Waits until every watcher has seen the last numbers, or long enough to be sure that it will not. */
+/** Waits until every watcher has seen the last numbers, or long enough to be sure that it never will. */
 async function caughtUp(watchers: readonly ResumingWatcher[], last: readonly (readonly [string, number])[]): Promise<void> {
   for (let attempt = 0; attempt < 200; attempt++) {
     if (watchers.every((watcher) => last.every(([name, n]) => watcher.seen.get(name) === n))) return;

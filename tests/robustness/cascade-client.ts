@@ -13,7 +13,7 @@ export interface Item {
 
 const width = 32;
 
-/** The admin of a server, who makes and counts many ConfigMaps. */
+/** An administrator who creates and counts many ConfigMaps. */
 export class CascadeClient implements Disposable {
   readonly #client: ApiClient;
 
@@ -34,7 +34,7 @@ export class CascadeClient implements Disposable {
     });
   }
 
-  /** Made so that it cannot go before it is released. */
+  /** Creates one with a finalizer, so that it stays until it is released. */
   async makeHeld(namespace: string, name: string): Promise<void> {
     const metadata = { name, labels: { test: 'yes' }, finalizers: ['example.com/held'] };
     await this.#write('POST', `/api/v1/namespaces/${namespace}/configmaps`, { metadata });
@@ -64,7 +64,7 @@ export class CascadeClient implements Disposable {
     await this.#write('DELETE', `${path}?propagationPolicy=${propagationPolicy}`);
   }
 
-  /** Undefined when it is not there. */
+  /** Undefined if it does not exist. */
   async get(path: string): Promise<Item | undefined> {
     const { status, body } = await this.#client.ask('GET', path);
     if (status === 404) return undefined;
@@ -72,7 +72,7 @@ export class CascadeClient implements Disposable {
     return JSON.parse(body) as Item;
   }
 
-  /** The ConfigMaps that the test made, not those that every namespace has. */
+  /** The ConfigMaps of the test, without those that every namespace has. */
   async maps(namespace: string): Promise<readonly Item[]> {
     const { body } = await this.#client.ask('GET', `/api/v1/namespaces/${namespace}/configmaps?labelSelector=test`);
     return (JSON.parse(body) as { items: readonly Item[] }).items;
@@ -80,7 +80,7 @@ export class CascadeClient implements Disposable {
 
   async until(what: string, holds: () => Promise<boolean>): Promise<void> {
     for (const end = Date.now() + 60_000; !(await holds()); await sleep(5)) {
-      if (Date.now() > end) throw new Error(`waited for a minute in vain: ${what}`);
+      if (Date.now() > end) throw new Error(`still waiting after a minute: ${what}`);
     }
   }
 

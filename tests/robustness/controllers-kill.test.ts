@@ -20,7 +20,7 @@ for (const [store, needs] of drivers) {
       manager = await startControllerManager(server);
     };
     const mapPath = (namespace: string, name: string): string => `/api/v1/namespaces/${namespace}/configmaps/${name}`;
-    /** Kills it as soon as some of the work is done; what is left must be some of it too, or the test proves nothing. */
+    /** Kills it as soon as some of the work is done; some must also be left, or the test proves nothing. */
     const killInTheMiddle = async (done: () => Promise<number>): Promise<void> => {
       await client.until('work has begun', async () => (await done()) > 0);
       await manager.kill();
@@ -43,10 +43,10 @@ for (const [store, needs] of drivers) {
       await server[Symbol.asyncDispose]();
     });
 
-    test('a namespace that is being emptied goes after all', async () => {
+    test('still empties and deletes a namespace', async () => {
       await client.makeNamespace('emptied');
       await client.makeMany('emptied', many - 1);
-      // However fast it is emptied, this one keeps it from being through before the kill.
+      // This one keeps the namespace from being emptied before the kill, however fast that is.
       await client.makeHeld('emptied', 'held');
       await client.delete('/api/v1/namespaces/emptied');
       await killInTheMiddle(deleted('emptied'));
@@ -57,17 +57,17 @@ for (const [store, needs] of drivers) {
       expect(await client.maps('emptied')).toEqual([]);
     });
 
-    test('what a deleted owner leaves behind goes after all', async () => {
+    test('still deletes the dependents of a deleted owner', async () => {
       await client.makeNamespace('background');
       const owner = await client.make('background', 'owner');
       await client.makeMany('background', many, owner);
       await client.delete(mapPath('background', 'owner'), 'Background');
       await killInTheMiddle(deleted('background'));
       await start();
-      await client.until('all are gone', async () => (await client.maps('background')).length === 0);
+      await client.until('all are deleted', async () => (await client.maps('background')).length === 0);
     });
 
-    test('an owner that goes last stays until then', async () => {
+    test('keeps an owner until its dependents are deleted', async () => {
       await client.makeNamespace('foreground');
       const owner = await client.make('foreground', 'owner');
       await client.makeMany('foreground', many, owner);
@@ -79,7 +79,7 @@ for (const [store, needs] of drivers) {
       expect(await client.maps('foreground')).toEqual([]);
     });
 
-    test('orphans stay, all of them, and lose their owner', async () => {
+    test('keeps all orphans, without their owner reference', async () => {
       await client.makeNamespace('orphans');
       const owner = await client.make('orphans', 'owner');
       await client.makeMany('orphans', many, owner);
@@ -93,11 +93,11 @@ for (const [store, needs] of drivers) {
       expect([(await client.maps('orphans')).length, await orphaned()]).toEqual([many, many]);
     });
 
-    test('a quota is counted right, whatever happened while nobody counted', async () => {
+    test('counts a quota right after changes that nobody counted', async () => {
       const used = async (): Promise<string | undefined> =>
         (await client.get('/api/v1/namespaces/counted/resourcequotas/quota'))?.status?.used?.['count/configmaps'];
       await client.makeNamespace('counted');
-      await client.until('the authority is there', async () => (await client.get(mapPath('counted', 'kube-root-ca.crt'))) !== undefined);
+      await client.until('the root certificate exists', async () => (await client.get(mapPath('counted', 'kube-root-ca.crt'))) !== undefined);
       await client.makeQuota('counted', 'quota');
       await client.makeMany('counted', 50);
       await client.until('51 are counted', async () => (await used()) === '51');

@@ -7,14 +7,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const everything = prefixRange('/');
 
-/** Flips of single bytes, and runs of zeroes as a torn or lost sector leaves them. */
+/** Flipped bytes, and runs of zeroes like those of a torn or lost sector. */
 const damage = fc.record({
   place: fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
   length: fc.constantFrom(1, 1, 1, 16, 512, 4096),
   change: fc.oneof(fc.integer({ min: 1, max: 255 }), fc.constant(0)),
 });
 
-describe('a store whose file was damaged', () => {
+describe('a store with a damaged file', () => {
   let original: TemporaryDirectory;
   const written = new Map<string, string>();
 
@@ -33,7 +33,7 @@ describe('a store whose file was damaged', () => {
   });
   afterAll(() => original[Symbol.dispose]());
 
-  it('gives back what was written, or says that it is damaged; never something else', async () => {
+  it('returns what was written or reports the damage, never anything else', async () => {
     let found = 0;
     await fc.assert(
       fc.asyncProperty(damage, async ({ place, length, change }) => {
@@ -51,7 +51,7 @@ describe('a store whose file was damaged', () => {
     expect(found).toBeGreaterThan(0);
   });
 
-  /** Returns 1 when damage was reported. */
+  /** Returns 1 if damage was reported. */
   async function readAll(directory: string): Promise<number> {
     let store: Store;
     try {
@@ -84,7 +84,7 @@ describe('a store whose file was damaged', () => {
     return damaged;
   }
 
-  it('loses what was not yet synced when the end of the write-ahead log is torn, and nothing before it', async () => {
+  it('loses only unsynced writes when the end of the write-ahead log is torn', async () => {
     using directory = temporaryDirectory('torn');
     using copy = temporaryDirectory('torn-copy');
     const revisions: number[] = [];

@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openSqliteStore, prefixRange, type StoreError } from '@capstan/store';
 
-/* Runs on a file system of a few megabytes, given as the argument, and prints what happened as one line of JSON. */
+/* Runs on a file system of a few megabytes, given as the argument, and prints the result as one line of JSON. */
 
 const [root] = process.argv.slice(2);
 const store = await openSqliteStore({ directory: `${root}/store` });
@@ -15,7 +15,7 @@ for (let index = 0; failure === undefined && index < 10_000; index++) {
   try {
     await store.create(`/before/${index}`, value);
     acknowledged.push(`/before/${index}`);
-    // Leaves some space, so that the disk is filled by another and then by us.
+    // Leaves some space, so that the disk is filled by another file and then by the store.
     if (index === 50) fill(filler, 1024 * 1024);
   } catch (error) {
     failure = error as StoreError;

@@ -10,9 +10,9 @@ const reason = whyNoMount();
 if (reason !== undefined) process.stderr.write(`SKIPPED disk full: ${reason}\n`);
 
 describe.skipIf(reason !== undefined)(reason === undefined ? 'on a full disk' : `on a full disk [${reason}]`, () => {
-  it('refuses writes, goes on reading, resumes when space returns, and loses nothing that it acknowledged', async () => {
+  it('rejects writes, still reads, resumes when space returns, and loses no acknowledged write', async () => {
     using directory = temporaryDirectory('full');
-    // The mount is seen by this process tree alone and goes away with it.
+    // Only this process tree sees the mount, which vanishes with it.
     const script = 'mount -t tmpfs -o size=4m none "$1" && exec "$2" "$3" "$1"';
     const { stdout } = await promisify(execFile)('unshare', ['-m', 'sh', '-c', script, 'sh', directory.path, process.execPath, program]);
     expect(JSON.parse(stdout)).toEqual({

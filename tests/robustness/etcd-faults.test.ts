@@ -13,7 +13,7 @@ await describeWith(['etcd'], 'when etcd fails', () => {
     cluster = undefined;
   });
 
-  it('says so, and goes on by itself when a member that was killed comes back with its data', async () => {
+  it('reports it, and resumes when a killed member returns with its data', async () => {
     cluster = await startEtcd();
     await using store = await openEtcdStore({ endpoints: cluster.endpoints, prefix: '/kill' });
     const recorder = new Recorder();
@@ -34,7 +34,7 @@ await describeWith(['etcd'], 'when etcd fails', () => {
     expect(recorder.revisions).toEqual([...before, ...later]);
   });
 
-  it('gives up on a call to a member that hangs, and tells each event once when it goes on', async () => {
+  it('gives up on a call to a member that hangs, and delivers each event once when it continues', async () => {
     cluster = await startEtcd();
     await using store = await openEtcdStore({ endpoints: cluster.endpoints, prefix: '/stop' });
     const recorder = new Recorder();
@@ -44,7 +44,7 @@ await describeWith(['etcd'], 'when etcd fails', () => {
     await cluster.member(0).pause();
     const given = await Promise.allSettled(['/maybe/1', '/maybe/2', '/maybe/3'].map((key) => store.create(key, 'x')));
     for (const [index, result] of given.entries()) {
-      // Each is told of its own key and of no other.
+      // Each error names only the key of its own write.
       const message = expect.stringContaining(`cannot write /maybe/${index + 1}: `);
       expect(result).toMatchObject({ status: 'rejected', reason: { code: 'unavailable', message } });
     }
@@ -52,13 +52,13 @@ await describeWith(['etcd'], 'when etcd fails', () => {
     await waitUntil(() => store.failure === undefined);
     made.push(...(await createMany(store, '/after', 10)));
     await recorder.reaches(await store.currentRevision());
-    // The writes that were given up may have been made; nobody can tell but the history.
+    // The abandoned writes may have taken effect; only the history tells.
     const { entries } = await store.list(prefixRange('/maybe/'));
     for (const { revision } of entries) made.push(revision);
     expect(recorder.revisions).toEqual(made.toSorted((a, b) => a - b));
   });
 
-  it('ends a watch that was cut off while its history was compacted', async () => {
+  it('ends an interrupted watch whose history was compacted', async () => {
     cluster = await startEtcd();
     await using proxy = await startProxy(cluster.endpoints[0]!);
     await using direct = await openEtcdStore({ endpoints: cluster.endpoints, prefix: '/cut' });
@@ -76,7 +76,7 @@ await describeWith(['etcd'], 'when etcd fails', () => {
     expect(recorder.revisions).toEqual([first]);
   });
 
-  it('resumes a watch that was cut off, without gap or repetition', async () => {
+  it('resumes an interrupted watch, without gaps or repetitions', async () => {
     cluster = await startEtcd();
     await using proxy = await startProxy(cluster.endpoints[0]!);
     await using direct = await openEtcdStore({ endpoints: cluster.endpoints, prefix: '/cut' });
@@ -97,7 +97,7 @@ await describeWith(['etcd'], 'when etcd fails', () => {
     expect(recorder.revisions).toEqual(made);
   });
 
-  it('survives the loss of each of three members, leader or not, with every acknowledged write told once and in order', async () => {
+  it('survives the loss of each of three members, leader or not, and delivers every acknowledged write once and in order', async () => {
     cluster = await startEtcd({ members: 3 });
     await using store = await openEtcdStore({ endpoints: cluster.endpoints, prefix: '/three' });
     const recorder = new Recorder();
@@ -133,7 +133,7 @@ await describeWith(['etcd'], 'when etcd fails', () => {
     expect(recorder.revisions).toEqual([...present.values()].sort((a, b) => a - b));
   });
 
-  it('refuses to start when no member answers, and says which were tried', async () => {
+  it('fails to start if no member answers, and names those it tried', async () => {
     await expect(openEtcdStore({ endpoints: ['http://127.0.0.1:1', 'http://127.0.0.1:2'] })).rejects.toMatchObject({
       code: 'unavailable',
       message: expect.stringContaining('http://127.0.0.1:1, http://127.0.0.1:2'),
@@ -142,7 +142,7 @@ await describeWith(['etcd'], 'when etcd fails', () => {
   });
 });
 
-/** The revisions that were made, in order. */
+/** The created revisions, in order. */
 async function createMany(store: Store, prefix: string, count: number): Promise<number[]> {
   const made = await Promise.all(Array.from({ length: count }, (_, index) => store.create(`${prefix}/${index}`, 'x')));
   return made.sort((a, b) => a - b);

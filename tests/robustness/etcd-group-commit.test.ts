@@ -4,8 +4,8 @@ import { startEtcd } from '@capstan/testbed';
 import { describeWith } from '@capstan/testbed/vitest';
 import { expect, it } from 'vitest';
 
-await describeWith(['etcd'], 'writes that share a transaction of etcd', () => {
-  it('are many when many wait', async () => {
+await describeWith(['etcd'], 'writes that share an etcd transaction', () => {
+  it('are many if many are waiting', async () => {
     await using cluster = await startEtcd();
     await using store = await openEtcdStore({ endpoints: cluster.endpoints });
     const made = await createAtOnce(store, '/k', 1_000);
@@ -36,7 +36,7 @@ await describeWith(['etcd'], 'writes that share a transaction of etcd', () => {
     expect(await one.get('/other/7')).toEqual(await other.get('/other/7'));
   });
 
-  it('are as few as the cluster is set to take', async () => {
+  it("are as few as the cluster's limit requires", async () => {
     await using cluster = await startEtcd({ args: ['--max-txn-ops', '8'] });
     await using store = await openEtcdStore({ endpoints: cluster.endpoints });
     const made = await createAtOnce(store, '/k', 300);
@@ -45,7 +45,7 @@ await describeWith(['etcd'], 'writes that share a transaction of etcd', () => {
     expect((await store.list(prefixRange('/'))).entries).toHaveLength(300);
   });
 
-  it('are as small as the cluster is set to take, and only what is too large alone is refused', async () => {
+  it("are as small as the cluster's limit requires, and only a write that is too large alone is rejected", async () => {
     await using cluster = await startEtcd({ args: ['--max-request-bytes', '20000'] });
     await using store = await openEtcdStore({ endpoints: cluster.endpoints });
     const small = createAtOnce(store, '/k', 200, 'v'.repeat(1_000));
@@ -57,7 +57,7 @@ await describeWith(['etcd'], 'writes that share a transaction of etcd', () => {
     expect((await store.list(prefixRange('/'))).entries).toHaveLength(200);
   });
 
-  it('can go on between two of them only while history reaches back to before both', async () => {
+  it('can be resumed between two of them only while history reaches back to before both', async () => {
     await using cluster = await startEtcd();
     await using store = await openEtcdStore({ endpoints: cluster.endpoints });
     await createAtOnce(store, '/before', 1);
@@ -70,7 +70,7 @@ await describeWith(['etcd'], 'writes that share a transaction of etcd', () => {
     await kept.reaches(newest);
     expect(kept.revisions).toEqual(made.filter((revision) => revision > between));
     expect((await store.list(prefixRange('/k'), { revision: between })).entries).toHaveLength(made.indexOf(between) + 1);
-    // As another program would compact, that knows only of transactions: what etcd keeps of this one is not all of it.
+    // Compacts as another program would, which knows only transactions: etcd then keeps only a part of this one.
     const end = Math.floor(between / 1_000) * 1_000 + 999;
     await store.compact(end);
     const lost = new Recorder();

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { ApiClient } from './apiserver-client.ts';
 
 await describeWith(['etcd'], 'an API server that loses etcd', () => {
-  test('says so once, however many requests fail, and says when it is back', async () => {
+  test('reports it once, however many requests fail, and reports when it is back', async () => {
     await using etcd = await startEtcd();
     await using server = await startCapstan({ store: 'etcd', etcd });
     using client = new ApiClient(server.kubeconfig);
@@ -15,12 +15,12 @@ await describeWith(['etcd'], 'an API server that loses etcd', () => {
     const start = child.output.length;
     const said = (): string[] => child.output.slice(start).split('\n').filter(Boolean);
     await etcd.stop();
-    // Nobody has asked for anything yet.
-    await child.waitUntil('told of the outage', () => said().length > 0);
+    // Nobody has sent a request yet.
+    await child.waitUntil('a report of the outage', () => said().length > 0);
     const failed = await Promise.all(Array.from({ length: 20 }, (_, index) => make(`during-${index}`)));
     expect(failed.filter((status) => status < 500)).toEqual([]);
     await etcd.restart(0);
-    await child.waitUntil('told of its end', () => child.output.includes('the store works again'));
+    await child.waitUntil('a report of its end', () => child.output.includes('the store works again'));
     await child.waitUntil('writing again', async () => (await make('after')) === 201);
     expect(said()).toEqual([
       expect.stringMatching(/^the store fails: .*etcd.*; trying again/),

@@ -4,8 +4,8 @@ import { Child, freePort, TestAuthority, temporaryDirectory } from '@capstan/tes
 import { describeWith } from '@capstan/testbed/vitest';
 import { expect, it } from 'vitest';
 
-await describeWith(['etcd', 'openssl'], 'etcd that asks for client certificates', ({ etcd }) => {
-  it('is reached with a certificate of its authority, and not without', async () => {
+await describeWith(['etcd', 'openssl'], 'an etcd that requires client certificates', ({ etcd }) => {
+  it('accepts a certificate of its authority, and no connection without one', async () => {
     using directory = temporaryDirectory('etcd-tls');
     const authority = await TestAuthority.create(directory.path);
     const server = await authority.issue('/CN=etcd', ['127.0.0.1']);

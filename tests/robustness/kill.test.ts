@@ -16,17 +16,17 @@ interface Acknowledged {
   readonly revision: number;
 }
 
-/** Runs the writers until the kill, and returns what they were told was done. */
+/** Runs the writers until the kill, and returns the writes that were acknowledged. */
 async function writeUntilKilled(directory: string, options: { seed: number; delay: number }): Promise<Acknowledged[]> {
   const journal = `${directory}.journal`;
-  // A file and not a pipe: it takes every line at once, and keeps it when the writer is gone.
+  // A file and not a pipe: it accepts every line immediately, and keeps it when the writer dies.
   const output = openSync(journal, 'w');
   const child = spawn(process.execPath, [program, directory, '24', String(options.seed)], { stdio: ['ignore', output, 'inherit', 'ipc'] });
   closeSync(output);
   child.once('message', () => setTimeout(() => child.kill('SIGKILL'), options.delay));
   const [, signal] = await once(child, 'exit');
   expect(signal).toBe('SIGKILL');
-  // The last line may be cut off by the kill.
+  // The kill may have truncated the last line.
   const lines = readFileSync(journal, 'utf8').split('\n').slice(0, -1);
   return lines.map((line) => {
     const [operation, key, value, revision] = line.split(' ');
@@ -87,12 +87,12 @@ it('loses no acknowledged write, reuses no revision and leaves no gap, however o
     const present = new Map((await store.list(everything)).entries.map((entry) => [entry.key, entry]));
     for (const [key, last] of expected) {
       const entry = present.get(key);
-      // The one write after the last acknowledged one may have been made without its writer having heard of it.
+      // The write after the last acknowledged one may have been made without its acknowledgement.
       const unheard = history.get(entry?.revision ?? -1) ?? [...history.values()].findLast((event) => event.key === key);
       const isAhead = unheard !== undefined && unheard.revision > (last?.revision ?? 0) && !given.has(unheard.revision);
       if (!isAhead)
         expect({ key, value: entry?.value, revision: entry?.revision }).toEqual({ key, value: last?.value, revision: last?.revision });
-      // From now on what is there counts.
+      // From now on the stored state counts.
       expected.set(key, entry && { value: entry.value, revision: entry.revision });
     }
   }

@@ -2,14 +2,14 @@ import { writeSync } from 'node:fs';
 import { openSqliteStore, StoreError } from '@capstan/store';
 
 /*
- * A process that is made to be killed: many writers create, update and delete keys of their own as fast as they can. Each acknowledged write is
- * told in a file on standard output, one line `<operation> <key> <value> <revision>`, after the store has acknowledged it.
+ * A process made to be killed: many writers create, update and delete keys of their own as fast as they can. After the store has
+ * acknowledged a write, it is logged to the file on standard output as one line `<operation> <key> <value> <revision>`.
  */
 
 const [directory, writers, seed] = process.argv.slice(2);
 const store = await openSqliteStore({ directory: directory! });
 process.send?.('ready');
-// The test is gone: nobody is left to kill this.
+// The test has died: nobody is left to kill this process.
 process.on('disconnect', () => process.exit(1));
 
 async function writeForever(writer: number): Promise<never> {
@@ -28,7 +28,7 @@ function tell(...parts: (string | number)[]): void {
   writeSync(1, `${parts.join(' ')}\n`);
 }
 
-// History is forgotten meanwhile, so that a kill also falls into a sweep.
+// Compacts in the meantime, so that some kills interrupt a sweep.
 setInterval(() => {
   void store
     .currentRevision()

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import { Model, type Write } from './model.ts';
 
-/** One step of a random history. Numbers between 0 and 1 choose among what is there when the step is taken. */
+/** One step of a random history. Numbers between 0 and 1 choose among the existing keys and revisions when the step is taken. */
 export type Step =
   | { readonly type: 'write'; readonly intents: readonly Intent[] }
   | { readonly type: 'list'; readonly range: Range; readonly at: number; readonly limit: number }
@@ -15,7 +15,7 @@ interface Intent {
   readonly type: 'create' | 'update' | 'delete';
   readonly key: string;
   readonly value: string;
-  /** Whether it expects the revision that is there, or a wrong one. */
+  /** Whether it expects the current revision, or a wrong one. */
   readonly stale: boolean;
 }
 
@@ -43,11 +43,11 @@ export const steps = fc.array(
 /** A store, and how it differs from others within the contract. */
 export interface Engine {
   readonly open: () => Promise<Store>;
-  /** So far below the compacted revision it may still know enough to go on with a watch. */
+  /** How far below the compacted revision it may still be able to resume a watch. */
   readonly edge: number;
 }
 
-/** Takes the steps on a store and on the model, and compares what they say. */
+/** Runs the steps on a store and on the model, and compares the results. */
 export async function compareWithModel(taken: readonly Step[], { open, edge }: Engine): Promise<void> {
   let store = await open();
   try {
@@ -93,7 +93,7 @@ function choose(model: Model, at: number): number {
   return model.first + Math.round((model.revision - model.first) * at);
 }
 
-/** All at once. Those that succeeded must be a valid history in the order of their revisions; those that did not must have a reason. */
+/** All at once. The successful writes must be a valid history in the order of their revisions; the others must have failed for a reason. */
 async function write(store: Store, model: Model, intents: readonly Intent[]): Promise<void> {
   const before = model.stateAt(model.revision);
   const writes = intents.map((wanted) => toWrite(wanted, (before.get(wanted.key)?.revision ?? 0) + (wanted.stale ? 1 : 0)));

@@ -29,7 +29,7 @@ await describeWith(['etcd'], 'etcd', () => {
     await fc.assert(
       fc.asyncProperty(steps, async (taken) => {
         const prefix = `/model-${places++}`;
-        // A transaction of etcd has a thousand revisions.
+        // An etcd transaction has a thousand revisions.
         await compareWithModel(taken, { open: () => openEtcdStore({ endpoints: cluster.endpoints, prefix }), edge: 1_000 });
       }),
       { numRuns: 40 },

@@ -1,7 +1,7 @@
 import type { Entry, Range, StoreEvent } from '@capstan/store';
 import { compareKeys } from '@capstan/store';
 
-/** What one write asked for. `revision` is what it expects; a creation expects nothing. */
+/** One requested write. `revision` is the expected one; a creation expects none. */
 export type Write =
   | { readonly type: 'create'; readonly key: string; readonly value: string }
   | { readonly type: 'update'; readonly key: string; readonly value: string; readonly revision: number }
@@ -44,7 +44,7 @@ export class Model {
     );
   }
 
-  /** Why the write would be refused now, or undefined when it would succeed. */
+  /** Why the write would be rejected now; undefined if it would succeed. */
   refusal(write: Write): 'exists' | 'missing' | 'conflict' | undefined {
     const present = this.stateAt(this.revision).get(write.key);
     if (write.type === 'create') return present === undefined ? undefined : 'exists';
@@ -52,7 +52,7 @@ export class Model {
     return present.revision === write.revision ? undefined : 'conflict';
   }
 
-  /** Does what `refusal` allows, at a revision above all before. */
+  /** Applies a write that `refusal` allows, at a revision above all before. */
   apply(write: Write, revision: number): void {
     const previous = this.stateAt(this.revision).get(write.key);
     const { key } = write;

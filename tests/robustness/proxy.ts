@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A TCP proxy on loopback that can cut what runs through it. */
+/** A TCP proxy on loopback that can interrupt its connections. */
 export interface Proxy extends AsyncDisposable {
   readonly endpoint: string;
-  /** Breaks all connections and refuses new ones. */
+  /** Breaks all connections and rejects new ones. */
   block(): void;
   unblock(): void;
 }

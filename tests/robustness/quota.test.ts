@@ -25,7 +25,7 @@ async function limit(client: ApiClient, most: number): Promise<void> {
 }
 
 await describeWith(['etcd'], 'several servers on one etcd', () => {
-  test('admit exactly what fits into a quota, whoever is asked', async () => {
+  test('together admit exactly what fits into a quota', async () => {
     await using etcd = await startEtcd();
     await using one = await startCapstan({ store: 'etcd', etcd });
     await using other = await startCapstan({ store: 'etcd', etcd, beside: one });
@@ -42,12 +42,12 @@ await describeWith(['etcd'], 'several servers on one etcd', () => {
   });
 });
 
-test('a controller-manager that is killed while it counts leaves a quota that is right in the end, and was never exceeded', async () => {
+test('a controller-manager killed while counting leaves a quota that is right in the end, and was never exceeded', async () => {
   const most = 20;
   await using server = await startCapstan({ store: 'sqlite' });
   using client = new ApiClient(server.kubeconfig);
   let manager = await startControllerManager(server);
-  // What every namespace has counts too.
+  // Objects that every namespace has count too.
   await vi.waitFor(async () => expect(await names(client)).toContain('kube-root-ca.crt'), 20_000);
   await limit(client, most);
   await vi.waitFor(async () => expect(await used(client)).toBe(1), { timeout: 20_000, interval: 50 });
@@ -64,7 +64,7 @@ test('a controller-manager that is killed while it counts leaves a quota that is
   };
   const churning = Promise.all(Array.from({ length: 12 }, (_, worker) => churn(worker)));
   for (let round = 0; round < 3; round++) {
-    // A manager that has just begun takes nothing back for three seconds: now it does, all the time.
+    // A manager releases no quota in its first three seconds; after that it does so all the time.
     await sleep(3_300 + Math.random() * 700);
     await manager.kill();
     manager = await startControllerManager(server);
@@ -74,6 +74,6 @@ test('a controller-manager that is killed while it counts leaves a quota that is
   await vi.waitFor(async () => expect(await used(client)).toBe((await names(client)).length), { timeout: 30_000, interval: 100 });
   await manager.stop();
   expect(largest).toBeLessThanOrEqual(most);
-  // Without objects that came and went between the kills the test would prove nothing.
+  // Without objects created and deleted between the kills the test would prove nothing.
   expect(made).toBeGreaterThan(2 * most);
 });

@@ -34,7 +34,7 @@ await describeWith(['etcd'], 'several API servers on one etcd', () => {
     return (JSON.parse(body) as { spec: { externalURL: string } }).spec.externalURL;
   };
 
-  test('one that has other keys is refused, and told how to share them', async () => {
+  test('rejects a server with other keys, and tells it how to share them', async () => {
     await using first = await start('first');
     const refused = await run(process.execPath, await command('stranger'), { timeout: 30_000 });
     expect([refused.code, refused.stderr]).toEqual([
@@ -49,7 +49,7 @@ await describeWith(['etcd'], 'several API servers on one etcd', () => {
     expect(urlOf(second)).not.toBe(urlOf(first));
   });
 
-  test('of two that start at once with other keys, one is left', async () => {
+  test('keeps one of two servers that start at once with different keys', async () => {
     const [one, two] = await Promise.all(
       ['early', 'late'].map(async (name) => new Child(name, [process.execPath, ...(await command(name))])),
     );
@@ -65,7 +65,7 @@ await describeWith(['etcd'], 'several API servers on one etcd', () => {
     expect(codes).toEqual(expect.arrayContaining([10, 'ready']));
   });
 
-  test('tokens of one are accepted by the other, and the URL of one that is gone is corrected', async () => {
+  test('accepts the tokens of one server on another, and corrects the URL of a server that has ended', async () => {
     share('first', 'third');
     const first = await start('first');
     await using third = await start('third');

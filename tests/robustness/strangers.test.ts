@@ -22,7 +22,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 class Strangers implements Disposable {
   readonly #sockets: Socket[] = [];
 
-  /** Connects, some of them with TLS, and says nothing. */
+  /** Connects, some of them with TLS, and sends nothing. */
   come(count: number): void {
     for (let index = 0; index < count; index++) {
       const socket =
@@ -45,12 +45,12 @@ async function create(client: ApiClient, name: string): Promise<number> {
 }
 
 describe('more strangers than the process may have files open', () => {
-  test('shut out nobody who is known, and end nothing', async () => {
+  test('keep out no known client, and break nothing', async () => {
     using known = new ApiClient(server.kubeconfig);
     expect(await create(known, 'before')).toBe(201);
     {
       using strangers = new Strangers();
-      // Long enough for all that the server does once in a while.
+      // Long enough for all periodic work of the server.
       for (let round = 0; round < 40; round++) {
         strangers.come(20);
         expect(await create(known, `during-${round}`)).toBe(201);
@@ -61,7 +61,7 @@ describe('more strangers than the process may have files open', () => {
         body: expect.stringMatching(/^process_resident_memory_bytes \d+$/m),
       });
       await sleep(1_000);
-      // Somebody new gets in as well: those who ask for nothing make room.
+      // A new client is accepted as well: idle connections make room.
       using another = new ApiClient(server.kubeconfig);
       expect(await create(another, 'another')).toBe(201);
     }
@@ -73,7 +73,7 @@ describe('more strangers than the process may have files open', () => {
   });
 });
 
-test('a client that speaks no TLS is told so', async () => {
+test('a client without TLS gets an error that says so', async () => {
   const socket = connectPlain({ host: '127.0.0.1', port });
   socket.write('GET /version HTTP/1.1\r\nHost: x\r\n\r\n');
   let answer = '';
@@ -82,7 +82,7 @@ test('a client that speaks no TLS is told so', async () => {
   expect(answer).toBe('HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n');
 });
 
-test('refusals with long URLs are counted instead of filling the audit log', async () => {
+test('rejected requests with long URLs are counted instead of filling the audit log', async () => {
   const times = 500;
   const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false });
   await once(socket, 'secureConnect');

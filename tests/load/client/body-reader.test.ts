@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { BodyReader } from './body-reader.ts';
 
-/** Reads an answer that comes in pieces cut at the given places. */
+/** Reads a response that arrives in chunks split at the given positions. */
 function readCut(answer: string, cuts: readonly number[]): { status: number; bytes: number; text: string; complete: boolean } {
   const result = { status: 0, bytes: 0, text: '', complete: false };
   const reader = new BodyReader(
@@ -23,7 +23,7 @@ function readCut(answer: string, cuts: readonly number[]): { status: number; byt
 
 const cuts = fc.array(fc.nat(500), { maxLength: 12 });
 
-test('an answer with a length is read whole however it is cut', () => {
+test('reads a response with a length completely, however it is split', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary-ascii', maxLength: 60 }), cuts, (body, places) => {
       const answer = `HTTP/1.1 201 Created\r\nX: y\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
@@ -32,7 +32,7 @@ test('an answer with a length is read whole however it is cut', () => {
   );
 });
 
-test('a chunked answer is read whole however it is cut', () => {
+test('reads a chunked response completely, however it is split', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ unit: 'binary-ascii', minLength: 1, maxLength: 30 }), { maxLength: 5 }), cuts, (chunks, places) => {
       const framed = chunks.map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`).join('');

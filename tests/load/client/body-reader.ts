@@ -1,6 +1,6 @@
 type State = 'head' | 'length' | 'chunk-size' | 'chunk-data' | 'chunk-end' | 'last';
 
-/** Reads one HTTP/1.1 answer from pieces of any size. */
+/** Reads one HTTP/1.1 response from chunks of any size. */
 export class BodyReader {
   readonly #done: (status: number, bytes: number) => void;
   readonly #onText: ((text: string) => void) | undefined;
@@ -10,7 +10,7 @@ export class BodyReader {
   #bytes = 0;
   #left = 0;
   #size = '';
-  /** The head announced a body of no bytes. */
+  /** The head announced an empty body. */
   #empty = false;
 
   constructor(done: (status: number, bytes: number) => void, onText?: (text: string) => void) {
@@ -22,7 +22,7 @@ export class BodyReader {
     this.#done(this.#status, this.#bytes);
   }
 
-  /** True when the answer is complete. */
+  /** True if the response is complete. */
   read(chunk: Buffer): boolean {
     let at = 0;
     if (this.#state === 'head') {
@@ -61,7 +61,7 @@ export class BodyReader {
           at = end + 1;
           this.#state = 'chunk-data';
           if (this.#left === 0) {
-            // Trailers are not used by anybody here: only the empty line follows.
+            // Nobody uses trailers here: only the empty line follows.
             this.#state = 'last';
             this.#left = 2;
           }
@@ -79,7 +79,7 @@ export class BodyReader {
     return to;
   }
 
-  /** Where the body begins, or -1 when the head is not whole yet. */
+  /** Where the body begins, or -1 if the head is not complete yet. */
   #readHead(chunk: Buffer): number {
     const before = this.#head.length;
     this.#head += chunk.latin1Slice(0, Math.min(chunk.length, 16_384));

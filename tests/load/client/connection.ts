@@ -3,8 +3,8 @@ import type { Connection as Address } from '@capstan/testbed';
 import { BodyReader } from './body-reader.ts';
 
 /**
- * One keep-alive HTTP/1.1 connection with one request at a time. Written by hand because the generator shares its cores with the server it measures:
- * `node:https` costs several times more for a request.
+ * One keep-alive HTTP/1.1 connection with one request at a time. Hand-written because the generator shares its cores with the server it
+ * measures: `node:https` costs several times more per request.
  */
 export class Connection {
   readonly #socket: TLSSocket;
@@ -38,7 +38,7 @@ export class Connection {
     });
   }
 
-  /** Sends a request made by `requestText`. With `onText` the body is handed over as it comes; without, it is only counted. */
+  /** Sends a request made by `requestText`. `onText` receives the body as it arrives; without it, the body is only counted. */
   send(request: string, done: (status: number, bytes: number) => void, onText?: (text: string) => void): void {
     if (this.#ended !== undefined) return;
     this.#reader = new BodyReader(done, onText);
@@ -54,7 +54,7 @@ export class Connection {
     const reader = this.#reader;
     if (reader === undefined) return;
     if (reader.read(chunk)) {
-      // A new request may be sent from `finish`, so the old reader goes first.
+      // `finish` may send a new request, so drop the old reader first.
       this.#reader = undefined;
       reader.finish();
     }

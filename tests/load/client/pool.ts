@@ -15,11 +15,11 @@ export interface LoadResult {
   readonly seconds: number;
   readonly errors: number;
   readonly latencies: Latencies;
-  /** What the first failed request was answered. */
+  /** The response to the first failed request. */
   readonly firstError: string | undefined;
 }
 
-/** Connections to one server, opened before the clock runs. */
+/** Connections to one server, opened before the clock starts. */
 export class Pool implements Disposable {
   readonly address: Address;
   readonly connections: readonly Connection[];

@@ -7,13 +7,13 @@ import type { Pair } from './rows.ts';
 
 export interface ControllerComparison {
   readonly store: StoreDriver;
-  /** Objects in front of informers and reconcilers. */
+  /** Objects for the informers and reconcilers. */
   readonly count: number | undefined;
-  /** Names of parts; all when empty. */
+  /** Names of parts; empty for all. */
   readonly only: readonly string[];
 }
 
-/** Measures informers, reconcilers and controllers beside those of Kubernetes. Gives markdown. */
+/** Compares informers, reconcilers and controllers with those of Kubernetes. Returns Markdown. */
 export async function compareControllers({ store, count, only }: ControllerComparison): Promise<string> {
   const parts: Readonly<Record<string, () => Promise<Pair[]>>> = {
     informers: () => informerRows(store, count ?? 50_000),
@@ -21,7 +21,7 @@ export async function compareControllers({ store, count, only }: ControllerCompa
     idle: async () => [await idleRow()],
   };
   const unknown = only.find((name) => !Object.hasOwn(parts, name));
-  if (unknown !== undefined) throw new Error(`--only: expected parts out of ${Object.keys(parts).join(', ')}; found ${unknown}`);
+  if (unknown !== undefined) throw new Error(`--only: expected some of ${Object.keys(parts).join(', ')}; found ${unknown}`);
   await buildCapstan();
   const pairs: Pair[] = [];
   for (const [name, measure] of Object.entries(parts)) {

@@ -7,7 +7,7 @@ import type { Pair } from './rows.ts';
 const settle = 30_000;
 const seconds = 60;
 
-/** What both sides cost while nobody asks for anything: server, store and controllers, over the same minute. */
+/** The cost of both sides without any requests: server, store and controllers, during the same minute. */
 export async function idleRow(): Promise<Pair> {
   await using server = await startKubeApiserver();
   await using manager = await startKubeControllerManager(server);
@@ -20,7 +20,7 @@ export async function idleRow(): Promise<Pair> {
   const before = used();
   await sleep(seconds * 1000);
   const after = used();
-  for (const child of [manager.child, capstan]) if (!child.running) throw new Error(`${child.name} ended while it was to be idle`);
+  for (const child of [manager.child, capstan]) if (!child.running) throw new Error(`${child.name} ended while it should have been idle`);
   const row = (index: 0 | 1): Measurement => ({
     what: `idle for ${seconds} s: share of one processor`,
     value: ((after[index] - before[index]) / seconds) * 100,

@@ -1,6 +1,9 @@
 import { Client, connectionOf, InformerFactory, loadKubeconfig } from '@capstan/client';
 
-/** Fills an informer of ours with the ConfigMaps of a namespace and tells how long it took until a handler knew them all: what `clientgo-probe -sync` does with another. */
+/**
+ * Fills one of our informers with the ConfigMaps of a namespace and prints how long it took until a handler had received all, like
+ * `clientgo-probe -sync`.
+ */
 const [path = '', namespace = ''] = process.argv.slice(2);
 const configMaps = { group: '', version: 'v1', resource: 'configmaps', namespaced: true };
 

@@ -7,7 +7,7 @@ import type { Pair } from './rows.ts';
 const rounds = 3;
 const objectSize = 1_000;
 
-/** Informers of both sides on the same server that holds many objects, ours and then the other, and a reconciler of ours over them. */
+/** Informers of both sides on the same server with many objects, ours and then client-go's, and one of our reconcilers over them. */
 export async function informerRows(store: StoreDriver, count: number): Promise<Pair[]> {
   return [...(await onCapstan(store, count)), ...(await onKubernetes(count))];
 }
@@ -15,7 +15,7 @@ export async function informerRows(store: StoreDriver, count: number): Promise<P
 async function onCapstan(store: StoreDriver, count: number): Promise<Pair[]> {
   await using server = await startCapstan({ store });
   const place = await filled(server, count);
-  // The server has JSON for both, whatever a client prefers.
+  // The server sends JSON to both, whatever a client prefers.
   const times = await medians({
     theirs: () => clientGoSync('json', place),
     ours: () => ownSync(place),
@@ -46,7 +46,7 @@ async function filled(server: RunningApiServer, count: number): Promise<Place> {
   return { kubeconfig: server.kubeconfig, namespace, count };
 }
 
-/** Each in turn, some rounds long, so that what else the machine does meets all of them. */
+/** Several rounds in alternation, so that other work of the machine affects all of them. */
 async function medians<Name extends string>(measures: Readonly<Record<Name, () => Promise<number>>>): Promise<Record<Name, number>> {
   const names = Object.keys(measures) as Name[];
   const times = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<Name, number[]>;

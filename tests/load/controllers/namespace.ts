@@ -17,7 +17,9 @@ const objectSize = 1_000;
 const pollEvery = 25;
 const longest = 600_000;
 
-/** How long it takes from the deletion of a full namespace until it is gone: each side with its own server and controllers, one after the other. */
+/**
+ * The time from deleting a full namespace until it no longer exists: each side with its own server and controllers, one after the other.
+ */
 export async function namespaceRow(store: StoreDriver, count: number): Promise<Pair> {
   const row = (value: number): Measurement => ({
     what: `deletion of a namespace with ${count} objects`,
@@ -31,14 +33,14 @@ export async function namespaceRow(store: StoreDriver, count: number): Promise<P
 async function onKubernetes(count: number): Promise<number> {
   await using server = await startKubeApiserver();
   await using _manager = await startKubeControllerManager(server);
-  // Awaited here: what is being used ends with this function.
+  // Awaited here, because the disposal at the end of this function must come after it.
   return await deletionSeconds(server, count);
 }
 
 async function onCapstan(store: StoreDriver, count: number): Promise<number> {
   await using server = await startCapstan({ store });
   await using _manager = await startControllerManager(server);
-  // Awaited here: what is being used ends with this function.
+  // Awaited here, because the disposal at the end of this function must come after it.
   return await deletionSeconds(server, count);
 }
 
@@ -46,13 +48,13 @@ async function deletionSeconds(server: RunningApiServer, count: number): Promise
   const address = readConnection(server.kubeconfig);
   const namespace = freshNamespace();
   await fill({ name: server.url, address, pids: server.pids }, namespace, { count, size: objectSize });
-  // What still settles after so many writes is not what is asked here.
+  // Let the server settle after so many writes, which are not measured here.
   await sleep(5_000);
   const path = `/api/v1/namespaces/${namespace}`;
   const began = performance.now();
   await mustAsk(address, { method: 'DELETE', path });
   while ((await ask(address, { method: 'GET', path })).status !== 404) {
-    if (performance.now() - began > longest) throw new Error(`${server.url}: ${namespace} is still there after ${longest} ms`);
+    if (performance.now() - began > longest) throw new Error(`${server.url}: ${namespace} still exists after ${longest} ms`);
     await sleep(pollEvery);
   }
   const seconds = (performance.now() - began) / 1000;

@@ -2,7 +2,7 @@ import { Client, connectionOf, loadKubeconfig } from '@capstan/client';
 import { controller, done, Manager } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
 
-/** Runs a reconciler that has nothing to do over all ConfigMaps of a namespace, and tells how long that took from the first to the last of them. */
+/** Runs a reconciler without work over all ConfigMaps of a namespace, and prints how long it took from the first to the last of them. */
 const [path = '', namespace = '', count = ''] = process.argv.slice(2);
 const configMaps = { group: '', version: 'v1', resource: 'configmaps', namespaced: true, kind: 'ConfigMap' };
 

@@ -1,4 +1,4 @@
-/** What a structural schema of a CustomResourceDefinition looks like, as far as the load needs it. */
+/** A structural schema of a CustomResourceDefinition, as far as the load tool needs it. */
 export interface Schema {
   readonly type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -8,14 +8,14 @@ export interface Schema {
 }
 
 export interface DefinitionOptions {
-  /** In the plural, which is also the singular's only source: `gadgets`. */
+  /** The plural, from which the singular is derived: `gadgets`. */
   readonly plural: string;
   readonly group: string;
-  /** Each has 19 fields; what is around them has 10. */
+  /** Each has 19 fields; the rest of the schema has 10. */
   readonly sections: number;
 }
 
-/** Makes a schema of 200 fields. */
+/** Results in a schema of 200 fields. */
 export const sectionsOfLargeSchema = 10;
 
 /** A CustomResourceDefinition with one version, a status, and five rules: one about a change, one about the items of a list. */

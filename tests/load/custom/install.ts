@@ -4,17 +4,17 @@ import { ask, mustAsk } from '../client/ask.ts';
 
 export const definitionsPath = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
-/** The namespace that every server has: nothing is left behind when the definition takes its resources with it. */
+/** In a namespace that every server has: deleting the definition deletes all its resources. */
 export function resourcesPath(group: string, plural: string): string {
   return `/apis/${group}/v1/namespaces/default/${plural}`;
 }
 
-/** Waits until a definition is served: a server may answer 404 for a while after it was made. */
+/** Waits until a definition is served: a server may answer 404 for a while after its creation. */
 export async function waitUntilServed(address: Address, path: string, timeout = 120_000): Promise<void> {
   await poll(path, timeout, async () => (await ask(address, { method: 'GET', path: `${path}?limit=1` })).status === 200);
 }
 
-/** Deletes a definition and waits until the resources have gone with it. */
+/** Deletes a definition and waits until its resources are deleted. */
 export async function removeDefinition(address: Address, name: string, timeout = 120_000): Promise<void> {
   const path = `${definitionsPath}/${name}`;
   await mustAsk(address, { method: 'DELETE', path });
@@ -24,7 +24,7 @@ export async function removeDefinition(address: Address, name: string, timeout =
 async function poll(what: string, timeout: number, done: () => Promise<boolean>): Promise<void> {
   const end = performance.now() + timeout;
   while (!(await done())) {
-    if (performance.now() > end) throw new Error(`waited ${timeout} ms for ${what}, which did not come; see the server's log`);
+    if (performance.now() > end) throw new Error(`waited ${timeout} ms for ${what} in vain; see the server's log`);
     await sleep(25);
   }
 }

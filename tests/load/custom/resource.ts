@@ -5,7 +5,10 @@ export interface ResourceOptions {
   readonly sections: number;
 }
 
-/** Makes bodies of custom resources that the definition's schema accepts: with ten sections, of about 4 KB. The name is all that differs. */
+/**
+ * Generates bodies of custom resources that the definition's schema accepts: with ten sections, about 4 KB each. They differ only in the
+ * name.
+ */
 export function resourceBodies({ apiVersion, kind, sections }: ResourceOptions): (name: string) => string {
   const named = Array.from({ length: sections }, (_, index) => [`section${index}`, section(index)] as const);
   const spec = JSON.stringify({ class: 'critical', replicas: 3, serial: 'AB-123456', maximum: 500, ...Object.fromEntries(named) });
@@ -13,12 +16,12 @@ export function resourceBodies({ apiVersion, kind, sections }: ResourceOptions):
   return (name) => `${head}${name}"},"spec":${spec}}`;
 }
 
-/** A merge patch of two fields, one of them in a section, which the rules look at again. */
+/** A merge patch of two fields, one of them in a section, which triggers the rules again. */
 export function resourcePatch(step: number): string {
   return `{"spec":{"replicas":${2 + (step % 400)},"section0":{"level":${step % 100}}}}`;
 }
 
-// Mode, storage and the protocol of one port are left out: defaults have work to do.
+// Mode, storage and the protocol of one port are omitted, so that they are defaulted.
 function section(index: number): object {
   return {
     name: `part-${index}`,

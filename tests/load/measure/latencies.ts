@@ -1,4 +1,4 @@
-/** Times of requests in milliseconds. Room is made before the clock runs. */
+/** Request times in milliseconds. Memory is allocated before the clock starts. */
 export class Latencies {
   #values: Float64Array;
   #count = 0;
@@ -22,7 +22,7 @@ export class Latencies {
     this.#sorted = false;
   }
 
-  /** The time that this share of all requests did not exceed; NaN when there were none. */
+  /** The time that this share of all requests did not exceed; NaN if there were none. */
   quantile(share: number): number {
     if (!this.#sorted) {
       this.#values.subarray(0, this.#count).sort();

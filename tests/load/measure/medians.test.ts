@@ -9,10 +9,10 @@ function round(creates: number, errors: number): Measurement[] {
   ];
 }
 
-test('each row is the middle of its own numbers', () => {
+test('takes the median of each row', () => {
   expect(medians([round(900, 0), round(1100, 2), round(1000, 1)]).map(({ value }) => value)).toEqual([1000, 1]);
 });
 
-test('one round is its own middle', () => {
+test('keeps the numbers of a single round', () => {
   expect(medians([round(7, 3)])).toEqual(round(7, 3));
 });

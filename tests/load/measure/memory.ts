@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** Resident memory of processes together, in MB; undefined when one cannot be read. */
+/** The total resident memory of processes, in MB; undefined if one cannot be read. */
 export function residentMegabytes(pids: readonly number[]): number | undefined {
   if (pids.length === 0) return undefined;
   let kilobytes = 0;
@@ -14,7 +14,7 @@ export function residentMegabytes(pids: readonly number[]): number | undefined {
   return kilobytes / 1024;
 }
 
-/** The process that listens on a loopback port, found through /proc; undefined when it is not ours to see. */
+/** The process that listens on a loopback port, found through /proc; undefined if it is not visible to us. */
 export function listeningProcess(port: number): number | undefined {
   const inode = listeningInode(port);
   if (inode === undefined) return undefined;
@@ -24,7 +24,7 @@ export function listeningProcess(port: number): number | undefined {
       const directory = `/proc/${pid}/fd`;
       if (readdirSync(directory).some((descriptor) => readlinkSync(`${directory}/${descriptor}`) === wanted)) return Number(pid);
     } catch {
-      // Gone, or somebody else's.
+      // The process has ended, or belongs to another user.
     }
   }
   return undefined;

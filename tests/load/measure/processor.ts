@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Processor time in seconds that these processes and all below them have used so far. */
+/** The processor time in seconds that these processes and their descendants have used so far. */
 export function processorSeconds(roots: readonly number[]): number {
   const parents = new Map<number, number>();
   for (const name of readdirSync('/proc')) {
@@ -12,7 +12,7 @@ export function processorSeconds(roots: readonly number[]): number {
   return [...parents.keys()].filter(isMeant).reduce((sum, pid) => sum + ofThreads(pid), 0);
 }
 
-/** In nanoseconds per thread: what the kernel tells of whole processes comes in hundredths of a second, too coarse for those that do almost nothing. */
+/** In nanoseconds per thread: the kernel's times for whole processes are in hundredths of a second, too coarse for nearly idle ones. */
 function ofThreads(pid: number): number {
   let nanoseconds = 0;
   for (const thread of readdirSync(`/proc/${pid}/task`))
@@ -20,7 +20,7 @@ function ofThreads(pid: number): number {
   return nanoseconds / 1e9;
 }
 
-/** Reads a line of /proc/<pid>/stat. The name of the program stands in brackets and may have anything in it, brackets too. */
+/** Reads a line of /proc/<pid>/stat. The name of the program is in brackets and may contain anything, brackets too. */
 export function parentOf(stat: string): number {
   return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
 }

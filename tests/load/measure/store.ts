@@ -1,6 +1,6 @@
 import { readdirSync, readlinkSync, statSync } from 'node:fs';
 
-/** The size of the SQLite files that these processes have open, in MB; undefined when there are none or they cannot be seen. */
+/** The size of the SQLite files that these processes have open, in MB; undefined if there are none or they are not visible. */
 export function storeMegabytes(pids: readonly number[]): number | undefined {
   const files = new Set<string>();
   for (const pid of pids) {
@@ -10,7 +10,7 @@ export function storeMegabytes(pids: readonly number[]): number | undefined {
         if (/\.(?:db|sqlite)(?:-wal)?$/.test(target)) files.add(target);
       }
     } catch {
-      // Gone, or somebody else's.
+      // The process has ended, or belongs to another user.
     }
   }
   if (files.size === 0) return undefined;

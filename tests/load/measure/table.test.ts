@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { comparisonTable } from './table.ts';
 
-test('numbers stand beside each other with their ratio', () => {
+test('shows numbers side by side with their ratio', () => {
   const column = (name: string, rate: number, errors: number) => ({
     name,
     measurements: [

@@ -5,7 +5,7 @@ export interface Column {
   readonly measurements: readonly Measurement[];
 }
 
-/** A markdown table: one row for each number, one column for each server, and how the last compares with the first. */
+/** A Markdown table: one row per measurement, one column per server, and the ratio of the last to the first. */
 export function comparisonTable(columns: readonly Column[]): string {
   const [first, ...others] = columns;
   if (first === undefined) return '';

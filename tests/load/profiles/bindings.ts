@@ -21,13 +21,13 @@ import type { Amounts, Measurement, Profile, Subject } from './profile.ts';
 
 const clients = 32;
 const gets = 4_000;
-/** One in so many workspaces is bound to the first export: it is the one whose provider's view is looked through. */
+/** One in this many workspaces is bound to the first export, whose provider's view is measured. */
 const popular = 10;
-/** How long a server is given to settle, or to forget. */
+/** How long a server may take to settle, or to forget. */
 const rest = 5_000;
 const patience = 400;
 
-/** Many exports, and many more workspaces that are each bound to one of them; what a binding costs, and whether it comes back. */
+/** Many exports, and many more workspaces that are each bound to one of them: the cost of a binding, and whether its memory is freed. */
 export const bindings: Profile = async (subject, amounts) => {
   const run = await Run.begin(subject, amounts);
   await run.offer();
@@ -84,7 +84,7 @@ class Run {
     await this.#all(length, (index) => ({ path: exportsIn(this.#provider), body: this.#offers[index]!.exportBody() }));
   }
 
-  /** What reading costs where one workspace is bound to one export, and nobody else to any. */
+  /** The cost of reading with a single binding of a single workspace. */
   async measureAlone(): Promise<void> {
     const { path } = await makeWorkspace(this.#subject.address, this.#parent, 'alone');
     using watch = await this.#watchBound();
@@ -118,17 +118,17 @@ class Run {
       }));
       await watch.until(this.#count, patience);
     });
-    await this.#timed(`${what}: first read of what each brings`, () =>
+    await this.#timed(`${what}: first read of each`, () =>
       this.#all(this.#count, (index) => ({ path: `${this.#offerOf(index).objectsIn(this.#workspace(index))}` })),
     );
     await sleep(rest);
     const after = footprint(this.#subject);
     const each = (now: number, then: number): number => (1024 * (now - then)) / this.#count;
-    this.#row(`${what}: memory of each`, each(after.memory, before.memory), 'KiB');
-    this.#row(`${what}: store of each`, each(after.store, before.store), 'KiB');
-    this.#row('workspace, binding and share of exports: memory of each', each(after.memory, this.#empty.memory), 'KiB');
-    this.#row('workspace, binding and share of exports: store of each', each(after.store, this.#empty.store), 'KiB');
-    this.#row('metrics grown by', (await metricsBytes(this.#subject)) - this.#metrics, 'count');
+    this.#row(`${what}: memory per binding`, each(after.memory, before.memory), 'KiB');
+    this.#row(`${what}: store per binding`, each(after.store, before.store), 'KiB');
+    this.#row('workspace, binding and share of exports: memory each', each(after.memory, this.#empty.memory), 'KiB');
+    this.#row('workspace, binding and share of exports: store each', each(after.store, this.#empty.store), 'KiB');
+    this.#row('growth of the metrics', (await metricsBytes(this.#subject)) - this.#metrics, 'count');
   }
 
   async use(): Promise<void> {
@@ -141,7 +141,7 @@ class Run {
     this.#latencies(`gets of a bound kind in one of ${this.#count}`, await this.#read(this.#workspace(0)));
   }
 
-  /** What the provider of the first export sees of all that are bound to it. */
+  /** What the provider of the first export sees of all its consumers. */
   async view(): Promise<void> {
     const [offer] = this.#offers;
     const { address } = this.#subject;
@@ -152,7 +152,7 @@ class Run {
       const { text, milliseconds } = await mustAsk(address, { method: 'GET', path });
       const found = (JSON.parse(text) as { items: unknown[] }).items.length;
       lists.push(milliseconds);
-      if (found < consumers.length) throw new Error(`the view shows ${found} objects of ${consumers.length}`);
+      if (found < consumers.length) throw new Error(`the view shows ${found} of ${consumers.length} objects`);
     }
     this.#row(`view of ${consumers.length} consumers: list`, lists.sort((a, b) => a - b)[3]!, 'ms');
     using watch = await CountingWatch.open(address, `${path}?watch=true&resourceVersion=${await revisionOf(address)}`, (event) =>
@@ -197,13 +197,13 @@ class Run {
     await mustAsk(address, { method: 'DELETE', path: `${workspacesIn('root')}/${parent!}` });
     await untilNone(address, `${workspacesIn('root')}?fieldSelector=metadata.name%3D${parent!}`);
     await sleep(rest);
-    this.#row('memory that has not come back at once', footprint(this.#subject).memory - this.#empty.memory, 'MB');
+    this.#row('memory not freed at once', footprint(this.#subject).memory - this.#empty.memory, 'MB');
     const forgotten = await untilForgotten(address, await revisionOf(address), patience);
     await sleep(rest);
     const what = forgotten ? 'after compaction' : 'without compaction';
     const after = footprint(this.#subject);
-    this.#row(`memory that has not come back ${what}`, after.memory - this.#empty.memory, 'MB');
-    this.#row(`store that has not come back ${what}`, after.store - this.#empty.store, 'MB');
+    this.#row(`memory not freed ${what}`, after.memory - this.#empty.memory, 'MB');
+    this.#row(`store not freed ${what}`, after.store - this.#empty.store, 'MB');
   }
 
   #workspace(index: number): string {
@@ -230,10 +230,10 @@ class Run {
     return this.#all(gets, () => ({ path }));
   }
 
-  /** Requests that must all succeed: with a body they create, without they read, unless they say something else. */
+  /** Requests that must all succeed: with a body they create, without they read, unless they name a method. */
   async #all(count: number, request: (index: number) => { method?: 'DELETE'; path: string; body?: string }): Promise<LoadResult> {
     const { address } = this.#subject;
-    // Opened each time: a server closes connections that nothing comes over for a while.
+    // Opened each time: a server closes idle connections.
     using pool = await Pool.open(address, clients);
     const { token } = address;
     const result = await pool.run({ clients, count, seconds: this.#amounts.seconds }, (index) => {
@@ -248,13 +248,13 @@ class Run {
     return result;
   }
 
-  /** Two rows: how many in a second, and what processor time each took of all that is measured. */
+  /** Two rows: how many per second, and the processor time each took in all measured processes. */
   async #timed(what: string, work: () => Promise<unknown>, count = this.#count): Promise<void> {
     const processor = processorSeconds(this.#subject.pids);
     const began = performance.now();
     await work();
     this.#row(what, count / ((performance.now() - began) / 1000), 'per second', 'higher');
-    this.#row(`${what}: processor time of each`, (1000 * (processorSeconds(this.#subject.pids) - processor)) / count, 'ms');
+    this.#row(`${what}: processor time each`, (1000 * (processorSeconds(this.#subject.pids) - processor)) / count, 'ms');
   }
 
   #latencies(what: string, { latencies }: LoadResult): void {

@@ -9,7 +9,10 @@ import { eventsOfAnObject, objectName, sentNow, Watcher } from './watcher.ts';
 
 const watchers = 25;
 
-/** Objects are made, patched twice and deleted by many clients while watchers look on. Every event must reach every watcher once and in order. */
+/**
+ * Many clients create objects, patch them twice and delete them while watchers follow. Every event must reach every watcher once and in
+ * order.
+ */
 export const churn: Profile = async (subject, amounts) => {
   const clients = amounts.clients ?? 50;
   const objects = amounts.count ?? 2_000;
@@ -48,7 +51,7 @@ export const churn: Profile = async (subject, amounts) => {
   ];
 };
 
-/** Each client takes one object through its life, then the next. Resolves with the number of requests that failed. */
+/** Each client takes one object through its life, then the next. Resolves with the number of failed requests. */
 function writeAll(pool: Pool, { path, objects, seconds }: { path: string; objects: number; seconds: number }): Promise<number> {
   const { token } = pool.address;
   const end = performance.now() + seconds * 1000;

@@ -8,7 +8,7 @@ import { throughput } from './create.ts';
 import type { Profile } from './profile.ts';
 
 const warmUp = { count: 500, seconds: 5 };
-/** Rates show after this long; a slow server must not hold up the rest of a comparison. */
+/** Enough to measure rates; a slow server must not delay the rest of a comparison. */
 const mostSeconds = 20;
 
 /** Creates and merge patches of custom resources of 4 KB, with a schema of 200 fields and five CEL rules. */

@@ -8,16 +8,16 @@ import { residentMegabytes } from '../measure/memory.ts';
 import type { Amounts, Measurement, Profile, Subject } from './profile.ts';
 
 const group = 'load-many.example.com';
-/** Makes schemas of 48 fields: most definitions are smaller than the largest. */
+/** Results in schemas of 48 fields: most definitions are smaller than the largest. */
 const sections = 2;
 const clients = 16;
 const secondsToFill = 300;
 
-/** The start of a server that holds many definitions and custom resources. */
+/** The start of a server with many definitions and custom resources. */
 export const crds: Profile = async (subject, amounts) => {
   const { restartable } = subject;
   if (restartable === undefined)
-    throw new Error(`${subject.name}: the profile crds starts the server anew; give --command with the command that starts it`);
+    throw new Error(`${subject.name}: the profile crds restarts the server; give --command with the command that starts it`);
   const { definitions, resources } = numbers(amounts);
   await fill(subject, { definitions, resources });
   await restartable.stop();
@@ -40,7 +40,7 @@ export const crds: Profile = async (subject, amounts) => {
   ] satisfies Measurement[];
 };
 
-/** Takes away what the profile put into a server. */
+/** Removes everything that the profile created on a server. */
 export async function removeAll(subject: Subject, amounts: Amounts): Promise<void> {
   for (let index = 0; index < numbers(amounts).definitions; index++) await removeDefinition(subject.address, `${plural(index)}.${group}`);
 }
@@ -74,8 +74,8 @@ async function fill(subject: Subject, { definitions, resources }: { definitions:
 }
 
 /**
- * Some servers read the resources of a kind when it is first asked for, and send clients away until they have: only then do all of them cost what they
- * cost. Gives the seconds until each kind was listed.
+ * Some servers read the resources of a kind at its first use, and turn clients away until then: only after that do they show their full
+ * cost. Returns the seconds until each kind was listed.
  */
 async function listAll(subject: Subject, definitions: number): Promise<number> {
   const began = performance.now();
@@ -90,6 +90,6 @@ async function listAll(subject: Subject, definitions: number): Promise<number> {
 function mustHave(subject: Subject, result: LoadResult, count: number): void {
   if (result.errors === 0 && result.requests === count) return;
   throw new Error(
-    `${subject.name}: expected ${count} objects, ${result.requests - result.errors} were made; first error: ${result.firstError ?? 'out of time'}`,
+    `${subject.name}: expected ${count} objects, created ${result.requests - result.errors}; first error: ${result.firstError ?? 'out of time'}`,
   );
 }

@@ -4,7 +4,7 @@ import { configMapBody, configMapsPath } from '../client/objects.ts';
 import { Pool } from '../client/pool.ts';
 import type { Subject } from './profile.ts';
 
-/** Makes a namespace with `count` ConfigMaps of `size` bytes named `c-<index>`. */
+/** Creates a namespace with `count` ConfigMaps of `size` bytes named `c-<index>`. */
 export async function fill(subject: Subject, namespace: string, { count, size }: { count: number; size: number }): Promise<void> {
   await makeNamespace(subject.address, namespace);
   const path = configMapsPath(namespace);
@@ -15,7 +15,7 @@ export async function fill(subject: Subject, namespace: string, { count, size }:
   );
   if (result.errors > 0 || result.requests < count) {
     throw new Error(
-      `${subject.name}: expected ${count} objects, ${result.requests - result.errors} were made; first error: ${result.firstError ?? 'out of time'}`,
+      `${subject.name}: expected ${count} objects, created ${result.requests - result.errors}; first error: ${result.firstError ?? 'out of time'}`,
     );
   }
 }

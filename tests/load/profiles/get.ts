@@ -7,7 +7,7 @@ import { freshNamespace, type Profile } from './profile.ts';
 
 const objects = 1_000;
 
-/** Gets of random objects, as fresh as the newest write. */
+/** Consistent gets of random objects. */
 export const get: Profile = async (subject, amounts) => {
   const clients = amounts.clients ?? 64;
   const namespace = freshNamespace();

@@ -18,7 +18,7 @@ export const list: Profile = async (subject, amounts) => {
   ];
 };
 
-/** The median of some rounds: a list is long enough for one number to be noisy and short enough to be repeated. */
+/** The median of some rounds: a single list is noisy, and short enough to be repeated. */
 async function timed(what: string, work: () => Promise<number>): Promise<Measurement> {
   const times: number[] = [];
   for (let round = 0; round < rounds; round++) times.push(await work());

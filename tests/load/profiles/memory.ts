@@ -3,7 +3,7 @@ import { residentMegabytes } from '../measure/memory.ts';
 import { fill } from './fill.ts';
 import { freshNamespace, type Profile } from './profile.ts';
 
-/** Memory of the server and its store when they hold many objects. */
+/** The memory of the server and its store with many objects. */
 export const memory: Profile = async (subject, amounts) => {
   const count = amounts.count ?? 30_000;
   await fill(subject, freshNamespace(), { count, size: 1_500 });
@@ -13,7 +13,7 @@ export const memory: Profile = async (subject, amounts) => {
   ];
 };
 
-/** Memory of the server and its store as they are now. */
+/** The current memory of the server and its store. */
 export const rest: Profile = async (subject) => {
   await sleep(2_000);
   return [{ what: 'memory at rest', value: residentMegabytes(subject.pids) ?? Number.NaN, unit: 'MB', better: 'lower' }];

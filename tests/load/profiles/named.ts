@@ -9,13 +9,13 @@ import { memory, rest } from './memory.ts';
 import type { Profile } from './profile.ts';
 import { workspaces } from './workspaces.ts';
 
-/** By the name that the command line gives, in the order of a comparison. */
+/** By their name on the command line, in the order of a comparison. */
 export const profiles: ReadonlyMap<string, Profile> = new Map(
   Object.entries({ rest, create, get, list, churn, memory, crd, crds, workspaces, bindings }),
 );
 
 export function profileNamed(name: string): Profile {
   const profile = profiles.get(name);
-  if (profile === undefined) throw new Error(`expected a profile out of ${[...profiles.keys()].join(', ')}; found ${name}`);
+  if (profile === undefined) throw new Error(`expected one of the profiles ${[...profiles.keys()].join(', ')}; found ${name}`);
   return profile;
 }

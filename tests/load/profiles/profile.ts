@@ -1,12 +1,12 @@
 import type { Connection } from '@capstan/testbed';
 
-/** A server that is measured. */
+/** A measured server. */
 export interface Subject {
   readonly name: string;
   readonly address: Connection;
   /** The server and its store. */
   readonly pids: readonly number[];
-  /** Absent when it is not ours to stop. */
+  /** Undefined if we cannot stop it. */
   readonly restartable?: Restartable;
 }
 
@@ -21,12 +21,12 @@ export interface Restartable {
 export interface Amounts {
   readonly clients: number | undefined;
   readonly count: number | undefined;
-  /** How many CustomResourceDefinitions or exports, where a profile makes many. */
+  /** How many CustomResourceDefinitions or exports, for profiles that create many. */
   readonly definitions: number | undefined;
   readonly seconds: number;
 }
 
-/** One number that two servers can be compared by. */
+/** One number by which two servers can be compared. */
 export interface Measurement {
   readonly what: string;
   readonly value: number;

@@ -5,7 +5,7 @@ import { listeningProcess, residentMegabytes } from '../measure/memory.ts';
 import { crds, removeAll } from './crds.ts';
 import type { Amounts, Measurement, Restartable } from './profile.ts';
 
-/** Starts a server with a command, waits until it is ready, and stops it. The kubeconfig is the one that the command writes. */
+/** Starts a server with a command, waits until it is ready, and stops it. The command writes the kubeconfig. */
 export async function start(command: string, kubeconfig: string): Promise<Measurement[]> {
   rmSync(kubeconfig, { force: true });
   const began = performance.now();
@@ -20,7 +20,7 @@ export async function start(command: string, kubeconfig: string): Promise<Measur
   ];
 }
 
-/** Starts a server with a command, fills it with definitions and custom resources, starts it anew, and leaves it as it was. */
+/** Starts a server with a command, fills it with definitions and custom resources, restarts it, and leaves it as it was. */
 export async function startWithMany({
   command,
   kubeconfig,

@@ -9,7 +9,7 @@ export interface WatcherOptions {
   readonly lag: Latencies;
 }
 
-/** What must come for each object, in this order, by the first letter. */
+/** The events expected for each object, in this order, by their first letter. */
 const steps = 'AMMD';
 export const eventsOfAnObject = steps.length;
 const typeMark = '{"type":"';
@@ -17,14 +17,14 @@ const nameMark = '"name":"';
 const namePrefix = 'c-';
 const versionMark = '"resourceVersion":"';
 const timeMark = '"at":"';
-/** A time in an object is a whole number of so many parts of a millisecond. */
+/** Times in an object are whole numbers, with this many units per millisecond. */
 const timeUnits = 100;
 
 export function objectName(index: number): string {
   return `${namePrefix}${index}`;
 }
 
-/** The entry of an object's data by which a watcher sees when it was sent. */
+/** The entry of an object's data that tells a watcher when it was sent. */
 export function sentNow(): string {
   return `${timeMark}${Math.round(epochMilliseconds() * timeUnits)}"`;
 }
@@ -34,14 +34,14 @@ function epochMilliseconds(): number {
 }
 
 /**
- * One watch that checks every event: nothing left out, nothing twice, versions only rising. Events are searched, not parsed, and numbers are read
- * where they stand: with 25 watchers the parsing of JSON would cost more than the server does.
+ * One watch that checks every event: none missing, none repeated, versions only rising. Events are searched instead of parsed, and numbers
+ * are read in place: with 25 watchers, parsing JSON would cost more than the server does.
  */
 export class Watcher {
   readonly done: Promise<void>;
   readonly #options: WatcherOptions;
   readonly #events: number;
-  /** How many events of each object came. */
+  /** How many events of each object have arrived. */
   readonly #stepOf: Uint8Array;
   readonly #settle: { resolve: () => void; reject: (error: Error) => void };
   #rest = '';
@@ -55,7 +55,7 @@ export class Watcher {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.done = promise;
     this.#settle = { resolve, reject };
-    // Whoever waits does so later; until then a failure is nobody's.
+    // It is awaited later; until then a failure must not count as unhandled.
     promise.catch(() => {});
   }
 
@@ -92,17 +92,17 @@ export class Watcher {
   #event(all: string, from: number, now: number): void {
     const type = all[from + typeMark.length]!;
     const name = all.indexOf(nameMark, from) + nameMark.length;
-    // Controllers may put objects of their own beside: the authorities of the root, for one.
+    // Controllers may create objects of their own, such as the ConfigMap with the root certificate.
     if (type === 'B' || !all.startsWith(namePrefix, name)) return;
     const object = numberAt(all, name + namePrefix.length);
     const version = numberAfter(all, versionMark, from);
     const step = this.#stepOf[object] ?? steps.length;
     if (type !== steps[step]) this.#fail(`object ${object}: expected ${steps[step]}…, got ${all.slice(from, from + 200)}`);
-    else if (!(version > this.#version)) this.#fail(`object ${object}: version ${version} came after ${this.#version}`);
+    else if (!(version > this.#version)) this.#fail(`object ${object}: version ${version} arrived after ${this.#version}`);
     else {
       this.#stepOf[object] = step + 1;
       this.#version = version;
-      // A deletion carries the time of the last patch: its lag would be counted wrongly.
+      // A deletion carries the time of the last patch, so its lag would be wrong.
       if (type !== 'D') this.#options.lag.add(now - numberAfter(all, timeMark, from) / timeUnits);
       if (++this.#seen === this.#events) this.#settle.resolve();
     }
@@ -113,7 +113,7 @@ function numberAfter(text: string, mark: string, from: number): number {
   return numberAt(text, text.indexOf(mark, from) + mark.length);
 }
 
-/** The digits that stand there, as a number. NaN when there are none. */
+/** The digits at this position as a number. NaN if there are none. */
 function numberAt(text: string, start: number): number {
   let value = 0;
   for (let at = start; ; at++) {

@@ -8,7 +8,10 @@ import type { Measurement, Profile } from './profile.ts';
 const clients = 32;
 const gets = 4_000;
 
-/** Many workspaces: made, used, and deleted; what each costs, and whether it comes back. Give the controller-manager with --pids: it makes them, and its memory counts. */
+/**
+ * Many workspaces, created, used and deleted: the cost of each, and whether its memory is freed. Give the controller-manager with --pids:
+ * it creates them, and its memory counts.
+ */
 export const workspaces: Profile = async (subject, amounts) => {
   const count = amounts.count ?? 10_000;
   const parent = await makeParent(subject.address);
@@ -28,7 +31,7 @@ export const workspaces: Profile = async (subject, amounts) => {
     requestText({ method: 'POST', path: collection, body: workspaceBody(`w-${index}`), token }),
   );
   if (made.errors > 0 || made.requests < count)
-    throw new Error(`${made.errors} of ${count} could not be made; the first: ${made.firstError}`);
+    throw new Error(`${made.errors} of ${count} could not be created; the first: ${made.firstError}`);
   await untilReady(subject.address, parent.path);
   const creating = (performance.now() - began) / 1000;
   await sleep(5_000);
@@ -44,11 +47,11 @@ export const workspaces: Profile = async (subject, amounts) => {
   const what = `${count} workspaces`;
   return [
     { what: `${what}: created and ready`, value: count / creating, unit: 'per second', better: 'higher' },
-    { what: `${what}: memory of each`, value: (1024 * (full.memory - before.memory)) / count, unit: 'KiB', better: 'lower' },
-    { what: `${what}: store of each`, value: (1024 * (full.store - before.store)) / count, unit: 'KiB', better: 'lower' },
-    { what: 'gets in a workspace that is alone', value: alone.requests / alone.seconds, unit: 'per second', better: 'higher' },
+    { what: `${what}: memory each`, value: (1024 * (full.memory - before.memory)) / count, unit: 'KiB', better: 'lower' },
+    { what: `${what}: store each`, value: (1024 * (full.store - before.store)) / count, unit: 'KiB', better: 'lower' },
+    { what: 'gets in the only workspace', value: alone.requests / alone.seconds, unit: 'per second', better: 'higher' },
     { what: `gets in one of ${count}`, value: crowded.requests / crowded.seconds, unit: 'per second', better: 'higher' },
     { what: `${what}: deleted`, value: deleting, unit: 's', better: 'lower' },
-    { what: `${what}: memory that did not come back`, value: after.memory - before.memory, unit: 'MB', better: 'lower' },
+    { what: `${what}: memory not freed`, value: after.memory - before.memory, unit: 'MB', better: 'lower' },
   ] satisfies Measurement[];
 };

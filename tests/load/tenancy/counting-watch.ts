@@ -2,8 +2,8 @@ import type { Connection as Address } from '@capstan/testbed';
 import { Connection, requestText, secureContext } from '../client/connection.ts';
 
 /**
- * A watch that counts the objects for which something was seen, each once. Events are searched and not parsed, as the generator shares its processors with the
- * server.
+ * A watch that counts the objects with events, each once. Events are searched instead of parsed, because the generator shares its
+ * processors with the server.
  */
 export class CountingWatch implements Disposable {
   readonly #connection: Connection;
@@ -33,7 +33,7 @@ export class CountingWatch implements Disposable {
     return this.#seen.size;
   }
 
-  /** Resolves when so many were seen, or the watch is over; throws when that was before. */
+  /** Resolves when this many were seen; throws if the watch or the time ends before. */
   async until(count: number, seconds: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#waiting.push({ count, resolve });

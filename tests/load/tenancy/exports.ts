@@ -8,7 +8,7 @@ export const schemasIn = (workspace: string): string => pathIn(workspace, 'apire
 export const exportsIn = (workspace: string): string => pathIn(workspace, 'apiexports', 'v1alpha2');
 export const bindingsIn = (workspace: string): string => pathIn(workspace, 'apibindings', 'v1alpha2');
 
-/** One of many exports with one kind each. */
+/** One of many exports, with one kind each. */
 export class Offer {
   readonly name: string;
   readonly plural: string;
@@ -48,12 +48,12 @@ export class Offer {
     return JSON.stringify({ apiVersion: apis, kind: 'APIBinding', metadata: { name: 'offer' }, spec: { reference } });
   }
 
-  /** Where objects are in a workspace that is bound. */
+  /** The path of the objects in a bound workspace. */
   objectsIn(workspace: string): string {
     return `/clusters/${workspace}${this.#objects('namespaces/default/')}`;
   }
 
-  /** Where the provider sees those of all workspaces. */
+  /** The path under which the provider sees the objects of all workspaces. */
   viewFrom(provider: string): string {
     return `/services/apiexport/${provider}/${this.name}/clusters/*${this.#objects('')}`;
   }

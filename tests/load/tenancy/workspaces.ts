@@ -21,7 +21,7 @@ export interface NamedWorkspace {
   readonly path: string;
 }
 
-/** Makes a workspace and waits until it is ready. */
+/** Creates a workspace and waits until it is ready. */
 export async function makeWorkspace(address: Address, parent: string, name: string): Promise<NamedWorkspace> {
   const collection = workspacesIn(parent);
   await mustAsk(address, { method: 'POST', path: collection, body: workspaceBody(name) });
@@ -32,14 +32,14 @@ export async function makeWorkspace(address: Address, parent: string, name: stri
   }
 }
 
-/** A workspace in which all that a run makes has its place. */
+/** A workspace for everything that a run creates. */
 export const makeParent = (address: Address): Promise<NamedWorkspace> => makeWorkspace(address, 'root', `load-${Date.now().toString(36)}`);
 
-/** Resolves when all workspaces in one are ready. */
+/** Resolves when all child workspaces are ready. */
 export const untilReady = (address: Address, parent: string): Promise<void> =>
   untilNone(address, `${workspacesIn(parent)}?labelSelector=tenancy.kcp.io%2Fphase!%3DReady`);
 
-/** Asks until a list is empty. One page is asked for: it says as much. */
+/** Polls until a list is empty. One page is enough to tell. */
 export async function untilNone(address: Address, path: string): Promise<void> {
   const page = `${path}${path.includes('?') ? '&' : '?'}limit=1`;
   for (;;) {
@@ -55,7 +55,7 @@ export async function revisionOf(address: Address): Promise<number> {
   return Number((JSON.parse(text) as { metadata: { resourceVersion: string } }).metadata.resourceVersion);
 }
 
-/** Resolves when a server has forgotten what was at a revision, or when it is taking too long; answers whether it has. */
+/** Waits until a server has forgotten a revision, or the time is up; returns whether it has. */
 export async function untilForgotten(address: Address, revision: number, seconds: number): Promise<boolean> {
   const path = `/api/v1/namespaces?resourceVersion=${revision}&resourceVersionMatch=Exact&limit=1`;
   for (const end = Date.now() + 1000 * seconds; Date.now() < end; await sleep(1_000)) {
