@@ -1,9 +1,9 @@
 /**
- * Builds what a release consists of into `dist/release`, with a file of checksums:
+ * Builds the parts of a release into `dist/release`, with a file of checksums:
  *
  *     npm run release                                    everything
- *     npm run release -- libraries command               some of it
- *     npm run release -- image --output /tmp/capstan     somewhere else
+ *     npm run release -- libraries command               some parts
+ *     npm run release -- image --output /tmp/capstan     to another folder
  */
 import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -30,7 +30,7 @@ const { values, positionals } = parseArgs({ options: { output: { type: 'string' 
 const unknown = positionals.find((name) => !Object.hasOwn(parts, name));
 if (unknown === undefined) {
   const output = resolve(values.output ?? releaseDirectory);
-  // A folder that the caller names may hold other things.
+  // A folder named by the caller may contain other files.
   if (values.output === undefined) rmSync(output, { recursive: true, force: true });
   mkdirSync(output, { recursive: true });
   for (const name of positionals.length > 0 ? positionals : Object.keys(parts)) parts[name]!(output);
@@ -40,7 +40,7 @@ if (unknown === undefined) {
   process.exitCode = 2;
 }
 
-/** In the form that `sha256sum --check` reads. */
+/** In the format of `sha256sum --check`. */
 function writeChecksums(output: string): void {
   const lines = readdirSync(output)
     .filter((name) => /^capstan[-.]/.test(name))

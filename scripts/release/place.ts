@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-/** The repository. */
+/** The root of the repository. */
 export const root = resolve(import.meta.dirname, '../..');
-/** Where releases are written unless the caller names another folder. */
+/** Where releases are written by default. */
 export const releaseDirectory = join(root, 'dist/release');
 
 export interface Manifest {
@@ -16,7 +16,7 @@ export interface Manifest {
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
-/** The `package.json` of a folder of the repository. */
+/** The `package.json` of a folder in the repository. */
 export function manifestOf(folder: string): Manifest {
   return JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as Manifest;
 }

@@ -20,7 +20,7 @@ function list(archive: Buffer): string[] {
     .map((line) => line.replace(/\s+/g, ' '));
 }
 
-test('other programs read the archive, with the directories above each entry', () => {
+test('writes archives that other programs read, with the parent directories of each entry', () => {
   const listed = list(tar(entries));
   expect(listed).toContain('-rwxr-xr-x 0/0 10 1970-01-01 00:00 usr/bin/tool');
   expect(listed).toContain('lrwxrwxrwx 0/0 0 1970-01-01 00:00 usr/bin/alias -> tool');
@@ -29,16 +29,16 @@ test('other programs read the archive, with the directories above each entry', (
   expect(listed).toContain(`-rw-r--r-- 0/0 512 1970-01-01 00:00 ${entries[3]!.path}`);
 });
 
-test('a directory comes before what is in it', () => {
+test('writes a directory before its content', () => {
   const paths = list(tar(entries)).map((line) => line.split(' ')[5]!);
   expect(paths.indexOf('usr/')).toBeLessThan(paths.indexOf('usr/bin/'));
   expect(paths.indexOf('usr/bin/')).toBeLessThan(paths.indexOf('usr/bin/tool'));
 });
 
-test('the order in which entries are given does not matter', () => {
+test('does not depend on the order of the entries', () => {
   expect(tar(entries.toReversed())).toEqual(tar(entries));
 });
 
-test('a path that does not fit is refused by name', () => {
+test('names a path that does not fit', () => {
   expect(() => tar([{ path: 'n'.repeat(101), type: 'directory' }])).toThrow('fits into a tar header');
 });

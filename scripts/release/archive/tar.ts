@@ -1,4 +1,4 @@
-/** One thing in an archive. Directories above it are added by `tar`. */
+/** One entry of an archive. `tar` adds its parent directories. */
 export type Entry = { readonly path: string; readonly mode?: number; readonly owner?: number } & (
   | { readonly type: 'file'; readonly content: Buffer }
   | { readonly type: 'directory' }
@@ -9,7 +9,7 @@ const block = 512;
 const flags = { file: '0', link: '2', directory: '5' } as const;
 const modes = { file: 0o644, link: 0o777, directory: 0o755 } as const;
 
-/** An archive in the ustar format. Entries are sorted and have no time, so that the same contents give the same bytes. */
+/** An archive in the ustar format. Entries are sorted and have no time, so that the same contents produce the same bytes. */
 export function tar(entries: readonly Entry[]): Buffer {
   const byPath = new Map(entries.map((entry) => [entry.path, entry]));
   for (const { path } of entries)
@@ -17,7 +17,7 @@ export function tar(entries: readonly Entry[]): Buffer {
       const parent = path.slice(0, end);
       if (!byPath.has(parent)) byPath.set(parent, { path: parent, type: 'directory' });
     }
-  // A directory sorts before what is in it, as its path is shorter.
+  // A directory sorts before its content, because its path is shorter.
   const sorted = [...byPath.values()].sort((one, other) => (one.path < other.path ? -1 : 1));
   const parts = sorted.flatMap((entry) => {
     const content = entry.type === 'file' ? entry.content : Buffer.alloc(0);
@@ -55,7 +55,7 @@ function header(entry: Entry, size: number): Buffer {
   return header;
 }
 
-/** The format has 100 bytes for a name, and 155 for the directories before it. */
+/** The format has 100 bytes for a name, and 155 for its directories. */
 function split(path: string): { readonly name: string; readonly prefix: string } {
   if (Buffer.byteLength(path) <= 100) return { name: path, prefix: '' };
   for (let at = path.indexOf('/'); at > 0 && at < path.length - 1; at = path.indexOf('/', at + 1)) {

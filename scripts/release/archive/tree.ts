@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Entry } from './tar.ts';
 
-/** A file of this machine as an entry. Links are followed. It keeps whether it can be executed. */
+/** A file of this machine as an entry. Links are followed, and the executable bit is kept. */
 export function file(source: string, path: string): Entry {
   const executable = (statSync(source).mode & 0o111) !== 0;
   return { path, type: 'file', mode: executable ? 0o755 : 0o644, content: readFileSync(source) };

@@ -9,21 +9,24 @@ import { dataDirectory, imageUser, systemEntries } from './system.ts';
 
 const architectures: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
 
-/** Writes the container image as an archive that `podman load`, `docker load` and `ctr images import` read. The bundle must be there. Returns its path. */
+/**
+ * Writes the container image as an archive for `podman load`, `docker load` and `ctr images import`. The bundle must exist. Returns the
+ * path.
+ */
 export function writeImage(output: string): string {
   const { version, description } = manifestOf('.');
   const architecture = architectures[process.arch];
   if (architecture === undefined)
-    throw new Error(`expected one of ${Object.keys(architectures).join(', ')} to build the image on, found ${process.arch}`);
+    throw new Error(`expected to build the image on one of ${Object.keys(architectures).join(', ')}, found ${process.arch}`);
   const { archive, digest } = imageArchive({
     name: `localhost/capstan:${version}`,
     architecture,
-    // In this order an update of Capstan leaves the larger layer as it is.
+    // In this order, an update of Capstan does not change the larger layer.
     layers: [systemEntries(), commandEntries()],
     created: new Date(Number(process.env['SOURCE_DATE_EPOCH'] ?? 0) * 1000),
     run: {
       User: `${imageUser}:${imageUser}`,
-      // The code that Node has compiled is kept in a place that can be written to also when the rest cannot.
+      // Node's compile cache is in a folder that stays writable if the rest is read-only.
       Env: ['PATH=/usr/local/bin', 'XDG_CACHE_HOME=/tmp'],
       Entrypoint: ['/usr/local/bin/capstan'],
       Cmd: ['up', '--data-dir', `/${dataDirectory}`, '--host', '0.0.0.0'],
@@ -47,7 +50,7 @@ export function writeImage(output: string): string {
 
 function commandEntries(): Entry[] {
   const home = 'opt/capstan';
-  // Without `env`, which the image does not have.
+  // Without `env`, which the image does not contain.
   const program = readFileSync(join(root, 'apps/cli/bin/capstan'), 'utf8').replace(/^#!.*/, '#!/usr/local/bin/node');
   return [
     { ...text(`${home}/bin/capstan`, program), mode: 0o755 },

@@ -10,7 +10,7 @@ export interface ImageDescription {
   readonly layers: readonly (readonly Entry[])[];
   /** `amd64` or `arm64`. */
   readonly architecture: string;
-  /** What the OCI image configuration calls `config`. */
+  /** The `config` of an OCI image configuration. */
   readonly run: object;
   readonly created: Date;
 }
@@ -21,8 +21,8 @@ interface Blob {
 }
 
 /**
- * The image as an archive of an OCI image layout. It also has the `manifest.json` of `docker save`, for older versions of Docker, which know no layouts.
- * The same description gives the same bytes.
+ * The image as an archive of an OCI image layout. It also contains the `manifest.json` of `docker save`, for older versions of Docker
+ * without support for layouts. The same description produces the same bytes.
  */
 export function imageArchive({ name, layers, architecture, run, created }: ImageDescription): {
   readonly archive: Buffer;

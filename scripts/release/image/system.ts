@@ -5,11 +5,13 @@ import { dirname, join } from 'node:path';
 import type { Entry } from '../archive/tar.ts';
 import { file, text } from '../archive/tree.ts';
 
-/** The user that the image runs as, who owns nothing but the data. */
+/** The user of the image, which owns only the data. */
 export const imageUser = 65_532;
 export const dataDirectory = 'var/lib/capstan';
 
-/** The bottom of the image: Node, the libraries that it is linked with, and the few files that programs expect of a system. There is no shell. */
+/**
+ * The base of the image: Node, the libraries that it is linked with, and the few files that programs expect of a system. There is no shell.
+ */
 export function systemEntries(): Entry[] {
   const node = nodeFolder();
   const program = join(node, 'bin/node');
@@ -29,11 +31,11 @@ export function systemEntries(): Entry[] {
 /** The package with the Node that Capstan is tested with. */
 function nodeFolder(): string {
   if (process.platform !== 'linux')
-    throw new Error(`expected Linux to build the image on, whose libraries it takes, found ${process.platform}`);
+    throw new Error(`expected to build the image on Linux, whose libraries it contains, found ${process.platform}`);
   return dirname(createRequire(import.meta.url).resolve(`node-linux-${process.arch}/package.json`));
 }
 
-/** The shared libraries of a program and the loader, where this machine has them. There is no registry to take a base image from. */
+/** The shared libraries of a program and the loader, from this machine: there is no registry to pull a base image from. */
 function librariesOf(program: string): string[] {
   const said = execFileSync('ldd', [program], { encoding: 'utf8', env: { ...process.env, LC_ALL: 'C' } });
   const missing = /^\s*(\S+) => not found/m.exec(said)?.[1];
@@ -42,7 +44,7 @@ function librariesOf(program: string): string[] {
   return [...said.matchAll(/(?:=> |^\s+)(\/\S+) \(0x/gm)].map((match) => match[1]!);
 }
 
-/** Of the libraries, where the machine keeps them as Debian does. */
+/** The copyright files of the libraries, if the machine has them where Debian does. */
 function copyrights(): Entry[] {
   return ['libc6', 'libstdc++6', 'libgcc-s1']
     .map((name) => `/usr/share/doc/${name}/copyright`)

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { manifestOf, root } from '../place.ts';
 import { common, pack } from './pack.ts';
 
-/** Bundles the `capstan` command and packs it as one package without dependencies, but for the Node that it runs on. Returns the path of the tarball. */
+/** Bundles the `capstan` command and packs it as one package, whose only dependency is Node. Returns the path of the tarball. */
 export function packCommand(output: string): string {
   bundle();
   const staging = mkdtempSync(join(root, 'dist/command-'));
@@ -21,7 +21,7 @@ export function bundle(): void {
   execFileSync(process.execPath, [join(root, 'apps/cli/scripts/build.ts')], { stdio: 'inherit' });
 }
 
-/** What the command consists of, in the layout that it expects. */
+/** Copies the parts of the command, in the layout that it expects. */
 export function copyCommand(folder: string): void {
   for (const part of ['bin', 'dist']) cpSync(join(root, 'apps/cli', part), join(folder, part), { recursive: true });
 }

@@ -11,7 +11,7 @@ interface Library {
   readonly data?: readonly string[];
 }
 
-/** In the order in which they need each other. */
+/** In the order of their dependencies. */
 const libraries: readonly Library[] = [
   {
     name: 'machinery',
@@ -23,10 +23,10 @@ const libraries: readonly Library[] = [
   { name: 'controller', description: 'A runtime for Kubernetes controllers: queues, leader election, events, metrics' },
 ];
 
-/** Compiles the libraries for those who write controllers, and packs each into a tarball. Returns the paths. */
+/** Compiles the libraries for authors of controllers, and packs each into a tarball. Returns the paths. */
 export function packLibraries(output: string): string[] {
   mkdirSync(join(root, 'dist'), { recursive: true });
-  // Below the repository, where the compiler finds the types of Node.
+  // Below the repository, where the compiler finds Node's types.
   const staging = mkdtempSync(join(root, 'dist/libraries-'));
   try {
     for (const library of libraries) compile(library, staging);
@@ -47,7 +47,10 @@ function compile({ name, data = [] }: Library, staging: string): void {
   for (const folder of data) cpSync(join(source, folder), join(target, folder), { recursive: true });
 }
 
-/** Plain JavaScript and declarations for Node 20. The libraries that the compiler is told of are those of Node 20, so that code which needs a newer one does not compile. */
+/**
+ * Plain JavaScript and declarations for Node 20. The compiler gets the libraries of Node 20, so that code which needs a newer one does not
+ * compile.
+ */
 function compilerSettings(source: string, target: string, staging: string): object {
   return {
     extends: join(root, 'tsconfig.json'),
@@ -78,7 +81,8 @@ function libraryManifest(folder: string, description: string): object {
     exports: { '.': { types: './lib/index.d.ts', default: './lib/index.js' } },
     files: ['lib'],
     dependencies: Object.fromEntries(all.filter((entry) => !isOwn(entry))),
-    // Peers, so that there is one copy of each: `instanceof ApiError` holds, and npm takes them from the tarballs beside, not from a registry.
+    // Peers, so that there is one copy of each: `instanceof ApiError` works, and npm takes them from the sibling tarballs, not from a
+    // registry.
     peerDependencies: Object.fromEntries(all.filter(isOwn)),
   };
 }

@@ -3,10 +3,13 @@ import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../place.ts';
 
-/** What a package of this project says of itself in `package.json`, beside what is its own. */
+/** The fields that every `package.json` of this project has in common. */
 export const common = { license: 'Apache-2.0', type: 'module', engines: { node: '>=20' } } as const;
 
-/** Adds the manifest, the license and the README to a folder and packs it. Returns the path of the tarball. The same contents give the same bytes. */
+/**
+ * Adds the manifest, the license and the README to a folder and packs it. Returns the path of the tarball. The same contents produce the
+ * same bytes.
+ */
 export function pack(folder: string, manifest: object, { readme, output }: { readonly readme: string; readonly output: string }): string {
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
   copyFileSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
