@@ -1,7 +1,7 @@
 export interface Spec {
   /** The full name, as in Kubernetes' own reports. */
   readonly name: string;
-  /** What it needs besides an API server. */
+  /** Needed besides an API server. */
   readonly needs?: Needs;
 }
 

@@ -2,7 +2,7 @@ import type { Outcome } from './outcome.ts';
 
 export interface Row {
   readonly name: string;
-  /** What it needs besides an API server. */
+  /** Needed besides an API server. */
   readonly needs?: string | undefined;
   readonly outcome: Outcome;
 }

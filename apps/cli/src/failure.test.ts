@@ -18,23 +18,23 @@ test.each([
   [coded('outdated', 'etcd at x has version 3.4.9, but 3.5.8 or newer is required. Upgrade it'), 'etcdTooOld', '3.4.9'],
   [coded('otherInstallation', 'another API server uses this store'), 'otherInstallation', 'another API server'],
   [Object.assign(new Error('ca.crt: is no certificate'), { name: 'PkiError' }), 'badCertificate', 'ca.crt: is no certificate'],
-])('%s ends with reason %s', (error, reason, message) => {
+])('explains %s with reason %s', (error, reason, message) => {
   const failure = explain(error, context);
   expect(failure.reason).toBe(reason);
   expect(failure.message).toContain(message);
 });
 
-test('the cause of an error is looked at when the error itself says nothing', () => {
+test('looks at the cause of an error without a known code', () => {
   expect(explain(new Error('could not start', { cause: coded('EADDRINUSE', 'listen') }), context).reason).toBe('portInUse');
 });
 
-test('what nobody foresaw keeps its stack', () => {
+test('keeps the stack of an unforeseen error', () => {
   const failure = explain(new TypeError('x is not a function'), context);
   expect(failure.reason).toBe('unexpected');
   expect(failure.message).toContain('failure.test.ts');
 });
 
-test('a port that needs rights is not blamed on the directory', () => {
+test('does not blame the directory for a privileged port', () => {
   const error = Object.assign(coded('EACCES', 'listen EACCES: permission denied 127.0.0.1:443'), { syscall: 'listen' });
   expect(explain(error, { ...context, port: 443 }).reason).toBe('usage');
 });

@@ -99,7 +99,7 @@ describe('capstan up', () => {
     expect((await fetch(`${health}/livez`)).status).toBe(200);
   });
 
-  test('ends cleanly with its children on SIGTERM', async () => {
+  test('ends cleanly with its children on Ctrl-C', async () => {
     const children = childrenOf(up.pid);
     const before = up.output.length;
     up.signal('SIGINT');

@@ -12,7 +12,7 @@ export interface Target {
 
 export type TargetGetter = () => Target;
 
-/** What tests need besides a server with default settings. */
+/** The needs of tests besides a server with default settings. */
 export interface Needs<Name extends ToolName> {
   readonly tools: readonly Name[];
   readonly args: readonly string[];

@@ -141,7 +141,7 @@ class Run {
     this.#latencies(`gets of a bound kind in one of ${this.#count}`, await this.#read(this.#workspace(0)));
   }
 
-  /** What the provider of the first export sees of all its consumers. */
+  /** The first provider's view of the objects of all its consumers. */
   async view(): Promise<void> {
     const [offer] = this.#offers;
     const { address } = this.#subject;

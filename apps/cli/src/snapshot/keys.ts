@@ -9,7 +9,7 @@ import { Failure } from '../failure.ts';
  *
  *   {"format":"capstan-keys","version":1,"cost":131072,"salt":"…","nonce":"…","sealed":"…"}
  *
- * `sealed` is the text of the files in pki/, as JSON, encrypted and authenticated by AES-256-GCM with a key that scrypt makes from the passphrase. The store's part of the
+ * `sealed` is the text of the files in pki/, as JSON, encrypted and authenticated by AES-256-GCM with a key that scrypt derives from the passphrase. The store's part of the
  * file ends before this line, so a reader of objects does not see it.
  */
 

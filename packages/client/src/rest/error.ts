@@ -67,7 +67,7 @@ function statusOfText(code: number, body: string): Status {
   };
 }
 
-/** What went wrong before a response arrived. */
+/** The kind of failure before a response arrived. */
 export type ConnectionFault = 'connect-timeout' | 'response-timeout' | 'idle-timeout' | 'failed';
 
 /** No response arrived, or it was interrupted. Whether a write took effect is unknown. */
