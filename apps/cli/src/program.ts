@@ -19,6 +19,7 @@ import type { WorkspaceSnapshotFlags } from './commands/workspace-snapshot.ts';
 import { ConfigError } from './config/document.ts';
 import { exitCodes, Failure } from './failure.ts';
 import { commented, examples, type HelpLine } from './help.ts';
+import { logFormats } from './log.ts';
 import { addBindings, kubeconfigOption } from './program-bindings.ts';
 import { addWorkspaces } from './program-workspaces.ts';
 
@@ -51,6 +52,8 @@ function tell(message: string, code: number): number {
 }
 
 const dataDirectoryOption = (): Option => new Option('-d, --data-dir <dir>', `directory for all data (default: ${defaultDataDirectory})`);
+const logFormatOption = (): Option =>
+  new Option('--log-format <format>', 'plain lines, or a JSON object per line (default: text)').choices([...logFormats]);
 const portOption = (): Option => new Option('-p, --port <number>', `port to listen on (default: ${defaultPort})`).argParser(parsePort);
 const hostOption = (): Option => new Option('--host <address>', 'address to listen on (default: 127.0.0.1)');
 const advertiseOption = (): Option =>
@@ -100,6 +103,7 @@ function createProgram(): Command {
     .addOption(advertiseOption())
     .addOption(etcdOption())
     .addOption(runtimeConfigOption())
+    .addOption(logFormatOption())
     .addHelpText(
       'after',
       examples(
@@ -131,6 +135,7 @@ function createProgram(): Command {
     .addOption(advertiseOption())
     .addOption(etcdOption())
     .addOption(runtimeConfigOption())
+    .addOption(logFormatOption())
     .addHelpText(
       'after',
       examples(
@@ -168,6 +173,7 @@ function addControllerManager(program: Command): void {
         parseHealthPort,
       ),
     )
+    .addOption(logFormatOption())
     .addOption(new Option('--no-leader-elect', 'start without leader election; only if no second instance can run'))
     .addHelpText(
       'after',

@@ -15,9 +15,10 @@ export async function apiserver(flags: ApiServerFlags): Promise<void> {
   const signal = shutdownSignal();
   const began = performance.now();
   try {
-    await using server = await startServer({ ...serverOptions(chosen), signal });
+    const options = serverOptions(chosen);
+    await using server = await startServer({ ...options, signal });
     const seconds = ((performance.now() - began) / 1000).toFixed(2);
-    process.stdout.write(`ready at ${server.url} after ${seconds} s, kubeconfig ${server.kubeconfigPath}\n`);
+    options.log(`ready at ${server.url} after ${seconds} s, kubeconfig ${server.kubeconfigPath}`);
     process.send?.({ type: 'ready', url: server.url, kubeconfigPath: server.kubeconfigPath });
     await server.closed;
   } catch (error) {

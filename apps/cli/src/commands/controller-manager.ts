@@ -3,9 +3,10 @@ import { settleMemory } from '@capstan/apiserver/settle';
 import { Client, type Connection } from '@capstan/client';
 import { Manager } from '@capstan/controller';
 import { chosenControllers, controllers } from '@capstan/controllers';
-import { readProcessConfig } from '../config/capstan.ts';
+import { type ProcessConfig, readProcessConfig } from '../config/capstan.ts';
 import { type ControllerManagerConfig, controllerManagerShape } from '../config/controller-manager.ts';
 import { explain } from '../failure.ts';
+import { processLog } from '../log.ts';
 import { readConnection } from './kubeconfig.ts';
 import { type ControllerManagerFlags, type ManagerSettings, managerSettings } from './manager-settings.ts';
 import { shutdownSignal } from './shutdown.ts';
@@ -16,14 +17,14 @@ const userAgent = 'capstan-controller-manager';
 
 /** Runs the controllers in this process until a signal stops it. */
 export async function controllerManager(flags: ControllerManagerFlags): Promise<void> {
-  const config =
+  const config: ProcessConfig<ControllerManagerConfig> =
     flags.config === undefined ? { settings: {} } : readProcessConfig(flags.config, 'controllerManager', controllerManagerShape);
   const { settings: file } = config;
   const settings = managerSettings(flags, config);
   const { host, port, leaderElection } = settings;
   const connection = readConnection(settings.kubeconfigPath);
   const signal = shutdownSignal();
-  const write = (line: string): void => void process.stdout.write(`${line}\n`);
+  const write = processLog({ process: 'controller-manager', format: flags.logFormat ?? config.logFormat ?? 'text' });
   using clients = new DisposableStack();
   const client = clients.use(new Client(connection, { userAgent }));
   const manager = new Manager({ client, health: { host, port }, stopWithin: 5_000, log: write, ...(leaderElection && { leaderElection }) });

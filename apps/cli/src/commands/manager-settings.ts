@@ -5,11 +5,13 @@ import type { SigningSettings } from '@capstan/controllers';
 import type { ProcessConfig } from '../config/capstan.ts';
 import type { ControllerManagerConfig } from '../config/controller-manager.ts';
 import { Failure, type StartContext } from '../failure.ts';
+import type { LogFormat } from '../log.ts';
 import { defaultDataDirectory, defaultHealthPort } from './options.ts';
 
 /** The command-line flags of `capstan controller-manager`. Flags override the file. */
 export interface ControllerManagerFlags {
   readonly config?: string;
+  readonly logFormat?: LogFormat;
   readonly kubeconfig?: string;
   readonly dataDir?: string;
   readonly port?: number;

@@ -3,6 +3,7 @@ import { parseAdvertise } from '../config/advertise.ts';
 import type { ApiServerConfig } from '../config/apiserver.ts';
 import type { ProcessConfig } from '../config/capstan.ts';
 import { Failure, type StartContext } from '../failure.ts';
+import type { LogFormat } from '../log.ts';
 import { optionalVersions } from './runtime-config.ts';
 
 export const defaultDataDirectory = './capstan-data';
@@ -14,6 +15,7 @@ export const defaultHost = '127.0.0.1';
 export interface ApiServerFlags {
   readonly config?: string;
   readonly dataDir?: string;
+  readonly logFormat?: LogFormat;
   readonly host?: string;
   readonly port?: number;
   readonly advertise?: Advertise;
@@ -29,14 +31,19 @@ export interface Advertise {
 
 export interface ApiServerSettings extends StartContext {
   readonly advertise: Advertise | undefined;
+  readonly logFormat: LogFormat;
   readonly etcdEndpoints: readonly string[] | undefined;
   readonly optionalVersions: readonly string[];
   readonly file: ApiServerConfig;
 }
 
-export function settings(flags: ApiServerFlags, { dataDirectory, settings: file }: ProcessConfig<ApiServerConfig>): ApiServerSettings {
+export function settings(
+  flags: ApiServerFlags,
+  { dataDirectory, logFormat, settings: file }: ProcessConfig<ApiServerConfig>,
+): ApiServerSettings {
   return {
     dataDirectory: resolve(flags.dataDir ?? dataDirectory ?? defaultDataDirectory),
+    logFormat: flags.logFormat ?? logFormat ?? 'text',
     advertise: flags.advertise ?? (file.advertise === undefined ? undefined : parseAdvertise(file.advertise)),
     host: flags.host ?? file.listen?.host ?? defaultHost,
     port: flags.port ?? file.listen?.port ?? defaultPort,

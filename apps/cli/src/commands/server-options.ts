@@ -13,6 +13,7 @@ import {
 import { connectionOf, loadKubeconfig } from '@capstan/client';
 import type { ApiServerConfig } from '../config/apiserver.ts';
 import { Failure } from '../failure.ts';
+import { processLog } from '../log.ts';
 import type { ApiServerSettings } from './options.ts';
 
 type Part<Name extends keyof ApiServerConfig> = NonNullable<ApiServerConfig[Name]>;
@@ -25,6 +26,7 @@ export function serverOptions({
   advertise,
   etcdEndpoints,
   optionalVersions,
+  logFormat,
   file,
 }: ApiServerSettings): ServerOptions {
   return {
@@ -32,7 +34,7 @@ export function serverOptions({
     host,
     port,
     optionalVersions,
-    log: (line) => process.stdout.write(`${line}\n`),
+    log: processLog({ process: 'apiserver', format: logFormat }),
     ...(advertise && { advertise }),
     ...(file.listen?.names && { names: file.listen.names }),
     ...(etcdEndpoints && { etcd: etcdOptions(etcdEndpoints, file.etcd ?? {}) }),

@@ -3,6 +3,7 @@ import { formatAdvertise } from '../config/advertise.ts';
 import { readWholeConfig, type WholeConfig } from '../config/capstan.ts';
 import { explain } from '../failure.ts';
 import { holdDirectory } from '../holder.ts';
+import { childLog, processLog } from '../log.ts';
 import { type ProcessDescription, type ReadyMessage, supervise } from '../supervise/supervisor.ts';
 import { type ApiServerFlags, defaultDataDirectory, defaultHost, defaultPort } from './options.ts';
 import { shutdownSignal } from './shutdown.ts';
@@ -20,7 +21,8 @@ export async function up(flags: UpFlags): Promise<number> {
   const { host = defaultHost, port = defaultPort } = { ...file.apiserver?.listen, ...flags };
   using _held = hold(dataDirectory, { host, port: Number(port) });
   const signal = shutdownSignal();
-  const write = (line: string): void => void process.stdout.write(`${line}\n`);
+  const format = flags.logFormat ?? file.logFormat ?? 'text';
+  const write = processLog({ process: 'up', format });
   let announced = false;
   const serves = Promise.withResolvers<void>();
   const onReady = (name: string, message: ReadyMessage): void => {
@@ -35,7 +37,14 @@ export async function up(flags: UpFlags): Promise<number> {
   // The controllers end first, while the API server still accepts their last writes.
   const idle = new AbortController();
   const keep = async (description: ProcessDescription, until: AbortSignal): Promise<number> => {
-    const code = await supervise(description, { program, write, onReady, signal: until, grace: 10_000 });
+    const code = await supervise(description, {
+      program,
+      write,
+      writeChild: childLog({ process: description.name, format }),
+      onReady,
+      signal: until,
+      grace: 10_000,
+    });
     // A process that can never start ends everything: half a Capstan would only hide the problem.
     failed.abort();
     return code;
@@ -74,8 +83,12 @@ function managerArguments(flags: UpFlags, { apiserver, controllerManager }: Whol
   ];
 }
 
-function commonArguments({ config, dataDir }: UpFlags): string[] {
-  return [...(config === undefined ? [] : ['--config', config]), ...(dataDir === undefined ? [] : ['--data-dir', dataDir])];
+function commonArguments({ config, dataDir, logFormat }: UpFlags): string[] {
+  return [
+    ...(config === undefined ? [] : ['--config', config]),
+    ...(dataDir === undefined ? [] : ['--data-dir', dataDir]),
+    ...(logFormat === undefined ? [] : ['--log-format', logFormat]),
+  ];
 }
 
 function hold(dataDirectory: string, { host, port }: { host: string; port: number }): Disposable {

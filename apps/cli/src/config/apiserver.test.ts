@@ -128,5 +128,7 @@ test('names the section of a setting that belongs in one', () => {
     'capstan.yaml:1:1: "listen" belongs in the section "apiserver"; write "apiserver:" above it and indent it',
   );
   expect(complaint('signing: {}\n')).toContain('"signing" belongs in the section "controllerManager"');
-  expect(complaint('apiservers: {}\n')).toContain('expected one of dataDirectory, apiserver, controllerManager. Did you mean "apiserver"?');
+  expect(complaint('apiservers: {}\n')).toContain(
+    'expected one of dataDirectory, logFormat, apiserver, controllerManager. Did you mean "apiserver"?',
+  );
 });

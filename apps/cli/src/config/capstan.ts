@@ -1,5 +1,6 @@
+import { type LogFormat, logFormats } from '../log.ts';
 import { readConfig } from './file.ts';
-import { type Shape, section, text, unchecked } from './shape.ts';
+import { oneOf, type Shape, section, text, unchecked } from './shape.ts';
 
 /** The sections of the configuration file, one for each process. */
 const sections = ['apiserver', 'controllerManager'] as const;
@@ -8,8 +9,12 @@ type SectionName = (typeof sections)[number];
 /** The part of the file that one process uses. */
 export interface ProcessConfig<Config> {
   readonly dataDirectory?: string;
+  readonly logFormat?: LogFormat;
   readonly settings: Config;
 }
+
+/** Settings that all processes share. */
+const shared = { dataDirectory: text('a path'), logFormat: oneOf(new Set(logFormats), 'text or json') };
 
 /** Settings that moved from the top level of the file into a section. */
 const inSection = new Map<string, SectionName>([
@@ -34,25 +39,25 @@ const inSection = new Map<string, SectionName>([
 /** Reads the configuration file for one process. Each process checks its own section only. */
 export function readProcessConfig<Config extends object>(file: string, name: SectionName, shape: Shape<Config>): ProcessConfig<Config> {
   const others = Object.fromEntries(sections.filter((one) => one !== name).map((one) => [one, unchecked]));
-  const whole = readConfig(file, section({ dataDirectory: text('a path'), ...others, [name]: shape }, placeOf)) as {
+  const whole = readConfig(file, section({ ...shared, ...others, [name]: shape }, placeOf)) as {
     readonly dataDirectory?: string;
+    readonly logFormat?: LogFormat;
   } & Readonly<Record<string, unknown>>;
   return {
     ...(whole.dataDirectory !== undefined && { dataDirectory: whole.dataDirectory }),
+    ...(whole.logFormat !== undefined && { logFormat: whole.logFormat }),
     settings: (whole[name] ?? {}) as Config,
   };
 }
 
 /** The whole file, unchecked, for the command that starts the processes. */
 export function readWholeConfig(file: string): WholeConfig {
-  return readConfig(
-    file,
-    section({ dataDirectory: text('a path'), apiserver: unchecked, controllerManager: unchecked }, placeOf),
-  ) as WholeConfig;
+  return readConfig(file, section({ ...shared, apiserver: unchecked, controllerManager: unchecked }, placeOf)) as WholeConfig;
 }
 
 export interface WholeConfig {
   readonly dataDirectory?: string;
+  readonly logFormat?: LogFormat;
   /** Unchecked. */
   readonly apiserver?: { readonly listen?: { readonly host?: string; readonly port?: string }; readonly etcd?: object };
   readonly controllerManager?: { readonly listen?: { readonly port?: string }; readonly leaderElection?: { readonly enabled?: string } };

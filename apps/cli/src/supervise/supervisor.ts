@@ -20,6 +20,8 @@ export interface ReadyMessage {
 export interface SupervisorOptions {
   readonly program: string;
   readonly write: (line: string) => void;
+  /** Logs a line that the process printed. */
+  readonly writeChild: (line: string) => void;
   readonly onReady: (name: string, message: ReadyMessage) => void;
   readonly signal: AbortSignal;
   /** How long processes may take to end before they are killed, in milliseconds. */
@@ -63,7 +65,7 @@ export async function supervise(description: ProcessDescription, options: Superv
 }
 
 async function runOnce({ name, args }: ProcessDescription, options: SupervisorOptions): Promise<number | string> {
-  const { signal, write, program } = options;
+  const { signal, writeChild, program } = options;
   // The closing channel tells the child that its supervisor has died, for whatever reason. Detached, it does not receive the terminal's
   // Ctrl-C: the supervisor decides the order in which processes end.
   const child = spawn(process.execPath, [program, ...args], {
@@ -71,9 +73,8 @@ async function runOnce({ name, args }: ProcessDescription, options: SupervisorOp
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: { ...fewArenas, ...process.env },
   });
-  const prefixed = (line: string): void => write(`${name} | ${line}`);
-  if (child.stdout !== null) eachLine(child.stdout, prefixed);
-  if (child.stderr !== null) eachLine(child.stderr, prefixed);
+  if (child.stdout !== null) eachLine(child.stdout, writeChild);
+  if (child.stderr !== null) eachLine(child.stderr, writeChild);
   child.on('message', (message: ReadyMessage) => {
     if (message.type === 'ready') options.onReady(name, message);
   });
