@@ -16,7 +16,7 @@ const configMaps: Partial<Attributes> = { resource: 'configmaps', namespace: 'sh
 
 describe('the default policy', () => {
   const recordingOf = compilePolicy(defaultPolicy);
-  it.each(['get', 'list', 'watch'])('leaves %s alone', (verb) => {
+  it.each(['get', 'list', 'watch'])('does not record %s', (verb) => {
     expect(recordingOf(asking(jane, verb, configMaps))).toBeUndefined();
     expect(recordingOf(asking(jane, verb, { path: '/metrics' }))).toBeUndefined();
   });
@@ -56,18 +56,18 @@ describe('a rule', () => {
     [true, { nonResourceURLs: ['/metr*'] }, { path: '/metrics' }],
     [false, { nonResourceURLs: ['/metrics'] }, { path: '/metrics/x' }],
     [false, { nonResourceURLs: ['*'] }, pods],
-  ])('%s: %j for %j', (matches, rule, request) => {
+  ])('matches (%s): %j for %j', (matches, rule, request) => {
     const recordingOf = compilePolicy({ rules: [{ level: 'Request', ...rule }] });
     expect(recordingOf(asking(jane, 'get', request)) !== undefined).toBe(matches);
   });
 
-  it('that comes first decides', () => {
+  it('wins if it comes first', () => {
     const policy: AuditPolicy = { rules: [{ level: 'None', users: ['jane'] }, { level: 'Request' }] };
     expect(compilePolicy(policy)(asking(jane, 'get', configMaps))).toBeUndefined();
     expect(compilePolicy({ rules: [...policy.rules].reverse() })(asking(jane, 'get', configMaps))).toMatchObject({ level: 'Request' });
   });
 
-  it('adds to the stages that the policy leaves out, and may overrule managed fields', () => {
+  it("adds to the policy's omitted stages, and can override omitManagedFields", () => {
     const policy: AuditPolicy = {
       rules: [{ level: 'Request', omitStages: ['Panic'], omitManagedFields: false }],
       omitStages: ['RequestReceived'],
@@ -84,7 +84,7 @@ describe('a rule', () => {
 describe('a policy file', () => {
   const head = 'apiVersion: audit.k8s.io/v1\nkind: Policy\n';
 
-  it('is read as Kubernetes reads it', () => {
+  it('is parsed as Kubernetes does', () => {
     const text = `${head}omitStages: [RequestReceived]\nrules:\n- level: Metadata\n  resources:\n  - group: ""\n    resources: [secrets]\n- {level: None, nonResourceURLs: ["/healthz*"]}\n`;
     expect(parseAuditPolicy(text)).toMatchObject({
       omitStages: ['RequestReceived'],
@@ -119,7 +119,7 @@ describe('a policy file', () => {
       /nonResourceURLs\[0\]: .*must begin with a '\/'.*nonResourceURLs\[1\]: .*must be the final character/,
     ],
     [`${head}rules: [{level: None, nonResourceURLs: ["/a"], namespaces: [b]}]`, /cannot apply to both/],
-  ])('%j is refused with its field or line', (text, message) => {
+  ])('%j is rejected with its field or line', (text, message) => {
     expect(() => parseAuditPolicy(text)).toThrow(message);
   });
 });
@@ -170,7 +170,7 @@ describe('an event', () => {
 
   const at = (level: AuditRule['level']): AuditPolicy => ({ rules: [{ level }], omitManagedFields: true });
 
-  it('says who did what, when, and how it ended', async () => {
+  it('records who did what, when, and with what result', async () => {
     expect(await lines(defaultPolicy, request())).toEqual([
       {
         kind: 'Event',
@@ -192,7 +192,7 @@ describe('an event', () => {
     ]);
   });
 
-  it('has the bodies that its level asks for, without managed fields', async () => {
+  it('contains the bodies that its level asks for, without managed fields', async () => {
     const [asked] = await lines(at('Request'), request());
     expect(asked).toMatchObject({ requestObject: { metadata: { name: 'web' }, data: { a: 'b' } } });
     expect(JSON.stringify(asked)).not.toContain('managedFields');
@@ -206,19 +206,19 @@ describe('an event', () => {
     { resource: 'secrets' },
     { resource: 'serviceaccounts', subresource: 'token' },
     { group: 'authentication.k8s.io', resource: 'tokenreviews' },
-  ])('of %j never holds a body', async (attributes) => {
+  ])('for %j never contains a body', async (attributes) => {
     const [event] = await lines(at('RequestResponse'), request({ attributes: asking(jane, 'create', attributes) }));
     expect(event).toMatchObject({ level: 'Metadata' });
     expect(event).not.toHaveProperty('requestObject');
     expect(event).not.toHaveProperty('responseObject');
   });
 
-  it('of an impersonated user names both', async () => {
+  it('for an impersonated user names both users', async () => {
     const [event] = await lines(defaultPolicy, request({ impersonator: { name: 'admin', groups: ['system:masters'] } }));
     expect(event).toMatchObject({ user: { username: 'admin' }, impersonatedUser: { username: 'jane' } });
   });
 
-  it('is written for a read that was refused, and for no other read', async () => {
+  it('is written for a denied read, and for no other read', async () => {
     const read = { attributes: asking(jane, 'get', configMaps) };
     const refused = request({
       ...read,
@@ -231,7 +231,7 @@ describe('an event', () => {
     ]);
   });
 
-  it('stays one line, whatever clients write into their names', async () => {
+  it('stays on one line, whatever names clients send', async () => {
     const hostile = 'x"}\n{"kind":"Event","user":{"username":"admin"}}\u2028\\';
     const user: User = { name: hostile, uid: hostile, groups: [hostile], extra: { [hostile]: [hostile] } };
     const attributes = asking(user, 'create', {
@@ -255,7 +255,7 @@ describe('an event', () => {
     ]);
   });
 
-  it('is short, whatever clients write into it, and says how long it would have been', async () => {
+  it('truncates long values and records their original length', async () => {
     const long = 'ä'.repeat(60_000);
     const many = Array.from({ length: 1000 }, (_, index) => `${index}${long}`);
     const extra = Object.fromEntries(many.map((name) => [name, many]));
@@ -287,13 +287,13 @@ describe('an event', () => {
     expect(allowed).toContain('b'.repeat(5000));
   });
 
-  it('is left out in the stages that the policy names', async () => {
+  it('is omitted in the stages that the policy names', async () => {
     const events = await lines(defaultPolicy, request({ stage: 'RequestReceived' }), request());
     expect(events.map(({ stage }) => stage)).toEqual(['ResponseComplete']);
   });
 });
 
-describe('the file', () => {
+describe('the log file', () => {
   const path = (): string => join(directory, 'audit.log');
   const backups = (): string[] =>
     readdirSync(directory)
@@ -303,7 +303,7 @@ describe('the file', () => {
   const open = (more: Partial<LogFileOptions> = {}): LogFile =>
     new LogFile({ file: path(), onError: fail, now: () => new Date(time), ...more });
 
-  it('keeps the order of lines, however many are written at once', async () => {
+  it('keeps lines in order, however many are written at once', async () => {
     const file = open();
     for (let index = 0; index < 1000; index++) {
       file.write(`${index}\n`);
@@ -313,7 +313,7 @@ describe('the file', () => {
     expect(readFileSync(path(), 'utf8').trimEnd().split('\n')).toEqual(Array.from({ length: 1000 }, (_, index) => String(index)));
   });
 
-  it('goes on where an earlier process stopped', async () => {
+  it('appends to the file of an earlier process', async () => {
     writeFileSync(path(), 'before\n');
     const file = open();
     file.write('after\n');
@@ -321,7 +321,7 @@ describe('the file', () => {
     expect(readFileSync(path(), 'utf8')).toBe('before\nafter\n');
   });
 
-  it('is put aside when it is full; old ones are removed by number and by age', async () => {
+  it('is rotated when full; backups are removed by count and by age', async () => {
     const file = open({ maxSize: 10, maxBackups: 3, maxAge: 10 });
     for (let index = 0; index < 6; index++) {
       file.write(`line ${index}\n`);
@@ -337,7 +337,7 @@ describe('the file', () => {
     expect(readFileSync(path(), 'utf8')).toBe('line 6\n');
   });
 
-  it('leaves other files of the folder alone', async () => {
+  it('leaves other files in the directory alone', async () => {
     writeFileSync(join(directory, 'audit-policy.log'), 'x');
     const file = open({ maxSize: 1, maxBackups: 0 });
     for (const line of ['a\n', 'b\n']) {
@@ -348,7 +348,7 @@ describe('the file', () => {
     expect(backups()).toEqual(['audit-policy.log']);
   });
 
-  it('that cannot be written is told once, counted, and tried again', async () => {
+  it('reports a failing disk once, counts lost lines, and retries', async () => {
     mkdirSync(path());
     const errors: string[] = [];
     const file = open({ onError: ({ message }) => errors.push(message) });
@@ -364,7 +364,7 @@ describe('the file', () => {
     expect([readFileSync(path(), 'utf8').trim(), file.dropped]).toEqual(['kept', 3]);
   });
 
-  it('that is too slow loses lines rather than memory', () => {
+  it('drops lines when the disk is too slow, to bound memory', () => {
     const errors: string[] = [];
     const file = open({ onError: ({ message }) => errors.push(message) });
     const line = `${'x'.repeat(1024 * 1024)}\n`;

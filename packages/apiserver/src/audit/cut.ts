@@ -1,7 +1,7 @@
-/** So many entries of a list, or of a map, are recorded. */
+/** The maximum number of entries recorded of a list or map. */
 const mostEntries = 64;
 
-/** What a client wrote, at a length that it cannot choose. What was left out is told by the size of the whole. */
+/** Truncates a text sent by a client, and appends the size of the whole. */
 export function cut(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most)}…(${Buffer.byteLength(text)} bytes)`;
 }
@@ -11,7 +11,7 @@ export function cutList(list: readonly string[], most: number): readonly string[
   return [...list.slice(0, mostEntries).map((entry) => cut(entry, most)), `…(${list.length} entries)`];
 }
 
-/** `cutValue` gives back what it need not cut. Hardly any map is cut, so that this is found out first. */
+/** `cutValue` must return a value unchanged if it needs no cutting. Few maps need it, so that is checked first. */
 export function cutMap<T>(map: Readonly<Record<string, T>>, most: number, cutValue: (value: T) => T): Readonly<Record<string, T>> {
   const names = Object.keys(map);
   if (names.length <= mostEntries && names.every((name) => name.length <= most && cutValue(map[name]!) === map[name])) return map;

@@ -46,7 +46,7 @@ function denials(limits: Partial<DenialLimits> = {}) {
     ask,
     recorded: (requests: readonly Asked[]): number => requests.filter(ask).length,
     pass: (milliseconds: number): void => void (now += milliseconds),
-    /** What is written at the end of a window: how often, and what they had in common. */
+    /** The summaries written at the end of a window: how many requests, and what they had in common. */
     flush: (): string[] => {
       all.flush();
       return summaries
@@ -59,7 +59,7 @@ function denials(limits: Partial<DenialLimits> = {}) {
 
 const times = (count: number, asked: (index: number) => Asked): Asked[] => Array.from({ length: count }, (_, index) => asked(index));
 
-describe('a refusal', () => {
+describe('isDenied', () => {
   it.each<[boolean, number, boolean | undefined]>([
     [true, 403, false],
     [true, 401, undefined],
@@ -70,13 +70,13 @@ describe('a refusal', () => {
     [false, 201, true],
     [false, 404, true],
     [false, 400, undefined],
-  ])('%s: %d where the decision was %s', (expected, code, allowed) => {
+  ])('returns %s for code %d when allowed is %s', (expected, code, allowed) => {
     const { decision: _decision, ...rest } = request({ code });
     expect(isDenied(allowed === undefined ? rest : { ...rest, decision: { allowed, reason: '' } })).toBe(expected);
   });
 });
 
-describe('refusals', () => {
+describe('denials', () => {
   it('that are alike are recorded a few times, then counted, whatever names they use', () => {
     const { recorded, flush, all } = denials();
     expect(recorded(times(100, (index) => ({ what: { resource: 'pods', namespace: `n-${index}`, name: `p-${index}` } })))).toBe(2);
@@ -85,7 +85,7 @@ describe('refusals', () => {
     expect(flush()).toEqual([]);
   });
 
-  it('are recorded one by one again in the next window', () => {
+  it('are recorded individually again in the next window', () => {
     const { recorded, flush } = denials();
     const same = times(3, () => ({}));
     expect(recorded(same)).toBe(2);
@@ -93,7 +93,7 @@ describe('refusals', () => {
     expect(recorded(same)).toBe(2);
   });
 
-  it('of one source with many paths are bounded all the same, and every one is counted', () => {
+  it('from one source with many paths are limited too, and all are counted', () => {
     const { recorded, flush } = denials();
     expect(recorded(times(1000, (index) => ({ what: { path: `/${index}/x` } })))).toBe(4);
     const counts = flush();
@@ -102,7 +102,7 @@ describe('refusals', () => {
     expect(counts.reduce((sum, text) => sum + Number.parseInt(text, 10), 0)).toBe(996);
   });
 
-  it('of many sources are bounded together, and every one is counted', () => {
+  it('from many sources are limited in total, and all are counted', () => {
     const { recorded, flush, pass } = denials({ burst: 10, perSecond: 5 });
     const attack = (count: number): Asked[] => times(count, (index) => ({ source: `10.1.${index >> 8}.${index & 255}` }));
     expect(recorded(attack(2000))).toBe(10);
@@ -114,18 +114,18 @@ describe('refusals', () => {
     expect(counts.reduce((sum, text) => sum + Number.parseInt(text, 10), 0)).toBe(3980);
   });
 
-  it('of others are recorded while one source floods', () => {
+  it('from other sources are recorded while one source floods the log', () => {
     const { recorded, ask } = denials();
     recorded(times(10_000, (index) => ({ what: { path: `/${index}` } })));
     expect([ask({ source: '10.0.0.2' }), ask({ user: 'joe' })]).toEqual([true, true]);
   });
 
-  it('are told apart by /64 networks of IPv6, not by addresses', () => {
+  it('are grouped by /64 network for IPv6, not by address', () => {
     const { recorded } = denials();
     expect(recorded(times(100, (index) => ({ source: `2001:db8::${index.toString(16)}` })))).toBe(2);
   });
 
-  it('are summed up in an event of the first that was counted', () => {
+  it('are summarized in an event based on the first one that was counted', () => {
     const { recorded, all, summaries } = denials();
     recorded(times(7, () => ({})));
     all.flush();
@@ -144,7 +144,7 @@ describe('refusals', () => {
     ]);
   });
 
-  it('keep little, whatever clients send', () => {
+  it('use little memory and disk, whatever clients send', () => {
     const long = 'x'.repeat(60_000);
     let written = 0;
     const all = new Denials((line) => void (written += line.length));

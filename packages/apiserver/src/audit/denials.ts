@@ -3,28 +3,28 @@ import { sourceOf } from '../http/source.ts';
 import { cut } from './cut.ts';
 import type { AuditedRequest } from './event.ts';
 
-/** How many lines requests that were refused may have. */
+/** How many log lines denied requests may take. */
 export interface DenialLimits {
-  /** In milliseconds: when it is over, what was only counted is recorded in one line for each group. */
+  /** In milliseconds. At the end of a window, one summary line is written for each group of counted requests. */
   readonly window: number;
-  /** Lines in a window for the same source, user, verb and kind of path. */
+  /** Lines per window for the same source, user, verb and kind of path. */
   readonly alike: number;
-  /** Lines in a window for the same source and user, whatever they ask for. */
+  /** Lines per window for the same source and user, whatever they request. */
   readonly perSource: number;
-  /** Lines of everybody together, and how many of them may come at once. */
+  /** Lines for all sources together, and how many of them may be written in a burst. */
   readonly perSecond: number;
   readonly burst: number;
 }
 
 const defaultLimits: DenialLimits = { window: 60_000, alike: 5, perSource: 20, perSecond: 5, burst: 200 };
 
-/** What is remembered in a window. The rest of it is counted together. */
+/** How many groups are tracked in a window. Further requests are counted together. */
 const mostSources = 500;
 const mostShapes = 8;
 const mostSummaries = 100;
 const longestKey = 128;
 
-/** Requests that were only counted, and the record of the first of them. */
+/** Requests that were counted instead of recorded, with the event of the first one. */
 class Counted {
   readonly alike: string;
   lines = 0;
@@ -47,7 +47,7 @@ class Counted {
     if (other.last > this.last) this.last = other.last;
   }
 
-  /** The event of the first, which says how many there were until the last. */
+  /** The event of the first request, annotated with their number and stamped with the time of the last. */
   summary(): string {
     const event = JSON.parse(this.sample) as { annotations?: Record<string, string> };
     const annotations = { ...event.annotations, 'capstan.dev/repeated': String(this.count), 'capstan.dev/repeated-alike': this.alike };
@@ -58,13 +58,14 @@ class Counted {
 interface Source {
   lines: number;
   readonly byShape: Map<string, Counted>;
-  /** What they asked for beside. */
+  /** Requests beyond the tracked shapes. */
   readonly varied: Counted;
 }
 
 /**
- * Keeps those who are refused from filling the log, as that would rotate evidence away. The first refusals of a window are recorded one by one; the rest are
- * counted, and the counts are recorded when the window is over: nothing is lost but the detail of what was repeated. Requests that were allowed never come here.
+ * Keeps denied requests from flooding the log, which would rotate evidence away. The first denials of a window are recorded individually;
+ * the rest are counted, and the counts are written at the end of the window, so only the details of repeated requests are lost. Allowed
+ * requests never get here.
  */
 export class Denials implements Disposable {
   readonly #limits: DenialLimits;
@@ -85,12 +86,12 @@ export class Denials implements Disposable {
     this.#filledAt = now();
   }
 
-  /** How many were counted instead of being recorded one by one. */
+  /** How many requests were counted instead of recorded. */
   get counted(): number {
     return this.#counted;
   }
 
-  /** Whether a refusal may have a line of its own; otherwise it was counted. `line` makes the record, and is called only when needed. */
+  /** Whether the denial gets a line of its own; otherwise it is counted. `line` formats the event, and is called only when needed. */
   isRecorded(request: AuditedRequest, line: () => string): boolean {
     this.#timer ??= setTimeout(() => this.flush(), this.#limits.window).unref();
     const source = this.#sourceOf(request);
@@ -107,7 +108,7 @@ export class Denials implements Disposable {
     return false;
   }
 
-  /** Records what was counted, and begins again. */
+  /** Writes the summaries and starts a new window. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -129,7 +130,7 @@ export class Denials implements Disposable {
     this.flush();
   }
 
-  /** Undefined when there are too many to remember. */
+  /** Undefined when too many sources are already tracked. */
   #sourceOf({ attributes, impersonator, sourceIps }: AuditedRequest): Source | undefined {
     const key = `${sourceOf(sourceIps[0] ?? '')} ${cut((impersonator ?? attributes.user).name, longestKey)}`;
     let source = this.#sources.get(key);
@@ -151,7 +152,10 @@ export class Denials implements Disposable {
   }
 }
 
-/** Whether a request was refused before anything was done for it. One that an admission plugin refused was allowed. */
+/**
+ * Whether a request was denied before anything was done for it. A request rejected by an admission plugin was authorized, so it does not
+ * count.
+ */
 export function isDenied({ response, decision }: AuditedRequest): boolean {
   if (response === undefined) return false;
   if (decision !== undefined) return !decision.allowed || response.code === 429;
@@ -168,7 +172,7 @@ function counterOf({ byShape, varied }: Source, request: AuditedRequest): Counte
   return counter ?? varied;
 }
 
-/** What a request asks for, without names that a client may choose at will. */
+/** The kind of request, without names that a client can choose freely. */
 function shapeOf({ attributes: { isResource, verb, group, resource, subresource, path }, response }: AuditedRequest): string {
   const what = isResource ? `${group}/${resource}/${subresource}` : `/${path.split('/', 2)[1] ?? ''}`;
   return cut(`${response?.code} ${verb} ${what}`, longestKey);

@@ -4,21 +4,21 @@ import type { Attributes } from '../authz/attributes.ts';
 import { cut, cutList, cutMap } from './cut.ts';
 import type { Recording, Stage } from './policy.ts';
 
-/** What is known about a request when it is recorded. */
+/** The facts about a request that are recorded. */
 export interface AuditedRequest {
   readonly auditId: string;
   readonly stage: Stage;
   readonly requestUri: string;
-  /** What the request wants; `attributes.user` is the impersonated user when there is one. */
+  /** `attributes.user` is the impersonated user, if there is one. */
   readonly attributes: Attributes;
-  /** Who was authenticated, when somebody else is impersonated. */
+  /** The authenticated user, if it impersonates another one. */
   readonly impersonator?: User;
   readonly sourceIps: readonly string[];
   readonly userAgent?: string;
   readonly receivedAt: Date;
   readonly at: Date;
   readonly response?: { readonly code: number; readonly status?: string; readonly reason?: string; readonly message?: string };
-  /** Of the object that was written, when there is one. */
+  /** The written object, if there is one. */
   readonly object?: { readonly uid?: string; readonly resourceVersion?: string; readonly name?: string };
   readonly decision?: { readonly allowed: boolean; readonly reason: string };
   readonly annotations?: Readonly<Record<string, string>>;
@@ -27,15 +27,18 @@ export interface AuditedRequest {
   readonly responseObject?: () => unknown;
 }
 
-/** Clients choose most of what is in a record, but not how long it is. In characters: a path; one of a request that was not allowed; a name; a text. */
+/**
+ * Clients choose most of the contents of an event, so lengths are limited. In characters: a path; the path of a request that was not
+ * allowed; a name; a text.
+ */
 const longestPath = 8192;
 const longestRefusedPath = 1024;
 const longestName = 256;
 const longestText = 2048;
-/** All of a user; beyond it they are recorded without what was said of them beside. */
+/** The limit for a whole user; beyond it, the extra is replaced by its size. */
 const longestUser = 32_768;
 
-/** Bodies of these would put secrets into the log: whatever the policy says, they are recorded without. */
+/** Bodies of these would leak secrets into the log, so they are always recorded at Metadata, whatever the policy says. */
 const secretive = new Set([
   '/secrets',
   '/serviceaccounts/token',
@@ -43,7 +46,7 @@ const secretive = new Set([
   'authentication.k8s.io/tokenrequests',
 ]);
 
-/** One line of the log: an Event of audit.k8s.io/v1. Put together from texts, as every write on the server makes one. */
+/** One line of the log: an Event of audit.k8s.io/v1. Built by string concatenation for speed, because every write produces one. */
 export function eventLine(request: AuditedRequest, recording: Recording): string {
   const { attributes, impersonator, response, userAgent, decision } = request;
   const level = isSecretive(attributes) ? 'Metadata' : recording.level;
@@ -68,7 +71,7 @@ const quoted = (value: string): string => JSON.stringify(cut(value, longestName)
 
 const userTexts = new WeakMap<User, string>();
 
-/** Authenticators give the same user object for many requests. */
+/** Authenticators return the same user object for many requests. */
 function userText(user: User): string {
   let known = userTexts.get(user);
   if (known === undefined) {

@@ -3,21 +3,24 @@ import { basename, dirname, extname, join } from 'node:path';
 
 export interface LogFileOptions {
   readonly file: string;
-  /** In bytes: the file is put aside before it grows beyond this. */
+  /** In bytes. The file is rotated before it grows beyond this. */
   readonly maxSize?: number;
   readonly maxBackups?: number;
   /** In days. */
   readonly maxAge?: number;
-  /** Called for the first failure of a series; requests go on. */
+  /** Called for the first failure of a series. Requests are still served. */
   readonly onError: (error: Error) => void;
   readonly now?: () => Date;
 }
 
-/** What may wait for the disk. Beyond it, lines are dropped and counted. */
+/** The most data that may wait for the disk. Beyond it, lines are dropped and counted. */
 const maxPendingBytes = 16 * 1024 * 1024;
 const day = 24 * 60 * 60 * 1000;
 
-/** A file that grows by lines and is rotated. Lines of one turn of the event loop, and those that come while others are written, are written together. */
+/**
+ * An append-only file of lines, with rotation. Lines of one turn of the event loop, and those that arrive during a write, are written
+ * together.
+ */
 export class LogFile implements AsyncDisposable {
   readonly #options: Required<LogFileOptions>;
   #pending: string[] = [];
@@ -28,7 +31,7 @@ export class LogFile implements AsyncDisposable {
   #writing: Promise<void> = Promise.resolve();
   #handle: FileHandle | undefined;
   #size = 0;
-  /** A failed write may have left a part of a line. */
+  /** A failed write may have left a partial line. */
   #mayBeTorn = false;
   #dropped = 0;
 
@@ -36,12 +39,12 @@ export class LogFile implements AsyncDisposable {
     this.#options = { maxSize: 100 * 1024 * 1024, maxBackups: 10, maxAge: 30, now: () => new Date(), ...options };
   }
 
-  /** Lines that were lost because the disk was full, failing or too slow. */
+  /** The number of lines lost because the disk was full, failing or too slow. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** Never throws and never waits. `done` is called when the line is in the file, or known to be lost. */
+  /** Never throws and never waits. `done` is called when the line is in the file or known to be lost. */
   write(line: string, done?: () => void): void {
     if (this.#pendingBytes + line.length > maxPendingBytes) {
       this.#dropped++;
@@ -63,7 +66,7 @@ export class LogFile implements AsyncDisposable {
     });
   }
 
-  /** Resolves when everything that was written before is in the file, or dropped. */
+  /** Resolves when all earlier lines are in the file or dropped. */
   async flush(): Promise<void> {
     this.#writing = this.#writing.then(() => this.#flush());
     await this.#writing;
@@ -146,7 +149,7 @@ export class LogFile implements AsyncDisposable {
   }
 }
 
-/** NaN for files that are no backups. */
+/** NaN if the file is not a backup. */
 function backupTime(name: string, prefix: string, extension: string): number {
   if (!name.startsWith(prefix) || !name.endsWith(extension)) return Number.NaN;
   const match = /^(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d\.\d{3})$/.exec(name.slice(prefix.length, name.length - extension.length));

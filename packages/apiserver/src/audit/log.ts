@@ -4,36 +4,36 @@ import { type AuditedRequest, eventLine } from './event.ts';
 import { LogFile, type LogFileOptions } from './file.ts';
 import { type AuditPolicy, compilePolicy, defaultPolicy, type Recording } from './policy.ts';
 
-/** Whether an answer waits until its record is in the file, or the record may come after it. The names are those of `--audit-log-mode`. */
+/** Whether a response waits until its event is in the file. The names are those of `--audit-log-mode`. */
 export type AuditMode = 'blocking' | 'batch';
 
 export interface AuditLogOptions extends LogFileOptions {
   readonly policy?: AuditPolicy;
-  /** `blocking` when absent. */
+  /** Defaults to `blocking`. */
   readonly mode?: AuditMode;
-  /** From when requests that are refused again and again are counted instead of being recorded one by one. */
+  /** When repeated denials are counted instead of recorded individually. */
   readonly denialLimits?: Partial<DenialLimits>;
 }
 
 export interface AuditLog extends AsyncDisposable {
-  /** How a request is to be recorded; undefined when it is not. Ask once, when it is known what the request wants. */
+  /** How to record a request; undefined if it is not recorded. Call it once, when the attributes of the request are known. */
   recordingOf(attributes: Attributes): Recording | undefined;
-  /** How a request that was refused is to be recorded, when the rules alone would not record it. */
+  /** How to record a denied request that no rule records. */
   readonly denials: Recording | undefined;
   readonly mode: AuditMode;
   /**
-   * Writes one stage of a request, unless its recording leaves the stage out. Never throws, never waits; `done` is called when the record is in the file, or
-   * known to be lost: requests are answered all the same.
+   * Writes one stage of a request, unless its recording omits the stage. Never throws and never waits; `done` is called when the event is
+   * in the file or known to be lost. Requests are answered either way.
    */
   record(request: AuditedRequest, recording: Recording, done?: () => void): void;
-  /** Events that were lost because they could not be written. */
+  /** The number of events lost because they could not be written. */
   readonly dropped: number;
-  /** Requests that were refused and only counted. */
+  /** The number of denied requests that were only counted. */
   readonly aggregated: number;
 }
 
 /**
- * The record of who did what: one JSON line per event in a file.
+ * The audit log: a file with one JSON line per event.
  *
  *     const recording = audit.recordingOf(attributes);
  *     …

@@ -1,7 +1,7 @@
 import { type FieldError, FieldPath, fieldError, isObject, type Json, type JsonObject, names, parseYaml } from '@capstan/machinery';
 import type { AuditPolicy, Level, Stage } from './policy.ts';
 
-/** A policy file that cannot be used. Every problem names its field; what is no YAML, its line. */
+/** An invalid policy file. Every problem names its field, or its line if the file is not YAML. */
 export class AuditPolicyError extends Error {
   override readonly name = 'AuditPolicyError';
 }
@@ -9,7 +9,7 @@ export class AuditPolicyError extends Error {
 const levels: readonly Level[] = ['None', 'Metadata', 'Request', 'RequestResponse'];
 const stages: readonly Stage[] = ['RequestReceived', 'ResponseStarted', 'ResponseComplete', 'Panic'];
 
-/** Reads a Policy of audit.k8s.io/v1, as kube-apiserver's --audit-policy-file takes it. */
+/** Parses a Policy of audit.k8s.io/v1, as used with kube-apiserver's --audit-policy-file. */
 export function parseAuditPolicy(text: string): AuditPolicy {
   let root: Json;
   try {

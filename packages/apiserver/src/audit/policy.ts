@@ -26,11 +26,11 @@ export interface AuditPolicy {
   readonly rules: readonly AuditRule[];
   readonly omitStages?: readonly Stage[];
   readonly omitManagedFields?: boolean;
-  /** Requests that were refused (401, 403) are recorded at Metadata, even where a rule says None. */
+  /** Records denied requests (401, 403) at Metadata, even where a rule says None. */
   readonly denials?: boolean;
 }
 
-/** Every write and every denial; reads leave no trace. */
+/** Records every write and every denial, but no other reads. */
 export const defaultPolicy: AuditPolicy = {
   rules: [{ level: 'None', verbs: ['get', 'list', 'watch'] }, { level: 'Metadata' }],
   omitStages: ['RequestReceived'],
@@ -38,14 +38,14 @@ export const defaultPolicy: AuditPolicy = {
   denials: true,
 };
 
-/** How one request is recorded: what its rule and the policy say together. */
+/** How one request is recorded: its rule and the policy combined. */
 export interface Recording {
   readonly level: Exclude<Level, 'None'>;
   readonly omitStages: readonly Stage[];
   readonly omitManagedFields: boolean;
 }
 
-/** Prepares a policy for being asked. The answer is undefined for requests that are not recorded. */
+/** Compiles a policy. The returned function gives undefined for requests that are not recorded. */
 export function compilePolicy(policy: AuditPolicy): (attributes: Attributes) => Recording | undefined {
   const compiled = policy.rules.map((rule) => ({ rule, recording: recordingOf(rule, policy) }));
   return (attributes) => {

@@ -1,7 +1,7 @@
 import { status } from '@capstan/machinery';
 import type { AdmissionPlugin } from '../registry/admission.ts';
 
-/** Nothing is created of a kind that is being deleted. */
+/** Rejects new objects of a kind that is being deleted. */
 export const definitionLifecycle: AdmissionPlugin = {
   name: 'DefinitionLifecycle',
   mutate({ operation, resource, subresource, name }) {

@@ -13,11 +13,11 @@ const ageColumn: PrinterColumn = {
 
 type Cell = string | number | boolean | null;
 
-/** What the cells of one row may have at most: values that are looked at, and characters. Those that come after stay empty. */
+/** The limits for the cells of one row: values visited, and characters. Cells beyond them stay empty. */
 const mostVisits = 20_000;
 const mostCharacters = 1 << 20;
 
-/** The columns that a definition asks for, after the name; the age when it asks for none. */
+/** The columns of a definition, after the name; just the age if it has none. */
 export function customPrinter(columns: readonly PrinterColumn[]): TablePrinter {
   const shown = columns.length === 0 ? [ageColumn] : columns;
   const readers = shown.map(({ type, jsonPath }) => ({ type, path: maybePath(jsonPath) }));
@@ -47,7 +47,7 @@ function header({ name, type, format, description, priority, jsonPath }: Printer
   };
 }
 
-/** A path that cannot be read shows nothing: the definition was taken when it still could be. */
+/** An invalid path prints nothing: the definition may be older than the validation of paths. */
 function maybePath(text: string): JsonPath | undefined {
   try {
     return compileJsonPath(text);

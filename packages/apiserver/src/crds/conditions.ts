@@ -10,7 +10,7 @@ export interface Condition {
 
 export type NewCondition = Omit<Condition, 'lastTransitionTime'>;
 
-/** The conditions with one of them as given; its time changes only when its status does. The same list when there is nothing new. */
+/** Sets one condition; its time changes only when its status does. Returns the same list if nothing changed. */
 export function withCondition(conditions: readonly Condition[], wanted: NewCondition, now: Date): readonly Condition[] {
   const at = conditions.findIndex(({ type }) => type === wanted.type);
   const old = conditions[at];

@@ -6,14 +6,14 @@ export interface ConversionParts {
   readonly summary: Summary;
   readonly version: Version;
   readonly cluster: string;
-  /** Objects written after this revision are in the form that the definition has now. */
+  /** Objects written after this revision already match the current definition. */
   readonly since: number;
   readonly schemaOf: (version: string) => CompiledSchema;
 }
 
 /**
- * Between the versions of a kind whose objects look the same in all of them. What lies in the store may be older than the definition: it may be of
- * another version, have fields that the schema no longer knows, and lack ones that now have a default.
+ * Converts between versions with strategy None, where only the apiVersion differs. A stored object may be older than the definition: it may
+ * have another version, contain fields that were removed from the schema, and lack new defaults.
  */
 export function plainConversion({ summary, version, since, schemaOf }: ConversionParts): Conversion {
   const prefix = typePrefix(summary, version.name);
@@ -23,17 +23,17 @@ export function plainConversion({ summary, version, since, schemaOf }: Conversio
       version.name === summary.storageVersion
         ? object
         : renew(asVersion(structuredClone(object), summary, { name: summary.storageVersion, schemaOf }), schemaOf),
-    // Defaults are those of the version in which it lies there: the version in which it is read adds none.
+    // Kubernetes applies the defaults of the stored version, not those of the requested one.
     fromStorage: (object) => asVersion(renew(object, schemaOf), summary, { name: version.name, schemaOf }),
   };
 }
 
-/** How the text of every object of this version begins. */
+/** The first bytes of every serialized object of this version. */
 export function typePrefix({ group, names }: Summary, version: string): string {
   return `{"kind":${JSON.stringify(names.kind)},"apiVersion":${JSON.stringify(`${group}/${version}`)},`;
 }
 
-/** The object as it would be if it were written today, in the version in which it was written. */
+/** The object as it would be written today, in its stored version. */
 export function renew(object: KubeObject, schemaOf: (version: string) => CompiledSchema): KubeObject {
   const schema = schemaOf(versionOf(object));
   schema.prune(asJson(object));

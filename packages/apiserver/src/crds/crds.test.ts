@@ -15,7 +15,7 @@ const text = { type: 'string' };
 const table = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' };
 
 describe('a definition', () => {
-  test('is served as soon as it says so, and found by discovery and OpenAPI', async () => {
+  test('is served once it is established, and appears in discovery and OpenAPI', async () => {
     const things = fresh();
     await things.define({ versions: [version('v1', { a: text })] });
     const { resources } = (await server.call(`/apis/${things.group}/v1`)).json() as unknown as { resources: unknown[] };
@@ -30,7 +30,7 @@ describe('a definition', () => {
     expect(aggregated.text).toContain(`"responseKind":{"group":"${things.group}","version":"v1","kind":"Thing"}`);
   });
 
-  test('may be large: half a megabyte of schema, of which every part works', async () => {
+  test('may have half a megabyte of schema, all of which is enforced', async () => {
     const things = fresh();
     const fields = Object.fromEntries(
       Array.from({ length: 330 }, (_, index) => [
@@ -73,7 +73,7 @@ describe('a definition', () => {
     expect((await server.call(`/apis/${things.group}/v1/namespaces/default/stuff`)).code).toBe(200);
   });
 
-  test('is what it was after a restart', async () => {
+  test('is unchanged after a restart', async () => {
     const things = fresh();
     await things.define({ versions: [version('v1', { a: text })] });
     await things.create('a', { a: 'x' });
@@ -82,7 +82,7 @@ describe('a definition', () => {
     expect((await things.create('b', { a: 1 })).code).toBe(422);
   });
 
-  test('takes its objects along when it goes, and waits for those that cannot go yet', async () => {
+  test('is deleted with its objects, and waits for those with finalizers', async () => {
     const things = fresh();
     await things.define({ versions: [version('v1', {})] });
     await things.create('a', {});
@@ -120,7 +120,7 @@ describe('a definition', () => {
     expect((await ended).length).toBeLessThanOrEqual(1);
   });
 
-  test('of one workspace is not seen in another', async () => {
+  test('is not visible in other workspaces', async () => {
     const things = fresh();
     await things.define({ versions: [version('v1', {})] });
     await createWorkspace(server, 'other');
@@ -130,7 +130,7 @@ describe('a definition', () => {
 });
 
 describe('custom resources', () => {
-  test('in lists and tables', async () => {
+  test('appear in lists and tables', async () => {
     const things = fresh();
     const additionalPrinterColumns = [
       { name: 'Size', type: 'integer', jsonPath: '.spec.size' },
@@ -157,7 +157,7 @@ describe('custom resources', () => {
     ]);
   });
 
-  test('are selected by fields that the definition names', async () => {
+  test('can be selected by the selectable fields of the definition', async () => {
     const things = fresh();
     await things.define({
       versions: [
@@ -185,7 +185,7 @@ describe('custom resources', () => {
     expect((await events).map(({ type, object }) => [type, object.metadata.name])).toContainEqual(['DELETED', 'a']);
   });
 
-  test('count their generation by what is theirs', async () => {
+  test('increment their generation when anything but metadata and status changes', async () => {
     const things = fresh();
     const status = { type: 'object', properties: { phase: text } };
     const parts = version('v1', { a: text }, { subresources: { status: {} } });
@@ -201,7 +201,7 @@ describe('custom resources', () => {
     expect(changed.json()).toMatchObject({ metadata: { generation: 2 }, spec: { a: '2' }, status: { phase: 'Ready' } });
   });
 
-  test('keep what was stored before the definition changed, in its new form', async () => {
+  test('stored before a change of the definition are served in the new form', async () => {
     const things = fresh();
     await things.define({ versions: [version('v1', { a: text, gone: text })] });
     await things.create('a', { a: 'x', gone: 'y' });
@@ -234,14 +234,14 @@ describe('custom resources', () => {
     expect(events[0]?.object).toMatchObject({ apiVersion: `${things.group}/v1beta1`, kind: 'Thing' });
   });
 
-  test('have the defaults of the version in which they are written, and of the one in which they are stored', async () => {
+  test('get the defaults of the written version and of the stored version', async () => {
     const things = fresh();
     const standard = (value: string): JsonObject => ({ type: 'string', default: value });
     const beta = version('v1beta1', { a: standard('beta'), b: text, c: text });
     await things.define({ versions: [version('v1', { a: text, b: standard('one'), c: text }), beta] });
     expect((await things.create('a', {}, 'v1beta1')).json()['spec']).toEqual({ a: 'beta', b: 'one' });
     expect((await things.create('b', {})).json()['spec']).toEqual({ b: 'one' });
-    // Reading in a version adds none of its own.
+    // Reading in another version adds none of its defaults.
     expect((await things.get('b', 'v1beta1')).json()['spec']).toEqual({ b: 'one' });
     const versions = [
       { served: true, storage: true, ...version('v1', { a: text, b: standard('one'), c: standard('late') }) },
@@ -251,7 +251,7 @@ describe('custom resources', () => {
     expect((await things.get('b', 'v1beta1')).json()['spec']).toEqual({ b: 'one', c: 'late' });
   });
 
-  test('follow rules', async () => {
+  test('are checked against validation rules', async () => {
     const things = fresh();
     const parts = version('v1', {
       size: { type: 'integer' },
@@ -270,7 +270,7 @@ describe('custom resources', () => {
     expect((await things.patch('a', { spec: { size: 2 } })).code).toBe(200);
   });
 
-  test('are applied and dry run', async () => {
+  test('support apply and dry run', async () => {
     const things = fresh();
     const ports = {
       type: 'array',

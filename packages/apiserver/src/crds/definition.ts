@@ -7,30 +7,30 @@ import { type ConversionParts, plainConversion } from './conversion.ts';
 import { customResource } from './kind.ts';
 import { type ConversionRule, type Summary, summarize } from './summary.ts';
 
-/** Converts through a webhook. */
+/** Creates the conversion for a kind with strategy Webhook. */
 export type WebhookConversion = (parts: ConversionParts, rule: Extract<ConversionRule, { strategy: 'Webhook' }>) => Conversion;
 
 export interface DefinitionOptions {
   readonly entry: CacheEntry;
   readonly rules: RuleCompiler;
   readonly webhook: WebhookConversion;
-  /** The revision at which the definition began to be what it is. */
+  /** A revision since which the spec has not changed. */
   readonly since: number;
-  /** What its objects are called in the store; absent when it is what they are called in paths. */
+  /** The name of the resource in the store; undefined if it is the same as in paths. */
   readonly storedAs?: string;
-  /** What is made of each version before it is served. */
+  /** Modifies each version before it is served. */
   readonly change?: (resource: Resource) => Resource;
-  /** Converts in place of what the definition says. */
+  /** Replaces the conversion with strategy None. */
   readonly conversion?: (parts: ConversionParts) => Conversion;
 }
 
-/** What a schema is when none is given: definitions from before schemas had to be there. */
+/** The schema for definitions without one, from before schemas were required. */
 const anything: JsonObject = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
 
-/** One definition as it was written last. Everything about it is worked out when somebody needs it: most are never used. */
+/** One definition in its current state. Everything is computed when first needed, because most definitions are never used. */
 export class Definition {
   readonly entry: CacheEntry;
-  /** As it stands in paths and in the name of the definition, which is `plural.group`. */
+  /** As in paths and in the name of the definition, which is `plural.group`. */
   readonly plural: string;
   readonly group: string;
   readonly since: number;
@@ -55,19 +55,19 @@ export class Definition {
     return (this.#summary ??= summarize(this.entry.parse()));
   }
 
-  /** The versions in which it is served. */
+  /** The names of the served versions. */
   get served(): readonly string[] {
     const { established, versions } = this.summary;
     return established ? versions.filter(({ served }) => served).map(({ name }) => name) : [];
   }
 
-  /** The kind in a version that is served; undefined when it is not. */
+  /** The kind in a version; undefined if the version is not served. */
   resource(version: string): Resource | undefined {
     if (!this.#resources.has(version)) this.#resources.set(version, this.served.includes(version) ? this.#serve(version) : undefined);
     return this.#resources.get(version);
   }
 
-  /** The same definition, served otherwise. */
+  /** The same definition with its served resources modified. */
   changed(change: (resource: Resource) => Resource): Definition {
     return new Definition({ ...this.#options, change });
   }
@@ -77,7 +77,7 @@ export class Definition {
     return made && (this.#options.change?.(made) ?? made);
   }
 
-  /** The kind in the version in which its objects are stored, whether or not it is served. */
+  /** The kind in its storage version, whether or not that is served. */
   get stored(): Resource | undefined {
     return this.#make(this.summary.storageVersion);
   }
@@ -88,12 +88,12 @@ export class Definition {
     return schema;
   }
 
-  /** The schema as its author wrote it. It is not kept: it is looked at once, for a document, and most kinds are never used otherwise. */
+  /** The schema as written by its author. It is not cached: it is read once, for OpenAPI, and most kinds are never used otherwise. */
   writtenSchema(version: string): JsonObject {
     return this.#schemas.get(version)?.schema.json ?? schemaIn(this.entry.parse(), version);
   }
 
-  /** The same for the same schema. */
+  /** Equal schemas have equal hashes. */
   schemaHash(version: string): string {
     let hash = this.#hashes.get(version);
     if (hash === undefined) {
@@ -113,7 +113,7 @@ export class Definition {
       summary,
       version,
       cluster: clusterOf(this.entry),
-      // A definition that was never changed has never been anything else.
+      // At generation 1 the spec has never changed, so all objects match it.
       since: summary.generation === 1 ? 0 : this.since,
       schemaOf: (other) => this.schema(other),
     };

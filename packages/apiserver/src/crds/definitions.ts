@@ -8,7 +8,7 @@ import { WorkspaceKinds } from './kinds.ts';
 
 export const definitionResource = { group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions' };
 
-/** Hears of definitions that were added, changed or removed. */
+/** Called when a definition is added, changed or removed. */
 export type DefinitionListener = (change: { readonly now: Definition | undefined; readonly before: Definition | undefined }) => void;
 
 interface Options {
@@ -17,13 +17,13 @@ interface Options {
   readonly webhook: WebhookConversion;
 }
 
-/** All definitions of all workspaces, as the watch cache has them. Reading them costs nothing until somebody uses them. */
+/** All definitions of all workspaces, from the watch cache. Nothing is parsed until it is used. */
 export class Definitions {
   readonly #options: Options;
   readonly #workspaces = new Map<string, WorkspaceKinds>();
   readonly #listeners = new Set<DefinitionListener>();
   readonly #held: ResourceCache;
-  /** What was read. The cache begins with another map when it has lost touch with the store. */
+  /** The map that was loaded. The cache starts a new one after it has lost its connection to the store. */
   #loaded: SortedMap<CacheEntry> | undefined;
 
   constructor(options: Options) {
@@ -38,7 +38,7 @@ export class Definitions {
     });
   }
 
-  /** The kinds that a workspace's users added; undefined when there are none. */
+  /** The kinds added by the users of a workspace; undefined if there are none. */
   in(cluster: string): WorkspaceKinds | undefined {
     if (this.#held.entries !== this.#loaded) this.#reload();
     return this.#workspaces.get(cluster);
@@ -94,7 +94,7 @@ export class Definitions {
     const { rules, webhook } = this.#options;
     const made = (since: number): Definition => new Definition({ entry, rules, webhook, since });
     let definition = made(entry.revision);
-    // A change of the status does not change what objects look like.
+    // A status change does not change the form of objects.
     if (before !== undefined && before.summary.generation === definition.summary.generation) definition = made(before.since);
     const cluster = clusterOf(entry);
     let workspace = this.#workspaces.get(cluster);

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-it('the same definition in two workspaces goes in each when what it held there is gone', async () => {
+it('deletes the same definition in two workspaces independently, each when its own objects are deleted', async () => {
   const body = definition('twice.example', { versions: [version('v1', {})], spec: { scope: 'Cluster' } });
   const things = (cluster: string): string => `/clusters/${cluster}/apis/twice.example/v1/things`;
   const definitions = (cluster: string): string => `/clusters/${cluster}${definitionsPath}`;

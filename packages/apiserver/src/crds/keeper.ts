@@ -19,7 +19,7 @@ import { conditionsOf, wantedStatus } from './status.ts';
 interface KeeperOptions {
   readonly serving: Backend & { readonly catalog: Catalog; readonly hub: WatchHub };
   readonly definitions: Definitions;
-  /** Kinds of a group that a workspace has from elsewhere: their names are taken. */
+  /** Kinds of a group that are bound into a workspace; their names are taken. */
   readonly boundIn: (cluster: string, group: string) => Iterable<Definition>;
   readonly now: () => Date;
   readonly onError: (error: unknown) => void;
@@ -28,14 +28,14 @@ interface KeeperOptions {
 const retryAfter = 1000;
 
 /**
- * Does for definitions what a controller would: gives them their names, says whether they are served, and deletes what they defined when they go. Every
- * change of a definition comes here, in turn.
+ * The controller for definitions: accepts their names, establishes them, and deletes their objects when they are deleted. It handles every
+ * change of a definition, one at a time.
  */
 export class DefinitionKeeper implements Disposable {
   readonly #options: KeeperOptions;
   readonly #resource: Resource;
   readonly #turns: Turns<Definition>;
-  /** Keys of definitions that wait until the last of their objects is gone. */
+  /** Keys of definitions that wait for their last object to be deleted. */
   readonly #awaiting = new Set<string>();
 
   constructor(options: KeeperOptions) {
@@ -50,24 +50,24 @@ export class DefinitionKeeper implements Disposable {
     this.#turns[Symbol.dispose]();
   }
 
-  /** What a workspace has from elsewhere is other than it was: names may have become free. */
+  /** Called when the bound kinds of a workspace have changed: names may have become free. */
   look(cluster: string): void {
     for (const definition of this.#options.definitions.in(cluster)?.all() ?? []) if (needsCare(definition)) this.#turns.ask(definition);
   }
 
   #changed(now: Definition | undefined, before: Definition | undefined): void {
     const { hub, cache } = this.#options.serving;
-    // Who watches sees objects as the old definition had them.
+    // Watchers still receive objects as the old definition had them.
     if (before !== undefined && now?.summary.generation !== before.summary.generation)
       hub.endWatches(cache.resource({ group: before.group, resource: before.plural }), `${clusterOf(before.entry)}/`);
     const definition = now ?? before!;
     if (now !== undefined) this.#turns.ask(now);
-    // A name that became free may be what another one waits for.
+    // Another definition may be waiting for a name that is now free.
     const others = this.#options.definitions.in(clusterOf(definition.entry))?.inGroup(definition.group) ?? [];
     for (const other of others) if (!other.summary.established || now === undefined) this.#turns.ask(other);
   }
 
-  /** Brings one definition forward, from whatever it is in the cache now. */
+  /** Reconciles one definition, from its current state in the cache. */
   async #keep({ entry, group, plural }: Definition): Promise<void> {
     const definition = this.#options.definitions.in(clusterOf(entry))?.get(group, plural);
     if (definition === undefined) return;
@@ -85,7 +85,7 @@ export class DefinitionKeeper implements Disposable {
     return takenNames([...others, ...boundIn(cluster, definition.group)].map((other) => other.summary.names));
   }
 
-  /** Deletes what was defined, then lets the definition go. Objects that wait for something themselves are waited for. */
+  /** Deletes the objects, then removes the finalizer of the definition. Waits for objects that have finalizers themselves. */
   async #finish(definition: Definition, object: KubeObject): Promise<void> {
     if (object.metadata.finalizers?.includes(cleanupFinalizer) !== true) return;
     if (!definition.summary.established) {
@@ -105,7 +105,7 @@ export class DefinitionKeeper implements Disposable {
     this.#awaitEmpty(held, definition);
   }
 
-  /** The same kind may be defined in many workspaces, whose objects are held together: each waits for its own. */
+  /** The cache holds the objects of all workspaces that define the same kind; each definition waits only for its own. */
   #awaitEmpty(held: ResourceCache, definition: Definition): void {
     const { key } = definition.entry;
     if (this.#awaiting.has(key)) return;
@@ -176,7 +176,7 @@ export class DefinitionKeeper implements Disposable {
   }
 }
 
-/** How the text of a definition says that it is served: reading all of them at the start would take long. */
+/** Matches the text of an established definition. Parsing all of them at startup would take too long. */
 const establishedText = /"type":"Established","status":"True"/;
 
 function needsCare({ entry }: Definition): boolean {

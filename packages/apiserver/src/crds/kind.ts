@@ -17,14 +17,14 @@ export interface KindParts {
   readonly summary: Summary;
   readonly version: Version;
   readonly schema: () => CompiledSchema;
-  /** What can be said without compiling it. */
+  /** Available without compiling the schema. */
   readonly written: { readonly schema: () => JsonObject; readonly hash: () => string };
   readonly rules: () => RuleChecker | undefined;
   readonly conversion: Conversion | undefined;
   readonly storedAs?: string;
 }
 
-/** A custom kind in one version, as the request path knows it. */
+/** A custom kind in one version, as the request path sees it. */
 export function customResource({ summary, version, schema, written, rules, conversion, storedAs }: KindParts): Resource {
   const { group, names } = summary;
   const groupVersion = apiVersionOf(group, version.name);
@@ -37,7 +37,7 @@ export function customResource({ summary, version, schema, written, rules, conve
     listKind: names.listKind,
     singular: names.singular,
     namespaced: summary.namespaced,
-    // Those that change something are still let in while the kind is deleted; discovery no longer names them.
+    // All verbs are still accepted while the kind is being deleted, although discovery no longer lists those that write.
     verbs: new Set(verbs),
     shortNames: names.shortNames,
     categories: names.categories,
@@ -110,7 +110,7 @@ function subresourcesOf(
   return subresources;
 }
 
-/** The same for servers that store the same kind in the same version: clients tell from it whether objects have to be rewritten. */
+/** Equal on all servers that store the same kind in the same version: clients use it to detect whether objects must be migrated. */
 function storageVersionHash(group: string, version: string, kind: string): string {
   return createHash('sha256').update(`${group}/${version}/${kind}`).digest().subarray(0, 8).toString('base64');
 }

@@ -3,12 +3,11 @@ import type { Resource } from '../registry/resource.ts';
 import type { Definition } from './definition.ts';
 import { byPreference } from './versions.ts';
 
-/** The kinds that the users of one workspace added. */
+/** The kinds added by the users of one workspace. */
 export class WorkspaceKinds implements CustomKinds {
   generation = 1;
   readonly #groups = new Map<string, Map<string, Definition>>();
 
-  /** True when there is nothing left. */
   get isEmpty(): boolean {
     return this.#groups.size === 0;
   }
@@ -35,7 +34,7 @@ export class WorkspaceKinds implements CustomKinds {
     for (const group of this.#groups.values()) yield* group.values();
   }
 
-  /** All that share a group. */
+  /** All kinds of a group. */
   inGroup(group: string): Iterable<Definition> {
     return this.#groups.get(group)?.values() ?? [];
   }

@@ -2,11 +2,11 @@ import type { Names } from './summary.ts';
 
 export interface NamesOutcome {
   readonly accepted: Names;
-  /** Undefined when every name is free. */
+  /** Undefined if all names are free. */
   readonly conflict: { readonly reason: string; readonly message: string } | undefined;
 }
 
-/** What other definitions of the group are called. */
+/** The names of the other definitions in the group. */
 export interface TakenNames {
   readonly resources: ReadonlySet<string>;
   readonly kinds: ReadonlySet<string>;
@@ -24,7 +24,7 @@ export function takenNames(others: Iterable<Names>): TakenNames {
   return { resources, kinds };
 }
 
-/** Which of the names that a definition asks for it gets: each is its own already, or nobody else's. */
+/** Accepts each requested name that the definition already has or that no other definition uses. */
 export function acceptNames(asked: Names, accepted: Names, taken: TakenNames): NamesOutcome {
   let conflict: NamesOutcome['conflict'];
   const inUse = (name: string): string => `${JSON.stringify(name)} is already in use`;

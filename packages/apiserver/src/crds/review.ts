@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { FieldPath, fieldError, isObject, type JsonObject, type KubeObject, textOf, validateLabels } from '@capstan/machinery';
 
-/** The answer of a conversion webhook cannot be used. */
+/** Thrown when the response of a conversion webhook is invalid. */
 export class BadConversion extends Error {
   override readonly name = 'BadConversion';
 }
@@ -14,7 +14,7 @@ export interface Review {
   readonly text: string;
 }
 
-/** What a webhook is asked: to bring these objects into another version. */
+/** The ConversionReview that asks a webhook to convert objects to another version. */
 export function makeReview(objects: readonly KubeObject[], desiredAPIVersion: string, versions: readonly string[]): Review {
   const version = versions.find((candidate) => known.includes(candidate));
   if (version === undefined) throw new BadConversion('no supported conversion review versions');
@@ -25,7 +25,7 @@ export function makeReview(objects: readonly KubeObject[], desiredAPIVersion: st
   return { uid, version, text: JSON.stringify(review) };
 }
 
-/** The objects that a webhook answered with. Throws a BadConversion when it did not do what it was asked. */
+/** The converted objects of a response. Throws a BadConversion if the webhook did not convert them. */
 export function convertedObjects(text: string, { uid, version }: Review): unknown[] {
   let review: unknown;
   try {
@@ -51,8 +51,8 @@ export function convertedObjects(text: string, { uid, version }: Review): unknow
 }
 
 /**
- * Takes over what a webhook made of an object. It may change everything but what the object is called; of the metadata only labels and annotations.
- * Throws an Error that says what it may not have done.
+ * Merges the converted object of a webhook into the original. The webhook may change everything but the identity of the object; in the
+ * metadata, only labels and annotations. Throws an Error that names a forbidden change.
  */
 export function takeOver(original: KubeObject, converted: unknown, apiVersion: string): KubeObject {
   if (!isObject(converted)) throw new Error(`invalid type, expected an object, got ${JSON.stringify(converted)}`);

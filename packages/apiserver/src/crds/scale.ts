@@ -6,7 +6,7 @@ const largest = 2 ** 31 - 1;
 
 const steps = (path: string): string[] => path.replace(/^\./, '').split('.');
 
-/** The value that a simple path leads to. */
+/** The value at a simple path. */
 function valueAt(object: KubeObject, path: string): unknown {
   let value: unknown = object;
   for (const key of steps(path)) {
@@ -16,7 +16,7 @@ function valueAt(object: KubeObject, path: string): unknown {
   return value;
 }
 
-/** How a custom kind is seen through its scale subresource. */
+/** Maps a custom kind to its scale subresource. */
 export function scaleMapping({ specReplicas, statusReplicas, labelSelector }: ScalePaths): ScaleMapping {
   return {
     specReplicasPath: steps(specReplicas),
@@ -28,7 +28,7 @@ export function scaleMapping({ specReplicas, statusReplicas, labelSelector }: Sc
   };
 }
 
-/** Replicas are whole numbers that are not negative. */
+/** Replicas must be non-negative integers. */
 export function replicaErrors(object: KubeObject, scale: ScalePaths | undefined, parts: 'all' | 'status'): FieldError[] {
   if (scale === undefined) return [];
   const paths = parts === 'all' ? [scale.specReplicas, scale.statusReplicas] : [scale.statusReplicas];
@@ -38,7 +38,7 @@ export function replicaErrors(object: KubeObject, scale: ScalePaths | undefined,
 function countErrors(value: unknown, path: string): FieldError[] {
   const at = FieldPath.of(path);
   if (value === undefined) return [];
-  // An integer that a number cannot hold is a BigInt; a number of that size has more than 64 bits, and is none for Go.
+  // Integers beyond the safe range are parsed as BigInt, so an unsafe number has more than 64 bits, and Go does not see an int64.
   const isCount = typeof value === 'bigint' || Number.isSafeInteger(value);
   if (!isCount) return [fieldError.invalid(at, 0, `${path} accessor error: ${describe(value)}, expected int64`)];
   if ((value as number) < 0) return [fieldError.invalid(at, value, 'should be a non-negative integer')];
@@ -51,7 +51,7 @@ function selectorErrors(object: KubeObject, path: string): FieldError[] {
   return [fieldError.invalid(FieldPath.of(path), '', `${path} accessor error: ${describe(value)}, expected string`)];
 }
 
-/** As Go prints the value and its type. */
+/** The value and its type, as printed by Go. */
 function describe(value: unknown): string {
   if (value === null) return '<nil> is of the type <nil>';
   if (typeof value === 'number') return `${value} is of the type ${Number.isSafeInteger(value) ? 'int64' : 'float64'}`;

@@ -1,7 +1,7 @@
 import type { Strategy } from '@capstan/kinds';
 import { asJson, compileJsonPath, type KubeObject } from '@capstan/machinery';
 
-/** What objects can be selected by besides their name and namespace. */
+/** The fields that objects can be selected by, besides name and namespace. */
 export function selectableFields(paths: readonly string[]): Pick<Strategy, 'selectableLabels' | 'selectableFields'> {
   const labels = paths.map((path) => path.replace(/^\./, ''));
   const fields = paths.map(compileJsonPath);

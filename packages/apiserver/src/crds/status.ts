@@ -5,7 +5,7 @@ import { type Condition, isTrue, type NewCondition, withCondition } from './cond
 import { acceptNames, type TakenNames } from './names.ts';
 import { type Names, readNames } from './summary.ts';
 
-/** What the status of a definition should be; undefined when it is already. */
+/** The desired status of a definition; undefined if it is up to date. */
 export function wantedStatus(definition: KubeObject, taken: TakenNames, now: Date): object | undefined {
   const status = fieldsOf(definition['status']);
   const before = conditionsOf(definition);

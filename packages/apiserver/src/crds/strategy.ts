@@ -17,11 +17,11 @@ import type { Version } from './summary.ts';
 interface Parts {
   readonly version: Version;
   readonly schema: () => CompiledSchema;
-  /** Made when first needed; undefined when the schema has no rules. */
+  /** Compiled when first needed; undefined if the schema has no rules. */
   readonly rules: () => RuleChecker | undefined;
 }
 
-/** How objects of a custom kind behave in one version. */
+/** The strategy of a custom kind in one version. */
 export function customStrategy({ version, schema, rules }: Parts): Strategy {
   const { hasStatus, scale } = version;
   return {
@@ -66,7 +66,7 @@ function keepStatus(object: KubeObject, old: KubeObject): void {
   else object['status'] = old['status'];
 }
 
-/** Everything but the status stays as it was; who manages it may have changed. */
+/** Restores everything but the status and the managed fields. */
 function onlyStatus(object: KubeObject, old: KubeObject): void {
   const { status } = object;
   const { managedFields, resourceVersion } = object.metadata;
@@ -86,7 +86,7 @@ function contentChanged(object: KubeObject, old: KubeObject): boolean {
   return false;
 }
 
-/** Rules may only be asked about an object that is what its schema says. */
+/** Rules are only evaluated on objects without these errors, because they rely on the schema. */
 const blocking: ReadonlySet<string> = new Set([
   'FieldValueNotSupported',
   'FieldValueRequired',
@@ -108,7 +108,7 @@ function withRules(
 
 const standardFinalizers: ReadonlySet<string> = new Set(['orphan', 'foregroundDeletion', 'kubernetes']);
 
-/** New finalizers should say whose they are. */
+/** New finalizers should have a domain prefix. */
 function warnOfFinalizers({ metadata }: KubeObject, old: KubeObject | undefined, { warn }: StrategyContext): void {
   const known = new Set(old?.metadata.finalizers);
   for (const finalizer of [...(metadata.finalizers ?? [])].sort()) {

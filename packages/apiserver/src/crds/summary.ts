@@ -1,7 +1,7 @@
 import type { KubeObject } from '@capstan/machinery';
 import { fieldsOf, itemsOf, maybeFields, numberOf, textOf, textsOf } from '@capstan/machinery';
 
-/** What is needed to serve a definition without its schemas, which may be large. */
+/** The parts of a definition needed to serve it, without the schemas, which may be large. */
 export interface Summary {
   readonly group: string;
   readonly names: Names;

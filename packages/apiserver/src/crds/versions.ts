@@ -1,4 +1,4 @@
-/** `v2`, `v1beta3`: the stage, the major and the minor number; anything else is a name without an order. */
+/** Parses `v2` or `v1beta3` into stage, major and minor. Undefined for any other name. */
 function parse(version: string): { stage: number; major: number; minor: number } | undefined {
   const parts = /^v([1-9]\d*)(?:(alpha|beta)([1-9]\d*))?$/.exec(version);
   if (parts === null) return undefined;
@@ -6,7 +6,7 @@ function parse(version: string): { stage: number; major: number; minor: number }
   return { stage, major: Number(parts[1]), minor: Number(parts[3] ?? 0) };
 }
 
-/** The order in which clients prefer versions: stable before beta before alpha, newer before older, then names that are no versions by alphabet. */
+/** The order in which clients prefer versions: stable before beta before alpha, newer before older, then all other names alphabetically. */
 export function byPreference(left: string, right: string): number {
   const a = parse(left);
   const b = parse(right);

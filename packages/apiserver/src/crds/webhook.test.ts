@@ -9,7 +9,7 @@ let webhook: TestWebhook;
 let answer: (objects: KubeObject[], wanted: string) => JsonObject;
 let count = 0;
 
-/** Version 1 has a host and a port; version 2 has them in one text. */
+/** Version 1 has a host and a port; version 2 combines them in one string. */
 function convert(object: KubeObject, apiVersion: string): KubeObject {
   const spec = object['spec'] as { host?: string; port?: string; address?: string };
   const [host = '', port = ''] = (spec.address ?? '').split(':');
@@ -53,14 +53,14 @@ async function defined(second: JsonObject = {}): Promise<Things> {
 }
 
 describe('conversion by a webhook', () => {
-  test('serves what is stored in every version', async () => {
+  test('serves stored objects in every version', async () => {
     const things = await defined();
     expect((await things.create('a', { host: 'h', port: '1' })).json()['spec']).toEqual({ host: 'h', port: '1' });
     expect((await things.get('a', 'v2')).json()).toMatchObject({ apiVersion: `${things.group}/v2`, spec: { address: 'h:1' } });
     expect((await server.call(things.path('v2'))).json().items?.[0]?.['spec']).toEqual({ address: 'h:1' });
   });
 
-  test('stores what comes in another version, and asks no more than once for the same', async () => {
+  test('stores objects written in another version, and converts each stored object only once', async () => {
     const things = await defined();
     await things.create('a', { address: 'h:2' }, 'v2');
     expect((await things.get('a')).json()['spec']).toEqual({ host: 'h', port: '2' });
@@ -72,7 +72,7 @@ describe('conversion by a webhook', () => {
     expect(webhook.questions.length).toBe(asked);
   });
 
-  test('selects by what the served version has', async () => {
+  test('selects by fields of the requested version', async () => {
     const things = await defined({ selectableFields: [{ jsonPath: '.spec.address' }] });
     await things.create('a', { host: 'h', port: '1' });
     await things.create('b', { host: 'h', port: '2' });
@@ -80,7 +80,7 @@ describe('conversion by a webhook', () => {
     expect(found.json().items?.map(({ metadata }) => metadata.name)).toEqual(['b']);
   });
 
-  test('shows watchers their version, in order', async () => {
+  test('sends watchers their version, in order', async () => {
     const things = await defined();
     await things.create('a', { host: 'h', port: '0' });
     const watched = server.watchUntil(`${things.path('v2')}?watch=true&timeoutSeconds=20`, ({ type }) => type === 'DELETED');
@@ -93,7 +93,7 @@ describe('conversion by a webhook', () => {
     expect(revisions).toEqual([...new Set(revisions)].sort((a, b) => a - b));
   });
 
-  test('never sees what lies in other workspaces, though it is called the same', async () => {
+  test('never sends objects of other workspaces with the same kind', async () => {
     const things = await defined();
     await createWorkspace(server, 'stranger');
     const there = (path: string): string => `/clusters/stranger${path}`;
@@ -113,9 +113,9 @@ describe('conversion by a webhook', () => {
   });
 
   test.each<[string, (objects: KubeObject[], wanted: string) => JsonObject, string]>([
-    ['that says no', () => ({ result: { status: 'Failure', message: 'not today' } }), 'failed: not today'],
-    ['that takes no such question', () => ({ code: 422 }), 'failed: the server rejected our request due to an error in our request'],
-    ['that says nothing', () => ({}), "failed: response.result.status was '', not 'Success'"],
+    ['that reports a failure', () => ({ result: { status: 'Failure', message: 'not today' } }), 'failed: not today'],
+    ['that rejects the request', () => ({ code: 422 }), 'failed: the server rejected our request due to an error in our request'],
+    ['that returns an empty response', () => ({}), "failed: response.result.status was '', not 'Success'"],
     ['that loses an object', () => ({ result: { status: 'Success' }, convertedObjects: [] }), 'returned 0 objects, expected 1'],
     [
       'that does not convert',
@@ -123,7 +123,7 @@ describe('conversion by a webhook', () => {
       'returned invalid converted object at index 0: invalid groupVersion',
     ],
     [
-      'that renames',
+      'that renames an object',
       (objects, wanted) => ({
         result: { status: 'Success' },
         convertedObjects: objects.map((object) => ({
@@ -133,8 +133,8 @@ describe('conversion by a webhook', () => {
       }),
       'must have the same name: a != b',
     ],
-    ['that answers for another', () => ({ uid: 'x', result: { status: 'Success' } }), 'failed: expected response.uid='],
-  ])('%s is an error of the server that says so', async (_, wrong, message) => {
+    ['that returns another uid', () => ({ uid: 'x', result: { status: 'Success' } }), 'failed: expected response.uid='],
+  ])('reports a webhook %s as a server error', async (_, wrong, message) => {
     const things = await defined();
     await things.create('a', { host: 'h', port: '1' });
     answer = wrong;
@@ -146,12 +146,12 @@ describe('conversion by a webhook', () => {
   });
 });
 
-describe('a conversion webhook whose authority cannot be read', () => {
+describe('a conversion webhook with an invalid CA bundle', () => {
   const bundle = (text: string): JsonObject => ({
     spec: { conversion: { webhook: { clientConfig: { caBundle: Buffer.from(text).toString('base64') } } } },
   });
 
-  test('keeps its definition from being established until it is corrected', async () => {
+  test('keeps its definition from being established until the bundle is corrected', async () => {
     const things = new Things(server, `hook${++count}.example.com`);
     const clientConfig = { url: 'https://127.0.0.1:1/convert', caBundle: Buffer.from('nonsense').toString('base64') };
     const conversion = { strategy: 'Webhook', webhook: { conversionReviewVersions: ['v1'], clientConfig } };
@@ -167,7 +167,7 @@ describe('a conversion webhook whose authority cannot be read', () => {
     await things.until((object) => hasCondition(object, 'Established', 'True'));
   });
 
-  test('is refused for a definition that is established', async () => {
+  test('is rejected for an established definition', async () => {
     const things = await defined();
     const reply = await server.call(things.definitionPath, { method: 'PATCH', headers: merge, body: bundle('nonsense') });
     expect(reply.json().message).toContain(

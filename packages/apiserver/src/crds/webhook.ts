@@ -11,10 +11,10 @@ import type { WebhookConversion } from './definition.ts';
 import { BadConversion, convertedObjects, makeReview, takeOver } from './review.ts';
 
 const timeoutSeconds = 30;
-/** Lists are converted in parts, so that no call becomes too large. */
+/** Lists are converted in batches, so that no request becomes too large. */
 const mostAtOnce = 500;
 
-/** Conversion by a webhook of the kind's author. What it made of an object is kept for as long as the object is. */
+/** Conversion by the webhook of a definition. A converted object is cached for as long as its entry exists. */
 export function webhookConversion(client: WebhookClient): WebhookConversion {
   return (parts, rule) => {
     const { summary, version, since, schemaOf, cluster } = parts;
@@ -91,7 +91,7 @@ function webhookMethods({ parts, convert, prefix, since, renewed }: Methods): Co
   };
 }
 
-/** What was asked about is shown elsewhere: it names the workspace that it is shown in. */
+/** Gives an object that was converted for another workspace the cluster annotation of the workspace it is shown in. */
 function placeAs({ metadata }: KubeObject, shown: KubeObject): void {
   const { [clusterAnnotation]: _, ...own } = metadata.annotations ?? {};
   const cluster = shown.metadata.annotations?.[clusterAnnotation];

@@ -5,7 +5,7 @@ import type { GroupResource, KubeObject } from '@capstan/machinery';
 import { parseServiceAccountName } from '../authn/service-account.ts';
 import type { Attributes } from '../authz/attributes.ts';
 
-/** What the headers X-Kubernetes-PF-FlowSchema-UID and X-Kubernetes-PF-PriorityLevel-UID say. */
+/** The values of the headers X-Kubernetes-PF-FlowSchema-UID and X-Kubernetes-PF-PriorityLevel-UID. */
 export interface Flow {
   readonly flowSchemaUid: string;
   readonly priorityLevelUid: string;
@@ -46,10 +46,13 @@ interface Schema {
   readonly rules: readonly Rule[];
 }
 
-/** One schema with only those of its rules that name the user. */
+/** A schema reduced to the rules that name the user. */
 type Candidate = Schema;
 
-/** Tells which flow schema a request falls under. What can be known about a user is worked out once; most requests then match the first candidate. */
+/**
+ * Finds the flow schema that a request belongs to. The rules that apply to a user are computed once; most requests then match the first
+ * candidate.
+ */
 export function flowClassifier(objects: ObjectReader): (attributes: Attributes) => Flow | undefined {
   let schemas: readonly Schema[] = [];
   let candidates = new WeakMap<User, readonly Candidate[]>();

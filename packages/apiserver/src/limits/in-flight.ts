@@ -6,14 +6,14 @@ import { allowedInLine } from './scarce.ts';
 export type RequestClass = 'readonly' | 'mutating';
 
 export interface InFlightOptions {
-  /** How many requests of each class are worked on at once. */
+  /** How many requests of each class run at once. */
   readonly readonly?: number;
   readonly mutating?: number;
-  /** How many requests may wait, overall and in one line. Each costs its buffered body. */
+  /** How many requests may wait, in total and in one line. Each keeps its buffered body in memory. */
   readonly maxWaiting?: number;
   readonly maxWaitingPerLine?: number;
   readonly maxWaitMilliseconds?: number;
-  /** What even system:masters must keep to: all requests at once, of both classes. */
+  /** The limit on all running requests of both classes, which applies even to system:masters. */
   readonly absolute?: number;
   readonly now?: () => number;
 }
@@ -24,13 +24,13 @@ export interface InFlightState {
   readonly rejected: number;
 }
 
-/** Requests that wait for a place one after the other, oldest first. */
+/** Requests that wait for a place, oldest first. */
 interface Line {
   readonly name: string;
   readonly waiters: Waiter[];
-  /** Waiters before this one are done. */
+  /** The index of the first waiter that may still be waiting. */
   head: number;
-  /** How many of the rest still wait. */
+  /** How many waiters are left. */
   count: number;
 }
 
@@ -40,15 +40,15 @@ interface Waiter {
   settle: ((error: StatusError | undefined) => void) | undefined;
 }
 
-/** Waiters that gave up are looked for this often, and only while somebody waits. */
+/** How often expired waiters are looked for; the timer runs only while requests wait. */
 const sweepMilliseconds = 250;
 
 const tooMany = (): StatusError => status.tooManyRequests('too many requests, please try again later', 1);
 
 /**
- * Bounds how much the server works on at once. A request beyond that waits; when a place is free the lines take turns, however long each is. The last places
- * go to lines that have none: whoever holds many, with bodies that do not arrive or webhooks that do not answer, holds up nobody else. What a step costs
- * depends on the number of places alone, however many wait.
+ * Limits how many requests run at once. Further requests wait; when a place becomes free, the lines take turns, however long each is. The
+ * last places are reserved for lines that hold few, so a tenant that holds many (with bodies that never arrive or webhooks that never
+ * respond) blocks nobody else. The cost of a step depends only on the number of places, not on the number of waiters.
  */
 export class InFlight {
   readonly #pools: Readonly<Record<RequestClass, Pool>>;
@@ -57,7 +57,7 @@ export class InFlight {
   readonly #maxWait: number;
   readonly #absolute: number;
   readonly #now: () => number;
-  /** In order of their deadlines, as all wait equally long. */
+  /** In order of their deadlines, because the maximum wait is the same for all. */
   #byDeadline: Waiter[] = [];
   #firstByDeadline = 0;
   #waiting = 0;
@@ -74,12 +74,12 @@ export class InFlight {
   }
 
   /**
-   * Takes a place: at once (undefined), or when the promise resolves. Throws or rejects with TooManyRequests when there is none to be had. Whoever got one
-   * must `leave`.
+   * Takes a place: at once (returns undefined), or when the promise resolves. Throws or rejects with TooManyRequests if none becomes
+   * available. Every caller that gets a place must call `leave`.
    */
   enter(line: string, user: User, kind: RequestClass): undefined | Promise<void> {
     const pool = this.#pools[kind];
-    // Nobody waits who could have a place, so whoever waits is woken by somebody who leaves.
+    // No waiting request could have a free place (`leave` fills them), so a new request overtakes none.
     if (pool.hasPlaceFor(line) || (this.#running < this.#absolute && user.groups.includes(superuserGroup))) {
       pool.take(line);
       return undefined;
@@ -105,7 +105,7 @@ export class InFlight {
     }
   }
 
-  /** How many requests of both classes are worked on at once. */
+  /** How many requests of both classes run at once. */
   get capacity(): number {
     return this.#pools.readonly.capacity + this.#pools.mutating.capacity;
   }
@@ -148,13 +148,13 @@ export class InFlight {
   }
 }
 
-/** The places of one class, and the lines for them. */
+/** The places of one class, and the lines that wait for them. */
 class Pool {
   readonly capacity: number;
   running = 0;
   readonly #running = new Map<string, number>();
   readonly #lines = new Map<string, Line>();
-  /** Lines in the order of their turns. */
+  /** Lines in round-robin order. */
   #turns: Line[] = [];
   #firstTurn = 0;
 
@@ -197,7 +197,7 @@ class Pool {
     return waiter;
   }
 
-  /** The oldest waiter of the line whose turn it is, of those that may have another place. */
+  /** The oldest waiter of the next line that may have another place. */
   next(): Waiter | undefined {
     for (let left = this.#turns.length - this.#firstTurn; left > 0; left--) {
       const line = this.#turns[this.#firstTurn++]!;

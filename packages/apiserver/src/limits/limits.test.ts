@@ -20,7 +20,7 @@ afterEach(() => void vi.useRealTimers());
 const settled = async (): Promise<void> => void (await vi.advanceTimersByTimeAsync(0));
 
 describe('requests in flight', () => {
-  it('begin at once while there is room, each class on its own', () => {
+  it('start at once while there is room, separately for each class', () => {
     const limits = new InFlight({ readonly: 2, mutating: 1 });
     expect([
       limits.enter(jane.name, jane, 'readonly'),
@@ -31,7 +31,7 @@ describe('requests in flight', () => {
     expect(limits.state).toMatchObject({ running: { readonly: 2, mutating: 1 }, waiting: 1 });
   });
 
-  it('wait for their turn, one user after the other', async () => {
+  it('wait in line, and users take turns', async () => {
     const limits = new InFlight({ mutating: 1 });
     const order: string[] = [];
     void limits.enter(jane.name, jane, 'mutating');
@@ -46,7 +46,7 @@ describe('requests in flight', () => {
     expect(limits.state).toMatchObject({ running: { mutating: 0 }, waiting: 0 });
   });
 
-  it('do not overtake those that wait', async () => {
+  it('do not overtake waiting requests', async () => {
     const limits = new InFlight({ mutating: 1 });
     void limits.enter(jane.name, jane, 'mutating');
     const waiting = limits.enter(joe.name, joe, 'mutating');
@@ -55,7 +55,7 @@ describe('requests in flight', () => {
     await expect(waiting).resolves.toBeUndefined();
   });
 
-  it('all succeed when a thousand clients of one user come at once', async () => {
+  it('all succeed when a thousand clients of one user connect at once', async () => {
     const limits = new InFlight();
     let done = 0;
     const request = async (): Promise<void> => {
@@ -68,7 +68,7 @@ describe('requests in flight', () => {
     expect([done, limits.state]).toEqual([1000, { running: { readonly: 0, mutating: 0 }, waiting: 0, rejected: 0 }]);
   });
 
-  it('are refused when too many wait, of one user or of all', () => {
+  it('are rejected when too many wait, for one user or in total', () => {
     const limits = new InFlight({ mutating: 1, maxWaitingPerLine: 2, maxWaiting: 3 });
     for (let index = 0; index < 3; index++) void limits.enter(jane.name, jane, 'mutating');
     expect(() => limits.enter(jane.name, jane, 'mutating')).toThrow(/too many requests/);
@@ -78,7 +78,7 @@ describe('requests in flight', () => {
     expect(limits.state.rejected).toBe(2);
   });
 
-  it('of a few tenants leave room for all others to wait', async () => {
+  it('of a few tenants leave room in the queue for all others', async () => {
     const limits = new InFlight({ mutating: 1, maxWaiting: 1000, maxWaitingPerLine: 500 });
     const refused = new Map<string, number>();
     const enter = (line: string): void => {
@@ -106,7 +106,7 @@ describe('requests in flight', () => {
     expect(limits.state).toMatchObject({ running: { mutating: 150 }, waiting: 849 });
   });
 
-  it('are refused when they waited too long, with a time to come again', async () => {
+  it('are rejected with a retry time when they have waited too long', async () => {
     const limits = new InFlight({ mutating: 1, maxWaitMilliseconds: 1000 });
     void limits.enter(jane.name, jane, 'mutating');
     const error = limits.enter(jane.name, jane, 'mutating')!.catch((reason: StatusError) => reason.status);
@@ -119,7 +119,7 @@ describe('requests in flight', () => {
     expect(limits.state).toEqual({ running: { readonly: 0, mutating: 1 }, waiting: 0, rejected: 1 });
   });
 
-  it('leave no timer behind when nobody waits', async () => {
+  it('leave no timer running when none is waiting', async () => {
     const limits = new InFlight({ mutating: 1, maxWaitMilliseconds: 1000 });
     void limits.enter(jane.name, jane, 'mutating');
     void limits.enter(jane.name, jane, 'mutating');
@@ -128,7 +128,7 @@ describe('requests in flight', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('of system:masters pass those who wait, up to what the server can bear', () => {
+  it('of system:masters skip the queue, up to the absolute limit', () => {
     const limits = new InFlight({ mutating: 1, readonly: 1, absolute: 4 });
     void limits.enter(jane.name, jane, 'mutating');
     void limits.enter(jane.name, jane, 'mutating');
@@ -137,13 +137,13 @@ describe('requests in flight', () => {
     expect(limits.enter(admin.name, admin, 'mutating')).toBeInstanceOf(Promise);
   });
 
-  it('of system:masters begin in a class that is free, however busy the other one is', () => {
+  it('of system:masters start in an idle class, however busy the other one is', () => {
     const limits = new InFlight({ mutating: 1, readonly: 1, absolute: 2 });
     for (let index = 0; index < 2; index++) void limits.enter(admin.name, admin, 'readonly');
     expect(limits.enter(admin.name, admin, 'mutating')).toBeUndefined();
   });
 
-  it('are never more than allowed, never lost, and served in order of arrival for each user', async () => {
+  it('never exceed the limit, are never lost, and start in order of arrival for each user', async () => {
     const step = fc.oneof(fc.record({ user: fc.constantFrom('a', 'b', 'c') }), fc.constant('leave' as const));
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 200 }), fc.integer({ min: 1, max: 4 }), async (steps, capacity) => {
@@ -180,8 +180,8 @@ describe('requests in flight', () => {
   });
 });
 
-describe('what stays open', () => {
-  it('is bounded by user and over all', () => {
+describe('open watches', () => {
+  it('are limited per user and in total', () => {
     const watches = new OpenCount({ what: 'watches', overall: 5, perLine: 2 });
     watches.open(jane.name, jane);
     watches.open(jane.name, jane);
@@ -195,7 +195,7 @@ describe('what stays open', () => {
     expect(watches.total).toBe(5);
   });
 
-  it('leaves room for others when a few have opened much', () => {
+  it('leave room for others when a few users hold many', () => {
     const watches = new OpenCount({ what: 'watches', overall: 1000, perLine: 400 });
     const open = (line: string): boolean => {
       try {
@@ -211,7 +211,7 @@ describe('what stays open', () => {
     expect(open('/a')).toBe(false);
   });
 
-  it('is not miscounted by closing what was not opened', () => {
+  it('are counted correctly when a user closes one that was never opened', () => {
     const watches = new OpenCount({ what: 'watches', overall: 1, perLine: 1 });
     watches.close(jane.name);
     watches.open(jane.name, jane);
@@ -244,11 +244,11 @@ describe('the flow of a request', () => {
     ],
     ['service-accounts', 'workload-low', [member('system:serviceaccount:shop:x', 'system:serviceaccounts'), 'list', { resource: 'pods' }]],
     ['global-default', 'global-default', [member('jane'), 'list', { resource: 'pods' }]],
-  ])('is %s at the level %s', (schema, level, request) => {
+  ])('belongs to schema %s and level %s', (schema, level, request) => {
     expect(classify(asking(...request))).toEqual({ flowSchemaUid: `schema-${schema}`, priorityLevelUid: `level-${level}` });
   });
 
-  it('follows changes, and is none when nothing matches', () => {
+  it('follows changes, and is undefined when nothing matches', () => {
     const empty = new MemoryObjects();
     const own = flowClassifier(empty);
     expect(own(asking(jane, 'get', { resource: 'pods' }))).toBeUndefined();
@@ -270,15 +270,15 @@ describe('the flow of a request', () => {
   });
 });
 
-describe('turns', () => {
+describe('lines', () => {
   const robot = { name: 'system:serviceaccount:default:default', groups: [] };
 
-  it('are taken by workspaces, not by the names of their users', () => {
+  it('are per workspace, regardless of user names', () => {
     expect(lineOf('aaaa', robot)).toBe(lineOf('aaaa', jane));
     expect(lineOf('aaaa', robot)).not.toBe(lineOf('bbbb', robot));
   });
 
-  it('are taken by users in the root workspace, whatever they are called', () => {
+  it('are per user in the root workspace, even for a user named like a workspace', () => {
     expect(lineOf('root', jane)).not.toBe(lineOf('root', joe));
     expect(lineOf('root', { name: 'aaaa', groups: [] })).not.toBe(lineOf('aaaa', jane));
   });

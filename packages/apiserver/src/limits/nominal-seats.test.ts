@@ -4,7 +4,7 @@ import { bootstrapObjects } from '../bootstrap/objects.ts';
 import { repairs } from '../bootstrap/reconcile.ts';
 import { nominalSeats } from './nominal-seats.ts';
 
-test('places are shared out among the priority levels, and none is left without', () => {
+test('divides the places among the priority levels, and gives each at least one', () => {
   const objects = new MemoryObjects();
   for (const { resource, object } of repairs(bootstrapObjects(new Date(0)), objects, 'root')) objects.put(resource, object);
   expect(Object.fromEntries(nominalSeats(objects, 600))).toEqual({
@@ -19,6 +19,6 @@ test('places are shared out among the priority levels, and none is left without'
   });
 });
 
-test('without levels there are none', () => {
+test('returns nothing when there are no priority levels', () => {
   expect(nominalSeats(new MemoryObjects(), 600).size).toBe(0);
 });

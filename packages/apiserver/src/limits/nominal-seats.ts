@@ -10,7 +10,7 @@ interface LevelSpec {
   readonly exempt?: { readonly nominalConcurrencyShares?: number };
 }
 
-/** How many of the places each priority level has by its shares, as Kubernetes counts it. */
+/** The number of places that each priority level gets from its shares, computed as in Kubernetes. */
 export function nominalSeats(objects: ObjectReader, places: number): Map<string, number> {
   const shares = new Map(objects.list(priorityLevels, rootCluster).map((level) => [level.metadata.name ?? '', sharesOf(level)]));
   const all = [...shares.values()].reduce((sum, one) => sum + one, 0);

@@ -4,13 +4,13 @@ import { status } from '@capstan/machinery';
 import { allowedInLine } from './scarce.ts';
 
 export interface OpenCountOptions {
-  /** What is counted, in words: `watches`. */
+  /** The plural of the counted things, for messages: `watches`. */
   readonly what: string;
   readonly overall: number;
   readonly perLine: number;
 }
 
-/** Bounds what stays open for long, such as watches and connections: by line and over all. system:masters have only the overall bound. */
+/** Limits long-lived things such as watches and connections, per line and in total. Only the total applies to system:masters. */
 export class OpenCount {
   readonly #options: OpenCountOptions;
   readonly #byLine = new Map<string, number>();
@@ -24,7 +24,7 @@ export class OpenCount {
     return this.#total;
   }
 
-  /** Counts one more in the line, or throws TooManyRequests. Whoever opened must `close`. */
+  /** Counts one more in the line, or throws TooManyRequests. Every successful `open` needs a `close`. */
   open(line: string, user: User): void {
     const { what, overall, perLine } = this.#options;
     const count = this.#byLine.get(line) ?? 0;

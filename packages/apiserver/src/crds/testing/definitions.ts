@@ -8,7 +8,7 @@ export interface VersionParts extends JsonObject {
   name: string;
 }
 
-/** A definition of `things` in a group, with one version unless others are given. */
+/** A definition of `things` in a group, with the given versions. */
 export function definition(group: string, { versions, spec = {} }: { versions: VersionParts[]; spec?: JsonObject }): KubeObject {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
@@ -34,7 +34,7 @@ export function thing(group: string, name: string, spec: JsonObject, versionName
   return { apiVersion: `${group}/${versionName}`, kind: 'Thing', metadata: { name }, spec };
 }
 
-/** A server and shorthands for what nearly every test does with it. */
+/** A server with shorthands for the calls that most tests make. */
 export class Things {
   readonly #server: TestServer;
   readonly group: string;
@@ -55,11 +55,11 @@ export class Things {
   /** Creates the definition and waits until it is served. */
   async define(parts: { versions: VersionParts[]; spec?: JsonObject }): Promise<void> {
     const reply = await this.#server.call(definitionsPath, { method: 'POST', body: definition(this.group, parts) });
-    if (reply.code !== 201) throw new Error(`things.${this.group} was not taken: ${reply.text}`);
+    if (reply.code !== 201) throw new Error(`things.${this.group} was not created: ${reply.text}`);
     await this.until((object) => hasCondition(object, 'Established', 'True'));
   }
 
-  /** Waits for the definition to be in a state. Every change is seen, so nothing is asked twice. */
+  /** Waits until the definition reaches a state. It watches, so no state is missed. */
   async until(isReached: (definition: KubeObject) => boolean): Promise<KubeObject> {
     const path = `${definitionsPath}?watch=true&fieldSelector=metadata.name%3Dthings.${this.group}&timeoutSeconds=20`;
     let reached: KubeObject | undefined;
@@ -68,7 +68,7 @@ export class Things {
       reached = event.object;
       return true;
     });
-    if (reached === undefined) throw new Error(`things.${this.group} did not come into the state that was waited for`);
+    if (reached === undefined) throw new Error(`things.${this.group} did not reach the expected state`);
     return reached;
   }
 
