@@ -2,14 +2,17 @@ import { isObject, type JsonObject, parseYaml } from '@capstan/machinery';
 import { type ClaimExpression, type ClaimResult, claimExpression } from './claim-expression.ts';
 import type { OidcOptions } from './oidc.ts';
 
-/** Reads the issuers of an AuthenticationConfiguration (apiserver.config.k8s.io). Claims are mapped by name and prefix, or by expressions over `claims`. */
+/**
+ * Parses the issuers of an AuthenticationConfiguration (apiserver.config.k8s.io). Claims are mapped by name and prefix, or by expressions
+ * over `claims`.
+ */
 export function parseAuthenticationConfiguration(text: string, audiences: readonly string[]): OidcOptions[] {
   const root = parseYaml(text);
   if (!isObject(root) || root['kind'] !== 'AuthenticationConfiguration') throw problem('kind', 'expected AuthenticationConfiguration');
   return parseIssuers(root['jwt'] ?? [], audiences);
 }
 
-/** Reads a list of issuers, which stands under `jwt`. */
+/** Parses the list of issuers in `jwt`. */
 export function parseIssuers(issuers: unknown, audiences: readonly string[]): OidcOptions[] {
   if (!Array.isArray(issuers)) throw problem('jwt', 'expected a list');
   return issuers.map((entry, index) => parseIssuer(section(entry, `jwt[${index}]`), audiences));
@@ -46,7 +49,7 @@ function required(from: Section, name: string): string {
 
 const texts: readonly ClaimResult[] = ['string', 'list(string)'];
 
-/** What a mapping's expression is, when it has one: it stands in place of a claim's name and a prefix. */
+/** The expression of a claim mapping, which replaces a claim's name and prefix. Undefined if there is none. */
 function expression(part: Section | undefined, results: readonly ClaimResult[]): ClaimExpression | undefined {
   const source = part && text(part, 'expression');
   if (part === undefined || source === undefined) return undefined;

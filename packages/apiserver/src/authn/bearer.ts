@@ -2,14 +2,14 @@ import type { User } from '@capstan/api';
 import { decode } from './jwt.ts';
 import { type Authenticator, Unauthenticated } from './user.ts';
 
-/** A user that a token proves, and for which audiences. */
+/** The user of a valid token, and the requested audiences that it is valid for. */
 export interface TokenUser {
   readonly user: User;
   readonly audiences: readonly string[];
 }
 
 export interface TokenAuthenticator {
-  /** As `Authenticator.authenticate`, for a token that must be meant for one of the audiences. */
+  /** Like `Authenticator.authenticate`, for a token that must be valid for one of the audiences. */
   authenticateToken(token: string, audiences: readonly string[]): TokenUser | undefined | Promise<TokenUser | undefined>;
 }
 
@@ -18,8 +18,8 @@ export interface BearerTokens extends Authenticator, TokenAuthenticator {
 }
 
 /**
- * Reads the token of `Authorization: Bearer`, and asks the token authenticators in order. A token that none of them knows is refused. `audiences` are those
- * of this server.
+ * Reads the token from `Authorization: Bearer` and tries the token authenticators in order. Rejects a token that none of them knows.
+ * `audiences` are those of this server.
  */
 export function bearerTokens(authenticators: readonly TokenAuthenticator[], audiences: readonly string[]): BearerTokens {
   function authenticateToken(token: string, wanted: readonly string[]): TokenUser | Promise<TokenUser> {
@@ -70,7 +70,7 @@ export function bearerToken(header: string): string | undefined {
   return token === '' ? undefined : token;
 }
 
-/** For authenticators whose tokens carry no audience: they are meant for this server, and so for whom asks for one of its audiences. */
+/** For authenticators whose tokens carry no audience: such tokens are valid for the audiences of this server. */
 export function sharedAudiences(own: readonly string[], wanted: readonly string[]): readonly string[] {
   return own === wanted ? own : wanted.filter((audience) => own.includes(audience));
 }

@@ -2,13 +2,13 @@ import { compile, declare, toJson } from '@capstan/cel';
 import type { Json, JsonObject } from '@capstan/machinery';
 import { Unauthenticated } from './user.ts';
 
-/** What an expression makes of the claims of a token. */
+/** Evaluates an expression over the claims of a token. */
 export type ClaimExpression = (claims: Readonly<Record<string, unknown>>) => Json;
 
-/** What an expression may give, in the words of the language. */
+/** The CEL types that an expression may return. */
 export type ClaimResult = 'string' | 'list(string)' | 'bool';
 
-/** Compiles an expression over `claims`. Throws what is wrong with it. */
+/** Compiles an expression over `claims`. Throws an error that explains why it is invalid. */
 export function claimExpression(source: string, at: string, results: readonly ClaimResult[]): ClaimExpression {
   const { program, message } = compile(source, { variables: new Map([['claims', declare.dyn]]) });
   if (program === undefined) throw new TypeError(`authentication configuration: ${at}: ${message}`);
@@ -22,7 +22,7 @@ export function claimExpression(source: string, at: string, results: readonly Cl
   };
 }
 
-/** Texts, as a text or a list of them. */
+/** Converts a string or a list of strings to a list. */
 export function textsFrom(value: Json, at: string): string[] {
   if (value === null || value === '') return [];
   if (typeof value === 'string') return [value];

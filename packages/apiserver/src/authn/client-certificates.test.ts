@@ -39,7 +39,7 @@ const authenticator = clientCertificates(ours.pem, { now });
 const authenticate = (raw: Buffer, by: Authenticator = authenticator): unknown => by.authenticate({ certificate: () => raw });
 
 describe('a client certificate', () => {
-  it('says nothing when there is none', () => {
+  it('is optional', () => {
     expect(authenticator.authenticate({})).toBeUndefined();
     expect(authenticator.authenticate({ certificate: () => undefined })).toBeUndefined();
   });
@@ -53,17 +53,17 @@ describe('a client certificate', () => {
     });
   });
 
-  it('gives the same user object every time, so that what is known about it can be kept', () => {
+  it('maps to the same user object every time, so that caches can use it as a key', () => {
     const raw = ours.sign({});
     expect(authenticate(raw)).toBe(authenticate(raw));
     expect(authenticate(raw)).toBe(authenticate(Buffer.from(raw)));
   });
 
-  it('names nobody without a common name', () => {
+  it('without a common name identifies no user', () => {
     expect(authenticate(ours.sign({ commonName: '' }))).toBeUndefined();
   });
 
-  it('of another authority is refused, also when that one has the same name', () => {
+  it('of another authority is rejected, even if the authority has the same name', () => {
     for (const other of [authority('stranger'), authority('kubernetes')]) {
       const raw = other.sign({ organizations: ['system:masters'] });
       expect(() => authenticate(raw)).toThrow(Unauthenticated);
@@ -77,7 +77,7 @@ describe('a client certificate', () => {
     expect(authenticate(other.sign({}), both)).toMatchObject({ name: 'jane' });
   });
 
-  it('of a signer on request names anybody but a master', () => {
+  it('of a certificate signer may name any group but system:masters', () => {
     const signer = authority('signer');
     const both = clientCertificates(ours.pem, { now, signersPem: signer.pem });
     expect(authenticate(signer.sign({ organizations: ['devs'] }), both)).toMatchObject({ name: 'jane' });
@@ -85,7 +85,7 @@ describe('a client certificate', () => {
     expect(authenticate(ours.sign({ organizations: ['system:masters'] }), both)).toMatchObject({ name: 'jane' });
   });
 
-  it('is known when the authorities between it and the root are shown too, also after a time without them', () => {
+  it('is accepted when the client sends the intermediate authorities, even if an earlier connection did not', () => {
     const below = (commonName: string) => {
       const keys = newKeys();
       const raw = ours.sign({ commonName, publicKey: keys.publicKey, usage: 'authority' });
@@ -105,7 +105,7 @@ describe('a client certificate', () => {
     shown = [Buffer.from('garbage'), signer.raw, middle.raw];
     expect(authenticate(Buffer.from(leaf), by)).toMatchObject({ name: 'jane' });
     expect(authenticate(leafOf(middle, 'system:masters'), by)).toMatchObject({ groups: ['system:masters', 'system:authenticated'] });
-    // That of another server, which has the same authority.
+    // The signer of another server with the same authority.
     expect(authenticate(leafOf(signer), by)).toMatchObject({ name: 'jane' });
     expect(() => authenticate(leafOf(signer, 'system:masters'), by)).toThrow(/which its signer cannot give/);
     const stranger = authority('middle');
@@ -113,7 +113,7 @@ describe('a client certificate', () => {
     expect(() => authenticate(stranger.sign({}), by)).toThrow(/not signed by an authority/);
   });
 
-  it('signed by a certificate that is no authority is refused', () => {
+  it('signed by a certificate that is not an authority is rejected', () => {
     const keys = newKeys();
     const leaf = new X509Certificate(ours.sign({ publicKey: keys.publicKey }));
     const raw = new X509Certificate(
@@ -126,17 +126,17 @@ describe('a client certificate', () => {
     expect(() => authenticate(raw, clientCertificates(leaf.toString(), { now }))).toThrow(Unauthenticated);
   });
 
-  it('of an authority from before there were extensions is accepted where that one is trusted', () => {
+  it('of a trusted X.509 v1 authority is accepted', () => {
     const old = firstVersion('old');
     expect(authenticate(old.sign({}), clientCertificates(old.pem, { now }))).toMatchObject({ name: 'jane' });
     expect(() => authenticate(old.sign({}))).toThrow(/not signed by an authority/);
   });
 
-  it('for servers is refused', () => {
+  it('for servers is rejected', () => {
     expect(() => authenticate(ours.sign({ usage: 'server' }))).toThrow(/not meant for client authentication/);
   });
 
-  it('is refused outside of its dates, also when it was accepted before', () => {
+  it('is rejected outside of its validity, even if it was accepted before', () => {
     let time = now();
     const watching = clientCertificates(ours.pem, { now: () => time });
     const raw = ours.sign({});
@@ -147,17 +147,17 @@ describe('a client certificate', () => {
     expect(() => authenticate(raw, watching)).toThrow(Unauthenticated);
   });
 
-  it('that is no certificate is refused', () => {
+  it('that cannot be parsed is rejected', () => {
     expect(() => authenticate(Buffer.from('nonsense'))).toThrow(/cannot be parsed/);
   });
 
-  it('with a damaged signature is refused', () => {
+  it('with an invalid signature is rejected', () => {
     const raw = Buffer.from(ours.sign({}));
     raw[raw.length - 3]! ^= 1;
     expect(() => authenticate(raw)).toThrow(Unauthenticated);
   });
 
-  it('needs an authority to be checked against', () => {
+  it('cannot be configured without an authority', () => {
     expect(() => clientCertificates('')).toThrow(/expected at least one certificate/);
   });
 });
@@ -180,27 +180,27 @@ describe('union', () => {
     },
   };
 
-  it('answers at once when it can', () => {
+  it('answers synchronously when it can', () => {
     expect(union([silent, knows, later]).authenticate({})).toBe(jane);
     expect(union([silent]).authenticate({})).toBeUndefined();
   });
 
-  it('asks on after a promise, and after a refusal', async () => {
+  it('tries the next authenticator after a promise or a rejection', async () => {
     await expect(union([silentLater, refuses, later]).authenticate({})).resolves.toBe(jane);
     expect(union([refuses, knows]).authenticate({})).toBe(jane);
   });
 
-  it('refuses when one refused and none knew', async () => {
+  it('rejects when one rejected the credentials and none accepted them', async () => {
     expect(() => union([refuses, silent]).authenticate({})).toThrow('wrong');
     await expect(union([refusesLater, silent]).authenticate({})).rejects.toThrow('wrong, later');
   });
 
-  it('does not hide faults', () => {
+  it('passes unexpected errors on', () => {
     expect(() => union([breaks, knows]).authenticate({})).toThrow(TypeError);
   });
 });
 
-it('RecentlyUsed forgets what was not used for longest', () => {
+it('RecentlyUsed evicts the least recently used entry', () => {
   const map = new RecentlyUsed<string, number>(2);
   map.set('a', 1);
   map.set('b', 2);

@@ -10,23 +10,26 @@ const anyUsage = '2.5.29.37.0';
 const capacity = 10_000;
 
 interface Verified {
-  /** Undefined when the certificate is good but names nobody. */
+  /** Undefined if the certificate is valid but names no user. */
   readonly user: User | undefined;
   readonly notBefore: number;
   readonly notAfter: number;
 }
 
 export interface ClientCertificateOptions {
-  /** PEM of authorities that sign on request: they make nobody a member of system:superuserGroup, whoever holds their keys. */
+  /**
+   * PEM of the authorities that sign certificate requests. Their certificates cannot make a user a member of system:masters, whoever holds
+   * the keys.
+   */
   readonly signersPem?: string | undefined;
-  /** What a client showed behind this very certificate, in DER. */
+  /** The further certificates that a client sent with this one, in DER. */
   readonly intermediatesOf?: (raw: Buffer) => readonly Buffer[];
   readonly now?: () => number;
 }
 
 /**
- * Believes certificates that one of the authorities in the PEM text signed for client use: the common name is the user, the organizations are the groups.
- * The signature is verified once per certificate; its dates with every request.
+ * Accepts certificates that one of the authorities in the PEM text signed for client use: the common name is the user, the organizations
+ * are the groups. The signature is verified once per certificate, the validity period on every request.
  */
 export function clientCertificates(authoritiesPem: string, options: ClientCertificateOptions = {}): Authenticator {
   const { now = Date.now, signersPem, intermediatesOf = () => [] } = options;
@@ -34,7 +37,7 @@ export function clientCertificates(authoritiesPem: string, options: ClientCertif
     authorities: parseAuthorities(authoritiesPem),
     signers: signersPem === undefined ? [] : parseAuthorities(signersPem),
   };
-  // A connection hands out the same Buffer for its certificate every time, if the caller keeps it; other connections of the client only equal ones.
+  // Within a connection the Buffer is the same object, if the caller keeps it; on other connections of the client it is only equal.
   const byBuffer = new WeakMap<Buffer, Verified | Unauthenticated>();
   const byContent = new RecentlyUsed<string, Verified | Unauthenticated>(capacity);
 
@@ -42,7 +45,7 @@ export function clientCertificates(authoritiesPem: string, options: ClientCertif
     const content = raw.toString('latin1');
     const held = byContent.get(content);
     if (held !== undefined && !(held instanceof Unsigned)) return held;
-    // Another connection may show what was missing between it and the root.
+    // Another connection may send the missing intermediate authorities.
     const verified = held === undefined ? verify(raw, [], trust) : held;
     const better = verified instanceof Unsigned ? verify(raw, intermediatesOf(raw), trust) : verified;
     byContent.set(content, better);
@@ -90,7 +93,7 @@ interface Trust {
 
 const isAuthority = (certificate: X509Certificate): boolean => certificate.ca;
 
-/** A certificate of the first version cannot say what it is for. Where somebody trusts it as an authority, it is one. */
+/** An X.509 v1 certificate has no basicConstraints, so it is an authority if the operator trusts it as one. */
 function isTrustedAuthority(certificate: X509Certificate): boolean {
   if (certificate.ca) return true;
   const [whole] = elements(certificate.raw);
@@ -102,10 +105,13 @@ function isTrustedAuthority(certificate: X509Certificate): boolean {
 const isSignedBy = (certificate: X509Certificate, authorities: readonly X509Certificate[], may = isAuthority): boolean =>
   authorities.some((authority) => may(authority) && certificate.checkIssued(authority) && certificate.verify(authority.publicKey));
 
-/** The name of the authorities that servers make to sign on request. Only their own authority can have signed a certificate that says so. */
+/**
+ * The subject of the authorities that servers create to sign certificate requests. Only their own authority can have signed a certificate
+ * with it.
+ */
 const signerName = 'CN=capstan-signer';
 
-/** The authorities between a certificate and one that is trusted, nearest first; undefined when they do not lead there. */
+/** The authorities between a certificate and a trusted one, nearest first; undefined if there is no such chain. */
 function chainOf(
   certificate: X509Certificate,
   intermediates: readonly X509Certificate[],
@@ -129,7 +135,7 @@ function verify(raw: Buffer, intermediates: readonly Buffer[], trust: Trust): Ve
   const parsed = intermediates.map(parse).filter((one) => one instanceof X509Certificate);
   const chain = chainOf(certificate, parsed, trust);
   if (chain === undefined) return new Unsigned();
-  // No usage at all means any usage, as in Go's verification.
+  // No usage means any usage, as in Go's verification.
   const usages: readonly string[] = certificate.keyUsage ?? [];
   if (usages.length > 0 && !usages.includes(clientAuthentication) && !usages.includes(anyUsage)) {
     return new Unauthenticated('the client certificate is not meant for client authentication', { fault: 'certificate' });
@@ -158,7 +164,7 @@ function parse(raw: Buffer): X509Certificate | Unauthenticated {
 
 function userOf(certificate: X509Certificate, raw: Buffer): User | undefined {
   const subject = certificate.toLegacyObject().subject as unknown as Readonly<Record<string, string | string[] | undefined>>;
-  // Of several common names the last one counts, as in Go.
+  // The last of several common names wins, as in Go.
   const name = [subject['CN'] ?? ''].flat().at(-1)!;
   if (name === '') return undefined;
   const organizations = [subject['O'] ?? []].flat();

@@ -7,13 +7,13 @@ const limitBytes = 1024 * 1024;
 const timeoutMilliseconds = 10_000;
 
 export interface FetchOptions {
-  /** PEM of those that are trusted; those of the system when absent. */
+  /** PEM of the trusted authorities; defaults to those of the system. */
   readonly authorities?: string | undefined;
-  /** What keeps it from some addresses. */
+  /** Blocks connections to some addresses. */
   readonly outbound?: Outbound | undefined;
 }
 
-/** A `fetch` for GET that trusts authorities of our own, which the global one cannot be told to do. Answers are limited in size and time. */
+/** A `fetch` for GET that trusts custom authorities, which the global one does not support. Responses are limited in size and time. */
 export function httpsFetch({ authorities, outbound }: FetchOptions): (url: string) => Promise<Response> {
   const agent = new Agent({ keepAlive: false, ...(authorities !== undefined && trusting(authorities)) });
   return (url) =>

@@ -3,7 +3,7 @@ import type { SigningKey, VerificationKey } from '@capstan/pki';
 
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** A token taken apart, not yet believed. */
+/** A decoded token that has not been verified. */
 export interface Unverified {
   readonly header: Claims;
   readonly claims: Claims;
@@ -13,7 +13,7 @@ export interface Unverified {
 
 const shape = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 
-/** Takes a token apart; undefined when it is no signed JWT. */
+/** Decodes a token; undefined if it is not a signed JWT. */
 export function decode(token: string): Unverified | undefined {
   if (!shape.test(token)) return undefined;
   const [header = '', claims = '', signature = ''] = token.split('.');
@@ -21,7 +21,7 @@ export function decode(token: string): Unverified | undefined {
   const parsedClaims = parsePart(claims);
   if (parsedHeader === undefined || parsedClaims === undefined) return undefined;
   const bytes = Buffer.from(signature, 'base64url');
-  // Only one spelling of the signature counts: the last character may carry bits that decoding drops.
+  // Accept only the canonical encoding of the signature: decoding ignores some bits of the last character.
   if (bytes.toString('base64url') !== signature) return undefined;
   return { header: parsedHeader, claims: parsedClaims, signed: token.slice(0, header.length + 1 + claims.length), signature: bytes };
 }
@@ -35,7 +35,7 @@ function parsePart(part: string): Claims | undefined {
   }
 }
 
-/** Whether the key made the signature. The key says with which algorithm, never the token alone. */
+/** Whether the key made the signature. The key determines the algorithm, never the token alone. */
 export function isSignedBy(token: Unverified, { algorithm, publicKey }: VerificationKey): boolean {
   if (token.header['alg'] !== algorithm || token.header['crit'] !== undefined) return false;
   return verify('sha256', Buffer.from(token.signed), { key: publicKey, dsaEncoding: 'ieee-p1363' }, token.signature);

@@ -30,7 +30,7 @@ const authenticate = async (text: string, options: Partial<OidcOptions> = {}): P
   (await authenticator(options).authenticate({ authorization: `Bearer ${text}` }))!;
 
 describe('an ID token', () => {
-  it('proves a user, with the issuer before the name', async () => {
+  it('authenticates a user, with the issuer as prefix of the name', async () => {
     expect(await authenticate(token())).toEqual({ name: `${issuerUrl}#jane`, groups: ['system:authenticated'] });
   });
 
@@ -49,7 +49,7 @@ describe('an ID token', () => {
     ]);
   });
 
-  it('asks the issuer once, and answers at once the second time', async () => {
+  it('makes the server contact the issuer once, and is verified synchronously the second time', async () => {
     const bearer = authenticator();
     const authorization = `Bearer ${token()}`;
     const user = await bearer.authenticate({ authorization });
@@ -67,16 +67,20 @@ describe('an ID token', () => {
     ['expired', () => token({ exp: 1000 }), /oidc: verify token: .*exp/],
     ['without expiry', () => token({ exp: undefined }), /oidc: verify token: .*exp/],
     ['for another client', () => token({ aud: 'other' }), /oidc: verify token: .*aud/],
-    ['of a key that the issuer does not have', () => token({}, second), /oidc: verify token/],
-    ['of a key that claims to be the issuer’s', () => token({}, { ...second, kid: first.kid }), /oidc: verify token: signature/],
+    ['signed with an unknown key', () => token({}, second), /oidc: verify token/],
+    [
+      'signed with another key under a key ID of the issuer',
+      () => token({}, { ...second, kid: first.kid }),
+      /oidc: verify token: signature/,
+    ],
     ['with another algorithm', () => token({}, { ...first, algorithm: 'none' as never }), /oidc: verify token/],
     ['without a user', () => token({ sub: undefined }), /parse username claims "sub"/],
     ['of another issuer', () => token({ iss: 'https://elsewhere' }), /^invalid bearer token$/],
-  ])('that is %s is refused', async (_, make, message) => {
+  ])('that is %s is rejected', async (_, make, message) => {
     await expect(authenticate(make())).rejects.toThrow(message);
   });
 
-  it('with an unverified email, or without a required claim, is refused', async () => {
+  it('with an unverified email, or without a required claim, is rejected', async () => {
     await expect(authenticate(token({ email: 'a@b', email_verified: false }), { usernameClaim: 'email' })).rejects.toThrow(
       'oidc: email not verified',
     );
@@ -88,32 +92,32 @@ describe('an ID token', () => {
 });
 
 describe('an issuer', () => {
-  it('whose certificate is not trusted is not asked', async () => {
+  it('with an untrusted certificate is not used', async () => {
     await using other = await startIssuer();
     const stranger = other.authorities;
-    await expect(authenticate(token(), { authorities: stranger })).rejects.toThrow(/cannot be asked for its keys/);
+    await expect(authenticate(token(), { authorities: stranger })).rejects.toThrow(/cannot fetch the keys/);
     expect(issuer.requests).toEqual([]);
   });
 
-  it('that calls itself something else is not believed', async () => {
+  it('whose discovery document names another issuer is not trusted', async () => {
     issuer.document['issuer'] = 'https://elsewhere';
     await expect(authenticate(token())).rejects.toThrow(/names the issuer "https:\/\/elsewhere"/);
   });
 
-  it('that failed is left alone for a while, then asked again', async () => {
+  it('that failed is retried after a pause', async () => {
     let time = Date.now();
     issuer.document = {};
     const bearer = authenticator({ now: () => time });
     const attempt = async (): Promise<unknown> => bearer.authenticate({ authorization: `Bearer ${token()}` });
-    await expect(attempt()).rejects.toThrow(/cannot be asked/);
-    await expect(attempt()).rejects.toThrow(/cannot be asked/);
+    await expect(attempt()).rejects.toThrow(/cannot fetch the keys/);
+    await expect(attempt()).rejects.toThrow(/cannot fetch the keys/);
     expect(issuer.requests).toHaveLength(1);
     issuer.document = { issuer: issuerUrl, jwks_uri: `${issuerUrl}/keys` };
     time += 11_000;
     await expect(attempt()).resolves.toMatchObject({ name: `${issuerUrl}#jane` });
   });
 
-  it('needs https and a client', () => {
+  it('needs https and a client ID', () => {
     expect(() => oidc({ issuerUrl: 'http://x', clientIds: ['a'], audiences: [] })).toThrow(/https/);
     expect(() => oidc({ issuerUrl: 'https://x', clientIds: [], audiences: [] })).toThrow(/client id/);
   });
@@ -129,7 +133,7 @@ jwt:
       ['api'],
     )[0]!;
 
-  it('make the name, the groups and what else is said of a user', async () => {
+  it('compute the name, groups, uid and extra of a user', async () => {
     const options = configured(`claimMappings:
       username: { expression: "claims.given + '@' + claims.tenant" }
       groups: { expression: "claims.roles.map(role, 'r:' + role)" }
@@ -141,7 +145,7 @@ jwt:
     });
   });
 
-  it('refuse tokens, with their message', async () => {
+  it('reject tokens, with their message', async () => {
     const options = configured(`claimMappings: { username: { claim: sub, prefix: "" } }
     claimValidationRules: [{ expression: "claims.tenant == 'acme'", message: "only for acme" }]`);
     expect((await authenticate(token({ tenant: 'acme' }), options)).name).toBe('jane');
@@ -179,7 +183,7 @@ describe('an AuthenticationConfiguration', () => {
       /jwt\[0\]\.claimMappings\.username\.expression: must evaluate to string, not int/,
     ],
     ['- issuer: {audiences: [a]}\n  claimMappings: {username: {claim: a}}', /jwt\[0\]\.issuer\.url: is required/],
-  ])('%j is refused with the field', (text, message) => {
+  ])('%j is rejected with the field', (text, message) => {
     expect(() => parseAuthenticationConfiguration(yaml(text), [])).toThrow(message);
   });
 });

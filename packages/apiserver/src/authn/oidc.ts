@@ -11,31 +11,31 @@ import { type Fault, Unauthenticated } from './user.ts';
 
 export interface OidcOptions {
   readonly issuerUrl: string;
-  /** Tokens must be meant for one of these clients. */
+  /** Tokens must be issued for one of these clients. */
   readonly clientIds: readonly string[];
-  /** Where the issuer's discovery document is, when not below its URL. */
+  /** The URL of the issuer's discovery document, if it is not below the issuer's URL. */
   readonly discoveryUrl?: string;
-  /** `sub` when absent. */
+  /** Defaults to `sub`. */
   readonly usernameClaim?: string;
-  /** `-` for none; the issuer and `#` when absent, unless the claim is `email`. */
+  /** `-` for none. Defaults to the issuer and `#`, unless the claim is `email`. */
   readonly usernamePrefix?: string;
   readonly groupsClaim?: string;
   readonly groupsPrefix?: string;
   readonly uidClaim?: string;
-  /** In place of a claim's name: what makes the name, the groups or the uid of all claims. */
+  /** Computes the name (or the groups, or the uid) from all claims, in place of a single claim. */
   readonly usernameExpression?: ClaimExpression;
   readonly groupsExpression?: ClaimExpression;
   readonly uidExpression?: ClaimExpression;
-  /** What else is said of the user. */
+  /** The extra of the user. */
   readonly extra?: readonly { readonly key: string; readonly value: ClaimExpression }[];
-  /** Tokens of which one of these is not true are refused, with its message. */
+  /** A token is rejected with the message of the first expression that is not true. */
   readonly validations?: readonly { readonly expression: ClaimExpression; readonly message: string }[];
   readonly requiredClaims?: Readonly<Record<string, string>>;
-  /** PEM of the authorities that sign the issuer's TLS certificate; those that the system trusts when absent. */
+  /** PEM of the authorities that sign the issuer's TLS certificate; defaults to those of the system. */
   readonly authorities?: string;
-  /** Keeps the issuer from leading to some addresses. */
+  /** Blocks connections to some addresses. */
   readonly outbound?: Outbound | undefined;
-  /** RS256 when absent. */
+  /** Defaults to RS256. */
   readonly signingAlgorithms?: readonly string[];
   /** The audiences of this server. */
   readonly audiences: readonly string[];
@@ -43,16 +43,19 @@ export interface OidcOptions {
 }
 
 const capacity = 10_000;
-/** A token is verified again after this time, so that a key which the issuer withdrew stops to count. */
+/** A token is verified again after this time, so that a key withdrawn by the issuer stops being accepted. */
 const trustedFor = 5 * 60_000;
-/** After the issuer could not be reached, requests wait this long before it is asked again. */
+/** How long to wait before contacting an unreachable issuer again. */
 const retryAfter = 10_000;
 
 interface Verifier {
   readonly verify: (token: string) => Promise<JWTPayload>;
 }
 
-/** Believes the ID tokens of an OpenID Connect provider. Its keys are fetched when the first token comes, and again when one is signed with a new key. */
+/**
+ * Accepts the ID tokens of an OpenID Connect provider. Its keys are fetched for the first token, and again when a token is signed with a
+ * new key.
+ */
 export function oidc(options: OidcOptions): TokenAuthenticator {
   const { issuerUrl, audiences, now = Date.now } = options;
   if (!issuerUrl.startsWith('https://')) throw new TypeError(`the URL of the OIDC issuer must begin with https://, not ${issuerUrl}`);
@@ -68,7 +71,7 @@ export function oidc(options: OidcOptions): TokenAuthenticator {
     verifier ??= connect(options).catch((error: Error) => {
       verifier = undefined;
       failedAt = now();
-      failure = `oidc: the issuer ${issuerUrl} cannot be asked for its keys: ${error.message}`;
+      failure = `oidc: cannot fetch the keys of the issuer ${issuerUrl}: ${error.message}`;
       throw new Unauthenticated(failure, { cause: error, fault: 'issuer-out-of-reach' });
     });
     return verifier;
@@ -97,7 +100,7 @@ export function oidc(options: OidcOptions): TokenAuthenticator {
   };
 }
 
-/** By the codes of jose. */
+/** Maps the error codes of jose. */
 function faultOf(error: Error & { readonly code?: string }): Fault {
   if (error.code === 'ERR_JWT_EXPIRED') return 'expired';
   return error.code === 'ERR_JWKS_NO_MATCHING_KEY' || error.code === 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED' ? 'unknown-key' : 'other';
@@ -105,7 +108,7 @@ function faultOf(error: Error & { readonly code?: string }): Fault {
 
 async function connect(options: OidcOptions): Promise<Verifier> {
   const { issuerUrl, clientIds, signingAlgorithms = ['RS256'], now = Date.now } = options;
-  // Only servers with an issuer pay for loading it.
+  // Only servers with an issuer pay for loading jose.
   const { createRemoteJWKSet, customFetch, jwtVerify } = await import('jose');
   const discoveryUrl = options.discoveryUrl ?? `${issuerUrl.replace(/\/$/, '')}/.well-known/openid-configuration`;
   const document = await fetchJson(discoveryUrl, options);

@@ -8,7 +8,10 @@ export interface OpenIdDocuments {
   readonly cacheControl: string;
 }
 
-/** The documents with which others verify the tokens of our service accounts. `server` is the address of this server, such as https://10.0.0.1:6443. */
+/**
+ * The documents that others need to verify our service account tokens. `server` is the address of this server, such as
+ * https://10.0.0.1:6443.
+ */
 export function openIdDocuments(issuer: string, server: string, keys: readonly VerificationKey[]): OpenIdDocuments {
   return {
     configuration: JSON.stringify({

@@ -2,10 +2,10 @@ import type { TLSSocket } from 'node:tls';
 
 const known = new WeakMap<TLSSocket, Buffer | undefined>();
 const shownOn = new WeakMap<Buffer, TLSSocket>();
-/** More is no chain that anybody needs. */
+/** No legitimate chain is longer. */
 const longestChain = 8;
 
-/** The certificate that the client of a connection showed, in DER. Asking TLS for it is slow, so it is asked once per connection. */
+/** The certificate that the client of a connection sent, in DER. Reading it from the TLS socket is slow, so it is cached per connection. */
 export function peerCertificate(socket: TLSSocket): Buffer | undefined {
   if (known.has(socket)) return known.get(socket);
   const raw = socket.getPeerX509Certificate()?.raw;
@@ -14,7 +14,7 @@ export function peerCertificate(socket: TLSSocket): Buffer | undefined {
   return raw;
 }
 
-/** The certificates that the client showed behind the one that `peerCertificate` gave, in DER: those of authorities between it and the root. */
+/** The certificates that the client sent after the one returned by `peerCertificate`, in DER: the intermediate authorities. */
 export function intermediatesOf(raw: Buffer): Buffer[] {
   const chain: Buffer[] = [];
   let current = shownOn.get(raw)?.getPeerCertificate(true);

@@ -1,4 +1,4 @@
-/** A map that forgets what was not used for longest once it holds more than `capacity` entries. */
+/** A map that evicts the least recently used entry when it exceeds `capacity`. */
 export class RecentlyUsed<Key, Value> {
   readonly #capacity: number;
   readonly #entries = new Map<Key, Value>();

@@ -14,7 +14,7 @@ beforeEach(() => {
 const foreign = new Unauthenticated('invalid signature, no keys found', { fault: 'unknown-key' });
 const reason = 'signed by an unknown key, such as that of another installation';
 
-it('tells of the first at once, then how many there were, and of the last', () => {
+it('logs the first rejection at once, then how many followed', () => {
   for (time = 0; time < 60_000; time += 100) rejections.add(foreign, time < 50_000 ? '10.0.0.1' : '10.0.0.2');
   rejections.add(foreign, '10.0.0.1');
   rejections.add(foreign, '10.0.0.1');
@@ -28,7 +28,7 @@ it('tells of the first at once, then how many there were, and of the last', () =
   ]);
 });
 
-it('a stray one takes one line', () => {
+it('logs a single rejection in one line', () => {
   rejections.add(new Unauthenticated('service account token has expired', { fault: 'expired' }), '10.0.0.1');
   time = 61_000;
   rejections.settle();
@@ -39,7 +39,7 @@ it('a stray one takes one line', () => {
   ]);
 });
 
-it('a flood from everywhere takes a line for each reason and a few more, and repeats nothing of the tokens', () => {
+it('logs a few lines per reason for a flood from many addresses, and nothing from the tokens', () => {
   const faults = ['unknown-key', 'unknown-issuer', 'unknown-token', 'expired', 'other'] as const;
   for (time = 0; time < 600_000; time += 50)
     rejections.add(new Unauthenticated('secret-token', { fault: faults[(time / 50) % 5]! }), `host-${(time / 50) % 1000}`);

@@ -1,22 +1,22 @@
 import { Trouble, type TroubleFacts } from '@capstan/machinery';
 import type { Fault, Unauthenticated } from './user.ts';
 
-/** For those who run the server. Nothing of a token is ever told: its bearer may have written anything into it. */
+/** For operators. Nothing from a token is logged, because its sender may have written anything into it. */
 const reasons: Readonly<Record<Fault, string>> = {
   'unknown-key': 'signed by an unknown key, such as that of another installation',
   'unknown-issuer': 'of an issuer that is not configured here',
   'unknown-token': 'not known here',
   expired: 'expired',
-  revoked: 'of a service account, or bound to an object, that is gone',
-  'issuer-out-of-reach': 'of an issuer that cannot be asked for its keys',
+  revoked: 'of a service account, or bound to an object, that was deleted',
+  'issuer-out-of-reach': 'of an issuer whose keys cannot be fetched',
   certificate: 'expired, or not meant for clients',
   other: 'not valid here',
 };
 
-/** More addresses than this are only counted. */
+/** Addresses beyond this number are not counted. */
 const mostAddresses = 100;
 
-/** Tells of credentials that were rejected: one line for each reason at first, then how many there were, however many come. */
+/** Logs rejected credentials: one line per reason at first, then only counts, however many are rejected. */
 export class Rejections {
   readonly #log: (line: string) => void;
   readonly #now: () => number;
@@ -34,7 +34,7 @@ export class Rejections {
     known.trouble.report(address);
   }
 
-  /** To be called now and then, so that those which have ended are told of soon. */
+  /** Call this periodically, so that the end of a series is logged soon. */
   settle(): void {
     for (const { trouble } of this.#byFault.values()) trouble.settle();
   }

@@ -12,16 +12,16 @@ import { Unauthenticated } from './user.ts';
 
 export interface ServiceAccountTokenOptions {
   readonly issuer: string;
-  /** Issuers that signed before and are still believed. */
+  /** Earlier issuers whose tokens are still accepted. */
   readonly formerIssuers?: readonly string[];
   readonly keys: readonly VerificationKey[];
-  /** The audiences of this server: the issuer when absent. */
+  /** The audiences of this server; defaults to the issuer. */
   readonly audiences?: readonly string[];
   readonly objects: ObjectReader;
   readonly now?: () => number;
 }
 
-/** What clocks may differ by, in milliseconds. Deleted objects hold as long. */
+/** The tolerated clock skew in milliseconds. Tokens of deleted objects stay valid for as long. */
 const leeway = 60_000;
 const capacity = 20_000;
 const revoked = { fault: 'revoked' } as const;
@@ -48,18 +48,18 @@ interface Binding {
   readonly node: Reference | undefined;
 }
 
-/** A token whose signature was verified. */
+/** A token with a verified signature. */
 interface Known {
   readonly binding: Binding;
   readonly tokenAudiences: readonly string[];
   readonly user: User;
   readonly notBefore: number;
   readonly notAfter: number;
-  /** The state of the bound objects for which the binding was last seen to hold. */
+  /** The state of the bound objects when the binding was last checked. */
   checkedAt: number;
 }
 
-/** Believes the tokens that this server signed for service accounts, as long as the account, and what else a token is bound to, is there. */
+/** Accepts the service account tokens that this server signed, while the account and the other objects that a token is bound to exist. */
 export function serviceAccountTokens(options: ServiceAccountTokenOptions): TokenAuthenticator {
   const { issuer, formerIssuers = [], keys, objects, now = Date.now } = options;
   const issuers = [issuer, ...formerIssuers];
@@ -109,7 +109,7 @@ function checkAudiences({ tokenAudiences }: Known, wanted: readonly string[]): r
 function checkBinding(entry: Known, objects: ObjectReader, time: number): void {
   const { binding } = entry;
   const { cluster, namespace, serviceAccount, secret, pod, node } = binding;
-  // Numbers only rise: the sum is the same only when none of them changed.
+  // Generations only increase, so the sum is unchanged only if all of them are.
   let state = objects.generation(boundResources.serviceAccounts);
   if (secret !== undefined) state += objects.generation(boundResources.secrets);
   if (pod !== undefined) state += objects.generation(boundResources.pods);
@@ -133,9 +133,9 @@ function checkBinding(entry: Known, objects: ObjectReader, time: number): void {
   };
   if (secret !== undefined) check('secret', secret, objects.get({ ...boundResources.secrets, cluster, namespace, name: secret.name }));
   if (pod !== undefined) check('pod', pod, objects.get({ ...boundResources.pods, cluster, namespace, name: pod.name }));
-  // A token that is bound to a pod only mentions the node.
+  // For a token bound to a pod, the node is informational.
   else if (node !== undefined) check('node', node, objects.get({ ...boundResources.nodes, cluster, namespace: '', name: node.name }));
-  // What is being deleted stops to hold without another change.
+  // An object that is being deleted becomes invalid without another change.
   entry.checkedAt = leaving ? -1 : state;
 }
 

@@ -3,7 +3,7 @@ import { rootCluster } from '@capstan/api';
 import { names } from '@capstan/machinery';
 
 const prefix = 'system:serviceaccount:';
-/** Service accounts of workspaces with the same namespace and name have the same user name: this says which workspace is meant. */
+/** Tells apart service accounts of different workspaces, which may have the same user name. */
 export const clusterExtra = 'authentication.kcp.io/cluster-name';
 
 export const serviceAccountName = (namespace: string, name: string): string => `${prefix}${namespace}:${name}`;
@@ -12,7 +12,7 @@ export const serviceAccountGroups = (namespace: string): string[] => ['system:se
 
 export const isServiceAccount = (userName: string): boolean => userName.startsWith(prefix);
 
-/** The parts of a service account's user name; undefined when it is not one. */
+/** The parts of a service account's user name; undefined for other users. */
 export function parseServiceAccountName(userName: string): { namespace: string; name: string } | undefined {
   if (!isServiceAccount(userName)) return undefined;
   const parts = userName.slice(prefix.length).split(':');
@@ -21,23 +21,23 @@ export function parseServiceAccountName(userName: string): { namespace: string; 
   return isValid ? { namespace, name } : undefined;
 }
 
-/** Whoever belongs to a workspace has this group in others, which can give all of them something at once. */
+/** The group of all users of a workspace when they access other workspaces, which can grant permissions to it. */
 export const clusterGroup = (cluster: string): string => `system:cluster:${cluster}`;
 
-/** The workspace that a service account is of; undefined for users who are the same everywhere. */
+/** The workspace of a service account; undefined for other users, who are the same in all workspaces. */
 export function homeOf(user: User): string | undefined {
   return isServiceAccount(user.name) ? (user.extra?.[clusterExtra]?.[0] ?? rootCluster) : undefined;
 }
 
-/** The same user, known to be of this workspace when it is a service account that does not say. */
+/** Adds the workspace to a service account that does not name one. */
 export function atHomeIn(user: User, cluster: string): User {
   if (cluster === rootCluster || !isServiceAccount(user.name) || user.extra?.[clusterExtra] !== undefined) return user;
   return { ...user, extra: { ...user.extra, [clusterExtra]: [cluster] } };
 }
 
 /**
- * How a service account of one workspace is known in all others: under a name of its own, so that it never passes for an account of theirs, and they can
- * still give it something on purpose.
+ * The identity of a service account in other workspaces. Its name differs from those of their own accounts, and they can grant permissions
+ * to it.
  */
 export function abroad(user: User, home: string): User {
   return {

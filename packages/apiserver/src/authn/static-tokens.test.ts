@@ -9,15 +9,15 @@ it.each([
   ['secret-1', { name: 'jane', uid: 'u1', groups: ['devs', 'ops', 'system:authenticated'] }],
   ['secret-2', { name: 'joe', uid: 'u2', groups: ['system:authenticated'] }],
   ['se"cret', { name: 'max', groups: ['devs', 'system:authenticated'] }],
-])('%s is known', (token, user) => {
+])('%s is accepted', (token, user) => {
   expect(tokens.authenticateToken(token, audiences)).toEqual({ user, audiences });
 });
 
-it.each(['', 'secret', 'secret-1 ', 'SECRET-1', 'jane'])('%j is not', (token) => {
+it.each(['', 'secret', 'secret-1 ', 'SECRET-1', 'jane'])('%j is unknown', (token) => {
   expect(tokens.authenticateToken(token, audiences)).toBeUndefined();
 });
 
-it('is meant for this server only', () => {
+it('a token is valid for this server only', () => {
   expect(tokens.authenticateToken('secret-1', ['vault'])).toBeUndefined();
   expect(tokens.authenticateToken('secret-1', ['vault', 'api'])).toMatchObject({ audiences: ['api'] });
 });
@@ -26,6 +26,6 @@ it.each([
   ['a,b\n', /record 1 .* has 2 columns/],
   ['a,b,c\n,joe,u', /record 2 .* empty token/],
   ['a,b,c\n"a"x,b,c', /record 2 .* not CSV/],
-])('the file %j is refused', (text, message) => {
+])('the file %j is rejected', (text, message) => {
   expect(() => staticTokens(text, audiences)).toThrow(message);
 });

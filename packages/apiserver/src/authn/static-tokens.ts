@@ -3,8 +3,8 @@ import type { User } from '@capstan/api';
 import { sharedAudiences, type TokenAuthenticator, withAuthenticatedGroup } from './bearer.ts';
 
 /**
- * Believes the tokens of a file as kube-apiserver's --token-auth-file reads it: lines of `token,user,uid[,"group1,group2"]`. `audiences` are those of this
- * server.
+ * Accepts the tokens of a file in the format of kube-apiserver's --token-auth-file: lines of `token,user,uid[,"group1,group2"]`.
+ * `audiences` are those of this server.
  */
 export function staticTokens(csv: string, audiences: readonly string[]): TokenAuthenticator {
   const users = new Map<string, { digest: Buffer; user: User }>();
@@ -22,7 +22,7 @@ export function staticTokens(csv: string, audiences: readonly string[]): TokenAu
   }
   return {
     authenticateToken(token, wanted) {
-      // Looking up a digest tells by its timing nothing about the tokens themselves.
+      // Looking up a digest leaks nothing about the tokens through timing.
       const digest = digestOf(token);
       const found = users.get(digest.toString('latin1'));
       if (found === undefined || !timingSafeEqual(found.digest, digest)) return undefined;
@@ -34,7 +34,7 @@ export function staticTokens(csv: string, audiences: readonly string[]): TokenAu
 
 const digestOf = (token: string): Buffer => hash('sha256', token, 'buffer');
 
-/** RFC 4180: fields may be quoted, quotes inside are doubled. Empty lines are skipped. */
+/** RFC 4180: fields may be quoted, with quotes inside doubled. Empty lines are skipped. */
 function parseCsv(text: string): string[][] {
   const records: string[][] = [];
   const field = /\s*(?:"((?:[^"]|"")*)"|([^",\n]*))(,|\r?\n|$)/y;

@@ -4,16 +4,15 @@ import type { AddressInfo } from 'node:net';
 import { issueCertificate, jsonWebKey, type SigningKey, signingKey } from '@capstan/pki';
 import { encode } from './jwt.ts';
 
-/** An OpenID issuer on this machine. */
+/** A local OpenID issuer. */
 export interface TestIssuer extends AsyncDisposable {
   readonly url: string;
   /** PEM of the authority that signed its certificate. */
   readonly authorities: string;
-  /** The keys that it publishes; the first signs. */
+  /** The published keys; the first one signs. */
   keys: SigningKey[];
-  /** Its discovery document. */
   document: Record<string, unknown>;
-  /** The paths that it was asked for. */
+  /** The requested paths. */
   requests: string[];
   token(claims?: object, key?: SigningKey): string;
 }

@@ -10,16 +10,16 @@ import { boundResources } from './service-account-tokens.ts';
 export interface TokenIssuer {
   readonly issuer: string;
   readonly key: SigningKey;
-  /** The audiences of this server, for requests that name none. */
+  /** The audiences of this server, the default for requests that name none. */
   readonly audiences: readonly string[];
   readonly objects: ObjectReader;
   readonly now?: () => Date;
-  /** Longer requests are shortened to this, with a warning. */
+  /** Longer lifetimes are reduced to this, with a warning. */
   readonly maxExpirationSeconds?: number;
   readonly warn?: (message: string) => void;
 }
 
-/** A POST to serviceaccounts/<name>/token, the body decoded and with its defaults. */
+/** A POST to serviceaccounts/<name>/token, with the body decoded and defaulted. */
 export interface TokenRequestCall {
   readonly cluster: string;
   readonly namespace: string;
@@ -41,11 +41,11 @@ interface BoundObjects {
 
 const tokenRequest = { group: 'authentication.k8s.io', kind: 'TokenRequest' };
 const conflictResource = { group: 'authentication.k8s.io', resource: 'TokenRequest' };
-/** What kubelets ask for when pods do not say: such tokens live a year, for clients that never read them again. */
+/** The lifetime that kubelets request by default. Such tokens are valid for a year, for clients that never reload them. */
 const projectedLifetime = 60 * 60 + 7;
 const extendedLifetime = 365 * 24 * 60 * 60;
 
-/** Signs a token for a service account. Answers the TokenRequest with its status, and the id of the token for the audit log. */
+/** Signs a token for a service account. Returns the TokenRequest with its status, and the id of the token for the audit log. */
 export function createServiceAccountToken(call: TokenRequestCall, options: TokenIssuer): { object: KubeObject; credentialId: string } {
   const { issuer, key, objects, now = () => new Date(), warn } = options;
   const { cluster, namespace, name, body } = call;

@@ -58,7 +58,7 @@ function failure(action: () => unknown): string {
 }
 
 describe('a token request', () => {
-  it('is answered with a token that says what Kubernetes says', () => {
+  it('returns a token with the same claims as in Kubernetes', () => {
     const answer = request({ expirationSeconds: 600 });
     expect(answer).toMatchObject({
       metadata: { name: 'bot', namespace: 'shop', uid: 'sa-1', creationTimestamp: '2026-06-01T00:00:00Z' },
@@ -77,7 +77,7 @@ describe('a token request', () => {
     });
   });
 
-  it('is shortened to what the server allows', () => {
+  it('is limited to the maximum lifetime of the server', () => {
     expect(request({ expirationSeconds: 7200 }, { max: 3600 })).toMatchObject({
       spec: { expirationSeconds: 3600 },
       status: { expirationTimestamp: '2026-06-01T01:00:00Z' },
@@ -97,11 +97,11 @@ describe('a token request', () => {
     [{ boundObjectRef: { kind: 'Secret', apiVersion: 'v1', name: 'x' } }, 'secrets "x" not found'],
     [{ boundObjectRef: { kind: 'Foo', apiVersion: 'apps/v1', name: 'x' } }, 'cannot bind token to object of type apps/v1, Kind=Foo'],
     [{ boundObjectRef: { kind: 'Foo', apiVersion: 'v1', name: 'x' } }, 'cannot bind token to object of type /v1, Kind=Foo'],
-  ])('%j is refused', (spec, message) => {
+  ])('%j is rejected', (spec, message) => {
     expect(failure(() => request(spec))).toBe(message);
   });
 
-  it('for another name, namespace, uid, or a missing account is refused', () => {
+  it('for another name, namespace or uid, or for a missing account, is rejected', () => {
     expect(failure(() => request({}, { metadata: { name: 'other' } }))).toBe(
       'TokenRequest.authentication.k8s.io "bot" is invalid: metadata.name: Invalid value: "other": must match the service account name if specified',
     );
@@ -114,7 +114,7 @@ describe('a token request', () => {
     expect(failure(() => request({}, { name: 'none' }))).toBe('serviceaccounts "none" not found');
   });
 
-  it('may be bound to a pod of that account, and then names its node', () => {
+  it('may be bound to a pod of the account, and then the token names its node', () => {
     objects.put(core('pods'), object('Pod', 'web', 'pod-1', { spec: { serviceAccountName: 'bot', nodeName: 'n1' } }));
     const spec = { boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name: 'web' } };
     expect(claimsOf(tokenOf(request(spec)))['kubernetes.io']).toMatchObject({ pod: { name: 'web', uid: 'pod-1' }, node: { name: 'n1' } });
@@ -127,7 +127,7 @@ describe('a token request', () => {
     );
   });
 
-  it('of the length that kubelets ask for lives a year and says when it should have been renewed', () => {
+  it('with the lifetime that kubelets request returns a token valid for a year, with a warning time', () => {
     objects.put(core('pods'), object('Pod', 'web', 'pod-1', { spec: { serviceAccountName: 'bot' } }));
     const claims = claimsOf(tokenOf(request({ expirationSeconds: 3607, boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name: 'web' } })));
     expect(claims).toMatchObject({ exp: time / 1000 + 31_536_000, 'kubernetes.io': { warnafter: time / 1000 + 3607 } });
@@ -138,7 +138,7 @@ describe('a service account token', () => {
   it.each([
     ['ES256', ecKey],
     ['RS256', rsaKey],
-  ] as const)('signed with %s proves the account', (_, key) => {
+  ] as const)('signed with %s authenticates the account', (_, key) => {
     const token = tokenOf(request({}, { key }));
     expect(authenticate(token)).toEqual({
       name: 'system:serviceaccount:shop:bot',
@@ -148,20 +148,20 @@ describe('a service account token', () => {
     });
   });
 
-  it('gives the same user every time', () => {
+  it('maps to the same user object every time', () => {
     const tokens = serviceAccountTokens({ issuer, keys: [ecKey], objects, now: () => time });
     const bearer = bearerTokens([tokens], [issuer]);
     const authorization = `bearer ${tokenOf(request())}`;
     expect(bearer.authenticate({ authorization })).toBe(bearer.authenticate({ authorization }));
   });
 
-  it('of a workspace says of which', () => {
+  it('of a workspace names the workspace', () => {
     objects.put(core('serviceaccounts'), object('ServiceAccount', 'bot', 'sa-2'), 'tenant');
     const token = tokenOf(request({}, { cluster: 'tenant' }));
     expect(authenticate(token).extra).toMatchObject({ 'authentication.kcp.io/cluster-name': ['tenant'] });
   });
 
-  it('tells the pod and the node it was made for', () => {
+  it('names the pod and the node it is bound to', () => {
     objects.put(core('pods'), object('Pod', 'web', 'pod-1', { spec: { serviceAccountName: 'bot', nodeName: 'n1' } }));
     expect(authenticate(tokenOf(request({ boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name: 'web' } }))).extra).toMatchObject({
       'authentication.kubernetes.io/pod-name': ['web'],
@@ -170,7 +170,7 @@ describe('a service account token', () => {
     });
   });
 
-  it('expires, also after it was accepted', () => {
+  it('expires, even if it was accepted before', () => {
     const tokens = serviceAccountTokens({ issuer, keys: [ecKey], objects, now: () => time });
     const token = tokenOf(request({ expirationSeconds: 600 }));
     const start = time;
@@ -182,13 +182,13 @@ describe('a service account token', () => {
     expect(failure(() => tokens.authenticateToken(token, [issuer]))).toBe('service account token is not valid yet');
   });
 
-  it('for somebody else is refused', () => {
+  it('for another audience is rejected', () => {
     const token = tokenOf(request({ audiences: ['vault'] }));
     expect(failure(() => authenticate(token))).toBe(`token audiences ["vault"] is invalid for the target audiences ["${issuer}"]`);
     expect(authenticate(token, { audiences: ['vault'] }).name).toBe('system:serviceaccount:shop:bot');
   });
 
-  it('of another issuer or another key is refused', () => {
+  it('of another issuer or another key is rejected', () => {
     const stranger = signingKey(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey);
     expect(failure(() => authenticate(tokenOf(request({}, { key: stranger }))))).toBe('invalid signature, no keys found');
     expect(failure(() => authenticate(tokenOf(request({}, { key: { ...stranger, kid: ecKey.kid } }))))).toBe(
@@ -199,12 +199,12 @@ describe('a service account token', () => {
     );
   });
 
-  it('that was forged is refused', () => {
+  it('that is forged is rejected', () => {
     const claims = claimsOf(tokenOf(request()));
     const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
     const [, body, signature] = tokenOf(request()).split('.') as [string, string, string];
     const none = `${part({ alg: 'none', kid: ecKey.kid })}.${part(claims)}.`;
-    // The classic mistake: the public key, which everybody has, taken for the secret of an HMAC.
+    // The classic mistake: using the public key, which everybody has, as an HMAC secret.
     const signed = `${part({ alg: 'HS256', kid: rsaKey.kid })}.${part(claims)}`;
     const secret = rsaKey.publicKey.export({ type: 'spki', format: 'pem' });
     const confused = `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`;
@@ -230,14 +230,14 @@ describe('a service account token', () => {
     }
   });
 
-  it('is accepted in one spelling only', () => {
+  it('is accepted in its canonical encoding only', () => {
     const token = tokenOf(request());
     for (const other of [`${token}=`, `${token.slice(0, -1)}${token.at(-1) === 'A' ? 'B' : 'A'}`, `${token}x`]) {
       expect(failure(() => authenticate(other))).toMatch(/invalid bearer token|signature of the token is wrong/);
     }
   });
 
-  it('without the claims of this server is refused', () => {
+  it('without the claims of this server is rejected', () => {
     const claims = claimsOf(tokenOf(request()));
     for (const bad of [
       { ...claims, exp: undefined },
@@ -255,7 +255,7 @@ describe('a service account token', () => {
       'serviceaccounts "bot" not found',
     ],
     [
-      'the account was made anew',
+      'the account was recreated',
       () => objects.put(core('serviceaccounts'), object('ServiceAccount', 'bot', 'sa-9')),
       'service account UID (sa-9) does not match claim (sa-1)',
     ],
@@ -265,11 +265,11 @@ describe('a service account token', () => {
       'service account token has been invalidated',
     ],
     [
-      'its secret was made anew',
+      'its secret was recreated',
       () => objects.put(core('secrets'), object('Secret', 's', 's-9')),
       'secret UID (s-9) does not match service account secret ref claim (s-1)',
     ],
-  ])('ends when %s', (_, change, message) => {
+  ])('becomes invalid when %s', (_, change, message) => {
     objects.put(core('secrets'), object('Secret', 's', 's-1'));
     const tokens = serviceAccountTokens({ issuer, keys: [ecKey], objects, now: () => time });
     const token = tokenOf(request({ boundObjectRef: { kind: 'Secret', apiVersion: 'v1', name: 's' } }));
@@ -278,7 +278,7 @@ describe('a service account token', () => {
     expect(failure(() => tokens.authenticateToken(token, [issuer]))).toBe(message);
   });
 
-  it('ends a minute after its account began to be deleted', () => {
+  it('becomes invalid a minute after the deletion of its account began', () => {
     const tokens = serviceAccountTokens({ issuer, keys: [ecKey], objects, now: () => time });
     const token = tokenOf(request());
     const account = object('ServiceAccount', 'bot', 'sa-1');
@@ -290,7 +290,7 @@ describe('a service account token', () => {
   });
 });
 
-/** A token whose signature is right and whose header demands something that we do not understand. */
+/** A token with a valid signature and a header that demands an unknown extension. */
 function signedWithHeader(header: object, claims: object): string {
   const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   const signed = `${part(header)}.${part(claims)}`;
@@ -299,15 +299,15 @@ function signedWithHeader(header: object, claims: object): string {
 
 describe('the Authorization header', () => {
   const silent = bearerTokens([{ authenticateToken: () => undefined }], [issuer]);
-  it.each(['Basic YTpi', 'Bearer', 'Bearer ', '', 'bearerx y'])('%j says nothing', (authorization) => {
+  it.each(['Basic YTpi', 'Bearer', 'Bearer ', '', 'bearerx y'])('%j contains no credentials', (authorization) => {
     expect(silent.authenticate({ authorization })).toBeUndefined();
   });
 
-  it('with a token that nobody knows is refused', () => {
+  it('with an unknown token is rejected', () => {
     expect(() => silent.authenticate({ authorization: 'Bearer nope' })).toThrow(Unauthenticated);
   });
 
-  it('is asked of all authenticators, also of slow ones', async () => {
+  it('is checked by all authenticators, including asynchronous ones', async () => {
     const user = { name: 'jane', groups: [] };
     const slow = { authenticateToken: async () => undefined };
     const knowing = { authenticateToken: () => ({ user, audiences: [] }) };
@@ -316,7 +316,7 @@ describe('the Authorization header', () => {
   });
 });
 
-it('publishes what others need to verify tokens', () => {
+it('publishes the documents that others need to verify tokens', () => {
   const documents = openIdDocuments(issuer, 'https://10.0.0.1:6443/', [ecKey, rsaKey]);
   expect(JSON.parse(documents.configuration)).toEqual({
     issuer,
@@ -338,7 +338,7 @@ it('publishes what others need to verify tokens', () => {
   expect(keys.some((key) => 'd' in key)).toBe(false);
 });
 
-it('answers refusals as Kubernetes does', () => {
+it('reports a missing account as Kubernetes does', () => {
   try {
     request({}, { name: 'none' });
   } catch (error) {

@@ -2,8 +2,8 @@ import type { User } from '@capstan/api';
 import { type Authenticator, type Credentials, Unauthenticated } from './user.ts';
 
 /**
- * Asks the authenticators in order until one knows the user. When none does, but one understood the credentials and found them wrong, its error is thrown:
- * a wrong token does not make its sender anonymous.
+ * Tries the authenticators in order until one recognizes the user. If none does but one rejected the credentials, its error is thrown: a
+ * request with an invalid token must not become anonymous.
  */
 export function union(authenticators: readonly Authenticator[]): Authenticator {
   return {

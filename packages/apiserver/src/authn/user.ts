@@ -1,22 +1,22 @@
 import type { User } from '@capstan/api';
 
-/** What a request carries to prove who it comes from. */
+/** The credentials of a request. */
 export interface Credentials {
-  /** The Authorization header, when there is one. */
+  /** The Authorization header, if there is one. */
   readonly authorization?: string;
-  /** The client's certificate in DER, when TLS gave one. Not verified yet. */
+  /** The client certificate in DER, if the client sent one. It is not verified yet. */
   readonly certificate?: () => Buffer | undefined;
 }
 
 export interface Authenticator {
   /**
-   * The user that the credentials prove; undefined when they say nothing that this authenticator understands.
-   * Throws `Unauthenticated` when they are understood and wrong. Answers at once (not a promise) when it can: most requests hit a cache.
+   * The user that the credentials belong to; undefined if this authenticator does not recognize them.
+   * Throws `Unauthenticated` if it recognizes them and they are invalid. Answers synchronously when it can: most requests hit a cache.
    */
   authenticate(credentials: Credentials): User | undefined | Promise<User | undefined>;
 }
 
-/** Why credentials are not believed, as far as it concerns those who run the server. */
+/** Why credentials are rejected, in categories that matter to operators. */
 export type Fault =
   | 'unknown-key'
   | 'unknown-issuer'
