@@ -1,11 +1,11 @@
 import type { User } from '@capstan/api';
 
-/** What a request wants to do, as far as permission goes. */
+/** The attributes of a request that authorization depends on. */
 export interface Attributes {
   /** The workspace. */
   readonly cluster: string;
   readonly user: User;
-  /** get, list, watch, create, update, patch, delete, deletecollection, or an HTTP method in lower case for paths that are no resource. */
+  /** get, list, watch, create, update, patch, delete, deletecollection; the lower-case HTTP method for non-resource paths. */
   readonly verb: string;
   readonly isResource: boolean;
   readonly group: string;
@@ -14,13 +14,13 @@ export interface Attributes {
   readonly subresource: string;
   readonly namespace: string;
   readonly name: string;
-  /** The path, for what is no resource. */
+  /** The path of a non-resource request. */
   readonly path: string;
-  /** What a list, a watch or a deletion of many selects, as it was written. Roles do not look at it. */
+  /** The selectors of a list, watch or deletecollection, unparsed. RBAC ignores them. */
   readonly selectors?: { readonly field: string; readonly label: string };
 }
 
-/** What says nothing about what is wanted. */
+/** Empty values to build attributes from. */
 export const nothingWanted = {
   isResource: false,
   group: '',
@@ -37,21 +37,21 @@ export type Decision =
   | {
       readonly allowed: false;
       readonly reason: string;
-      /** Nobody who comes after may allow it. */
+      /** No later authorizer may allow the request. */
       readonly denied?: boolean;
-      /** Why it could not be found out. */
+      /** Why no decision could be made. */
       readonly error?: string;
     };
 
-/** Decides who may do what. Only where somebody else is asked does it take time. */
+/** Decides whether requests are allowed. Asynchronous only when a webhook must be called. */
 export interface Gate {
   authorize(attributes: Attributes): Decision | Promise<Decision>;
   explain?(attributes: Attributes): Readonly<Record<string, Decision>>;
 }
 
-/** Decides from what is in memory: it is on the path of every request, so it is never a promise. */
+/** Decides from memory, so it is synchronous: every request passes through it. */
 export interface Authorizer extends Gate {
   authorize(attributes: Attributes): Decision;
-  /** How it came to its decision, for the audit log: each step under the name that it has there. */
+  /** Explains a decision for the audit log: each step under the name it has there. */
   explain?(attributes: Attributes): Readonly<Record<string, Decision>>;
 }

@@ -44,12 +44,12 @@ function bind(name: string, { role: roleText, to, in: namespace, cluster }: Bind
 const readConfigMaps: PolicyRule[] = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list'] }];
 const configMaps = { resource: 'configmaps', namespace: 'shop' };
 
-describe('the decision', () => {
-  it('is no without bindings, and gives no reason', () => {
+describe('RBAC', () => {
+  it('denies without bindings, and gives no reason', () => {
     expect(rbac.authorize(asking(jane, 'list', configMaps))).toEqual({ allowed: false, reason: '' });
   });
 
-  it('is always yes for system:masters', () => {
+  it('allows system:masters everything', () => {
     const admin = { name: 'root', groups: ['system:masters'] };
     expect(rbac.authorize(asking(admin, 'delete', { resource: 'nodes' }))).toEqual({ allowed: true, reason: '' });
   });
@@ -76,7 +76,7 @@ describe('the decision', () => {
       },
       'ClusterRoleBinding "b" of ClusterRole "reader" to Group "devs"',
     ],
-  ])('is yes for %s that is bound, and names the binding', (_, binding, source) => {
+  ])('allows %s that is bound, and names the binding', (_, binding, source) => {
     role('reader', readConfigMaps);
     role('reader', readConfigMaps, 'shop');
     bind('b', binding);
@@ -84,7 +84,7 @@ describe('the decision', () => {
     expect(rbac.authorize(asking(jane, 'create', configMaps)).allowed).toBe(false);
   });
 
-  it('knows service accounts, also those of the namespace of the binding', () => {
+  it('matches service accounts, also by the namespace of the binding', () => {
     const bot: User = { name: 'system:serviceaccount:shop:bot', groups: [] };
     role('reader', readConfigMaps);
     bind('b', { role: 'ClusterRole/reader', to: [{ kind: 'ServiceAccount', name: 'bot' }], in: 'shop' });
@@ -95,7 +95,7 @@ describe('the decision', () => {
     expect(rbac.authorize(asking(bot, 'get', { ...configMaps, namespace: 'other' })).allowed).toBe(false);
   });
 
-  it('does not reach into other namespaces or workspaces', () => {
+  it('does not apply bindings to other namespaces or workspaces', () => {
     role('reader', readConfigMaps);
     bind('b', { role: 'ClusterRole/reader', to: [{ kind: 'User', name: 'jane' }], in: 'shop' });
     expect(rbac.authorize(asking(jane, 'get', { ...configMaps, namespace: 'other' })).allowed).toBe(false);
@@ -103,7 +103,7 @@ describe('the decision', () => {
     expect(rbac.authorize(asking(jane, 'get', { ...configMaps, cluster: 'tenant' })).allowed).toBe(false);
   });
 
-  it('says which roles of bindings are not there', () => {
+  it('names the missing roles of bindings', () => {
     bind('a', { role: 'Role/gone', to: [{ kind: 'User', name: 'jane' }], in: 'shop' });
     bind('b', { role: 'ClusterRole/lost', to: [{ kind: 'User', name: 'jane' }], in: 'shop' });
     expect(rbac.authorize(asking(jane, 'list', configMaps)).reason).toBe(
@@ -112,17 +112,17 @@ describe('the decision', () => {
   });
 });
 
-describe('what is kept between requests', () => {
+describe('the cache of grants', () => {
   const binding: Binding = { role: 'ClusterRole/reader', to: [{ kind: 'User', name: 'jane' }] };
 
-  it('is not looked up twice, for the same user or an equal one', () => {
+  it('saves lookups for the same user or an equal one', () => {
     role('reader', readConfigMaps);
     bind('b', binding);
     for (const user of [jane, jane, { ...jane }]) expect(rbac.authorize(asking(user, 'get', configMaps)).allowed).toBe(true);
     expect(objects.lists).toBe(1);
   });
 
-  it('is forgotten with every change of a role or binding', () => {
+  it('is invalidated by every change of a role or binding', () => {
     const may = (): boolean => rbac.authorize(asking(jane, 'get', configMaps)).allowed;
     expect(may()).toBe(false);
     bind('b', binding);
@@ -152,7 +152,7 @@ describe('what is kept between requests', () => {
     expect(may('root')).toBe(false);
   });
 
-  it('does not mix up users whose names and groups run together', () => {
+  it('does not confuse users whose names and groups concatenate to the same text', () => {
     role('reader', readConfigMaps);
     bind('b', { role: 'ClusterRole/reader', to: [{ kind: 'Group', name: 'b' }] });
     expect(rbac.authorize(asking({ name: 'a', groups: ['b'] }, 'get', configMaps)).allowed).toBe(true);
@@ -169,7 +169,7 @@ describe('what is kept between requests', () => {
   });
 });
 
-it('lists the rules of a user for SelfSubjectRulesReview, with what is missing', () => {
+it('lists the rules of a user for SelfSubjectRulesReview, with missing roles', () => {
   role('reader', readConfigMaps);
   bind('everywhere', { role: 'ClusterRole/reader', to: [{ kind: 'User', name: 'jane' }] });
   bind('local', { role: 'Role/gone', to: [{ kind: 'User', name: 'jane' }], in: 'shop' });
@@ -179,7 +179,7 @@ it('lists the rules of a user for SelfSubjectRulesReview, with what is missing',
   });
 });
 
-describe('the words for a denial', () => {
+describe('the message of a denial', () => {
   it.each([
     [
       asking(jane, 'list', configMaps),

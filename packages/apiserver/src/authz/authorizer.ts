@@ -9,57 +9,57 @@ import { policyGrants, type StaticPolicy } from './policy.ts';
 import { type Grants, grantsIn, type MissingRole, printMissing, rbacResources } from './resolver.ts';
 import { type PolicyRule, ruleAllows } from './rule.ts';
 
-/** The rules a user has in a place, and what could not be found of them. */
+/** The rules of a user in a workspace or namespace, and the roles that are missing. */
 export interface RuleSet {
   readonly rules: readonly PolicyRule[];
   readonly missing: readonly MissingRole[];
 }
 
 export interface RuleResolver {
-  /** Everything that the bindings of the workspace, and of the namespace when one is given, let a user do. */
+  /** All rules granted to a user by the bindings of the workspace, and of the namespace if one is given. */
   rulesFor(user: User, place: { cluster: string; namespace: string }): RuleSet;
 }
 
-/** The grants of one user in one place, each with the decision it leads to, ready to be asked. */
+/** The grants of one user in one workspace or namespace, each with the decision it leads to. */
 interface Compiled {
   readonly permissions: readonly { readonly rules: readonly PolicyRule[]; readonly decision: Decision }[];
   readonly missing: readonly MissingRole[];
 }
 
-/** What is known about one user in a workspace, by namespace. */
+/** The compiled grants of one user in a workspace, by namespace. */
 interface Places {
-  /** When roles and bindings that hold there last changed. */
+  /** The state of the roles and bindings that apply there. */
   readonly changed: number;
   readonly compiled: Map<string, Compiled>;
 }
 
-/** What is known about one user, by workspace. */
+/** The compiled grants of one user, by workspace. */
 type Known = Map<string, Places>;
 
 const superuser: Decision = { allowed: true, reason: '' };
 const noOpinion: Decision = { allowed: false, reason: '' };
 
-/** More than a busy server asks about between two changes of its roles. */
+/** More than a busy server uses between two changes of its roles. */
 const defaultCapacity = 10_000;
 
 export interface RbacOptions {
-  /** How many compiled places are kept, over all users. */
+  /** How many sets of compiled grants are cached, over all users. */
   readonly capacity?: number;
-  /** What holds in a workspace without being stored there. */
+  /** The policy that applies in a workspace without being stored there. */
   readonly policyIn?: (cluster: string) => StaticPolicy;
-  /** Another number whenever a role or binding changes that holds in a workspace. Without it, any change counts for all workspaces. */
+  /** Changes whenever a role or binding that applies in a workspace changes. By default, any change counts for all workspaces. */
   readonly changedIn?: (cluster: string) => number;
 }
 
 /**
- * Role based access control. Bindings are looked up when a user first asks in a workspace or namespace; what was found is kept until a role or
- * binding changes that holds there, or until more is known than `capacity` allows.
+ * Role-based access control. Bindings are looked up on the first request of a user in a workspace or namespace; the result is cached until
+ * a role or binding that applies there changes, or until the cache exceeds `capacity`.
  */
 export function rbacAuthorizer(
   objects: ObjectReader,
   { capacity = defaultCapacity, policyIn, changedIn = () => generationOf(objects) }: RbacOptions = {},
 ): Authorizer & RuleResolver {
-  // Users that authenticators keep are the same object from request to request; those made per request (impersonation) are found by who they are.
+  // Authenticators return the same object for the same user; users created per request (impersonation) are found by their identity.
   let byUser = new WeakMap<User, Known>();
   const byIdentity = new Map<string, Known>();
   let size = 0;
@@ -74,7 +74,7 @@ export function rbacAuthorizer(
   function knownOf(user: User): Known {
     let known = byUser.get(user);
     if (known !== undefined) return known;
-    // What a user carries may say more about who they are: where they are at home, how far they go, whose rights they have.
+    // The extra is part of the identity: it contains the home workspace, the scopes and the warrants.
     const identity = JSON.stringify([user.name, user.groups, user.extra]);
     known = byIdentity.get(identity);
     if (known === undefined) {
@@ -108,7 +108,7 @@ export function rbacAuthorizer(
     const fallback = policy && ((role: string) => policy.clusterRole(role));
     const parts = effectiveUsers(user, cluster).map((one) => grantsIn(objects, { cluster, namespace, fallback }, one));
     const grants = parts.flatMap((part) => part.grants);
-    // The platform's own accounts are themselves everywhere, in what was made for them.
+    // Accounts of the root workspace keep their identity in all workspaces, as far as the static policy goes.
     if (policy !== undefined && namespace === '') for (const one of everywhere(user, cluster)) grants.push(...policyGrants(policy, one));
     return { grants, missing: parts.flatMap((part) => part.missing) };
   }
@@ -138,12 +138,15 @@ export function rbacAuthorizer(
   };
 }
 
-/** Only grows, with every change of any role or binding. */
+/** Increases with every change of any role or binding. */
 function generationOf(objects: ObjectReader): number {
   return Object.values(rbacResources).reduce((sum, resource) => sum + objects.generation(resource), 0);
 }
 
-/** Whom the static policy knows: accounts of the root workspace wherever they go, others as they are seen, and accounts of workspaces by their groups alone. */
+/**
+ * The users that the static policy applies to: accounts of the root workspace under their own name, other users as they appear in the
+ * workspace, and accounts of workspaces only by their groups.
+ */
 function everywhere(user: User, cluster: string): readonly User[] {
   if (homeOf(user) === rootCluster) return [user];
   return effectiveUsers(user, cluster).map((one) => (homeOf(one) === undefined ? one : { name: '', groups: one.groups }));

@@ -16,7 +16,7 @@ const read = (authorizers: unknown, more: object = {}) =>
 const withWebhook = (change: object) => () => read([{ type: 'Webhook', name: 'hook', webhook: { ...webhook, ...change } }]);
 
 describe('an AuthorizationConfiguration', () => {
-  it('names authorizers in their order, with the defaults of Kubernetes', () => {
+  it('lists authorizers in order, with the defaults of Kubernetes', () => {
     const order = read([
       { type: 'AlwaysAllowGroups', name: 'groups' },
       { type: 'Webhook', name: 'hook', webhook },
@@ -39,7 +39,7 @@ describe('an AuthorizationConfiguration', () => {
     ]);
   });
 
-  it('says how long answers are kept, and whether', () => {
+  it('sets whether and for how long answers are cached', () => {
     expect(withWebhook({ authorizedTTL: '1m30s', unauthorizedTTL: '500ms' })()).toMatchObject([
       { allowedLifetime: 90_000, otherLifetime: 500 },
     ]);
@@ -90,7 +90,7 @@ describe('an AuthorizationConfiguration', () => {
       withWebhook({ matchConditionSubjectAccessReviewVersion: 'v1', matchConditions: [{ expression: 'request.usr == ""' }] }),
       'matchConditions[0].expression: compilation failed',
     ],
-  ])('is refused with the place: %#', (attempt, message) => {
+  ])('is rejected with the field: %#', (attempt, message) => {
     expect(attempt).toThrow(message);
   });
 });

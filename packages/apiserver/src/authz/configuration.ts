@@ -4,14 +4,14 @@ import type { WebhookSettings } from './webhook/authorizer.ts';
 import type { WebhookConnection } from './webhook/client.ts';
 import { type Condition, compileCondition } from './webhook/conditions.ts';
 
-/** One of the authorizers that are asked in turn. */
+/** One of the configured authorizers. */
 export type AuthorizerSetting =
   | { readonly type: 'RBAC' }
   | { readonly type: 'AlwaysAllowGroups' }
   | { readonly type: 'AlwaysAllowPaths' }
   | ({ readonly type: 'Webhook'; readonly connection: WebhookConnection; readonly timeout: number } & WebhookSettings);
 
-/** Turns a kubeconfig file into what it describes. */
+/** Reads the connection to a webhook from a kubeconfig file. */
 export type Connect = (kubeconfigFile: string) => WebhookConnection;
 
 const versions: ReadonlySet<unknown> = new Set(['v1', 'v1beta1', 'v1alpha1'].map((version) => `apiserver.config.k8s.io/${version}`));
@@ -20,7 +20,10 @@ const second = 1000;
 
 const problem = (at: string, what: string): TypeError => new TypeError(`authorization configuration: ${at}: ${what}`);
 
-/** Reads an AuthorizationConfiguration (apiserver.config.k8s.io). Beside Kubernetes' types it may name kcp's: AlwaysAllowGroups and AlwaysAllowPaths. */
+/**
+ * Parses an AuthorizationConfiguration (apiserver.config.k8s.io). Besides Kubernetes' types, it accepts kcp's: AlwaysAllowGroups and
+ * AlwaysAllowPaths.
+ */
 export function parseAuthorizationConfiguration(text: string, connect: Connect): AuthorizerSetting[] {
   const root = parseYaml(text);
   if (!isObject(root) || root['kind'] !== 'AuthorizationConfiguration') throw problem('kind', 'expected AuthorizationConfiguration');
@@ -94,7 +97,7 @@ function conditionsOf(part: Part): Condition[] {
   });
 }
 
-/** A mapping in the file, and where it stands. */
+/** A mapping in the file, with its path. */
 class Part {
   readonly at: string;
   readonly #value: JsonObject;
@@ -139,7 +142,7 @@ class Part {
     return word;
   }
 
-  /** True when absent. */
+  /** Defaults to true. */
   flag(name: string): boolean {
     const value = this.has(name) ? this.#value[name] : true;
     if (typeof value !== 'boolean') throw problem(`${this.at}.${name}`, 'expected true or false');

@@ -3,7 +3,10 @@ import { type PolicyRule, urlMatches } from './rule.ts';
 
 const none: readonly string[] = [];
 
-/** What of `wanted` the rules in `held` do not permit, cut into rules of one group, resource, verb and name each. Empty when all is covered. */
+/**
+ * The part of `wanted` that the rules in `held` do not permit, split into rules with one group, resource, verb and name each. Empty if
+ * everything is covered.
+ */
 export function uncovered(held: readonly PolicyRule[], wanted: readonly PolicyRule[]): PolicyRule[] {
   return wanted.flatMap(cutUp).filter((piece) => !held.some((rule) => covers(rule, piece)));
 }
@@ -26,7 +29,7 @@ function cutUp(rule: PolicyRule): PolicyRule[] {
   return pieces;
 }
 
-/** Whether a rule permits everything that a piece (of at most one value in each list) does. */
+/** Whether a rule permits everything that a piece does. A piece has at most one value in each list. */
 function covers(rule: PolicyRule, piece: PolicyRule): boolean {
   return (
     containsOrAll(rule.verbs ?? none, piece.verbs?.[0]) &&
@@ -55,7 +58,7 @@ function coversUrl(patterns: readonly string[], url: string | undefined): boolea
   return url === undefined || patterns.some((pattern) => urlMatches(pattern, url));
 }
 
-/** Joins pieces that differ only in the verb, so that a message stays short. */
+/** Merges pieces that differ only in the verb, to keep messages short. */
 export function compact(pieces: readonly PolicyRule[]): PolicyRule[] {
   const joined = new Map<string, PolicyRule & { verbs: string[] }>();
   const rest: PolicyRule[] = [];
@@ -72,7 +75,7 @@ export function compact(pieces: readonly PolicyRule[]): PolicyRule[] {
   return [...rest, ...joined.values()];
 }
 
-/** A rule as Kubernetes writes it in messages: `{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}`. */
+/** Formats a rule as in Kubernetes' messages: `{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}`. */
 export function printRule(rule: PolicyRule): string {
   const part = (title: string, values: readonly string[] | undefined): string[] =>
     values === undefined || values.length === 0 ? [] : [`${title}:${printList(values)}`];

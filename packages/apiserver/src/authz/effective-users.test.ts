@@ -9,7 +9,7 @@ const home = 'authentication.kcp.io/cluster-name';
 const names = (user: User, cluster: string): string[] => effectiveUsers(user, cluster).map(({ name }) => name);
 
 describe('a user in a workspace', () => {
-  it('is the same everywhere when nothing says otherwise', () => {
+  it('is the same everywhere by default', () => {
     const jane = { name: 'jane', groups: ['devs'] };
     expect(effectiveUsers(jane, 'aaaa')).toEqual([jane]);
   });
@@ -25,19 +25,19 @@ describe('a user in a workspace', () => {
     expect(names({ name: 'jane', groups: ['devs'], extra: { [scopes]: values } }, 'aaaa')).toEqual(expected);
   });
 
-  it('keeps no group of theirs outside of their scope', () => {
+  it('loses all groups outside of the scopes', () => {
     const jane = { name: 'jane', groups: ['system:kcp:admin'], extra: { [scopes]: ['cluster:bbbb'] } };
     expect(effectiveUsers(jane, 'aaaa')).toEqual([{ name: 'system:anonymous', groups: ['system:authenticated', 'system:cluster:bbbb'] }]);
   });
 
-  it('has the rights of whoever gave them a warrant, as far as that one goes', () => {
+  it('also has the permissions of the users in its warrants, within their scopes', () => {
     const warrant = JSON.stringify({ user: 'joe', groups: ['ops'], extra: { [scopes]: ['cluster:aaaa'] } });
     const jane = { name: 'jane', groups: [], extra: { [scopes]: ['cluster:bbbb'], [warrants]: [warrant] } };
     expect(names(jane, 'aaaa')).toEqual(['system:anonymous', 'joe']);
     expect(names(jane, 'bbbb')).toEqual(['jane', 'system:anonymous']);
   });
 
-  it('is a guest under another name when they are a service account of elsewhere', () => {
+  it('has another name if it is a service account of another workspace', () => {
     const robot = { name: 'system:serviceaccount:default:robot', groups: ['system:serviceaccounts'], extra: { [home]: ['aaaa'] } };
     expect(names(robot, 'aaaa')).toEqual(['system:serviceaccount:default:robot']);
     expect(effectiveUsers(robot, 'bbbb')).toEqual([
@@ -45,7 +45,7 @@ describe('a user in a workspace', () => {
     ]);
   });
 
-  it('gains nothing by warrants that cannot be read, however deep they go', () => {
+  it('gains nothing from invalid warrants, or from warrants nested too deeply', () => {
     const nested = (depth: number): string =>
       JSON.stringify({ user: `u${depth}`, groups: [], ...(depth < 9 && { extra: { [warrants]: [nested(depth + 1)] } }) });
     expect(names({ name: 'jane', groups: [], extra: { [warrants]: [nested(0)] } }, 'aaaa').length).toBe(6);

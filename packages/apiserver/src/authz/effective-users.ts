@@ -1,19 +1,22 @@
 import type { User } from '@capstan/api';
 import { abroad, clusterGroup, homeOf } from '../authn/service-account.ts';
 
-/** Workspaces outside of which a user is nobody in particular: every value must name the workspace; a value may list several, with commas. */
+/**
+ * Limits a user to workspaces; in all others the user is anonymous. Every value must name the workspace; a value may be a comma-separated
+ * list.
+ */
 export const scopesExtra = 'authentication.kcp.io/scopes';
-/** Others whose rights a user has as well, each as JSON. */
+/** Other users whose permissions a user also has, each as JSON. */
 export const warrantsExtra = 'authorization.kcp.io/warrant';
 
 const clusterScope = 'cluster:';
 
-/** A chain of warrants longer than this is not followed. */
+/** Longer chains of warrants are not followed. */
 const deepest = 5;
 
 const stranger: User = { name: 'system:anonymous', groups: ['system:authenticated'] };
 
-/** Everybody whose rights a user has in a workspace. Most users are themselves everywhere. */
+/** All users whose permissions a user has in a workspace. For most users, that is only the user itself. */
 export function effectiveUsers(user: User, cluster: string): readonly User[] {
   return resolve(user, cluster, 0);
 }
@@ -26,7 +29,7 @@ function resolve(user: User, cluster: string, depth: number): readonly User[] {
   return [self, ...warrants.flatMap((text) => resolveWarrant(text, cluster, depth))];
 }
 
-/** Nobody in particular, who belongs to the workspaces that all scopes name. What a warrant says of that is not believed. */
+/** An anonymous user with the groups of the workspaces that all scopes name. Scopes of a warrant give no groups. */
 function strangerOf({ extra }: User, depth: number): User {
   const [first = '', ...others] = extra?.[scopesExtra] ?? [];
   const clusters = first
@@ -46,7 +49,7 @@ function isInScope({ extra }: User, cluster: string): boolean {
   return scopes === undefined || scopes.every((scope) => scope.split(',').includes(`${clusterScope}${cluster}`));
 }
 
-/** The user that a warrant is of. What cannot be read gives no rights. */
+/** The user in a warrant. Undefined, and so without permissions, if the warrant is invalid. */
 export function parseWarrant(text: string): User | undefined {
   try {
     const { user, uid, groups, extra } = JSON.parse(text) as { user?: unknown; uid?: unknown; groups?: unknown; extra?: unknown };

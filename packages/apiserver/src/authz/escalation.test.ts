@@ -44,7 +44,7 @@ const binding = (kind: string, name: string): KubeObject => ({
   subjects: [{ kind: 'User', name: 'joe' }],
 });
 
-/** Gives joe these rules in the namespace shop. */
+/** Grants joe these rules in the namespace shop. */
 function grant(...rules: PolicyRule[]): void {
   objects.put(rbacResources.clusterRoles, clusterRole('of-joe', rules));
   objects.put(rbacResources.roleBindings, { ...binding('ClusterRole', 'of-joe'), metadata: { name: 'b', namespace: 'shop' } });
@@ -66,7 +66,7 @@ const refusal = (what: string, rules: string): string =>
   `${what}.rbac.authorization.k8s.io "evil" is forbidden: user "joe" (groups=["system:authenticated"]) is attempting to grant RBAC permissions not currently held:\n${rules}`;
 
 describe('a role', () => {
-  it('may hold what its writer holds, and nothing else', () => {
+  it('may contain only rules that its writer holds', () => {
     expect(write(role([secrets]))).toBe(refusal('roles', '{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}'));
     grant(secrets);
     expect(write(role([secrets]))).toBe('allowed');
@@ -75,27 +75,27 @@ describe('a role', () => {
     );
   });
 
-  it('that says nothing grants nothing', () => {
+  it('without rules grants nothing', () => {
     expect(write(role([{}, { apiGroups: [''], resources: ['pods'] }]))).toBe('allowed');
     expect(write({ ...role([]), rules: null })).toBe('allowed');
   });
 
-  it('may hold anything when its writer may escalate it', () => {
+  it('may contain any rule if its writer may escalate it', () => {
     grant({ apiGroups: ['rbac.authorization.k8s.io'], resources: ['roles'], verbs: ['escalate'] });
     expect(write(role([secrets]))).toBe('allowed');
   });
 
-  it('may hold anything when written by system:masters', () => {
+  it('may contain any rule if system:masters writes it', () => {
     expect(write(role([secrets]), { user: { name: 'root', groups: ['system:masters'] } })).toBe('allowed');
   });
 
-  it('may lose finalizers and owners to somebody who does not hold its rules', () => {
+  it('may lose finalizers and owners in a write by a user without its rules', () => {
     const old = role([secrets], { finalizers: ['example.org/x'], resourceVersion: '7' });
     expect(write(role([secrets], { resourceVersion: '7' }), { old })).toBe('allowed');
     expect(write(role([secrets], { resourceVersion: '7', labels: { a: 'b' } }), { old })).toContain('not currently held');
   });
 
-  it('may gather other roles only when its writer may do everything', () => {
+  it('may aggregate other roles only if its writer may do everything', () => {
     const gathering = clusterRole('evil', [], { aggregationRule: { clusterRoleSelectors: [{}] } });
     expect(write(gathering)).toBe(
       'clusterroles.rbac.authorization.k8s.io "evil" is forbidden: must have cluster-admin privileges to use the aggregationRule',
@@ -106,27 +106,27 @@ describe('a role', () => {
 });
 
 describe('a binding', () => {
-  it('may not give what its writer does not hold', () => {
+  it('may not grant rules that its writer does not hold', () => {
     expect(write(binding('ClusterRole', 'cluster-admin'))).toBe(
       refusal('rolebindings', '{APIGroups:["*"], Resources:["*"], Verbs:["*"]}\n{NonResourceURLs:["*"], Verbs:["*"]}'),
     );
   });
 
-  it('may give anything when its writer may bind the role', () => {
+  it('may grant any rule if its writer may bind the role', () => {
     grant({ apiGroups: ['rbac.authorization.k8s.io'], resources: ['clusterroles'], verbs: ['bind'], resourceNames: ['cluster-admin'] });
     expect(write(binding('ClusterRole', 'cluster-admin'))).toBe('allowed');
   });
 
-  it('of a role that is not there is refused with its name', () => {
+  it('to a missing role is rejected with the name of the role', () => {
     expect(write(binding('Role', 'gone'))).toBe('rolebindings.rbac.authorization.k8s.io "gone" not found');
   });
 
-  it('that names no role at all is refused, not a fault', () => {
+  it('without a role is rejected, and does not crash', () => {
     const { roleRef: _roleRef, ...without } = binding('Role', 'x');
     expect(write(without as KubeObject)).toBe('unsupported role reference kind: ""');
   });
 
-  it('tells which roles could not be looked at', () => {
+  it('names the roles that could not be resolved', () => {
     objects.put(rbacResources.roleBindings, { ...binding('Role', 'lost'), metadata: { name: 'b', namespace: 'shop' } });
     expect(write(role([secrets]))).toMatch(/; resolution errors: \[roles\.rbac\.authorization\.k8s\.io "lost" not found\]$/);
   });

@@ -17,14 +17,14 @@ export interface RoleWrite {
   /** The name in the URL: empty for a POST. */
   readonly requestName: string;
   readonly object: KubeObject;
-  /** What is stored now; undefined when the write creates. */
+  /** The stored object; undefined for a create. */
   readonly old: KubeObject | undefined;
 }
 
 export interface EscalationRules {
   readonly objects: ObjectReader;
   readonly rbac: Authorizer & RuleResolver;
-  /** Cluster roles that a workspace has without storing them. */
+  /** Finds cluster roles that exist in a workspace without being stored there. */
   readonly roleIn?: (cluster: string, name: string) => readonly PolicyRule[] | undefined;
 }
 
@@ -34,8 +34,8 @@ const everything: readonly PolicyRule[] = [
 ];
 
 /**
- * Throws Forbidden when a user would grant what they do not hold themselves. Holders of `escalate` on the role, or of `bind` on the role that a binding
- * names, may grant it all the same.
+ * Throws Forbidden if a user would grant permissions that they do not hold. With `escalate` on the role, or `bind` on the role of a
+ * binding, they may grant them anyway.
  */
 export function checkNoEscalation(write: RoleWrite, rules: EscalationRules): void {
   if (write.user.groups.includes(superuserGroup)) return;
@@ -61,7 +61,7 @@ function checkBinding(write: RoleWrite, rules: EscalationRules): void {
   if (isRoleKind(role.kind) && may('bind', write, { rules, resource, group: role.apiGroup, name: role.name })) return;
   const granted = referencedRules(rules.objects, { ...write, fallback: (name) => rules.roleIn?.(write.cluster, name) }, role);
   if (granted === undefined) {
-    // Kubernetes names the resource that is written, not the role that is missing.
+    // Kubernetes names the written resource, not the missing role.
     throw isRoleKind(role.kind)
       ? status.notFound({ group: rbacGroup, resource: write.resource }, role.name)
       : new StatusError({ code: 500, message: printMissing(role) });
@@ -83,7 +83,7 @@ function may(
   return rules.rbac.authorize(attributes).allowed;
 }
 
-/** What the user would grant without holding it, in words; undefined when they hold all of it. */
+/** Describes the permissions that the user would grant without holding them; undefined if they hold all. */
 function notHeld(
   { user, cluster, namespace, resource }: RoleWrite,
   { rbac }: EscalationRules,
@@ -104,7 +104,7 @@ function hasAggregation(role: KubeObject): boolean {
   return (rule?.clusterRoleSelectors?.length ?? 0) > 0;
 }
 
-/** The garbage collector may take owners and finalizers off objects whose permissions it does not hold. */
+/** The garbage collector may remove owners and finalizers from objects whose permissions it does not hold. */
 function changesOnlyOwnership(object: KubeObject, old: KubeObject): boolean {
   const rest = ({ metadata, ...fields }: KubeObject): unknown => {
     const { ownerReferences: _owners, finalizers: _finalizers, managedFields: _managedFields, ...metadataRest } = metadata;

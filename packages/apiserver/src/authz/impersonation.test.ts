@@ -22,18 +22,18 @@ function attempt(rawHeaders: string[], may: (attributes: Attributes) => boolean 
 }
 
 describe('impersonation', () => {
-  it('leaves requests alone that do not ask for it, whatever else they claim', () => {
+  it('leaves requests without Impersonate-* headers alone, whatever other headers they send', () => {
     const spoofed = ['X-Remote-User', 'root', 'X-Remote-Group', 'system:masters', 'X-Remote-Extra-A', 'b', 'Accept', '*/*'];
     expect(attempt(spoofed)).toBe(admin);
     expect(asked).toEqual([]);
   });
 
-  it('makes the asker somebody else', () => {
+  it('changes the user', () => {
     expect(attempt(['Impersonate-User', 'jane'])).toEqual({ name: 'jane', groups: ['system:authenticated'] });
     expect(asked).toEqual(['impersonate  users   jane']);
   });
 
-  it('takes every group, and a comma in one as it is', () => {
+  it('accepts several groups, and commas in their names', () => {
     expect(attempt(['Impersonate-User', 'jane', 'Impersonate-Group', 'devs', 'impersonate-group', 'a, b']).groups).toEqual([
       'devs',
       'a, b',
@@ -49,11 +49,11 @@ describe('impersonation', () => {
     expect(attempt(['Impersonate-User', 'jane', ...groups.flatMap((group) => ['Impersonate-Group', group])]).groups).toEqual(expected);
   });
 
-  it('keeps anonymous anonymous', () => {
+  it('keeps the anonymous user anonymous', () => {
     expect(attempt(['Impersonate-User', 'system:anonymous']).groups).toEqual(['system:unauthenticated']);
   });
 
-  it('gives service accounts their groups, and asks for the account', () => {
+  it('adds the groups of service accounts, and authorizes by account', () => {
     expect(attempt(['Impersonate-User', 'system:serviceaccount:shop:bot'])).toEqual({
       name: 'system:serviceaccount:shop:bot',
       groups: ['system:serviceaccounts', 'system:serviceaccounts:shop', 'system:authenticated'],
@@ -73,7 +73,7 @@ describe('impersonation', () => {
     });
   });
 
-  it('takes extras and the uid', () => {
+  it('sets extra and the uid', () => {
     const raw = [
       'Impersonate-User',
       'jane',
@@ -101,7 +101,7 @@ describe('impersonation', () => {
     ]);
   });
 
-  it('is refused as a whole when one part is', () => {
+  it('is denied as a whole if one part is', () => {
     const noMasters = ({ name }: Attributes): boolean => name !== 'system:masters';
     expect(() => attempt(['Impersonate-User', 'jane', 'Impersonate-Group', 'system:masters'], noMasters)).toThrow(
       'groups "system:masters" is forbidden: User "admin" cannot impersonate resource "groups" in API group "" at the cluster scope',
@@ -112,7 +112,7 @@ describe('impersonation', () => {
     );
   });
 
-  it('of nobody is an error', () => {
+  it('without a user is an error', () => {
     expect(() => attempt(['Impersonate-Group', 'devs', 'Impersonate-Extra-Foo', 'x', 'Impersonate-Uid', 'u'])).toThrow(
       'requested [{Group  devs    } {UserExtra  x  authentication.k8s.io/v1  foo} {UID  u  authentication.k8s.io/v1  }] without impersonating a user',
     );

@@ -6,25 +6,25 @@ import { forbidden } from './wording.ts';
 
 const extraPrefix = 'impersonate-extra-';
 
-/** The headers ask for what cannot be: groups, extras or a uid of nobody. Answered as plain text with status 500, as Kubernetes does. */
+/** Thrown for groups, extra or a uid without a user. Kubernetes responds with status 500 in plain text, so we do too. */
 export class BadImpersonation extends Error {
   override readonly name = 'BadImpersonation';
 }
 
 export interface ImpersonationRequest {
   readonly cluster: string;
-  /** Who asks. */
+  /** The authenticated user. */
   readonly user: User;
-  /** As node gives them: names in lower case. */
+  /** As parsed by Node: names in lower case. */
   readonly headers: IncomingHttpHeaders;
-  /** `name, value, name, value…` as they came: repeated Impersonate-Group headers must not be joined by commas. */
+  /** `name, value, name, value…` as received: repeated Impersonate-Group headers must not be joined by commas. */
   readonly rawHeaders: readonly string[];
   readonly authorizer: Authorizer;
 }
 
 /**
- * The user that the Impersonate-* headers ask for, if the asker may be them; the asker when there are none. Throws Forbidden for the first part that is
- * not permitted.
+ * The user in the Impersonate-* headers, if the authenticated user may impersonate them; the authenticated user if there are none. Throws
+ * Forbidden for the first part that is not permitted.
  */
 export function impersonate(request: ImpersonationRequest): User {
   const { headers } = request;
@@ -55,7 +55,7 @@ export function impersonate(request: ImpersonationRequest): User {
   return atHomeIn(user, request.cluster);
 }
 
-/** Hardly any request does: look before taking the headers apart. */
+/** Few requests impersonate, so this is checked before parsing the headers. */
 export function asksForSomebodyElse(headers: IncomingHttpHeaders): boolean {
   if (headers['impersonate-user'] !== undefined) return true;
   for (const name in headers) if (name.startsWith('impersonate-')) return true;
@@ -75,7 +75,7 @@ function parse(rawHeaders: readonly string[]): Wanted {
     const header = rawHeaders[index]!.toLowerCase();
     if (!header.startsWith('impersonate-')) continue;
     const value = rawHeaders[index + 1]!;
-    // Of several users or uids the first one counts.
+    // The first of several users or uids wins.
     if (header === 'impersonate-user') wanted.name ||= value;
     else if (header === 'impersonate-uid') wanted.uid ||= value;
     else if (header === 'impersonate-group') wanted.groups.push(value);
@@ -97,7 +97,7 @@ function unescaped(key: string): string {
   }
 }
 
-/** The parts as Go prints a list of object references: clients see this text. */
+/** Formats the parts as Go prints a list of object references: clients see this text. */
 function describe({ groups, extra, uid }: Wanted): string {
   const parts = groups.map((group) => `{Group  ${group}    }`);
   for (const [key, values] of extra) for (const value of values) parts.push(`{UserExtra  ${value}  authentication.k8s.io/v1  ${key}}`);

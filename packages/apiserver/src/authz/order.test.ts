@@ -8,7 +8,7 @@ const allow: Opinion = { kind: 'allow', reason: 'yes' };
 const deny: Opinion = { kind: 'deny', reason: 'no' };
 const none: Opinion = { kind: 'none', reason: 'perhaps' };
 
-describe.each([false, true])('authorizers in order (that take time: %s)', (later) => {
+describe.each([false, true])('authorizers in order (asynchronous: %s)', (later) => {
   const decide = (...opinions: Opinion[]) => inOrder(opinions.map((one) => saying(one, later))).authorize(wanting);
 
   it('are asked until one has an opinion', async () => {
@@ -16,11 +16,11 @@ describe.each([false, true])('authorizers in order (that take time: %s)', (later
     expect(await decide(none, deny, allow)).toEqual({ allowed: false, reason: 'no', denied: true });
   });
 
-  it('refuse what none of them has an opinion about, with all that they said', async () => {
+  it('deny a request that none has an opinion about, with all their reasons', async () => {
     expect(await decide(none, { kind: 'none', reason: '' }, none)).toEqual({ allowed: false, reason: 'perhaps\nperhaps' });
   });
 
-  it('tell what one could not find out, unless another allows it', async () => {
+  it('report an error of one, unless another allows the request', async () => {
     const broken: Opinion = { kind: 'none', reason: '', error: 'down' };
     expect(await decide(broken, allow)).toEqual({ allowed: true, reason: 'yes' });
     expect(await decide(broken, none)).toEqual({ allowed: false, reason: 'perhaps', error: 'down' });
@@ -33,7 +33,7 @@ describe.each([false, true])('authorizers in order (that take time: %s)', (later
   });
 });
 
-it('nobody is asked after the first who knows', () => {
+it('inOrder asks no further authorizer after the first opinion', () => {
   const never: Step = {
     consider() {
       throw new Error('asked');
@@ -42,7 +42,7 @@ it('nobody is asked after the first who knows', () => {
   expect(inOrder([saying(allow), never]).authorize(wanting)).toEqual({ allowed: true, reason: 'yes' });
 });
 
-it('roles deny what nobody may allow, and have no opinion about the rest', () => {
+it('RBAC passes on a final denial, and otherwise has no opinion', () => {
   const step = (denied: boolean) => stepOf({ authorize: () => ({ allowed: false, reason: 'r', denied }) }).consider(wanting);
   expect([step(true), step(false)]).toEqual([
     { kind: 'deny', reason: 'r' },
@@ -50,7 +50,7 @@ it('roles deny what nobody may allow, and have no opinion about the rest', () =>
   ]);
 });
 
-it('groups may do anything', () => {
+it('allowGroups allows members everything', () => {
   expect(['a', 'b'].map((group) => allowGroups([group]).consider(wanting))).toMatchObject([{ kind: 'allow' }, { kind: 'none' }]);
 });
 
@@ -62,11 +62,11 @@ it.each([
   [['*'], '/anything', 'allow'],
   [['/'], '/', 'allow'],
   [[], '/', 'none'],
-])('of the paths %j, %s is %s', (paths, path, kind) => {
+])('with the paths %j, %s is %s', (paths, path, kind) => {
   expect(allowPaths(paths).consider({ ...wanting, path })).toMatchObject({ kind });
 });
 
-it('paths are no resources, and have a star at the end only', () => {
+it('allowPaths ignores resources, and accepts a star only at the end', () => {
   expect(allowPaths(['*']).consider({ ...wanting, isResource: true })).toMatchObject({ kind: 'none' });
   expect(() => allowPaths(['/a*b'])).toThrow('only trailing * allowed in "/a*b"');
 });

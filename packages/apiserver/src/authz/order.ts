@@ -1,12 +1,12 @@
 import { status } from '@capstan/machinery';
 import type { Attributes, Authorizer, Decision, Gate } from './attributes.ts';
 
-/** What one of several authorizers says. */
+/** The answer of one of several authorizers. */
 export interface Opinion {
-  /** `none`: whoever comes next decides. */
+  /** `none`: the next authorizer decides. */
   readonly kind: 'allow' | 'deny' | 'none';
   readonly reason: string;
-  /** What it could not find out. */
+  /** Why it has no answer. */
   readonly error?: string;
 }
 
@@ -18,12 +18,12 @@ export interface Step {
 const allow: Opinion = { kind: 'allow', reason: '' };
 const none: Opinion = { kind: 'none', reason: '' };
 
-/** Members of these groups may do anything. */
+/** Allows members of these groups everything. */
 export function allowGroups(groups: readonly string[]): Step {
   return { consider: ({ user }) => (user.groups.some((group) => groups.includes(group)) ? allow : none) };
 }
 
-/** Everybody may see these paths. One that ends with `*` stands for all that begin like it; a slash at the beginning makes no difference. */
+/** Allows these paths for everybody. A trailing `*` matches any suffix; a leading slash is ignored. */
 export function allowPaths(paths: readonly string[]): Step {
   const exact = new Set<string>();
   const prefixes: string[] = [];
@@ -44,7 +44,7 @@ export function allowPaths(paths: readonly string[]): Step {
 
 const withoutSlash = (path: string): string => (path.startsWith('/') ? path.slice(1) : path);
 
-/** What decides from memory, as one of several. */
+/** Wraps a synchronous authorizer. */
 export function stepOf(authorizer: Authorizer): Step {
   return {
     consider(attributes) {
@@ -55,7 +55,10 @@ export function stepOf(authorizer: Authorizer): Step {
   };
 }
 
-/** Asks one after the other until one of them allows or denies it. What nobody has an opinion about is refused; if somebody could not tell, it is an error. */
+/**
+ * Asks the authorizers in order until one allows or denies the request. A request that none has an opinion about is denied, with the errors
+ * of authorizers that failed.
+ */
 export function inOrder(steps: readonly Step[]): Gate {
   return {
     authorize(attributes) {
@@ -81,7 +84,7 @@ async function rest(
   return decision ?? round.end();
 }
 
-/** What was said so far about one request. */
+/** The opinions about one request so far. */
 class Round {
   readonly #reasons: string[] = [];
   readonly #errors: string[] = [];

@@ -3,9 +3,9 @@ import { type KubeObject, rulesOf } from '@capstan/machinery';
 import { type Grant, grantOf } from './resolver.ts';
 import type { PolicyRule } from './rule.ts';
 
-/** Roles and bindings that hold without being stored in a workspace. */
+/** Roles and bindings that apply without being stored in a workspace. */
 export interface StaticPolicy {
-  /** The rules of a role. One of the same name in the workspace goes before it. */
+  /** The rules of a role. A stored role of the same name takes precedence. */
   clusterRole(name: string): readonly PolicyRule[] | undefined;
   readonly bindings: readonly KubeObject[];
 }
@@ -16,7 +16,7 @@ export function staticPolicy(objects: readonly KubeObject[]): StaticPolicy {
   return { clusterRole: (name) => clusterRoles.get(name), bindings: objects.filter(({ kind }) => kind === 'ClusterRoleBinding') };
 }
 
-/** What a policy gives a user. */
+/** The grants of a policy to a user. */
 export function policyGrants(policy: StaticPolicy, user: User): Grant[] {
   return policy.bindings.flatMap((binding) => {
     const found = grantOf(binding, user, ({ name }) => policy.clusterRole(name));

@@ -24,20 +24,20 @@ export interface Subject {
   readonly namespace?: string;
 }
 
-/** The rules of one role, by way of the binding that gives them to a user. */
+/** The rules of one role, granted to a user by a binding. */
 export interface Grant {
-  /** Why something is allowed that these rules allow. */
+  /** The reason given for requests that these rules allow. */
   readonly reason: string;
   readonly rules: readonly PolicyRule[];
 }
 
 export interface Grants {
   readonly grants: readonly Grant[];
-  /** Roles that bindings name and that are not there. */
+  /** Roles that bindings refer to and that do not exist. */
   readonly missing: readonly MissingRole[];
 }
 
-/** What a binding names, when no role is to be found there. */
+/** A role that a binding refers to and that does not exist. */
 export interface MissingRole {
   readonly kind: string;
   readonly name: string;
@@ -45,7 +45,7 @@ export interface MissingRole {
 
 export const isRoleKind = (kind: string): kind is 'Role' | 'ClusterRole' => kind === 'Role' || kind === 'ClusterRole';
 
-/** The reason in words. `resource` is how the role is called: by its kind when absent. */
+/** Formats the reason. `resource` names the role's resource; defaults to its kind in lower case. */
 export function printMissing({ kind, name }: MissingRole, resource = kind.toLowerCase()): string {
   if (!isRoleKind(kind)) return `unsupported role reference kind: ${fieldError.quote(kind)}`;
   return `${resource}.${rbacGroup} "${name}" not found`;
@@ -53,15 +53,18 @@ export function printMissing({ kind, name }: MissingRole, resource = kind.toLowe
 
 const none: readonly never[] = [];
 
-/** Where roles and bindings are looked for. */
+/** Where to look for roles and bindings. */
 export interface RolePlace {
   readonly cluster: string;
   readonly namespace: string;
-  /** Finds cluster roles that are there without being stored. */
+  /** Finds cluster roles that exist without being stored. */
   readonly fallback?: ((name: string) => readonly PolicyRule[] | undefined) | undefined;
 }
 
-/** What the bindings of the workspace give a user: those of the whole workspace when the namespace is empty, those of the namespace otherwise. */
+/**
+ * The grants of a user from the bindings of a workspace: from its cluster role bindings if the namespace is empty, from the role bindings
+ * of the namespace otherwise.
+ */
 export function grantsIn(objects: ObjectReader, { cluster, namespace, fallback }: RolePlace, user: User): Grants {
   const bindings =
     namespace === ''
@@ -78,7 +81,7 @@ export function grantsIn(objects: ObjectReader, { cluster, namespace, fallback }
   return { grants, missing };
 }
 
-/** What one binding gives a user: undefined when the user is not meant, the role's name when it is not to be found. */
+/** The grant of one binding: undefined if the user is not a subject, the role's name if the role does not exist. */
 export function grantOf(
   binding: KubeObject,
   user: User,
@@ -92,7 +95,7 @@ export function grantOf(
   return rules === undefined ? role : { reason: describe(binding, role, subject), rules };
 }
 
-/** The rules of the role that a binding names; undefined when it is not there. */
+/** The rules of the role that a binding refers to; undefined if it does not exist. */
 export function referencedRules(
   objects: ObjectReader,
   { cluster, namespace, fallback }: RolePlace,
@@ -126,7 +129,7 @@ function isMeant(subject: Subject, user: User, bindingNamespace: string): boolea
 
 const described = new WeakMap<Subject, string>();
 
-/** The same text whoever asks where: what holds in every workspace is described once. */
+/** Does not depend on the request, so that bindings that apply in every workspace are described once. */
 function describe(binding: KubeObject, role: RoleRef, subject: Subject): string {
   let text = described.get(subject);
   if (text === undefined) described.set(subject, (text = inWords(binding, role, subject)));

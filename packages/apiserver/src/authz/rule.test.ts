@@ -65,16 +65,16 @@ const anyRequest = fc.oneof(
     .map(({ verb, path }) => asking(user, verb, { path })),
 );
 
-describe('what is not covered', () => {
-  it('is nothing of what one holds', () => {
+describe('the uncovered part', () => {
+  it('of held rules is empty', () => {
     fc.assert(fc.property(fc.array(anyRule, { maxLength: 5 }), (rules) => uncovered(rules, rules).length === 0));
   });
 
-  it('is everything when one holds nothing', () => {
+  it('is everything if no rules are held', () => {
     fc.assert(fc.property(anyRule, (rule) => uncovered([], [rule]).length > 0));
   });
 
-  it('never leaves out a permission: what covered rules allow, the holder may do', () => {
+  it('never omits a permission: the holder may do everything that covered rules allow', () => {
     fc.assert(
       fc.property(fc.array(anyRule, { maxLength: 4 }), anyRule, anyRequest, (held, wanted, request) => {
         if (uncovered(held, [wanted]).length > 0 || !ruleAllows(wanted, request)) return;
@@ -84,7 +84,7 @@ describe('what is not covered', () => {
     );
   });
 
-  it('becomes covered by being granted', () => {
+  it('is empty once it has been granted', () => {
     fc.assert(
       fc.property(fc.array(anyRule, { maxLength: 4 }), fc.array(anyRule, { maxLength: 4 }), (held, wanted) => {
         const missing = uncovered(held, wanted);
@@ -93,7 +93,7 @@ describe('what is not covered', () => {
     );
   });
 
-  it('is told in few words', () => {
+  it('is described briefly', () => {
     const missing = uncovered([], [{ verbs: ['get', 'list'], apiGroups: ['', 'apps'], resources: ['pods'], resourceNames: ['a"b'] }]);
     expect(compact(missing).map(printRule)).toEqual([
       '{APIGroups:[""], Resources:["pods"], ResourceNames:["a\\"b"], Verbs:["get" "list"]}',

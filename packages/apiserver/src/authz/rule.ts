@@ -5,7 +5,6 @@ export type { PolicyRule } from '@capstan/machinery';
 
 const none: readonly string[] = [];
 
-/** Whether the rule permits the request. */
 export function ruleAllows(rule: PolicyRule, request: Attributes): boolean {
   if (!hasOrAll(rule.verbs, request.verb)) return false;
   if (!request.isResource) return (rule.nonResourceURLs ?? none).some((url) => urlMatches(url, request.path));
@@ -38,7 +37,7 @@ function nameMatches(names: readonly string[] | undefined, name: string): boolea
   return names === undefined || names.length === 0 || names.includes(name);
 }
 
-/** Whether a URL of a rule covers a path: the same text, or everything that begins as it does before its stars at the end. */
+/** Whether a URL pattern of a rule matches a path: exactly, or as a prefix if the pattern ends with stars. */
 export function urlMatches(pattern: string, path: string): boolean {
   if (pattern === path) return true;
   return pattern.endsWith('*') && path.startsWith(pattern.replace(/\*+$/, ''));

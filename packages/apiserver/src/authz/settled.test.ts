@@ -19,8 +19,8 @@ function gateOf(permitted: readonly string[], takesTime: (name: string) => boole
   };
 }
 
-describe('work behind a gate', () => {
-  test('is done once, and at once, when nothing takes time', () => {
+describe('work behind an asynchronous gate', () => {
+  test('runs once and synchronously when every decision is synchronous', () => {
     const gate = gateOf(['a'], () => false);
     let runs = 0;
     const result = settled(gate, (authorizer) => {
@@ -30,7 +30,7 @@ describe('work behind a gate', () => {
     expect([result, runs]).toEqual([[true, false], 1]);
   });
 
-  test('sees what was decided, and each question is asked once', async () => {
+  test('sees the decisions, each of which is requested once', async () => {
     const gate = gateOf(['a', 'c'], (name) => name !== 'b');
     const result = await settled(gate, (authorizer) => {
       const may = (name: string): boolean => authorizer.authorize(asking(name)).allowed;
@@ -40,7 +40,7 @@ describe('work behind a gate', () => {
     expect(gate.asked.filter((name) => name !== 'b')).toEqual(['a', 'c']);
   });
 
-  test('that refused what was not yet decided is done again', async () => {
+  test('that fails while decisions are pending is run again', async () => {
     const gate = gateOf(['a'], () => true);
     const check = (name: string): Promise<string> =>
       Promise.resolve(
@@ -53,7 +53,7 @@ describe('work behind a gate', () => {
     await expect(check('b')).rejects.toThrow('not b');
   });
 
-  test('tells questions apart by all that they say', async () => {
+  test('distinguishes requests by all of their attributes', async () => {
     const gate: Gate = { authorize: ({ user }) => Promise.resolve(user.name === 'jane' ? allowed : refused) };
     const result = await settled(gate, (authorizer) =>
       [jane, { name: 'joe', groups: [] }].map((user) => authorizer.authorize({ ...asking('a'), user }).allowed),

@@ -1,13 +1,13 @@
 import type { Attributes, Authorizer, Decision, Gate } from './attributes.ts';
 
-/** More questions than anybody asks one after the other. */
+/** More consecutive decisions than any work needs. */
 const mostRounds = 1000;
 
 const notYet: Decision = { allowed: false, reason: '' };
 
 /**
- * Does work that needs its decisions at once, behind a gate that may take time: what could not be decided at once is found out, and the work is done again
- * with what is known then. So it must change nothing. Done once, and at once, when nothing takes time.
+ * Runs work that needs synchronous decisions behind a gate that may be asynchronous: pending decisions are awaited, then the work runs
+ * again with their results. The work must therefore have no side effects. It runs once, synchronously, if no decision is pending.
  */
 export function settled<Result>(gate: Gate, work: (authorizer: Authorizer) => Result): Result | Promise<Result> {
   const decisions = new Map<string, Decision>();

@@ -3,7 +3,7 @@ import type { ObjectReader } from '@capstan/kinds';
 import type { GroupResource, KubeObject } from '@capstan/machinery';
 import type { Attributes } from './attributes.ts';
 
-/** Objects in memory, read as the watch cache reads them. For tests. */
+/** In-memory objects with the interface of the watch cache. For tests. */
 export class MemoryObjects implements ObjectReader {
   readonly #objects = new Map<string, { resource: string; cluster: string; namespace: string; object: KubeObject }>();
   readonly #generations = new Map<string, number>();
@@ -47,7 +47,7 @@ export class MemoryObjects implements ObjectReader {
   }
 }
 
-/** A request to a resource, with what a test does not care about filled in. */
+/** The attributes of a request, with defaults for those that a test does not set. */
 export function asking(user: User, verb: string, more: Partial<Attributes> = {}): Attributes {
   return {
     cluster: 'root',

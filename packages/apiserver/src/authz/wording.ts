@@ -1,7 +1,7 @@
 import { fieldError, type StatusError, status } from '@capstan/machinery';
 import type { Attributes } from './attributes.ts';
 
-/** The answer to a request that was not permitted. `reason` is that of the decision. */
+/** The error for a denied request. `reason` is that of the decision. */
 export function forbidden(attributes: Attributes, reason: string): StatusError {
   const message = withoutMarkup(whatIsForbidden(attributes));
   const { group, resource, name } = attributes;
@@ -16,7 +16,7 @@ function whatIsForbidden({ user, verb, isResource, path, resource, subresource, 
   return `${who} resource ${what} in API group ${fieldError.quote(group)} ${where}`;
 }
 
-/** Paths and names come from the client: nothing of them may read as HTML to a browser. */
+/** Paths and names come from the client, and a browser must not interpret them as HTML. */
 function withoutMarkup(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

@@ -1,23 +1,23 @@
 import { isObject } from '@capstan/machinery';
 import type { ReviewVersion } from './review.ts';
 
-/** What a webhook said. */
+/** The answer of a webhook. */
 export interface Answer {
   readonly allowed: boolean;
   readonly denied: boolean;
   readonly reason: string;
 }
 
-/** Reasons are kept with the answer, and shown to users. */
+/** Reasons are cached with the answer, and shown to users. */
 const longestReason = 1024;
 
-/** Reads a SubjectAccessReview that was answered. Whatever is not just that is an error: nothing is guessed where permission is meant. */
+/** Parses the response of a webhook. Throws for anything but a complete SubjectAccessReview: permissions are never guessed. */
 export function readAnswer(text: string, version: ReviewVersion): Answer {
   let review: unknown;
   try {
     review = JSON.parse(text);
   } catch {
-    throw new Error('the answer is no JSON');
+    throw new Error('the answer is not JSON');
   }
   const apiVersion = `authorization.k8s.io/${version}`;
   if (!isObject(review) || review['kind'] !== 'SubjectAccessReview' || review['apiVersion'] !== apiVersion) {

@@ -12,33 +12,33 @@ import { type ReviewVersion, reviewSpec, reviewText } from './review.ts';
 export interface WebhookSettings {
   readonly name: string;
   readonly version: ReviewVersion;
-  /** What it means when the webhook cannot be asked: that others decide, or that nobody may. */
+  /** The opinion when the webhook cannot be reached: the next authorizer decides, or the request is denied. */
   readonly failurePolicy: 'NoOpinion' | 'Deny';
-  /** How long answers are remembered, in milliseconds; 0: not at all. */
+  /** How long answers are cached, in milliseconds; 0 disables caching. */
   readonly allowedLifetime: number;
   readonly otherLifetime: number;
-  /** Asked only about requests that all of these hold for. */
+  /** The webhook is called only for requests that meet all of these. */
   readonly conditions: readonly Condition[];
 }
 
 export interface WebhookAuthorizerOptions extends WebhookSettings {
-  /** Posts a review, and resolves to the body of the answer. */
+  /** Posts a review, and resolves to the body of the response. */
   readonly post: (body: string) => Promise<string>;
-  /** Told why the webhook could not be asked. */
+  /** Called with the reason when a call fails. */
   readonly onFailure: (message: string) => void;
   /** In milliseconds. */
   readonly now?: () => number;
 }
 
-/** So many answers are remembered. */
+/** The number of cached answers. */
 const capacity = 8192;
-/** Requests that say more than this of themselves are asked about each time: nobody fills the memory with long names. */
+/** Answers to longer requests are not cached, so that long names cannot fill the memory. */
 const longestRemembered = 10_000;
 
 const superuser: Opinion = { kind: 'allow', reason: '' };
 const none: Opinion = { kind: 'none', reason: '' };
 
-/** Asks a webhook who may do what, with SubjectAccessReviews. Masters may, whoever is asked. */
+/** Authorizes requests by sending SubjectAccessReviews to a webhook. Members of system:masters are always allowed. */
 export function webhookAuthorizer(options: WebhookAuthorizerOptions): Step {
   const { version, conditions, failurePolicy, allowedLifetime, otherLifetime, post, onFailure, now = Date.now } = options;
   const memory = new Memory<Answer>(capacity, now);
@@ -70,7 +70,7 @@ export function webhookAuthorizer(options: WebhookAuthorizerOptions): Step {
     const key = JSON.stringify(spec);
     const known = memory.get(key);
     if (known !== undefined) return opinionOf(known);
-    // Whoever asks the same while it is asked waits for the same answer.
+    // Concurrent requests with the same review share one call.
     let answer = asked.get(key);
     if (answer === undefined) asked.set(key, (answer = ask(key, spec, lengthOf(attributes) < longestRemembered)));
     return answer;
@@ -86,7 +86,7 @@ export function webhookAuthorizer(options: WebhookAuthorizerOptions): Step {
   };
 }
 
-/** Of several who one user is, the first that somebody has an opinion about decides. */
+/** Asks about the effective users of a user in order. The first opinion wins. */
 async function firstOpinion(questions: readonly (() => Opinion | Promise<Opinion>)[]): Promise<Opinion> {
   const [reasons, errors]: [string[], string[]] = [[], []];
   for (const question of questions) {

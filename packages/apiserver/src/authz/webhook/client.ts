@@ -5,17 +5,17 @@ import { readBounded } from '../../http/bounded.ts';
 import { networkFailure } from '../../http/network-failure.ts';
 import { trusting } from '../../http/trust.ts';
 
-/** How a webhook is reached. */
+/** How to connect to a webhook. */
 export interface WebhookConnection {
-  /** With its path. */
+  /** Including the path. */
   readonly url: string;
-  /** PEM of the authorities that may have signed its certificate; those of the system when absent. */
+  /** PEM of the authorities that may have signed the webhook's certificate; defaults to those of the system. */
   readonly authorities?: string | Buffer;
-  /** Take any certificate. */
+  /** Accepts any certificate. */
   readonly insecure?: boolean;
-  /** The name that its certificate is checked against, when it is not the host of the URL. */
+  /** The name that the certificate must have, if not the host of the URL. */
   readonly serverName?: string;
-  /** What the server shows to say who it is. Asked for with each call. */
+  /** The credentials that the server presents. Requested for each call. */
   readonly credentials: () => WebhookCredential | Promise<WebhookCredential>;
 }
 
@@ -25,14 +25,14 @@ export interface WebhookCredential {
   readonly certificate?: { readonly cert: string | Buffer; readonly key: string | Buffer };
 }
 
-/** Far more than any answer. */
+/** Far larger than any response. */
 const answerLimit = 1 << 20;
-/** Calls that are under way at once, and those that wait for one of them to end. */
+/** The limits on concurrent calls, and on calls that wait for one of them to end. */
 const mostConnections = 128;
 const mostWaiting = 10_000;
 const backoff = { steps: 5, first: 500, factor: 1.5, jitter: 0.2 } as const;
 
-/** A call that failed. Some are tried again. */
+/** A failed call. Some failures are retried. */
 class Failure extends Error {
   readonly isPassing: boolean;
 
@@ -44,13 +44,13 @@ class Failure extends Error {
 
 export interface PosterOptions {
   readonly connection: WebhookConnection;
-  /** For each try, in milliseconds. */
+  /** Per attempt, in milliseconds. */
   readonly timeout: number;
   readonly random?: () => number;
   readonly pause?: (milliseconds: number) => Promise<void>;
 }
 
-/** Posts to one webhook. Redirects are not followed: who decides about permission is what the operator wrote, not what an answer says. */
+/** Posts to one webhook. Redirects are not followed: the operator decides who authorizes requests, not a response. */
 export class Poster implements Disposable {
   readonly #options: Required<PosterOptions>;
   readonly #url: URL;
@@ -68,9 +68,12 @@ export class Poster implements Disposable {
     this.#agent.destroy();
   }
 
-  /** The body of the answer. Throws why there is none, in one line. What may pass is tried again, up to five times, with growing pauses. */
+  /**
+   * Returns the body of the response. Throws a one-line reason on failure. Temporary failures are retried up to five times, with growing
+   * pauses.
+   */
   async post(body: string): Promise<string> {
-    if (this.#open >= mostWaiting) throw this.#named(new Error(`${mostWaiting} calls wait for an answer already`));
+    if (this.#open >= mostWaiting) throw this.#named(new Error(`${mostWaiting} calls are already waiting for an answer`));
     this.#open++;
     try {
       return await this.#persistently(body);

@@ -7,7 +7,7 @@ const requirement = (name: string) => object(name, { key: string, operator: stri
 const selector = (name: string) =>
   object(name, { rawSelector: string, requirements: list(requirement(`${name.replace('Attributes', '')}Requirement`)) });
 
-/** What expressions see as `request`. */
+/** The type of `request` in expressions. */
 const spec = object('kubernetes.SubjectAccessReviewSpec', {
   resourceAttributes: object('kubernetes.ResourceAttributes', {
     namespace: string,
@@ -29,10 +29,10 @@ const spec = object('kubernetes.SubjectAccessReviewSpec', {
 
 const options: CompileOptions = { variables: new Map([['request', spec]]) };
 
-/** Whether a webhook is to be asked about a request. */
+/** Decides whether a webhook is called for a request. */
 export type Condition = Program;
 
-/** Throws what is wrong with it. */
+/** Throws an error that explains why the expression is invalid. */
 export function compileCondition(source: string): Condition {
   const { program, message } = compile(source, options);
   if (program === undefined) throw new TypeError(`compilation failed: ${message}`);
@@ -40,7 +40,7 @@ export function compileCondition(source: string): Condition {
   return program;
 }
 
-/** One that does not hold decides, whatever the others say; only then does a mistake in one of them count. */
+/** A condition that is false decides, whatever the others return. An error in a condition counts only if none is false. */
 export function holds(conditions: readonly Condition[], request: JsonObject): boolean | { readonly error: string } {
   const errors: string[] = [];
   for (const condition of conditions) {

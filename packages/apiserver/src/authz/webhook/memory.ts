@@ -1,4 +1,4 @@
-/** Remembers a number of values, each for its time. Whoever was not asked for the longest goes first. */
+/** An LRU cache whose values expire. */
 export class Memory<Value> {
   readonly #capacity: number;
   readonly #now: () => number;

@@ -3,12 +3,12 @@ import type { Json, JsonObject } from '@capstan/machinery';
 import type { Attributes } from '../attributes.ts';
 import { selectorAttributes } from './selectors.ts';
 
-/** Which workspace is meant, under kcp's two names for it. What users carry under these is not told. */
+/** The workspace, under kcp's two names for it. Values that users already have under these names are not sent. */
 const clusterExtras = ['authorization.kubernetes.io/cluster-name', 'authorization.kcp.io/cluster-name'] as const;
 
 export type ReviewVersion = 'v1' | 'v1beta1';
 
-/** The spec of a SubjectAccessReview of version v1: what expressions see, and by what answers are remembered. */
+/** The spec of a v1 SubjectAccessReview: the input of conditions, and the key of cached answers. */
 export function reviewSpec(attributes: Attributes, user: User): JsonObject {
   const { cluster, verb, isResource, namespace, group, version, resource, subresource, name, path } = attributes;
   const wanted: JsonObject = isResource
@@ -33,7 +33,7 @@ export function reviewSpec(attributes: Attributes, user: User): JsonObject {
   };
 }
 
-/** What is sent. The older version calls the groups `group`. */
+/** The request body. The older version calls the groups `group`. */
 export function reviewText(version: ReviewVersion, spec: JsonObject): string {
   const { groups, ...rest } = spec;
   const sent = version === 'v1' || groups === undefined ? spec : { ...rest, group: groups };

@@ -1,8 +1,8 @@
 import { type FieldRequirement, type JsonObject, type LabelRequirement, parseFieldSelector, parseLabelSelector } from '@capstan/machinery';
 
 /**
- * What a request selects, as a SubjectAccessReview says it. Selectors only narrow, so what cannot be read or said is left out: the question is then a
- * broader one.
+ * The selectors of a request, in the form of a SubjectAccessReview. Selectors only narrow a request, so invalid or unsupported ones are
+ * omitted: the webhook is then asked about a broader request.
  */
 export function selectorAttributes(selectors: { readonly field: string; readonly label: string } | undefined): JsonObject {
   if (selectors === undefined) return {};

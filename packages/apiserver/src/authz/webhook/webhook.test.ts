@@ -60,7 +60,7 @@ function webhook(answers: string | (() => string | Promise<string>), more: Parti
 }
 
 describe('a webhook', () => {
-  it('is told who wants what, and in which workspace, whatever users say of themselves', async () => {
+  it('receives the user, the request and the workspace, whatever extra users have', async () => {
     const asked = webhook(review({ allowed: true, reason: 'friend' }));
     expect(await asked.consider()).toEqual({ kind: 'allow', reason: 'friend' });
     expect(asked.sent).toEqual([
@@ -80,14 +80,14 @@ describe('a webhook', () => {
     ]);
   });
 
-  it('is told of paths, and in its own version', async () => {
+  it('receives non-resource paths, in its own version', async () => {
     const asked = webhook(review({ allowed: false }, 'v1beta1'), { version: 'v1beta1' });
     expect(await asked.consider({ isResource: false, path: '/metrics', verb: 'get' })).toEqual({ kind: 'none', reason: '' });
     expect(asked.sent[0]!.spec).toMatchObject({ nonResourceAttributes: { path: '/metrics', verb: 'get' }, group: ['a', 'b'] });
     expect(asked.sent[0]!.spec).not.toHaveProperty('groups');
   });
 
-  it('is told what a list selects, as far as it can be said', async () => {
+  it('receives the selectors of a list, as far as the API can express them', async () => {
     const asked = webhook(review({ allowed: true }));
     await asked.consider({ selectors: { field: 'metadata.name=a,status.phase!=Done', label: 'tier=gold,zone in (a,b),!old,new,size>3' } });
     await asked.consider({ selectors: { field: 'what', label: '=' } });
@@ -111,18 +111,18 @@ describe('a webhook', () => {
     expect(second).toEqual({ namespace: 'shop', verb: 'list', group: 'apps', version: 'v1', resource: 'deployments' });
   });
 
-  it('denies, and nobody after it is asked; what it has no opinion about others decide', async () => {
+  it('can deny, which is final; without an opinion, the next authorizer decides', async () => {
     expect(await webhook(review({ allowed: false, denied: true, reason: 'no' })).consider()).toEqual({ kind: 'deny', reason: 'no' });
     expect(await webhook(review({ allowed: false, reason: 'not mine' })).consider()).toEqual({ kind: 'none', reason: 'not mine' });
   });
 
-  it('is not asked about masters', async () => {
+  it('is not called for system:masters', async () => {
     const asked = webhook(review({ allowed: false, denied: true }));
     expect(await asked.consider({ user: { name: 'admin', groups: ['system:masters'] } })).toEqual({ kind: 'allow', reason: '' });
     expect(asked.sent).toEqual([]);
   });
 
-  it('is asked about everybody whose rights a user has, until it has an opinion', async () => {
+  it('is asked about all effective users of a user, until it has an opinion', async () => {
     const warrant = JSON.stringify({ user: 'joe', groups: ['c'] });
     const answers = [review({ allowed: false }), review({ allowed: true })];
     const asked = webhook(() => answers.shift()!);
@@ -132,7 +132,7 @@ describe('a webhook', () => {
     expect(asked.sent.map(({ spec }) => spec['user'])).toEqual(['jane', 'joe']);
   });
 
-  it('is asked again when its answer is old: what it allowed later than what it did not', async () => {
+  it('is called again when its answer has expired, which takes longer for allowed requests', async () => {
     for (const [status, lifetime] of [
       [{ allowed: true }, 300_000],
       [{ allowed: false }, 30_000],
@@ -148,7 +148,7 @@ describe('a webhook', () => {
     }
   });
 
-  it('is asked each time when answers are not to be kept, or the request is very long', async () => {
+  it('is called every time if caching is disabled or the request is very long', async () => {
     const asked = webhook(review({ allowed: true }), { allowedLifetime: 0 });
     for (let times = 0; times < 2; times++) await asked.consider();
     const long = webhook(review({ allowed: true }));
@@ -156,13 +156,13 @@ describe('a webhook', () => {
     expect([asked.sent.length, long.sent.length]).toEqual([2, 2]);
   });
 
-  it('is asked once for many who ask the same at the same time', async () => {
+  it('is called once for concurrent identical requests', async () => {
     const asked = webhook(review({ allowed: true }), { allowedLifetime: 0 });
     const opinions = await Promise.all(Array.from({ length: 20 }, () => asked.consider()));
     expect([asked.sent.length, new Set(opinions.map(({ kind }) => kind))]).toEqual([1, new Set(['allow'])]);
   });
 
-  it('gives one user no other user’s answer, nor one workspace another’s', async () => {
+  it('does not share answers between users or workspaces', async () => {
     const asked = webhook(review({ allowed: true }));
     await asked.consider();
     await asked.consider({ cluster: 'other' });
@@ -173,14 +173,14 @@ describe('a webhook', () => {
   it.each([
     ['NoOpinion', 'none'],
     ['Deny', 'deny'],
-  ] as const)('that cannot be asked means, with the policy %s, %s; the reason is told, and not kept', async (failurePolicy, kind) => {
+  ] as const)('that fails leads, with the policy %s, to %s; the error is reported and not cached', async (failurePolicy, kind) => {
     const asked = webhook(() => Promise.reject(new Error('Post "https://x": connection refused')), { failurePolicy });
     const error = 'authorization webhook "policy": Post "https://x": connection refused';
     for (let times = 0; times < 2; times++) expect(await asked.consider()).toEqual({ kind, reason: '', error });
     expect([asked.sent.length, asked.failures]).toEqual([2, [error, error]]);
   });
 
-  it('that allows and denies at once denies, and it is an error', async () => {
+  it('that allows and denies at once denies, with an error', async () => {
     expect(await webhook(review({ allowed: true, denied: true })).consider()).toEqual({
       kind: 'deny',
       reason: '',
@@ -188,14 +188,14 @@ describe('a webhook', () => {
     });
   });
 
-  it('is left out where its conditions do not hold', async () => {
+  it('is skipped if its conditions are not met', async () => {
     const conditions = ["request.user != 'jane'"].map(compileCondition);
     const asked = webhook(review({ allowed: true }), { conditions });
     expect([await asked.consider(), asked.sent]).toEqual([{ kind: 'none', reason: '' }, []]);
     expect(await asked.consider({ user: { name: 'joe', groups: [] } })).toMatchObject({ kind: 'allow' });
   });
 
-  it('conditions see what is wanted, and a mistake in them means what a failure means', async () => {
+  it('has conditions over the request, and an error in them counts as a failure', async () => {
     const seen = webhook(review({ allowed: true }), {
       conditions: [
         "has(request.resourceAttributes) && request.resourceAttributes.namespace == 'shop'",
@@ -213,9 +213,9 @@ describe('a webhook', () => {
   });
 });
 
-describe('an answer', () => {
+describe('a response', () => {
   it.each([
-    ['<html>', 'the answer is no JSON'],
+    ['<html>', 'the answer is not JSON'],
     ['null', 'expected a SubjectAccessReview of authorization.k8s.io/v1 in the answer, got something else'],
     ['[]', 'expected a SubjectAccessReview'],
     ['{"kind":"SubjectAccessReview"}', 'expected a SubjectAccessReview'],
@@ -230,11 +230,11 @@ describe('an answer', () => {
     [review({ allowed: 1 }), 'expected status.allowed'],
     [review({ allowed: true, denied: 'no' }), 'expected status.denied'],
     [review({ allowed: true, reason: {} }), 'expected status.reason'],
-  ])('%s permits nothing', (text, message) => {
+  ])('%s allows nothing', (text, message) => {
     expect(() => readAnswer(text, 'v1')).toThrow(message);
   });
 
-  it('keeps no reason that is longer than a page', () => {
+  it('is stored with a truncated reason', () => {
     expect(readAnswer(review({ allowed: false, reason: 'x'.repeat(100_000) }), 'v1').reason.length).toBe(1025);
   });
 });
@@ -259,12 +259,12 @@ describe('a call', () => {
     return { post: () => poster.post('{}'), pauses };
   }
 
-  it('shows who the server is, and gives back the body', async () => {
+  it('sends credentials, and returns the body', async () => {
     const url = await serve((request, response) => response.end(`${request.method} ${request.url} ${request.headers.authorization}`));
     expect(await posting(url).post()).toBe('POST /authorize Bearer t');
   });
 
-  it.each([301, 302, 307, 308])('follows no redirect (%d), wherever it leads', async (code) => {
+  it.each([301, 302, 307, 308])('does not follow redirects (%d)', async (code) => {
     let calls = 0;
     const elsewhere = await serve((_request, response) => response.end(review({ allowed: true })));
     const url = await serve((_request, response) => {
@@ -277,7 +277,7 @@ describe('a call', () => {
     expect(calls).toBe(1);
   });
 
-  it('reads no more than a megabyte of an answer that does not end', async () => {
+  it('reads at most a megabyte of an endless response', async () => {
     const url = await serve((_request, response) => {
       const chunk = 'x'.repeat(64 << 10);
       const more = (): void => {
@@ -289,7 +289,7 @@ describe('a call', () => {
     await expect(posting(url).post()).rejects.toThrow('the answer is larger than 1048576 bytes');
   });
 
-  it.each([429, 500, 504])('is tried five times while the answer is %d, with growing pauses', async (code) => {
+  it.each([429, 500, 504])('is tried five times while the status is %d, with growing pauses', async (code) => {
     let calls = 0;
     const url = await serve((_request, response) => {
       calls++;
@@ -300,7 +300,7 @@ describe('a call', () => {
     expect([calls, pauses]).toEqual([5, [500, 750, 1125, 1687.5]]);
   });
 
-  it('is tried again until it is answered, and not at all after other refusals', async () => {
+  it('is retried until it succeeds, and not at all after other errors', async () => {
     const codes = [500, 429, 200];
     const url = await serve((_request, response) => response.writeHead(codes.shift()!).end('fine'));
     expect(await posting(url).post()).toBe('fine');
@@ -310,7 +310,7 @@ describe('a call', () => {
     expect(pauses).toEqual([]);
   });
 
-  it('says why nobody could be reached, and when nobody answered', async () => {
+  it('reports why the webhook could not be reached, and a timeout', async () => {
     await expect(posting('http://127.0.0.1:1/x').post()).rejects.toThrow(
       'Post "http://127.0.0.1:1/x": dial tcp 127.0.0.1:1: connect: connection refused',
     );
@@ -319,8 +319,8 @@ describe('a call', () => {
   });
 });
 
-describe('what is remembered', () => {
-  it('is a number of things, and those that were asked for last', () => {
+describe('the cache', () => {
+  it('keeps the most recently used entries', () => {
     const memory = new Memory<number>(2, () => 0);
     memory.set('a', 1, 10);
     memory.set('b', 2, 10);
