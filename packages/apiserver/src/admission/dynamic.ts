@@ -18,7 +18,7 @@ export interface DynamicOptions extends Omit<WebhookOptions, 'meetsConditions'> 
   readonly authorizer: Gate;
 }
 
-/** What users add to admission themselves: webhooks and policies. */
+/** The admission that users configure: webhooks and policies. */
 export function dynamicAdmission(options: DynamicOptions): readonly AdmissionPlugin[] {
   const webhooks = { ...options, meetsConditions: (hook: Hook, view: View) => meetsConditions(hook, view, options.authorizer) };
   const all = [paramAccess(options), mutatingWebhooks(webhooks), validatingPolicies(options), validatingWebhooks(webhooks)];

@@ -1,7 +1,7 @@
 import { StatusError, status } from '@capstan/machinery';
 import type { AdmissionRequest } from '../registry/admission.ts';
 
-/** Refuses a request. Names that are still to be generated are given by their beginning. */
+/** The error that rejects a request. A name that is still to be generated is shown as its prefix. */
 export function forbidden(request: AdmissionRequest, why: string): StatusError {
   const { metadata } = request.object ?? {};
   const name = request.name || metadata?.name || metadata?.generateName || 'Unknown';
@@ -15,7 +15,7 @@ const codes: ReadonlyMap<string, number> = new Map([
   ['Invalid', 422],
 ]);
 
-/** Refuses a request for a reason that a policy gives. */
+/** The error that rejects a request with a reason given by a policy. */
 export function refusedFor(request: AdmissionRequest, why: string, reason: string): StatusError {
   const { status: answer } = forbidden(request, why);
   const details = { ...answer.details, causes: [{ message: why }] };

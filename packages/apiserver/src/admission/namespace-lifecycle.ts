@@ -6,7 +6,7 @@ import { terminating } from '../registry/guards.ts';
 import { fresh } from '../registry/list.ts';
 
 const namespaces = { group: '', resource: 'namespaces' };
-/** Nothing is created in a namespace that is not there or is going away, and some namespaces stay for ever. */
+/** Rejects creates in namespaces that are missing or terminating, and deletions of namespaces that must always exist. */
 export function namespaceLifecycle(cache: WatchCache): AdmissionPlugin {
   return {
     name: 'NamespaceLifecycle',
@@ -17,14 +17,14 @@ export function namespaceLifecycle(cache: WatchCache): AdmissionPlugin {
           throw status.forbidden(namespaces, name, 'this namespace may not be deleted');
         return;
       }
-      // Reviews are asked about namespaces that may not be there.
+      // Access reviews may name namespaces that do not exist.
       if (!resource.namespaced || operation !== 'CREATE' || request.subresource !== '' || resource.virtual) return;
       if (!isThere(request)) return checkAgain(cache, request);
     },
   };
 }
 
-/** Another server may have made the namespace a moment ago. */
+/** Another server may have just created the namespace. */
 async function checkAgain(cache: WatchCache, request: AdmissionRequest): Promise<void> {
   await fresh(cache);
   if (!isThere(request)) throw status.notFound(namespaces, request.namespace);

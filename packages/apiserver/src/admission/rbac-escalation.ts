@@ -5,7 +5,7 @@ import type { AdmissionPlugin } from '../registry/admission.ts';
 type RoleResource = Parameters<typeof checkNoEscalation>[0]['resource'];
 const resources = new Set(['roles', 'clusterroles', 'rolebindings', 'clusterrolebindings']);
 
-/** Nobody grants what they do not hold themselves. */
+/** Rejects roles and bindings that grant permissions which their writer does not hold. */
 export function rbacEscalation(rules: EscalationRules): AdmissionPlugin {
   return {
     name: 'RBACEscalation',

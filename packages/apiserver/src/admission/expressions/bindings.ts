@@ -7,7 +7,7 @@ import { isNamespace, namespaceObject, namespaceOf } from '../matching/match.ts'
 import { admissionRequest, type View } from '../webhooks/review.ts';
 import type { Bindings } from './evaluation.ts';
 
-/** A request as expressions see it. `params` are null where a policy has none. */
+/** The variables of an expression for a request. `params` is null for policies without parameters. */
 export function bindingsOf(view: View, authorizer: Authorizer, params: KubeObject | null = null): Bindings {
   const { request, object, old } = view;
   const asked = new AuthorizerValue((question) => answer(question, request, authorizer));
@@ -34,7 +34,7 @@ function json(object: KubeObject | null | undefined): JsonObject | null {
   return (object as unknown as JsonObject | undefined) ?? null;
 }
 
-/** What is not there is not there at all: expressions can tell. */
+/** Drops undefined fields, because expressions can test for the presence of a field. */
 function plain(value: object): Json {
   return JSON.parse(JSON.stringify(value)) as Json;
 }

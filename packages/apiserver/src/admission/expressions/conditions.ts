@@ -3,7 +3,7 @@ import { type CompiledExpression, compileExpression, condition, Variables } from
 import { itemsOf, status, textOf } from '@capstan/machinery';
 import { type Evaluation, OutOfBudget } from './evaluation.ts';
 
-/** The `matchConditions` of a webhook or policy, compiled. */
+/** Compiles the `matchConditions` of a webhook or policy. */
 export function conditionsOf(value: unknown, known: Known | Variables): readonly CompiledExpression[] {
   const items = itemsOf(value);
   if (items.length === 0) return [];
@@ -13,7 +13,10 @@ export function conditionsOf(value: unknown, known: Known | Variables): readonly
 
 export type Met = { readonly met: boolean; readonly error?: undefined } | { readonly error: string };
 
-/** Whether all conditions hold. One that does not decides, whatever the others say; only then does a mistake in one of them count. */
+/**
+ * Whether all conditions hold. A condition that is false decides, whatever the others return. An error in a condition counts only if none
+ * is false.
+ */
 export function meets(conditions: readonly CompiledExpression[], evaluation: Evaluation): Met {
   const errors: string[] = [];
   try {

@@ -3,13 +3,13 @@ import type { CompiledExpression } from '@capstan/kinds';
 import { Held } from '@capstan/kinds';
 import type { JsonObject } from '@capstan/machinery';
 
-/** All that the validations of one policy may cost for one request, and the conditions before them. */
+/** The cost limit for all conditions and validations of one policy and one request. */
 export const costOfValidations = 10_000_000;
 export const costOfConditions = 2_500_000;
 
 export type Evaluated = { readonly value: Value; readonly error?: undefined } | { readonly value?: undefined; readonly error: string };
 
-/** The expressions together have cost more than they may: none of them counts. */
+/** Thrown when the expressions exceed their combined cost limit; none of their results count. */
 export class OutOfBudget extends Error {
   override readonly name = 'OutOfBudget';
 
@@ -20,7 +20,7 @@ export class OutOfBudget extends Error {
 
 export type Bindings = Readonly<Record<string, Binding>>;
 
-/** One request, seen by the expressions of one policy. */
+/** Evaluates the expressions of one policy for one request. */
 export class Evaluation {
   readonly #bindings: Bindings;
   #left: number;

@@ -14,19 +14,19 @@ import type { Resource } from '../../registry/resource.ts';
 import { type Asked, type Rule, ruleMatches, rulesOf } from './rules.ts';
 import { equivalentsOf } from './versions.ts';
 
-/** Which requests a webhook, policy or binding is about. */
+/** The requests that a webhook, policy or binding applies to. */
 export interface Criteria {
-  /** `all`: whatever the rules of another leave over. */
+  /** `all` if there are no rules, as in a binding that applies wherever its policy does. */
   readonly rules: readonly Rule[] | 'all';
-  /** Requests that these match are left out. */
+  /** Requests that match these are excluded. */
   readonly excluded: readonly Rule[];
-  /** Whether a rule for one version of a resource is meant for all of them. */
+  /** Whether a rule for one version of a resource applies to all versions. */
   readonly matchPolicy: 'Exact' | 'Equivalent';
   readonly namespaceSelector: LabelSelector;
   readonly objectSelector: LabelSelector;
 }
 
-/** The `matchConstraints` of a policy or the `matchResources` of a binding, read once. */
+/** Parses the `matchConstraints` of a policy or the `matchResources` of a binding. */
 export function criteriaOf(match: Readonly<Fields>): Criteria {
   const rules = rulesOf(match['resourceRules']);
   return {
@@ -36,7 +36,7 @@ export function criteriaOf(match: Readonly<Fields>): Criteria {
   };
 }
 
-/** What webhooks and policies have in common. */
+/** Parses the criteria that webhooks and policies share. */
 export function choicesOf(match: Readonly<Fields>): Pick<Criteria, 'matchPolicy' | 'namespaceSelector' | 'objectSelector'> {
   return {
     matchPolicy: match['matchPolicy'] === 'Exact' ? 'Exact' : 'Equivalent',
@@ -55,7 +55,7 @@ const configurationKinds = new Set([
   'MutatingAdmissionPolicyBinding',
 ]);
 
-/** What decides about admission is itself decided about by nobody: a mistake in it could not be corrected. */
+/** Webhooks and policies do not apply to their own configuration, so that mistakes in it can be corrected. */
 export function isExempt({ group, kind }: Resource): boolean {
   return group === 'admissionregistration.k8s.io' && configurationKinds.has(kind);
 }
@@ -64,12 +64,12 @@ export function isNamespace({ group, resource }: Resource): boolean {
   return group === '' && resource === 'namespaces';
 }
 
-/** The namespace of a request; a namespace itself counts as its own. */
+/** The namespace of a request; for a namespace, its own name. */
 export function namespaceOf({ resource, namespace, name, object }: AdmissionRequest): string {
   return isNamespace(resource) ? name || (object?.metadata.name ?? '') : namespace;
 }
 
-/** The resource in the version that the rules ask for; undefined when they are not about this request. */
+/** The resource in the version that matches the rules; undefined if they do not apply to this request. */
 export function matchingResource(criteria: Criteria, request: AdmissionRequest, catalogs: Catalogs): Resource | undefined {
   const { rules, excluded, matchPolicy } = criteria;
   const found = rules === 'all' ? request.resource : matchedByRules(rules, matchPolicy, { request, catalogs });
@@ -104,7 +104,7 @@ function asked(request: AdmissionRequest, { group, version, resource }: Resource
   return { operation, group, version, resource, subresource, inNamespace, name };
 }
 
-/** Things without a namespace are never left out by a selector for namespaces. */
+/** A namespace selector never excludes cluster-scoped objects other than namespaces. */
 function namespaceMatches(selector: LabelSelector, request: AdmissionRequest): boolean | 'unknown' {
   if (selector === everything) return true;
   const namespace = namespaceOf(request);
@@ -116,7 +116,7 @@ function namespaceMatches(selector: LabelSelector, request: AdmissionRequest): b
   return found === undefined ? 'unknown' : selector.matches(found.metadata.labels);
 }
 
-/** The namespace that the request is in, as it is stored. */
+/** The stored namespace of the request. */
 export function namespaceObject(request: AdmissionRequest): KubeObject | undefined {
   const { cluster, objects } = request.context;
   return objects.get({ ...namespaces, cluster, namespace: '', name: namespaceOf(request) });

@@ -1,26 +1,26 @@
 import { type Fields, itemsOf, textOf, textsOf } from '@capstan/machinery';
 import type { Operation } from '../../registry/admission.ts';
 
-/** What a rule is asked about: a resource in one version, and what is done to it. */
+/** The input of a rule: a resource in one version, and the operation. */
 export interface Asked {
   readonly operation: Operation;
   readonly group: string;
   readonly version: string;
   readonly resource: string;
   readonly subresource: string;
-  /** Namespaces themselves lie in none. */
+  /** False for namespaces themselves. */
   readonly inNamespace: boolean;
   readonly name: string;
 }
 
-/** One of the `rules` of a webhook or policy, read once. */
+/** One of the `rules` of a webhook or policy, parsed. */
 export interface Rule {
   readonly operations: ReadonlySet<string>;
   readonly groups: ReadonlySet<string>;
   readonly versions: ReadonlySet<string>;
   readonly resources: readonly { readonly resource: string; readonly subresource: string }[];
   readonly scope: string;
-  /** Undefined when any name will do. */
+  /** Undefined matches any name. */
   readonly names: ReadonlySet<string> | undefined;
 }
 

@@ -5,7 +5,7 @@ import type { Resource } from '../../registry/resource.ts';
 
 const known = new WeakMap<Catalog, { generation: number; byStorage: Map<string, Resource[]> }>();
 
-/** Every version and group in which the objects of this resource are served, in the order of discovery. */
+/** All groups and versions in which the objects of this resource are served, in the order of discovery. */
 export function equivalentsOf(catalog: Catalog, { storage }: Resource): readonly Resource[] {
   let found = known.get(catalog);
   if (found === undefined || found.generation !== catalog.generation) {
@@ -29,13 +29,13 @@ function byStorage(catalog: Catalog): Map<string, Resource[]> {
   return found;
 }
 
-/** The object in another of its versions; itself where it is in that version already. */
+/** The object in another version; the same object if it already has that version. */
 export async function converted(object: KubeObject, from: Resource, to: Resource): Promise<KubeObject> {
   if (from === to || from.groupVersion === to.groupVersion) return object;
   return served((await from.storage.convert?.toStorage(structuredClone(object))) ?? object, to);
 }
 
-/** A stored object in a version in which it is served. It is not changed, and what is answered may be changed. */
+/** A stored object in a served version. The stored object is not modified, and callers may modify the result. */
 export async function served(stored: KubeObject, { storage: { convert } }: Resource): Promise<KubeObject> {
   const entry = new CacheEntry('', JSON.stringify(stored), 0);
   if (convert === undefined || convert.applies?.(entry) === false) return entry.parse();

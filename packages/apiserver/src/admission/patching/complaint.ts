@@ -1,6 +1,6 @@
 import type { Json, JsonObject, UnfitOperation } from '@capstan/machinery';
 
-/** Why an operation does not fit, in the words that webhooks and policies are told. */
+/** Explains why an operation cannot be applied, in the words of Kubernetes' error messages. */
 export function complaint({ operation, document }: UnfitOperation): string {
   const { op, path, from } = operation;
   const at = textOf(path);
@@ -46,14 +46,14 @@ function isThere({ holder, key }: Place): boolean {
   return Array.isArray(holder) ? holder.at(Number(key)) !== undefined : Object.hasOwn(holder, key);
 }
 
-/** What a list or a map says about a key that it does not have. */
+/** The error for a key that a list or map does not have. */
 function misfit({ holder, key }: Place): string {
   if (!Array.isArray(holder)) return `Unable to remove nonexistent key: ${key}: missing value`;
   if (!/^[+-]?\d+$/.test(key)) return `strconv.Atoi: parsing ${JSON.stringify(key)}: invalid syntax`;
   return `Unable to access invalid index: ${key}: invalid index referenced`;
 }
 
-/** The map or list that a path leads into; undefined when there is none. */
+/** The map or list that a path points into; undefined if there is none. */
 function placeOf(document: Json, path: string): Place | undefined {
   const steps = path.split('/').map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
   if (steps.length < 2) return undefined;

@@ -11,14 +11,17 @@ import {
 import type { AdmissionRequest, Shape } from '../../registry/admission.ts';
 import type { Resource } from '../../registry/resource.ts';
 
-/** What an object is read as after a webhook or policy has changed it. */
+/** How to parse an object that a webhook or policy has changed. */
 export interface Form {
   readonly resource: Resource;
-  /** Where the object is not of the resource's own kind. */
+  /** Set if the object is of another kind than the resource, as in a subresource. */
   readonly shape: Shape | undefined;
 }
 
-/** Reads and defaults a changed object as if a client had sent it. It is changed in place. Throws a CodecError for what does not fit. */
+/**
+ * Decodes and defaults a changed object as if a client had sent it. Modifies it in place. Throws a CodecError if it does not match its
+ * kind.
+ */
 export function readAs(value: JsonObject, { resource, shape }: Form, options: { readonly isStrict?: boolean } = {}): KubeObject {
   const { type } = shape ?? resource;
   if (shape === undefined && resource.custom !== undefined) resource.custom.read(value);
@@ -33,7 +36,7 @@ export function readAs(value: JsonObject, { resource, shape }: Form, options: { 
   return result;
 }
 
-/** Refuses an object that became one of another kind. */
+/** Throws if the kind of the object was changed. */
 export function checkKind({ kind: given, apiVersion }: JsonObject, { resource, shape }: Form): void {
   const { kind, groupVersion } = shape ?? resource;
   if (given === kind && apiVersion === groupVersion) return;
@@ -41,7 +44,7 @@ export function checkKind({ kind: given, apiVersion }: JsonObject, { resource, s
   throw status.internalError(`${what} in scheme "pkg/runtime/scheme.go:110"`);
 }
 
-/** Nobody can move an object into another namespace. */
+/** Throws if the object was moved to another namespace. */
 export function checkPlace({ resource, namespace }: AdmissionRequest, { metadata }: KubeObject): void {
   if (!resource.namespaced) delete metadata.namespace;
   else if (metadata.namespace === undefined || metadata.namespace === '') metadata.namespace = namespace;
@@ -49,7 +52,7 @@ export function checkPlace({ resource, namespace }: AdmissionRequest, { metadata
     throw status.badRequest('the namespace of the provided object does not match the namespace sent on the request');
 }
 
-/** Puts what another object holds into this one: others have it in their hands already. */
+/** Replaces the contents of an object in place, because others hold references to it. */
 export function replaceContents(object: KubeObject, next: KubeObject): void {
   for (const key of Object.keys(object)) if (!Object.hasOwn(next, key)) delete object[key];
   for (const key of Object.keys(next)) {

@@ -1,8 +1,8 @@
 import { decodeFields, type KubeObject, MalformedFields, type ManagedFieldsEntry } from '@capstan/machinery';
 
 /**
- * Webhooks that copy objects with an old idea of them break the record of who owns what. It is then put back as it was, and whoever asked is told;
- * a record that a webhook took away is meant to be gone.
+ * A webhook with an outdated type can corrupt the managed fields. They are then restored, with a warning to the client. Managed fields that
+ * a webhook removed stay removed.
  */
 export function repairManagedFields(object: KubeObject, before: ManagedFieldsEntry[] | undefined, warn: (message: string) => void): void {
   const wrong = mistakeIn(object.metadata.managedFields);

@@ -51,14 +51,14 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-it('nobody asks for a certificate of a master', async () => {
+it('rejects certificate requests for the group system:masters', async () => {
   expect((await ask('master', ['devs', 'system:masters'])).json().message).toBe(
     'certificatesigningrequests.certificates.k8s.io "master" is forbidden: use of kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed',
   );
   expect((await ask('other-signer', ['system:masters'], 'example.com/any')).code).toBe(201);
 });
 
-it('who may write an approval needs the right to approve for the signer, or for its domain', async () => {
+it('requires permission to approve for the signer or its domain', async () => {
   await ask('one');
   const refused = await write('one', 'approval', approved);
   expect([refused.code, refused.json().message]).toEqual([
@@ -71,7 +71,7 @@ it('who may write an approval needs the right to approve for the signer, or for 
   expect((await write('one', 'approval', approved)).code).toBe(200);
 });
 
-it('who may write a status needs the right to sign, if it changes what a signer says', async () => {
+it("requires permission to sign for changes to the signer's part of the status", async () => {
   await ask('two');
   expect((await write('two', 'status', {})).code).toBe(200);
   expect((await write('two', 'status', failed)).json().message).toContain('user not permitted to sign requests with signerName');

@@ -10,16 +10,16 @@ import { forbidden } from '../forbidden.ts';
 const group = 'certificates.k8s.io';
 const clientSigner = 'kubernetes.io/kube-apiserver-client';
 
-/** Who may approve and sign which certificates, and that nobody becomes a master by asking for one. */
+/** Checks permissions to approve and sign certificate requests, and rejects requests for the group system:masters. */
 export function certificatePlugins(gate: Gate): readonly AdmissionPlugin[] {
-  /** The right to one signer, or to all of its domain. */
+  /** Whether the user has the permission for the signer, or for all signers of its domain. */
   const mayUse = ({ context }: AdmissionRequest, { verb, signer }: { verb: string; signer: string }, authorizer: Authorizer): boolean => {
     const asked = { cluster: context.cluster, user: context.user, verb, isResource: true, group, version: '*', resource: 'signers' };
     const mayWith = (name: string): boolean => authorizer.authorize({ ...asked, subresource: '', namespace: '', path: '', name }).allowed;
     return mayWith(signer) || mayWith(`${signer.split('/')[0]}/*`);
   };
   const check = (request: AdmissionRequest, verb: 'approve' | 'sign'): void | Promise<void> => {
-    // What it was: the signer cannot be changed on the way.
+    // The stored signer, so that changing it in the same request has no effect.
     const signer = signerOf(request.old!);
     return settled(gate, (authorizer) => {
       if (!mayUse(request, { verb, signer }, authorizer))

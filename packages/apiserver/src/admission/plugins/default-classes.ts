@@ -3,7 +3,7 @@ import type { GroupResource, KubeObject } from '@capstan/machinery';
 import { isAbsent } from '@capstan/machinery';
 import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission.ts';
 
-/** Claims without a storage class get the default one. */
+/** Sets the default storage class on claims without one. */
 export const defaultStorageClass: AdmissionPlugin = defaultClass({
   name: 'DefaultStorageClass',
   of: { group: '', resource: 'persistentvolumeclaims' },
@@ -13,7 +13,7 @@ export const defaultStorageClass: AdmissionPlugin = defaultClass({
   marks: ['storageclass.kubernetes.io/is-default-class', 'storageclass.beta.kubernetes.io/is-default-class'],
 });
 
-/** Ingresses without a class get the default one. */
+/** Sets the default class on ingresses without one. */
 export const defaultIngressClass: AdmissionPlugin = defaultClass({
   name: 'DefaultIngressClass',
   of: { group: 'networking.k8s.io', resource: 'ingresses' },
@@ -29,7 +29,7 @@ interface ClassRule {
   readonly field: string;
   readonly oldAnnotation: string;
   readonly classes: GroupResource;
-  /** Annotations that say `true` on the default. */
+  /** The annotations that mark the default class with `true`. */
   readonly marks: readonly string[];
 }
 
@@ -48,7 +48,7 @@ function defaultClass({ name, of, field, oldAnnotation, classes, marks }: ClassR
   };
 }
 
-/** The newest counts when several call themselves the default; of those, the first by name. */
+/** If several classes are marked as default, the newest wins, then the first by name. */
 function newest({ context }: AdmissionRequest, classes: GroupResource, marks: readonly string[]): KubeObject | undefined {
   let chosen: KubeObject | undefined;
   for (const candidate of context.objects.list(classes, context.cluster)) {

@@ -6,7 +6,7 @@ import type { AdmissionPlugin } from '../../registry/admission.ts';
 const patience = 300;
 const troubles = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'];
 
-/** A pod stays a while on a node that is in trouble, unless it says otherwise. */
+/** Lets pods stay on an unready or unreachable node for a while, unless they set their own tolerations. */
 export const defaultTolerations: AdmissionPlugin = {
   name: 'DefaultTolerationSeconds',
   mutate({ resource, operation, subresource, object }) {

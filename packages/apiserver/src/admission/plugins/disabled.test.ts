@@ -10,7 +10,7 @@ beforeAll(async () => {
 
 afterAll(() => server[Symbol.asyncDispose]());
 
-test('pods are left as they came by plugins that were turned off, and by those alone', async () => {
+test('disabled plugins do not change pods, and all others do', async () => {
   await server.call('/api/v1/namespaces/default/serviceaccounts', { method: 'POST', body: { metadata: { name: 'default' } } });
   const made = await server.call('/api/v1/namespaces/default/pods?dryRun=All', {
     method: 'POST',
@@ -23,7 +23,7 @@ test('pods are left as they came by plugins that were turned off, and by those a
   expect(spec).toMatchObject({ priority: 0 });
 });
 
-test('what keeps the server whole cannot be turned off', () => {
+test('essential plugins cannot be disabled', () => {
   expect([...optionalPlugins]).not.toContain('NamespaceLifecycle');
   expect([...optionalPlugins]).toContain('ServiceAccount');
 });

@@ -8,7 +8,7 @@ import type { AdmissionRequest } from '../../registry/admission.ts';
 import { defaultTolerations } from './default-tolerations.ts';
 import { priority } from './priority.ts';
 
-/** What kube-apiserver 1.34 made of each fixture: the object as it answered, and the row that `kubectl get` shows. */
+/** The recorded result of kube-apiserver 1.34 for each fixture: the object in the response, and the row of `kubectl get`. */
 interface Recorded {
   readonly resource: string;
   readonly object: KubeObject;
@@ -23,7 +23,7 @@ const cases = files.flatMap((file) => {
   return inputs.map((input, index) => ({ title: `${input.kind} ${input.metadata.name}`, input, recorded: recorded[index]! }));
 });
 
-/** Fields that are empty appear or not depending on the codec, which is not a strategy's work. */
+/** Whether empty fields are present depends on the codec, not on the strategy. */
 function withoutEmpty(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutEmpty);
   if (!isObject(value)) return value;
@@ -33,7 +33,7 @@ function withoutEmpty(value: unknown): unknown {
   );
 }
 
-/** What admission gives to pods, the recorded ones too. */
+/** Applies the changes of admission that the recorded pods contain. */
 function admitted(object: KubeObject): void {
   const request = { operation: 'CREATE', resource: { group: '', resource: 'pods' }, subresource: '', object, context: contextOf() };
   for (const plugin of [priority, defaultTolerations]) void plugin.mutate!(request as unknown as AdmissionRequest);
@@ -50,12 +50,12 @@ function created(input: KubeObject, resource: string): KubeObject {
 }
 
 describe('every fixture', () => {
-  test.each(cases)('is filled in like kube-apiserver: $title', ({ input, recorded }) => {
+  test.each(cases)('is defaulted like in kube-apiserver: $title', ({ input, recorded }) => {
     const object = created(input, recorded.resource);
     const { uid: _, generation: _g, ...metadata } = object.metadata;
     const expected = structuredClone(recorded.object);
     if (object.kind === 'Service') {
-      // Addresses are given by another rule than there.
+      // Our IP allocation differs.
       for (const field of ['clusterIP', 'clusterIPs']) {
         (expected['spec'] as Record<string, unknown>)[field] = (object['spec'] as Record<string, unknown>)[field];
       }
@@ -69,14 +69,14 @@ describe('every fixture', () => {
     expect(workloadStrategies.get(recorded.resource)!.validate?.(object, contextOf()) ?? []).toEqual([]);
   });
 
-  test.each(cases)('is shown like kube-apiserver shows it: $title', ({ recorded }) => {
+  test.each(cases)('is printed like in kube-apiserver: $title', ({ recorded }) => {
     const now = new Date('2026-01-01T00:00:00Z');
     const object = { ...recorded.object, metadata: { ...recorded.object.metadata, creationTimestamp: '2026-01-01T00:00:00Z' } };
     const printer = printers.get(recorded.resource) ?? defaultPrinter;
     expect(printer.cells(object, now)).toEqual(recorded.cells);
   });
 
-  test.each(cases)('is the same after defaulting twice: $title', ({ input, recorded }) => {
+  test.each(cases)('is unchanged by a second defaulting: $title', ({ input, recorded }) => {
     const strategy = workloadStrategies.get(recorded.resource)!;
     const once = structuredClone(input);
     strategy.default?.(once);

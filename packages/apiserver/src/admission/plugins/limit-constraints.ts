@@ -17,7 +17,7 @@ interface Used {
   readonly limits: Amounts;
 }
 
-/** What a pod has too much or too little of, for one item of a LimitRange. */
+/** How a pod violates one item of a LimitRange. */
 export function podExcesses(limit: Fields, pod: Readonly<Fields>): string[] {
   const type = textOf(limit['type']);
   if (type === 'Pod') return excesses(limit, { requests: podAmounts(pod, 'requests'), limits: podAmounts(pod, 'limits') });
@@ -28,7 +28,7 @@ export function podExcesses(limit: Fields, pod: Readonly<Fields>): string[] {
   });
 }
 
-/** Claims have requests only. */
+/** Claims have only requests. */
 export function claimExcesses(limit: Fields, claim: Readonly<Fields>): string[] {
   if (limit['type'] !== 'PersistentVolumeClaim') return [];
   const requests = readAmounts(fieldsOf(fieldsOf(claim['spec'])['resources'])['requests']);
@@ -98,7 +98,7 @@ function thousandths(amount: Quantity | undefined): number {
   return amount === undefined ? 0 : Number(scaledValue(amount, -3));
 }
 
-/** All containers of a pod, those that run before the others too. */
+/** All containers of a pod, including init containers. */
 function containersOf(pod: Readonly<Fields>): readonly Fields[] {
   const spec = fieldsOf(pod['spec']);
   return [...itemsOf(spec['containers']), ...itemsOf(spec['initContainers'])];

@@ -7,7 +7,7 @@ import { claimExcesses, limitsOf, podExcesses } from './limit-constraints.ts';
 const limitRanges = { group: '', resource: 'limitranges' };
 const annotation = 'kubernetes.io/limit-ranger';
 
-/** Namespaces may say how much their pods and claims get when they do not say, and how much they may have. */
+/** Applies the LimitRanges of a namespace: default requests and limits, and constraints on pods and claims. */
 export const limitRanger: AdmissionPlugin = {
   name: 'LimitRanger',
   mutate(request) {
@@ -50,7 +50,7 @@ function setDefaults(pod: KubeObject, limitRange: KubeObject): void {
   if (done.length > 0) (pod.metadata.annotations ??= {})[annotation] = `LimitRanger plugin set: ${done.join('; ')}`;
 }
 
-/** Says what it has set. */
+/** Returns a description of the values that it set. */
 function fill(container: Fields, kind: string, { requests, limits }: { requests: Fields; limits: Fields }): string[] {
   const setLimits = fillList(container, 'limits', limits);
   const setRequests = fillList(container, 'requests', requests);

@@ -4,7 +4,7 @@ import type { AdmissionPlugin } from '../../registry/admission.ts';
 
 const notReady = 'node.kubernetes.io/not-ready';
 
-/** A new node takes no pods before somebody found it ready. */
+/** Taints new nodes, so that they get no pods before they are ready. */
 export const taintNodesByCondition: AdmissionPlugin = {
   name: 'TaintNodesByCondition',
   mutate({ resource, operation, subresource, object }) {

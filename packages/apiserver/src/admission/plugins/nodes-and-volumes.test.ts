@@ -14,7 +14,7 @@ const spec = (reply: Reply): JsonObject => reply.json()['spec'] as JsonObject;
 describe('a new node', () => {
   const notReady = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
 
-  test('takes no pods until it is ready', async () => {
+  test('is tainted until it is ready', async () => {
     const made = await post('/api/v1/nodes?dryRun=All', {
       metadata: { name: 'n' },
       spec: { taints: [{ key: 'a', effect: 'NoSchedule' }] },
@@ -22,13 +22,13 @@ describe('a new node', () => {
     expect(spec(made)['taints']).toEqual([{ key: 'a', effect: 'NoSchedule' }, notReady]);
   });
 
-  test('is told so once', async () => {
+  test('is tainted only once', async () => {
     const made = await post('/api/v1/nodes?dryRun=All', { metadata: { name: 'n' }, spec: { taints: [notReady] } });
     expect(spec(made)['taints']).toEqual([notReady]);
   });
 });
 
-describe('the runtime of a pod', () => {
+describe('the runtime class of a pod', () => {
   const pods = '/api/v1/namespaces/default/pods?dryRun=All';
   const pod = (more: JsonObject): JsonObject => ({ metadata: { name: 'p' }, spec: { containers: [{ name: 'c', image: 'i' }], ...more } });
   beforeAll(async () => {
@@ -40,12 +40,12 @@ describe('the runtime of a pod', () => {
     });
   });
 
-  test('must be there', async () => {
+  test('must exist', async () => {
     const refused = await post(pods, pod({ runtimeClassName: 'none' }));
     expect([refused.code, refused.json().message]).toEqual([403, 'pods "p" is forbidden: pod rejected: RuntimeClass "none" not found']);
   });
 
-  test('says what it costs and where it is', async () => {
+  test('sets the overhead, node selector and tolerations', async () => {
     const made = spec(await post(pods, pod({ runtimeClassName: 'small', nodeSelector: { disk: 'ssd' } })));
     expect(made['overhead']).toEqual({ cpu: '10m' });
     expect(made['nodeSelector']).toEqual({ disk: 'ssd', runtime: 'small' });
@@ -59,14 +59,14 @@ describe('the runtime of a pod', () => {
       { runtimeClassName: 'small', nodeSelector: { runtime: 'x' } },
       'conflict: runtimeClass.scheduling.nodeSelector[runtime] = small; pod.spec.nodeSelector[runtime] = x',
     ],
-  ])('is not contradicted by %j', async (more, message) => {
+  ])('must not be contradicted by %j', async (more, message) => {
     const refused = await post(pods, pod(more));
     expect(refused.code).toBe(403);
     expect(refused.json().message).toContain(message);
   });
 });
 
-describe('a claim that grows', () => {
+describe('expanding a claim', () => {
   const claims = '/api/v1/namespaces/default/persistentvolumeclaims';
   const claim = (storage: string): JsonObject => ({
     metadata: { name: 'c' },
@@ -79,7 +79,7 @@ describe('a claim that grows', () => {
       body: { spec: { resources: { requests: { storage: '2Gi' } } } },
     });
 
-  test('is bound, and its class allows it', async () => {
+  test('requires a bound claim and a class that allows expansion', async () => {
     await post(claims, claim('1Gi'));
     await server.call(`${claims}/c/status`, {
       method: 'PATCH',
@@ -92,13 +92,13 @@ describe('a claim that grows', () => {
   });
 });
 
-describe('what stores data', () => {
+describe('storage objects', () => {
   const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
   const claims = '/api/v1/namespaces/default/persistentvolumeclaims?dryRun=All';
   const claim = (finalizers: string[]): JsonObject => ({ metadata: { name: 'kept', finalizers }, spec });
   const finalizersOf = async (path: string, body: JsonObject): Promise<unknown> => (await post(path, body)).json().metadata.finalizers;
 
-  test('is kept while it is used', async () => {
+  test('get a protection finalizer', async () => {
     expect(await finalizersOf(claims, claim([]))).toEqual(['kubernetes.io/pvc-protection']);
     const volume = { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], hostPath: { path: '/x' } };
     expect(await finalizersOf('/api/v1/persistentvolumes?dryRun=All', { metadata: { name: 'v' }, spec: volume })).toEqual([
@@ -110,7 +110,7 @@ describe('what stores data', () => {
     ]);
   });
 
-  test('is told so once, after what others want', async () => {
+  test('get the finalizer only once, after existing ones', async () => {
     expect(await finalizersOf(claims, claim(['example.com/a']))).toEqual(['example.com/a', 'kubernetes.io/pvc-protection']);
     expect(await finalizersOf(claims, claim(['kubernetes.io/pvc-protection', 'example.com/a']))).toEqual([
       'kubernetes.io/pvc-protection',

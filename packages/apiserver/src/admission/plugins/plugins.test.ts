@@ -42,7 +42,7 @@ const specOf = (reply: Reply): PodSpec => reply.json()['spec'] as unknown as Pod
 describe('limit ranges', () => {
   const limit = (...limits: JsonObject[]): Promise<Reply> => inNamespace('limitranges', { metadata: { name: 'l' }, spec: { limits } });
 
-  it('give containers what they do not ask for themselves, and say so', async () => {
+  it('set default resources of containers, and record it in an annotation', async () => {
     await limit({ type: 'Container', default: { cpu: '500m', memory: '64Mi' }, defaultRequest: { cpu: '100m' } });
     const reply = await pod([container('a'), container('b', { limits: { cpu: '1' } })]);
     expect(specOf(reply).containers.map(({ resources }) => resources)).toEqual([
@@ -69,7 +69,7 @@ describe('limit ranges', () => {
       'minimum cpu usage per Container is 50m, but request is 10m',
     ],
     [
-      'too much together',
+      'too much in total',
       { type: 'Pod', max: { cpu: '1500m' } },
       [container('a', { limits: { cpu: '1' } }), container('b', { limits: { cpu: '1' } })],
       'maximum cpu usage per Pod is 1500m, but limit is 2',
@@ -80,7 +80,7 @@ describe('limit ranges', () => {
       [container('a', { requests: { memory: '16Mi' }, limits: { memory: '64Mi' } })],
       'memory max limit to request ratio per Container is 2, but provided ratio is 4.000000',
     ],
-  ])('refuse pods with %s', async (_, range, containers, why) => {
+  ])('reject pods with %s', async (_, range, containers, why) => {
     await limit(range);
     const reply = await pod(containers);
     expect([reply.code, reply.json().message]).toEqual([403, `pods "p" is forbidden: ${why}`]);
@@ -89,7 +89,7 @@ describe('limit ranges', () => {
   it.each([
     ['500Mi', 'persistentvolumeclaims "c" is forbidden: minimum storage usage per PersistentVolumeClaim is 1Gi, but request is 500Mi'],
     ['6Gi', 'persistentvolumeclaims "c" is forbidden: maximum storage usage per PersistentVolumeClaim is 5Gi, but request is 6Gi'],
-  ])('refuse claims for %s', async (storage, message) => {
+  ])('reject claims for %s', async (storage, message) => {
     await limit({ type: 'PersistentVolumeClaim', min: { storage: '1Gi' }, max: { storage: '5Gi' } });
     expect((await claim(storage)).json().message).toBe(message);
     expect((await claim('2Gi')).code).toBe(201);
@@ -97,7 +97,7 @@ describe('limit ranges', () => {
 });
 
 describe('service accounts', () => {
-  it('are given to pods, with a token and what they pull images with', async () => {
+  it('are set on pods, with a token and image pull secrets', async () => {
     await inNamespace('serviceaccounts', { metadata: { name: 'default' }, imagePullSecrets: [{ name: 'registry' }] });
     const spec = specOf(await pod([container('a')]));
     const [volume] = spec.volumes ?? [];
@@ -109,24 +109,24 @@ describe('service accounts', () => {
     ]);
   });
 
-  it('come without a token for those who want none', async () => {
+  it('come without a token for pods that disable it', async () => {
     await inNamespace('serviceaccounts', { metadata: { name: 'default' } });
     expect(specOf(await pod([container('a')], { automountServiceAccountToken: false }))).not.toHaveProperty('volumes');
   });
 
-  it('must be there when a pod names one', async () => {
+  it('must exist if a pod names one', async () => {
     expect((await pod([container('a')], { serviceAccountName: 'nope' })).json().message).toBe(
       `pods "p" is forbidden: error looking up service account ${namespace}/nope: serviceaccount "nope" not found`,
     );
   });
 
-  it('are left out where nobody made a default one', async () => {
+  it('are not set if the default account does not exist', async () => {
     expect(specOf(await pod([container('a')]))).not.toHaveProperty('serviceAccountName');
   });
 });
 
 describe('classes', () => {
-  it('are given to claims and ingresses that name none', async () => {
+  it('are set on claims and ingresses without one', async () => {
     const isDefault = (prefix: string) => ({ [`${prefix}.kubernetes.io/is-default-class`]: 'true' });
     const storage = { metadata: { name: 'fast', annotations: isDefault('storageclass') }, provisioner: 'example.com/fast' };
     const ingress = { metadata: { name: 'front', annotations: isDefault('ingressclass') }, spec: { controller: 'example.com/front' } };
@@ -140,7 +140,7 @@ describe('classes', () => {
     ]);
   });
 
-  it('of priority have one default at most', async () => {
+  it('of priority have at most one default', async () => {
     const classes = '/apis/scheduling.k8s.io/v1/priorityclasses';
     await post(classes, { metadata: { name: 'usual' }, value: 10, globalDefault: true });
     expect((await post(classes, { metadata: { name: 'other' }, value: 20, globalDefault: true })).json().message).toBe(
@@ -151,7 +151,7 @@ describe('classes', () => {
     );
   });
 
-  it('of priority stand for a number', async () => {
+  it('of priority set the numeric priority of pods', async () => {
     await post('/apis/scheduling.k8s.io/v1/priorityclasses', { metadata: { name: 'high' }, value: 7, preemptionPolicy: 'Never' });
     const named = async (priorityClassName: string): Promise<Reply> => pod([container('a')], { priorityClassName });
     expect(specOf(await named('high'))).toMatchObject({ priority: 7, preemptionPolicy: 'Never' });
@@ -161,13 +161,13 @@ describe('classes', () => {
 });
 
 describe('pods', () => {
-  it('stay a while on nodes in trouble, unless they say otherwise', async () => {
+  it('tolerate node problems for a while, unless they set their own tolerations', async () => {
     const forever = { key: 'node.kubernetes.io/unreachable', operator: 'Exists' };
     const patient = { key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 };
     expect(specOf(await pod([container('a')], { tolerations: [forever] }))).toMatchObject({ tolerations: [forever, patient] });
   });
 
-  it('keep their priority when an update does not name it', async () => {
+  it('keep their priority in updates that omit it', async () => {
     const made = await inNamespace('pods', { metadata: { name: 'kept' }, spec: { containers: [container('a')] } });
     const spec = { ...(made.json()['spec'] as JsonObject), priority: undefined, preemptionPolicy: undefined };
     const reply = await server.call(`/api/v1/namespaces/${namespace}/pods/kept`, { method: 'PUT', body: { ...made.json(), spec } });

@@ -7,7 +7,7 @@ import { forbidden } from '../forbidden.ts';
 
 const classes = { group: 'scheduling.k8s.io', resource: 'priorityclasses' };
 
-/** Pods get the number that the name of their priority stands for, and there is one default priority at most. */
+/** Resolves the priority class of pods to a number, and allows at most one default class. */
 export const priority: AdmissionPlugin = {
   name: 'Priority',
   mutate(request) {
@@ -60,7 +60,7 @@ function namedClass({ objects, cluster }: RequestContext, name: string): KubeObj
   return objects.get({ ...classes, cluster, namespace: '', name });
 }
 
-/** The least of them, should there be several after all. */
+/** The lowest one, if there are several after all. */
 function defaultClass({ objects, cluster }: RequestContext): KubeObject | undefined {
   let found: KubeObject | undefined;
   for (const candidate of objects.list(classes, cluster)) {

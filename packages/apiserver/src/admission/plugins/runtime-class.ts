@@ -18,7 +18,7 @@ import { forbidden } from '../forbidden.ts';
 const classes = { group: 'node.k8s.io', resource: 'runtimeclasses' };
 const otherOverhead = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
 
-/** A pod's runtime says what it costs beside its containers, and on which nodes it is found. */
+/** Sets the overhead and scheduling constraints of the pod's runtime class. */
 export const runtimeClass: AdmissionPlugin = {
   name: 'RuntimeClass',
   mutate(request) {
@@ -79,7 +79,7 @@ function setScheduling(request: AdmissionRequest, spec: Fields, { nodeSelector, 
   if (merged.length > 0) spec['tolerations'] = merged;
 }
 
-/** Those that another of them includes are left out. */
+/** Drops tolerations that another one includes. */
 function mergeTolerations(all: readonly Fields[]): Fields[] {
   const merged: Fields[] = [];
   for (const [index, toleration] of all.entries()) {

@@ -11,7 +11,7 @@ const volumePrefix = 'kube-api-access-';
 const mountPath = '/var/run/secrets/kubernetes.io/serviceaccount';
 const mirrorAnnotation = 'kubernetes.io/config.mirror';
 
-/** Pods speak to the API as a service account. Without one of their own they get the namespace's default, where there is one. */
+/** Sets the service account of pods. Pods without one get the default account of the namespace, if it exists. */
 export const serviceAccounts: AdmissionPlugin = {
   name: 'ServiceAccount',
   mutate(request) {
@@ -23,7 +23,7 @@ export const serviceAccounts: AdmissionPlugin = {
     const name = textOf(spec['serviceAccountName']) || defaultAccount;
     const account = accountOf(request, name);
     if (account === undefined) {
-      // Whoever keeps default accounts may not have come to this namespace yet, or may not be there at all.
+      // The controller that creates default accounts may not have created this one yet, or may not be running.
       if (name === defaultAccount) return;
       throw forbidden(request, `error looking up service account ${request.namespace}/${name}: serviceaccount "${name}" not found`);
     }
@@ -41,7 +41,7 @@ function accountOf({ context, namespace }: AdmissionRequest, name: string): Kube
   return context.objects.get({ ...accounts, cluster: context.cluster, namespace, name });
 }
 
-/** The pod's own word counts before the account's. */
+/** The setting of the pod takes precedence over that of the account. */
 function wantsToken(spec: Fields, account: KubeObject): boolean {
   return (spec['automountServiceAccountToken'] ?? account['automountServiceAccountToken']) !== false;
 }
@@ -66,7 +66,7 @@ function tokenVolume(name: string): Fields {
     name,
     projected: {
       sources: [
-        // A little more than an hour: clients that do not renew it are found out before it ends.
+        // Kubernetes' default of a little over an hour, by which the server detects clients that do not reload their token.
         { serviceAccountToken: { expirationSeconds: 3607, path: 'token' } },
         { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
         { downwardAPI: { items: [namespace] } },

@@ -7,12 +7,12 @@ const finalizers: ReadonlyMap<string, string> = new Map([
   ['storage.k8s.io/volumeattributesclasses', 'kubernetes.io/vac-protection'],
 ]);
 
-/** What stores data does not go while somebody uses it: a controller takes the finalizer away when nobody does. */
+/** Adds a finalizer that protects storage objects while they are in use. A controller removes it when they are not. */
 export const storageObjectInUseProtection: AdmissionPlugin = {
   name: 'StorageObjectInUseProtection',
   mutate({ resource, operation, subresource, object, context }) {
     if (operation !== 'CREATE' || subresource !== '' || object === undefined || resource.custom !== undefined) return;
-    // No controller looks after those of other workspaces.
+    // No controller would remove the finalizer in other workspaces.
     if (context.cluster !== rootCluster) return;
     const finalizer = finalizers.get(`${resource.group}/${resource.resource}`);
     if (finalizer === undefined) return;

@@ -5,7 +5,7 @@ import { isObject, type Json, type JsonObject, type KubeObject } from '@capstan/
 import { describe, expect, test } from 'vitest';
 import { tolerateTroubles } from './default-tolerations.ts';
 
-/** What kube-apiserver 1.34 answered to a merge patch: the changed object, or what is wrong with the change. */
+/** The recorded response of kube-apiserver 1.34 to a merge patch: the changed object, or the errors. */
 interface Recorded {
   readonly resource: string;
   readonly patch: JsonObject;
@@ -33,19 +33,19 @@ function updated({ resource, old, patch }: Recorded): { object: KubeObject; erro
   const strategy = workloadStrategies.get(resource)!;
   const object = structuredClone(merged(old as unknown as Json, patch)) as unknown as KubeObject;
   strategy.default?.(object);
-  // Admission gave it to the recorded ones, too.
+  // The recorded pods got these from admission, too.
   if (resource === '/pods') tolerateTroubles(object);
   strategy.prepareForUpdate?.(object, old, contextOf());
   const errors = [...(strategy.validate?.(object, contextOf()) ?? []), ...(strategy.validateUpdate?.(object, old, contextOf()) ?? [])];
   return { object, errors: errors.map((error) => `${error.field}: ${error.body}`) };
 }
 
-/** Structures of Go inside messages, and what changed in them, were not recorded. */
+/** Go structs in messages, and changes in them, were not recorded. */
 function withoutObjects(message: string): string {
   return message.split('\n', 1)[0]!.replace(/: \{.*\}: /, ': {…}: ');
 }
 
-/** The registry's part, and what only the codec decides: whether empty fields are written. */
+/** Drops what the registry sets, and empty fields, whose presence depends on the codec. */
 function comparable({ metadata, ...rest }: KubeObject): unknown {
   const { generation: _, ...kept } = metadata;
   return JSON.parse(
@@ -54,7 +54,7 @@ function comparable({ metadata, ...rest }: KubeObject): unknown {
 }
 
 describe('an update', () => {
-  test.each(cases.filter((item) => item.errors !== undefined))('is refused: $title', (item) => {
+  test.each(cases.filter((item) => item.errors !== undefined))('is rejected: $title', (item) => {
     expect(updated(item).errors.map(withoutObjects).sort()).toEqual(item.errors!.map(withoutObjects).sort());
   });
 

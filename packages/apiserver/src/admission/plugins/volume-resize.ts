@@ -4,7 +4,7 @@ import { forbidden } from '../forbidden.ts';
 
 const classes = { group: 'storage.k8s.io', resource: 'storageclasses' };
 
-/** Only a bound claim grows, and only where its class allows that. */
+/** Allows only bound claims to be expanded, and only if their class allows it. */
 export const persistentVolumeClaimResize: AdmissionPlugin = {
   name: 'PersistentVolumeClaimResize',
   validate(request) {

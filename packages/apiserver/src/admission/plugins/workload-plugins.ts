@@ -10,7 +10,7 @@ import { serviceAccounts } from './service-account.ts';
 import { storageObjectInUseProtection } from './storage-protection.ts';
 import { persistentVolumeClaimResize } from './volume-resize.ts';
 
-/** What Kubernetes itself adds to workloads, in its order. */
+/** The plugins for workloads, in Kubernetes' order. */
 export const workloadPlugins: readonly AdmissionPlugin[] = [
   limitRanger,
   serviceAccounts,
@@ -25,5 +25,5 @@ export const workloadPlugins: readonly AdmissionPlugin[] = [
   defaultIngressClass,
 ];
 
-/** The names of those that a server can go without, as Kubernetes spells them. */
+/** The names of the plugins that can be disabled, as spelled in Kubernetes. */
 export const optionalPlugins: ReadonlySet<string> = new Set(workloadPlugins.map(({ name }) => name));

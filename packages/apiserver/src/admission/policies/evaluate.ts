@@ -2,25 +2,25 @@ import { meets } from '../expressions/conditions.ts';
 import { type Bindings, costOfConditions, costOfValidations, Evaluation, OutOfBudget } from '../expressions/evaluation.ts';
 import type { Policy, Validation } from './policy.ts';
 
-/** What a policy finds wrong. */
+/** A failed validation of a policy. */
 export interface Finding {
   readonly message: string;
   readonly reason: string;
-  /** Which validation found it. */
+  /** The index of the validation. */
   readonly index: number;
 }
 
 export interface Findings {
   readonly failures: readonly Finding[];
   readonly annotations: readonly { readonly key: string; readonly value: string }[];
-  /** Annotations that could not be computed. */
+  /** Errors of audit annotations. */
   readonly annotationErrors: readonly string[];
 }
 
 const nothing: Findings = { failures: [], annotations: [], annotationErrors: [] };
 const longestMessage = 5 * 1024;
 
-/** Evaluates a policy for one request and one set of parameters. A mistake in an expression counts as the failure policy says. */
+/** Evaluates a policy for one request and one parameter object. Errors in expressions are handled by the failure policy. */
 export function evaluatePolicy(policy: Policy, bindings: Bindings): Findings {
   if (policy.conditions.length > 0) {
     const result = meets(policy.conditions, new Evaluation(bindings, policy.variables, costOfConditions));
@@ -40,7 +40,7 @@ export function evaluatePolicy(policy: Policy, bindings: Bindings): Findings {
   }
 }
 
-/** Without a reason of its own, what goes wrong in an expression makes the request invalid. */
+/** An error in an expression has no reason of its own, so it makes the request Invalid. */
 function mistake({ failurePolicy }: Policy, message: string): Findings {
   return failurePolicy === 'Ignore' ? nothing : { ...nothing, failures: [{ message, reason: 'Invalid', index: 0 }] };
 }

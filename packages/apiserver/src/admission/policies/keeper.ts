@@ -18,7 +18,7 @@ export interface PolicyKeeperOptions {
 
 const manager = 'validatingadmissionpolicy-status-controller';
 
-/** Says in the status of every policy what is doubtful about its expressions, once for each generation of it. */
+/** Writes type-checking warnings to the status of every policy, once per generation. */
 export class PolicyKeeper implements Disposable {
   readonly #options: PolicyKeeperOptions;
   readonly #resource: Resource;

@@ -43,13 +43,13 @@ beforeAll(async () => {
 
 afterAll(() => server[Symbol.asyncDispose]());
 
-describe.each(sorts)('whoever writes a $sort policy', ({ path, policy, binding }) => {
+describe.each(sorts)('the writer of a $sort policy', ({ path, policy, binding }) => {
   const policyOf = (name: string, paramKind: JsonObject, headers = {}): Promise<Reply> =>
     make(`${path}ies`, name, { paramKind, matchConstraints: { resourceRules }, ...policy }, headers);
   const bind = (policyName: string, paramRef: JsonObject, headers = {}): Promise<Reply> =>
     make(`${path}ybindings`, 'b', { policyName, paramRef: { parameterNotFoundAction: 'Deny', ...paramRef }, ...binding }, headers);
 
-  it('must be able to read all of its parameters', async () => {
+  it('must have read access to all objects of the paramKind', async () => {
     const refused = await policyOf('secret', { apiVersion: 'v1', kind: 'Secret' }, jane);
     expect([refused.code, refused.json().message]).toEqual([
       422,
@@ -60,14 +60,14 @@ describe.each(sorts)('whoever writes a $sort policy', ({ path, policy, binding }
     expect((await policyOf('config', { apiVersion: 'v1', kind: 'ConfigMap' }, jane)).code).toBe(201);
   });
 
-  it('may change what was there before without it', async () => {
+  it('needs no access if the paramKind does not change', async () => {
     await policyOf('kept', { apiVersion: 'v1', kind: 'Secret' });
     const headers = { ...jane, 'content-type': 'application/merge-patch+json' };
     const reply = await server.call(`${path}ies/kept`, { method: 'PATCH', headers, body: { spec: { failurePolicy: 'Ignore' } } });
     expect(reply.code).toBe(200);
   });
 
-  it('must be able to read what a binding names', async () => {
+  it('must have read access to the objects that a binding refers to', async () => {
     await policyOf('unknown', { apiVersion: 'nope.example.com/v1', kind: 'Nope' });
     const why = async (policyName: string, paramRef: JsonObject): Promise<string> =>
       (await bind(policyName, paramRef, jane)).json().message!.replace(/^.* is invalid: /, '');

@@ -19,13 +19,13 @@ import { type ParamKind, paramKindOf } from './policy.ts';
 
 const group = 'admissionregistration.k8s.io';
 const policies: ReadonlySet<string> = new Set(['validatingadmissionpolicies', 'mutatingadmissionpolicies']);
-/** What bindings bind. */
+/** The policies that each kind of binding refers to. */
 const bound: ReadonlyMap<string, string> = new Map([
   ['validatingadmissionpolicybindings', 'validatingadmissionpolicies'],
   ['mutatingadmissionpolicybindings', 'mutatingadmissionpolicies'],
 ]);
 
-/** Nobody reads through a policy what they may not read themselves: what it says about its parameters, it says to others. */
+/** Requires writers of a policy or binding to have read access to its parameters, because a policy can reveal them in its messages. */
 export function paramAccess(options: PolicyOptions): AdmissionPlugin {
   return {
     name: 'PolicyParamAccess',
@@ -43,7 +43,7 @@ export function paramAccess(options: PolicyOptions): AdmissionPlugin {
 
 type Options = PolicyOptions & { readonly authorizer: Authorizer };
 
-/** What stands in a permission: everything, as far as the kind of the parameters is not known. */
+/** The resource to check access for, with `*` for parts that cannot be resolved. */
 interface Target {
   readonly group: string;
   readonly version: string;
@@ -106,7 +106,7 @@ function refused({ resource, name, object }: AdmissionRequest, field: string, wh
   return status.invalidObject(resource, name || (object?.metadata.name ?? ''), [fieldError.forbidden(FieldPath.of('spec', field), why)]);
 }
 
-/** A user as Go prints one. */
+/** Formats a user as Go does. */
 function printUser({ name, uid = '', groups, extra = {} }: User): string {
   const more = Object.keys(extra)
     .sort()

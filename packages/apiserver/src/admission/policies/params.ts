@@ -15,14 +15,14 @@ import { served } from '../matching/versions.ts';
 import { ruleCluster } from '../source.ts';
 import type { AnyPolicy, PolicyBinding } from './policy.ts';
 
-/** A policy or binding that cannot be used as it is. Its failure policy says what that means. */
+/** Thrown for a policy or binding that cannot be used. The failure policy decides what happens then. */
 export class Misconfigured extends Error {
   override readonly name = 'Misconfigured';
 }
 
 const noParams: readonly (KubeObject | null)[] = [null];
 
-/** The objects that a policy is to be evaluated with, once for each. None: it is not to be evaluated. */
+/** The parameter objects to evaluate a policy with, once for each. If empty, the policy is not evaluated. */
 export async function paramsOf(
   { paramKind }: AnyPolicy,
   { paramRef }: PolicyBinding,

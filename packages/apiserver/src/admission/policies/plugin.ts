@@ -12,7 +12,7 @@ import { type Concerned, concernedBy, Policies, type PolicyOptions } from './pol
 import { type Policy, type PolicyBinding, policyOf } from './policy.ts';
 
 const longestAnnotation = 10 * 1024;
-/** Rules that users wrote as expressions. */
+/** Enforces ValidatingAdmissionPolicies. */
 export function validatingPolicies(options: PolicyOptions): AdmissionPlugin {
   const policies = new Policies(options.objects, {
     policies: 'validatingadmissionpolicies',
@@ -35,7 +35,7 @@ interface Denial {
   readonly reason: string;
 }
 
-/** One request, before all policies. */
+/** Evaluates all policies for one request. */
 class PolicyRun {
   readonly #options: PolicyOptions;
   readonly #request: AdmissionRequest;

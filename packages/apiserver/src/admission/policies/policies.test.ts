@@ -47,12 +47,12 @@ const denied = (why: string): string =>
 
 describe('a validation', () => {
   it.each([
-    ['the expression, without a message', {}, "failed expression: object.type == 'x'"],
+    ['the expression if it has no message', {}, "failed expression: object.type == 'x'"],
     ['its message', { message: '  must be x ' }, 'must be x'],
-    ['what its message expression gives', { messageExpression: "'got ' + object.type + '.'", message: 'm' }, 'got Opaque.'],
-    ['its message, when the message expression fails', { messageExpression: "'a' + object.nope", message: 'm' }, 'm'],
-    ['its message, when the message expression gives several lines', { messageExpression: "'a\\nb'", message: 'm' }, 'm'],
-  ])('that fails is explained by %s', async (_, more, why) => {
+    ['the result of its message expression', { messageExpression: "'got ' + object.type + '.'", message: 'm' }, 'got Opaque.'],
+    ['its message if the message expression fails', { messageExpression: "'a' + object.nope", message: 'm' }, 'm'],
+    ['its message if the message expression returns several lines', { messageExpression: "'a\\nb'", message: 'm' }, 'm'],
+  ])('that fails is reported with %s', async (_, more, why) => {
     await enforce(check("object.type == 'x'", more));
     const reply = await create();
     expect([reply.code, reply.json().reason, reply.json().message]).toEqual([422, 'Invalid', denied(why)]);
@@ -66,18 +66,18 @@ describe('a validation', () => {
   it.each([
     ['Forbidden', 403],
     ['RequestEntityTooLarge', 413],
-  ])('may give the reason %s', async (reason, code) => {
+  ])('may set the reason %s', async (reason, code) => {
     await enforce(check('false', { reason }));
     const reply = await create();
     expect([reply.code, reply.json().reason]).toEqual([code, reason]);
   });
 
-  it('that holds lets the request pass', async () => {
+  it('that succeeds admits the request', async () => {
     await enforce(check("object.metadata.name == 's' && oldObject == null && request.operation == 'CREATE'"));
     expect((await create()).code).toBe(201);
   });
 
-  it('that cannot be evaluated refuses, or is ignored where the policy says so', async () => {
+  it('that cannot be evaluated rejects the request, or is ignored if the failure policy says so', async () => {
     const failing = check('object.nope == 1');
     await enforce(failing);
     expect((await create()).json().message).toBe(denied("expression 'object.nope == 1' resulted in error: no such key: nope"));
@@ -86,26 +86,29 @@ describe('a validation', () => {
     expect((await create()).code).toBe(201);
   });
 
-  it('that would take for ever ends', async () => {
+  it('that costs too much is cancelled', async () => {
     const all = (inner: string, name: string): string => `[1,2,3,4,5,6,7,8,9,10].all(${name}, ${inner})`;
     await enforce(check('abcdefgh'.split('').reduce(all, '1 == 1')));
     expect((await create()).json().message).toContain('resulted in error: operation cancelled: actual cost limit exceeded');
   });
 });
 
-describe('what a policy knows', () => {
+describe('an expression of a policy can use', () => {
   it.each([
     ['the request', "request.userInfo.groups.exists(g, g == 'system:masters') && request.dryRun && !has(request.subResource)"],
     ['the namespace', "namespaceObject.metadata.labels.stage == 'live' && namespaceObject.status.phase == 'Active'"],
-    ['who may do what', "authorizer.group('').resource('pods').namespace('test').check('create').allowed()"],
-    ['who else may not', "!authorizer.serviceAccount('test', 'default').group('').resource('pods').check('create').allowed()"],
-    ['whether this may be done otherwise', "authorizer.requestResource.check('delete').allowed()"],
+    ['the permissions of the user', "authorizer.group('').resource('pods').namespace('test').check('create').allowed()"],
+    [
+      'the permissions of service accounts',
+      "!authorizer.serviceAccount('test', 'default').group('').resource('pods').check('create').allowed()",
+    ],
+    ['permissions on the requested resource', "authorizer.requestResource.check('delete').allowed()"],
   ])('%s', async (_, expression) => {
     await enforce(check(`!(${expression})`, { message: 'known' }));
     expect((await create()).json().message).toBe(denied('known'));
   });
 
-  it('its variables, which are computed when they are used', async () => {
+  it('variables, which are evaluated when used', async () => {
     await enforce({
       variables: [
         { name: 'kind', expression: "object.type + '!'" },
@@ -131,7 +134,7 @@ describe('parameters', () => {
     expect((await create()).json().message).toBe(denied('at least 3'));
   });
 
-  it('are found by label: each of them counts', async () => {
+  it('are found by label, and the policy is evaluated for each', async () => {
     await enforce(
       { paramKind, ...check("params.metadata.name != 'wider-limits'", { message: 'wider' }) },
       { paramRef: { namespace: 'test', selector: { matchLabels: { limits: 'yes' } }, parameterNotFoundAction: 'Deny' } },
@@ -142,7 +145,7 @@ describe('parameters', () => {
   it.each([
     ['Deny', 422],
     ['Allow', 201],
-  ])('that are not there: %s', async (parameterNotFoundAction, code) => {
+  ])('that do not exist lead to parameterNotFoundAction %s', async (parameterNotFoundAction, code) => {
     await enforce(limited, { paramRef: { name: 'nope', parameterNotFoundAction } });
     const reply = await create();
     expect(reply.code).toBe(code);
@@ -152,7 +155,7 @@ describe('parameters', () => {
     }
   });
 
-  it('of a kind that nobody serves make the policy unusable', async () => {
+  it('of an unknown kind make the policy unusable', async () => {
     await enforce(
       { ...limited, paramKind: { apiVersion: 'nope.io/v1', kind: 'Nope' } },
       { paramRef: { name: 'x', parameterNotFoundAction: 'Deny' } },
@@ -163,13 +166,13 @@ describe('parameters', () => {
   });
 });
 
-describe('where a policy holds', () => {
+describe('a policy', () => {
   const never = check('false');
   it.each([
     ['its conditions are met', { matchConditions: [{ name: 'c', expression: "object.type == 'Opaque'" }] }, {}, 422],
     ['its conditions are not met', { matchConditions: [{ name: 'c', expression: "object.type == 'x'" }] }, {}, 201],
     [
-      'its constraints leave the object out',
+      'its constraints exclude the object',
       { matchConstraints: { resourceRules: secrets, excludeResourceRules: [{ ...secrets[0]!, resourceNames: ['s'] }] } },
       {},
       201,
@@ -178,12 +181,12 @@ describe('where a policy holds', () => {
     ['its binding selects the namespace', {}, { matchResources: { namespaceSelector: { matchLabels: { stage: 'live' } } } }, 422],
     ['its binding selects other namespaces', {}, { matchResources: { namespaceSelector: { matchLabels: { stage: 'test' } } } }, 201],
     ['its binding is for another policy', {}, { policyName: 'another' }, 201],
-  ])('%s', async (_, spec, binding, code) => {
+  ])('applies only if it matches: %s', async (_, spec, binding, code) => {
     await enforce({ ...never, ...spec } as JsonObject, binding);
     expect((await create()).code).toBe(code);
   });
 
-  it('is never where access is reviewed', async () => {
+  it('never applies to access reviews', async () => {
     await enforce({
       ...never,
       matchConstraints: { resourceRules: [{ apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*'] }] },
@@ -192,7 +195,7 @@ describe('where a policy holds', () => {
     expect((await post('/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', { spec })).code).toBe(201);
   });
 
-  it('only warns where it is bound so', async () => {
+  it('only warns if the binding says so', async () => {
     await enforce(check('false', { message: 'take care' }), { validationActions: ['Warn', 'Audit'] });
     const reply = await create();
     expect([reply.code, reply.headers['warning']]).toEqual([
@@ -202,7 +205,7 @@ describe('where a policy holds', () => {
   });
 });
 
-describe('an expression that is wrong is refused when it is written', () => {
+describe('an invalid expression is rejected in', () => {
   it.each([
     [
       'a validation',

@@ -17,20 +17,20 @@ export interface PolicyOptions {
 
 const group = 'admissionregistration.k8s.io';
 
-/** A policy and where it holds. */
+/** A policy and its bindings. */
 export interface BoundPolicy<Policy extends AnyPolicy> {
   readonly policy: Policy;
   readonly bindings: readonly PolicyBinding[];
 }
 
-/** Where policies of one sort are found. */
+/** The resources of one kind of policy. */
 export interface PolicySource<Policy extends AnyPolicy> {
   readonly policies: string;
   readonly bindings: string;
   readonly compile: (object: KubeObject) => Policy;
 }
 
-/** The policies of each workspace that are bound. Compiled again only when they changed. */
+/** The bound policies of each workspace. Recompiled only when they change. */
 export class Policies<Policy extends AnyPolicy> {
   readonly #objects: ObjectReader;
   readonly #policyResource: { readonly group: string; readonly resource: string };
@@ -47,7 +47,7 @@ export class Policies<Policy extends AnyPolicy> {
   }
 
   of(cluster: string): readonly BoundPolicy<Policy>[] {
-    // Both only grow.
+    // Both only increase.
     const state = this.#objects.generation(this.#policyResource) + this.#objects.generation(this.#bindingResource);
     return this.#byWorkspace.get(cluster, state, this.#read);
   }
@@ -69,15 +69,15 @@ export class Policies<Policy extends AnyPolicy> {
 }
 
 export interface Concerned<Policy extends AnyPolicy> extends BoundPolicy<Policy> {
-  /** In the version that the policy asks for. */
+  /** In the version that matches the rules of the policy. */
   readonly resource: Resource;
 }
 
 const nobody: readonly never[] = [];
-/** Refusing these could lock everybody out. */
+/** Rejecting these could lock everybody out. */
 const reviews = new Set(['authentication.k8s.io', 'authorization.k8s.io']);
 
-/** The policies that a request is about. */
+/** The policies that apply to a request. */
 export function concernedBy<Policy extends AnyPolicy>(
   policies: Policies<Policy>,
   request: AdmissionRequest,

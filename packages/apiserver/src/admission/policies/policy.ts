@@ -17,7 +17,7 @@ export interface ParamKind {
   readonly kind: string;
 }
 
-/** What policies of either sort have in common. */
+/** The common part of validating and mutating policies. */
 export interface AnyPolicy {
   readonly name: string;
   readonly failurePolicy: 'Fail' | 'Ignore';
@@ -27,13 +27,13 @@ export interface AnyPolicy {
   readonly conditions: readonly CompiledExpression[];
 }
 
-/** A ValidatingAdmissionPolicy, compiled once. */
+/** A ValidatingAdmissionPolicy, compiled. */
 export interface Policy extends AnyPolicy {
   readonly validations: readonly Validation[];
   readonly auditAnnotations: readonly { readonly key: string; readonly value: CompiledExpression }[];
 }
 
-/** What policies of either sort have in common, and what their own expressions may name. */
+/** Compiles the common part of validating and mutating policies, and declares the variables for their own expressions. */
 export function commonOf({ metadata }: KubeObject, spec: Readonly<Fields>): { common: AnyPolicy; variables: Variables; known: Known } {
   const paramKind = paramKindOf(spec);
   const known: Known = { params: paramKind !== undefined, authorizer: true };
@@ -79,14 +79,14 @@ function messageOf(validation: Fields, declarations: ReturnType<Variables['decla
   return text === '' ? undefined : compileExpression(text, declarations, message);
 }
 
-/** A binding of a policy of either sort, read once. */
+/** A binding of a validating or mutating policy, parsed. */
 export interface PolicyBinding {
   readonly name: string;
   readonly policyName: string;
-  /** Undefined when it holds wherever the policy does. */
+  /** Undefined if it applies wherever the policy does. */
   readonly criteria: Criteria | undefined;
   readonly paramRef: Readonly<Fields> | undefined;
-  /** What to do with what is wrong; mutating policies have none. */
+  /** The validation actions; empty for mutating policies. */
   readonly actions: readonly string[];
 }
 

@@ -14,30 +14,30 @@ function policy(spec: JsonObject, resources = ['deployments']): KubeObject {
 
 const check = (expression: string, more: JsonObject = {}): JsonObject => ({ validations: [{ expression, ...more }] });
 
-describe('what is doubtful about a policy', () => {
+describe('type checking of a policy', () => {
   it.each([
-    ['what fits', check('object.spec.replicas > 1')],
-    ['what the client may have left out', check('has(object.metadata.labels) && object.metadata.labels.exists(k, k == "a")')],
+    ['valid expressions', check('object.spec.replicas > 1')],
+    ['optional fields', check('has(object.metadata.labels) && object.metadata.labels.exists(k, k == "a")')],
     [
-      'amounts, of which it is known only later what they are',
+      'quantities, whose type is only known at runtime',
       check('object.spec.template.spec.containers.all(c, c.resources.limits.cpu != "1")'),
     ],
     [
-      'what is no resource that we know',
+      'unknown resources',
       {
         ...check('object.nope'),
         matchConstraints: { resourceRules: [{ apiGroups: ['x.io'], apiVersions: ['v1'], resources: ['nopes'] }] },
       },
     ],
     [
-      'what may be anything',
+      'rules with wildcards',
       { ...check('object.nope'), matchConstraints: { resourceRules: [{ apiGroups: ['*'], apiVersions: ['v1'], resources: ['pods'] }] } },
     ],
-  ])('is not %s', (_, spec) => {
+  ])('does not warn about %s', (_, spec) => {
     expect(typeWarnings(policy(spec), catalog)).toEqual([]);
   });
 
-  it('is a comparison of what cannot be compared, in an expression or its message', () => {
+  it('warns about operands that cannot be compared, in an expression or its message', () => {
     const spec = check("object.spec.replicas > '1'", { messageExpression: "'got ' + object.spec.replicas" });
     expect(typeWarnings(policy(spec), catalog)).toEqual([
       {
@@ -49,7 +49,7 @@ describe('what is doubtful about a policy', () => {
     ]);
   });
 
-  it('is a field that the kind does not have, for each kind that has it not', () => {
+  it('warns about a missing field, for each kind without the field', () => {
     const found = typeWarnings(
       policy(check('object.spec.updateStrategy.type == "x"'), ['deployments', 'daemonsets', 'statefulsets']),
       catalog,
@@ -58,7 +58,7 @@ describe('what is doubtful about a policy', () => {
     expect(found[0]?.warning).toMatch(/^apps\/v1, Kind=Deployment: .*undefined field 'updateStrategy'/);
   });
 
-  it('is also what variables and parameters are taken for', () => {
+  it('infers the types of variables and parameters', () => {
     const spec = {
       paramKind: { apiVersion: 'v1', kind: 'ConfigMap' },
       variables: [{ name: 'count', expression: 'object.spec.replicas' }],
@@ -70,7 +70,7 @@ describe('what is doubtful about a policy', () => {
     ]);
   });
 
-  it('does not end in kinds that contain themselves', () => {
+  it('terminates for recursive kinds', () => {
     const resourceRules = [{ apiGroups: ['apiextensions.k8s.io'], apiVersions: ['v1'], resources: ['customresourcedefinitions'] }];
     expect(typeWarnings(policy({ ...check("object.spec.group == 'a'"), matchConstraints: { resourceRules } }), catalog)).toEqual([]);
   });
@@ -83,7 +83,7 @@ describe('the status of a policy', () => {
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
-  it('says what was found in which generation', async () => {
+  it('contains the warnings for the observed generation', async () => {
     const path = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies';
     const { metadata } = (await server.call(path, { method: 'POST', body: policy(check('object.spec.replicas > "1"')) })).json();
     const events = await server.watch(`${path}?watch=1&resourceVersion=${metadata.resourceVersion}&fieldSelector=metadata.name%3Dp`, 1);

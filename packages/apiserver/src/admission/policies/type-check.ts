@@ -12,12 +12,12 @@ export interface ExpressionWarning {
   readonly warning: string;
 }
 
-/** As many kinds as are worth looking at. */
+/** Further kinds are not checked, as in Kubernetes. */
 const mostKinds = 10;
 
 /**
- * What the expressions of a policy say that does not fit the kinds it is about. Such a policy works, and fails when it meets these objects: its author
- * should hear of it before.
+ * Type errors in the expressions of a policy, for the kinds it applies to. Such a policy is accepted and fails when it evaluates these
+ * objects, so its author gets a warning in advance.
  */
 export function typeWarnings(policy: KubeObject, catalog: Catalog): ExpressionWarning[] {
   const spec = fieldsOf(policy['spec']);
@@ -60,7 +60,7 @@ function paramsResource(spec: Readonly<Fields>, catalog: Catalog): Resource | un
   }
 }
 
-/** The kinds that the rules name; those that they mean by a wildcard are not looked for. */
+/** The kinds that the rules name. Wildcards are not expanded. */
 function kindsOf(spec: Readonly<Fields>, catalog: Catalog): Resource[] {
   const found = new Set<Resource>();
   for (const rule of itemsOf(fieldsOf(spec['matchConstraints'])['resourceRules'])) {

@@ -12,10 +12,10 @@ import { concerns, type Demand, shareOf } from './demand.ts';
 import type { Limit } from './limit.ts';
 
 export type Decision =
-  /** Nothing that is limited is used. */
+  /** No limited resource is used. */
   | { readonly type: 'free' }
   | { readonly type: 'refused'; readonly error: StatusError }
-  /** What to add to which quota. */
+  /** The amounts to add to each quota. */
   | { readonly type: 'charged'; readonly shares: readonly Share[] };
 
 export interface Share {
@@ -25,10 +25,10 @@ export interface Share {
 
 const free: Decision = { type: 'free' };
 
-/** What is used now, while several demands are decided one after the other: by the name of the quota. */
+/** The usage by quota name, while several demands are decided one after the other. */
 export type Running = ReadonlyMap<string, Amounts>;
 
-/** A demand must fit into every quota that is about it. */
+/** Decides whether a demand fits into every quota that applies to it. */
 export function decide(demand: Demand, limits: readonly Limit[], running: Running): Decision {
   const meant = limits.filter((limit) => concerns(limit, demand));
   const unmeasured = meant.map((limit) => unmeasuredReason(limit, demand)).find((reason) => reason !== undefined);
@@ -40,7 +40,7 @@ export function decide(demand: Demand, limits: readonly Limit[], running: Runnin
   for (const limit of meant) {
     const amounts = shareOf(demand, limit);
     if (amounts === undefined || amounts.size === 0) continue;
-    // What has been given cannot be refused any more, but counts.
+    // Usage in the status already exists, so it is counted but cannot be rejected.
     const excess = demand.request.subresource === 'status' ? undefined : excessOf(limit, running.get(limit.name) ?? limit.used, amounts);
     if (excess !== undefined) return refusal(demand, excess);
     shares.push({ limit, amounts });

@@ -13,31 +13,31 @@ import {
 import type { AdmissionRequest } from '../../registry/admission.ts';
 import type { Limit } from './limit.ts';
 
-/** What a change asks of quotas. */
+/** The resources that a change needs from quotas. */
 export interface Demand {
   readonly request: AdmissionRequest;
   readonly measure: Measure;
   readonly source: string;
   readonly object: KubeObject;
   readonly usage: Amounts;
-  /** What the change adds to what the object used before; absent for creations. */
+  /** The increase over the old object; undefined for creates. */
   readonly added: Amounts | undefined;
 }
 
-/** Kinds of which changes count, not only creations: the subresources through which they may use more. */
+/** Kinds whose updates count, not only creates, with the subresources that can increase their usage. */
 const changing = new Map<string, ReadonlySet<string>>([
   ['services', new Set([''])],
   ['persistentvolumeclaims', new Set(['', 'status'])],
   ['resourceclaims.resource.k8s.io', new Set([''])],
 ]);
 
-/** Whether a request can use anything that quotas limit. Most cannot: this costs next to nothing. */
+/** Whether a request can use quota at all. Most cannot, so this check must be cheap. */
 export function canDemand({ operation, resource, subresource, object, old }: AdmissionRequest): boolean {
   if (resource.virtual || object === undefined || isEvent(resource)) return false;
   if (operation === 'CREATE') return subresource === '';
   if (operation !== 'UPDATE' || old === undefined) return false;
   if (resource.group === '' && resource.resource === 'pods') {
-    // A pod's needs change by a resize alone; otherwise it can move from one quota to another.
+    // Only a resize changes the requests of a pod; any other update can at most move it from one quota to another.
     return subresource === 'resize' || (subresource === '' && isTerminatingPod(object) !== isTerminatingPod(old));
   }
   return changing.get(printSource(resource))?.has(subresource) === true;
@@ -57,7 +57,7 @@ export function demandOf(request: AdmissionRequest): Demand {
   return { request, measure, source: printSource(resource), object, usage, added };
 }
 
-/** What of the demand falls to one quota: nothing when the quota is not about the object. */
+/** The part of the demand that counts against one quota; undefined if the quota does not apply to the object. */
 export function shareOf(demand: Demand, limit: Limit): Amounts | undefined {
   const { request, measure, usage, added } = demand;
   if (!concerns(limit, demand)) return undefined;
@@ -65,7 +65,7 @@ export function shareOf(demand: Demand, limit: Limit): Amounts | undefined {
   return onlyAmounts(wasIn ? added : usage, (name, amount) => amount.value !== 0n && limit.hard.has(name));
 }
 
-/** Whether the quota limits something that the object uses. */
+/** Whether the quota limits a resource that the object uses. */
 export function concerns(limit: Limit, { source, measure, object }: Pick<Demand, 'source' | 'measure' | 'object'>): boolean {
   return limit.namesFor(source).size > 0 && limit.scopes.every((scope) => measure.isInScope(scope, object));
 }

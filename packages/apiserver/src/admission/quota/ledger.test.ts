@@ -24,7 +24,7 @@ const quotaOf = (name: string, hard: number): KubeObject => ({
 
 const usedOf = (quota: KubeObject): number => Number((quota['status'] as { used: { configmaps: string } }).used.configmaps);
 
-/** Quotas that several servers write, each with a copy of its own that is late. */
+/** Quotas that several servers write, each with its own stale copy. */
 class SharedQuotas {
   readonly quotas: Map<string, KubeObject>;
   writes = 0;
@@ -43,7 +43,7 @@ class SharedQuotas {
             const before = this.quotas.get(name);
             if (before === undefined) throw new StatusError({ code: 404, reason: 'NotFound', message: 'gone' });
             const after = change(structuredClone(before));
-            // The time that it takes to write: others may come first.
+            // Simulates the duration of a write, in which others may write first.
             await new Promise((resolve) => setImmediate(resolve));
             if (this.quotas.get(name) !== before) continue;
             this.quotas.set(name, after);
@@ -60,7 +60,7 @@ class SharedQuotas {
 
 const admitted = (results: readonly PromiseSettledResult<void>[]): number => results.filter(({ status }) => status === 'fulfilled').length;
 
-it('any number of servers admit exactly what fits into all quotas, and charge no more', async () => {
+it('several servers together admit exactly what fits into all quotas, and charge no more', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.record({ a: fc.nat(20), b: fc.nat(20), servers: fc.integer({ min: 1, max: 4 }), demands: fc.nat(40) }),
@@ -70,7 +70,7 @@ it('any number of servers admit exactly what fits into all quotas, and charge no
         const results = await Promise.allSettled(
           Array.from({ length: demands }, (_, index) => ledgers[index % servers]!.charge(mapDemand(`m${index}`))),
         );
-        // What a quota gets back when another one refuses is given back a moment later.
+        // The refund for a demand that another quota rejected follows a moment later.
         await expect.poll(() => [...shared.quotas.values()].map(usedOf)).toEqual([admitted(results), admitted(results)]);
         expect(admitted(results)).toBeLessThanOrEqual(Math.min(a, b, demands));
         if (servers === 1) expect(admitted(results)).toBe(Math.min(a, b, demands));
@@ -80,14 +80,14 @@ it('any number of servers admit exactly what fits into all quotas, and charge no
   );
 });
 
-it('demands that come together are charged together', async () => {
+it('concurrent demands are charged together', async () => {
   const shared = new SharedQuotas({ a: 100 });
   const ledger = shared.server();
   await Promise.all(Array.from({ length: 50 }, (_, index) => ledger.charge(mapDemand(`m${index}`))));
   expect([usedOf(shared.quotas.get('a')!), shared.writes]).toEqual([50, 2]);
 });
 
-it('a quota that goes meanwhile limits nothing', async () => {
+it('a quota that is deleted meanwhile limits nothing', async () => {
   const shared = new SharedQuotas({ a: 0 });
   const ledger = shared.server();
   await expect(ledger.charge(mapDemand('m'))).rejects.toThrow('exceeded quota: a');
@@ -97,7 +97,7 @@ it('a quota that goes meanwhile limits nothing', async () => {
   await late.charge(mapDemand('m'));
 });
 
-it('a quota that cannot be written admits nobody', async () => {
+it('demands are rejected while a quota cannot be written', async () => {
   const failing = new Ledger({ read: () => [readLimit(quotaOf('a', 5))], write: () => Promise.reject(new Error('no disk')) }, () => {});
   await expect(failing.charge(mapDemand('m'))).rejects.toThrow('no disk');
 });

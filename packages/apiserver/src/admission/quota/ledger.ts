@@ -3,11 +3,11 @@ import { type Decision, decide } from './decide.ts';
 import type { Demand } from './demand.ts';
 import { type Limit, readLimit } from './limit.ts';
 
-/** Where the quotas of one namespace are read and written. */
+/** Reads and writes the quotas of one namespace. */
 export interface Accounts {
-  /** The newest that is known of every quota. */
+  /** The latest known version of every quota. */
   read(): readonly Limit[];
-  /** Writes the quota with what `change` makes of its newest version, which is called again after a conflict. */
+  /** Applies `change` to the latest version of the quota and writes the result. After a conflict, `change` is called again. */
   write(name: string, change: (quota: KubeObject) => KubeObject): Promise<void>;
 }
 
@@ -15,14 +15,14 @@ interface Waiter {
   readonly demand: Demand;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
-  /** Quotas that were charged already. */
+  /** The amounts already charged, by quota. */
   readonly paid: Map<string, ReadonlyMap<string, Quantity>>;
   isDecided: boolean;
 }
 
 /**
- * Charges demands to the quotas of one namespace, before what they are for is stored: a quota is never exceeded, whoever else writes. Demands that
- * come while a charge is being written wait for it, and are then charged together.
+ * Charges demands to the quotas of one namespace before the objects are stored, so that a quota is never exceeded, whoever else writes it.
+ * Demands that arrive during a write wait for it, and are then charged together.
  */
 export class Ledger {
   readonly #accounts: Accounts;
@@ -35,7 +35,7 @@ export class Ledger {
     this.#onIdle = onIdle;
   }
 
-  /** Resolves when the demand is charged; rejects when it does not fit. */
+  /** Resolves when the demand is charged; rejects if it does not fit. */
   charge(demand: Demand): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ demand, resolve, reject, paid: new Map(), isDecided: false });
@@ -71,7 +71,9 @@ export class Ledger {
     await this.#refund(batch.filter(({ paid }) => paid.size > 0));
   }
 
-  /** Charges one quota for all who still hope. Its newest version decides, which others may have written meanwhile. */
+  /**
+   * Charges one quota for all demands that are still undecided. Its latest version counts, because others may have written it meanwhile.
+   */
   async #charge(name: string, batch: readonly Waiter[]): Promise<void> {
     const hoping = batch.filter(({ isDecided }) => !isDecided);
     let outcome = new Map<Waiter, Decision>();
@@ -83,7 +85,7 @@ export class Ledger {
     try {
       await this.#accounts.write(name, change);
     } catch (error) {
-      // A quota that was deleted limits nothing.
+      // A deleted quota limits nothing.
       if (error instanceof StatusError && error.reason === 'NotFound') return;
       for (const waiter of hoping) refuse(waiter, error);
       return;
@@ -94,7 +96,7 @@ export class Ledger {
     }
   }
 
-  /** Gives back to the first quota what was charged to it for those whom a later one refused. */
+  /** Refunds charges for demands that a later quota rejected. */
   async #refund(waiters: readonly Waiter[]): Promise<void> {
     const names = new Set(waiters.flatMap(({ paid }) => [...paid.keys()]));
     for (const name of names) {
@@ -103,13 +105,13 @@ export class Ledger {
         for (const { paid } of waiters) for (const [what, amount] of paid.get(name) ?? []) lower(used, what, amount);
         return withUsed(quota, used);
       };
-      // Who counts what is used puts right what cannot be given back now.
+      // If this fails, the quota controller corrects the usage when it recalculates.
       await this.#accounts.write(name, change).catch(() => {});
     }
   }
 }
 
-/** Decides one after the other, each on top of those before it; what is used in the end. */
+/** Decides demands in order, each on top of the previous ones. Returns the resulting usage. */
 function chargeInTurn(
   waiters: readonly Waiter[],
   limits: readonly Limit[],
@@ -138,7 +140,7 @@ function withUsed(quota: KubeObject, used: ReadonlyMap<string, Quantity>): KubeO
 function admit(waiter: Waiter): void {
   if (waiter.isDecided) return;
   waiter.isDecided = true;
-  // What was charged is used: there is nothing to give back.
+  // Charges of admitted demands are not refunded.
   waiter.paid.clear();
   waiter.resolve();
 }

@@ -10,21 +10,21 @@ import {
 } from '@capstan/machinery';
 import type { CacheEntry } from '../../cache/entry.ts';
 
-/** A ResourceQuota as admission reads it: what holds is what its status says. */
+/** A ResourceQuota as admission sees it: the limits in its status apply. */
 export interface Limit {
   readonly name: string;
   readonly isForWorkspace: boolean;
   readonly hard: Amounts;
   readonly used: Amounts;
   readonly scopes: readonly Scope[];
-  /** What of `hard` the objects of a resource use. */
+  /** The entries of `hard` that objects of a resource count against. */
   namesFor(source: string): ReadonlySet<string>;
 }
 
 const noNames: ReadonlySet<string> = new Set();
 const read = new WeakMap<CacheEntry, Limit>();
 
-/** Quotas are read once per version. */
+/** Parses each version of a quota once. */
 export function limitOf(entry: CacheEntry): Limit {
   let limit = read.get(entry);
   if (limit === undefined) read.set(entry, (limit = readLimit(entry.parse())));

@@ -17,18 +17,21 @@ const nothingRunning: Running = new Map();
 export interface QuotaOptions {
   readonly cache: WatchCache;
   readonly store: Store;
-  /** What serves ResourceQuotas. */
+  /** The resource for ResourceQuotas. */
   readonly quotas: Resource;
 }
 
-/** Where quotas are that are charged together: in a namespace, for it alone or for the whole workspace. */
+/** A group of quotas that are charged together: those of a namespace, either for the namespace itself or for the whole workspace. */
 interface Place {
   readonly cluster: string;
   readonly namespace: string;
   readonly isForWorkspace: boolean;
 }
 
-/** Nothing is admitted that exceeds a quota of its namespace or workspace. What is admitted is charged first, so it comes after all who may refuse. */
+/**
+ * Rejects requests that exceed a quota of their namespace or workspace. Admitted requests are charged at once, so this must be the last
+ * plugin that can reject a request.
+ */
 export function resourceQuota({ cache, store, quotas }: QuotaOptions): AdmissionPlugin {
   const held = cache.resource(quotas);
   const backend = { cache, store, admission: new Admission([]) };
@@ -36,7 +39,7 @@ export function resourceQuota({ cache, store, quotas }: QuotaOptions): Admission
 
   const limitsIn = ({ cluster, namespace, isForWorkspace }: Place): readonly Limit[] => {
     const found: Limit[] = [];
-    // A zero is what comes after a slash.
+    // `0` is the character after `/`.
     held.entries.walk(`${cluster}/${namespace}/`, `${cluster}/${namespace}0`, ({ key }) => {
       const entry = held.newest(key);
       const limit = entry && limitOf(entry);
@@ -51,7 +54,7 @@ export function resourceQuota({ cache, store, quotas }: QuotaOptions): Admission
     const key = isForWorkspace ? cluster : `${cluster}/${namespace}`;
     let ledger = ledgers.get(key);
     if (ledger === undefined) {
-      // Quotas are charged by the server itself, whoever asked.
+      // The server itself writes the quotas, whoever made the request.
       const context = serverContext({ cluster, objects, now });
       const write = async (name: string, change: (quota: KubeObject) => KubeObject): Promise<void> => {
         await update(backend, context, {
@@ -69,7 +72,7 @@ export function resourceQuota({ cache, store, quotas }: QuotaOptions): Admission
     const { context, dryRun } = request;
     const demand = demandOf(request);
     const meant = places.filter((place) => limitsIn(place).some((limit) => concerns(limit, demand)));
-    // All are asked before one is charged. What the last refuses nevertheless is given back to the first when somebody counts.
+    // Check all quotas before charging any. If a later one rejects the request anyway, the quota controller corrects the first.
     if (dryRun || meant.length > 1) for (const place of meant) ask(demand, limitsIn(place));
     if (!dryRun) for (const place of meant) await ledgerOf(place, context).charge(demand);
   };

@@ -22,7 +22,7 @@ const merge = (path: string, body: unknown): Promise<Reply> =>
 const makeMap = (name: string, query = ''): Promise<Reply> => create(`configmaps${query}`, { metadata: { name } });
 const told = (reply: Reply): [number, string | undefined] => [reply.code, reply.json().message];
 
-/** A quota as it is once somebody has counted: nothing is used yet, where nothing else is said. */
+/** Creates a quota with a calculated status; nothing is used unless specified. */
 async function limit(hard: JsonObject, more: { name?: string; used?: JsonObject; spec?: JsonObject } = {}): Promise<void> {
   const { name = 'q', spec = {} } = more;
   const used = more.used ?? Object.fromEntries(Object.keys(hard).map((key) => [key, '0']));
@@ -39,7 +39,7 @@ const pod = (name: string, limits: JsonObject, spec: JsonObject = {}): Promise<R
   create('pods', { metadata: { name }, spec: { containers: [{ name: 'c', image: 'i', resources: { limits } }], ...spec } });
 
 describe('quotas', () => {
-  it('count what is created, and refuse what is too much', async () => {
+  it('count created objects, and reject those beyond the limit', async () => {
     await limit({ configmaps: '2', 'count/configmaps': '10' });
     expect([(await makeMap('a')).code, (await makeMap('b')).code]).toEqual([201, 201]);
     expect(told(await makeMap('c'))).toEqual([
@@ -53,7 +53,7 @@ describe('quotas', () => {
     );
   });
 
-  it('for the whole workspace count in all namespaces, and what is in none', async () => {
+  it('for the whole workspace count all namespaces and cluster-scoped objects', async () => {
     const hard = { 'count/configmaps': '1', 'count/clusterroles.rbac.authorization.k8s.io': '1' };
     const used = { 'count/configmaps': '0', 'count/clusterroles.rbac.authorization.k8s.io': '0' };
     const admin = '/api/v1/namespaces/admin/resourcequotas';
@@ -75,7 +75,7 @@ describe('quotas', () => {
     expect([(await makeMap('b')).code, (await role('two')).code]).toEqual([201, 201]);
   });
 
-  it('that would count for the whole workspace say so where they do not', async () => {
+  it('for the whole workspace cause a warning in a namespace where they have no effect', async () => {
     const annotations = { 'experimental.quota.kcp.io/cluster-scoped': 'true' };
     const quotas = '/api/v1/namespaces/default/resourcequotas';
     const made = await server.call(quotas, { method: 'POST', body: { metadata: { name: 'misplaced', annotations }, spec: { hard: {} } } });
@@ -85,7 +85,7 @@ describe('quotas', () => {
     await server.call(`${quotas}/misplaced`, { method: 'DELETE' });
   });
 
-  it('are asked, not charged, by dry runs', async () => {
+  it('are checked but not charged by dry runs', async () => {
     await limit({ configmaps: '1' });
     expect((await makeMap('a', '?dryRun=All')).code).toBe(201);
     expect((await quota()).status.used).toEqual({ configmaps: '0' });
@@ -93,7 +93,7 @@ describe('quotas', () => {
     expect((await makeMap('b', '?dryRun=All')).code).toBe(403);
   });
 
-  it('that nobody has counted yet hold up nothing, but those that are half counted do', async () => {
+  it('without a status limit nothing, but those with a partial status do', async () => {
     await create('resourcequotas', { metadata: { name: 'new' }, spec: { hard: { configmaps: '0' } } });
     expect((await makeMap('a')).code).toBe(201);
     await limit({ configmaps: '5', secrets: '5' }, { used: { secrets: '0' } });
@@ -101,7 +101,7 @@ describe('quotas', () => {
     expect((await create('secrets', { metadata: { name: 's' } })).code).toBe(201);
   });
 
-  it('add up what pods need, and demand that they say it', async () => {
+  it('sum the resources of pods, and require pods to specify them', async () => {
     await limit({ 'limits.cpu': '2', 'requests.cpu': '1', memory: '1Gi', 'requests.example.com/gpu': '2', pods: '3' });
     expect(told(await pod('p', {}))).toEqual([
       403,
@@ -121,7 +121,7 @@ describe('quotas', () => {
     });
   });
 
-  it('are about the pods in their scope', async () => {
+  it('apply to the pods in their scope', async () => {
     await limit({ pods: '1' }, { name: 'best-effort', spec: { scopes: ['BestEffort'] } });
     await limit(
       { pods: '0' },
@@ -131,7 +131,7 @@ describe('quotas', () => {
     expect((await quota('best-effort')).status.used).toEqual({ pods: '1' });
   });
 
-  it('move with a pod that gets a deadline', async () => {
+  it('charge a pod that moves into their scope by getting a deadline', async () => {
     await limit({ pods: '5' }, { name: 'ends', spec: { scopes: ['Terminating'] } });
     await limit({ pods: '5' }, { name: 'stays', spec: { scopes: ['NotTerminating'] } });
     await pod('p', {});
@@ -139,7 +139,7 @@ describe('quotas', () => {
     expect((await quota('ends')).status.used).toEqual({ pods: '1' });
   });
 
-  it('charge a service that turns into more for the difference', async () => {
+  it('charge the difference when a service changes to a type that uses more', async () => {
     await limit({ services: '1', 'services.nodeports': '2' });
     const ports = [
       { name: 'a', port: 1 },
@@ -155,7 +155,7 @@ describe('quotas', () => {
     expect((await merge(core('services/s'), { metadata: { labels: { x: 'y' } } })).code).toBe(200);
   });
 
-  it('sum up storage, of each class too', async () => {
+  it('sum storage, in total and per class', async () => {
     const gold = 'gold.storageclass.storage.k8s.io/requests.storage';
     await limit({ 'requests.storage': '10Gi', [gold]: '2Gi' });
     const claim = (name: string, storage: string, storageClassName: string): Promise<Reply> =>
@@ -171,7 +171,7 @@ describe('quotas', () => {
     expect((await quota()).status.used).toEqual({ 'requests.storage': '7Gi', [gold]: '2Gi' });
   });
 
-  it('count kinds of any group, those of users too', async () => {
+  it('count kinds of any group, including custom resources', async () => {
     await limit({ 'count/leases.coordination.k8s.io': '1', 'count/widgets.example.com': '1' });
     const leases = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
     const lease = (name: string): Promise<Reply> => server.call(leases, { method: 'POST', body: { metadata: { name } } });
@@ -205,7 +205,7 @@ describe('quotas', () => {
     expect((await create('events', { metadata: { name: 'e' }, involvedObject })).code).toBe(201);
   });
 
-  it('must all have room; none is charged for what another refuses', async () => {
+  it('must all have room; none is charged for a request that another rejects', async () => {
     await limit({ configmaps: '5' }, { name: 'wide' });
     await limit({ configmaps: '1' }, { name: 'narrow' });
     const codes = await Promise.all(Array.from({ length: 8 }, async (_, index) => (await makeMap(`m${index}`)).code));
@@ -213,7 +213,7 @@ describe('quotas', () => {
     expect([(await quota('wide')).status.used, (await quota('narrow')).status.used]).toEqual([{ configmaps: '1' }, { configmaps: '1' }]);
   });
 
-  it('admit exactly as many as fit, however many ask at once', async () => {
+  it('admit exactly as many objects as fit, however many are created at once', async () => {
     await limit({ configmaps: '50' });
     const before = Number((await quota()).metadata.resourceVersion);
     const codes = await Promise.all(Array.from({ length: 200 }, async (_, index) => (await makeMap(`m${index}`)).code));
@@ -223,7 +223,7 @@ describe('quotas', () => {
     expect(items).toHaveLength(50);
     const after = await quota();
     expect(after.status.used).toEqual({ configmaps: '50' });
-    // Those who come together share a write: fifty objects did not take fifty writes of the quota.
+    // Concurrent requests share writes, so fifty objects need fewer than fifty writes of the quota.
     expect(Number(after.metadata.resourceVersion) - before).toBeLessThan(100);
   });
 });

@@ -15,10 +15,10 @@ import type { WebhookAnswer } from './client.ts';
 import { CallFailure } from './failure.ts';
 import type { ReviewVersion } from './review.ts';
 
-/** What a webhook decided. */
+/** The decision of a webhook. */
 export interface Verdict {
   readonly allowed: boolean;
-  /** The JSON patch as text; empty when nothing is to be changed. */
+  /** The JSON patch as text; empty if there is none. */
   readonly patch: string;
   readonly patchType: string;
   readonly result: Partial<Status> | undefined;
@@ -32,7 +32,7 @@ export interface Asked {
   readonly mutating: boolean;
 }
 
-/** Reads a webhook's answer. Whatever does not answer the question that was asked is a failure of the webhook. */
+/** Parses the response of a webhook. Any response that does not match the review is a failure of the webhook. */
 export function readAnswer(answer: WebhookAnswer, asked: Asked): Verdict {
   if (answer.code < 200 || answer.code > 206) throw new CallFailure(`failed to call webhook: ${errorOf(answer)}`);
   if (answer.text === '') {
@@ -57,7 +57,7 @@ interface Review {
   readonly response: Response | undefined;
 }
 
-/** As the answer has it; types were checked. */
+/** The response as received, with its types checked. */
 interface Response {
   readonly uid: string;
   readonly allowed: boolean;
@@ -90,7 +90,7 @@ function mistakeIn({ apiVersion, kind, response }: Review, { uid, mutating }: As
 function verdictOf(response: Response, { version, mutating }: Asked): Verdict {
   const { allowed, status: result, warnings, auditAnnotations } = response;
   const patch = mutating ? response.patch : '';
-  // The older version did not look at the type of a patch.
+  // v1beta1 ignored the type of a patch.
   const patchType = version === 'v1beta1' && patch !== '' ? 'JSONPatch' : (response.patchType ?? '');
   return { allowed, patch, patchType, result, warnings, auditAnnotations };
 }
@@ -107,7 +107,7 @@ function parsed(text: string): Json {
   try {
     return parseJson(text);
   } catch (error) {
-    // Kubernetes reads YAML as well, and says what is wrong with the answer as such.
+    // Kubernetes also accepts YAML, and reports errors accordingly.
     if (error instanceof CodecError) return parseYaml(text);
     throw error;
   }
@@ -196,13 +196,13 @@ const codeMessages: ReadonlyMap<number, string> = new Map([
 
 const shownLength = 2048;
 
-/** What an answer that is no success says: its Status, or what its code means. */
+/** The error in an unsuccessful response: its Status, or the meaning of its code. */
 export function errorOf({ code, text }: WebhookAnswer): string {
   try {
     const body = JSON.parse(text) as unknown;
     if (isObject(body) && body['kind'] === 'Status' && typeof body['message'] === 'string') return body['message'];
   } catch {
-    // Then it is no Status.
+    // It is not a Status.
   }
   const shown = text.slice(0, shownLength).trim();
   if (code === 403 || code === 415) return shown;

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => bench[Symbol.asyncDispose]());
 
 describe('the audit log', () => {
-  it('says what admission did to a request', async () => {
+  it('records the effects of admission on a request', async () => {
     bench.answer = ({ path }) => {
       if (path === '/broken') return undefined;
       const { response } = addData('x') as { response: Record<string, string> };
@@ -24,7 +24,7 @@ describe('the audit log', () => {
     ]);
     await register(bench.server, 'validating', 'config', [{ name: 'sees.test.io', clientConfig: bench.webhook.at('sees') }]);
     await bench.create({ metadata: { name: 'audited' } });
-    // What is still to be written is written when the server stops.
+    // Pending events are written when the server stops.
     await bench.server.restart();
     const lines = (await readFile(join(bench.server.directory, 'audit.log'), 'utf8')).trim().split('\n');
     const events = lines.map((line) => JSON.parse(line) as { objectRef?: { name?: string }; annotations?: Record<string, string> });

@@ -7,7 +7,7 @@ import { CallFailure, noDryRun } from './failure.ts';
 import type { Hook } from './hook.ts';
 import { reviewText, reviewVersionOf, type View } from './review.ts';
 
-/** Asks a webhook about a request. Throws a `CallFailure` when it cannot be asked or answers nonsense. */
+/** Calls a webhook for a request. Throws a `CallFailure` if the call fails or the response is invalid. */
 export async function ask(client: WebhookClient, hook: Hook, { view, mutating }: { view: View; mutating: boolean }): Promise<Verdict> {
   const { request } = view;
   const { context, dryRun } = request;
@@ -28,7 +28,7 @@ export async function ask(client: WebhookClient, hook: Hook, { view, mutating }:
   return verdict;
 }
 
-/** What a webhook says to the client and to the audit log, whatever it decides. */
+/** Passes on the warnings and audit annotations of a webhook, whatever it decides. */
 function pass({ warnings, auditAnnotations }: Verdict, hook: Hook, context: RequestContext): void {
   for (const warning of warnings) context.warn(warning);
   for (const [key, value] of Object.entries(auditAnnotations)) context.annotate(`${hook.name}/${key}`, value);

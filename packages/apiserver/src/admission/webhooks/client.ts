@@ -10,7 +10,7 @@ import { CallFailure } from './failure.ts';
 import type { Endpoint } from './hook.ts';
 import { addressOf } from './service.ts';
 
-/** Far more than any object with any patch. */
+/** Far larger than any object with any patch. */
 const answerLimit = 16 << 20;
 const idleConnections = 16;
 
@@ -31,23 +31,23 @@ interface Destination {
   readonly host: string;
   readonly port: number;
   readonly path: string;
-  /** The name that the certificate must be for. */
+  /** The name that the certificate must have. */
   readonly serverName: string;
   readonly hostHeader: string;
   readonly authorities: string | undefined;
-  /** What keeps it from some addresses. */
+  /** Blocks connections to some addresses. */
   readonly outbound: Outbound | undefined;
 }
 
-/** Posts to webhooks, over connections that are kept. Each call has its time, and each answer its limit. */
+/** Posts to webhooks over kept-alive connections. Each call has a timeout, and each response a size limit. */
 export class WebhookClient implements Disposable {
   readonly #objects: ObjectReader;
   readonly #outbound: Outbound | undefined;
   readonly #agent = new Agent({ keepAlive: true, maxFreeSockets: idleConnections });
-  /** Nobody who is kept from some addresses goes there over a connection of somebody who is not. */
+  /** Separate from the other agent, so that calls with blocked addresses never reuse a connection made without the check. */
   readonly #guarded = new Agent({ keepAlive: true, maxFreeSockets: idleConnections });
 
-  /** `outbound` keeps the webhooks of all workspaces but the root from some addresses. */
+  /** `outbound` blocks some addresses for the webhooks of all workspaces but the root. */
   constructor(objects: ObjectReader, outbound?: Outbound) {
     this.#objects = objects;
     this.#outbound = outbound;
@@ -83,7 +83,7 @@ export class WebhookClient implements Disposable {
     try {
       return await this.#once(destination, body, signal);
     } catch (error) {
-      // The webhook closed the connection while it was idle: it has not seen the request.
+      // The webhook closed the idle connection, so it has not received the request.
       if (error instanceof StaleConnection) return await this.#send(destination, body, signal);
       throw error;
     }
@@ -102,7 +102,7 @@ export class WebhookClient implements Disposable {
         path,
         signal,
         ...(authorities !== undefined && trusting(authorities)),
-        // An address is no server name in TLS; the certificate is checked for it all the same.
+        // TLS does not allow an IP address as a server name; the certificate is still checked against it.
         servername: /^[\d.]+$|:/.test(serverName) ? '' : serverName,
         headers: {
           host: hostHeader,
@@ -132,11 +132,11 @@ async function read(incoming: IncomingMessage): Promise<WebhookAnswer> {
 
 interface Named {
   readonly url: URL;
-  /** As it stands in messages. */
+  /** As shown in messages. */
   readonly text: string;
 }
 
-/** Where a webhook is said to be; a service is known by its name, wherever it is. */
+/** The configured URL of a webhook; for a service, the URL with the name of the service, wherever it is. */
 function named(endpoint: Endpoint): Named {
   if (endpoint.by === 'service') {
     const text = `https://${endpoint.name}.${endpoint.namespace}.svc:${endpoint.port}${plainPath(endpoint.path)}`;
@@ -148,7 +148,7 @@ function named(endpoint: Endpoint): Named {
   return { url, text: `https://${url.host}${url.pathname}` };
 }
 
-/** Without empty parts and the slash at its end: webhooks know their paths as Kubernetes asks for them. */
+/** Removes empty segments and the trailing slash, because webhooks expect the paths that Kubernetes requests. */
 function plainPath(path: string): string {
   return path.endsWith('/') || path.includes('//') ? `/${path.split('/').filter(Boolean).join('/')}` : path || '/';
 }

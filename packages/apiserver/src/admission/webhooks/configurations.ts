@@ -5,7 +5,7 @@ import { type Hook, hooksOf } from './hook.ts';
 
 const none: readonly Hook[] = [];
 
-/** The webhooks of each workspace, in the order in which they are called. Read again only when a configuration changed. */
+/** The webhooks of each workspace, in calling order. Parsed again only when a configuration changes. */
 export class Configurations {
   readonly #objects: ObjectReader;
   readonly #resource: { readonly group: string; readonly resource: string };

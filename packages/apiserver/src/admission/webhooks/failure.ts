@@ -1,16 +1,16 @@
 import { type Status, StatusError, status } from '@capstan/machinery';
 
-/** A webhook could not be asked, or its answer makes no sense. Its failure policy says what that means for the request. */
+/** Thrown when the call to a webhook fails or its response is invalid. The failure policy decides what happens to the request. */
 export class CallFailure extends Error {
   override readonly name = 'CallFailure';
 }
 
-/** What the client is told when a webhook that must answer did not. */
+/** The error for the client when a required webhook failed. */
 export function failedCalling(hook: string, { message }: CallFailure): StatusError {
   return status.internalError(`failed calling webhook ${JSON.stringify(hook)}: ${message}`);
 }
 
-/** What the client is told when a webhook said no. `result` is what it gave as the reason. */
+/** The error for the client when a webhook denied the request. `result` is the status in its response. */
 export function denied(hook: string, result: Partial<Status> | undefined): StatusError {
   const by = `admission webhook ${JSON.stringify(hook)} denied the request`;
   const why = result?.message || result?.reason;

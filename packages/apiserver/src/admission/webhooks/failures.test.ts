@@ -11,20 +11,20 @@ afterAll(() => bench[Symbol.asyncDispose]());
 
 afterEach(() => bench.reset());
 
-describe('a webhook that says no', () => {
+describe('a webhook that denies a request', () => {
   it.each([
     [{}, 400, 'admission webhook "v.test.io" denied the request without explanation'],
     [{ status: { message: 'no way', code: 403, reason: 'Forbidden' } }, 403, 'admission webhook "v.test.io" denied the request: no way'],
     [{ status: { reason: 'Because' } }, 400, 'admission webhook "v.test.io" denied the request: Because'],
     [{ status: { message: 'odd', code: 200, status: 'Success' } }, 400, 'admission webhook "v.test.io" denied the request: odd'],
-  ])('%j', async (response, code, message) => {
+  ])('leads to an error: %j', async (response, code, message) => {
     bench.answer = () => ({ response: { allowed: false, ...response } });
     await bench.validating('v');
     const reply = await bench.create();
     expect([reply.code, reply.json().message, reply.json()['status']]).toEqual([code, message, 'Failure']);
   });
 
-  it('decides, though others have nothing against it', async () => {
+  it('overrules others that allow it', async () => {
     bench.answer = ({ path }) => ({ response: { allowed: path !== '/no', warnings: [`from ${path}`] } });
     await bench.validating('yes', 'no', 'too');
     const reply = await bench.create();
@@ -33,32 +33,32 @@ describe('a webhook that says no', () => {
   });
 });
 
-describe('a webhook that cannot be asked', () => {
+describe('a webhook', () => {
   const never = new Promise<never>(() => {});
   const failures: [string, (question: Question) => Answer, string | RegExp][] = [
-    ['hangs up', () => undefined, /failed to call webhook: Post "https:.*": EOF$/],
+    ['closes the connection', () => undefined, /failed to call webhook: Post "https:.*": EOF$/],
     ['does not answer', () => ({ wait: never }), /failed to call webhook: Post "https:.*\?timeout=1s": context deadline exceeded$/],
     ['stalls in the middle', () => ({ stall: '{"kind":' }), /context deadline exceeded$/],
-    ['answers with an error', () => ({ body: 'boom', code: 500 }), /an error on the server \("boom"\) has prevented the request/],
-    ['is not there', () => ({ body: '', code: 404 }), /the server could not find the requested resource$/],
-    ['answers nothing', () => ({ body: '' }), /0-length response with status code: 200/],
-    ['answers no JSON', () => ({ body: 'hello' }), /couldn't get version\/kind; json parse error/],
-    ['answers another kind', () => ({ body: '{"kind":"Pod","apiVersion":"v1"}' }), /no kind "Pod" is registered for version "v1"/],
-    ['answers without a response', () => ({ body: '{}' }), /received invalid webhook response: webhook response was absent$/],
+    ['returns an error', () => ({ body: 'boom', code: 500 }), /an error on the server \("boom"\) has prevented the request/],
+    ['returns 404', () => ({ body: '', code: 404 }), /the server could not find the requested resource$/],
+    ['returns an empty body', () => ({ body: '' }), /0-length response with status code: 200/],
+    ['does not return JSON', () => ({ body: 'hello' }), /couldn't get version\/kind; json parse error/],
+    ['returns another kind', () => ({ body: '{"kind":"Pod","apiVersion":"v1"}' }), /no kind "Pod" is registered for version "v1"/],
+    ['returns a review without a response', () => ({ body: '{}' }), /received invalid webhook response: webhook response was absent$/],
     [
-      'answers somebody else',
+      'returns another uid',
       (question) => ({ body: review(question, { uid: 'other', allowed: true }) }),
       /expected response.uid="[-0-9a-f]{36}", got "other"$/,
     ],
-    ['answers without end', () => ({ body: 'x'.repeat(17 << 20) }), /the answer is larger than 16777216 bytes$/],
-    ['answers in wrong types', (question) => ({ body: review(question, { allowed: 'yes' }) }), /cannot unmarshal string .* of type bool$/],
-    ['patches, though it only validates', () => addData('x'), /validating webhook may not return response.patch$/],
+    ['returns too much', () => ({ body: 'x'.repeat(17 << 20) }), /the answer is larger than 16777216 bytes$/],
+    ['returns wrong types', (question) => ({ body: review(question, { allowed: 'yes' }) }), /cannot unmarshal string .* of type bool$/],
+    ['returns a patch although it is validating', () => addData('x'), /validating webhook may not return response.patch$/],
   ];
 
-  /** Only those who would never answer are not waited for. */
+  /** Short only for those that never respond. */
   const secondsFor = (what: string): number => (what === 'does not answer' || what === 'stalls in the middle' ? 1 : 10);
 
-  it.each(failures)('refuses the request when it %s', async (what, failing, message) => {
+  it.each(failures)('rejects the request when it %s', async (what, failing, message) => {
     bench.answer = failing;
     const timeoutSeconds = secondsFor(what);
     await register(bench.server, 'validating', 'hooks', [{ name: 'v.test.io', clientConfig: bench.webhook.at('v'), timeoutSeconds }]);
@@ -68,7 +68,7 @@ describe('a webhook that cannot be asked', () => {
     expect(reply.json().message).toMatch(message);
   });
 
-  it.each(failures)('is passed over, if it may be, when it %s', async (what, failing) => {
+  it.each(failures)('is ignored, if the failure policy says so, when it %s', async (what, failing) => {
     bench.answer = failing;
     const timeoutSeconds = secondsFor(what);
     await register(bench.server, 'validating', 'hooks', [
@@ -78,13 +78,13 @@ describe('a webhook that cannot be asked', () => {
   });
 
   it.each([
-    ['a place that is none', { url: 'https://localhost:99999/' }, /Unparsable URL: "https:\/\/localhost:99999\/"$/],
+    ['an invalid URL', { url: 'https://localhost:99999/' }, /Unparsable URL: "https:\/\/localhost:99999\/"$/],
     [
-      'an authority that is none',
+      'an invalid CA bundle',
       { url: 'https://127.0.0.1:1/', caBundle: Buffer.from('nonsense').toString('base64') },
       /Post "https:\/\/127\.0\.0\.1:1\//,
     ],
-  ])('harms only those it is asked about, when it has %s', async (_, clientConfig, message) => {
+  ])('affects only the requests it matches when it has %s', async (_, clientConfig, message) => {
     await register(bench.server, 'validating', 'hooks', [{ name: 'v.test.io', clientConfig }]);
     expect((await bench.create()).json().message).toMatch(message);
     expect((await bench.server.call('/api/v1/namespaces', { method: 'POST', body: { metadata: { generateName: 'other-' } } })).code).toBe(
@@ -92,26 +92,26 @@ describe('a webhook that cannot be asked', () => {
     );
   });
 
-  it('says which certificate it does not trust', async () => {
+  it('is reported if its certificate is not trusted', async () => {
     const { url } = bench.webhook.at('v');
     await register(bench.server, 'validating', 'hooks', [{ name: 'v.test.io', clientConfig: { url: url! } }]);
     expect((await bench.create()).json().message).toMatch(/x509: certificate signed by unknown authority$/);
   });
 
-  it('is trusted by its own certificate, too', async () => {
+  it('can be trusted by its own certificate', async () => {
     const clientConfig = { ...bench.webhook.at('v'), caBundle: Buffer.from(bench.webhook.certificate).toString('base64') };
     await register(bench.server, 'validating', 'hooks', [{ name: 'v.test.io', clientConfig }]);
     expect((await bench.create()).code).toBe(201);
     expect(bench.webhook.questions).not.toEqual([]);
   });
 
-  it.each(['/v', '/v/', 'v//w/'])('is asked at %s without slashes that say nothing', async (path) => {
+  it.each(['/v', '/v/', 'v//w/'])('is called at %s without redundant slashes', async (path) => {
     await register(bench.server, 'validating', 'hooks', [{ name: 'v.test.io', clientConfig: bench.webhook.at(path) }]);
     expect((await bench.create()).code).toBe(201);
     expect(bench.webhook.questions.at(-1)?.path).toBe(path === 'v//w/' ? '/v/w' : '/v');
   });
 
-  it('holds up nobody else', async () => {
+  it('does not block other requests', async () => {
     const asked = Promise.withResolvers<void>();
     const release = Promise.withResolvers<void>();
     bench.answer = () => {
@@ -132,17 +132,17 @@ describe('a webhook that cannot be asked', () => {
   });
 });
 
-describe('a patch that does not fit', () => {
+describe('a patch', () => {
   it.each([
-    ['no JSON', 'nope', /received undecodable patch in webhook response: invalid character/],
-    ['no list', '{}', /json: cannot unmarshal object into Go value of type jsonpatch\.Patch$/],
-    ['a place that is not there', [{ op: 'replace', path: '/nope/x', value: 1 }], /doc is missing path: \/nope\/x: missing value$/],
-    ['a test that fails', [{ op: 'test', path: '/kind', value: 'x' }], /testing value \/kind failed: test failed$/],
+    ['text that is not JSON', 'nope', /received undecodable patch in webhook response: invalid character/],
+    ['an object instead of a list', '{}', /json: cannot unmarshal object into Go value of type jsonpatch\.Patch$/],
+    ['a missing path', [{ op: 'replace', path: '/nope/x', value: 1 }], /doc is missing path: \/nope\/x: missing value$/],
+    ['a failing test', [{ op: 'test', path: '/kind', value: 'x' }], /testing value \/kind failed: test failed$/],
     ['an unknown operation', [{ op: 'zap', path: '/x' }], /Unexpected kind: zap$/],
     ['a wrong type', [{ op: 'add', path: '/data', value: [1] }], /cannot unmarshal array into Go struct field ConfigMap\.data/],
     ['another kind', [{ op: 'replace', path: '/kind', value: 'Other' }], /no kind "Other" is registered for version "v1"/],
-    ['nothing but a value', [{ op: 'replace', path: '', value: [] }], /./],
-  ])('is the fault of the webhook: %s', async (_, operations, message) => {
+    ['a value that is not an object', [{ op: 'replace', path: '', value: [] }], /./],
+  ])('with %s is a failure of the webhook', async (_, operations, message) => {
     bench.answer = () => ({ response: patch(operations) });
     await bench.mutating('m');
     const reply = await bench.create();
@@ -150,7 +150,7 @@ describe('a patch that does not fit', () => {
     expect(reply.json().message).toMatch(message);
   });
 
-  it('leaves out what the kind does not know', async () => {
+  it('has its unknown fields dropped', async () => {
     bench.answer = () => ({ response: patch([{ op: 'add', path: '/bogus', value: 1 }]) });
     await bench.mutating('m');
     const reply = await bench.create();
@@ -158,7 +158,7 @@ describe('a patch that does not fit', () => {
     expect(reply.json()).not.toHaveProperty('bogus');
   });
 
-  it('may bring keys that JavaScript takes for its own', async () => {
+  it('may contain keys that are special in JavaScript', async () => {
     bench.answer = () => ({ response: patch('[{"op":"add","path":"/data/__proto__","value":"x"}]') });
     await bench.mutating('m');
     const reply = await bench.create();

@@ -5,9 +5,9 @@ import { conditionsOf } from '../expressions/conditions.ts';
 import { type Criteria, choicesOf } from '../matching/match.ts';
 import { rulesOf } from '../matching/rules.ts';
 
-/** Where a webhook is reached. */
+/** The address of a webhook. */
 export type Endpoint =
-  /** A text that is no URL is found out when it is to be called. */
+  /** An invalid URL is reported when the webhook is called. */
   | { readonly by: 'url'; readonly url: string; readonly authorities: string | undefined }
   | {
       readonly by: 'service';
@@ -18,9 +18,9 @@ export type Endpoint =
       readonly authorities: string | undefined;
     };
 
-/** One webhook of a configuration, read once. */
+/** One webhook of a configuration, parsed. */
 export interface Hook {
-  /** Tells webhooks apart that have the same name in different configurations. */
+  /** Distinguishes webhooks with the same name in different configurations. */
   readonly id: string;
   readonly configuration: string;
   readonly name: string;
@@ -31,7 +31,7 @@ export interface Hook {
   readonly timeoutSeconds: number;
   readonly hasSideEffects: boolean;
   readonly reviewVersions: readonly string[];
-  /** Asked again when later webhooks changed the object. */
+  /** Whether it is called again after later webhooks changed the object. */
   readonly isReinvocable: boolean;
 }
 

@@ -17,7 +17,7 @@ import { named, type View, viewOf } from './review.ts';
 const pluginName = 'MutatingAdmissionWebhook';
 const auditPrefix = 'mutation.webhook.admission.k8s.io/';
 
-/** Webhooks that may change what is written. They are called one after the other, each with what the one before made of the object. */
+/** Calls mutating webhooks, one after the other, each with the result of the previous one. */
 export function mutatingWebhooks(options: WebhookOptions): AdmissionPlugin {
   const configurations = new Configurations(options.objects, 'mutatingwebhookconfigurations');
   return {
@@ -25,7 +25,7 @@ export function mutatingWebhooks(options: WebhookOptions): AdmissionPlugin {
     mutate(request) {
       const hooks = configurations.of(ruleCluster(request));
       if (hooks.length === 0 || isExempt(request.resource)) return;
-      // Only those who are asked change the object: when nobody is concerned by it as it is, nobody will be.
+      // Only called webhooks change the object, so if none matches the original object, none ever will.
       const isAsked = hooks.some(({ criteria }) => matchingResource(criteria, request, options.catalogs) !== undefined);
       if (isAsked) return new MutatingRound(options, request).run(hooks);
     },
@@ -77,7 +77,7 @@ class MutatingRound {
     if (mutated) this.#rounds.changed();
   }
 
-  /** Asks the webhook, and makes its changes. True when there were any. */
+  /** Calls the webhook and applies its patch. True if it changed anything. */
   async #mutate(hook: Hook, view: View): Promise<boolean> {
     const verdict = await ask(this.#options.client, hook, { view, mutating: true });
     if (!verdict.allowed) throw denied(hook.name, verdict.result);

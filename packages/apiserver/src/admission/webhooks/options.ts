@@ -4,11 +4,13 @@ import type { WebhookClient } from './client.ts';
 import type { Hook } from './hook.ts';
 import type { View } from './review.ts';
 
-/** What webhooks are called with. */
+/** The dependencies of webhook calls. */
 export interface WebhookOptions {
   readonly objects: ObjectReader;
   readonly catalogs: Catalogs;
   readonly client: WebhookClient;
-  /** Whether a webhook's conditions let it be asked. Throws a `StatusError` when they cannot be evaluated and the webhook must not be passed over. */
+  /**
+   * Whether the match conditions of a webhook are met. Throws a `StatusError` if they cannot be evaluated and the failure policy is Fail.
+   */
   readonly meetsConditions: (hook: Hook, view: View) => Promise<boolean>;
 }

@@ -15,7 +15,7 @@ import { complaint } from '../patching/complaint.ts';
 import { checkKind, type Form, readAs } from '../patching/form.ts';
 import { CallFailure } from './failure.ts';
 
-/** The operations of a patch; none when it changes nothing. */
+/** The operations of a patch; empty if it changes nothing. */
 export function operationsOf(text: string): readonly JsonObject[] {
   let operations: Json;
   try {
@@ -39,7 +39,10 @@ function undecodable(why: string): CallFailure {
   return new CallFailure(`received undecodable patch in webhook response: ${why}`);
 }
 
-/** The object after a webhook's patch, read and defaulted as if a client had sent it. What does not fit is the webhook's fault, not the client's. */
+/**
+ * The object after a webhook's patch, decoded and defaulted as if a client had sent it. Errors are failures of the webhook, not of the
+ * client.
+ */
 export function patchedBy(operations: readonly JsonObject[], object: KubeObject, form: Form): KubeObject {
   const value = applied(operations, object as unknown as JsonObject);
   checkKind(value, form);

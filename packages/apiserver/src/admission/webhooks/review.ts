@@ -8,7 +8,7 @@ import { naming } from '../source.ts';
 
 export type ReviewVersion = 'v1' | 'v1beta1';
 
-/** A request as a webhook sees it: in the version that the webhook asked for. */
+/** A request as a webhook sees it, in the version that matches the webhook's rules. */
 export interface View {
   readonly request: AdmissionRequest;
   readonly resource: Resource;
@@ -18,7 +18,7 @@ export interface View {
 
 export async function viewOf(request: AdmissionRequest, resource: Resource): Promise<View> {
   const { object, old, shape, resource: own } = request;
-  // What a subresource shows is the same in every version.
+  // The object of a subresource is the same in every version.
   if (shape !== undefined || resource === own) return { request, resource, object, old };
   return {
     request,
@@ -28,23 +28,23 @@ export async function viewOf(request: AdmissionRequest, resource: Resource): Pro
   };
 }
 
-/** The same, in which objects say which workspace they are of: a webhook may be asked by many. */
+/** The same view with objects that name their workspace, because a webhook may serve several workspaces. */
 export function named(view: View): View {
   const { request, object, old } = view;
   return request.shape === undefined ? { ...view, object: naming(object, request), old: naming(old, request) } : view;
 }
 
-/** The first version in the webhook's list that is known here. */
+/** The first supported version in the webhook's list. */
 export function reviewVersionOf(versions: readonly string[]): ReviewVersion | undefined {
   return versions.find((version): version is ReviewVersion => version === 'v1' || version === 'v1beta1');
 }
 
-/** The text of the AdmissionReview that asks about a request. */
+/** The AdmissionReview for a request, as text. */
 export function reviewText(version: ReviewVersion, uid: string, view: View): string {
   return JSON.stringify({ kind: 'AdmissionReview', apiVersion: `admission.k8s.io/${version}`, request: admissionRequest(uid, view) });
 }
 
-/** The request in the form that webhooks and expressions know it in. */
+/** The request in the form that webhooks and expressions use. */
 export function admissionRequest(uid: string, { request, resource, object, old }: View) {
   const subresource = request.subresource || undefined;
   return {
@@ -66,7 +66,7 @@ export function admissionRequest(uid: string, { request, resource, object, old }
   };
 }
 
-/** A collection is deleted under no name. */
+/** Deletions of a collection have no name. */
 function nameOf({ name, context }: AdmissionRequest): string {
   return context.info.verb === 'deletecollection' ? '' : name;
 }

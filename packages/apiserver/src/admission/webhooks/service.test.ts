@@ -21,11 +21,11 @@ const slice = {
 const endpoint = { by: 'service', namespace: 'n', name: 'hook', port: 443, path: '', authorities: undefined } as const;
 
 describe('the address of a service', () => {
-  it('is that of a ready endpoint, at the port that goes by the same name', () => {
+  it('is that of a ready endpoint, at the port with the same name', () => {
     expect(addressOf(reader({ services: [service], endpointslices: [slice] }), 'root', endpoint)).toEqual({ host: '10.0.0.2', port: 8443 });
   });
 
-  it('is found in the older kind of endpoints too', () => {
+  it('is also found in Endpoints', () => {
     const endpoints = {
       metadata: { name: 'hook' },
       subsets: [{ addresses: [{ ip: '10.0.0.3' }], ports: [{ name: 'https', port: 9443 }] }],
@@ -34,16 +34,16 @@ describe('the address of a service', () => {
   });
 
   it.each([
-    ['there is no such service', {}, 443, 'service "hook" not found'],
+    ['the service does not exist', {}, 443, 'service "hook" not found'],
     ['the service has no such port', { services: [service] }, 444, 'no service port 444 found for service "hook"'],
-    ['nobody is behind it', { services: [service] }, 443, 'no endpoints available for service "hook"'],
+    ['the service has no endpoints', { services: [service] }, 443, 'no endpoints available for service "hook"'],
     [
-      'nobody behind it is ready',
+      'no endpoint is ready',
       { services: [service], endpointslices: [{ ...slice, endpoints: slice.endpoints.slice(0, 1) }] },
       443,
       'no endpoints available for service "hook"',
     ],
-  ])('is not known when %s', (_, objects, port, message) => {
+  ])('is unknown when %s', (_, objects, port, message) => {
     expect(() => addressOf(reader(objects), 'root', { ...endpoint, port })).toThrow(message);
   });
 });

@@ -14,7 +14,7 @@ const services = { group: '', resource: 'services' };
 const slices = { group: 'discovery.k8s.io', resource: 'endpointslices' };
 const endpoints = { group: '', resource: 'endpoints' };
 
-/** Where a service is reached now: at one of the addresses behind it. There is no proxy on the control plane that its own address would lead to. */
+/** The current address of a service: one of its endpoints. The control plane runs no proxy, so the cluster IP is not reachable. */
 export function addressOf(objects: ObjectReader, cluster: string, { namespace, name, port }: ServiceEndpoint): Address {
   const service = objects.get({ ...services, cluster, namespace, name });
   if (service === undefined) throw new CallFailure(`service "${name}" not found`);
@@ -51,7 +51,7 @@ function sliceAddresses(objects: ObjectReader, { cluster, namespace, name }: Pla
   return found;
 }
 
-/** Those who publish their addresses themselves often write the older kind only. */
+/** Services that publish their own addresses often write only Endpoints. */
 function endpointAddresses(objects: ObjectReader, { cluster, namespace, name }: Place, portName: string): Address[] {
   const object = objects.get({ ...endpoints, cluster, namespace, name });
   return itemsOf(object?.['subsets']).flatMap((subset) => {

@@ -6,7 +6,7 @@ import { issueCertificate } from '@capstan/pki';
 import type { ServerOptions } from '../../server/options.ts';
 import { type Reply, startTestServer, type TestServer } from '../../testing/harness.ts';
 
-/** What a webhook was asked. */
+/** A request that a webhook received. */
 export interface Question {
   readonly path: string;
   readonly apiVersion: string;
@@ -22,7 +22,9 @@ export interface Question {
   };
 }
 
-/** An answer: its `response` without the uid, a whole body, the beginning of one, or none until something happens. Undefined hangs up. */
+/**
+ * The `response` without the uid, a whole body, the beginning of one, or none until a promise resolves. Undefined closes the connection.
+ */
 export type Answer =
   | { readonly response: JsonObject; readonly after?: Promise<unknown> }
   | { readonly body: string; readonly code?: number }
@@ -30,11 +32,11 @@ export type Answer =
   | { readonly stall: string }
   | undefined;
 
-/** A webhook for a test: it answers what it is told to and remembers what it was asked. */
+/** A webhook for tests: returns configurable responses and records requests. */
 export class TestWebhook implements AsyncDisposable {
   readonly questions: Question[] = [];
   readonly authority: string;
-  /** Its own, which the authority signed. */
+  /** Its own certificate, signed by the authority. */
   readonly certificate: string;
   readonly #server: Server;
   readonly #answer: (question: Question) => Answer;
@@ -77,7 +79,7 @@ export class TestWebhook implements AsyncDisposable {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Where it is called, for a configuration. */
+  /** The clientConfig for a path. */
   at(path = ''): JsonObject {
     return { url: `https://127.0.0.1:${this.port}/${path}`, caBundle: Buffer.from(this.authority).toString('base64') };
   }
@@ -117,7 +119,7 @@ const registration = '/apis/admissionregistration.k8s.io/v1';
 
 export type HookSettings = JsonObject & { name: string; clientConfig: JsonObject };
 
-/** Registers webhooks for everything that is done to ConfigMaps in the namespace `test`, except as they say themselves. */
+/** Registers webhooks; by default they match all operations on ConfigMaps in the namespace `test`. */
 export async function register(
   server: TestServer,
   kind: 'mutating' | 'validating',
@@ -140,7 +142,7 @@ export const allowed: Answer = { response: { allowed: true } };
 
 export const addData = (key: string, value = 'yes'): Answer => ({ response: patch([{ op: 'add', path: `/data/${key}`, value }]) });
 
-/** A server with a namespace `test`, and a webhook whose answers each test chooses. */
+/** A server with a namespace `test`, and a webhook whose responses each test chooses. */
 export class Bench implements AsyncDisposable {
   readonly server: TestServer;
   readonly webhook: TestWebhook;
@@ -167,7 +169,7 @@ export class Bench implements AsyncDisposable {
     return this.server.call(`/api/v1/namespaces/test/configmaps${query}`, { method: 'POST', body });
   }
 
-  /** One webhook for each path. */
+  /** Registers one webhook for each path. */
   mutating(...paths: string[]): Promise<void> {
     return register(this.server, 'mutating', 'hooks', this.#hooks(paths));
   }

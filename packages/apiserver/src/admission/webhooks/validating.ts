@@ -9,7 +9,7 @@ import type { Hook } from './hook.ts';
 import type { WebhookOptions } from './options.ts';
 import { named, type View, viewOf } from './review.ts';
 
-/** Webhooks that may refuse what is written. They see it as it will be stored, all at the same time. */
+/** Calls validating webhooks in parallel, with the object as it will be stored. */
 export function validatingWebhooks(options: WebhookOptions): AdmissionPlugin {
   const configurations = new Configurations(options.objects, 'validatingwebhookconfigurations');
   return {
@@ -29,7 +29,7 @@ export function validatingWebhooks(options: WebhookOptions): AdmissionPlugin {
 
 interface Concerned {
   readonly hook: Hook;
-  /** In the version that the webhook asks for. */
+  /** In the version that matches the webhook's rules. */
   readonly resource: Resource;
 }
 

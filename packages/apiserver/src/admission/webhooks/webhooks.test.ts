@@ -17,7 +17,7 @@ const dataOf = (reply: Reply): unknown => reply.json()['data'];
 const paths = (): string[] => bench.webhook.questions.map(({ path }) => path.slice(1));
 
 describe('mutating webhooks', () => {
-  it('change what is stored, without owning it', async () => {
+  it('change the stored object without owning fields', async () => {
     bench.answer = () => addData('added');
     await bench.mutating('add');
     const reply = await bench.create();
@@ -25,7 +25,7 @@ describe('mutating webhooks', () => {
     expect(reply.json().metadata.managedFields?.map(({ fieldsV1 }) => fieldsV1)).toEqual([{ 'f:data': { '.': {}, 'f:a': {} } }]);
   });
 
-  it('are asked by configuration name, then in the order in which they stand there, each about what the one before made', async () => {
+  it('are called in order of configuration name, then of position, each with the result of the previous one', async () => {
     bench.answer = ({ path, request }) => addData(path.slice(1), String(Object.keys(request.object['data'] as object).length));
     await register(bench.server, 'mutating', 'zz', [{ name: 'last.test.io', clientConfig: bench.webhook.at('last') }]);
     await register(bench.server, 'mutating', 'aa', [
@@ -35,7 +35,7 @@ describe('mutating webhooks', () => {
     expect(dataOf(await bench.create())).toEqual({ a: '1', first: '1', second: '2', last: '3' });
   });
 
-  it('are asked once more, when they want to, after others changed the object', async () => {
+  it('are reinvoked, if they allow it, after others changed the object', async () => {
     const seen = new Set<string>();
     bench.answer = ({ path }) => (seen.size < seen.add(path).size ? addData(path.slice(1)) : allowed);
     const again = { reinvocationPolicy: 'IfNeeded' };
@@ -48,7 +48,7 @@ describe('mutating webhooks', () => {
     expect(paths()).toEqual(['one', 'never', 'two', 'one']);
   });
 
-  it('see what the defaults make of their changes, and their changes are validated', async () => {
+  it('see their changes defaulted, and their changes are validated', async () => {
     bench.answer = () => ({ response: patch([{ op: 'add', path: '/data', value: { 'a b': '1' } }]) });
     await bench.mutating('bad');
     const reply = await bench.create();
@@ -56,14 +56,14 @@ describe('mutating webhooks', () => {
     expect(reply.json().message).toContain('data[a b]: Invalid value');
   });
 
-  it('see a name to be generated before it is, validating ones after', async () => {
+  it('run before a name is generated, validating ones after', async () => {
     await bench.mutating('m');
     await bench.validating('v');
     await bench.server.call(configMaps, { method: 'POST', body: { metadata: { generateName: 'gen-' } } });
     expect(bench.webhook.questions.map(({ request }) => request.name ?? '')).toEqual(['', expect.stringMatching(/^gen-.{5}$/)]);
   });
 
-  it('are asked again about a change that another one came before', async () => {
+  it('are called again when a concurrent write came first', async () => {
     const name = (await bench.create()).json().metadata.name!;
     const headers = { 'content-type': 'application/merge-patch+json' };
     const write = (data: object): Promise<Reply> =>
@@ -72,7 +72,7 @@ describe('mutating webhooks', () => {
     bench.answer = ({ request }) => {
       const data = request.object['data'] as Record<string, string>;
       if (data['second'] !== undefined) return allowed;
-      // The first change is held up until the second has been made.
+      // The first write waits until the second is done.
       if (bench.webhook.questions.length > 1) return allowed;
       write({ second: '2' }).then(() => between.resolve(), between.reject);
       return { after: between.promise, response: { allowed: true } };
@@ -82,7 +82,7 @@ describe('mutating webhooks', () => {
     expect(bench.webhook.questions).toHaveLength(3);
   });
 
-  it('cannot change what is deleted', async () => {
+  it('cannot change an object in a deletion', async () => {
     const name = (await bench.create()).json().metadata.name!;
     bench.answer = () => addData('x');
     await bench.mutating('add');
@@ -100,7 +100,7 @@ describe('mutating webhooks', () => {
     );
   });
 
-  it('cannot break the record of who owns what', async () => {
+  it('cannot corrupt the managed fields', async () => {
     const entry = { manager: 'x', operation: 'Bad', apiVersion: 'v1', fieldsType: 'FieldsV1', fieldsV1: {} };
     bench.answer = () => ({ response: patch([{ op: 'add', path: '/metadata/managedFields', value: [entry] }]) });
     await bench.mutating('break');
@@ -110,8 +110,8 @@ describe('mutating webhooks', () => {
   });
 });
 
-describe('what a webhook is told', () => {
-  it('names operation, user, object and options', async () => {
+describe('the review for a webhook', () => {
+  it('contains the operation, user, object and options', async () => {
     await bench.validating('v');
     await bench.create({ metadata: { name: 'told' } }, '?fieldManager=me&dryRun=All');
     expect(bench.webhook.questions[0]).toMatchObject({
@@ -130,7 +130,7 @@ describe('what a webhook is told', () => {
     });
   });
 
-  it('has old and new object of an update, and only the old one of a deletion', async () => {
+  it('contains both objects of an update, and only the old one of a deletion', async () => {
     const name = (await bench.create()).json().metadata.name!;
     await bench.validating('v');
     const headers = { 'content-type': 'application/merge-patch+json' };
@@ -145,7 +145,7 @@ describe('what a webhook is told', () => {
     expect(bench.webhook.questions[1]?.request.options).toMatchObject({ kind: 'DeleteOptions', gracePeriodSeconds: 3 });
   });
 
-  it('is one question for each object of a collection that is deleted', async () => {
+  it('is sent once for each object of a deleted collection', async () => {
     await bench.server.call(configMaps, { method: 'DELETE' });
     await bench.create();
     await bench.create();
@@ -157,7 +157,7 @@ describe('what a webhook is told', () => {
     ]);
   });
 
-  it('is a Scale when something is scaled, and what it makes of it counts', async () => {
+  it('contains a Scale for the scale subresource, which the webhook can change', async () => {
     const template = { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
     const body = { metadata: { name: 'scaled' }, spec: { selector: { matchLabels: { a: 'b' } }, template } };
     const deployments = '/apis/apps/v1/namespaces/test/deployments';
@@ -176,7 +176,7 @@ describe('what a webhook is told', () => {
     expect(scaled.json()['spec']).toEqual({ replicas: 7 });
   });
 
-  it('is in the version that the webhook asks for, when it takes equivalents', async () => {
+  it('has the version that the webhook asks for, if it matches equivalent versions', async () => {
     const rules = [{ operations: ['*'], apiGroups: ['autoscaling'], apiVersions: ['v1'], resources: ['*'] }];
     bench.answer = () => ({ response: patch([{ op: 'replace', path: '/spec/maxReplicas', value: 9 }]) });
     await register(bench.server, 'mutating', 'hooks', [
@@ -195,7 +195,7 @@ describe('what a webhook is told', () => {
     expect(reply.json()).toMatchObject({ apiVersion: 'autoscaling/v2', spec: { maxReplicas: 9 } });
   });
 
-  it('is in the older review version for those who only know that', async () => {
+  it('has version v1beta1 if the webhook supports no other', async () => {
     bench.answer = (question) => ({ body: review(question, { allowed: true }).replace(question.request.uid, 'any') });
     await register(bench.server, 'validating', 'hooks', [
       { name: 'old.test.io', clientConfig: bench.webhook.at('old'), admissionReviewVersions: ['v1beta1'] },
@@ -205,7 +205,7 @@ describe('what a webhook is told', () => {
   });
 });
 
-describe('who is asked', () => {
+describe('a webhook', () => {
   it.each([
     ['selected by its labels', { objectSelector: { matchLabels: { ask: 'yes' } } }, 1],
     ['not selected by its labels', { objectSelector: { matchLabels: { ask: 'no' } } }, 0],
@@ -216,13 +216,13 @@ describe('who is asked', () => {
     ['of another scope', { rules: [{ operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*'], scope: 'Cluster' }] }, 0],
     ['that meets the conditions', { matchConditions: [{ name: 'c', expression: "object.data.a == '1'" }] }, 1],
     ['that does not meet the conditions', { matchConditions: [{ name: 'c', expression: "object.data.a == '2'" }] }, 0],
-  ])('about an object %s', async (_, settings, calls) => {
+  ])('is called only if it matches: an object %s', async (_, settings, calls) => {
     await register(bench.server, 'validating', 'hooks', [{ name: 'v.test.io', clientConfig: bench.webhook.at('v'), ...settings }]);
     expect((await bench.create({ metadata: { labels: { ask: 'yes' } } })).code).toBe(201);
     expect(bench.webhook.questions).toHaveLength(calls);
   });
 
-  it('is nobody when a condition cannot be evaluated: the request is refused', async () => {
+  it('is not called if a condition cannot be evaluated, and the request is rejected', async () => {
     const matchConditions = [{ name: 'c', expression: 'object.nope == 1' }];
     await register(bench.server, 'validating', 'hooks', [{ name: 'v.test.io', clientConfig: bench.webhook.at('v'), matchConditions }]);
     const reply = await bench.create({ metadata: { name: 'cond' } });
@@ -232,7 +232,7 @@ describe('who is asked', () => {
     ]);
   });
 
-  it('is never about webhooks and policies themselves', async () => {
+  it('is never called for webhook configurations and policies', async () => {
     bench.answer = () => ({ response: { allowed: false } });
     const rules = [{ operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*'] }];
     await register(bench.server, 'validating', 'hooks', [
@@ -242,7 +242,7 @@ describe('who is asked', () => {
     expect((await bench.server.call(path, { method: 'DELETE' })).code).toBe(200);
   });
 
-  it('is found through a service, under the name that its certificate is for', async () => {
+  it('can be reached through a service, with a certificate for the name of the service', async () => {
     const body = { metadata: { name: 'hook' }, spec: { type: 'ExternalName', externalName: 'localhost' } };
     await bench.server.call('/api/v1/namespaces/test/services', { method: 'POST', body });
     const { caBundle } = bench.webhook.at();

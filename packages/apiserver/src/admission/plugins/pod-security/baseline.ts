@@ -99,7 +99,7 @@ const hostPorts: Check = {
   },
 };
 
-/** The kubelet would speak to hosts of the pod's choice. */
+/** Such probes make the kubelet connect to hosts that the pod chooses. */
 const hostProbes: Check = {
   since: 34,
   find({ containers }) {
@@ -168,7 +168,7 @@ function seLinux(allowed: ReadonlySet<string>): Check['find'] {
   };
 }
 
-/** Those that concern one pod alone, by the version from which on they are known to. */
+/** The sysctls that affect only the pod itself, by the Kubernetes version that first allowed them. */
 const safeSysctls: ReadonlyMap<number, readonly string[]> = new Map([
   [
     0,
@@ -210,7 +210,7 @@ const windowsHostProcess: Check = {
   },
 };
 
-/** In the order in which they are reported. */
+/** In the order of reports. */
 export const baselineChecks: readonly Check[] = [
   appArmor,
   capabilitiesBaseline,
@@ -236,7 +236,7 @@ function verb({ length }: readonly string[]): string {
   return length === 1 ? 'uses' : 'use';
 }
 
-/** The containers that have values they may not have, and all those values. */
+/** The containers with forbidden values, and all those values. */
 function offenders(
   containers: readonly Container[],
   forbidden: (container: Container) => readonly string[],

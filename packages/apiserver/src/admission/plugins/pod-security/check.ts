@@ -1,20 +1,20 @@
 import type { Pod } from './pod.ts';
 
-/** What a check has against a pod: in short, and with what is wrong where. */
+/** A violation of a check: the reason in short, and the details. */
 export interface Violation {
   readonly reason: string;
   readonly detail: string;
 }
 
 export interface Check {
-  /** The minor version of Kubernetes from which on it counts. */
+  /** The first minor version of Kubernetes that has the check. */
   readonly since: number;
-  /** And from which on something else counts in its place. */
+  /** The first version in which another check replaces it. */
   readonly until?: number;
   find(pod: Pod): Violation | undefined;
 }
 
-/** A check of the restricted level: some take the place of one of the baseline level. */
+/** A check of the restricted level, which may replace one of the baseline level. */
 export interface StricterCheck extends Check {
   readonly instead?: readonly Check[];
 }
@@ -32,12 +32,12 @@ export function quoted(texts: readonly string[]): string {
   return `"${texts.join('", "')}"`;
 }
 
-/** Each once, in order. */
+/** Deduplicated and sorted. */
 export function sorted(texts: Iterable<string>): string[] {
   return [...new Set(texts)].sort();
 }
 
-/** Whoever sets something, as the subject of a sentence: the pod, its containers, or both. */
+/** The subject of a sentence: the pod, its containers, or both. */
 export function setters(isSetByPod: boolean, containers: readonly string[]): string {
   return [...(isSetByPod ? ['pod'] : []), ...(containers.length > 0 ? [named('container', containers)] : [])].join(' and ');
 }

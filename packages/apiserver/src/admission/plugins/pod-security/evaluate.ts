@@ -4,12 +4,12 @@ import type { Pod } from './pod.ts';
 import type { Standard } from './policy.ts';
 import { restrictedChecks } from './restricted.ts';
 
-/** No check changed after this version. */
+/** The last version that changed a check. */
 const newest = Math.max(...[...baselineChecks, ...restrictedChecks].map(({ since }) => since));
 
 const known = new Map<string, readonly Check[]>();
 
-/** What a pod has that the standard does not allow. */
+/** The violations of a standard by a pod. */
 export function violations(standard: Standard, pod: Pod): Violation[] {
   if (standard.level === 'privileged') return [];
   const found: Violation[] = [];
@@ -20,7 +20,7 @@ export function violations(standard: Standard, pod: Pod): Violation[] {
   return found;
 }
 
-/** In one line: `privileged (container "a" must not …), host namespaces (hostPID=true)`. */
+/** On one line: `privileged (container "a" must not …), host namespaces (hostPID=true)`. */
 export function described(found: readonly Violation[]): string {
   return found.map(({ reason, detail }) => `${reason} (${detail})`).join(', ');
 }

@@ -3,10 +3,10 @@ import { violations } from './evaluate.ts';
 import { podOf } from './pod.ts';
 import { nameOf, type Standard } from './policy.ts';
 
-/** A namespace may hold more pods than can be looked at while somebody waits. */
+/** A namespace may contain more pods than can be checked during a request. */
 const limit = 3000;
 
-/** Warns of pods that are there already and would be refused from now on. */
+/** Warnings about existing pods that violate the new standard. */
 export function warningsAbout(pods: readonly KubeObject[], namespace: string, standard: Standard): string[] {
   const checked = distinctFirst(pods).slice(0, limit);
   const culprits = new Map<string, string[]>();
@@ -34,7 +34,7 @@ function subject(names: readonly string[]): string {
   return `${first} (and ${names.length - 1} other ${names.length === 2 ? 'pod' : 'pods'})`;
 }
 
-/** The pods of one controller are alike: one of each comes first, the others at the end. */
+/** The pods of one controller are alike, so one of each comes first and the others last. */
 function distinctFirst(pods: readonly KubeObject[]): readonly KubeObject[] {
   if (pods.length <= limit) return pods;
   const seen = new Set<string>();

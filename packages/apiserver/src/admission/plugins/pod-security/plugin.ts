@@ -9,7 +9,7 @@ import { isSame, isStricter, nameOf, policyOf, prefix, type Reading, type Standa
 const namespaces = { group: '', resource: 'namespaces' };
 const pods = { group: '', resource: 'pods' };
 
-/** What does not touch the specification of a pod. */
+/** Subresources that do not change the spec of a pod. */
 const harmlessSubresources: ReadonlySet<string> = new Set([
   'exec',
   'attach',
@@ -25,7 +25,7 @@ type Template = (object: KubeObject) => Fields | undefined;
 const ofSpec: Template = (object) => maybeFields(fieldsOf(object['spec'])['template']);
 const ofCronJob: Template = (object) => maybeFields(fieldsOf(fieldsOf(fieldsOf(object['spec'])['jobTemplate'])['spec'])['template']);
 
-/** Where workloads keep what their pods will be. */
+/** Where workloads keep their pod templates. */
 const templates: ReadonlyMap<string, ReadonlyMap<string, Template>> = new Map([
   [
     '',
@@ -44,7 +44,7 @@ const templates: ReadonlyMap<string, ReadonlyMap<string, Template>> = new Map([
   ],
 ]);
 
-/** Namespaces say with labels how much their pods may ask of the machines that they run on. */
+/** Enforces the Pod Security Standards that the labels of a namespace set. */
 export const podSecurity: AdmissionPlugin = {
   name: 'PodSecurity',
   validate(request) {
@@ -78,7 +78,7 @@ function checkPod(request: AdmissionRequest, pod: KubeObject): void {
   warnOf(request, warn, pod);
 }
 
-/** Workloads are never refused: their pods will be. */
+/** Workloads are only warned about, never rejected; their pods will be. */
 function checkTemplate(request: AdmissionRequest, template: Fields | undefined): void {
   const reading = demandsOf(request);
   if (reading === undefined || template === undefined) return;
@@ -131,7 +131,7 @@ function wouldViolate(standard: Standard, what: string): string {
   return `would violate PodSecurity "${nameOf(standard)}": ${what}`;
 }
 
-/** Of what can change in a pod, only other images and more containers matter. */
+/** Of the fields of a pod that can change, only images and added containers matter. */
 function isSignificant(pod: KubeObject, old: KubeObject | undefined): boolean {
   const [now, before] = [fieldsOf(pod['spec']), fieldsOf(old?.['spec'])];
   for (const list of ['containers', 'initContainers']) {

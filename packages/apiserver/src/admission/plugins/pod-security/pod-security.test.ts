@@ -62,17 +62,17 @@ const warningsOf = ({ headers }: Reply): string =>
 describe('a baseline namespace', () => {
   beforeEach(() => demand({ enforce: 'baseline' }));
 
-  it('takes what asks for nothing unusual', async () => {
+  it('accepts an ordinary pod', async () => {
     const reply = await pod(one());
     expect([reply.code, warningsOf(reply)]).toEqual([201, '']);
   });
 
   it.each<[string, JsonObject, string]>([
     ['privileges', one({ privileged: true }), 'privileged (container "a" must not set securityContext.privileged=true)'],
-    ['namespaces of the host', { ...one(), hostPID: true, hostIPC: true }, 'host namespaces (hostPID=true, hostIPC=true)'],
-    ['folders of the host', { ...one(), volumes: [{ name: 'v', hostPath: { path: '/' } }] }, 'hostPath volumes (volume "v")'],
+    ['host namespaces', { ...one(), hostPID: true, hostIPC: true }, 'host namespaces (hostPID=true, hostIPC=true)'],
+    ['host paths', { ...one(), volumes: [{ name: 'v', hostPath: { path: '/' } }] }, 'hostPath volumes (volume "v")'],
     [
-      'ports of the host',
+      'host ports',
       {
         containers: [
           { name: 'a', image: 'i', ports: [{ containerPort: 1, hostPort: 9 }] },
@@ -87,42 +87,42 @@ describe('a baseline namespace', () => {
       'probe or lifecycle host (container "a" uses probe or lifecycle host "h")',
     ],
     [
-      'capabilities',
+      'extra capabilities',
       one({ capabilities: { add: ['SYS_TIME', 'CHOWN', 'NET_RAW'] } }),
       'non-default capabilities (container "a" must not include "NET_RAW", "SYS_TIME" in securityContext.capabilities.add)',
     ],
     [
-      'no confinement',
+      'unconfined profiles',
       { ...one({ seccompProfile: { type: 'Unconfined' } }), securityContext: { appArmorProfile: { type: 'Unconfined' } } },
       'forbidden AppArmor profile (pod must not set AppArmor profile type to "Unconfined"), ' +
         'seccompProfile (container "a" must not set securityContext.seccompProfile.type to "Unconfined")',
     ],
     [
-      'other labels of SELinux',
+      'custom SELinux labels',
       { ...one({ seLinuxOptions: { role: 'r' } }), securityContext: { seLinuxOptions: { type: 'spc_t', user: 'u' } } },
       'seLinuxOptions (pod and container "a" set forbidden securityContext.seLinuxOptions: type "spc_t"; user may not be set; role may not be set)',
     ],
     [
-      'settings of the kernel',
+      'unsafe sysctls',
       { ...one(), securityContext: { sysctls: [{ name: 'kernel.msgmax', value: '1' }] } },
       'forbidden sysctls (kernel.msgmax)',
     ],
     [
-      'processes of a Windows host',
+      'Windows host processes',
       { ...one(), hostNetwork: true, securityContext: { windowsOptions: { hostProcess: true } } },
       'host namespaces (hostNetwork=true), hostProcess (pod must not set securityContext.windowsOptions.hostProcess=true)',
     ],
     [
-      'more of /proc',
+      'an unmasked /proc',
       { ...one({ procMount: 'Unmasked' }), hostUsers: false },
       'procMount (container "a" must not set securityContext.procMount to "Unmasked")',
     ],
-  ])('refuses pods that want %s', async (_, spec, why) => {
+  ])('rejects pods that use %s', async (_, spec, why) => {
     const reply = await pod(spec);
     expect([reply.code, reply.json().message]).toEqual([403, `pods "p" is forbidden: violates PodSecurity "baseline:latest": ${why}`]);
   });
 
-  it('looks at pods again when their images or containers change, and only then', async () => {
+  it('checks updates of pods only if images or containers change', async () => {
     await relabel({ enforce: null });
     await pod(one({ privileged: true }), '');
     await relabel({ enforce: 'baseline' });
@@ -133,12 +133,12 @@ describe('a baseline namespace', () => {
 });
 
 describe('a restricted namespace', () => {
-  it('takes what gives up everything', async () => {
+  it('accepts a fully restricted pod', async () => {
     await demand({ enforce: 'restricted' });
     expect((await pod(one(harmless))).code).toBe(201);
   });
 
-  it('says everything that pods have to give up', async () => {
+  it('reports all violations of a pod', async () => {
     await demand({ enforce: 'restricted' });
     const spec = { ...one({ runAsUser: 0, capabilities: { add: ['CHOWN'] } }), volumes: [{ name: 'v', nfs: { server: 's', path: '/' } }] };
     expect((await pod(spec)).json().message).toBe(
@@ -159,7 +159,7 @@ describe('a restricted namespace', () => {
     ['v1.19', 'allowPrivilegeEscalation != false, runAsNonRoot != true, seccompProfile'],
     ['v1.22', 'allowPrivilegeEscalation != false, unrestricted capabilities, runAsNonRoot != true, seccompProfile'],
     ['v1.99', 'allowPrivilegeEscalation != false, unrestricted capabilities, runAsNonRoot != true, seccompProfile'],
-  ])('checks what was known in %s', async (version, reasons) => {
+  ])('uses the checks of version %s', async (version, reasons) => {
     await demand({ enforce: 'restricted', 'enforce-version': version });
     const message = (await pod(one())).json().message!;
     const found = [...message.split(`"restricted:${version}": `)[1]!.matchAll(/(?:^|\), )([^()]+) \(/g)].map(([, reason]) => reason);
@@ -167,7 +167,7 @@ describe('a restricted namespace', () => {
   });
 });
 
-describe('templates of workloads', () => {
+describe('workload templates', () => {
   const template = { metadata: { labels: { a: 'b' } }, spec: one({ privileged: true }) };
   const selector = { matchLabels: { a: 'b' } };
   const forJob = { ...template, spec: { ...template.spec, restartPolicy: 'Never' } };
@@ -181,7 +181,7 @@ describe('templates of workloads', () => {
     ['batch/v1/cronjobs', { spec: { schedule: '* * * * *', jobTemplate: { spec: { template: forJob } } } }],
     ['v1/podtemplates', { template }],
     ['v1/replicationcontrollers', { spec: { selector: { a: 'b' }, template } }],
-  ])('are warned of in %s, and taken', async (kind, body) => {
+  ])('in %s cause a warning and are accepted', async (kind, body) => {
     await demand({ enforce: 'baseline' });
     const [version, resource] = [kind.slice(0, kind.lastIndexOf('/')), kind.slice(kind.lastIndexOf('/') + 1)];
     const path = `/${version === 'v1' ? 'api' : 'apis'}/${version}/namespaces/${namespace}/${resource}?dryRun=All`;
@@ -192,13 +192,13 @@ describe('templates of workloads', () => {
 });
 
 describe('modes', () => {
-  it('that only warn refuse nothing', async () => {
+  it('warn: does not reject pods', async () => {
     await demand({ warn: 'baseline', 'warn-version': 'v1.20' });
     const reply = await pod({ ...one(), hostPID: true });
     expect([reply.code, warningsOf(reply)]).toEqual([201, `"would violate PodSecurity 'baseline:v1.20': host namespaces (hostPID=true)"`]);
   });
 
-  it('that only note are silent, but in the audit log', async () => {
+  it('audit: only writes to the audit log', async () => {
     await demand({ audit: 'baseline' });
     const reply = await pod({ ...one(), hostPID: true }, '?fieldManager=noted');
     expect([reply.code, warningsOf(reply)]).toEqual([201, '']);
@@ -208,8 +208,8 @@ describe('modes', () => {
   });
 });
 
-describe('labels of a namespace', () => {
-  it('must be levels and versions when they change', async () => {
+describe('the labels of a namespace', () => {
+  it('must be valid levels and versions when they change', async () => {
     const reply = await demand({ enforce: 'strict', 'warn-version': '1.30' });
     expect([reply.code, reply.json().message]).toEqual([
       422,
@@ -220,7 +220,7 @@ describe('labels of a namespace', () => {
     expect((await relabel({ audit: '' })).code).toBe(422);
   });
 
-  it('warn of pods that would not be taken any more', async () => {
+  it('cause warnings about existing pods that violate the new level', async () => {
     await demand({});
     for (const name of ['c', 'b', 'a']) await pod(one({ privileged: true }), '', name);
     await pod({ ...one(), hostNetwork: true }, '', 'z');

@@ -1,12 +1,12 @@
 import type { JsonObject } from '@capstan/machinery';
 import { type Fields, fieldsOf, itemsOf, stringMapOf, textOf } from '@capstan/machinery';
 
-/** A pod, or a template of one, as the checks see it. */
+/** A pod or pod template, as the checks see it. */
 export interface Pod {
   readonly annotations: Readonly<Record<string, string>>;
   readonly spec: Readonly<Fields>;
   readonly security: Readonly<Fields>;
-  /** All of them in the order in which they are named: init containers, then the usual ones, then ephemeral ones. */
+  /** All containers in the order of reports: init containers, then regular ones, then ephemeral ones. */
   readonly containers: readonly Container[];
 }
 

@@ -2,13 +2,13 @@ import { type FieldError, FieldPath, fieldError } from '@capstan/machinery';
 
 export type Level = 'privileged' | 'baseline' | 'restricted';
 
-/** What pods have to keep to: a level, and the version of Kubernetes whose checks count, as `v1.34` or `latest`. */
+/** A level, and the version of Kubernetes whose checks apply, such as `v1.34` or `latest`. */
 export interface Standard {
   readonly level: Level;
   readonly version: string;
 }
 
-/** What a namespace demands of its pods: what is refused, what is noted in the audit log, and what is warned of. */
+/** The standards of a namespace: what is rejected, recorded in the audit log, and warned about. */
 export interface Policy {
   readonly enforce: Standard;
   readonly audit: Standard;
@@ -17,11 +17,11 @@ export interface Policy {
 
 export interface Reading {
   readonly policy: Policy;
-  /** Labels that say something that is none of the levels or versions. */
+  /** Errors for labels with an invalid level or version. */
   readonly errors: readonly FieldError[];
 }
 
-/** Prefix of the labels of namespaces, and of what is said in the audit log. */
+/** The prefix of the namespace labels and of the audit annotations. */
 export const prefix = 'pod-security.kubernetes.io/';
 
 const strictness: Readonly<Record<Level, number>> = { privileged: 0, baseline: 1, restricted: 2 };
@@ -35,7 +35,7 @@ type Mode = keyof Policy;
 const modes: readonly Mode[] = ['enforce', 'audit', 'warn'];
 const labels = modes.map((mode) => ({ mode, level: `${prefix}${mode}`, version: `${prefix}${mode}-version` }));
 
-/** What the labels of a namespace demand. Where they cannot be read, the strictest is refused, but nothing is noted or warned of. */
+/** Parses the labels of a namespace. Where they are invalid, the strictest level is enforced, but nothing is audited or warned about. */
 export function policyOf(given: Readonly<Record<string, string>> | undefined): Reading {
   if (given === undefined || !labels.some(({ level, version }) => Object.hasOwn(given, level) || Object.hasOwn(given, version))) {
     return nothing;
@@ -65,7 +65,7 @@ export function policyOf(given: Readonly<Record<string, string>> | undefined): R
     }
     standards[mode] = { level, version };
   }
-  // What will be refused is worth a warning where it can only be warned of: in the templates of workloads.
+  // Workload templates are only warned about, so by default warn about everything that will be rejected.
   if (isEnforced && !Object.hasOwn(given, `${prefix}warn`) && isStricter(standards.enforce, standards.warn)) {
     const version = Object.hasOwn(given, `${prefix}warn-version`) ? standards.warn.version : standards.enforce.version;
     standards.warn = { level: standards.enforce.level, version };

@@ -108,7 +108,9 @@ const runAsUser: StricterCheck = {
   },
 };
 
-/** In the order in which they are reported, after those of the baseline level. What Windows does not know is not asked of its pods since 1.25. */
+/**
+ * In the order of reports, after those of the baseline level. Since 1.25, Windows pods are exempt from checks that do not apply to Windows.
+ */
 export const restrictedChecks: readonly StricterCheck[] = [
   { since: 8, until: 25, find: escalation },
   { since: 25, find: (pod) => (isWindows(pod) ? undefined : escalation(pod)) },

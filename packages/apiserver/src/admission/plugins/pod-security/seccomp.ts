@@ -5,7 +5,7 @@ import { isWindows, type Pod } from './pod.ts';
 const podAnnotation = 'seccomp.security.alpha.kubernetes.io/pod';
 const containerAnnotation = 'container.seccomp.security.alpha.kubernetes.io/';
 
-/** Before it was a field. */
+/** From before the profile was a field. */
 export const seccompOfAnnotations: Check = {
   since: 0,
   until: 19,
@@ -20,7 +20,7 @@ export const seccompOfAnnotations: Check = {
 
 export const seccompBaseline: Check = { since: 19, find: badProfiles };
 
-/** A profile must be there, too. Pods for Windows cannot have one. */
+/** Requires a profile to be set. Windows pods cannot have one. */
 export const seccompRestricted: StricterCheck = {
   since: 19,
   until: 25,

@@ -1,7 +1,7 @@
 import { Duration, type Exotic, goTypeOf, Timestamp, Uint } from '@capstan/cel';
 import { GoValue, type Json } from '@capstan/machinery';
 
-/** Values that no field of an object can hold, as messages about them show them. */
+/** Values that no field can hold, in the form in which error messages show them. */
 export function goValue(value: Exotic): Json {
   if (typeof value === 'bigint') return Number(value);
   return new GoValue(goTypeOf(value), printed(value), syntax(value)) as unknown as Json;

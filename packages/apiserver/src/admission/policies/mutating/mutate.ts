@@ -18,14 +18,14 @@ import { checkKind, type Form, readAs } from '../../patching/form.ts';
 import { goValue } from './go-values.ts';
 import type { Mutation } from './policy.ts';
 
-/** A mutation that cannot be made. The failure policy says what that means. */
+/** Thrown when a mutation cannot be applied. The failure policy decides what happens then. */
 export class FailedMutation extends Error {
   override readonly name = 'FailedMutation';
 }
 
 /**
- * The object after a mutation; itself when nothing changes. Throws a `FailedMutation`, or a `StatusError` when the result is no object of its
- * kind, which no failure policy excuses.
+ * The object after a mutation; the same object if nothing changed. Throws a `FailedMutation`, or a `StatusError` if the result does not
+ * match its kind, which the failure policy cannot ignore.
  */
 export function mutated(
   { type, patch }: Mutation,
@@ -76,7 +76,7 @@ function configured(configuration: JsonObject, object: KubeObject, form: Form): 
   }
 }
 
-/** A number with a fraction where none may be is the one thing that apply lets through and the kind does not. */
+/** Apply accepts a fractional number in an integer field, and only decoding the kind rejects it. */
 function conversionProblem(message: string): string {
   const fraction = /^json: cannot unmarshal number \S+ into Go .* of type (int\d+)$/.exec(message);
   return fraction === null ? message : `cannot convert float64 to ${fraction[1]}`;
@@ -102,7 +102,7 @@ function operationOf({ fields }: StructValue): JsonObject {
   throw new FailedMutation(`JSONPath valueExpression evaluated to a type that could not marshal to JSON: ${json.message}`);
 }
 
-/** A test in the patch that does not hold leaves the object as it is. */
+/** A failed test in the patch leaves the object unchanged. */
 function patched(operations: readonly JsonObject[], object: KubeObject, form: Form): KubeObject {
   if (operations.length === 0) return object;
   let value: JsonObject;

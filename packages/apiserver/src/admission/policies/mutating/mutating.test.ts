@@ -26,7 +26,7 @@ const dataOf = (reply: Reply): unknown => reply.json()['data'];
 const apply = (expression: string): JsonObject => ({ patchType: 'ApplyConfiguration', applyConfiguration: { expression } });
 const jsonPatch = (expression: string): JsonObject => ({ patchType: 'JSONPatch', jsonPatch: { expression } });
 
-/** A policy for ConfigMaps and its binding, except as they say themselves. */
+/** Creates a policy for ConfigMaps, unless the spec says otherwise, and its binding. */
 async function enforce(name: string, mutation: JsonObject, spec: JsonObject = {}): Promise<void> {
   const resourceRules = [{ apiGroups: [''], apiVersions: ['v1'], operations: ['*'], resources: ['configmaps'] }];
   const policy = { matchConstraints: { resourceRules }, reinvocationPolicy: 'Never', mutations: [mutation], ...spec };
@@ -36,14 +36,14 @@ async function enforce(name: string, mutation: JsonObject, spec: JsonObject = {}
 }
 
 describe('mutating policies', () => {
-  it('change what is stored, without owning it', async () => {
+  it('change the stored object without owning fields', async () => {
     await enforce('add', apply('Object{data: {"added": "yes"}}'));
     const reply = await bench.create();
     expect(dataOf(reply)).toEqual({ a: '1', added: 'yes' });
     expect(reply.json().metadata.managedFields?.map(({ fieldsV1 }) => fieldsV1)).toEqual([{ 'f:data': { '.': {}, 'f:a': {} } }]);
   });
 
-  it('come before webhooks, and look again at what those made of the object when they want to', async () => {
+  it('run before webhooks, and again after them if reinvocation is allowed', async () => {
     bench.answer = ({ request }) => addData('hook', Object.keys(request.object['data'] as object).join());
     await bench.mutating('hook');
     const seen = apply('Object{data: {"policy": has(object.data.hook) ? "after" : "before"}}');
@@ -54,7 +54,7 @@ describe('mutating policies', () => {
     expect(dataOf(await bench.create())).toEqual({ a: '1', policy: 'after', hook: 'a,policy' });
   });
 
-  it('make webhooks look again that want to', async () => {
+  it('cause webhooks that allow it to be reinvoked', async () => {
     let asked = 0;
     bench.answer = () => addData('hook', String(++asked));
     await register(bench.server, 'mutating', 'hooks', [
@@ -66,13 +66,13 @@ describe('mutating policies', () => {
     expect(dataOf(await bench.create())).toEqual({ a: '1', policy: 'after', hook: '2' });
   });
 
-  it('come in the order of their names, each with what the one before made', async () => {
+  it('run in the order of their names, each on the result of the previous one', async () => {
     await enforce('b', apply('Object{data: {"second": string(size(object.data))}}'));
     await enforce('a', apply('Object{data: {"first": string(size(object.data))}}'));
     expect(dataOf(await bench.create())).toEqual({ a: '1', first: '1', second: '2' });
   });
 
-  it('see updates with what was there before, and have no say in deletions', async () => {
+  it('see the old object in updates, and do not run for deletions', async () => {
     await enforce('old', apply('Object{data: {"old": oldObject == null ? "" : oldObject.data.a}}'));
     const name = (await bench.create()).json().metadata.name!;
     const headers = { 'content-type': 'application/merge-patch+json' };
@@ -82,7 +82,7 @@ describe('mutating policies', () => {
     expect((await bench.server.call(`${configMaps}/${name}`, { method: 'DELETE' })).code).toBe(200);
   });
 
-  it('hold in their own workspace alone', async () => {
+  it('apply only in their own workspace', async () => {
     await createWorkspace(bench.server, 'neighbour');
     const there = '/clusters/neighbour/api/v1/namespaces';
     await post(there, { metadata: { name: 'test' } });
@@ -91,7 +91,7 @@ describe('mutating policies', () => {
     expect(dataOf(await post(`${there}/test/configmaps`, { metadata: { name: 'c' }, data: { a: '1' } }))).toEqual({ a: '1' });
   });
 
-  it('are not asked about themselves', async () => {
+  it('do not apply to policies and bindings', async () => {
     const resourceRules = [{ apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*'] }];
     await enforce('all', apply('Object{metadata: Object.metadata{labels: {"seen": "yes"}}}'), { matchConstraints: { resourceRules } });
     const other = await post(`${registration}/mutatingadmissionpolicybindings`, { metadata: { name: 'other' }, spec: { policyName: 'x' } });
@@ -99,7 +99,7 @@ describe('mutating policies', () => {
     expect((await bench.create()).json().metadata.labels).toEqual({ seen: 'yes' });
   });
 
-  it('work in the version that they ask for', async () => {
+  it('run in the version that their rules name', async () => {
     const resourceRules = [{ apiGroups: ['autoscaling'], apiVersions: ['v1'], operations: ['*'], resources: ['*'] }];
     await enforce('v1', apply('Object{spec: Object.spec{targetCPUUtilizationPercentage: 42}}'), { matchConstraints: { resourceRules } });
     const body = {
@@ -110,7 +110,7 @@ describe('mutating policies', () => {
     expect(reply.json()['spec']).toMatchObject({ metrics: [{ resource: { target: { averageUtilization: 42 } } }] });
   });
 
-  it('change what a subresource shows', async () => {
+  it('can change subresources', async () => {
     const resourceRules = [{ apiGroups: ['apps'], apiVersions: ['v1'], operations: ['UPDATE'], resources: ['deployments/scale'] }];
     await enforce('scale', apply('Object{spec: Object.spec{replicas: 7}}'), { matchConstraints: { resourceRules } });
     const labels = { app: 'a' };
@@ -122,7 +122,7 @@ describe('mutating policies', () => {
     expect((await bench.server.call(`${deployments}/d`)).json()['spec']).toMatchObject({ replicas: 7 });
   });
 
-  it('repair who owns what when a patch breaks it, and say so', async () => {
+  it('restore managed fields that a patch corrupts, with a warning', async () => {
     await enforce('owners', jsonPatch('[JSONPatch{op: "add", path: "/metadata/managedFields/0/operation", value: "Nope"}]'));
     const reply = await bench.create();
     expect(reply.code).toBe(201);
@@ -130,14 +130,14 @@ describe('mutating policies', () => {
     expect(reply.json().metadata.managedFields?.map(({ operation }) => operation)).toEqual(['Update']);
   });
 
-  it('answer a dry run with what they would do', async () => {
+  it('apply to dry runs', async () => {
     await enforce('add', apply('Object{data: {"added": "yes"}}'));
     const reply = await bench.create({}, '?dryRun=All');
     expect(dataOf(reply)).toEqual({ a: '1', added: 'yes' });
     expect((await bench.server.call(`${configMaps}/${reply.json().metadata.name}`)).code).toBe(404);
   });
 
-  it('show in kubectl get', async () => {
+  it('are shown by kubectl get', async () => {
     await enforce('add', apply('Object{}'));
     const headers = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' };
     const table = async (resource: string): Promise<unknown> => {
@@ -161,18 +161,18 @@ describe('a hostile expression', () => {
       'cost limit exceeded',
     ],
     [
-      'makes a large text',
+      'builds a large string',
       'Object{data: {"x": "0123456789".matches("^0") ? object.data.large.replace("a", object.data.large) : ""}}',
       'denied request',
     ],
-  ])('that %s fails, and the server goes on', async (_, expression, why) => {
+  ])('that %s fails, and the server survives', async (_, expression, why) => {
     await enforce('hostile', apply(expression));
     const reply = await bench.create({ data: { large: 'a'.repeat(5000) } } as never);
     expect([reply.code, reply.json().message]).toEqual([403, expect.stringContaining(why)]);
     expect((await bench.server.call('/readyz')).code).toBe(200);
   });
 
-  it('cannot fill the memory by naming the object again and again', async () => {
+  it('cannot fill the memory by repeating the object', async () => {
     const tens = '[0,1,2,3,4,5,6,7,8,9]';
     await enforce(
       'copies',
@@ -192,8 +192,8 @@ describe('a hostile expression', () => {
   });
 });
 
-describe('without being asked for', () => {
-  it('the version is not served, and its policies do nothing', async () => {
+describe('the optional version', () => {
+  it('is not served by default', async () => {
     await using server = await startTestServer();
     const groups = (await server.call('/apis/admissionregistration.k8s.io')).json() as never as { versions: { version: string }[] };
     expect(groups.versions.map(({ version }) => version)).toEqual(['v1']);
@@ -203,7 +203,7 @@ describe('without being asked for', () => {
     expect((await server.call('/openapi/v2')).text).not.toContain('MutatingAdmissionPolicy');
   });
 
-  it('and with it, discovery and OpenAPI name it after v1', async () => {
+  it('is listed after v1 in discovery and OpenAPI when enabled', async () => {
     const { server } = bench;
     const group = (await server.call('/apis/admissionregistration.k8s.io')).json() as never as {
       versions: { version: string }[];

@@ -21,7 +21,7 @@ import { type MutatingPolicy, mutatingPolicyOf } from './policy.ts';
 
 const pluginName = 'MutatingAdmissionPolicy';
 
-/** Changes that users wrote as expressions. What is deleted cannot be changed. */
+/** Applies MutatingAdmissionPolicies. Deletions are not mutated. */
 export function mutatingPolicies(options: PolicyOptions): AdmissionPlugin {
   const policies = new Policies(options.objects, {
     policies: 'mutatingadmissionpolicies',
@@ -38,7 +38,7 @@ export function mutatingPolicies(options: PolicyOptions): AdmissionPlugin {
   };
 }
 
-/** A policy that is to be evaluated, with one binding and one object of parameters. */
+/** A policy to evaluate, with one binding and one parameter object. */
 interface Invocation {
   readonly id: string;
   readonly policy: MutatingPolicy;
@@ -52,7 +52,7 @@ interface Denial {
   readonly reason: 'Forbidden' | 'Invalid';
 }
 
-/** One request, before all policies. Who is concerned is decided before anything changes. */
+/** Applies all policies to one request. The matching policies are determined before anything changes. */
 class MutatingRound {
   readonly #options: PolicyOptions;
   readonly #request: AdmissionRequest;
@@ -73,7 +73,7 @@ class MutatingRound {
     this.#rounds.begin(object);
     let isDirty = false;
     for (const invocation of invocations) isDirty = (await this.#invoke(invocation)) || isDirty;
-    // Whoever made a mutation is one of those who look again, as in Kubernetes, whether it changed anything or not.
+    // As in Kubernetes, a policy that made a mutation may be reinvoked, even if the mutation changed nothing.
     if (isDirty) this.#rounds.changed();
     const [first] = this.#denials;
     if (first !== undefined) throw this.#refusal(first);
@@ -104,7 +104,7 @@ class MutatingRound {
     }
   }
 
-  /** True when a mutation was made, even one that changed nothing. */
+  /** True if a mutation was made, even one that changed nothing. */
   async #invoke(invocation: Invocation): Promise<boolean> {
     const { policy, param, resource, id } = invocation;
     const view = await viewOf(this.#request, resource);
@@ -133,7 +133,7 @@ class MutatingRound {
     return failures.length < invocation.policy.mutations.length;
   }
 
-  /** Mutations come one after the other, each with what the one before made of the object. One that fails changes nothing. */
+  /** Applies the mutations in order, each to the result of the previous one. A failed mutation changes nothing. */
   #mutated({ policy }: Invocation, view: View, bindings: ReturnType<typeof bindingsOf>): { object: KubeObject; failures: string[] } {
     const failures: string[] = [];
     const form: Form = { resource: view.resource, shape: this.#request.shape };

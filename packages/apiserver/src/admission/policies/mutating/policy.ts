@@ -12,7 +12,7 @@ export interface Mutation {
 /** A MutatingAdmissionPolicy, compiled once. */
 export interface MutatingPolicy extends AnyPolicy {
   readonly mutations: readonly Mutation[];
-  /** Looks at the object again when something changed it after this policy did. */
+  /** Whether the policy runs again if something changed the object after it ran. */
   readonly isReinvocable: boolean;
 }
 

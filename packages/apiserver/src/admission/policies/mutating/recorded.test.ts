@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Things, version } from '../../../crds/testing/definitions.ts';
 import { type Reply, startTestServer, type TestServer } from '../../../testing/harness.ts';
 
-/** What kube-apiserver 1.34 made of a request, with mutating policies turned on. `ID` stands for a name of the case's own. */
+/** The recorded response of kube-apiserver 1.34 with mutating policies enabled. `ID` stands for a name unique to the case. */
 type Answer = { code: number; object: JsonObject } | { code: number; reason: string; message: string; causes?: number };
 
 interface Case {
@@ -45,7 +45,7 @@ const rule = {
 };
 
 const text = { type: 'string' };
-/** One of every sort that apply tells apart. */
+/** One field of every kind that apply distinguishes. */
 const fields: JsonObject = {
   size: { type: 'integer' },
   name: text,
@@ -108,7 +108,7 @@ function answerOf(reply: Reply, id: string): Answer {
   return { code, object: body as never };
 }
 
-describe('a mutating policy does what it does in Kubernetes', () => {
+describe('a mutating policy has the same effect as in Kubernetes', () => {
   it.each(cases)('$case', async ({ id, object = { apiVersion: 'v1', kind: 'ConfigMap', data: { a: '1' } }, answer, then, updated }) => {
     const path = pathOf(object['kind'] as string);
     const reply = await post(path, { ...object, metadata: { name: id, labels: { case: id } } });
@@ -119,7 +119,7 @@ describe('a mutating policy does what it does in Kubernetes', () => {
   });
 });
 
-describe('a mutating policy or binding is taken or refused as in Kubernetes', () => {
+describe('a mutating policy or binding is accepted or rejected as in Kubernetes', () => {
   it.each(definitions)('$kind: $case', async ({ kind, body, answer }) => {
     const resource = kind === 'MutatingAdmissionPolicy' ? 'mutatingadmissionpolicies' : 'mutatingadmissionpolicybindings';
     const reply = await post(`${registration}/${resource}?dryRun=All`, { apiVersion, kind, metadata: { name: 'refused' }, ...body });
