@@ -47,7 +47,7 @@ function header({ name, type, format, description, priority, jsonPath }: Printer
   };
 }
 
-/** An invalid path prints nothing: the definition may be older than the validation of paths. */
+/** An invalid path prints nothing: the definition was accepted when the path was still valid. */
 function maybePath(text: string): JsonPath | undefined {
   try {
     return compileJsonPath(text);

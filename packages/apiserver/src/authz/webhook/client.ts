@@ -69,8 +69,8 @@ export class Poster implements Disposable {
   }
 
   /**
-   * Returns the body of the response. Throws a one-line reason on failure. Temporary failures are retried up to five times, with growing
-   * pauses.
+   * Returns the body of the response. Throws a one-line reason on failure. Calls that fail temporarily are tried up to five times,
+   * with growing pauses.
    */
   async post(body: string): Promise<string> {
     if (this.#open >= mostWaiting) throw this.#named(new Error(`${mostWaiting} calls are already waiting for an answer`));
