@@ -32,8 +32,8 @@ const definition = (plural: string, kind: string): JsonObject => ({
   },
 });
 
-describe('what the server serves itself', () => {
-  test('is registered, group by group and version by version', async () => {
+describe('built-in API groups', () => {
+  test('have one APIService per group and version', async () => {
     expect(await names()).toEqual([
       'v1.',
       'v1.admissionregistration.k8s.io',
@@ -64,7 +64,7 @@ describe('what the server serves itself', () => {
     ['v1.apps', { group: 'apps', version: 'v1', groupPriorityMinimum: 17800, versionPriority: 15 }],
     ['v2.autoscaling', { group: 'autoscaling', version: 'v2', groupPriorityMinimum: 17500, versionPriority: 30 }],
     ['v1.resource.k8s.io', { group: 'resource.k8s.io', version: 'v1', groupPriorityMinimum: 16200, versionPriority: 21 }],
-  ])('%s says how it is ordered, and that it is there', async (name, spec) => {
+  ])('%s has its priorities and is available', async (name, spec) => {
     const service = (await server.call(`${services}/${name}`)).json();
     expect(service.metadata.labels).toEqual({ 'kube-aggregator.kubernetes.io/automanaged': 'onstart' });
     expect(service['spec']).toEqual(spec);
@@ -73,7 +73,7 @@ describe('what the server serves itself', () => {
     });
   });
 
-  test('is registered again, and as it was, when the server starts', async () => {
+  test('get their APIServices back on restart, except those that users took over', async () => {
     const own = { metadata: { labels: { 'kube-aggregator.kubernetes.io/automanaged': null } }, spec: { versionPriority: 7 } };
     await merge(`${services}/v1.apps`, { spec: { versionPriority: 3 } });
     await merge(`${services}/v1.policy`, own);
@@ -85,11 +85,11 @@ describe('what the server serves itself', () => {
   });
 });
 
-describe('a group that users defined', () => {
+describe('a group of custom resources', () => {
   const name = 'v1.shop.example.com';
   const registered = () => vi.waitFor(async () => expect(await names()).toContain(name));
 
-  test('is registered in the versions that are served, while one of its kinds is there', async () => {
+  test('has an APIService per served version while it has kinds', async () => {
     await server.call(definitions, { method: 'POST', body: definition('carts', 'Cart') });
     await server.call(definitions, { method: 'POST', body: definition('orders', 'Order') });
     await registered();
@@ -99,14 +99,14 @@ describe('a group that users defined', () => {
     expect(await names()).not.toContain('v1alpha1.shop.example.com');
   });
 
-  test('is registered again when somebody deletes or changes that', async () => {
+  test('gets its APIService back when somebody deletes or changes it', async () => {
     await remove(`${services}/${name}`);
     await registered();
     await merge(`${services}/${name}`, { spec: { versionPriority: 3 } });
     await vi.waitFor(async () => expect(await specOf(name)).toMatchObject({ versionPriority: 100 }));
   });
 
-  test('is not registered any more when the last of its kinds is gone', async () => {
+  test('loses its APIService with its last kind', async () => {
     await remove(`${definitions}/carts.shop.example.com`);
     await vi.waitFor(async () => expect((await server.call(`${definitions}/carts.shop.example.com`)).code).toBe(404));
     expect(await names()).toContain(name);

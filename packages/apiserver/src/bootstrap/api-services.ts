@@ -21,8 +21,9 @@ interface Options {
 type Services = ReadonlyMap<string, KubeObject>;
 
 /**
- * One APIService for each version of each group that this server itself serves. Those of built-in groups are made when it starts, and are the users' own after
- * that; those of definitions come and go with them. What users registered under the same name is left alone.
+ * Keeps one APIService per version of each group that this server serves itself. Those of built-in groups are created at startup and belong
+ * to the users afterwards; those of custom resources follow their definitions. APIServices that users registered under the same name are
+ * left alone.
  */
 export async function keepApiServices(serving: Serving, { definitions, now, onError }: Options): Promise<void> {
   const resource = serving.catalog.resource('apiregistration.k8s.io', 'v1', 'apiservices')!;
@@ -75,7 +76,7 @@ interface Correction {
   readonly now: () => Date;
 }
 
-/** Takes away what is not wanted any more, and changes back what somebody has changed. */
+/** Deletes an APIService that is no longer wanted, and restores the spec of one that somebody changed. */
 async function correct(serving: Serving, { resource, service, wanted, now }: Correction): Promise<void> {
   const context = systemContext(serving, now);
   const target = { resource, namespace: '', name: service.metadata.name! };
@@ -87,7 +88,7 @@ async function correct(serving: Serving, { resource, service, wanted, now }: Cor
         change: (old) => ({ object: { ...structuredClone(old), spec: structuredClone(wanted['spec']!) } as KubeObject }),
       });
   } catch (error) {
-    // Deleted or written by another server meanwhile: that change is followed in its turn.
+    // Another server deleted or wrote it in the meantime; that change triggers the next run.
     const reason = error instanceof Error && 'reason' in error ? error.reason : undefined;
     if (reason !== 'NotFound' && reason !== 'Conflict') throw error;
   }

@@ -26,7 +26,7 @@ const named = (kind: string, name: string): KubeObject =>
   bootstrapObjects(now).find((object) => object.kind === kind && object.metadata.name === name)!;
 
 describe('bootstrapObjects', () => {
-  it('has as many objects of each kind as Kubernetes 1.34, and those of our own', () => {
+  it('has as many objects of each kind as Kubernetes 1.34, plus our own', () => {
     // One for each of our controllers, and one for node agents.
     const own = Object.keys(ownControllerRoles).length + 1;
     const counts = Object.groupBy(bootstrapObjects(now), ({ kind }) => kind);
@@ -43,7 +43,7 @@ describe('bootstrapObjects', () => {
     });
   });
 
-  it('names no object twice, and binds only roles that are there', () => {
+  it('has no object twice, and binds only existing roles', () => {
     const all = bootstrapObjects(now);
     const id = ({ kind, metadata }: KubeObject): string => `${kind}/${metadata.namespace ?? ''}/${metadata.name}`;
     const ids = new Set(all.map(id));
@@ -55,7 +55,7 @@ describe('bootstrapObjects', () => {
     }
   });
 
-  it('lets people do what the roles they are given promise', () => {
+  it('grants through the user-facing roles what they promise', () => {
     const rbac = rbacAuthorizer(objects);
     const give = (role: string): void => {
       objects.put(
@@ -88,7 +88,7 @@ describe('bootstrapObjects', () => {
     expect(actions()).toEqual([true, true, true, true, true]);
   });
 
-  it('lets everybody ask for the version and who they are, and strangers only for health', () => {
+  it('lets authenticated users use discovery and ask who they are, and anonymous users only check health', () => {
     const rbac = rbacAuthorizer(objects);
     const stranger = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
     const member = { name: 'jane', groups: ['system:authenticated'] };
@@ -98,7 +98,7 @@ describe('bootstrapObjects', () => {
     expect(rbac.authorize(asking(member, 'create', { group: 'authentication.k8s.io', resource: 'selfsubjectreviews' })).allowed).toBe(true);
   });
 
-  it('gives every controller what its own binding names', () => {
+  it('grants every controller the rights of its role', () => {
     const rbac = rbacAuthorizer(objects);
     const controller = { name: 'system:serviceaccount:kube-system:namespace-controller', groups: [] };
     expect(
@@ -118,7 +118,7 @@ describe('the controller-manager', () => {
   const rbac = 'rbac.authorization.k8s.io';
   const lease = { group: 'coordination.k8s.io', resource: 'leases', namespace: 'kube-system' };
 
-  it('may lead, and act as the accounts of its controllers', () => {
+  it('may hold its lease and impersonate the accounts of its controllers', () => {
     expect(may(manager, 'create', lease)).toBe(true);
     expect(may(manager, 'update', { ...lease, name: 'capstan-controller-manager' })).toBe(true);
     const as = { resource: 'serviceaccounts', namespace: 'kube-system' };
@@ -126,7 +126,7 @@ describe('the controller-manager', () => {
       expect([name, may(manager, 'impersonate', { ...as, name })]).toEqual([name, true]);
   });
 
-  it('may by itself do nothing else', () => {
+  it('may do nothing else under its own name', () => {
     for (const [verb, what] of [
       ['get', { resource: 'secrets', namespace: 'shop', name: 's' }],
       ['list', { resource: 'secrets' }],
@@ -145,7 +145,7 @@ describe('the controller-manager', () => {
       expect([verb, what, may(manager, verb, what)]).toEqual([verb, what, false]);
   });
 
-  it('has controllers that cannot do the work of others', () => {
+  it('has controllers that cannot do each other’s work', () => {
     for (const [name, verb, what] of [
       ['namespace-defaults-controller', 'get', { resource: 'secrets', namespace: 'shop', name: 's' }],
       ['namespace-defaults-controller', 'update', { resource: 'configmaps', namespace: 'shop', name: 'settings' }],
@@ -169,7 +169,7 @@ describe('the controller-manager', () => {
 });
 
 describe('repairs', () => {
-  it('have nothing to do the second time', () => {
+  it('do nothing the second time', () => {
     expect(settle()).toBe(0);
   });
 
@@ -177,7 +177,7 @@ describe('repairs', () => {
   const view = (): KubeObject =>
     structuredClone(objects.get({ ...clusterRoles, cluster: 'root', namespace: '', name: 'system:kube-dns' })!);
 
-  it('give back rules and labels that were taken, and keep those that were added', () => {
+  it('restore removed rules and labels, and keep added ones', () => {
     const mine = parseRule('get nodes');
     objects.put(clusterRoles, {
       ...view(),
@@ -196,20 +196,20 @@ describe('repairs', () => {
     expect(settle()).toBe(0);
   });
 
-  it('leave alone what says that it is not to be updated', () => {
+  it('skip objects that opt out of updates', () => {
     const role = view();
     role.metadata.annotations = { 'rbac.authorization.kubernetes.io/autoupdate': 'false' };
     objects.put(clusterRoles, { ...role, rules: [] });
     expect(settle()).toBe(0);
   });
 
-  it('leave the rules that aggregated roles gathered', () => {
+  it('keep the gathered rules of aggregated roles', () => {
     const role = structuredClone(objects.get({ ...clusterRoles, cluster: 'root', namespace: '', name: 'view' })!);
     objects.put(clusterRoles, { ...role, rules: [] });
     expect(settle()).toBe(0);
   });
 
-  it('recreate a binding that names another role', () => {
+  it('recreate a binding to another role', () => {
     const bindings = { group: 'rbac.authorization.k8s.io', resource: 'clusterrolebindings' };
     const bad = {
       ...named('ClusterRoleBinding', 'system:basic-user'),
@@ -221,7 +221,7 @@ describe('repairs', () => {
     ]);
   });
 
-  it('put flow control back, unless a person took it over', () => {
+  it('restore flow control objects that no user has taken over', () => {
     const schemas = { group: 'flowcontrol.apiserver.k8s.io', resource: 'flowschemas' };
     for (const [name, annotations, repaired] of [
       ['probes', { 'apf.kubernetes.io/autoupdate-spec': 'true' }, 1],
@@ -245,7 +245,7 @@ it.each([
   expect(parseRule(text)).toEqual(rule);
 });
 
-it('tells clients inside where the server is', () => {
+it('publishes the address of the server for clients in the cluster', () => {
   const at = (address: string, port = 6443) => ({ address, port });
   const [service, endpoints, slice] = serverObjects({
     endpoints: [at('192.0.2.8'), at('192.0.2.7'), at('2001:db8::1')],

@@ -1,6 +1,6 @@
 import { type RuleTable, recordEvents } from './rule-text.ts';
 
-/** The ClusterRoles that people are given. admin, edit and view gather their rules from the others. */
+/** The user-facing ClusterRoles. admin, edit and view aggregate the rules of the others. */
 export const userRoles: RuleTable = {
   'cluster-admin': ['* * @*', '* url:*'],
   'system:aggregate-to-admin': [
@@ -38,7 +38,7 @@ export const userRoles: RuleTable = {
   ],
 };
 
-/** The ClusterRoles of the parts of a cluster and of what everybody may see. */
+/** The ClusterRoles of cluster components, and of what everybody may see. */
 export const componentRoles: RuleTable = {
   'system:auth-delegator': ['create tokenreviews @authentication.k8s.io', 'create subjectaccessreviews @authorization.k8s.io'],
   'system:basic-user': [

@@ -1,6 +1,6 @@
 import { type RuleTable, recordEvents } from './rule-text.ts';
 
-/** What each controller of a Kubernetes control plane needs; its service account in kube-system is bound to `system:controller:<name>`. */
+/** The rules of each Kubernetes controller; its service account in kube-system is bound to `system:controller:<name>`. */
 export const controllerRoles: RuleTable = {
   'attachdetach-controller': [
     'list,watch persistentvolumeclaims,persistentvolumes',

@@ -4,7 +4,7 @@ import type { KubeObject } from '@capstan/machinery';
 
 export const systemNamespaces = ['default', 'kube-system', 'kube-public', 'kube-node-lease'] as const;
 
-/** The namespaces that are always there. */
+/** The namespaces that always exist. */
 export function namespaceObjects(): KubeObject[] {
   return systemNamespaces.map((name) => ({
     kind: 'Namespace',
@@ -26,7 +26,7 @@ export function priorityClassObjects(): KubeObject[] {
   }));
 }
 
-/** Where the addresses of services come from. */
+/** The range of service addresses. */
 export function serviceRangeObject(): KubeObject {
   return {
     kind: 'ServiceCIDR',
@@ -36,7 +36,7 @@ export function serviceRangeObject(): KubeObject {
   };
 }
 
-/** What every namespace gets as soon as it is there: clients and pods wait for both. */
+/** The objects that every new namespace gets. Clients and pods wait for both. */
 export function objectsOfNamespace(namespace: string, authorityPem: string): KubeObject[] {
   const annotations = {
     'kubernetes.io/description': 'Holds the certificate authority with which clients inside the cluster verify the API server.',
@@ -53,7 +53,7 @@ export function objectsOfNamespace(namespace: string, authorityPem: string): Kub
 }
 
 export interface ServerAddress {
-  /** Of every API server of the store. */
+  /** The endpoints of every API server on the store. */
   readonly endpoints: readonly Endpoint[];
   /** The authority for client certificates, in PEM. */
   readonly clientAuthority: string;
@@ -64,7 +64,10 @@ export interface Endpoint {
   readonly port: number;
 }
 
-/** How clients inside find the servers: the `kubernetes` service with its endpoints, and the authority that extension servers must trust. */
+/**
+ * The objects by which clients in the cluster find the servers: the `kubernetes` service with its endpoints, and the client CA that
+ * extension servers trust.
+ */
 export function serverObjects({ endpoints, clientAuthority }: ServerAddress): KubeObject[] {
   const trusted = {
     kind: 'ConfigMap',
@@ -75,7 +78,7 @@ export function serverObjects({ endpoints, clientAuthority }: ServerAddress): Ku
   return [...kubernetesService(endpoints), trusted];
 }
 
-/** All endpoints are of one family and one port, as a service can name no others: those of the first. */
+/** A service has endpoints of one address family and port only: those of the first, preferring IPv4. */
 function kubernetesService(endpoints: readonly Endpoint[]): KubeObject[] {
   const ordered = endpoints.toSorted((left, right) => (left.address < right.address ? -1 : 1));
   const first = ordered.find(({ address }) => !isIPv6(address)) ?? ordered[0];

@@ -2,13 +2,13 @@ import type { KubeObject } from '@capstan/machinery';
 
 const apiVersion = 'flowcontrol.apiserver.k8s.io/v1';
 export const autoupdateSpecAnnotation = 'apf.kubernetes.io/autoupdate-spec';
-/** These two are what the server falls back on: nobody may change them. */
+/** The server falls back on these two, so nobody may change them. */
 export const mandatoryFlowControl = new Set(['exempt', 'catch-all']);
 
 interface Level {
   readonly shares: number;
   readonly lendable: number;
-  /** queues, hand size; absent for a level that rejects at once. */
+  /** The number of queues and the hand size; undefined for a level that rejects immediately. */
   readonly queuing?: readonly [number, number];
 }
 
@@ -88,7 +88,7 @@ const schemas: Readonly<Record<string, Schema>> = {
 
 const metadata = (name: string): KubeObject['metadata'] => ({ name, annotations: { [autoupdateSpecAnnotation]: 'true' } });
 
-/** The flow schemas and priority levels of Kubernetes. They are served as data: our own limits are simpler. */
+/** Kubernetes' flow schemas and priority levels. They are only served; our own limits are simpler. */
 export function flowControlObjects(now: Date): KubeObject[] {
   return [
     {

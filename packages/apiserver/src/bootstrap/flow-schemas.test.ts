@@ -8,7 +8,7 @@ async function dangling(server: TestServer, name: string): Promise<unknown> {
   return status?.conditions?.map(({ type, status: is, reason, message }) => [type, is, reason, message]);
 }
 
-test('a FlowSchema says whether its priority level is there', async () => {
+test('a FlowSchema reports whether its priority level exists', async () => {
   await using server = await startTestServer();
   const named = 'This FlowSchema references the PriorityLevelConfiguration object named';
   await expect.poll(() => dangling(server, 'catch-all')).toEqual([['Dangling', 'False', 'Found', `${named} "catch-all" and it exists`]]);
@@ -27,7 +27,7 @@ test('a FlowSchema says whether its priority level is there', async () => {
   await expect.poll(() => dangling(server, 'mine')).toEqual([['Dangling', 'False', 'Found', `${named} "later" and it exists`]]);
 });
 
-test('only the condition that the server applied is its own, and the status changes no metadata', async () => {
+test('the server owns only the condition that it applies, and status writes change no metadata', async () => {
   await using server = await startTestServer();
   const mine = `${path}/flowschemas/mine`;
   const spec = { priorityLevelConfiguration: { name: 'catch-all' } };

@@ -17,7 +17,7 @@ interface Condition {
   readonly message: string;
 }
 
-/** Says in every FlowSchema whether the priority level that it names is there, now and whenever one of both changes. */
+/** Reports in every FlowSchema whether its priority level exists, now and whenever either of them changes. */
 export function keepFlowSchemaStatus(serving: Serving, now: () => Date, onError: (error: unknown) => void): void {
   const schemas = serving.catalog.resource(group, 'v1', 'flowschemas')!;
   const levels = serving.catalog.resource(group, 'v1', 'prioritylevelconfigurations')!;
@@ -44,13 +44,13 @@ async function say(serving: Serving, resource: Resource, what: { name: string; w
       change: (old) => applied(old, { resource, condition, now: now() }),
     });
   } catch (error) {
-    // Deleted or written by another server meanwhile: that change is followed in its turn.
+    // Another server deleted or wrote it in the meantime; that change triggers the next run.
     const reason = error instanceof Error && 'reason' in error ? error.reason : undefined;
     if (reason !== 'NotFound' && reason !== 'Conflict') throw error;
   }
 }
 
-/** Only the one condition is ours: others may say more. */
+/** The server applies only this condition; others may add their own. */
 function applied(live: KubeObject, { resource, condition, now }: { resource: Resource; condition: Condition; now: Date }): Changed {
   const { groupVersion: apiVersion, kind, type } = resource;
   const config = { apiVersion, kind, metadata: { name: live.metadata.name! }, status: { conditions: [condition] } };

@@ -3,7 +3,10 @@ import { namespaceObjects, priorityClassObjects, serviceRangeObject } from './co
 import { flowControlObjects } from './flow-control.ts';
 import { rbacObjects } from './rbac.ts';
 
-/** Every object that a server has before anybody wrote one, without what the registry adds (uid, creationTimestamp…). Built anew by each call. */
+/**
+ * Every object that a new server starts with, without the fields that the registry sets (uid, creationTimestamp…). Each call builds new
+ * ones.
+ */
 export function bootstrapObjects(now: Date): KubeObject[] {
   return [...namespaceObjects(), ...rbacObjects(), ...flowControlObjects(now), ...priorityClassObjects(), serviceRangeObject()];
 }

@@ -1,11 +1,11 @@
 import { type RuleTable, recordEvents } from './rule-text.ts';
 
-/** Who `capstan controller-manager` is: it may contend for its lease and act as the accounts of its controllers, and nothing else. */
-
-/** Of controllers that Kubernetes does not have, or cuts otherwise. Like Kubernetes' own they are named `system:controller:<account>`. */
+/**
+ * The rules of controllers that Kubernetes lacks or divides differently. Like Kubernetes' own they are named `system:controller:<account>`.
+ */
 export const ownControllerRoles: RuleTable = {
   'account-token-controller': ['delete,get,list,update,watch secrets', 'read serviceaccounts', 'create serviceaccounts/token'],
-  // Whatever was bound goes with its binding, and whatever is published is counted: that may be anything.
+  // It deletes bound objects along with their binding and counts published ones, and both can be of any kind.
   'api-sharing-controller': [
     'read apiexports,apibindings,apiexportendpointslices,apiresourceschemas,apiconversions @apis.kcp.io',
     'patch,update apiexports,apiexports/status,apibindings,apibindings/status,apiexportendpointslices/status @apis.kcp.io',
@@ -59,13 +59,13 @@ export const ownControllerRoles: RuleTable = {
   ],
 };
 
-/** What every node agent may do: renew its own certificate. */
+/** The rights of every node agent: to renew its own certificate. */
 export const nodeAgentRole: readonly string[] = [
   'create,get,watch certificatesigningrequests @certificates.k8s.io',
   'create certificatesigningrequests/selfnodeagent @certificates.k8s.io',
 ];
 
-/** The accounts in kube-system that the controller-manager's controllers act as. */
+/** The accounts in kube-system that the controllers of the controller-manager impersonate. */
 const accounts = [
   'certificate-controller',
   'clusterrole-aggregation-controller',
@@ -78,7 +78,10 @@ const accounts = [
   ...Object.keys(ownControllerRoles),
 ];
 
-/** In kube-system. */
+/**
+ * The role of `capstan controller-manager` in kube-system: it may hold its lease and impersonate the accounts of its controllers, nothing
+ * else.
+ */
 export const controllerManagerRole: readonly string[] = [
   'create leases @coordination.k8s.io',
   'get,update leases @coordination.k8s.io #capstan-controller-manager',

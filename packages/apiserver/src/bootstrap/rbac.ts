@@ -11,16 +11,16 @@ const apiVersion = `${rbacGroup}/v1`;
 export const autoupdateAnnotation = 'rbac.authorization.kubernetes.io/autoupdate';
 const aggregateTo = (name: string): string => `${rbacGroup}/aggregate-to-${name}`;
 
-/** Aggregated role → the label by which it gathers others. */
+/** ClusterRoles that aggregate the rules of others, by label. */
 const aggregated = ['admin', 'edit', 'view'];
-/** Role → the aggregated role that it is part of. */
+/** ClusterRole → the aggregated role that includes it. */
 const partOf = new Map([['edit', 'admin'], ['view', 'edit'], ...aggregated.map((name) => [`system:aggregate-to-${name}`, name] as const)]);
 
 const user = (name: string): Subject => ({ apiGroup: rbacGroup, kind: 'User', name });
 const group = (name: string): Subject => ({ apiGroup: rbacGroup, kind: 'Group', name });
 const serviceAccount = (name: string): Subject => ({ kind: 'ServiceAccount', name, namespace: 'kube-system' });
 
-/** Bindings of the ClusterRole of the same name, to everybody who has it. */
+/** ClusterRoleBindings, each named like its ClusterRole. */
 const clusterBindings: Readonly<Record<string, readonly Subject[]>> = {
   'cluster-admin': [group('system:masters')],
   [nodeAgentGroup]: [group(nodeAgentGroup)],
@@ -40,7 +40,7 @@ const clusterBindings: Readonly<Record<string, readonly Subject[]>> = {
 interface NamespaceBinding {
   readonly namespace: string;
   readonly name: string;
-  /** The name of the binding when it is not that of the role. */
+  /** Unless the role has the name of the binding. */
   readonly role?: string;
   readonly subjects: readonly Subject[];
 }
@@ -77,7 +77,7 @@ const namespaceBindings: readonly NamespaceBinding[] = [
 
 const everyControllersRoles = { ...controllerRoles, ...ownControllerRoles };
 
-/** Every role and binding that a workspace of the root kind begins with. admin, edit and view already hold what they gather. */
+/** Every default role and binding. admin, edit and view already contain the rules that they aggregate. */
 export function rbacObjects(): KubeObject[] {
   const clusterRoles = [
     ...aggregated.map(aggregatedRole),
@@ -85,7 +85,7 @@ export function rbacObjects(): KubeObject[] {
     clusterRole(nodeAgentGroup, nodeAgentRole),
     ...Object.entries(everyControllersRoles).map(([name, rules]) => clusterRole(`system:controller:${name}`, rules)),
   ];
-  // view is gathered into edit, and edit into admin: each round settles one step.
+  // view is aggregated into edit and edit into admin, one step per round.
   for (let stale = staleAggregations(clusterRoles); stale.length > 0; stale = staleAggregations(clusterRoles)) {
     for (const { role, rules } of stale) role['rules'] = rules;
   }

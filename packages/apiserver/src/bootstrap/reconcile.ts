@@ -8,7 +8,7 @@ import { autoupdateAnnotation } from './rbac.ts';
 export type Repair =
   | { readonly action: 'create'; readonly resource: GroupResource; readonly object: KubeObject }
   | { readonly action: 'update'; readonly resource: GroupResource; readonly object: KubeObject }
-  /** Delete `old`, then create `object`: a binding's role cannot be changed. */
+  /** Deletes `old`, then creates `object`, because the role of a binding is immutable. */
   | { readonly action: 'recreate'; readonly resource: GroupResource; readonly object: KubeObject; readonly old: KubeObject };
 
 const resources: Readonly<Record<string, GroupResource>> = {
@@ -24,8 +24,8 @@ const resources: Readonly<Record<string, GroupResource>> = {
 };
 
 /**
- * What must be written so that a workspace has the objects it must have. Roles and bindings get back rules and subjects that are missing and keep what
- * was added to them, unless they say `autoupdate: "false"`.
+ * The writes that give a workspace its default objects. Roles and bindings get missing rules and subjects back and keep added ones, unless
+ * they are annotated with `autoupdate: "false"`.
  */
 export function repairs(expected: readonly KubeObject[], objects: ObjectReader, cluster: string): Repair[] {
   const list: Repair[] = [];
@@ -45,7 +45,9 @@ export function repairs(expected: readonly KubeObject[], objects: ObjectReader, 
   return list;
 }
 
-/** The existing object with what it lacks; the expected one when it must take its place; undefined when nothing is to be done. */
+/**
+ * The existing object with its missing parts added, the expected object if it must replace it, or undefined if there is nothing to repair.
+ */
 function repairedObject(expected: KubeObject, existing: KubeObject): KubeObject | undefined {
   switch (expected.kind) {
     case 'ClusterRole':

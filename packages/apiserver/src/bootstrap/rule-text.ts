@@ -1,8 +1,8 @@
 import type { PolicyRule } from '../authz/rule.ts';
 
 /**
- * Rules by role, each in one line: verbs, resources, `@` API groups (the core group when left out), `#` resource names, all lists separated by commas.
- * `url:` in place of resources lists paths. `read`, `write` and `all` stand for the usual verbs.
+ * Rules by role, one line each: verbs, resources, `@` API groups (default: the core group), `#` resource names; lists are separated by
+ * commas. `url:` instead of resources lists non-resource paths. `read`, `write` and `all` are short for the usual verbs.
  */
 export type RuleTable = Readonly<Record<string, readonly string[]>>;
 

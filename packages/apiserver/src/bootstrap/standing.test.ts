@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { startTestServer } from '../testing/harness.ts';
 
-test('what the system needs is there again when it was deleted', async () => {
+test('recreates deleted objects that the system needs', async () => {
   await using server = await startTestServer();
   const service = '/api/v1/namespaces/default/services/kubernetes';
   const before = (await server.call(service)).json().metadata.uid;
@@ -12,7 +12,7 @@ test('what the system needs is there again when it was deleted', async () => {
   expect(spec).toMatchObject({ clusterIP: '10.96.0.1' });
 });
 
-test('so are its namespaces, once they are empty', async () => {
+test('recreates system namespaces once they have been emptied', async () => {
   await using server = await startTestServer();
   const leases = '/api/v1/namespaces/kube-node-lease';
   const { metadata } = (await server.call(leases, { method: 'DELETE' })).json();
@@ -23,7 +23,7 @@ test('so are its namespaces, once they are empty', async () => {
     .toMatchObject({ status: { phase: 'Active' }, metadata: { uid: expect.not.stringMatching(`^${metadata.uid}$`) as string } });
 });
 
-test('what others have made, and what they delete, is theirs', async () => {
+test('leaves objects of other namespaces alone', async () => {
   await using server = await startTestServer();
   const services = '/api/v1/namespaces/kube-public/services';
   await server.call(services, { method: 'POST', body: { metadata: { name: 'kubernetes' }, spec: { ports: [{ port: 1 }] } } });

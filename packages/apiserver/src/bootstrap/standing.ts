@@ -9,13 +9,13 @@ import { namespaceObjects } from './core.ts';
 import { makeMissing } from './write.ts';
 
 export interface StandingOptions {
-  /** How clients inside find the servers, as it is now. The names never change. */
+  /** The current objects by which clients in the cluster find the servers. Their names never change. */
   readonly published: () => readonly KubeObject[];
   readonly now: () => Date;
   readonly onError: (error: unknown) => void;
 }
 
-/** What nobody can take away for long: the namespaces of the system, and how clients inside find the server. It is made again when it is deleted. */
+/** Recreates, whenever they are deleted, the system namespaces and the objects by which clients in the cluster find the server. */
 export function keepStanding(serving: Serving, { published, now, onError }: StandingOptions): void {
   const objects = (): KubeObject[] => [...namespaceObjects(), ...published()];
   const run = coalesced(() => makeMissing(serving, now, objects()));

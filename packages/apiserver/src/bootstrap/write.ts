@@ -14,11 +14,11 @@ import { type Repair, repairs } from './reconcile.ts';
 
 const manager = 'kube-apiserver';
 
-/** Writes the objects without which nothing works, and puts back what was taken from them. Safe to run again, and beside other servers that do the same. */
+/** Writes the default objects and repairs those that were changed. Safe to repeat, and to run on several servers at once. */
 export async function bootstrap(serving: Serving, now: () => Date): Promise<void> {
   const context = systemContext(serving, now);
   const wanted = repairs(bootstrapObjects(now()), serving.cache, rootCluster);
-  // Namespaces first: what lies in them needs them.
+  // Namespaces first: other objects are created in them.
   const [namespaces, others] = [
     wanted.filter(({ object }) => object.kind === 'Namespace'),
     wanted.filter(({ object }) => object.kind !== 'Namespace'),
@@ -27,18 +27,18 @@ export async function bootstrap(serving: Serving, now: () => Date): Promise<void
   await Promise.all(others.map((repair) => mend(serving, context, repair)));
 }
 
-/** The context of what the server does on its own where nobody named a workspace. */
+/** The context of the server's own writes to the root workspace. */
 export function systemContext(serving: Serving, now: () => Date): RequestContext {
   return serverContext({ cluster: rootCluster, objects: serving.cache, now });
 }
 
-/** An address that only this machine can reach is none that could be an endpoint. */
+/** Without Endpoints and EndpointSlices if the address is a loopback one, which no other machine can reach. */
 export function published(address: ServerAddress): KubeObject[] {
   const isLoopback = address.endpoints.every((one) => one.address === '::1' || one.address.startsWith('127.'));
   return serverObjects(address).filter(({ kind }) => !isLoopback || (kind !== 'Endpoints' && kind !== 'EndpointSlice'));
 }
 
-/** Creates the objects, or makes those that are there the same. One that is the same already is not written. */
+/** Creates or overwrites the objects. Unchanged objects are not written. */
 export async function putObjects(serving: Serving, now: () => Date, objects: readonly KubeObject[]): Promise<void> {
   const context = systemContext(serving, now);
   await Promise.all(
@@ -51,7 +51,7 @@ export async function putObjects(serving: Serving, now: () => Date, objects: rea
   );
 }
 
-/** Those of the objects that are not there. */
+/** Creates the missing objects. */
 export async function makeMissing(serving: Serving, now: () => Date, objects: readonly KubeObject[]): Promise<void> {
   const context = systemContext(serving, now);
   await Promise.all(
@@ -87,12 +87,12 @@ async function mend(serving: Serving, context: RequestContext, repair: Repair): 
   }
 }
 
-/** Some kinds are only changed by those who say which version they have seen. */
+/** Some kinds can only be updated with a resourceVersion. */
 function withRevision(object: KubeObject, { metadata: { resourceVersion } }: KubeObject): KubeObject {
   return { ...object, metadata: { ...(resourceVersion !== undefined && { resourceVersion }), ...object.metadata } };
 }
 
-/** Another server was quicker. */
+/** Whether another server was faster. */
 function madeElsewhere(error: unknown): boolean {
   if (error instanceof StoreError) return error.code === 'exists' || error.code === 'conflict';
   return error instanceof Error && 'reason' in error && (error.reason === 'AlreadyExists' || error.reason === 'Conflict');
