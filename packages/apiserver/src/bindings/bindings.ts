@@ -17,34 +17,34 @@ import { apiBindings, type BoundResource, boundResources } from './bound-resourc
 import { exportLabelValue } from './names.ts';
 import { referenceOf } from './reference.ts';
 
-/** What a workspace lets the provider of an API do with other things of it. */
+/** A permission claim that a workspace accepted: the provider of an API may use these other objects of the workspace. */
 export interface AcceptedClaim {
   readonly group: string;
   readonly resource: string;
   readonly identity: string;
   readonly verbs: readonly string[];
-  /** The objects that are meant. */
+  /** The objects that the claim covers. */
   readonly selector: LabelSelector;
-  /** Given to what the provider creates, so that it is among them. */
+  /** Added to objects that the provider creates, so that the claim covers them. */
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** All that matters about an APIBinding when something is served. Bindings that say the same share one. */
+/** The facts about an APIBinding that serving needs. Equal bindings share one object. */
 export interface BindingFacts {
-  /** The id of the workspace that the export is in; empty until it is bound. */
+  /** The id of the workspace of the export; empty until bound. */
   readonly provider: string;
   readonly exportName: string;
-  /** Which export it is of, from its beginning. */
+  /** Identifies the export, from the creation of the binding. */
   readonly label: string;
   readonly bound: readonly BoundResource[];
   readonly claims: readonly AcceptedClaim[];
-  /** The same for the same claims. */
+  /** Equal for equal claims. */
   readonly claimsKey: string;
 }
 
 const known = new WeakMap<CacheEntry, BindingFacts>();
 const shared = new Map<string, BindingFacts>();
-/** Bindings of thousands of workspaces differ in few ways. */
+/** Thousands of workspaces have few different bindings. */
 const capacity = 10_000;
 
 export function factsOf(entry: CacheEntry): BindingFacts {
@@ -59,7 +59,7 @@ function read(entry: CacheEntry): BindingFacts {
   const exportName = referenceOf(binding)?.name ?? '';
   const label = binding.metadata.labels?.[exportLabel] ?? '';
   const isEnding = binding.metadata.deletionTimestamp !== undefined;
-  // Whoever owns the workspace can write the status, but not the label: it was checked that they may bind what it names.
+  // The owner of the workspace can write the status but not the label, and setting the label required permission to bind that export.
   const offeredBy = provider !== '' && label === exportLabelValue(provider, exportName) ? { provider, exportName } : undefined;
   const bound = boundResources(binding['status'])
     .filter(({ isVirtual }) => isVirtual !== true || offeredBy !== undefined)
@@ -88,7 +88,7 @@ function claimOf(claim: Readonly<Record<string, unknown>>): AcceptedClaim {
   };
 }
 
-/** Finds bindings by what they are bound to. */
+/** Finds bindings by workspace, kind or export. */
 export class Bindings {
   readonly #objects: EntryReader;
 
@@ -96,12 +96,12 @@ export class Bindings {
     this.#objects = objects;
   }
 
-  /** Another number whenever some binding changes. */
+  /** Changes whenever any binding changes. */
   get generation(): number {
     return this.#objects.generation(apiBindings);
   }
 
-  /** What the bindings of a workspace say, by their names. */
+  /** The bindings of a workspace, sorted by name. */
   in(cluster: string): readonly BindingFacts[] {
     const found: BindingFacts[] = [];
     this.#objects.walk(apiBindings, cluster, (entry) => {
@@ -111,12 +111,12 @@ export class Bindings {
     return found;
   }
 
-  /** The binding by which a workspace has a kind; undefined when it has it otherwise. */
+  /** The binding that brings a kind into a workspace; undefined if no binding does. */
   bringing(cluster: string, { group, resource }: GroupResource): BindingFacts | undefined {
     return this.in(cluster).find(({ bound }) => bound.some((one) => one.group === group && one.resource === resource));
   }
 
-  /** The binding of a workspace to an export; undefined when it is not bound. */
+  /** A workspace's binding to an export; undefined if it is not bound. */
   to(cluster: string, { provider, name }: { provider: string; name: string }): BindingFacts | undefined {
     let found: BindingFacts | undefined;
     this.#objects.walk(apiBindings, cluster, (entry) => {

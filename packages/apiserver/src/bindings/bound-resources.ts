@@ -2,18 +2,18 @@ import { fieldsOf, itemsOf, textOf, textsOf } from '@capstan/machinery';
 
 export const apiBindings = { group: 'apis.kcp.io', resource: 'apibindings' } as const;
 
-/** A kind as a binding names it. */
+/** A kind in the status of a binding. */
 export interface BoundResource {
   readonly group: string;
   readonly resource: string;
-  /** The UID of the schema: what it says never changes. */
+  /** The UID of the schema, which is immutable. */
   readonly schema: string;
   readonly identity: string;
-  /** Its objects lie with the provider, and are read from there. */
+  /** The provider keeps its objects, and reads are served from there. */
   readonly isVirtual?: true;
-  /** The export that offers it, for those. */
+  /** The export of a virtual kind. */
   readonly offeredBy?: { readonly provider: string; readonly exportName: string };
-  /** It is on its way out: nothing new is made of it. */
+  /** The binding is being deleted, so no new objects can be created. */
   readonly isEnding?: true;
 }
 
@@ -26,7 +26,7 @@ export function boundResources(status: unknown): BoundResource[] {
       resource: textOf(bound['resource']),
       schema: textOf(schema['UID']),
       identity: textOf(schema['identityHash']),
-      // What is stored in the workspace says in which versions.
+      // Kinds stored in the workspace list their storage versions.
       ...(textsOf(bound['storageVersions']).length === 0 && { isVirtual: true as const }),
     };
   });

@@ -1,7 +1,7 @@
 import { claimLabelPrefix } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
 
-/** Removes the labels that are served but never stored from an object that a client sends back. */
+/** Removes claim labels, which are served but never stored, from an object that a client sends. */
 export function dropClaimLabels({ metadata }: KubeObject): void {
   const { labels } = metadata;
   if (!labels) return;

@@ -3,14 +3,14 @@ import * as hashes from '@capstan/api/hashes';
 
 export const apiExports = groupResource(apiExportKind);
 
-/** What a watch is seen through that selects by those labels, in a workspace or in all: it begins again when they become others. */
+/** The cache name for a watch that selects by claim labels, in one workspace or all of them: the watch restarts when the claims change. */
 export const claimsName = (cluster: string): string => `claims/${cluster}/`;
 
-/** How many values are kept. */
+/** How many values are cached. */
 const capacity = 5_000;
 const values = new Map<string, string>();
 
-/** The same as `hashes` computes, kept for exports that were asked for lately. */
+/** Caches `hashes.exportLabelValue` for recently used exports. */
 export function exportLabelValue(cluster: string, name: string): string {
   const key = `${cluster}:${name}`;
   let value = values.get(key);
