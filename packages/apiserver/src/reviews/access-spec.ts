@@ -40,7 +40,7 @@ export interface NonResourceAttributes {
   readonly verb?: string;
 }
 
-/** The spec of the access reviews; those about oneself have no user. */
+/** The spec of the access reviews. SelfSubjectAccessReviews have no user. */
 export interface AccessSpec {
   readonly resourceAttributes?: ResourceAttributes | null;
   readonly nonResourceAttributes?: NonResourceAttributes | null;
@@ -78,7 +78,7 @@ export function validateSpec(
   return errors;
 }
 
-/** What a LocalSubjectAccessReview must observe besides. */
+/** Additional rules for a LocalSubjectAccessReview. */
 export function validateLocal({ resourceAttributes, nonResourceAttributes }: AccessSpec, namespace: string): FieldError[] {
   const errors: FieldError[] = [];
   const asked = resourceAttributes?.namespace ?? '';
@@ -93,7 +93,7 @@ export function validateLocal({ resourceAttributes, nonResourceAttributes }: Acc
   return errors;
 }
 
-/** Reviews are answered, not stored: they may not carry metadata of objects. */
+/** Reviews are never stored, so they must not carry object metadata. */
 export function validateMetadata({ metadata }: KubeObject, allowed: 'none' | 'namespace'): FieldError[] {
   const { managedFields: _managedFields, creationTimestamp, namespace, ...rest } = metadata;
   const isEmpty = Object.keys(rest).length === 0 && !creationTimestamp && (allowed === 'namespace' || !namespace);
@@ -101,7 +101,7 @@ export function validateMetadata({ metadata }: KubeObject, allowed: 'none' | 'na
   return isEmpty ? [] : [fieldError.invalid(FieldPath.of('metadata'), metadata, detail)];
 }
 
-/** Throws Invalid when there are errors. The answer names no kind: the requests carry none when Kubernetes looks. */
+/** Throws Invalid if there are errors. The status has no kind, because Kubernetes validates these requests before they have one. */
 export function throwInvalid(errors: readonly FieldError[]): void {
   if (errors.length === 0) return;
   const { status: full } = status.invalidObject({ group: 'authorization.k8s.io', kind: '' }, '', errors);
@@ -128,7 +128,7 @@ function validateSelector(selector: SelectorAttributes | null | undefined, path:
   return errors;
 }
 
-/** Operators that a newer client knows and we do not are accepted: what they narrow is then decided without them. */
+/** Accepts unknown operators, which newer clients may send. They are ignored in the decision. */
 function validateValues({ operator = '', values }: Requirement, path: FieldPath): FieldError[] {
   const count = (values ?? []).length;
   if ((operator === 'In' || operator === 'NotIn') && count === 0) {
@@ -170,7 +170,7 @@ export function attributesOf({ resourceAttributes, nonResourceAttributes }: Acce
   return { cluster, user, verb, isResource: !!resourceAttributes, group, version, resource, subresource, namespace, name, path };
 }
 
-/** Says which selectors could not be understood; empty when all were. Roles do not look at selectors, so nothing else depends on them. */
+/** Reports selectors that could not be parsed; empty if there are none. RBAC ignores selectors, so nothing else depends on them. */
 export function evaluationError({ resourceAttributes }: AccessSpec): string {
   const fields = resourceAttributes?.fieldSelector;
   const labels = resourceAttributes?.labelSelector;

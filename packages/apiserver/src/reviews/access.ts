@@ -17,7 +17,7 @@ import {
 
 export interface AccessReviewContext {
   readonly cluster: string;
-  /** Who asks. */
+  /** The user who asks. */
   readonly user: User;
   readonly authorizer: Authorizer & RuleResolver;
 }
@@ -33,7 +33,7 @@ export function subjectAccessReview(body: KubeObject, context: AccessReviewConte
   return answer('SubjectAccessReview', body, { attributes: attributesOfSubject(spec, context), context });
 }
 
-/** The same, by somebody who may ask only about one namespace. */
+/** The same, for users who may only ask about one namespace. */
 export function localSubjectAccessReview(body: KubeObject, namespace: string, context: AccessReviewContext): KubeObject {
   const spec = specOf(body);
   const placed = { ...body, metadata: { ...body.metadata, namespace: body.metadata.namespace ?? namespace } };

@@ -49,7 +49,7 @@ function failure(action: () => unknown): { code?: number; message?: string; deta
 const pods = { verb: 'get', resource: 'pods' };
 
 describe('an access review', () => {
-  it('asks about the subject, with everything it says', () => {
+  it('asks the authorizer about the subject with all its attributes', () => {
     const resourceAttributes = { ...pods, namespace: 'shop', group: 'g', version: 'v1', subresource: 'log', name: 'web' };
     const spec = { user: 'joe', groups: ['a'], uid: 'u', extra: { k: ['v'] }, resourceAttributes };
     expect(subjectAccessReview(body(spec), context())).toEqual({
@@ -68,19 +68,19 @@ describe('an access review', () => {
     });
   });
 
-  it('about oneself asks about who sends it', () => {
+  it('asks about the sender if it is a self review', () => {
     expect(selfSubjectAccessReview(body({ resourceAttributes: { ...pods, verb: 'list' } }), context())['status']).toEqual({
       allowed: false,
     });
     expect(asked).toMatchObject({ user: jane, verb: 'list', version: '*' });
   });
 
-  it('asks about paths', () => {
+  it('asks about non-resource paths', () => {
     selfSubjectAccessReview(body({ nonResourceAttributes: { path: '/metrics', verb: 'get' } }), context());
     expect(asked).toMatchObject({ isResource: false, path: '/metrics', verb: 'get', resource: '' });
   });
 
-  it('means the service accounts of the workspace it is sent to', () => {
+  it('looks up service accounts in the workspace of the request', () => {
     subjectAccessReview(body({ user: 'system:serviceaccount:shop:bot', resourceAttributes: pods }), context({ cluster: 'tenant' }));
     expect(asked!.user.extra).toEqual({ 'authentication.kcp.io/cluster-name': ['tenant'] });
   });
@@ -121,13 +121,13 @@ describe('an access review', () => {
       {},
       "[spec.resourceAttributes.fieldSelector.requirements[0].key: Required value: must be specified, spec.resourceAttributes.fieldSelector.requirements[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn', spec.resourceAttributes.fieldSelector.requirements[1].values: Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist']",
     ],
-  ])('%j is refused', (spec, metadata, message) => {
+  ])('rejects %j', (spec, metadata, message) => {
     const refused = failure(() => subjectAccessReview(body(spec, metadata), context()));
     expect(refused).toMatchObject({ code: 422, message: `.authorization.k8s.io "" is invalid: ${message}` });
     expect(refused.details).not.toHaveProperty('kind');
   });
 
-  it('may carry managed fields, which the server adds itself', () => {
+  it('accepts managed fields, which the server adds itself', () => {
     expect(subjectAccessReview(body({ user: 'jane', resourceAttributes: pods }, { managedFields: [{}] }), context()).metadata).toEqual({
       managedFields: [{}],
     });
@@ -153,7 +153,7 @@ describe('an access review', () => {
       },
       'spec.resourceAttributes.labelSelector partially ignored due to parse error',
     ],
-  ])('with the selectors %j is answered all the same', (selectors, evaluationError) => {
+  ])('with the selectors %j is still answered', (selectors, evaluationError) => {
     const answer = selfSubjectAccessReview(body({ resourceAttributes: { ...pods, ...selectors } }), context());
     expect(answer['status']).toEqual({ allowed: true, reason: 'RBAC: allowed', ...(evaluationError && { evaluationError }) });
   });
@@ -163,11 +163,11 @@ describe('a local access review', () => {
   const spec = { user: 'jane', resourceAttributes: { ...pods, namespace: 'shop' } };
   const local = (given: object, metadata: object = {}): KubeObject => localSubjectAccessReview(body(given, metadata), 'shop', context());
 
-  it('is answered for its namespace', () => {
+  it('is answered for its own namespace', () => {
     expect(local(spec)).toMatchObject({ kind: 'LocalSubjectAccessReview', metadata: { namespace: 'shop' }, status: { allowed: true } });
   });
 
-  it('is refused for another one, and for paths', () => {
+  it('is rejected for other namespaces and for paths', () => {
     expect(failure(() => local(spec, { namespace: 'other' }))).toMatchObject({
       code: 400,
       message: 'the namespace of the provided object does not match the namespace sent on the request',
@@ -182,7 +182,7 @@ describe('a local access review', () => {
 });
 
 describe('a rules review', () => {
-  it('lists rules for resources and for paths', () => {
+  it('lists rules for resources and for non-resource paths', () => {
     const rules: PolicyRule[] = [
       { verbs: ['get'], apiGroups: [''], resources: ['pods'], resourceNames: ['a'] },
       { verbs: ['get'], nonResourceURLs: ['/x'] },
@@ -201,13 +201,13 @@ describe('a rules review', () => {
     });
   });
 
-  it('needs a namespace', () => {
+  it('requires a namespace', () => {
     expect(failure(() => selfSubjectRulesReview(body({}), context()))).toMatchObject({ code: 400, message: 'no namespace on request' });
   });
 });
 
-describe('reviews of identity', () => {
-  it('tell who one is', () => {
+describe('authentication reviews', () => {
+  it('report the current user', () => {
     expect(selfSubjectReview(jane, new Date('2026-01-02T03:04:05.678Z'))).toEqual({
       kind: 'SelfSubjectReview',
       apiVersion: 'authentication.k8s.io/v1',
@@ -233,17 +233,17 @@ describe('reviews of identity', () => {
     return result instanceof Promise ? result.then((answer) => answer['status']) : result['status'];
   };
 
-  it('tell whose a token is, for which audiences', () => {
+  it('report the user and audiences of a token', () => {
     const user = { username: 'jane', uid: 'u', groups: jane.groups, extra: { k: ['v'] } };
     expect(review({ token: 'good' })).toEqual({ authenticated: true, user, audiences: ['api'] });
     expect(review({ token: 'good', audiences: ['vault'] })).toEqual({ authenticated: true, user, audiences: ['vault'] });
   });
 
-  it('wait for issuers', async () => {
+  it('wait for asynchronous authenticators', async () => {
     await expect(review({ token: 'slow' })).resolves.toMatchObject({ authenticated: true });
   });
 
-  it('say what is wrong with a token', async () => {
+  it('report why a token is invalid', async () => {
     expect(review({ token: 'bad' })).toEqual({ user: {}, error: '[invalid bearer token, it is bad]' });
     await expect(review({ token: 'nope' })).resolves.toEqual({ user: {}, error: 'invalid bearer token' });
     expect(failure(() => review({}))).toMatchObject({ code: 400, message: 'token is required for TokenReview in authentication' });
