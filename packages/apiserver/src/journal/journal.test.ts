@@ -20,7 +20,7 @@ beforeAll(async () => {
 const roles = '/apis/rbac.authorization.k8s.io/v1/clusterroles';
 const role = (name: string): object => ({ metadata: { name, labels: { a: 'b' }, finalizers: ['example.com/x'] }, rules: [] });
 
-test('tells everything there is in all workspaces, then that it has, then what changes', async () => {
+test('sends all objects of all workspaces, then SYNCED, then every change', async () => {
   await server.call(`/clusters/aaaa${roles}`, { method: 'POST', body: role('before') });
   const stream = await server.open('/capstan/journal');
   const told: Line[] = [];
@@ -41,7 +41,7 @@ test('tells everything there is in all workspaces, then that it has, then what c
   expect([kind, Object.keys(metadata!)]).toEqual(['ClusterRole', ['name', 'uid', 'resourceVersion', 'finalizers']]);
 });
 
-test('is for nobody but the platform', async () => {
+test('is only open to the platform', async () => {
   const asked = await server.call('/capstan/journal', { anonymous: true });
   expect(asked.code).toBe(403);
   const inWorkspace = await server.call('/clusters/aaaa/capstan/journal', { anonymous: true });

@@ -7,20 +7,20 @@ import type { Page } from '../registry/page.ts';
 
 export const journalPath = '/capstan/journal';
 
-/** A reader who leaves more than this unread has to begin again. */
+/** A reader that falls further behind than this is disconnected and must start over. */
 const mostUnread = 32 << 20;
 const slice = 256 << 10;
-/** So that both sides notice a connection that is dead. */
+/** Lets both sides detect a dead connection. */
 const heartbeatEvery = 20_000;
 
-/** Events come in great numbers, and neither own nor are owned. */
+/** Events are numerous, and neither own objects nor are owned. */
 const leftOut = new Set(['core/events', 'events.k8s.io/events']);
 
 type Kind = 'ADDED' | 'MODIFIED' | 'DELETED';
 
 /**
- * What there is in all workspaces and what becomes of it, in one stream: for each object of each kind only what says who it is, whom it belongs to and what holds it. First
- * everything, then a line that says so, then every change. An object may be told twice; the higher revision is the later.
+ * Streams all objects of all workspaces and their changes. Each line has only the identity, owners, finalizers and deletion timestamp of an
+ * object. First come all objects, then a SYNCED line, then every change. An object may be sent twice; the higher revision is the newer.
  */
 export class Journal implements Disposable {
   readonly #cache: WatchCache;
@@ -47,7 +47,7 @@ export class Journal implements Disposable {
     await reader.begin(this.#cache.resources());
   };
 
-  /** Every reader begins again: something was missed. */
+  /** Makes every reader start over, because changes were missed. */
   endAll(): void {
     for (const reader of this.#readers) reader.end();
   }
@@ -58,7 +58,7 @@ export class Journal implements Disposable {
   }
 }
 
-/** Gets what there is in slices; what happens meanwhile waits until it has all of it. */
+/** Sends the existing objects in slices; changes are buffered until all have been sent. */
 class Reader {
   readonly #stream: AnswerStream;
   readonly #onDone: () => void;
@@ -110,7 +110,7 @@ class Reader {
       if (this.#done) return;
       this.#stream.write(chunk);
       chunk = '';
-      // Others have their turn between slices, and the reader time to read.
+      // Yield between slices, and let the reader catch up.
       await (this.#stream.pending > slice ? new Promise<void>((resolve) => this.#stream.onDrain(resolve)) : new Promise(setImmediate));
     }
   }
@@ -125,7 +125,7 @@ class Reader {
 function line(type: Kind, name: string, entry: CacheEntry): string {
   const { kind, apiVersion, metadata } = entry.parse();
   const slash = name.lastIndexOf('/');
-  // Bound kinds are stored under a name that goes on after a colon.
+  // Bound kinds are stored under a name with a suffix after a colon.
   const resource = name.slice(slash + 1).split(':', 1)[0];
   return `${JSON.stringify({ type, cluster: clusterOfKey(entry.key), resource, kind, apiVersion, metadata: slim(metadata) })}\n`;
 }
