@@ -67,8 +67,8 @@ function ask(cluster: string, claims: object): Promise<Reply> {
   return server.call(`/clusters/${cluster}${whoAmI}`, { method: 'POST', anonymous: true, headers, body });
 }
 
-describe('an issuer that a workspace’s type names', () => {
-  test('makes its users known in workspaces of that type, and only there', async () => {
+describe('an issuer of a workspace type', () => {
+  test('authenticates users in workspaces of that type only', async () => {
     const known = await ask('gggg', { sub: 'jane', groups: ['devs'] });
     expect(known.code).toBe(201);
     expect(known.json()['status']).toMatchObject({ userInfo: { username: 'jane', groups: ['devs', 'system:authenticated'] } });
@@ -78,13 +78,13 @@ describe('an issuer that a workspace’s type names', () => {
     ).toBe(401);
   });
 
-  test('makes nobody one of the system’s', async () => {
+  test('cannot grant system usernames or groups', async () => {
     expect((await ask('gggg', { sub: 'system:serviceaccount:kube-system:namespace-controller' })).code).toBe(401);
     const named = await ask('gggg', { sub: 'jane', groups: ['system:masters', 'system:kcp:admin', 'devs'] });
     expect(named.json()['status']).toMatchObject({ userInfo: { groups: ['devs', 'system:authenticated'] } });
   });
 
-  test('vouches only for tokens that it signed', async () => {
+  test('accepts only tokens that it signed', async () => {
     const headers = { authorization: `Bearer ${issuer.token()}x` };
     expect((await server.call(`/clusters/gggg${whoAmI}`, { method: 'POST', anonymous: true, headers, body: {} })).code).toBe(401);
   });

@@ -18,11 +18,14 @@ interface Options {
   readonly objects: ObjectReader;
   readonly tree: Tree;
   readonly audiences: readonly string[];
-  /** Keeps issuers that workspaces name, all but the root, from leading to some addresses. */
+  /** Blocks some addresses for issuers configured by workspaces other than root. */
   readonly outbound?: Outbound | undefined;
 }
 
-/** Knows users by the issuers that a workspace's type names. They are known in that workspace alone, and are never anybody of the platform's. */
+/**
+ * Authenticates users with the issuers that a workspace's type configures. Such users exist only in that workspace, and never belong to the
+ * platform.
+ */
 export class WorkspaceAuthentication {
   readonly #options: Options;
   readonly #made = new WeakMap<KubeObject, readonly TokenAuthenticator[]>();
@@ -31,7 +34,7 @@ export class WorkspaceAuthentication {
     this.#options = options;
   }
 
-  /** The user whom one of the workspace's issuers vouches for; undefined when none does. */
+  /** The user that one of the workspace's issuers authenticates; undefined if none does. */
   async authenticate(path: string, { authorization }: Pick<Credentials, 'authorization'>): Promise<User | undefined> {
     const token = authorization === undefined ? undefined : bearerToken(authorization);
     const cluster = this.#options.tree.resolve(path);
@@ -43,7 +46,7 @@ export class WorkspaceAuthentication {
     return undefined;
   }
 
-  /** Those of the server, and of the workspace for what the server does not know. */
+  /** The server's authenticators, then the workspace's for tokens that the server does not know. */
   tokensIn(cluster: string, tokens: BearerTokens): BearerTokens {
     return {
       ...tokens,
@@ -73,7 +76,7 @@ export class WorkspaceAuthentication {
       let made = this.#made.get(configuration);
       if (made === undefined) {
         made = parseIssuers(fieldsOf(configuration['spec'])['jwt'], audiences).map((issuer) =>
-          // What lies in the root workspace is the operator's.
+          // The root workspace belongs to the operator.
           oidc({ ...issuer, outbound: home === rootCluster ? undefined : outbound }),
         );
         this.#made.set(configuration, made);
@@ -83,7 +86,7 @@ export class WorkspaceAuthentication {
   }
 }
 
-/** What an issuer of a tenant's says counts in the tenant's workspace: it cannot make anybody one of the system's users or groups. */
+/** A tenant's issuer counts only in the tenant's workspace: it cannot grant system usernames or groups. */
 function guest(user: User, cluster: string): User {
   if (user.name.startsWith('system:')) throw new Unauthenticated('system usernames are not admitted');
   const extra = Object.entries(user.extra ?? {}).filter(([key]) => !key.includes('kcp.io'));

@@ -36,25 +36,25 @@ const as = (who: string, path: string, { headers, ...call }: Call = {}): Promise
 const codeOf = async (who: string, path: string, call?: Call): Promise<number> => (await as(who, path, call)).code;
 
 describe('a workspace', () => {
-  test('is open to those whom its own bindings let in, with roles that it need not store', async () => {
+  test('admits users with bindings of its own, also to roles that it does not store', async () => {
     expect(await codeOf('alice', `/clusters/aaaa${configMaps}`)).toBe(200);
     const stored = await server.call('/clusters/aaaa/apis/rbac.authorization.k8s.io/v1/clusterroles?resourceVersion=0');
     expect(stored.json().items).toEqual([]);
   });
 
-  test('is closed to everybody else, whatever they are elsewhere', async () => {
+  test('rejects everybody else, whatever rights they have elsewhere', async () => {
     expect(await codeOf('alice', `/clusters/bbbb${configMaps}`)).toBe(403);
     expect(await codeOf('bob', `/clusters/aaaa${configMaps}`)).toBe(403);
     expect(await codeOf('alice', '/api/v1/secrets')).toBe(403);
     expect((await as('bob', `/clusters/aaaa${configMaps}`)).json().message).toMatch(/access denied$/);
   });
 
-  test('cannot be told from one that is not there', async () => {
+  test('looks the same as a missing one to users without access', async () => {
     const [closed, missing] = [await as('bob', `/clusters/bbbb${configMaps}`), await as('bob', `/clusters/zzzz${configMaps}`)];
     expect([closed.code, missing.code]).toEqual([403, 403]);
   });
 
-  test('lets nobody in by a role that does not say "access"', async () => {
+  test('admits only users with a role that has the verb "access"', async () => {
     await bind('bbbb', 'bob-views', 'view', { kind: 'User', name: 'bob' });
     expect(await codeOf('bob', `/clusters/bbbb${configMaps}`)).toBe(403);
     await bind('bbbb', 'bob-enters', 'system:kcp:workspace:access', { kind: 'User', name: 'bob' });
@@ -62,7 +62,7 @@ describe('a workspace', () => {
     expect(await codeOf('bob', `/clusters/bbbb${configMaps}/secret-plans`, { method: 'DELETE' })).toBe(403);
   });
 
-  test('can ask for groups beside its rules', async () => {
+  test('can require groups in addition to its rules', async () => {
     await createWorkspace(server, 'cccc');
     const path = '/clusters/cccc/apis/core.kcp.io/v1alpha1/logicalclusters/cluster';
     const headers = { 'content-type': 'application/merge-patch+json' };
@@ -81,13 +81,13 @@ describe('a workspace', () => {
     expect(await codeOf('bob', '/clusters/cccc/api/v1/configmaps')).toBe(200);
   });
 
-  test('is open to the platform’s admins', async () => {
+  test('admits the platform’s administrators', async () => {
     expect(await codeOf('owner', `/clusters/aaaa${configMaps}`)).toBe(200);
     expect(await codeOf('owner', '/api/v1/nodes')).toBe(200);
   });
 });
 
-describe('a right that is taken away', () => {
+describe('a revoked right', () => {
   const roles = '/apis/rbac.authorization.k8s.io/v1/clusterroles';
   const remove = (cluster: string, path: string) => server.call(`/clusters/${cluster}${path}`, { method: 'DELETE' });
   const merge = { 'content-type': 'application/merge-patch+json' };
@@ -96,14 +96,14 @@ describe('a right that is taken away', () => {
     await createWorkspace(server, 'rrrr');
   });
 
-  test('by the deletion of a binding is gone with the next request', async () => {
+  test('has no effect from the next request after its binding is deleted', async () => {
     await bind('rrrr', 'bob-rules', 'cluster-admin', { kind: 'User', name: 'bob' });
     expect(await codeOf('bob', `/clusters/rrrr${configMaps}`)).toBe(200);
     await remove('rrrr', `${bindings}/bob-rules`);
     expect(await codeOf('bob', `/clusters/rrrr${configMaps}`)).toBe(403);
   });
 
-  test('by a change of a role is gone with the next request', async () => {
+  test('has no effect from the next request after its role changes', async () => {
     const enter = { nonResourceURLs: ['/'], verbs: ['access'] };
     const read = { apiGroups: [''], resources: ['configmaps'], verbs: ['list'] };
     await server.call(`/clusters/rrrr${roles}`, { method: 'POST', body: { metadata: { name: 'readers' }, rules: [enter, read] } });
@@ -117,14 +117,14 @@ describe('a right that is taken away', () => {
     expect(await codeOf('bob', `/clusters/rrrr${configMaps}`)).toBe(403);
   });
 
-  test('in all workspaces is gone in each', async () => {
+  test('has no effect in any workspace if it was granted in all of them', async () => {
     await bind('system:admin', 'bob-everywhere', 'cluster-admin', { kind: 'User', name: 'bob' });
     for (const id of ['bbbb', 'rrrr']) expect(await codeOf('bob', `/clusters/${id}${configMaps}`)).toBe(200);
     await remove('system:admin', `${bindings}/bob-everywhere`);
     expect(await codeOf('bob', `/clusters/rrrr${configMaps}`)).toBe(403);
   });
 
-  test('by what the workspace asks for is gone with the next request', async () => {
+  test('has no effect from the next request after the workspace requires other groups', async () => {
     await bind('rrrr', 'alice-rules', 'cluster-admin', { kind: 'User', name: 'alice' });
     expect(await codeOf('alice', `/clusters/rrrr${configMaps}`)).toBe(200);
     await server.call('/clusters/rrrr/apis/core.kcp.io/v1alpha1/logicalclusters/cluster', {
@@ -136,8 +136,8 @@ describe('a right that is taken away', () => {
   });
 });
 
-describe('all workspaces at once', () => {
-  test('are for the platform alone', async () => {
+describe('requests across all workspaces', () => {
+  test('are only for the platform', async () => {
     for (const who of ['alice', 'bob', 'owner']) expect(await codeOf(who, '/clusters/*/api/v1/configmaps')).toBe(403);
     expect((await server.call('/clusters/*/api/v1/configmaps')).json().items).toHaveLength(3);
   });
@@ -158,7 +158,7 @@ describe('a service account', () => {
   const with_ = async (token: string, path: string): Promise<number> =>
     (await server.call(path, { anonymous: true, headers: { authorization: `Bearer ${token}` } })).code;
 
-  test('is of its own workspace; one of the same name is another', async () => {
+  test('belongs to its own workspace; one of the same name elsewhere is another', async () => {
     const token = await tokenIn('aaaa');
     await tokenIn('bbbb');
     for (const id of ['aaaa', 'bbbb'])
@@ -169,13 +169,13 @@ describe('a service account', () => {
     expect(items.map((item) => item.metadata.annotations?.['kcp.io/cluster'])).toEqual(['aaaa']);
   });
 
-  test('can be given something abroad, under the name that it has there', async () => {
+  test('can get rights in another workspace under its name there', async () => {
     const token = await tokenIn('aaaa');
     await bind('bbbb', 'guest', 'cluster-admin', { kind: 'User', name: 'system:kcp:serviceaccount:aaaa:default:robot' });
     expect(await with_(token, `/clusters/bbbb${configMaps}`)).toBe(200);
   });
 
-  test('in kube-system of a workspace is none of the platform’s', async () => {
+  test('in kube-system of a tenant’s workspace is not a platform account', async () => {
     await server.call('/clusters/aaaa/api/v1/namespaces', { method: 'POST', body: { metadata: { name: 'kube-system' } } });
     const headers = { 'impersonate-user': 'system:serviceaccount:kube-system:namespace-controller' };
     expect(await codeOf('alice', '/clusters/aaaa/api/v1/namespaces', { headers })).toBe(403);
@@ -216,18 +216,18 @@ describe('impersonation', () => {
       'somebody with a warrant',
       { 'impersonate-user': 'x', 'impersonate-extra-authorization.kcp.io%2fwarrant': '{"user":"y","groups":["system:kcp:admin"]}' },
     ],
-  ])('by a workspace’s owner never leads to %s', async (_who, headers) => {
+  ])('by a workspace’s owner is rejected for %s', async (_who, headers) => {
     expect(await codeOf('alice', `/clusters/aaaa${configMaps}`, { headers })).toBe(403);
     expect(await codeOf('alice', `/clusters/bbbb${configMaps}`, { headers })).toBe(403);
   });
 
-  test('by a workspace’s owner works for its own users', async () => {
+  test('by a workspace’s owner works for the users of the workspace', async () => {
     await bind('aaaa', 'carol', 'cluster-admin', { kind: 'User', name: 'carol' });
     expect(await codeOf('alice', `/clusters/aaaa${configMaps}`, { headers: { 'impersonate-user': 'carol' } })).toBe(200);
     expect(await codeOf('alice', `/clusters/aaaa${configMaps}`, { headers: { 'impersonate-user': 'dave' } })).toBe(403);
   });
 
-  test('with a warrant for one of its users, or within scopes, counts in the workspace alone', async () => {
+  test('with a warrant for one of its users, or within scopes, is limited to the workspace', async () => {
     await bind('aaaa', 'frank', 'cluster-admin', { kind: 'User', name: 'frank' });
     const warrant = { 'impersonate-user': 'x', 'impersonate-extra-authorization.kcp.io%2fwarrant': '{"user":"frank"}' };
     const scope = (id: string) => ({ 'impersonate-user': 'frank', 'impersonate-extra-authentication.kcp.io%2fscopes': `cluster:${id}` });
@@ -245,7 +245,7 @@ describe('impersonation', () => {
     ]);
   });
 
-  test('names nobody through headers of a proxy', async () => {
+  test('ignores the headers of authenticating proxies', async () => {
     for (const headers of [
       { 'x-remote-user': 'alice', 'x-remote-group': 'system:masters' },
       { 'X-Remote-Extra-Scopes': 'x', 'x-remote-user': 'admin' },
@@ -259,7 +259,7 @@ describe('impersonation', () => {
   });
 });
 
-test('the audit log tells of every step by which somebody was let in', async () => {
+test('the audit log has the decision of every authorization step', async () => {
   await codeOf('alice', `/clusters/aaaa${configMaps}?fieldManager=audited`, { method: 'POST', body: { metadata: { name: 'a' } } });
   const lines = async (): Promise<{ requestURI: string; annotations?: Record<string, string> }[]> =>
     (await readFile(`${server.directory}/audit.log`, 'utf8'))
@@ -275,14 +275,14 @@ test('the audit log tells of every step by which somebody was let in', async () 
   });
 });
 
-describe('what the platform decides', () => {
-  test('is not written by a workspace’s owner', async () => {
+describe('status that the platform decides', () => {
+  test('cannot be written by a workspace’s owner', async () => {
     const path = '/clusters/aaaa/apis/apis.kcp.io/v1alpha2/apibindings/any/status';
     const headers = { 'content-type': 'application/merge-patch+json' };
     expect(await codeOf('alice', path, { method: 'PATCH', headers, body: { status: {} } })).toBe(403);
   });
 
-  test('is not given away by an owner who does not have it', async () => {
+  test('cannot be granted by a user who does not have it', async () => {
     await bind('aaaa', 'erin', 'user', { kind: 'User', name: 'bob' });
     expect(await codeOf('bob', '/clusters/aaaa/api/v1/namespaces')).toBe(200);
     const body = {
@@ -295,11 +295,11 @@ describe('what the platform decides', () => {
   });
 });
 
-describe('what a workspace has bound', () => {
+describe('a kind that a workspace has bound', () => {
   const cowboys = '/apis/wildwest.dev/v1alpha1/namespaces/default/cowboys';
   const cowboy = { apiVersion: 'wildwest.dev/v1alpha1', kind: 'Cowboy', metadata: { name: 'billy' }, spec: {} };
 
-  test('can be used by its users and seen by its viewers, of whom no role names it', async () => {
+  test('is open to users and viewers although no role names it', async () => {
     for (const id of ['offers', 'uses']) await createWorkspace(server, id);
     await server.call('/clusters/uses/api/v1/namespaces', { method: 'POST', body: { metadata: { name: 'default' } } });
     const shared = await share(server, 'offers');
@@ -312,14 +312,14 @@ describe('what a workspace has bound', () => {
     expect([await create('bob'), await codeOf('bob', path)]).toEqual([403, 200]);
     await bind('uses', 'alice-uses', 'user', { kind: 'User', name: 'alice' });
     expect([await create('alice'), await codeOf('alice', path)]).toEqual([201, 200]);
-    // What its provider says of it is not for users to say.
+    // Only the provider writes the status.
     const status = { ...cowboy, status: { result: 'rich' } };
     expect(await codeOf('alice', `${path}/billy/status`, { method: 'PUT', body: status })).toBe(403);
     expect(await codeOf('alice', `${path}/billy/status`)).toBe(200);
     expect(await codeOf('alice', `${path}/billy`, { method: 'DELETE' })).toBe(200);
   });
 
-  test('does not count as bound when it is the workspace’s own', async () => {
+  test('does not include the workspace’s own kinds', async () => {
     const names = { plural: 'sheriffs', singular: 'sheriff', kind: 'Sheriff', listKind: 'SheriffList' };
     const versions = [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }];
     const definitions = '/clusters/uses/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
@@ -338,8 +338,8 @@ describe('what a workspace has bound', () => {
   });
 });
 
-describe('roles that need not be stored', () => {
-  test('let viewers look at everything but secrets', async () => {
+describe('built-in roles', () => {
+  test('let viewers read everything but secrets', async () => {
     await createWorkspace(server, 'dddd');
     await bind('dddd', 'bob-looks', 'viewer', { kind: 'User', name: 'bob' });
     expect(await codeOf('bob', '/clusters/dddd/api/v1/configmaps')).toBe(200);
@@ -347,7 +347,7 @@ describe('roles that need not be stored', () => {
     expect(await codeOf('bob', '/clusters/dddd/api/v1/namespaces/default', { method: 'DELETE' })).toBe(403);
   });
 
-  test('are given in all workspaces by those who own the platform, and by nobody else', async () => {
+  test('are granted in all workspaces by the platform’s owner only', async () => {
     await createWorkspace(server, 'eeee');
     expect(await codeOf('bob', '/clusters/eeee/api/v1/configmaps')).toBe(403);
     for (const who of ['alice', 'owner']) expect(await codeOf(who, `/clusters/system:admin${bindings}`)).toBe(403);

@@ -11,30 +11,30 @@ import type { MaximalPolicy } from './maximal-policy.ts';
 import { adminGroup, bootstrapperGroup, boundObjects, externalLogicalClusterAdminGroup, logicalClusterAdminGroup } from './policy.ts';
 import { logicalClusterOf } from './tree.ts';
 
-/** Workspaces that are not yet, or no longer, to be entered. Whoever empties one that is being deleted still has to get in. */
+/** Workspaces in these phases cannot be entered. A workspace that is being deleted can, since it has to be emptied. */
 const closedPhases = new Set(['Scheduling', 'Unavailable']);
 
 const denied: Decision = { allowed: false, reason: 'access denied' };
-/** What nobody else can allow either. */
+/** A denial that no other authorizer can override. */
 const shut: Decision = { ...denied, denied: true };
 
-/** Conditions of the platform's kinds decide what is served to whom: they are not for tenants to write. */
+/** The status of these kinds decides what is served to whom, so tenants must not write it. */
 const guardedStatus = new Set(['apibindings', 'apiexports']);
 
 /**
- * Who may do what in a workspace: whoever may enter it, and may do it by the rules of whom the kind is from, and by the rules of the workspace. In the root
- * workspace everybody may enter.
+ * Authorizes requests in a workspace. The user must have access to the workspace, the policy of the kind's provider must allow the request,
+ * and so must the rules of the workspace. Everybody has access to the root workspace.
  */
 export function workspaceAuthorizer(options: {
   readonly rbac: Authorizer & RuleResolver;
   readonly objects: ObjectReader;
   readonly maximal: MaximalPolicy;
-  /** Another number whenever something changes that says who may enter a workspace: its logical cluster, and roles and bindings that hold in it. */
+  /** Changes whenever a workspace's logical cluster, or a role or binding that applies in it, changes. */
   readonly changedIn: (cluster: string) => number;
 }): Authorizer & RuleResolver {
   const { rbac, objects, maximal, changedIn } = options;
 
-  /** The platform's own controllers consume no API: they keep it in order. */
+  /** The platform's controllers do not consume APIs but maintain them, so no policy limits them. */
   const withinPolicy = (attributes: Attributes): boolean => isPlatformAccount(attributes.user) || maximal.allows(attributes);
 
   function mayEnter(user: User, cluster: string): boolean {
@@ -49,7 +49,7 @@ export function workspaceAuthorizer(options: {
   }
   const rights = new EntryRights(mayEnter, changedIn);
 
-  /** Whether a workspace is not there for a user, whatever the roles in it say. */
+  /** Whether a workspace is closed to a user, whatever its roles say. */
   function isShut(user: User, cluster: string): boolean {
     const workspace = logicalClusterOf(objects, cluster);
     if (workspace === undefined || closedPhases.has(textOf(fieldsOf(workspace['status'])['phase']))) return true;
@@ -80,7 +80,7 @@ export function workspaceAuthorizer(options: {
         return isShut(user, cluster) ? shut : denied;
       const decision = rbac.authorize(attributes);
       if (decision.allowed) return decision;
-      // What is bound can be meant without being named.
+      // Roles can allow bound kinds without naming them.
       const asBound = maximal.isBound(attributes) ? rbac.authorize({ ...attributes, ...boundObjects }) : denied;
       return asBound.allowed ? asBound : denied;
     },
@@ -90,12 +90,12 @@ export function workspaceAuthorizer(options: {
 
 const groupsIn = (cluster: string, user: User): ReadonlySet<string> => new Set(effectiveUsers(user, cluster).flatMap((one) => one.groups));
 
-/** Service accounts have no groups that could be asked for. */
+/** Service accounts have no groups that a workspace could require. */
 function isExpected(user: User, workspace: KubeObject, groups: ReadonlySet<string>): boolean {
   return isServiceAccount(user.name) || hasRequiredGroups(workspace, groups);
 }
 
-/** Whether it is for the platform alone to write, whoever permits what. */
+/** Whether only the platform may write it, whatever roles allow. */
 export function isGuarded({ group, resource, subresource, user }: Attributes): boolean {
   return group === 'apis.kcp.io' && subresource === 'status' && guardedStatus.has(resource) && !isPlatformAccount(user);
 }
@@ -106,12 +106,12 @@ function step(allowed: boolean, what: string): Decision {
 
 const entering: Omit<Attributes, 'user' | 'cluster'> = { ...nothingWanted, verb: 'access', path: '/' };
 
-/** An account that the platform's own controllers act as. Tenants' accounts of the same name are at home in their workspace. */
+/** An account of the platform's own controllers. Tenants' accounts of the same name belong to their own workspace. */
 export function isPlatformAccount(user: User): boolean {
   return homeOf(user) === rootCluster && parseServiceAccountName(user.name)?.namespace === 'kube-system';
 }
 
-/** Groups with semicolons between those of which one is enough, and commas between those that are all needed. */
+/** Parses groups: semicolons separate alternatives, commas separate groups that are all required. */
 function hasRequiredGroups({ metadata }: KubeObject, groups: ReadonlySet<string>): boolean {
   const required = metadata.annotations?.[requiredGroupsAnnotation];
   if (required === undefined || groups.has(externalLogicalClusterAdminGroup)) return true;

@@ -32,8 +32,8 @@ const rulesOf = async (name: string): Promise<unknown> => ((await server.call(`$
 const asAda = (path: string, call: Call = {}): Promise<Reply> =>
   server.call(path, { ...call, anonymous: true, headers: { ...call.headers, authorization: 'Bearer ada-token' } });
 
-describe('the roles that every workspace has', () => {
-  it('are listed and read by name, with their rules', async () => {
+describe('the built-in roles of every workspace', () => {
+  it('are listed, and read by name with their rules', async () => {
     expect(names(await server.call(inside))).toEqual(people);
     const view = (await server.call(`${inside}/view`)).json() as KubeObject & { rules: { resources?: string[] }[] };
     expect(view.metadata).toEqual({
@@ -49,28 +49,28 @@ describe('the roles that every workspace has', () => {
     expect((table.json() as unknown as { rows: unknown[] }).rows).toHaveLength(people.length);
   });
 
-  it('stand beside those that root stores', async () => {
+  it('are merged with the roles that root stores', async () => {
     const all = names(await server.call(roles));
     for (const name of people) expect(all.filter((one) => one === name)).toEqual([name]);
     expect((await server.call(`${roles}/view`)).json().metadata.uid).toBeDefined();
     expect((await server.call(`${roles}/user`)).json().metadata.uid).toBeUndefined();
   });
 
-  it('are not shown to informers, in all workspaces at once, or where there is no workspace', async () => {
+  it('are hidden from informers, from requests across all workspaces, and where there is no workspace', async () => {
     expect(names(await server.call(`${inside}?resourceVersion=0`))).toEqual([]);
     expect(names(await server.call(`/clusters/*${roles}`))).not.toContain('user');
     expect(names(await server.call(`/clusters/nowhere${roles}`))).toEqual([]);
     expect((await server.call(`/clusters/nowhere${roles}/view`)).code).toBe(404);
   });
 
-  it('are shown to those alone who may read roles', async () => {
+  it('are only visible to users who may read roles', async () => {
     expect((await asAda(`${inside}/view`)).code).toBe(403);
     expect((await asAda(inside)).code).toBe(403);
   });
 });
 
 describe('a role of the same name', () => {
-  it('is created as any other, stands in its place, and leaves it when deleted', async () => {
+  it('can be created, hides the built-in one, and reveals it again when deleted', async () => {
     expect((await post(inside, { metadata: { name: 'user' }, rules: [rule('secrets')] })).code).toBe(201);
     expect(await rulesOf('user')).toEqual([rule('secrets')]);
     expect(names(await server.call(inside))).toEqual(people);
@@ -83,7 +83,7 @@ describe('a role of the same name', () => {
     ]);
   });
 
-  it('is stored by a change of what is built in: clients read it, and send a patch or the whole', async () => {
+  it('is stored when a client patches or replaces the built-in one', async () => {
     const changed = await patch(`${inside}/viewer`, { rules: [rule('pods')] }, 'application/strategic-merge-patch+json');
     expect([changed.code, changed.json().metadata.uid]).toEqual([201, expect.any(String)]);
     expect(await rulesOf('viewer')).toEqual([rule('pods')]);
@@ -95,7 +95,7 @@ describe('a role of the same name', () => {
     expect(await rulesOf('admin')).toEqual([rule('pods')]);
   });
 
-  it('is no way to more rights', async () => {
+  it('cannot escalate privileges', async () => {
     const grant = { metadata: { name: 'ada' }, subjects: [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: 'ada' }] };
     const rules = [
       { apiGroups: ['rbac.authorization.k8s.io'], resources: ['clusterroles'], verbs: ['get', 'create', 'patch', 'update'] },

@@ -11,12 +11,12 @@ import type { RequestInfo } from '../registry/scope.ts';
 import { rolesForPeople } from './policy.ts';
 import { logicalClusterOf } from './tree.ts';
 
-/** Tells them from those that somebody made: Kubernetes marks its own in the same way. */
+/** Distinguishes them from users' roles; Kubernetes labels its own default roles the same way. */
 const labels = { 'kubernetes.io/bootstrapping': 'rbac-defaults' };
 
 /**
- * Shows the roles that people can be given in every workspace though none stores them. What they hold, and whether a workspace has them, the policy says by which
- * requests are decided. They gather no rules of others there, so they are shown without what would say so.
+ * Serves the user-facing roles in every workspace although none stores them. Their rules, and whether a workspace has them, come from the
+ * policy that authorizes requests. They do not aggregate other roles there, so they have no aggregation rule.
  */
 export function builtinRoles({
   cache,

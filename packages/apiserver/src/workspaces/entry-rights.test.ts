@@ -17,7 +17,7 @@ function stage() {
   return { open, asked, rights, change };
 }
 
-test('an answer is worked out once for as long as nothing changes', () => {
+test('computes an answer once while nothing changes', () => {
   const { open, asked, rights } = stage();
   open.add('alice a');
   expect([1, 2, 3].map(() => rights.mayEnter(alice, 'a'))).toEqual([true, true, true]);
@@ -25,7 +25,7 @@ test('an answer is worked out once for as long as nothing changes', () => {
   expect(asked).toEqual(['alice a', 'alice b']);
 });
 
-test('a right that was given or taken counts from the next question on', () => {
+test('applies a granted or revoked right to the next request', () => {
   const { open, rights, change } = stage();
   for (const given of [true, false, true]) {
     if (given) open.add('alice a');
@@ -35,7 +35,7 @@ test('a right that was given or taken counts from the next question on', () => {
   }
 });
 
-test('a change elsewhere asks nothing anew', () => {
+test('keeps its answers when another workspace changes', () => {
   const { asked, rights, change } = stage();
   rights.mayEnter(alice, 'a');
   change('b');
@@ -43,7 +43,7 @@ test('a change elsewhere asks nothing anew', () => {
   expect(asked).toEqual(['alice a']);
 });
 
-test('users are told apart, also those of the same name', () => {
+test('distinguishes users of the same name', () => {
   const { open, rights } = stage();
   open.add('alice a');
   expect(rights.mayEnter(alice, 'a')).toBe(true);

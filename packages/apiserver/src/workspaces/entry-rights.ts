@@ -1,17 +1,17 @@
 import type { User } from '@capstan/api';
 
-/** More workspaces than one user goes in and out of at a time. */
+/** More workspaces than one user is active in at a time. */
 const capacity = 4_096;
 
 interface Answer {
-  /** When what it rests on last changed. */
+  /** The version of the rights that the answer is based on. */
   readonly changed: number;
   readonly may: boolean;
 }
 
 /**
- * Remembers who may enter which workspace. An answer holds until something changes that it was worked out from, and not a moment longer: `changedIn` is asked
- * every time. Users whom authenticators keep are the same object from request to request; others are asked about anew.
+ * Caches who may enter which workspace. An answer is valid only while its inputs are unchanged: `changedIn` is called every time. Users
+ * that authenticators cache are the same object from request to request; answers for others are not reused.
  */
 export class EntryRights {
   readonly #mayEnter: (user: User, cluster: string) => boolean;

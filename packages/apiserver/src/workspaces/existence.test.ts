@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]());
 
 test.each(['/api/v1/namespaces', '/api/v1/namespaces/a/secrets/b', '/', '/openapi/v2', '/apis/foo/v1/bars', '/api/v1/pods?watch=true'])(
-  'whoever may not enter cannot tell by %s whether a workspace is there',
+  'users without access cannot tell from %s whether a workspace exists',
   async (path) => {
     const seen = async (cluster: string): Promise<unknown> => {
       const { code, headers, text } = await server.call(`/clusters/${cluster}${path}`, {

@@ -14,15 +14,15 @@ import { serverUser } from '../upkeep/context.ts';
 import { ownerText } from './admission/owner.ts';
 import { logicalClusterOf, logicalClusters } from './tree.ts';
 
-/** `~` among the workspaces of root: the asker's own workspace, which is made when they first ask for it. */
+/** The workspace `~` in root: the user's home workspace, created on first use. */
 export function homeWorkspace(options: {
   readonly catalogs: Catalogs;
   readonly authorizer: Gate;
-  /** Groups whose members may have one; whoever may create it by the rules of root when undefined. */
+  /** Groups whose members may create one; if undefined, the rules of root decide. */
   readonly creators: readonly string[] | undefined;
 }): VirtualObject {
   return async (context, backend) => {
-    // Accounts of the same name are of many workspaces; their own is where they are at home.
+    // Many workspaces have accounts of the same name; an account already belongs to one workspace.
     if (isServiceAccount(context.user.name))
       throw forbidden(attributesOf(context.info, context.user), 'service accounts have no home workspace');
     const cluster = homeClusterId(context.user.name);
@@ -39,7 +39,7 @@ export function homeWorkspace(options: {
   };
 }
 
-/** A name with colons would be read as that of a workspace in somebody else's home. */
+/** A name with colons would be the path of a workspace in somebody else's home. */
 function homePath(user: string, cluster: string): string {
   return isPath(user) && !user.includes(':') ? `user:${user}` : cluster;
 }
@@ -74,7 +74,7 @@ async function makeHome(
     const { entry } = await create(backend, inside, { resource, namespace: '', object, manager: 'kube-apiserver', dryRun: false });
     return entry.parse();
   } catch (error) {
-    // Somebody else asked for it at the same time, as the same user.
+    // Another request of the same user created it at the same time.
     if (error instanceof StatusError && error.reason === 'AlreadyExists') throw status.tooManyRequests('Creating the home workspace', 1);
     throw error;
   }

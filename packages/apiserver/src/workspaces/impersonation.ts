@@ -5,7 +5,7 @@ import { clusterExtra, homeOf } from '../authn/service-account.ts';
 import { parseWarrant, scopesExtra, warrantsExtra } from '../authz/effective-users.ts';
 import { adminGroup, bootstrapperGroup, externalLogicalClusterAdminGroup, logicalClusterAdminGroup } from './policy.ts';
 
-/** Groups that mean something in every workspace, and how much. Nobody becomes more than they are by what one workspace lets them impersonate. */
+/** Ranks the groups that have rights in every workspace. Impersonation permitted by one workspace must not raise a user's rank. */
 const ranks: ReadonlyMap<string, number> = new Map([
   [superuserGroup, 2],
   [logicalClusterAdminGroup, 1],
@@ -14,12 +14,12 @@ const ranks: ReadonlyMap<string, number> = new Map([
   [adminGroup, 1],
 ]);
 
-/** Extras under these say who somebody is to the platform. */
+/** Extras with these keys identify users to the platform. */
 const reservedExtra = /(?:^|\.)kcp\.io(?:\/|$)/;
 
 const rankOf = (groups: readonly string[]): number => Math.max(0, ...groups.map((group) => ranks.get(group) ?? 0));
 
-/** Refuses what no workspace can permit: to become somebody who is more, everywhere, than the asker is. */
+/** Rejects impersonation of users with more rights across workspaces than the sender, which no workspace can permit. */
 export function checkImpersonation(sender: User, wanted: User, cluster: string): void {
   if (sender === wanted) return;
   const rank = rankOf(sender.groups);
@@ -28,12 +28,12 @@ export function checkImpersonation(sender: User, wanted: User, cluster: string):
   }
 }
 
-/** Scopes take rights away, and a warrant is another user to become; whatever else the platform says about users is not for others to say. */
+/** Scopes only remove rights, and a warrant adds another user to check; users cannot set any other reserved extra. */
 function claimsIdentity({ extra = {} }: User, cluster: string): boolean {
   return Object.entries(extra).some(([key, values]) => {
     if (!reservedExtra.test(key) || key === scopesExtra) return false;
     if (key === warrantsExtra) return values.some((text) => isTooMuch(parseWarrant(text), cluster));
-    // That a service account is of this workspace is what permission was asked for.
+    // That a service account belongs to this workspace is implied by the permission to impersonate it.
     return !(key === clusterExtra && values.length === 1 && values[0] === cluster);
   });
 }
@@ -44,7 +44,7 @@ function isTooMuch(holder: User | undefined, cluster: string): boolean {
   return rankOf(holder.groups) > 0 || (home !== undefined && home !== cluster) || claimsIdentity(holder, cluster);
 }
 
-/** The impersonated user, who is nobody in particular outside of the workspace that permitted it; nor is anybody whose warrant they have. */
+/** The impersonated user and the users of its warrants, limited to the workspace that permitted the impersonation. */
 export function scopedTo(cluster: string, sender: User, user: User): User {
   return sender === user || rankOf(sender.groups) > 1 ? user : scoped(user, cluster);
 }

@@ -6,10 +6,10 @@ import type { Bindings } from '../bindings/bindings.ts';
 import { apiExports } from '../bindings/names.ts';
 import { maximalPermissionPrefix } from './policy.ts';
 
-/** What consumers of an API may do at most, by the rules of the workspace that it comes from. */
+/** The maximum that consumers of an API may do, by the rules of the provider's workspace. */
 export interface MaximalPolicy {
   allows(attributes: Attributes): boolean;
-  /** Whether a kind came into the workspace by a binding to what others offer. */
+  /** Whether the kind came into the workspace through a binding to another workspace's export. */
   isBound(attributes: Attributes): boolean;
 }
 
@@ -17,7 +17,7 @@ export function maximalPolicy(options: {
   readonly objects: ObjectReader;
   readonly bindings: Bindings;
   readonly rbac: Authorizer;
-  /** Of kinds that every workspace has. */
+  /** True for kinds that every workspace has. */
   readonly isNeverBound: (kind: Pick<Attributes, 'cluster' | 'group' | 'resource'>) => boolean;
 }): MaximalPolicy {
   const { objects, bindings, rbac, isNeverBound } = options;

@@ -4,7 +4,7 @@ import { createWorkspace, type Reply, startTestServer } from '../testing/harness
 const tokens = 'bob-token,bob,1';
 const configMaps = '/clusters/bbbb/api/v1/namespaces/default/configmaps';
 
-test('a workspace holds so many objects and no more, and cannot give itself more', async () => {
+test('a workspace holds no more objects than its limit, and cannot raise the limit itself', async () => {
   await using server = await startTestServer({ tokens, workspaceObjectLimit: 20 });
   const as = (path: string, method: string, body?: object): Promise<Reply> =>
     server.call(path, {
@@ -26,12 +26,12 @@ test('a workspace holds so many objects and no more, and cannot give itself more
   const made = await Promise.all(Array.from({ length: 30 }, (_, index) => as(configMaps, 'POST', { metadata: { name: `c${index}` } })));
   const refused = made.filter(({ code }) => code === 403);
   expect(made.filter(({ code }) => code === 201).length + refused.length).toBe(30);
-  expect(refused[0]!.json().message).toContain('the workspace holds 20 objects, and 20 is its limit; delete some');
-  // Exactly what fits is let in, also when all come together.
+  expect(refused[0]!.json().message).toContain('the workspace holds 20 objects and its limit is 20; delete some');
+  // Exactly as many as fit are admitted, also when they arrive at the same time.
   await as(`${configMaps}/c${made.findIndex(({ code }) => code === 201)}`, 'DELETE');
   expect((await as(configMaps, 'POST', { metadata: { name: 'fits' } })).code).toBe(201);
   expect((await as(configMaps, 'POST', { metadata: { name: 'does-not' } })).code).toBe(403);
-  // Reviews store nothing.
+  // Reviews are not stored.
   const reviews = ['authentication.k8s.io/v1/selfsubjectreviews', 'authorization.k8s.io/v1/selfsubjectaccessreviews'];
   for (const review of reviews) {
     const body = { spec: { resourceAttributes: { verb: 'get', resource: 'configmaps' } } };

@@ -9,12 +9,12 @@ import { logicalClusterOf, logicalClusters } from './tree.ts';
 /** On a logical cluster: how many objects its workspace may hold. */
 const limitAnnotation = 'core.kcp.io/max-total-objects';
 
-/** Annotations of a logical cluster by which the platform bounds its workspace: those inside cannot change them. */
+/** Annotations of a logical cluster with which the platform limits its workspace. Users of the workspace cannot change them. */
 const reserved = [limitAnnotation, 'authorization.kcp.io/required-groups', 'internal.kcp.io/inactive'];
 
 /**
- * Bounds how many objects a workspace holds, of all kinds together: what its logical cluster says, else what the server says for all. What several servers write at the same
- * moment can go over it by that much.
+ * Limits how many objects of all kinds a workspace holds: by the annotation of its logical cluster, else by the server's default.
+ * Concurrent writes through several servers can exceed the limit slightly.
  */
 export function objectLimit({ cache, limit }: { readonly cache: WatchCache; readonly limit: number | undefined }): AdmissionPlugin {
   const admitted = new Admitted(cache);
@@ -33,7 +33,7 @@ export function objectLimit({ cache, limit }: { readonly cache: WatchCache; read
         throw status.forbidden(
           resource,
           request.name,
-          `the workspace holds ${count} objects, and ${most} is its limit; delete some, or ask whoever runs the platform for a higher limit`,
+          `the workspace holds ${count} objects and its limit is ${most}; delete some, or ask the platform operator for a higher limit`,
         );
       }
       admitted.add(request);
@@ -41,7 +41,7 @@ export function objectLimit({ cache, limit }: { readonly cache: WatchCache; read
   };
 }
 
-/** In milliseconds: what is not stored after so long never will be. */
+/** In milliseconds: an admitted object that is not stored by then never will be. */
 const forgottenAfter = 5_000;
 
 interface UnderWay {
@@ -50,7 +50,7 @@ interface UnderWay {
   readonly since: number;
 }
 
-/** What was let in and is not in the cache yet. Only of workspaces where something is being created. */
+/** Admitted objects that are not in the cache yet. Only workspaces with creations in progress have an entry. */
 class Admitted {
   readonly #cache: WatchCache;
   readonly #byCluster = new Map<string, UnderWay[]>();

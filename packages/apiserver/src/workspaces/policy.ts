@@ -13,19 +13,23 @@ import { logicalClusters } from './tree.ts';
 export const adminGroup = 'system:kcp:admin';
 /** Sets up workspaces on behalf of the platform. */
 export const bootstrapperGroup = 'system:kcp:tenancy:workspace-bootstrapper';
-/** Creates and ends logical clusters: it needs no workspace to be there. */
+/** Creates and deletes logical clusters, also before the workspace exists. */
 export const logicalClusterAdminGroup = 'system:kcp:logical-cluster-admin';
 export const externalLogicalClusterAdminGroup = 'system:kcp:external-logical-cluster-admin';
 
-/** In front of the names of users and groups when an export's workspace is asked what its consumers may do at most. */
+/** Prefix of users and groups when the workspace of an export authorizes its consumers by the maximal permission policy. */
 export const maximalPermissionPrefix = 'apis.kcp.io:binding:';
 
 /**
- * Stands in rules for every kind that a workspace has bound from others: no role can name what will be offered. What a provider says of an object, in its status, is not for users to write.
+ * Represents, in rules, every kind that a workspace has bound, since no role can name future kinds. Users must not write the status of
+ * bound objects, which belongs to the provider.
  */
 export const boundObjects = { group: 'workspaces.capstan.dev', resource: 'boundobjects' } as const;
 
-/** Roles that can be bound in any workspace. The last four are for people: who holds the machines, who offers something, who uses it, who looks on. */
+/**
+ * Roles that can be bound in any workspace. The last four are for people: the platform's owner, providers of APIs, their users, and
+ * viewers.
+ */
 const rolesEverywhere: RuleTable = {
   [bootstrapperGroup]: ['* * @*', '* url:*'],
   [logicalClusterAdminGroup]: ['* logicalclusters,logicalclusters/status @core.kcp.io', 'delete,get,update workspaces @tenancy.kcp.io'],
@@ -72,13 +76,13 @@ const rolesEverywhere: RuleTable = {
   ],
 };
 
-/** Those that are shown in every workspace. The others are for programs; they can be bound all the same. */
+/** The roles that every workspace lists. The others are for programs, but can be bound too. */
 export const rolesForPeople: ReadonlySet<string> = new Set([
   ...['cluster-admin', 'admin', 'edit', 'view'],
   ...['platform-owner', 'service-provider', 'user', 'viewer', 'system:kcp:workspace:access'],
 ]);
 
-/** What everybody may do with what the root workspace offers. */
+/** The rights of everybody to use the root workspace's exports. */
 const rolesInRoot: RuleTable = {
   'system:kcp:apiexport:tenancy:bind': ['bind apiexports @apis.kcp.io #tenancy.kcp.io'],
   'system:kcp:apiexport:topology:bind': ['bind apiexports @apis.kcp.io #topology.kcp.io'],
@@ -93,12 +97,12 @@ const rolesInRoot: RuleTable = {
   'system:kcp:universal-workspacetype-use': ['use workspacetypes @tenancy.kcp.io #universal,organization,team,project'],
 };
 
-/** Accounts of controllers that look at every object in every workspace. */
+/** Accounts of controllers that read every object in every workspace. */
 const journalReaders = ['generic-garbage-collector', 'resourcequota-controller'];
 
 const everybody = 'system:authenticated';
 
-/** Group → the roles that it has. */
+/** Groups and their roles. */
 const holdersEverywhere: readonly (readonly [group: string, role: string])[] = [
   [adminGroup, 'cluster-admin'],
   [bootstrapperGroup, bootstrapperGroup],
@@ -120,8 +124,8 @@ const holdersInRoot: readonly (readonly [group: string, role: string])[] = [
 ];
 
 /**
- * What holds in each workspace without being stored there: what is built in, and what the platform's owner wrote into `system:admin`. The root workspace stores Kubernetes'
- * part of it, where it can be seen and changed as there.
+ * The policy of each workspace that is not stored there: the built-in part, and the part that the platform's owner wrote into
+ * `system:admin`. The root workspace stores Kubernetes' part, so that it can be read and changed as in Kubernetes.
  */
 export function workspacePolicies(objects: ObjectReader): (cluster: string) => StaticPolicy {
   const kubernetes = rbacObjects();
@@ -142,7 +146,7 @@ export function workspacePolicies(objects: ObjectReader): (cluster: string) => S
   return (cluster) => (cluster === rootCluster ? inRoot : elsewhere);
 }
 
-/** Another number for a workspace whenever something changes that says what anybody may do in it, or whether they may enter. */
+/** A number per workspace that changes whenever anybody's rights in it, or access to it, may have changed. */
 export function changesOfRights(cache: WatchCache): (cluster: string) => number {
   const changes = new LastChanges(cache, [logicalClusters, ...Object.values(rbacResources)]);
   return (cluster) => Math.max(changes.in(cluster), changes.in(adminCluster));

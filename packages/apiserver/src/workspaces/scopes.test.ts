@@ -17,7 +17,7 @@ beforeAll(async () => {
 const roles = '/apis/rbac.authorization.k8s.io/v1/clusterroles';
 
 describe('objects of a workspace', () => {
-  test('are seen in it and nowhere else, and say where they are', async () => {
+  test('are visible in it and nowhere else, and are annotated with their workspace', async () => {
     const created = await server.call(`/clusters/aaaa${roles}`, { method: 'POST', body: { metadata: { name: 'mine' }, rules: [] } });
     expect([created.code, (created.json() as Named).metadata.annotations]).toEqual([201, { 'kcp.io/cluster': 'aaaa' }]);
     expect((await server.call(`/clusters/bbbb${roles}/mine`)).code).toBe(404);
@@ -27,7 +27,7 @@ describe('objects of a workspace', () => {
     });
   });
 
-  test('say where they are whatever their author says, and nobody becomes the owner of that', async () => {
+  test('are annotated with their workspace whatever the client sends, and no manager owns that annotation', async () => {
     const path = `/clusters/aaaa${roles}`;
     const body = { metadata: { name: 'liar', annotations: { 'kcp.io/cluster': 'bbbb', own: 'x' } }, rules: [] };
     await server.call(path, { method: 'POST', body });
@@ -40,14 +40,14 @@ describe('objects of a workspace', () => {
     expect(metadata.annotations).toEqual({ 'kcp.io/cluster': 'aaaa', own: 'x', more: 'y' });
   });
 
-  test('of the root workspace are as Kubernetes shows them, and say where they are when asked for by workspace', async () => {
+  test('are served as in Kubernetes if in root, with the annotation when requested by workspace', async () => {
     const { metadata: plain } = (await server.call(`${roles}/view`)).json() as Named;
     expect(plain.annotations).not.toHaveProperty(['kcp.io/cluster']);
     const { metadata: named } = (await server.call(`/clusters/root${roles}/view`)).json() as Named;
     expect(named).toEqual({ ...plain, annotations: { ...plain.annotations, 'kcp.io/cluster': 'root' } });
   });
 
-  test('are listed together for those who may see all', async () => {
+  test('are listed across workspaces for users who may see all', async () => {
     for (const id of ['aaaa', 'bbbb'])
       await server.call(`/clusters/${id}${roles}`, { method: 'POST', body: { metadata: { name: 'both' }, rules: [] } });
     const { items } = (await server.call(`/clusters/*${roles}?fieldSelector=metadata.name=both`)).json() as { items: Named[] };
@@ -57,14 +57,14 @@ describe('objects of a workspace', () => {
   });
 });
 
-describe('a path that leads nowhere', () => {
-  test.each(['cccc', 'root:nothing', 'aaaa:nothing'])('%s is closed, like one that may not be entered', async (path) => {
+describe('an unknown path', () => {
+  test.each(['cccc', 'root:nothing', 'aaaa:nothing'])('%s is rejected like a workspace without access', async (path) => {
     expect((await server.call(`/clusters/${path}/api/v1/namespaces`, { anonymous: true })).code).toBe(403);
     expect((await server.call(`/clusters/${path}/api/v1/namespaces/default`)).code).toBe(404);
     expect((await server.call(`/clusters/${path}/api/v1/namespaces`)).json().items).toEqual([]);
   });
 
-  test('a workspace that was closed is only entered to open it again', async () => {
+  test('an inactive workspace can only be entered to reactivate it', async () => {
     const own = '/clusters/aaaa/apis/core.kcp.io/v1alpha1/logicalclusters/cluster';
     const mark = (value: string | null): Promise<unknown> =>
       server.call(own, {
@@ -78,7 +78,10 @@ describe('a path that leads nowhere', () => {
     expect((await server.call('/clusters/aaaa/api/v1/namespaces')).code).toBe(200);
   });
 
-  test.each(['root%2Faaaa', 'AAAA', 'a_b', 'root::x', 'root:', '*a', 'aaaa%00', 'r%C3%B6%C3%B6t'])('%s is no path at all', async (path) => {
-    expect((await server.call(`/clusters/${path}/api/v1/namespaces`)).code).toBe(400);
-  });
+  test.each(['root%2Faaaa', 'AAAA', 'a_b', 'root::x', 'root:', '*a', 'aaaa%00', 'r%C3%B6%C3%B6t'])(
+    '%s is rejected as malformed',
+    async (path) => {
+      expect((await server.call(`/clusters/${path}/api/v1/namespaces`)).code).toBe(400);
+    },
+  );
 });

@@ -9,23 +9,23 @@ import type { RequestInfo, Scope } from '../registry/scope.ts';
 import type { Place, ViewName } from '../request/place.ts';
 import { logicalClusters, type Tree } from './tree.ts';
 
-/** A view into several workspaces: what an export's provider sees, or whoever initializes or ends workspaces. */
+/** A view across several workspaces, for the provider of an export or for controllers that initialize or terminate workspaces. */
 export interface WorkspaceView {
-  /** `cluster` is the id of a workspace or `*`. Throws what the client is told when it may not look. */
+  /** `cluster` is the id of a workspace or `*`. Throws a status error if the user may not use the view. */
   scope(request: { readonly of: readonly string[]; readonly cluster: string; readonly info: RequestInfo; readonly user: User }): Scope;
 }
 
 export interface ScopesOptions {
   readonly tree: Tree;
   readonly catalogs: Catalogs;
-  /** The kinds that can be asked for in all workspaces at once. */
+  /** The kinds that can be requested across all workspaces. */
   readonly wildcard: () => Catalog;
   readonly views: ReadonlyMap<ViewName, WorkspaceView>;
-  /** Shows objects with what others claim of them. */
+  /** Adds claim labels to served objects. */
   readonly labelled: NonNullable<Scope['labelled']>;
 }
 
-/** Looks up where requests lead. */
+/** Resolves the workspace or view of a request. */
 export class Scopes {
   readonly #options: ScopesOptions;
 
@@ -33,7 +33,7 @@ export class Scopes {
     this.#options = options;
   }
 
-  /** The same request, knowing what it can reach. */
+  /** The request with its workspace and the kinds it can reach. */
   enter(info: RequestInfo, user: User): RequestInfo {
     const place = placeOf(info.place, user);
     if (place.kind === 'plain') return info;
@@ -54,9 +54,9 @@ export class Scopes {
     if (path !== everyCluster) {
       const id = this.#options.tree.resolve(path);
       if (id !== undefined) return id;
-      // A workspace begins with its logical cluster: whoever may create one says the id.
+      // A new workspace starts with its logical cluster, and the creator chooses the id.
       if (isFirstObject(info) && !path.includes(':')) return path;
-      // Nothing is left of a workspace that is gone.
+      // A deleted workspace has no objects, so superusers get an empty list.
       if (info.isResource && info.verb === 'list' && user.groups.includes(superuserGroup)) return path;
       throw unreachable(path, info, user);
     }
@@ -64,7 +64,7 @@ export class Scopes {
   }
 }
 
-/** A service account whose path names no workspace means its own, as a program inside a cluster does. */
+/** A service account whose request names no workspace means its own, like a program inside a cluster. */
 function placeOf(place: Place, user: User): Place {
   const home = place.kind === 'plain' ? homeOf(user) : undefined;
   return home === undefined || home === rootCluster ? place : { kind: 'workspace', path: home };
@@ -82,7 +82,9 @@ function closed(cluster: string): Error {
   return status.forbidden(logicalClusters, cluster, 'logical cluster is marked inactive');
 }
 
-/** Whether a workspace exists is nobody's business who cannot enter it: one that is not there looks like one that is closed. The platform itself is told. */
+/**
+ * Users without access must not learn whether a workspace exists: a missing one looks like a closed one. Only the platform gets NotFound.
+ */
 export function unreachable(path: string, info: RequestInfo, user: User): Error {
   if (user.groups.includes(superuserGroup) || user.name === controllerManagerUser) return status.notFound(logicalClusters, path);
   return forbidden(attributesOf(info, user), 'access denied');

@@ -19,7 +19,7 @@ export const workspaces = groupResource(workspaceKind);
 
 const ids = new WeakMap<CacheEntry, string>();
 
-/** Finds workspaces by their paths. What it knows is what the cache has: nothing is kept beside it. */
+/** Resolves the paths of workspaces. It reads the cache and has no state of its own. */
 export class Tree {
   readonly #cache: WatchCache;
 
@@ -27,7 +27,7 @@ export class Tree {
     this.#cache = cache;
   }
 
-  /** The id of the workspace at a path; undefined when there is none. The first name is `root` or an id, or the first two are a user. */
+  /** The id of the workspace at a path; undefined if there is none. A path begins with `root`, an id, or `user:<name>`. */
   resolve(path: string): string | undefined {
     if (path === boundSchemasCluster || path === adminCluster) return path;
     const { first, names } = beginningOf(path);
@@ -40,12 +40,12 @@ export class Tree {
       if (id === '') return undefined;
     }
     if (id === rootCluster) return id;
-    // What was cut out of a request holds the whole of it in memory, and ids are remembered for long: the cache has its own.
+    // A substring of a request keeps the whole request in memory, and ids are kept for long, so return the cache's own string.
     const entry = this.#logicalCluster(id);
     return entry && clusterOfKey(entry.key);
   }
 
-  /** Whether a workspace was closed: nobody enters it but to open it again. */
+  /** Whether a workspace is marked inactive: it can only be entered to reactivate it. */
   isInactive(id: string): boolean {
     const entry = this.#logicalCluster(id);
     return entry?.text.includes(inactiveAnnotation) === true && entry.object.metadata.annotations?.[inactiveAnnotation] === 'true';
@@ -60,14 +60,14 @@ export class Tree {
   }
 }
 
-/** `user:<name>` is where a user is at home. */
+/** `user:<name>` is the home workspace of a user. */
 export function beginningOf(path: string): { first: string; names: string[] } {
   const [first = '', ...names] = path.split(':');
   if (first !== 'user' || names.length === 0) return { first, names };
   return { first: homeClusterId(names[0]!), names: names.slice(1) };
 }
 
-/** The id of the workspace that a Workspace object stands for; empty while it has none. */
+/** The id of the workspace of a Workspace object; empty until it has one. */
 export function clusterOf(entry: CacheEntry): string {
   let id = ids.get(entry);
   if (id === undefined) {

@@ -6,33 +6,33 @@ import type { Tree } from '../tree.ts';
 
 export const workspaceTypes = { group: 'tenancy.kcp.io', resource: 'workspacetypes' } as const;
 
-/** A type as others name it. Without a path it is looked for from a workspace upwards. */
+/** A reference to a type. Without a path, the type is looked up from the workspace upwards. */
 export interface TypeReference {
   readonly path: string;
   readonly name: string;
 }
 
 export interface WorkspaceType {
-  /** The id of the workspace that it is defined in. */
+  /** The id of the workspace that defines it. */
   readonly cluster: string;
   /** The path of that workspace. */
   readonly path: string;
   readonly name: string;
-  /** `path:name`, as people write it. */
+  /** `path:name`. */
   readonly qualified: string;
   readonly spec: Readonly<Record<string, unknown>>;
 }
 
-/** What an export is bound by when a workspace is made. */
+/** An export that is bound when a workspace is created. */
 export interface DefaultBinding {
   readonly path: string;
   readonly name: string;
 }
 
-/** Why a type cannot be used. The message is for the client. */
+/** Why a type cannot be used. The message is sent to the client. */
 export class TypeProblem extends Error {}
 
-/** Finds types, and what they inherit. */
+/** Resolves types and their inheritance. */
 export class WorkspaceTypes {
   readonly #objects: ObjectReader;
   readonly #tree: Tree;
@@ -42,14 +42,14 @@ export class WorkspaceTypes {
     this.#tree = tree;
   }
 
-  /** The type at a path; undefined when there is none. */
+  /** The type at a path; undefined if there is none. */
   at({ path, name }: TypeReference): WorkspaceType | undefined {
     const cluster = this.#tree.resolve(path);
     const object = cluster === undefined ? undefined : this.#objects.get({ ...workspaceTypes, cluster, namespace: '', name });
     return object && typeOf(object, { cluster: cluster!, path });
   }
 
-  /** The type that is meant in a workspace: there, in those above it, and in the root workspace at last. */
+  /** Resolves a type from a workspace: there, then in its ancestors, and finally in the root workspace. */
   resolve(reference: TypeReference, from: string): WorkspaceType {
     if (reference.path !== '') {
       const found = this.at(reference);
@@ -64,7 +64,7 @@ export class WorkspaceTypes {
     throw new TypeProblem(`workspace type "${reference.name}" cannot be resolved`);
   }
 
-  /** All types that it extends, and itself last. */
+  /** All types that it extends, then itself. */
   withInherited(type: WorkspaceType): WorkspaceType[] {
     return [...this.#inherited(type, { seen: new Set(), line: [] }), type];
   }
@@ -92,18 +92,18 @@ export class WorkspaceTypes {
   }
 }
 
-/** Who has to do something before a workspace of these types is ready. */
+/** The initializers that must finish before a workspace of these types is ready. */
 export function initializersOf(types: readonly WorkspaceType[]): string[] {
   const names = types.filter(({ spec }) => spec['initializer'] === true).map(waiterName);
   return defaultBindingsOf(types).length > 0 ? [...names, bindingsInitializer] : names;
 }
 
-/** Who has to do something before a workspace of these types ends. */
+/** The terminators that must finish before a workspace of these types is deleted. */
 export function terminatorsOf(types: readonly WorkspaceType[]): string[] {
   return types.filter(({ spec }) => spec['terminator'] === true).map(waiterName);
 }
 
-/** What is bound in a workspace of these types, each once. */
+/** The default bindings of a workspace of these types, each once. */
 export function defaultBindingsOf(types: readonly WorkspaceType[]): DefaultBinding[] {
   const found = new Map<string, DefaultBinding>();
   for (const { spec, cluster } of types) {
@@ -116,7 +116,7 @@ export function defaultBindingsOf(types: readonly WorkspaceType[]): DefaultBindi
   return [...found.values()];
 }
 
-/** The type with its workspace's id: a path may come to mean another workspace. */
+/** Uses the id of the workspace, since its path may later refer to another workspace. */
 const waiterName = ({ cluster, name }: Pick<WorkspaceType, 'cluster' | 'name'>): string => `${cluster}:${name}`;
 
 function typeOf(object: KubeObject, place: { cluster: string; path: string }): WorkspaceType {
@@ -125,7 +125,7 @@ function typeOf(object: KubeObject, place: { cluster: string; path: string }): W
   return { cluster, path, name, qualified: `${path}:${name}`, spec: fieldsOf(object['spec']) };
 }
 
-/** The path of the workspace above; the root workspace is above all, whatever their paths begin with. */
+/** The path of the parent workspace; every path ends at the root workspace, whatever it begins with. */
 function above(path: string): string | undefined {
   if (path === rootCluster) return undefined;
   const colon = path.lastIndexOf(':');
