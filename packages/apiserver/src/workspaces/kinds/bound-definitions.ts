@@ -15,10 +15,10 @@ import type { PlatformKinds } from './platform-kinds.ts';
 export const apiConversions = { group: 'apis.kcp.io', resource: 'apiconversions' } as const;
 export const apiResourceSchemas = { group: 'apis.kcp.io', resource: 'apiresourceschemas' } as const;
 
-/** What the copy of a schema is called. */
+/** The name of the copy of a schema. */
 const boundSchemaName = ({ schema, resource, group }: BoundResource): string => `${schema}.${resource}.${group || 'core'}`;
 
-/** How many definitions are remembered. */
+/** How many definitions are cached. */
 const capacity = 5_000;
 
 const keyOf = ({ schema, identity, isEnding }: BoundResource): string => `${schema}/${identity}/${isEnding === true}`;
@@ -30,7 +30,7 @@ interface Options {
   readonly webhook: WebhookConversion;
 }
 
-/** Makes definitions of bound schemas. One schema under one identity is one definition, however many workspaces have it. */
+/** Creates definitions of bound schemas. A schema under one identity has one definition, however many workspaces bind it. */
 export class BoundDefinitions {
   readonly #options: Options;
   readonly #made = new Map<string, Definition>();
@@ -39,7 +39,7 @@ export class BoundDefinitions {
   #seen: ResourceCache['entries'];
   #generation = 0;
 
-  /** Told what is no longer as it was made: the rules by which it is converted are others. */
+  /** Called with definitions that are out of date because their conversion rules changed. */
   readonly listeners = new Set<(changed: readonly Definition[]) => void>();
 
   constructor(options: Options) {
@@ -47,20 +47,20 @@ export class BoundDefinitions {
     this.#conversions = options.cache.resource(apiConversions);
     this.#seen = this.#conversions.entries;
     this.#conversions.listeners.add({ changed: (events) => this.#follow(events) });
-    // What nobody is bound to any more need not be remembered.
+    // A deleted copy means that nobody is bound to the schema any more.
     options.cache.resource(apiResourceSchemas).listeners.add({
       changed: (events) => this.#follow(events.filter(({ type }) => type === 'DELETED')),
     });
     this.#platformSchemas = rootResourceSchemas().map(({ metadata }) => metadata.name!);
   }
 
-  /** Another number when something that was made is no longer right. */
+  /** Changes when an existing definition becomes out of date. */
   get generation(): number {
     this.#refresh();
     return this.#generation;
   }
 
-  /** The definition of a bound kind; undefined when its schema is not there. */
+  /** The definition of a bound kind; undefined if its schema is missing. */
   readonly of = (bound: BoundResource): Definition | undefined => {
     if (this.#isPlatform(bound)) return this.#options.platform.all.get(bound.group, bound.resource);
     this.#refresh();
@@ -71,7 +71,7 @@ export class BoundDefinitions {
     return copy && this.#remember(copy, bound);
   };
 
-  /** The definition of a schema where it was made, for objects under an identity. It is the same as that of its copy. */
+  /** The definition of a schema in its provider's workspace, for objects under an identity. It equals that of the schema's copy. */
   ofSchema(schema: KubeObject, identity: string): Definition {
     const { metadata, spec } = schema;
     const { group, names } = fieldsOf(spec);
@@ -105,14 +105,14 @@ export class BoundDefinitions {
     });
   }
 
-  /** The cache begins with another map when it has lost touch with the store. */
+  /** The cache starts with a new map after it lost its connection to the store. */
   #refresh(): void {
     if (this.#seen === this.#conversions.entries) return;
     this.#seen = this.#conversions.entries;
     this.#forget(() => true);
   }
 
-  /** Forgets what these are about: copies of schemas, or rules, which lie beside them under the same names. */
+  /** Forgets the definitions of these schema copies or conversion rules, which have the same names. */
   #follow(events: readonly CacheEvent[]): void {
     for (const { entry } of events) {
       if (clusterOfKey(entry.key) !== boundSchemasCluster) continue;
@@ -133,7 +133,7 @@ export class BoundDefinitions {
     if (changed.length > 0) for (const listener of this.listeners) listener(changed);
   }
 
-  /** The root workspace's own schemas are known by their UIDs: nobody else can have made them. */
+  /** The root workspace's own schemas are recognized by their UIDs, which nobody can forge. */
   #isPlatform({ schema }: BoundResource): boolean {
     return this.#platformSchemas.some(
       (name) => this.#options.cache.get({ ...apiResourceSchemas, cluster: rootCluster, namespace: '', name })?.metadata.uid === schema,
@@ -141,7 +141,7 @@ export class BoundDefinitions {
   }
 }
 
-/** An APIResourceSchema is a definition that differs in its form and is not served by being there. */
+/** An APIResourceSchema is a definition in another form, which is not served until it is bound. */
 export function asDefinition(schema: KubeObject, isEnding = false): KubeObject {
   const spec = fieldsOf(schema['spec']);
   const names = fieldsOf(spec['names']);

@@ -7,10 +7,10 @@ import type { Definition } from '../../crds/definition.ts';
 import { WorkspaceKinds } from '../../crds/kinds.ts';
 import type { KindSource } from './kinds-by-workspace.ts';
 
-/** How many workspaces' bindings are remembered, and how many sets of bound kinds. */
+/** How many workspaces, and how many sets of bound kinds, are cached. */
 const capacity = 20_000;
 
-/** The kinds that workspaces have by their APIBindings. Workspaces that bound the same share one set. */
+/** The kinds that workspaces have through APIBindings. Workspaces with equal bindings share one set. */
 export class BoundKinds implements KindSource {
   readonly #held: ResourceCache;
   readonly #definition: (bound: BoundResource) => Definition | undefined;
@@ -18,7 +18,7 @@ export class BoundKinds implements KindSource {
   readonly #sets = new Map<string, WorkspaceKinds>();
   #seen: ResourceCache['entries'];
   readonly #bindings: Bindings;
-  /** Told which workspace's bindings changed. */
+  /** Called with each workspace whose bindings changed. */
   readonly listeners = new Set<(cluster: string) => void>();
 
   constructor(options: { cache: WatchCache; definition: (bound: BoundResource) => Definition | undefined }) {
@@ -30,7 +30,7 @@ export class BoundKinds implements KindSource {
   }
 
   in(cluster: string): WorkspaceKinds | undefined {
-    // The cache begins with another map when it has lost touch with the store.
+    // The cache starts with a new map after it lost its connection to the store.
     if (this.#seen !== this.#held.entries) this.forgetAll();
     if (this.#workspaces.has(cluster)) return this.#workspaces.get(cluster);
     if (this.#workspaces.size >= capacity) this.#workspaces.clear();
@@ -39,14 +39,14 @@ export class BoundKinds implements KindSource {
     return kinds;
   }
 
-  /** What the kinds are made of has changed. */
+  /** To be called when the definitions have changed. */
   forgetAll(): void {
     this.#seen = this.#held.entries;
     this.#workspaces.clear();
     this.#sets.clear();
   }
 
-  /** These are no longer as they are known. */
+  /** To be called when these definitions are out of date. */
   readonly forget = (definitions: readonly Definition[]): void => {
     const stale = (kinds: WorkspaceKinds): boolean => definitions.some((one) => kinds.get(one.group, one.plural) === one);
     for (const [key, kinds] of this.#sets) if (stale(kinds)) this.#sets.delete(key);
@@ -74,7 +74,7 @@ export class BoundKinds implements KindSource {
     const kinds = new WorkspaceKinds();
     const definitions = bound.map(this.#definition);
     for (const definition of definitions) if (definition !== undefined) kinds.set(definition);
-    // A schema that is not there yet may come at any time.
+    // A missing schema may be created at any time.
     const isComplete = !definitions.includes(undefined);
     if (this.#sets.size >= capacity) this.#sets.clear();
     if (isComplete) this.#sets.set(key, kinds);

@@ -1,20 +1,20 @@
 import { type Fields, fieldsOf, isObject, itemsOf } from '@capstan/machinery';
 import type { Notes } from './notes.ts';
 
-/** A list of permission claims in an object, and the notes that make its conversion lossless. */
+/** A list of permission claims in an object, and the annotations that make its conversion lossless. */
 export interface ClaimList {
   readonly field: string;
-  /** Claims of a binding say which objects they are about; claims of an export do not. */
+  /** Claims of a binding select objects; claims of an export do not. */
   readonly scoped: boolean;
-  /** Where v1alpha1 keeps the claims with verbs or selectors, which it does not know. */
+  /** The annotation in which v1alpha1 keeps claims with verbs or selectors, which it cannot express. */
   readonly notedInV1alpha1: string;
-  /** Where v1alpha2 keeps the claims with `all` or a resource selector, which it does not know. */
+  /** The annotation in which v1alpha2 keeps claims with `all` or a resource selector, which it cannot express. */
   readonly notedInV1alpha2: string;
 }
 
 const everything = ['*'];
 
-/** The part of an object that has the list, with its claims as v1alpha2 has them. */
+/** The part of the object with the list, its claims converted to v1alpha2. */
 export function claimsToV1alpha2(part: Fields, list: ClaimList, notes: Notes): Fields {
   const noted = notes.take(list.notedInV1alpha1);
   const claims = part[list.field];
@@ -34,7 +34,7 @@ export function claimsToV1alpha2(part: Fields, list: ClaimList, notes: Notes): F
   return { ...part, [list.field]: converted };
 }
 
-/** The part of an object that has the list, with its claims as v1alpha1 has them. */
+/** The part of the object with the list, its claims converted to v1alpha1. */
 export function claimsToV1alpha1(part: Fields, list: ClaimList, notes: Notes): Fields {
   const noted = notes.take(list.notedInV1alpha2);
   const claims = part[list.field];
@@ -54,7 +54,7 @@ export function claimsToV1alpha1(part: Fields, list: ClaimList, notes: Notes): F
   return { ...part, [list.field]: converted };
 }
 
-/** As kcp writes claims: the core group and a resource without identity are said by saying nothing. */
+/** Like kcp, omits an empty group (the core group) and an empty identity. */
 function withoutEmpty(claim: Fields): Fields {
   const { group, identityHash, ...rest } = claim;
   return {
@@ -64,7 +64,7 @@ function withoutEmpty(claim: Fields): Fields {
   };
 }
 
-/** Claims are known by their resource and whose it is. The last note counts, should there be two. */
+/** Claims are identified by group, resource and identity. If there are two notes, the last one counts. */
 function noteAbout(claim: Fields, noted: readonly Fields[]): Fields | undefined {
   return noted.findLast((note) => ['group', 'resource', 'identityHash'].every((key) => (note[key] ?? '') === (claim[key] ?? '')));
 }
@@ -78,7 +78,7 @@ function hasResourceSelector({ resourceSelector }: Fields): boolean {
   return Array.isArray(resourceSelector) && resourceSelector.length > 0;
 }
 
-/** What a noted selector says; undefined for nothing. v1alpha1 never limited what a claim is about, whatever its resource selector said. */
+/** The valid part of a noted selector; undefined if empty. v1alpha1 never limited claims, whatever its resource selector said. */
 function limitedBy(noted: unknown): Fields | undefined {
   const { matchAll, matchLabels, matchExpressions } = fieldsOf(noted);
   const labels = isObject(matchLabels) && isTexts(Object.values(matchLabels)) ? { matchLabels } : {};

@@ -1,7 +1,7 @@
 import type { CustomKinds, Group, GroupVersion } from '../../registry/catalog.ts';
 import type { Resource } from '../../registry/resource.ts';
 
-/** Several sources of kinds as one. Where two have a resource of the same group and name, the first is served. */
+/** Combines several sources of kinds. If two have a resource of the same group and name, the first wins. */
 export class CompositeKinds implements CustomKinds {
   readonly #parts: readonly CustomKinds[];
 

@@ -10,7 +10,7 @@ type Claim = { group?: string; resource: string; identityHash?: string };
 const sameClaim = { selector: ({ group, resource, identityHash: hash }: Claim) => `${group ?? ''}/${resource}/${hash ?? ''}` };
 const lists = <T>(claim: fc.Arbitrary<T>) => fc.uniqueArray(claim.map(plain), sameClaim as never) as fc.Arbitrary<T[]>;
 
-/** As it would be after having been sent: without fields that are undefined. */
+/** As after a JSON round trip, without undefined fields. */
 function plain<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
 }
@@ -87,13 +87,13 @@ const accepted = (claim: fc.Arbitrary<object>) => lists(fc.tuple(claim, state).m
 const oldBinding = binding('v1alpha1', { accepted: accepted(oldClaim), exported: lists(oldClaim), applied: lists(oldClaim) });
 const newBinding = binding('v1alpha2', { accepted: accepted(scopedClaim), exported: lists(newClaim), applied: lists(scopedClaim) });
 
-/** The notes that v1alpha2 keeps for v1alpha1 tell nothing that v1alpha2 does not say. */
+/** The notes that v1alpha2 keeps for v1alpha1 are redundant in v1alpha2. */
 function withoutNotes(object: KubeObject): KubeObject {
   const annotations = Object.entries(object.metadata.annotations ?? {}).filter(([name]) => !name.includes('/v1alpha1-'));
   return { ...object, metadata: { ...object.metadata, annotations: Object.fromEntries(annotations) } };
 }
 
-describe('an object that goes through the other version and back is what it was', () => {
+describe('conversion to the other version and back preserves the object', () => {
   test.each([
     ['APIExport', oldExport],
     ['APIBinding', oldBinding],
@@ -129,7 +129,7 @@ const exported = (version: string, spec: object, annotations?: Record<string, st
 });
 
 describe('an APIExport', () => {
-  test('names its resources by their schemas in v1alpha1', () => {
+  test('lists its resources by schema name in v1alpha1', () => {
     const spec = { latestResourceSchemas: ['v1.widgets.example.com', 'v2.things.core'] };
     expect(toV1alpha2(exported('v1alpha1', spec))['spec']).toEqual({
       resources: [
@@ -139,18 +139,18 @@ describe('an APIExport', () => {
     });
   });
 
-  test('is refused when a schema does not say what it is about', () => {
+  test('is rejected if a schema name has no resource and group', () => {
     expect(() => toV1alpha2(exported('v1alpha1', { latestResourceSchemas: ['widgets'] }))).toThrow(
       'invalid schema "widgets": must have at least 3 dot-separated segments',
     );
   });
 
-  test('without anything stays without anything', () => {
+  test('without a spec stays without one', () => {
     const object: KubeObject = { apiVersion: 'apis.kcp.io/v1alpha1', kind: 'APIExport', metadata: { name: 'x' } };
     expect(toV1alpha2(object)).toEqual({ ...object, apiVersion: 'apis.kcp.io/v1alpha2' });
   });
 
-  test('claims every verb when v1alpha1 claims', () => {
+  test('claims every verb when converted from v1alpha1', () => {
     const claimed = toV1alpha2(exported('v1alpha1', { permissionClaims: [{ resource: 'secrets', all: true }] }));
     expect(claimed['spec']).toEqual({ permissionClaims: [{ resource: 'secrets', verbs: ['*'] }] });
     expect(claimed.metadata.annotations).toEqual({
@@ -165,7 +165,7 @@ describe('an APIExport', () => {
     '[{"resource":"secrets","verbs":"get"}]',
     '[{"resource":"secrets","verbs":[]}]',
     '[{"resource":"secrets","verbs":[7]}]',
-  ])('can be read whatever somebody wrote into its annotations: %s', (text) => {
+  ])('can be converted whatever its annotations contain: %s', (text) => {
     const annotations = { 'apis.v1alpha2.kcp.io/permission-claims': text, 'apis.v1alpha2.kcp.io/resource-schemas': text };
     expect(toV1alpha2(exported('v1alpha1', { permissionClaims: [{ resource: 'secrets', all: true }] }, annotations))['spec']).toEqual({
       permissionClaims: [{ resource: 'secrets', verbs: ['*'] }],
@@ -179,34 +179,34 @@ describe('an APIBinding', () => {
     kind: 'APIBinding',
   });
 
-  test('that names objects in v1alpha1 means all of them, as it always did', () => {
+  test('that selects objects by name in v1alpha1 covers all of them, as before', () => {
     const claim = { resource: 'secrets', resourceSelector: [{ name: 'a', namespace: 'b' }], state: 'Accepted' };
     expect(toV1alpha2(bound('v1alpha1', [claim]))['spec']).toMatchObject({
       permissionClaims: [{ resource: 'secrets', verbs: ['*'], selector: { matchAll: true }, state: 'Accepted' }],
     });
   });
 
-  test('shows in v1alpha1 only that a limited claim is there, and keeps its limits', () => {
+  test('shows a limited claim without its limits in v1alpha1, and keeps the limits in an annotation', () => {
     const claim = { resource: 'secrets', verbs: ['get'], selector: { matchLabels: { a: 'b' } }, state: 'Accepted' };
     const shown = toV1alpha1(bound('v1alpha2', [claim]));
     expect(shown['spec']).toMatchObject({ permissionClaims: [{ resource: 'secrets', state: 'Accepted' }] });
     expect(shown.metadata.annotations).toEqual({ 'apis.v1alpha2.kcp.io/acceptable-permission-claims': JSON.stringify([claim]) });
   });
 
-  test('is not changed by a leftover note when it is only read and written again', () => {
+  test('is not changed by a leftover annotation when it is read and written back', () => {
     const claim = { resource: 'secrets', verbs: ['*'], selector: { matchAll: true }, state: 'Accepted' };
     const leftover = { 'apis.v1alpha2.kcp.io/acceptable-permission-claims': '[{"resource":"secrets","verbs":["get"]}]' };
     expect(toV1alpha2(toV1alpha1(bound('v1alpha2', [claim], leftover)))['spec']).toMatchObject({ permissionClaims: [claim] });
   });
 
-  test('says nothing about the core group and a missing identity, as kcp does after a conversion', () => {
+  test('omits the core group and an empty identity, as kcp does', () => {
     const claim = { group: '', identityHash: '', resource: 'secrets', verbs: ['*'], selector: { matchAll: true }, state: 'Accepted' };
     expect((toV1alpha1(bound('v1alpha2', [claim]))['spec'] as { permissionClaims: object }).permissionClaims).toEqual([
       { resource: 'secrets', all: true, state: 'Accepted' },
     ]);
   });
 
-  test('in the version that is asked for is left alone', () => {
+  test('in the requested version is returned unchanged', () => {
     const object = bound('v1alpha2', []);
     expect(toV1alpha2(object)).toBe(object);
   });

@@ -3,8 +3,8 @@ import { type ClaimList, claimsToV1alpha1, claimsToV1alpha2 } from './claims.ts'
 import { Notes } from './notes.ts';
 
 /**
- * Between the two versions of APIExport and APIBinding. Each version can say something that the other cannot; it is kept in annotations, with the
- * names that kcp gives them, so that an object that goes through the other version and back is what it was.
+ * Converts APIExport and APIBinding between their two versions. Fields that the other version cannot express are kept in annotations, under
+ * kcp's names, so that an object survives conversion to the other version and back.
  */
 const note = (name: string): string => `apis.v1alpha2.kcp.io/${name}`;
 
@@ -37,7 +37,7 @@ const appliedClaims: ClaimList = {
   notedInV1alpha2: note('v1alpha1-status-applied-permission-claims'),
 };
 
-/** The APIExport or APIBinding in v1alpha2, in which both are stored. What is given stays as it is. */
+/** The APIExport or APIBinding in v1alpha2, the storage version of both. Does not modify its argument. */
 export function toV1alpha2(object: KubeObject): KubeObject {
   if (object.apiVersion === v1alpha2) return object;
   const notes = new Notes(object.metadata.annotations);
@@ -51,7 +51,7 @@ export function toV1alpha2(object: KubeObject): KubeObject {
   return finish(object, { apiVersion: v1alpha2, notes, spec: converted, status: claimsToV1alpha2(exported, appliedClaims, notes) });
 }
 
-/** The APIExport or APIBinding in v1alpha1. What is given stays as it is. */
+/** The APIExport or APIBinding in v1alpha1. Does not modify its argument. */
 export function toV1alpha1(object: KubeObject): KubeObject {
   if (object.apiVersion === v1alpha1) return object;
   const notes = new Notes(object.metadata.annotations);
@@ -72,7 +72,7 @@ interface Converted {
   readonly status?: Fields;
 }
 
-/** Fields that were absent stay absent, unless something has to be said in them. */
+/** Absent fields stay absent unless they have to be set. */
 function finish(object: KubeObject, { apiVersion, notes, spec, status }: Converted): KubeObject {
   const { annotations: _replaced, ...metadata } = object.metadata;
   const { annotations } = notes;
@@ -85,7 +85,7 @@ function finish(object: KubeObject, { apiVersion, notes, spec, status }: Convert
   };
 }
 
-/** v1alpha1 lists names of schemas, which say what they are about; what is not stored as objects here, it cannot name. */
+/** v1alpha1 lists names of schemas, which contain group and resource; it cannot express virtual resources. */
 function resourcesToV1alpha2({ latestResourceSchemas, ...spec }: Fields, notes: Notes): Fields {
   const virtual = notes.take(virtualResources).filter(isVirtualResource);
   const resources = [...textsOf(latestResourceSchemas).map(resourceOf), ...virtual];

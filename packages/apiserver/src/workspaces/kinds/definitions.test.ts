@@ -3,7 +3,7 @@ import { startTestServer, type TestServer } from '../../testing/harness.ts';
 import { exportedByRoot, kcpDefinitions, rootResourceSchemas, systemKinds } from './definitions.ts';
 
 describe("kcp's kinds", () => {
-  test('are all there', () => {
+  test('are complete', () => {
     expect(kcpDefinitions().map(({ metadata }) => metadata.name)).toEqual([
       'apibindings.apis.kcp.io',
       'apiconversions.apis.kcp.io',
@@ -28,11 +28,11 @@ describe("kcp's kinds", () => {
     expect(exported.filter((name) => systemKinds.has(name))).toEqual([]);
   });
 
-  test('come without prose', () => {
+  test('have no descriptions', () => {
     expect(JSON.stringify(kcpDefinitions())).not.toMatch(/"description":"/);
   });
 
-  test('are exported under schemas whose names end with theirs', () => {
+  test('are exported with schemas named after the kind', () => {
     const schemas = rootResourceSchemas().map(({ metadata, spec }) => ({ name: metadata.name, spec }));
     expect(schemas).toHaveLength(6);
     for (const { name, spec } of schemas) {
@@ -51,7 +51,7 @@ describe('every definition', () => {
   afterAll(() => server[Symbol.asyncDispose]());
 
   test.each(kcpDefinitions().map((definition) => [definition.metadata.name!, definition] as const))(
-    '%s is one that a person could have written, in a group that is not reserved',
+    '%s would be accepted from a user, in a group that is not reserved',
     async (name, { apiVersion, kind, spec, status }) => {
       const body = { apiVersion, kind, metadata: { name: name.replace('kcp.io', 'example.com') }, spec };
       const group = (spec as { group: string }).group.replace('kcp.io', 'example.com');

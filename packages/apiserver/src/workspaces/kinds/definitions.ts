@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import type { JsonObject, KubeObject } from '@capstan/machinery';
 
-/** The form of the generated file. */
+/** The format of the generated file. */
 export interface KcpFile {
   readonly exports: readonly RootExport[];
   readonly definitions: readonly { readonly name: string; readonly spec: JsonObject }[];
 }
 
-/** An APIExport of the root workspace, through which kinds reach the workspaces whose type binds them. */
+/** An APIExport of the root workspace, which brings kinds into the workspaces whose type binds it. */
 export interface RootExport {
   readonly name: string;
   readonly resources: readonly ExportedResource[];
@@ -22,7 +22,7 @@ export interface ExportedResource {
   readonly storage: { readonly crd: Record<string, never> };
 }
 
-/** The kinds that every workspace has; the others come by binding. As `plural.group`, which is the name of their definition. */
+/** The kinds that every workspace has; the others must be bound. `plural.group` is the name of the definition. */
 export const systemKinds: ReadonlySet<string> = new Set([
   'apibindings.apis.kcp.io',
   'apiconversions.apis.kcp.io',
@@ -34,23 +34,23 @@ export const systemKinds: ReadonlySet<string> = new Set([
   'logicalclusters.core.kcp.io',
 ]);
 
-/** No object of these kinds is older than this, so it is the time of what has always been so. */
+/** The timestamp of definitions that have always existed; no object is older. */
 const epoch = '1970-01-01T00:00:00Z';
 
 let file: KcpFile | undefined;
 let definitions: readonly KubeObject[] | undefined;
 
-/** kcp's kinds as definitions that are already established. They are shared: nobody may change them. */
+/** kcp's kinds as established definitions. They are shared and must not be modified. */
 export function kcpDefinitions(): readonly KubeObject[] {
   return (definitions ??= read().definitions.map(established));
 }
 
-/** What the root workspace exports. */
+/** The exports of the root workspace. */
 export function exportedByRoot(): readonly RootExport[] {
   return read().exports;
 }
 
-/** The APIResourceSchemas that the exports of the root workspace name. */
+/** The APIResourceSchemas of the root workspace's exports. */
 export function rootResourceSchemas(): KubeObject[] {
   return exportedByRoot().flatMap(({ resources }) => resources.map(resourceSchema));
 }

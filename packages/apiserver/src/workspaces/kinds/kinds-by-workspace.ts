@@ -1,17 +1,17 @@
 import type { CustomKinds } from '../../registry/catalog.ts';
 import { CompositeKinds } from './composite.ts';
 
-/** A source of kinds that differ from workspace to workspace. The same object is answered until something changes. */
+/** A source of kinds per workspace. Returns the same object until something changes. */
 export interface KindSource {
   in(cluster: string): CustomKinds | undefined;
 }
 
-/** How many workspaces with kinds of their own are remembered. Others are put together again when somebody asks. */
+/** How many workspaces with kinds of their own are cached. Others are combined again on each request. */
 const capacity = 4_000;
 
 /**
- * The kinds that each workspace has beside the built-in ones: those of the system, those that are bound, and those that its users defined, in this order. Workspaces
- * with the same bound kinds and no others share one object, and so everything that is made from it.
+ * The kinds that each workspace has besides the built-in ones: system kinds, bound kinds and custom resources, in this order. Workspaces
+ * with the same bound kinds and no custom resources share one object, and everything derived from it.
  */
 export class KindsByWorkspace {
   readonly #system: CustomKinds;

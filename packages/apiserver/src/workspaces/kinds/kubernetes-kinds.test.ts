@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createWorkspace, startTestServer } from '../../testing/harness.ts';
 
-test('a kind of Kubernetes that a workspace defines for itself is patched as Kubernetes patches it', async () => {
+test('a Kubernetes kind that a workspace defines itself supports strategic merge patches', async () => {
   await using server = await startTestServer();
   await createWorkspace(server, 'aaaa');
   const call = (path: string, body: object, headers: Record<string, string> = {}, method = 'POST') =>

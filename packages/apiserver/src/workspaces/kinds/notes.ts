@@ -2,8 +2,8 @@ import type { Fields } from '@capstan/machinery';
 import { isObject } from '@capstan/machinery';
 
 /**
- * The annotations in which one version of an object keeps what another version cannot say. Anybody may write annotations, so what is read from
- * them is checked by whoever takes it, and a note that is no list of objects counts as none: an object must never become unreadable.
+ * The annotations in which one version of an object keeps the fields that it cannot express. Anybody may write annotations, so callers must
+ * check what they read, and an annotation that is not a list of objects is ignored: an object must never become unreadable.
  */
 export class Notes {
   readonly #annotations: Record<string, string>;
@@ -12,20 +12,20 @@ export class Notes {
     this.#annotations = { ...annotations };
   }
 
-  /** What the note says. It is gone afterwards. */
+  /** Reads and removes a note. */
   take(name: string): readonly Fields[] {
     const text = Object.hasOwn(this.#annotations, name) ? this.#annotations[name] : undefined;
     delete this.#annotations[name];
     return text === undefined ? [] : parseItems(text);
   }
 
-  /** Replaces the note, which is absent when there is nothing to say. */
+  /** Replaces a note, or removes it if there are no items. */
   put(name: string, items: readonly Fields[]): void {
     if (items.length === 0) delete this.#annotations[name];
     else this.#annotations[name] = JSON.stringify(items);
   }
 
-  /** Undefined when there are none, which is how metadata without annotations looks. */
+  /** Undefined if there are none, as in metadata without annotations. */
   get annotations(): Record<string, string> | undefined {
     return Object.keys(this.#annotations).length === 0 ? undefined : this.#annotations;
   }

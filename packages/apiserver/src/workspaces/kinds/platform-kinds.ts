@@ -9,11 +9,11 @@ import type { Conversion } from '../../registry/resource.ts';
 import { toV1alpha1, toV1alpha2 } from './conversions.ts';
 import { kcpDefinitions, systemKinds } from './definitions.ts';
 
-/** Tenancy's own kinds, each made once for all workspaces. */
+/** kcp's kinds, created once for all workspaces. */
 export class PlatformKinds {
-  /** Those that every workspace has. */
+  /** The kinds that every workspace has. */
   readonly system = new WorkspaceKinds();
-  /** All of them, also those that workspaces have by binding what the root workspace exports. */
+  /** All kinds, including those that workspaces get by binding the root workspace's exports. */
   readonly all = new WorkspaceKinds();
 
   constructor(rules: RuleCompiler) {
@@ -28,7 +28,7 @@ export class PlatformKinds {
   }
 }
 
-/** Kinds in two versions are converted by more than their name: as by a webhook, which is in this process. */
+/** Kinds with two versions need a real conversion; it is declared as a webhook but runs in this process. */
 function converted(definition: KubeObject): KubeObject {
   const spec = fieldsOf(definition['spec']);
   if (itemsOf(spec['versions']).length === 1) return definition;

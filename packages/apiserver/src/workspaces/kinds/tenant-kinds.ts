@@ -1,4 +1,4 @@
-/** Groups of Kubernetes of which every workspace has all kinds. */
+/** Kubernetes groups whose kinds all exist in every workspace. */
 const wholeGroups = new Set([
   'admissionregistration.k8s.io',
   'apiextensions.k8s.io',
@@ -13,8 +13,8 @@ const wholeGroups = new Set([
 const coreKinds = new Set(['configmaps', 'events', 'namespaces', 'resourcequotas', 'secrets', 'serviceaccounts']);
 
 /**
- * The kinds of Kubernetes that a tenant's workspace has: those with which it is run. Workloads, networks and machines are for providers to offer: a workspace has them when it
- * binds them. The root workspace has all.
+ * The Kubernetes kinds that a tenant's workspace needs to operate. Workloads, networks and machines are offered by providers, and a
+ * workspace has them when it binds them. The root workspace has all kinds.
  */
 export function isTenantKind(group: string, resource: string): boolean {
   return group === '' ? coreKinds.has(resource) : wholeGroups.has(group);

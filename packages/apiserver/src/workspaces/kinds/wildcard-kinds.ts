@@ -20,8 +20,8 @@ interface Options {
 }
 
 /**
- * The kinds that can be asked for in all workspaces at once: those of the platform, and those of exports, whose resources are named with the identity that they
- * are stored under (`cowboys:<hash>`), since the same name may mean something else in every workspace.
+ * The kinds that can be requested across all workspaces: the platform's, and those of exports. Resources of exports are named with the
+ * identity under which they are stored (`cowboys:<hash>`), since the plain name may mean something else in each workspace.
  */
 export class WildcardKinds implements CustomKinds {
   readonly #options: Options;
@@ -49,7 +49,7 @@ export class WildcardKinds implements CustomKinds {
     return (this.#exported(wanted) ?? this.#bound(wanted))?.resource(version);
   }
 
-  /** What any workspace calls so. It may be something else in each, but metadata is metadata. */
+  /** The resource of this name in any workspace. It may be a different kind in each, so only metadata is served. */
   #namesakes(group: string, version: string, resource: string): Resource | undefined {
     return this.#isSomewhere(group, resource) ? metadataOf({ group, version, resource }) : undefined;
   }
@@ -68,7 +68,7 @@ export class WildcardKinds implements CustomKinds {
     );
   }
 
-  /** As whoever has the identity offers it now. */
+  /** The definition that the export with this identity offers now. */
   #exported({ group, resource, identity }: Wanted): Definition | undefined {
     const { cache, bound } = this.#options;
     let found: Definition | undefined;
@@ -84,7 +84,7 @@ export class WildcardKinds implements CustomKinds {
     return found;
   }
 
-  /** As somebody has it still, though it is not offered any more. */
+  /** The definition that a workspace still has bound although it is no longer offered. */
   #bound({ group, resource, identity }: Wanted): Definition | undefined {
     const { cache, bound } = this.#options;
     let found: Definition | undefined;
@@ -97,7 +97,7 @@ export class WildcardKinds implements CustomKinds {
   }
 }
 
-/** A kind of which nothing is known but its name. */
+/** A kind of which only the name is known. */
 function metadataOf({ group, version, resource }: { group: string; version: string; resource: string }): Resource {
   return {
     group,
