@@ -5,16 +5,16 @@ import { keepsAt, type Path, parsePath, schemaAt } from './paths.ts';
 export interface CompiledRule {
   readonly from: Path;
   readonly to: Path;
-  /** Absent when the value goes over as it is. */
+  /** Undefined if the value is copied unchanged. */
   readonly program: Program | undefined;
 }
 
-/** How objects go from one version to another. */
+/** The rules for conversion from one version to another. */
 export interface VersionRules {
   readonly from: string;
   readonly to: string;
   readonly rules: readonly CompiledRule[];
-  /** What would be lost on the way, and is put down in an annotation. */
+  /** Fields that the conversion would lose, and that are kept in an annotation. */
   readonly preserve: readonly Path[];
 }
 
@@ -23,10 +23,10 @@ export interface Compiled {
   readonly errors: readonly FieldError[];
 }
 
-/** Who has the object and what it is stays, whatever a rule says. */
+/** Rules cannot change the identity of an object. */
 const fixed: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
-/** Compiles the `spec` of an APIConversion. What is wrong is told in kcp's words. */
+/** Compiles the `spec` of an APIConversion. Errors have kcp's wording. */
 export function compileConversions(spec: unknown, schemaOf: (version: string) => Schema | undefined): Compiled {
   const errors: FieldError[] = [];
   const versions = itemsOf(fieldsOf(spec)['conversions']).map((conversion, index) =>

@@ -10,7 +10,7 @@ const text = { type: 'string' };
 const schemaIn = (spec: object): object => ({ type: 'object', properties: { spec: { type: 'object', properties: spec } } });
 const names = { type: 'object', properties: { first: text, last: text } };
 
-/** Version 1 has a name; version 2 has it in two parts, and something that version 1 does not know. */
+/** Version 1 has one name field; version 2 splits it in two and has a field that version 1 lacks. */
 function twoVersions(): KubeObject {
   const schema = cowboys('today');
   const versions = [
@@ -80,7 +80,7 @@ describe('a bound kind whose schema has an APIConversion', () => {
     ]);
   });
 
-  test('loses nothing when it is changed in one version and another', async () => {
+  test('loses nothing when it is changed in different versions', async () => {
     await post(cowboysIn('one', 'v1'), cowboy('v1', 'doc', { name: 'Doc Holliday', horse: 'Star' }));
     const patch = (version: string, spec: object): Promise<Reply> =>
       server.call(`${cowboysIn('one', version)}/doc`, { method: 'PATCH', headers: merge, body: { spec } });
@@ -93,7 +93,7 @@ describe('a bound kind whose schema has an APIConversion', () => {
     });
   });
 
-  test('is watched in its version, in order', async () => {
+  test('is watched in the requested version, in order', async () => {
     const path = cowboysIn('two', 'v1');
     const watched = server.watchUntil(`${cowboysIn('two', 'v2')}?watch=true&timeoutSeconds=20`, ({ type }) => type === 'DELETED');
     await post(path, cowboy('v1', 'a', { name: 'A B' }));
@@ -107,7 +107,7 @@ describe('a bound kind whose schema has an APIConversion', () => {
     ]);
   });
 
-  test('takes no object that one of its versions could not show', async () => {
+  test('rejects objects that cannot be converted to every version', async () => {
     const reply = await post(cowboysIn('two', 'v1'), cowboy('v1', 'plato', { name: 'Plato' }));
     expect(reply.code).toBe(422);
     expect(reply.json().message).toBe(
@@ -116,7 +116,7 @@ describe('a bound kind whose schema has an APIConversion', () => {
     expect((await server.call(`${cowboysIn('two', 'v1')}/plato`)).code).toBe(404);
   });
 
-  test('follows its rules when they change, and its watches begin again', async () => {
+  test('follows changed rules, and its watches restart', async () => {
     await post(cowboysIn('two', 'v1'), cowboy('v1', 'belle', { name: 'Belle Starr' }));
     const { resourceVersion } = (await server.call(cowboysIn('two', 'v2'))).json().metadata;
     const watched = server.watchUntil(
@@ -133,7 +133,7 @@ describe('a bound kind whose schema has an APIConversion', () => {
     expect((await server.call(`${cowboysIn('two', 'v2')}/belle`)).json()['spec']).toEqual({ name: { first: 'Belle', last: 'Starr' } });
   });
 
-  test('of which an object no longer converts can still be seen in its own version, repaired and deleted', async () => {
+  test('can still be read in its storage version, repaired and deleted when an object no longer converts', async () => {
     const change = (spec: object): Promise<Reply> =>
       server.call(`${conversionsIn('system:bound-crds')}/${copy}`, { method: 'PATCH', headers: merge, body: { spec } });
     await change({ conversions: [] });
@@ -149,10 +149,10 @@ describe('a bound kind whose schema has an APIConversion', () => {
   });
 });
 
-describe('rules that cost much', () => {
+describe('expensive rules', () => {
   const slow = "self.split('').all(a, self.split('').all(b, (a + b).size() == 2)) ? self : ''";
 
-  test('keep nobody waiting but those who ask', async () => {
+  test('do not block other requests', async () => {
     await createWorkspace(server, 'slow-provider');
     await createWorkspace(server, 'slow');
     await post('/clusters/slow/api/v1/namespaces', { metadata: { name: 'default' } });
@@ -176,7 +176,7 @@ describe('rules that cost much', () => {
 });
 
 describe('an APIConversion', () => {
-  test('is of a schema in the same workspace', async () => {
+  test('needs a schema in the same workspace', async () => {
     const reply = await post(conversionsIn('provider'), conversion('yesterday.cowboys.wildwest.dev'));
     expect([reply.code, reply.json().message]).toEqual([
       403,
@@ -185,7 +185,7 @@ describe('an APIConversion', () => {
     ]);
   });
 
-  test('is refused when its rules are not about what the schema says', async () => {
+  test('is rejected if its rules do not match the schema', async () => {
     const wrong = { conversions: [{ from: 'v1', to: 'v2', rules: [{ field: '.spec.nam', destination: '.spec.hat' }] }] };
     const reply = await post(conversionsIn('provider'), conversion('today.cowboys.wildwest.dev', wrong));
     expect(reply.code).toBe(403);

@@ -1,14 +1,14 @@
 import { copyJson, isObject, type Json, type JsonObject, own, type Schema, setOwn } from '@capstan/machinery';
 
-/** A field below an object's root: names, one inside the other. */
+/** The path of a field from the root of an object. */
 export type Path = readonly string[];
 
-/** `.spec.name.first`, with or without the first dot. */
+/** Parses `.spec.name.first`, with or without the leading dot. */
 export function parsePath(text: string): Path {
   return (text.startsWith('.') ? text.slice(1) : text).split('.');
 }
 
-/** A copy of what stands there; undefined when nothing does. */
+/** A copy of the value at a path; undefined if there is none. */
 export function valueAt(object: JsonObject, path: Path): Json | undefined {
   let value: Json | undefined = object;
   for (const name of path) {
@@ -18,7 +18,7 @@ export function valueAt(object: JsonObject, path: Path): Json | undefined {
   return value === undefined || value === null ? undefined : copyJson(value);
 }
 
-/** Puts a value there, making what it stands in. Undefined takes away what was there. */
+/** Sets the value at a path, creating missing parents. Undefined removes it. */
 export function setAt(object: JsonObject, path: Path, value: Json | undefined): void {
   let inside = object;
   for (const name of path.slice(0, -1)) {
@@ -34,7 +34,7 @@ export function setAt(object: JsonObject, path: Path, value: Json | undefined): 
   else setOwn(inside, last, value);
 }
 
-/** What a schema says about a field, or why it says nothing. */
+/** The schema of a field, or an error message. */
 export function schemaAt(schema: Schema, path: Path): Schema | string {
   let current = schema;
   for (const [index, name] of path.entries()) {
@@ -46,7 +46,7 @@ export function schemaAt(schema: Schema, path: Path): Schema | string {
   return current;
 }
 
-/** Whether a value that is put there stays: the schema knows the field, or keeps what it does not know. */
+/** Whether a value at this path survives pruning: the schema has the field, or preserves unknown fields. */
 export function keepsAt(schema: Schema, path: Path): boolean {
   let current = schema;
   for (const name of path) {

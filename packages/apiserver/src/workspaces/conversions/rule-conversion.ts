@@ -6,10 +6,10 @@ import { type Conversion, originOf } from '../../registry/resource.ts';
 import { compileConversions } from './compile.ts';
 import { ConversionTable, RuleFailure } from './table.ts';
 
-/** In milliseconds: after so much of converting, others get their turn. */
+/** In milliseconds: conversions yield to other requests after this time. */
 const slice = 5;
 
-/** Conversion by the rules of an APIConversion, of which `spec` is given. They are compiled when somebody first needs them. */
+/** Conversion by the rules in the `spec` of an APIConversion, compiled on first use. */
 export function ruleConversion(spec: unknown): (parts: ConversionParts) => Conversion {
   let table: ConversionTable | undefined;
   return (parts) => {
@@ -30,7 +30,7 @@ function tableOf(spec: unknown, { summary, schemaOf }: ConversionParts): Convers
   return new ConversionTable(versions);
 }
 
-/** One version of a kind whose objects are converted by rules. What became of an object is kept for as long as the object is. */
+/** One version of a kind whose objects are converted by rules. The result for an object is kept as long as the object. */
 class Converted {
   readonly #parts: ConversionParts;
   readonly #table: () => ConversionTable;
@@ -47,7 +47,10 @@ class Converted {
     return !entry.text.startsWith(this.#prefix);
   }
 
-  /** An object that some version could not show would break every list in that version, also of others: it is refused. One that is to go may go. */
+  /**
+   * Rejects objects that cannot be converted to every served version, since they would break every list in that version. Objects that are
+   * being deleted are exempt.
+   */
   toStorage(object: KubeObject): KubeObject {
     const { summary, version } = this.#parts;
     const stored = version.name === summary.storageVersion ? object : this.#written(object, summary.storageVersion);
@@ -60,7 +63,7 @@ class Converted {
     if (!this.isOther(entry)) return renew(object, this.#parts.schemaOf);
     const made = this.#convertOnce(originOf(entry));
     if (made instanceof StatusError) throw made;
-    // Revision and labels are those of what is shown, which may be a later or another look of what was converted.
+    // Take revision and labels from the entry to show, which may be a newer or differently labelled view of the converted one.
     const converted = JSON.parse(made) as KubeObject;
     const { annotations } = converted.metadata;
     const { annotations: _, ...metadata } = object.metadata;
@@ -68,7 +71,10 @@ class Converted {
     return converted;
   }
 
-  /** One object is converted at once, many in turns with other requests. Rejects when one cannot be: whoever asked for all is not shown some. */
+  /**
+   * Converts one object immediately, and many in turns with other requests. Rejects if any object cannot be converted: a list must be
+   * complete.
+   */
   ahead(entries: readonly CacheEntry[]): Promise<void> | undefined {
     const others = entries.filter((entry) => this.isOther(entry)).map(originOf);
     const missing = others.filter((entry) => !this.#made.has(entry));
@@ -123,7 +129,7 @@ class Converted {
     }
   }
 
-  /** The object is the caller's. */
+  /** Modifies the object. */
   #converted(object: KubeObject, version: string): KubeObject {
     const { schemaOf, summary } = this.#parts;
     this.#table().convert(object, versionOf(object), version);

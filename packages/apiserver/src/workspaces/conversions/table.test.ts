@@ -28,7 +28,7 @@ function tableOf(...conversions: object[]): ConversionTable {
   return new ConversionTable(versions);
 }
 
-/** As the server does it: what the version does not know goes. */
+/** Like the server, prunes fields that the target version does not have. */
 function convert(table: ConversionTable, spec: JsonObject, { from, to, annotations }: Going): KubeObject {
   const one = {
     apiVersion: `x/${from}`,
@@ -48,17 +48,17 @@ interface Going {
 }
 
 describe('rules of an APIConversion', () => {
-  test('move fields, and make them of others', () => {
+  test('copy fields and compute fields from others', () => {
     const made = convert(tableOf(up, down), { name: 'Ada Lovelace', count: 3 }, { from: 'v1', to: 'v2' });
     expect(made['spec']).toEqual({ name: { first: 'Ada', last: 'Lovelace' }, total: 3 });
   });
 
-  test('leave alone what is not there', () => {
+  test('skip missing fields', () => {
     expect(convert(tableOf(up, down), {}, { from: 'v1', to: 'v2' })['spec']).toEqual({});
     expect(convert(tableOf(up, down), { name: { first: 'Ada', last: 'L' } }, { from: 'v2', to: 'v1' })['spec']).toEqual({ name: 'Ada L' });
   });
 
-  test('put down what the other version cannot hold, and take it up again', () => {
+  test('preserve fields that the other version lacks, and restore them', () => {
     const table = tableOf(up, down);
     const made = convert(table, { old: 'x', name: 'A B' }, { from: 'v1', to: 'v2' });
     expect(made.metadata.annotations).toEqual({ 'preserve.conversion.apis.kcp.io/v1': '{"spec.old":"x"}' });
@@ -67,7 +67,7 @@ describe('rules of an APIConversion', () => {
     expect(back['spec']).toEqual({ old: 'x', name: 'A B' });
   });
 
-  test('lose nothing on the way there and back, whatever is set in which version', () => {
+  test('lose nothing on the way there and back, whichever version sets a field', () => {
     const table = tableOf(up, down);
     const word = fc.stringMatching(/^[a-z]{1,5}$/);
     const spec = fc.record(
@@ -86,7 +86,7 @@ describe('rules of an APIConversion', () => {
     );
   });
 
-  test('take from what users write in the annotation only what they may set there', () => {
+  test('restore only preserved fields from an annotation that users wrote', () => {
     const annotations = { 'preserve.conversion.apis.kcp.io/v1': '{"spec.old":"x","metadata.uid":"stolen","spec.name":"y"}' };
     const made = convert(tableOf(up, down), {}, { from: 'v2', to: 'v1', annotations });
     expect(made).toMatchObject({ metadata: {}, spec: { old: 'x' } });
@@ -95,13 +95,13 @@ describe('rules of an APIConversion', () => {
     expect(convert(tableOf(up, down), {}, { from: 'v2', to: 'v1', annotations: garbage })['spec']).toEqual({});
   });
 
-  test('say which field they fail on', () => {
+  test('report the field that they fail on', () => {
     const failing = (): unknown => convert(tableOf(up, down), { name: 'Plato' }, { from: 'v1', to: 'v2' });
     expect(failing).toThrow(RuleFailure);
     expect(failing).toThrow('index out of bounds: 1');
   });
 
-  test('end when they cost too much or make too much', () => {
+  test('fail when they cost too much or produce too much', () => {
     const growing = (transformation: string) => tableOf({ ...up, rules: [{ ...first, transformation }] });
     const from = { from: 'v1', to: 'v2' };
     const loop = "self.split('').all(a, self.split('').all(b, self.split('').all(c, a + b + c != ''))) ? 'a' : 'b'";
@@ -123,40 +123,40 @@ describe('rules of an APIConversion', () => {
   });
 });
 
-describe('what is wrong with rules', () => {
+describe('compilation rejects', () => {
   test.each([
     [
-      'versions that are not there',
+      'unknown source versions',
       { ...up, from: 'v7' },
       'spec.conversions[0].from: Invalid value: "v7": unable to find structural schema for version',
     ],
     [
-      'versions to go to that are not there',
+      'unknown target versions',
       { ...up, to: 'v7' },
       'spec.conversions[0].to: Invalid value: "v7": unable to find structural schema for version',
     ],
     [
-      'fields that are not there',
+      'unknown fields',
       { ...up, rules: [{ ...first, field: '.spec.nam' }] },
       'spec.conversions[0].rules[0].field: Invalid value: ".spec.nam": field "spec.nam" doesn\'t exist',
     ],
     [
-      'fields of what has none',
+      'fields inside a scalar',
       { ...up, rules: [{ ...first, field: 'spec.name.x' }] },
       'spec.conversions[0].rules[0].field: Invalid value: "spec.name.x": expected field "spec.name" to be an object',
     ],
     [
-      'destinations that nobody would see',
+      'unknown destinations',
       { ...up, rules: [{ ...first, destination: 'spec.x' }] },
       'spec.conversions[0].rules[0].destination: Invalid value: "spec.x": field "spec.x" doesn\'t exist',
     ],
     [
-      'who has the object',
+      'destinations in metadata',
       { ...up, rules: [{ ...first, destination: 'metadata.uid' }] },
       'spec.conversions[0].rules[0].destination: Invalid value: "metadata.uid": only fields outside of metadata can be converted',
     ],
     [
-      'preserving what is not there',
+      'unknown fields to preserve',
       { ...up, preserve: ['.spec.x'] },
       'spec.conversions[0].preserve[0]: Invalid value: ".spec.x": field "spec.x" doesn\'t exist',
     ],

@@ -3,19 +3,21 @@ import { asJson, isObject, type Json, type JsonObject, type KubeObject, own, set
 import type { CompiledRule, VersionRules } from './compile.ts';
 import { type Path, setAt, valueAt } from './paths.ts';
 
-/** On an object: what its version could not hold, as JSON by the names of fields. It ends with the version that could. */
+/**
+ * Prefix of an annotation with fields that the object's version lacks, as JSON by field path; the name ends with the version that has them.
+ */
 const preserved = 'preserve.conversion.apis.kcp.io/';
 
-/** What all transformations of one object may cost together: a few hundredths of a second at worst, for which others wait. */
+/** The cost limit for all transformations of one object: a few hundredths of a second at worst, during which other requests wait. */
 const budget = 100_000;
 
-/** By how much an object may grow, in characters. */
+/** How much an object may grow, in characters. */
 const mostGrowth = 256 * 1024;
 
-/** A rule that could not be carried out. */
+/** A rule that failed. */
 export class RuleFailure extends Error {
   override readonly name = 'RuleFailure';
-  /** The field that the rule is about. */
+  /** The source field of the rule. */
   readonly path: Path;
 
   constructor({ from }: CompiledRule, why: string) {
@@ -24,10 +26,10 @@ export class RuleFailure extends Error {
   }
 }
 
-/** The rules of an APIConversion, ready to be carried out. */
+/** The compiled rules of an APIConversion. */
 export class ConversionTable {
   readonly #rules = new Map<string, VersionRules>();
-  /** By version: what is put down of it wherever it goes. */
+  /** The fields to preserve, by version. */
   readonly #preserve = new Map<string, Path[]>();
 
   constructor(versions: readonly VersionRules[]) {
@@ -37,7 +39,7 @@ export class ConversionTable {
     }
   }
 
-  /** Makes the object one of another version. It is the caller's, and may be half done when a rule fails. */
+  /** Converts the object in place. It may be half converted when a rule fails. */
   convert(object: KubeObject, from: string, to: string): void {
     const json = asJson(object);
     const before = this.#preservedOf(json, from);
@@ -49,7 +51,7 @@ export class ConversionTable {
   #carryOut(object: JsonObject, rules: readonly CompiledRule[]): void {
     let left = budget;
     let room = mostGrowth;
-    // All of them see the object as it was.
+    // All rules read the original object.
     const results = rules.map((rule): [Path, Json | undefined] => {
       const value = valueAt(object, rule.from);
       if (value === undefined || rule.program === undefined) return [rule.to, value];
@@ -77,7 +79,10 @@ export class ConversionTable {
     return found;
   }
 
-  /** Puts back what was put down when the object left this version. Users can write the annotation: only fields that the rules name are taken from it. */
+  /**
+   * Restores the fields that were preserved when the object left this version. Users can write the annotation, so only fields listed in
+   * `preserve` are taken from it.
+   */
   #restore(object: KubeObject, version: string): void {
     const { metadata } = object;
     const { annotations } = metadata;
@@ -98,7 +103,7 @@ function parsed(text: string): JsonObject {
     const value = JSON.parse(text) as Json;
     return isObject(value) ? value : {};
   } catch {
-    // Whatever somebody wrote there was not put down by a conversion.
+    // Not written by a conversion.
     return {};
   }
 }
