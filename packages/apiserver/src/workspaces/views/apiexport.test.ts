@@ -49,7 +49,7 @@ async function configMap(cluster: string, name: string, labels: object): Promise
   return server.call(`/clusters/${cluster}/api/v1/namespaces/default/configmaps`, { method: 'POST', body: { metadata: { name, labels } } });
 }
 
-/** Lets `pat` look through the view, and enter the workspace of the export. */
+/** Lets `pat` use the view, and enter the workspace of the export. */
 async function grant(provider = 'provider'): Promise<void> {
   const rbac = `/clusters/${provider}/apis/rbac.authorization.k8s.io/v1`;
   const rules = [
@@ -72,20 +72,20 @@ const names = (reply: Reply): string[] =>
 const cowboys = '/apis/wildwest.dev/v1alpha1';
 const maps = '/api/v1/namespaces/default/configmaps';
 
-describe('through the view of an export', () => {
-  test('its objects are seen in all workspaces that are bound, and say where they are', async () => {
+describe('the view of an export', () => {
+  test('shows its objects in all bound workspaces, annotated with their workspace', async () => {
     expect(names(await view(`/*${cowboys}/cowboys`))).toEqual(['generous/billy', 'plain/billy']);
     expect(names(await view(`/plain${cowboys}/cowboys`))).toEqual(['plain/billy']);
   });
 
-  test('claimed objects are seen where the claim was accepted, as far as it goes', async () => {
+  test('shows claimed objects where the claim was accepted, as far as its selector matches', async () => {
     const shown = ['generous/marked', 'generous/own', 'picky/marked'];
     expect(names(await view('/*/api/v1/configmaps?fieldSelector=metadata.name!=kube-root-ca.crt'))).toEqual(shown);
     expect((await view(`/picky${maps}/own`)).code).toBe(404);
     expect((await view(`/picky${maps}/marked`)).code).toBe(200);
   });
 
-  test('claimed objects bear marks, which are only shown', async () => {
+  test('labels claimed objects without storing the labels', async () => {
     const marks = (reply: Reply): string[] => Object.keys(reply.json().metadata.labels ?? {});
     const mark = /^claimed\.internal\.apis\.kcp\.io\/[0-9A-Za-z]+$/;
     const read = await server.call(`/clusters/picky${maps}/marked`);
@@ -97,7 +97,7 @@ describe('through the view of an export', () => {
     expect(marks(await server.call(`/clusters/stranger${maps}/forged`))).toEqual([]);
   });
 
-  test('bindings to the export are seen, and not changed', async () => {
+  test('shows bindings to the export, read-only', async () => {
     expect(names(await view('/*/apis/apis.kcp.io/v1alpha2/apibindings'))).toEqual([
       'generous/cowboys',
       'hasty/cowboys',
@@ -108,7 +108,7 @@ describe('through the view of an export', () => {
     expect([reply.code, reply.json().message]).toEqual([403, expect.stringContaining('access denied')]);
   });
 
-  test('nothing else is served', async () => {
+  test('serves no other kinds', async () => {
     const groups = (await view('/*/apis')).json()['groups'] as { name: string }[];
     expect(groups.map(({ name }) => name)).toEqual(['apis.kcp.io', 'wildwest.dev']);
     const core = (await view('/*/api/v1')).json()['resources'] as { name: string }[];
@@ -117,7 +117,7 @@ describe('through the view of an export', () => {
     expect((await view('/*/apis/apis.kcp.io/v1alpha2/apiexports')).code).toBe(404);
   });
 
-  test('OpenAPI tells of the same kinds', async () => {
+  test('has OpenAPI documents with the same kinds', async () => {
     const { paths } = (await view('/plain/openapi/v3')).json() as unknown as { paths: Record<string, { serverRelativeURL: string }> };
     expect(Object.keys(paths)).toEqual(expect.arrayContaining(['api/v1', 'apis/wildwest.dev/v1alpha1', 'apis/apis.kcp.io/v1alpha2']));
     expect(Object.keys(paths)).not.toContain('apis/apps/v1');
@@ -144,7 +144,7 @@ describe('writes through the view', () => {
     expect((await view(`${path}/annie`, { method: 'DELETE' })).code).toBe(200);
   });
 
-  test.each(['POST', 'PUT', 'PATCH', 'DELETE'])('never reach a workspace that is not bound (%s)', async (method) => {
+  test.each(['POST', 'PUT', 'PATCH', 'DELETE'])('never reach an unbound workspace (%s)', async (method) => {
     for (const [path, body] of [
       [`/stranger${cowboys}/namespaces/default/cowboys`, cowboy('mallory')],
       [`/stranger${maps}`, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'own' } }],
@@ -164,14 +164,14 @@ describe('writes through the view', () => {
     expect([reply.code, reply.json().message]).toEqual([403, expect.stringContaining('access denied')]);
   });
 
-  test('need a verb that both the claim and its acceptance have', async () => {
+  test('need a verb that both the claim and its acceptance allow', async () => {
     expect((await view(`/picky${maps}/marked`, { method: 'DELETE' })).code).toBe(403);
     const secrets = '/generous/api/v1/namespaces/default/secrets';
     expect((await view(`${secrets}/hidden`)).code).toBe(200);
     expect((await view(`${secrets}/hidden`, { method: 'DELETE' })).code).toBe(403);
   });
 
-  test('by apply need to be allowed to create what is not there', async () => {
+  test('by apply need permission to create missing objects', async () => {
     const apply = (name: string) =>
       view(`/hasty${maps}/${name}?fieldManager=test`, {
         method: 'PATCH',
@@ -183,7 +183,7 @@ describe('writes through the view', () => {
     expect([reply.code, reply.json().message]).toEqual([403, expect.stringContaining('cannot create resource "configmaps"')]);
   });
 
-  test('of claims with labels stay among what is selected', async () => {
+  test('by a claim with labels are limited to the selected objects', async () => {
     const made = await view(`/picky${maps}`, { method: 'POST', body: { metadata: { name: 'made' } } });
     expect(made.json().metadata.labels).toMatchObject({ tier: 'gold' });
     const silver = await view(`/picky${maps}`, { method: 'POST', body: { metadata: { name: 'silver', labels: { tier: 'silver' } } } });
@@ -192,7 +192,7 @@ describe('writes through the view', () => {
     expect((await view(`/picky${maps}/own`, { method: 'PUT', body })).code).toBe(404);
   });
 
-  test('by a claim on bindings do not say what is bound', async () => {
+  test('by a claim on bindings cannot change their status', async () => {
     for (const id of ['minder', 'minded']) await createWorkspace(server, id);
     const claim = { group: 'apis.kcp.io', resource: 'apibindings', verbs: ['*'] };
     const shared = await share(server, 'minder', { permissionClaims: [claim] });
@@ -208,41 +208,41 @@ describe('writes through the view', () => {
     expect((await patch('/status', { status: { apiExportClusterName: 'root' } })).code).toBe(403);
   });
 
-  test('by a claim on accounts make no tokens', async () => {
+  test('by a claim on service accounts cannot create tokens', async () => {
     const accounts = '/generous/api/v1/namespaces/default/serviceaccounts';
     expect((await view(accounts, { method: 'POST', body: { metadata: { name: 'helper' } } })).code).toBe(201);
     expect((await view(`${accounts}/helper/token`, { method: 'POST', body: { spec: {} } })).code).toBe(403);
   });
 
-  test('are not made in all workspaces at once', async () => {
+  test('are rejected across all workspaces', async () => {
     expect((await view(`/*${maps}`, { method: 'POST', body: { metadata: { name: 'x' } } })).code).toBe(405);
   });
 });
 
-describe('the view', () => {
-  test('is for those who may see the content of the export', async () => {
+describe('access to the view', () => {
+  test('requires rights on the content of the export', async () => {
     for (const path of [`/*${cowboys}/cowboys`, '/*/apis', '/plain/openapi/v3']) expect((await view(path, {}, 'nobody')).code).toBe(403);
   });
 
-  test('does not tell whether there is such an export', async () => {
+  test('does not reveal whether an export exists', async () => {
     const look = (place: string, user: string) =>
       server.call(`/services/apiexport/${place}/clusters/*${cowboys}/cowboys`, { headers: { 'impersonate-user': user } });
     for (const place of ['nowhere/cowboys', 'provider/nothing']) expect((await look(place, 'nobody')).code).toBe(403);
     expect((await server.call(`/services/apiexport/provider/nothing/clusters/*${cowboys}/cowboys`)).code).toBe(404);
   });
 
-  test('shows what happens, and begins again when it shows something else', async () => {
+  test('includes watches, which expire when the view changes', async () => {
     const path = '/services/apiexport/provider/cowboys/clusters/*/api/v1/configmaps?watch=true&resourceVersion=0';
-    // What was bound before may still end a watch.
+    // Earlier bindings may still end a watch.
     await vi.waitFor(async () => {
       const watching = server.watchUntil(path, ({ type, object }) => type === 'ERROR' || object.metadata.name === 'new');
       await configMap('generous', 'new', {});
       expect((await watching).at(-1)).toMatchObject({ type: 'ADDED', object: { metadata: { name: 'new' } } });
     }, 5_000);
-    // The export got its identity a moment ago, for which all watches through its view begin again, once.
+    // The export has just got its identity, which makes all watches through its view restart once.
     await sleep(400);
     const watching = server.watchUntil(path, ({ type }) => type === 'ERROR');
-    // Controllers tell by it who joins and who leaves: it is not to end because of claims.
+    // Controllers detect new and removed workspaces with this watch, so changed claims must not end it.
     const bindings = '/services/apiexport/provider/cowboys/clusters/*/apis/apis.kcp.io/v1alpha2/apibindings?watch=true';
     const joining = server.watchUntil(bindings, ({ type, object }) => type === 'ERROR' || object.metadata.labels?.['marked'] === 'late');
     const claims = [accepted(all('configmaps'))];
@@ -263,11 +263,11 @@ describe('the view', () => {
   });
 });
 
-describe('labels that say who has a claim', () => {
+describe('claim labels', () => {
   const labelsOf = async (cluster: string, name: string): Promise<Record<string, string>> =>
     (await server.call(`/clusters/${cluster}${maps}/${name}`)).json().metadata.labels ?? {};
 
-  test('can be selected by, as those that are stored', async () => {
+  test('can be selected like stored labels', async () => {
     const [key, value] = Object.entries(await labelsOf('picky', 'marked')).find(([one]) => one.startsWith('claimed.internal.'))!;
     const list = async (selector: string): Promise<string[]> =>
       (await server.call(`/clusters/picky${maps}?labelSelector=${encodeURIComponent(selector)}`))
@@ -281,7 +281,7 @@ describe('labels that say who has a claim', () => {
     expect(names(await view(`/*/api/v1/configmaps?labelSelector=${encodeURIComponent(key)}`))).toContain('picky/marked');
   });
 
-  test('are followed by watches that select by them', async () => {
+  test('update the watches that select by them', async () => {
     const [key] = Object.keys(await labelsOf('picky', 'marked')).filter((one) => one.startsWith('claimed.internal.'));
     const path = `/clusters/picky${maps}?watch=true&timeoutSeconds=20&labelSelector=${encodeURIComponent(key!)}`;
     const { resourceVersion } = (await server.call(`/clusters/picky${maps}`)).json().metadata;
@@ -308,12 +308,12 @@ describe('labels that say who has a claim', () => {
   });
 });
 
-describe('all workspaces at once', () => {
+describe('requests across all workspaces', () => {
   const metadata = { accept: 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1' };
 
   const bound = (identity: string) => `/clusters/*/apis/wildwest.dev/v1alpha1/cowboys:${identity}`;
 
-  test('are asked for a bound kind by its identity', async () => {
+  test('find a bound kind by its identity', async () => {
     const { identityHash } = (await server.call('/clusters/provider/apis/apis.kcp.io/v1alpha2/apiexports/cowboys')).json()['status'] as {
       identityHash: string;
     };
@@ -325,7 +325,7 @@ describe('all workspaces at once', () => {
     expect((await server.call(bound(identityHash), { headers })).code).toBe(403);
   });
 
-  test('are asked for the metadata of whatever has the same name, whoever defined it', async () => {
+  test('find the metadata of all kinds of a name, whoever defined them', async () => {
     const names = { plural: 'cowboys', singular: 'cowboy', kind: 'Cowboy', listKind: 'CowboyList' };
     const versions = [{ name: 'v1alpha1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }];
     const spec = { group: 'wildwest.dev', names, scope: 'Namespaced', versions };

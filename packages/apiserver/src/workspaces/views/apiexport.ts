@@ -22,30 +22,30 @@ export interface ApiExportViewOptions {
   readonly tree: Tree;
   readonly kinds: ExportedKindsOf;
   readonly bindings: Bindings;
-  /** Decides in the export's workspace. */
+  /** Authorizes in the export's workspace. */
   readonly authorizer: Gate;
-  /** The same, whether or not somebody may enter. */
+  /** The same, without the check for access to the workspace. */
   readonly rbac: Authorizer;
   readonly labelled: NonNullable<Scope['labelled']>;
 }
 
-/** The beginning of the keys of all scopes that show what one export may see. */
+/** Prefix of the keys of all scopes of an export. */
 export const exportScopeKey = (cluster: string, name: string): string => `apiexport/${cluster}/${name}/`;
 
 const readOnlyVerbs: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
-/** Why is not told: it would say something about workspaces that are none of the asker's business. */
+/** Gives no reason, since it could reveal something about workspaces that the user must not see. */
 export const denied: Decision = { allowed: false, reason: 'access denied' };
 
 /**
- * What the provider of an export sees: objects of its kinds, and of the kinds that it claims, in workspaces that are bound to it, as far as they let it. It is a
- * filter over the same objects, so what is not shown cannot be reached by any verb.
+ * The view of an export's provider: objects of its own kinds and of the kinds that it claims, in the workspaces bound to it, as far as they
+ * allow. It filters the same objects, so hidden objects cannot be reached with any verb.
  */
 export function apiExportView(options: ApiExportViewOptions): WorkspaceView {
   return {
     scope({ of: [path = '', name = ''], cluster, info }): Scope {
       const provider = options.tree.resolve(path);
       const kinds = provider === undefined ? undefined : options.kinds.find(provider, name);
-      // Who may not look is not told whether there is something; who may is told that there is not.
+      // Only users who may use the view get NotFound; others must not learn whether the export exists.
       if (kinds === undefined) return { ...nothing(options, { provider, name }), cluster, key: '' };
       const look = new Look(options, { kinds, cluster, info });
       return {
@@ -62,7 +62,7 @@ export function apiExportView(options: ApiExportViewOptions): WorkspaceView {
   };
 }
 
-/** A scope in which there is nothing, for those who may know. */
+/** An empty scope, for an export that does not exist. */
 function nothing(
   { authorizer, kinds }: ApiExportViewOptions,
   { provider, name }: { provider: string | undefined; name: string },
@@ -83,7 +83,7 @@ class Look implements Gate {
   readonly #cluster: string;
   readonly #verb: string;
   readonly #label: string;
-  /** The binding of the workspace that was asked about last: objects come in the order of their workspaces. */
+  /** The binding of the last requested workspace: objects are visited workspace by workspace. */
   #last: { cluster: string; generation: number; binding: BindingFacts | undefined } | undefined;
 
   constructor(options: ApiExportViewOptions, { kinds, cluster, info }: { kinds: ExportedKinds; cluster: string; info: RequestInfo }) {
@@ -101,7 +101,7 @@ class Look implements Gate {
     if (this.#isOwn(resource)) return this.#isBound(binding, resource);
     const claim = this.#accepted(binding, resource);
     if (claim === undefined || !claim.selector.matches(entry.labels)) return false;
-    // In one workspace it was asked already; in all of them each decides for itself.
+    // For a single workspace the verb is already authorized; across workspaces, each one decides.
     return this.#cluster !== everyCluster || this.#allowsVerb(claim, this.#verb);
   };
 
@@ -115,7 +115,7 @@ class Look implements Gate {
     return decision instanceof Promise ? decision.then(within) : within(decision);
   }
 
-  /** What is created by a claim that selects by labels has these labels. */
+  /** Objects created through a claim with a label selector get the labels of the selector. */
   mutate(request: AdmissionRequest): void {
     const { operation, object, resource, name } = request;
     const claim = this.#claimOn(request);
@@ -134,7 +134,7 @@ class Look implements Gate {
     throw status.forbidden(resource, name, 'object does not match required labels');
   }
 
-  /** Inside the workspace nothing else stands in the way of who was let in. */
+  /** Inside the workspace, nothing else restricts a user whom the view has authorized. */
   readonly insideAs = (user: User): User => {
     const warrant = {
       user: 'system:serviceaccount:default:rest',
@@ -144,7 +144,7 @@ class Look implements Gate {
     return { ...user, extra: { ...user.extra, [warrantsExtra]: [...(user.extra?.[warrantsExtra] ?? []), JSON.stringify(warrant)] } };
   };
 
-  /** Whether the workspace lets the provider do this; any workspace may be looked for. */
+  /** Whether the workspace allows the provider this request. Requests across all workspaces are filtered later. */
   #isInvited({ isResource, group, resource, subresource, verb }: Attributes): Decision {
     if (!isResource || this.#cluster === everyCluster) return allowed;
     const binding = this.#binding(this.#cluster);
@@ -157,7 +157,7 @@ class Look implements Gate {
     return denied;
   }
 
-  /** Who claims what others offer can do no more with it than they let their consumers. */
+  /** A claim on another export's kind is limited by that export's maximal permission policy. */
   #maximalPolicy(attributes: Attributes, decision: Decision): Decision {
     const claim = this.#kinds.claims.get(`${attributes.group}/${attributes.resource}`);
     if (claim === undefined || claim.identity === '') return decision;
@@ -179,7 +179,7 @@ class Look implements Gate {
     return this.#last.binding;
   }
 
-  /** An export that has another identity than what was bound is another one, which nobody agreed to. */
+  /** An export with another identity than the bound one is a different export, which the workspace did not accept. */
   #isMeant({ bound }: BindingFacts): boolean {
     return bound.length === 0 || bound.some(({ identity }) => identity === this.#kinds.identity);
   }
@@ -196,7 +196,7 @@ class Look implements Gate {
     return bound.some((one) => one.group === group && one.resource === resource && one.identity === this.#kinds.identity);
   }
 
-  /** The claim on a kind, when the export makes it and the workspace accepts it. */
+  /** The claim on a kind, if the export makes it and the workspace accepts it. */
   #accepted(binding: BindingFacts, { group, resource }: Kind): AcceptedClaim | undefined {
     const claim = this.#kinds.claims.get(`${group}/${resource}`);
     return claim && binding.claims.find((one) => isSame(one, claim));
@@ -217,10 +217,10 @@ type Kind = Pick<Resource, 'group' | 'resource'>;
 
 const allowed: Decision = { allowed: true, reason: '' };
 
-/** A claim on accounts is none on their tokens: what else hangs on an object is not meant by a claim on it. */
+/** A claim on service accounts does not include their tokens: claims cover an object and its status, but no other subresource. */
 const isClaimable = (subresource: string): boolean => subresource === '' || subresource === 'status';
 
-/** Looking through the view is a right of its own, on the export, with the verb of the request. */
+/** The right to use the view is `apiexports/content`, with the verb of the request. */
 export function mayLook(
   authorizer: Gate,
   attributes: Attributes,

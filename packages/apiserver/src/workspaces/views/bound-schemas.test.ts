@@ -31,13 +31,13 @@ const view = (consumer: string, rest = schemas, cluster = '*'): string =>
 const placed = (reply: Reply): string[] =>
   reply.json().items!.map(({ metadata }) => `${metadata.annotations!['kcp.io/cluster']}/${metadata.name}`);
 
-describe('the schemas of what a workspace has bound', () => {
-  test('are listed with where they come from, and others are not', async () => {
+describe('the schemas of bound kinds', () => {
+  test('are listed with the workspace that they come from', async () => {
     expect(placed(await look(view('consumer')))).toEqual(['first/today.cowboys.wildwest.dev']);
     expect(placed(await server.call(view('empty')))).toEqual([]);
   });
 
-  test('are got by their names', async () => {
+  test('can be read by name', async () => {
     for (const cluster of ['*', 'consumer']) {
       const reply = await look(view('consumer', `${schemas}/today.cowboys.wildwest.dev`, cluster));
       expect(reply.json()['spec']).toMatchObject({ group: 'wildwest.dev', names: { kind: 'Cowboy' } });
@@ -46,14 +46,14 @@ describe('the schemas of what a workspace has bound', () => {
       expect((await look(view('consumer', `${schemas}/${name}`))).code).toBe(404);
   });
 
-  test('are seen by who can read the bindings there, and by nobody else', async () => {
+  test('are only visible to users who may read the bindings of the workspace', async () => {
     expect((await look(view('empty'))).code).toBe(403);
     expect((await look(view('consumer'), {}, 'somebody')).code).toBe(403);
     expect((await server.call(view('nowhere'))).code).toBe(404);
     expect((await look(view('consumer', '/api/v1/secrets'))).code).toBe(404);
   });
 
-  test('can only be read', async () => {
+  test('are read-only', async () => {
     const name = `${schemas}/today.cowboys.wildwest.dev`;
     const calls = [
       ['POST', schemas, cowboys('new')],
@@ -68,7 +68,7 @@ describe('the schemas of what a workspace has bound', () => {
     expect(resources).toMatchObject([{ name: 'apiresourceschemas', verbs: ['get', 'list', 'watch'] }]);
   });
 
-  test('are not shown for a binding that only says that it is bound', async () => {
+  test('are hidden for a binding whose status was forged', async () => {
     const bindings = '/clusters/forger/apis/apis.kcp.io/v1alpha2/apibindings';
     const spec = { reference: { export: { path: 'first', name: 'cowboys' } } };
     const made = (await server.call(bindings, { method: 'POST', body: { metadata: { name: 'cowboys' }, spec } })).json();
@@ -83,7 +83,7 @@ describe('the schemas of what a workspace has bound', () => {
     expect(placed(await server.call(view('forger')))).toEqual([]);
   });
 
-  test('who watches begins again when something else is bound', async () => {
+  test('make watches restart when another export is bound', async () => {
     const { resourceVersion } = (await server.call(view('empty'))).json().metadata;
     const watching = server.watch(`${view('empty')}?watch=1&resourceVersion=${resourceVersion}`, 1);
     const schema = (await server.call(`/clusters/second${schemas}/today.cowboys.wildwest.dev`)).json();

@@ -18,19 +18,19 @@ interface Options {
   readonly catalogs: Catalogs;
   readonly tree: Tree;
   readonly bindings: Bindings;
-  /** Decides in the workspace whose bindings it is about. */
+  /** Authorizes in the workspace with the bindings. */
   readonly authorizer: Gate;
 }
 
-/** The beginning of the keys of all scopes that show schemas, or of those that show what one workspace has bound. */
+/** Prefix of the keys of all scopes of this view, or of those of one workspace. */
 export const boundSchemasKey = (cluster?: string): string => `apiresourceschema/${cluster === undefined ? '' : `${cluster}/`}`;
 
 const readOnlyVerbs: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
 const readOnly: Decision = { allowed: false, reason: 'only read-only access is allowed to apiresourceschemas' };
 
 /**
- * The schemas of all that a workspace has bound, from the workspaces that offer it. Who can read the bindings knows already what is bound, and so may know
- * what it looks like.
+ * The schemas of all kinds that a workspace has bound, from the workspaces of their providers. Users who can read the bindings already know
+ * which kinds are bound, so they may read the schemas too.
  */
 export function boundSchemasView(options: Options): WorkspaceView {
   const { catalogs, tree } = options;
@@ -52,14 +52,14 @@ export function boundSchemasView(options: Options): WorkspaceView {
   };
 }
 
-/** Reading them is the right to read the bindings of the workspace. */
+/** Requires the right to read the bindings of the workspace. */
 function mayRead(authorizer: Gate, { verb, user }: Attributes, cluster: string): Decision | Promise<Decision> {
   if (!readOnlyVerbs.has(verb)) return readOnly;
   const asked = { ...apiBindings, version: 'v1alpha2', subresource: '', namespace: '', name: '', path: '', isResource: true };
   return authorizer.authorize({ ...asked, cluster, user, verb: 'get' });
 }
 
-/** Which schemas a workspace has bound. Read again when something was bound, or offered, since. */
+/** The schemas that a workspace has bound. Computed again after bindings or exports change. */
 class BoundSchemas {
   readonly #options: Options;
   readonly #consumer: string;
@@ -74,7 +74,7 @@ class BoundSchemas {
     return this.#keys().has(key);
   }
 
-  /** Where the schema of a name lies; with whoever asks when nothing of the name is bound. */
+  /** The workspace of the schema with this name; the consumer if it is not bound. */
   clusterOf(name: string): string {
     for (const key of this.#keys()) if (key.endsWith(`//${name}`)) return key.slice(0, -name.length - 2);
     return this.#consumer;
@@ -91,7 +91,7 @@ class BoundSchemas {
   }
 
   #offered({ provider, exportName, label, bound }: BindingFacts): string[] {
-    // Whoever owns the workspace can write the status, but not the label: it was checked that they may bind what it names.
+    // The owner of the workspace can write the status but not the label, and setting the label required permission to bind that export.
     if (bound.length === 0 || label !== exportLabelValue(provider, exportName)) return [];
     const offering = this.#options.cache.get({ ...apiExports, cluster: provider, namespace: '', name: exportName });
     return itemsOf(fieldsOf(offering?.['spec'])['resources']).map(({ schema }) => `${provider}//${textOf(schema)}`);

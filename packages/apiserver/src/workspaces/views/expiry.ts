@@ -11,21 +11,21 @@ import type { WatchHub } from '../../watch/hub.ts';
 import { exportScopeKey } from './apiexport.ts';
 import { boundSchemasKey } from './bound-schemas.ts';
 
-/** Many workspaces may accept claims one after the other: whoever watches begins again once for all of them. */
+/** Many workspaces may accept claims in quick succession: watches restart once for all of them. */
 const gather = 300;
 
-/** Stands for every kind that a view shows. */
+/** Represents every kind of a view. */
 const everyKind = '*';
 
 /**
- * Ends watches through the views of exports when they show something else without any object having been written: clients begin again. Kinds that it does
- * not concern are left alone: clients wait ever longer before they begin again, and some tell workspaces that leave by the event alone.
+ * Ends watches through the views of exports when a view changes without any object being written; clients start over. Unaffected kinds are
+ * left alone: clients wait longer and longer before they reconnect, and some notice removed workspaces only by events.
  */
 export class ViewExpiry implements Disposable {
   readonly #hub: WatchHub;
-  /** The kinds that are concerned, by the view. */
+  /** The affected kinds by view. */
   readonly #due = new Map<string, Set<string>>();
-  /** The last change: whoever began later knows it. */
+  /** The revision of the last change. Later watches already include it. */
   #changed = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -83,13 +83,13 @@ export class ViewExpiry implements Disposable {
 
 const kindKey = ({ group, resource }: GroupResource): string => `${group}/${resource}`;
 
-/** Claims count from when the binding knows its provider. */
+/** Claims count once the binding knows its provider. */
 function claimsKey(entry: CacheEntry): string {
   const { provider, claimsKey: key } = factsOf(entry);
   return provider === '' ? '' : key;
 }
 
-/** What of a binding says which schemas its workspace has. */
+/** Identifies the schemas that a binding brings into its workspace. */
 function boundKey(entry: CacheEntry): string {
   const { provider, exportName, bound } = factsOf(entry);
   return bound.length === 0 ? '' : `${provider}/${exportName}`;

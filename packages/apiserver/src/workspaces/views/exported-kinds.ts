@@ -13,7 +13,7 @@ import type { VirtualKinds } from '../caching/virtual-kinds.ts';
 import { apiResourceSchemas, type BoundDefinitions } from '../kinds/bound-definitions.ts';
 import type { PlatformKinds } from '../kinds/platform-kinds.ts';
 
-/** What an export asks of those who bind it. */
+/** A permission claim of an export. */
 export interface ExportClaim {
   readonly group: string;
   readonly resource: string;
@@ -21,16 +21,16 @@ export interface ExportClaim {
   readonly verbs: readonly string[];
 }
 
-/** The kinds that the provider of an export can look at, wherever it is bound. */
+/** The kinds that the provider of an export can see in bound workspaces. */
 export interface ExportedKinds {
   readonly cluster: string;
   readonly name: string;
-  /** Under which the objects of its own kinds lie; empty until the export has an identity. */
+  /** The identity under which objects of its own kinds are stored; empty until the export has one. */
   readonly identity: string;
   readonly catalog: Catalog;
   /** As `group/resource`. */
   readonly own: ReadonlySet<string>;
-  /** By `group/resource`: those that are claimed and not its own. */
+  /** Claimed kinds by `group/resource`, without its own. */
   readonly claims: ReadonlyMap<string, ExportClaim>;
 }
 
@@ -42,17 +42,17 @@ interface Options {
   readonly virtual: VirtualKinds;
 }
 
-/** Made of an export as it was written last; made again when what it refers to has changed. */
+/** Derived from the latest version of an export, and rebuilt when anything that it refers to changes. */
 interface Made {
   readonly kinds: ExportedKinds;
   readonly exports: number;
   readonly schemas: number;
   readonly definitions: number;
-  /** Whether it hangs on other exports, or on schemas that are not there yet. */
+  /** Whether it depends on other exports, or on schemas that do not exist yet. */
   readonly isOpen: boolean;
 }
 
-/** The kinds of exports, each put together when somebody first looks. */
+/** The kinds of exports, each built on first use. */
 export class ExportedKindsOf {
   readonly #options: Options;
   readonly #made = new WeakMap<CacheEntry, Made>();
@@ -62,12 +62,12 @@ export class ExportedKindsOf {
     this.#options = options;
   }
 
-  /** Has nothing in it. */
+  /** An empty catalog. */
   get empty(): Catalog {
     return (this.#empty ??= this.#options.catalog.only(() => false, new WorkspaceKinds()));
   }
 
-  /** Undefined when there is no such export. */
+  /** Undefined if there is no such export. */
   find(cluster: string, name: string): ExportedKinds | undefined {
     const { cache } = this.#options;
     const entry = cache.resource(apiExports).entries.get(`${cluster}//${name}`);
@@ -83,7 +83,7 @@ export class ExportedKindsOf {
     return made.kinds;
   }
 
-  /** Every export that has this identity. */
+  /** All exports with this identity. */
   withIdentity(identity: string): { cluster: string; object: KubeObject }[] {
     const found: { cluster: string; object: KubeObject }[] = [];
     this.#options.cache.resource(apiExports).entries.walk('', endOf(''), (entry) => {
@@ -121,7 +121,7 @@ export class ExportedKindsOf {
     return { kinds: { cluster, name, identity, own, claims, catalog: this.#options.catalog.only(isClaimed, custom) }, isOpen };
   }
 
-  /** A kind as an export of `cluster` offers it: by its schema, and from where its objects are. */
+  /** A kind that an export of `cluster` offers, with its schema and storage. */
   #offered(object: KubeObject, cluster: string, schemaName: string): Definition | undefined {
     const { cache, bound, virtual } = this.#options;
     const identity = identityOf(object);
@@ -133,7 +133,7 @@ export class ExportedKindsOf {
     return virtual.readBy(definition, [{ provider: cluster, exportName: object.metadata.name!, identity, group, resource }]);
   }
 
-  /** A kind of the platform, or one that another export offers under the identity that is claimed. Built-in kinds have no definition. */
+  /** A kind of the platform, or of another export with the claimed identity. Built-in kinds have no definition. */
   #claimedKind({ group, resource, identity }: ExportClaim): Definition | undefined {
     const { catalog, platform } = this.#options;
     if (identity === '') return isBuiltinKind(catalog, group, resource) ? undefined : platform.system.get(group, resource);

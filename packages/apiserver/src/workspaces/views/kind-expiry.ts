@@ -7,7 +7,7 @@ import type { WatchCache } from '../../cache/watch-cache.ts';
 import type { WatchHub } from '../../watch/hub.ts';
 import type { BoundDefinitions } from '../kinds/bound-definitions.ts';
 
-/** Ends watches of bound kinds that have become others: with another schema, or with other rules of conversion. Clients come back to what it is now. */
+/** Ends watches of bound kinds whose schema or conversion rules have changed. Clients reconnect to the new kind. */
 export function followBoundKinds({ cache, hub, bound }: { cache: WatchCache; hub: WatchHub; bound: BoundDefinitions }): void {
   const end = (kind: { group: string; resource: string; identity: string }, prefix: string): void =>
     hub.endWatches(cache.resource({ group: kind.group, resource: `${kind.resource}:${kind.identity}` }), prefix);

@@ -1,10 +1,10 @@
 import type { WatchHub } from '../../watch/hub.ts';
 import type { PublishedChanges } from '../caching/changes.ts';
 
-/** Many workspaces may bind one after the other: whoever watches begins again once for all of them. */
+/** Many workspaces may bind in quick succession: watches restart once for all of them. */
 const gather = 300;
 
-/** Ends watches that began before something else was published, or to others: clients begin again. */
+/** Ends watches that started before a change of what is published, or to whom. Clients start over. */
 export class PublishedExpiry implements Disposable {
   readonly #hub: WatchHub;
   readonly #due = new Map<string, number>();

@@ -40,8 +40,8 @@ const placed = (reply: Reply): string[] =>
 describe.each([
   ['replication', replication],
   ['apiexport', exported],
-])('through the view %s', (_, view) => {
-  test('an object is seen once for each who bound it, and nothing else', async () => {
+])('the view %s', (_, view) => {
+  test('shows an object once per consumer, and nothing else', async () => {
     expect(placed(await look(view('*')))).toEqual(['one/large', 'two/large']);
     expect(placed(await look(view('two')))).toEqual(['two/large']);
     expect((await look(view('two', `${flavors}/large`))).json().metadata.annotations).toEqual({ 'kcp.io/cluster': 'two' });
@@ -49,11 +49,11 @@ describe.each([
     expect((await look(view('two', '/api/v1/secrets'))).code).not.toBe(200);
   });
 
-  test('workspaces that did not bind, also the provider’s own, have nothing to see', async () => {
+  test('shows nothing in unbound workspaces, nor in the provider’s own', async () => {
     for (const cluster of ['stranger', 'provider']) expect((await look(view(cluster))).code).toBe(403);
   });
 
-  test('nobody looks without the right to, and nobody writes', async () => {
+  test('requires permission, and is read-only', async () => {
     for (const cluster of ['one', '*']) expect((await look(view(cluster), {}, 'somebody')).code).toBe(403);
     for (const [method, rest] of [
       ['POST', flavors],
@@ -67,7 +67,7 @@ describe.each([
     expect((await server.call(`/clusters/provider${flavors}/large`)).json()['spec']).toEqual({ gpus: 8 });
   });
 
-  test('who watches everything is told of an object once for each', async () => {
+  test('sends an event once per consumer to a watch across workspaces', async () => {
     const name = view === replication ? 'first' : 'second';
     const { resourceVersion } = (await look(view('*'))).json().metadata;
     const watching = server.watch(`${view('*')}?watch=1&resourceVersion=${resourceVersion}`, 4);
@@ -79,13 +79,13 @@ describe.each([
     expect(seen).toEqual([`ADDED one/${name}`, `ADDED two/${name}`, `DELETED one/${name}`, `DELETED two/${name}`]);
   });
 
-  test('what it shows is discovered', async () => {
+  test('has discovery of its kind', async () => {
     const { resources } = (await look(view('one', '/apis/cloud.example.com/v1'))).json() as unknown as { resources: { name: string }[] };
     expect(resources).toMatchObject([{ name: 'flavors', verbs: ['get', 'list', 'watch'] }]);
   });
 });
 
-test('what begins to match the selector of a watch was there before, and is told as changed', async () => {
+test('an object that starts to match the selector of a watch is sent as MODIFIED', async () => {
   const { resourceVersion } = (await look(replication('one'))).json().metadata;
   const watching = server.watch(`${replication('one')}?watch=1&labelSelector=tier=gold&resourceVersion=${resourceVersion}`, 2);
   const made = await publishing.put(`/clusters/provider${flavors}`, flavor('rising', { public: 'yes' }));
@@ -95,12 +95,12 @@ test('what begins to match the selector of a watch was there before, and is told
   expect((await watching).map(({ type, object }) => `${type} ${object.metadata.name}`)).toEqual(['MODIFIED rising', 'DELETED rising']);
 });
 
-test('a view of something that is not there is closed', async () => {
+test('a view of a missing CachedResource is forbidden', async () => {
   expect((await look(`/services/replication/provider/other/clusters/one${flavors}`)).code).toBe(403);
   expect((await look(`/services/replication/nowhere/flavors/clusters/one${flavors}`)).code).toBe(403);
 });
 
-test('who watches everything begins again when somebody binds', async () => {
+test('a watch across workspaces restarts when a workspace binds', async () => {
   const watching = server.watchUntil(`${replication('*')}?watch=1`, ({ type }) => type === 'ERROR');
   await createWorkspace(server, 'three');
   await publishing.bind('three', 'provider');
@@ -108,7 +108,7 @@ test('who watches everything begins again when somebody binds', async () => {
   expect(placed(await look(replication('*')))).toEqual(['one/large', 'three/large', 'two/large']);
 });
 
-describe('somebody who claims what another publishes', () => {
+describe('a provider with a claim on published objects', () => {
   const claimed = (cluster: string, rest = flavors): string => `/services/apiexport/claimer/helper/clusters/${cluster}${rest}`;
 
   beforeAll(async () => {
@@ -141,7 +141,7 @@ describe('somebody who claims what another publishes', () => {
     }
   });
 
-  test('sees it where it may, and cannot write it either', async () => {
+  test('sees them where the claim is accepted, and cannot write them either', async () => {
     expect(placed(await server.call(claimed('*')))).toEqual(['one/large']);
     expect(placed(await server.call(claimed('one')))).toEqual(['one/large']);
     expect((await server.call(claimed('one', `${flavors}/large`))).code).toBe(200);

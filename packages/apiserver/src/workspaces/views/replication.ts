@@ -21,18 +21,18 @@ interface Options {
   readonly tree: Tree;
   readonly bound: BoundDefinitions;
   readonly virtual: VirtualKinds;
-  /** Decides in the export's workspace. */
+  /** Authorizes in the export's workspace. */
   readonly authorizer: Gate;
   readonly labelled: NonNullable<Scope['labelled']>;
 }
 
 const readOnlyVerbs: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
 const readOnly: Decision = { allowed: false, reason: 'write access to Replication virtual workspace is not allowed' };
-/** As kcp tells it: what it shows was there before, in its cache. */
+/** As in kcp, where the object was already in the cache. */
 const enters = 'MODIFIED';
 const nobody: Gate = { authorize: () => denied };
 
-/** What a CachedResource publishes, as those see it who bound it. It shows one kind, which can only be read. */
+/** The objects that a CachedResource publishes, as its consumers see them. It has one kind, read-only. */
 export function replicationView(options: Options): WorkspaceView {
   const { tree, labelled } = options;
   const kinds = new PublishedKinds(options);
@@ -40,7 +40,7 @@ export function replicationView(options: Options): WorkspaceView {
     scope({ of: [path = '', name = ''], cluster, info }): Scope {
       const provider = tree.resolve(path) ?? '';
       const scope = { cluster, key: `replication/${provider}/${name}/${cluster}/`, labelled, enters } as const;
-      // Discovery is the same wherever one looks.
+      // Discovery is the same in every workspace.
       const consumer = info.isResource && cluster !== everyCluster ? cluster : undefined;
       const [first, ...others] = kinds.offersOf(provider, name, consumer);
       if (first === undefined) return { ...scope, catalog: kinds.empty, authorizer: nobody };
@@ -50,7 +50,7 @@ export function replicationView(options: Options): WorkspaceView {
   };
 }
 
-/** Who looks needs the right to look through each export by which it is offered there. */
+/** Requires the right to use the view of each export that offers the objects there. */
 function decide({ authorizer }: Options, offers: readonly Offer[], attributes: Attributes): Decision | Promise<Decision> {
   if (!readOnlyVerbs.has(attributes.verb)) return readOnly;
   const decisions = offers.map(({ provider, exportName }) => mayLook(authorizer, attributes, { cluster: provider, name: exportName }));
@@ -61,11 +61,11 @@ function decide({ authorizer }: Options, offers: readonly Offer[], attributes: A
     : Promise.all(decisions.map((decision) => Promise.resolve(decision))).then(together);
 }
 
-/** The kinds that CachedResources publish, each put together when somebody first looks. */
+/** The kinds that CachedResources publish, each built on first use. */
 class PublishedKinds {
   readonly #options: Options;
   readonly #made = new WeakMap<Definition, Catalog>();
-  /** Has nothing in it. */
+  /** An empty catalog. */
   readonly empty: Catalog;
 
   constructor(options: Options) {
@@ -73,7 +73,7 @@ class PublishedKinds {
     this.empty = options.catalog.only(() => false, new WorkspaceKinds());
   }
 
-  /** What leads to a CachedResource: all of it, or what one workspace bound. In the order of the exports' names. */
+  /** The offers of a CachedResource: all of them, or those that one workspace has bound. Sorted by export name. */
   offersOf(provider: string, name: string, consumer: string | undefined): Offer[] {
     const { cache, virtual } = this.#options;
     const entry = cache.resource(cachedResources).entries.get(`${provider}//${name}`);
@@ -92,7 +92,7 @@ class PublishedKinds {
     return found;
   }
 
-  /** The one kind, as the first export has it. */
+  /** The one kind, as the first export defines it. */
   catalog(offers: readonly [Offer, ...Offer[]]): Catalog {
     const definition = this.#definition(offers);
     if (definition === undefined) return this.empty;

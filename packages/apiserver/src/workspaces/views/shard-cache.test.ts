@@ -16,8 +16,8 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-describe('the cache of what shards tell each other', () => {
-  test('has copies that say of what they were made', async () => {
+describe('the cache of the shards', () => {
+  test('has copies that are annotated with their originals', async () => {
     const original = (await server.call(`/clusters/provider${name}`)).json();
     const { resourceVersion, uid, annotations } = original.metadata;
     const noted = {
@@ -40,12 +40,12 @@ describe('the cache of what shards tell each other', () => {
     expect((await server.call('/services/cache/elsewhere/root/clusters/provider/api')).code).toBe(404);
   });
 
-  test('is for the platform alone', async () => {
+  test('is only open to the platform', async () => {
     const headers = { 'impersonate-user': 'pat', 'impersonate-group': 'system:kcp:admin' };
     expect((await server.call(copies(name), { headers })).code).toBe(403);
   });
 
-  test('brings back what somebody changes or deletes, and takes nothing new', async () => {
+  test('ignores changes and deletions, and rejects new objects', async () => {
     const before = (await server.call(copies(name))).json();
     const changed = { ...before, metadata: { ...before.metadata, annotations: { ...before.metadata.annotations, mine: 'yes' } } };
     expect((await server.call(copies(name), { method: 'PUT', body: changed })).json()).toEqual(before);

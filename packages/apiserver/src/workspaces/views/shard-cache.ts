@@ -14,7 +14,7 @@ interface Options {
   readonly platform: PlatformKinds;
 }
 
-/** What the shards of kcp tell each other, through a cache that has copies. */
+/** The kinds that the shards of kcp share through a cache of copies. */
 const copied: ReadonlySet<string> = new Set([
   ...['apiconversions', 'apiexportendpointslices', 'apiexports', 'apiresourceschemas'].map((name) => `apis.kcp.io/${name}`),
   ...['cachedresourceendpointslices', 'cachedresources'].map((name) => `cache.kcp.io/${name}`),
@@ -32,14 +32,14 @@ const changes: ReadonlySet<string> = new Set(['update', 'patch', 'delete']);
 const reads: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
 const allowed: Decision = { allowed: true, reason: '' };
 
-/** Only other parts of the platform have business with it. */
+/** Only other parts of the platform use it. */
 const platformOnly: Gate = {
   authorize: ({ user, verb, isResource }) => (user.groups.includes(superuserGroup) && (!isResource || reads.has(verb)) ? allowed : denied),
 };
 
 /**
- * `/services/cache/shards/<shard>`: the copies of what other shards need to know of one. Here is one shard, and its store is the cache, so that a copy is its
- * original at any time. A change to a copy, which kcp undoes when it notices it, is undone before anybody can: it is answered with what there is.
+ * `/services/cache/shards/<shard>`: copies of the objects that other shards need. This server is the only shard and its store is the cache,
+ * so a copy always equals its original. kcp reverts changes to copies; here they have no effect, and the response is the current object.
  */
 export function shardCacheView(options: Options): WorkspaceView {
   let catalog: Catalog | undefined;
@@ -69,7 +69,7 @@ function kindsOf({ catalog, platform }: Options): Catalog {
   return catalog.only((group, resource) => copied.has(`${group}/${resource}`), kinds);
 }
 
-/** A copy says where its original is, and of which version it was made. */
+/** A copy is annotated with its shard, and the version and UID of its original. */
 function copyOf(entry: CacheEntry): CacheEntry {
   const { uid = '' } = entry.object.metadata;
   return notedEntry(entry, {

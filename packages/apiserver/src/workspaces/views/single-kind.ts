@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Catalog, type CustomKinds, type Group } from '../../registry/catalog.ts';
 import type { Resource } from '../../registry/resource.ts';
 
-/** A catalog in which one kind is served, and only to be read; of its status as much as is said. */
+/** A catalog with a single read-only kind. `statusVerbs` are the verbs of its status. */
 export function singleKind(resource: Resource, statusVerbs: readonly string[]): Catalog {
   const verbs = ['get', 'list', 'watch'];
   const status = resource.subresources.get('status');
@@ -28,7 +28,7 @@ export function singleKind(resource: Resource, statusVerbs: readonly string[]): 
   return new Catalog(new Map(), kinds);
 }
 
-/** kcp's has the workspace before it, which is none in a view. */
+/** kcp's hash is prefixed with the workspace, which is empty in a view. */
 function hashOf({ group, version, kind }: Resource): string {
   return createHash('sha256').update(`/${group}/${version}/${kind}`).digest().subarray(0, 8).toString('base64');
 }

@@ -57,14 +57,14 @@ const as = (user: string, path: string, call: Call = {}): Promise<Reply> =>
   server.call(path, { anonymous: true, ...call, headers: { ...call.headers, authorization: `Bearer ${user}-token` } });
 const clustersOf = (reply: Reply): string[] => reply.json().items!.map(({ metadata }) => metadata.annotations!['kcp.io/cluster']!);
 
-describe('whoever initializes workspaces of a type', () => {
-  it('sees those that wait, and no others', async () => {
+describe('an initializer of a workspace type', () => {
+  it('sees the workspaces that wait for it, and no others', async () => {
     expect(clustersOf(await as('helper', `${view}/*${logicalClusters}`))).toEqual(['first', 'second']);
     expect((await as('helper', `${view}/ready${logicalClusters}/cluster`)).code).toBe(404);
     expect((await as('helper', `${view}/ready/api/v1/namespaces`)).code).toBe(403);
   });
 
-  it('has to be permitted to by the type', async () => {
+  it('needs permission on the type', async () => {
     expect((await as('stranger', `${view}/*${logicalClusters}`)).code).toBe(403);
     expect((await as('stranger', `${view}/first${logicalClusters}/cluster`)).code).toBe(403);
     expect((await as('stranger', `${view}/first/api/v1/namespaces`)).code).toBe(403);
@@ -72,13 +72,13 @@ describe('whoever initializes workspaces of a type', () => {
     expect((await as('helper', `/services/initializingworkspaces/nonsense/clusters/*${logicalClusters}`)).code).toBe(403);
   });
 
-  it('works in them in the name of who made them', async () => {
+  it('acts in them on behalf of their creator', async () => {
     const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'made' } };
     expect((await as('helper', `${view}/first/api/v1/namespaces/default/configmaps`, { method: 'POST', body })).code).toBe(201);
     expect((await as('helper', '/clusters/first/api/v1/namespaces')).code).toBe(403);
   });
 
-  it('gives rights in them that their owner has, and none elsewhere', async () => {
+  it('can grant rights of the owner in them, and none elsewhere', async () => {
     const rbac = 'rbac.authorization.k8s.io';
     const body = {
       apiVersion: `${rbac}/v1`,
@@ -92,14 +92,14 @@ describe('whoever initializes workspaces of a type', () => {
     expect((await as('helper', `/clusters/root/apis/${rbac}/v1/clusterrolebindings`, { method: 'POST', body: all })).code).toBe(403);
   });
 
-  it('is whom the request is made as', async () => {
+  it('is authorized as the impersonated user', async () => {
     const impersonating = { headers: { 'impersonate-user': 'stranger', 'impersonate-group': 'system:authenticated' } };
     expect((await server.call(`${view}/*${logicalClusters}`)).code).toBe(200);
     for (const path of [`${view}/*${logicalClusters}`, `${view}/first${logicalClusters}/cluster`, `${view}/first/api/v1/secrets`])
       expect((await server.call(path, impersonating)).code).toBe(403);
   });
 
-  it('takes their own name from the list, and nothing else', async () => {
+  it('can only remove its own name from the list', async () => {
     const path = `${view}/first${logicalClusters}/cluster/status`;
     const refused = await as('helper', path, { method: 'PATCH', headers: merge, body: { status: { conditions: [] } } });
     expect([refused.code, refused.json().message]).toEqual([
@@ -114,7 +114,7 @@ describe('whoever initializes workspaces of a type', () => {
     expect((await as('helper', `${view}/first/api/v1/namespaces`)).code).toBe(403);
   });
 
-  it('is offered the one kind', async () => {
+  it('sees only the kind LogicalCluster', async () => {
     const { resources } = (await as('helper', `${view}/*/apis/core.kcp.io/v1alpha1`)).json() as unknown as {
       resources: { name: string; verbs: string[] | null }[];
     };
@@ -125,10 +125,10 @@ describe('whoever initializes workspaces of a type', () => {
   });
 });
 
-describe('whoever ends workspaces of a type', () => {
+describe('a terminator of a workspace type', () => {
   const ending = '/services/terminatingworkspaces/root:helped/clusters';
 
-  it('sees those that are being deleted, and lets go of them', async () => {
+  it('sees the workspaces that are being deleted, and can release them', async () => {
     expect(clustersOf(await as('helper', `${ending}/*${logicalClusters}`))).toEqual([]);
     await server.call('/capstan/workspaces/second/content', { method: 'DELETE' });
     expect(clustersOf(await as('helper', `${ending}/*${logicalClusters}`))).toEqual(['second']);
@@ -139,8 +139,8 @@ describe('whoever ends workspaces of a type', () => {
   });
 });
 
-describe('a user who asks for ~', () => {
-  it('has a home from then on, which is theirs alone', async () => {
+describe('a user who requests ~', () => {
+  it('gets a home workspace that nobody else can access', async () => {
     const home = (await as('maker', '/clusters/root/apis/tenancy.kcp.io/v1alpha1/workspaces/~')).json();
     expect(home).toMatchObject({ kind: 'Workspace', status: { phase: 'Ready' } });
     const { URL: url } = home['spec'] as { URL: string };
@@ -153,7 +153,7 @@ describe('a user who asks for ~', () => {
     expect((await server.call('/clusters/root/apis/tenancy.kcp.io/v1alpha1/workspaces/~', { anonymous: true })).code).toBe(403);
   });
 
-  it('is not taken for a workspace in the home of another, whatever their name', async () => {
+  it('does not get the path of a workspace in somebody else’s home, whatever the username', async () => {
     const headers = { 'impersonate-user': 'maker:child', 'impersonate-group': 'system:authenticated' };
     const home = (await server.call('/clusters/root/apis/tenancy.kcp.io/v1alpha1/workspaces/~', { headers })).json();
     const { cluster } = home['spec'] as { cluster: string };
@@ -161,7 +161,7 @@ describe('a user who asks for ~', () => {
     expect(metadata.annotations?.['kcp.io/path']).toBe(cluster);
   });
 
-  it('is no service account: those of all workspaces with the same name would share one', async () => {
+  it('must not be a service account, since accounts of the same name would share one', async () => {
     const account = { 'impersonate-user': 'system:serviceaccount:default:default' };
     const asked = await server.call('/clusters/root/apis/tenancy.kcp.io/v1alpha1/workspaces/~', { headers: account });
     expect([asked.code, asked.json().message]).toEqual([403, expect.stringContaining('service accounts have no home workspace')]);

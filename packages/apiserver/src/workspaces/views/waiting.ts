@@ -15,15 +15,15 @@ import { logicalClusterOf, logicalClusters } from '../tree.ts';
 import { workspaceTypes } from '../types/workspace-types.ts';
 import { singleKind } from './single-kind.ts';
 
-/** What tells those who initialize workspaces from those who end them. */
+/** The differences between initializing and terminating workspaces. */
 export interface Waiter {
-  /** The verb on the type that permits it. */
+  /** The required verb on the type. */
   readonly verb: 'initialize' | 'terminate';
-  /** Where in the status of a LogicalCluster they are listed. */
+  /** The field in the status of a LogicalCluster that lists them. */
   readonly field: 'initializers' | 'terminators';
-  /** Whether a workspace waits for a name now. */
+  /** Whether a workspace currently waits for a name. */
   readonly isWaiting: (logicalCluster: object, name: string) => boolean;
-  /** Whether they may look into the workspace, as the one who made it. */
+  /** Whether they can access the workspace's content, on behalf of its creator. */
   readonly entersContent: boolean;
 }
 
@@ -50,16 +50,16 @@ export const terminating: Waiter = {
 interface Options {
   readonly objects: ObjectReader;
   readonly catalogs: Catalogs;
-  /** Decides by roles alone. */
+  /** Authorizes by roles alone. */
   readonly rbac: Authorizer;
-  /** Decides who may do what in a workspace. */
+  /** Authorizes requests in a workspace. */
   readonly authorizer: Gate;
 }
 
-/** The permission was asked for when the scope was made. */
+/** Permission was checked when the scope was created. */
 const permitted: Authorizer = { authorize: () => ({ allowed: true, reason: '' }) };
 
-/** Shows whoever initializes or ends workspaces of a type those that wait for it. They see the LogicalClusters, and may take their own name from them. */
+/** Shows an initializer or terminator of a type the LogicalClusters that wait for it. It may remove its own name from them. */
 export function waitingView(waiter: Waiter, { objects, catalogs, rbac, authorizer }: Options): WorkspaceView {
   let all: Catalog | undefined;
   let one: Catalog | undefined;
@@ -97,7 +97,7 @@ export function waitingView(waiter: Waiter, { objects, catalogs, rbac, authorize
   };
 }
 
-/** Through a view, one name may be taken from the list of those who are waited for: one's own. */
+/** The only change that a view allows is removing one's own name from the list. */
 function onlyRemoves({ field }: Waiter, name: string): NonNullable<AdmissionPlugin['validate']> {
   return ({ operation, resource, object, old }) => {
     if (operation !== 'UPDATE') return;
@@ -114,7 +114,7 @@ function isAboutCluster({ isResource, group, resource }: RequestInfo): boolean {
   return isResource && group === logicalClusters.group && resource === logicalClusters.resource;
 }
 
-/** The name is that of a type, with its workspace's id before it. */
+/** The name is that of a type, prefixed with the id of its workspace. */
 function permit(name: string, { waiter, info, user, rbac }: { waiter: Waiter; info: RequestInfo; user: User; rbac: Authorizer }): void {
   if (user.groups.includes(superuserGroup)) return;
   const colon = name.lastIndexOf(':');
@@ -125,7 +125,7 @@ function permit(name: string, { waiter, info, user, rbac }: { waiter: Waiter; in
 
 const wanting = { isResource: true, ...workspaceTypes, version: 'v1alpha1', subresource: '', namespace: '', path: '' } as const;
 
-/** Who made the workspace: what is done in it on the way to its first use is done in their name. */
+/** The creator of the workspace, on whose behalf initializers act. */
 function ownerOf(annotation: string | undefined, cluster: string): User {
   const { username, uid, groups, extra } = fieldsOf(parse(annotation));
   if (textOf(username) === '') throw status.internalError(`LogicalCluster ${cluster}|cluster had no user recorded`);
@@ -137,7 +137,7 @@ function ownerOf(annotation: string | undefined, cluster: string): User {
   };
 }
 
-/** Whoever initializes a workspace has its owner's rights in it, and nowhere else. */
+/** An initializer has the owner's rights in the workspace, and nowhere else. */
 function withWarrant(user: User, { name, ...owner }: User): User {
   const warrants = [...(user.extra?.[warrantsExtra] ?? []), JSON.stringify({ user: name, ...owner })];
   return { ...user, extra: { ...user.extra, [warrantsExtra]: warrants } };
