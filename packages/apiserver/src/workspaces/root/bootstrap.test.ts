@@ -12,7 +12,7 @@ const get = async (path: string): Promise<KubeObject & { items?: KubeObject[] }>
 const apis = '/apis/apis.kcp.io/v1alpha2';
 const exported = ['shards.core.kcp.io', 'tenancy.kcp.io', 'topology.kcp.io'];
 
-test('the root workspace exists and says where', async () => {
+test('the root workspace exists and has a URL', async () => {
   expect(await get('/apis/core.kcp.io/v1alpha1/logicalclusters/cluster')).toMatchObject({
     metadata: { annotations: { 'kcp.io/cluster': 'root', 'kcp.io/path': 'root' } },
     status: { phase: 'Ready', URL: `${server.url}/clusters/root` },
@@ -20,7 +20,7 @@ test('the root workspace exists and says where', async () => {
   expect(await get('/apis/core.kcp.io/v1alpha1/shards/root')).toMatchObject({ spec: { virtualWorkspaceURL: server.url } });
 });
 
-test('it exports the kinds of tenancy, under identities whose keys are secret', async () => {
+test('it exports kcp’s kinds, under identities whose keys are secret', async () => {
   const { items } = await get(`${apis}/apiexports`);
   expect(items!.map(({ metadata }) => metadata.name)).toEqual(exported);
   for (const { status } of items!) {
@@ -32,7 +32,7 @@ test('it exports the kinds of tenancy, under identities whose keys are secret', 
   expect((await get('/api/v1/namespaces/kcp-system/secrets')).items!.map(({ metadata }) => metadata.name)).toEqual(exported);
 });
 
-test('it has what it exports itself, by bindings', async () => {
+test('it binds its own exports', async () => {
   const { items } = await get(`${apis}/apibindings`);
   expect(items!.map(({ metadata, status }) => [metadata.name, (status as { phase: string }).phase])).toEqual(
     exported.map((name) => [name, 'Bound']),
@@ -40,7 +40,7 @@ test('it has what it exports itself, by bindings', async () => {
   expect((await get('/apis/tenancy.kcp.io/v1alpha1/workspaces')).items).toEqual([]);
 });
 
-test('nothing of it changes when the server starts again', async () => {
+test('it does not change when the server restarts', async () => {
   const before = [await get(`${apis}/apiexports`), await get(`${apis}/apibindings`)].flatMap(({ items }) => items);
   await server.restart();
   const after = [await get(`${apis}/apiexports`), await get(`${apis}/apibindings`)].flatMap(({ items }) => items);

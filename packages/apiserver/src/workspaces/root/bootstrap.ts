@@ -17,7 +17,7 @@ import { rootTypes } from './types.ts';
 
 const manager = 'kube-apiserver';
 
-/** Makes the root workspace what others build on: it says that it exists, exports the kinds of tenancy, and has them itself. Safe to run again. */
+/** Sets up the root workspace: creates its LogicalCluster, exports kcp's kinds, and binds them. Safe to repeat. */
 export async function bootstrapRoot(serving: Serving, context: RequestContext): Promise<void> {
   const root = new Root(serving, context);
   await root.ensure(logicalCluster());
@@ -28,13 +28,13 @@ export async function bootstrapRoot(serving: Serving, context: RequestContext): 
   for (const type of rootTypes()) await root.ensure(type);
 }
 
-/** Where the Shard says that the server is; undefined before anybody said it. */
+/** The URL of the server in the Shard; undefined until it is published. */
 export function publishedUrl(objects: ObjectReader): string | undefined {
   const found = objects.get({ group: 'core.kcp.io', resource: 'shards', cluster: rootCluster, namespace: '', name: 'root' });
   return textOf(fieldsOf(found?.['spec'])['externalURL']) || undefined;
 }
 
-/** Says where the server is: reconcilers make the URLs of workspaces and views from it. */
+/** Publishes the URL of the server, from which controllers build the URLs of workspaces and views. */
 export async function publishShard(serving: Serving, context: RequestContext, url: string): Promise<void> {
   const root = new Root(serving, context);
   const wanted = shard(url);
@@ -66,7 +66,7 @@ async function share(root: Root, exported: RootExport, schemas: ReadonlyMap<stri
   if (!sameJson(fieldsOf(binding['status'])['boundResources'], bound['boundResources'])) await root.status(binding, bound);
 }
 
-/** The name under which everything of an export is stored. */
+/** The identity under which all objects of an export are stored. */
 export function hashOf(secret: KubeObject): string {
   return createHash('sha256')
     .update(Buffer.from(textOf(fieldsOf(secret['data'])['key']), 'base64'))
@@ -77,7 +77,7 @@ function isThere(error: unknown): boolean {
   return error instanceof StoreError ? error.code === 'exists' : error instanceof StatusError && error.reason === 'AlreadyExists';
 }
 
-/** Writes to the root workspace, beside other servers that do the same. */
+/** Writes to the root workspace, concurrently with other servers that do the same. */
 class Root {
   readonly #serving: Serving;
   readonly #context: RequestContext;
@@ -91,7 +91,7 @@ class Root {
     return this.#context.now();
   }
 
-  /** The object as it is there, made from what is given when it is not. */
+  /** The existing object, or else creates it. */
   async ensure(object: KubeObject): Promise<KubeObject> {
     const { name = '', namespace = '' } = object.metadata;
     const resource = this.#resourceOf(object);
@@ -110,7 +110,7 @@ class Root {
     const { resource, namespace } = target;
     if (resource.custom === undefined)
       return (await create(this.#serving, this.#context, { resource, namespace, object, manager, dryRun: false })).entry;
-    // Tenancy's own objects are right as they come: checking them would mean to compile every rule of its kinds at the first start.
+    // These objects are known to be valid; validating them would compile every rule of kcp's kinds at the first start.
     applySchemaDefaults(asJson(object), resource.type);
     stampNew(object, this.now, true);
     const place = placeOf(this.#context, target);

@@ -15,7 +15,7 @@ export function logicalCluster(): KubeObject {
   };
 }
 
-/** kcp spreads workspaces over several; here is one, which is the server itself. */
+/** kcp distributes workspaces over several shards; here the server is the only one. */
 export function shard(url: string): KubeObject {
   return {
     apiVersion: 'core.kcp.io/v1alpha1',
@@ -25,7 +25,7 @@ export function shard(url: string): KubeObject {
   };
 }
 
-/** Who has the key is the provider of what is stored under its hash. */
+/** The holder of the key is the provider of the objects stored under its hash. */
 export function identitySecret(name: string, key: string): KubeObject {
   return {
     apiVersion: 'v1',
@@ -62,7 +62,7 @@ export function apiBinding(name: string): KubeObject {
   };
 }
 
-/** What a binding to all that an export has looks like when it is done. */
+/** The final status of a binding to all resources of an export. */
 export function apiBindingStatus(schemas: readonly KubeObject[], identityHash: string, now: Date): Fields {
   const conditions = [
     'Ready',
