@@ -10,15 +10,15 @@ import type { Away } from './mounts.ts';
 import type { MountBackend } from './target.ts';
 
 const bodyLimit = 3 << 20;
-/** Until the other side begins to answer. */
+/** How long to wait for the response to start. */
 const patience = 60_000;
-/** What the client has not taken; beyond it the other side waits. */
+/** How much may be buffered for a slow client before the backend is paused. */
 const mostPending = 1 << 20;
-/** A request that came through so many servers like this one goes round in a circle. */
+/** A request that came through this many servers like this one is in a cycle. */
 const mostServers = 4;
 const self = '1.1 capstan';
 
-/** Passes requests on to where a mount leads, over connections that are kept. */
+/** Forwards requests to the target of a mount, over kept connections. */
 export class Forwarder implements Disposable {
   readonly #agents = new Map<MountBackend, HttpAgent | HttpsAgent>();
 
@@ -26,12 +26,12 @@ export class Forwarder implements Disposable {
     for (const agent of this.#agents.values()) agent.destroy();
   }
 
-  /** Resolves when the answer has begun, or ended. */
+  /** Resolves when the response has started or ended. */
   async forward(exchange: Exchange, away: Away, user: User): Promise<void> {
     if (away.kind === 'nowhere') throw away.error;
     const { backend, url } = away;
     const via = serversOn(exchange.headers.via);
-    if (via.length >= mostServers) throw status.serviceUnavailable('mounts lead in a circle');
+    if (via.length >= mostServers) throw status.serviceUnavailable('mounts form a cycle');
     const headers = [
       ...passedOn(exchange.rawHeaders),
       ...identity(user),
@@ -64,7 +64,7 @@ export class Forwarder implements Disposable {
       });
       outgoing.on('error', (error: NodeJS.ErrnoException) => {
         clearTimeout(giveUp);
-        // The other side closed the connection while it was idle. What only reads can be asked again.
+        // The backend closed the connection while it was idle. Reads can be repeated.
         const isStale = outgoing.reusedSocket && error.code === 'ECONNRESET' && !writes(exchange.method) && !exchange.closed;
         if (isStale) resolve(this.#send(sent, exchange));
         else reject(status.serviceUnavailable(`error trying to reach service: ${networkFailure(error)}`));
@@ -104,7 +104,7 @@ function identity(user: User): string[] {
   }
 }
 
-/** Other servers like this one that passed a request on. */
+/** Servers like this one that forwarded a request. */
 function serversOn(via: string | string[] | undefined): string[] {
   return [via ?? []]
     .flat()

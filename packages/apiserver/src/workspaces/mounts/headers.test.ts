@@ -4,7 +4,7 @@ import { scopesExtra, warrantsExtra } from '../../authz/effective-users.ts';
 import { CannotBeTold, handedBack, identityOf, passedOn } from './headers.ts';
 
 describe('headers of a request', () => {
-  it('are passed on, but for those that say who somebody is, or are about the connection', () => {
+  it('are forwarded, except for identity and connection headers', () => {
     const passed = passedOn([
       ...['Accept', 'application/json', 'X-Remote-User', 'admin', 'x-remote-group', 'system:masters', 'X-REMOTE-EXTRA-a', 'b'],
       ...['X_Remote_User', 'admin', 'X-Remote_Group', 'x', 'Authorization', 'Bearer t', 'Cookie', 'c', 'Host', 'h', ':path', '/'],
@@ -15,7 +15,7 @@ describe('headers of a request', () => {
     expect(passed).toEqual(['accept', 'application/json', 'impersonate-user', 'joe', 'accept', 'text/plain']);
   });
 
-  it('tell who asks, and make nobody more than they are', () => {
+  it('identify the user, without the groups that count only on this server', () => {
     const headers = identityOf({
       name: 'jané',
       uid: 'u',
@@ -29,7 +29,7 @@ describe('headers of a request', () => {
     ]);
   });
 
-  it('name an account with its workspace, so that it is none of the other side', () => {
+  it('name a service account with its workspace, so that it is not an account of the backend', () => {
     const account = {
       name: 'system:serviceaccount:kube-system:admin',
       groups: ['system:serviceaccounts'],
@@ -39,20 +39,20 @@ describe('headers of a request', () => {
     expect(name).toBe('system:kcp:serviceaccount:abc:kube-system:admin');
   });
 
-  it('say nothing of who is confined to a workspace', () => {
+  it('identify a user confined to a workspace as anonymous', () => {
     expect(identityOf({ name: 'jane', groups: ['team'], extra: { [scopesExtra]: ['cluster:abc'] } }).slice(0, 2)).toEqual([
       'X-Remote-User',
       'system:anonymous',
     ]);
   });
 
-  it.each(['a\r\nX-Remote-Group: system:masters', 'a\0', 'a\u007f'])('hide nothing: %j cannot be told', (name) => {
+  it.each(['a\r\nX-Remote-Group: system:masters', 'a\0', 'a\u007f'])('are rejected if a name has control characters: %j', (name) => {
     expect(() => identityOf({ name, groups: [] })).toThrow(CannotBeTold);
     expect(() => identityOf({ name: 'jane', groups: [name] })).toThrow(CannotBeTold);
   });
 });
 
-it('headers of an answer come back, but for what the server says itself', () => {
+it('headers of a response are returned, except for those that the server sets itself', () => {
   expect(handedBack(['Warning', '299 - "w"', 'Content-Type', 'a/b', 'Set-Cookie', 'c', 'Connection', 'close', 'Audit-Id', 'x'])).toEqual([
     ['Warning', '299 - "w"'],
   ]);

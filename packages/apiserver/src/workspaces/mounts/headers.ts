@@ -3,7 +3,7 @@ import { superuserGroup } from '@capstan/api';
 import { effectiveUsers, warrantsExtra } from '../../authz/effective-users.ts';
 import { externalLogicalClusterAdminGroup, logicalClusterAdminGroup } from '../policy.ts';
 
-/** Those that are about one connection, and those that say who somebody is: the other side hears that from us. */
+/** Headers that are not forwarded: those of a single connection, and those that identify the user, which this server sets itself. */
 const kept: ReadonlySet<string> = new Set([
   ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te', 'trailer'],
   ...['transfer-encoding', 'upgrade', 'http2-settings', 'host', 'content-length', 'expect'],
@@ -11,15 +11,15 @@ const kept: ReadonlySet<string> = new Set([
 ]);
 const keptPrefixes = [':', 'x-remote-', 'x-forwarded-', 'x-kcp-'];
 
-/** Nobody is more than others elsewhere, because they are here. */
+/** Groups that grant rights on this server only. */
 const ownGroups: ReadonlySet<string> = new Set([superuserGroup, logicalClusterAdminGroup, externalLogicalClusterAdminGroup]);
 
-/** In these headers somebody else reads who asks. */
+/** Thrown for a user whose attributes could inject other identity headers. */
 export class CannotBeTold extends Error {
   override readonly name = 'CannotBeTold';
 }
 
-/** Headers of a request that are passed on, as `name, value, name, value…`. Whoever reads an underline as a dash is meant as well. */
+/** The headers of a request to forward, as `name, value, name, value…`. Underscores count as dashes, since some servers read them so. */
 export function passedOn(rawHeaders: readonly string[]): string[] {
   const named = new Set<string>();
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
@@ -36,9 +36,9 @@ export function passedOn(rawHeaders: readonly string[]): string[] {
   return passed;
 }
 
-/** Who asks, in the headers in which Kubernetes reads it from a proxy that it trusts. */
+/** The user, in the headers that Kubernetes reads from a trusted proxy. */
 export function identityOf(user: User): string[] {
-  // Elsewhere an account is known with its workspace, and whoever is confined to a workspace is nobody.
+  // Elsewhere a service account is named with its workspace, and a user confined to a workspace is anonymous.
   const { name, uid, groups, extra = {} } = effectiveUsers(user, '')[0]!;
   const headers = ['X-Remote-User', told(name)];
   if (uid) headers.push('X-Remote-Uid', told(uid));
@@ -50,12 +50,11 @@ export function identityOf(user: User): string[] {
   return headers;
 }
 
-/** As UTF-8, which is what Go reads. */
+/** As UTF-8, which Go expects. */
 function told(value: string): string {
   for (let at = 0; at < value.length; at++) {
     const code = value.charCodeAt(at);
-    if (code < 0x20 || code === 0x7f)
-      throw new CannotBeTold('the name of a user, a group or what else is known of them has control characters');
+    if (code < 0x20 || code === 0x7f) throw new CannotBeTold('a username, group or other user attribute contains control characters');
   }
   return Buffer.from(value).toString('latin1');
 }
@@ -65,7 +64,7 @@ const endings: ReadonlySet<string> = new Set([
   ...['content-type', 'content-length', 'audit-id', 'cache-control', 'set-cookie', 'strict-transport-security'],
 ]);
 
-/** Headers of an answer that the client gets; what the server says itself, it says itself. */
+/** The headers of a response to return to the client, without those that the server sets itself. */
 export function handedBack(rawHeaders: readonly string[]): [string, string][] {
   const back: [string, string][] = [];
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {

@@ -20,14 +20,14 @@ export interface MountKeeperOptions {
 }
 
 const manager = 'capstan-workspace-mounts';
-/** Everything is looked at again after this, whatever was missed. */
+/** Everything is checked again after this time, in case an event was missed. */
 const again = 60_000;
 
-/** Tells mounted workspaces what the objects say that stand for the mounts: whether they are ready, and where they lead. */
+/** Copies the readiness and URL of mount objects to the workspaces that refer to them. */
 export class MountKeeper implements Disposable {
   readonly #options: MountKeeperOptions;
   readonly #resource: Resource;
-  /** Workspaces by the keys of what they refer to, of whatever kind. */
+  /** Workspaces by the key of the object that they refer to, whatever its kind. */
   readonly #referring = new Map<string, Set<string>>();
   readonly #references = new Map<string, string>();
   readonly #turns: Turns<string>;
@@ -120,10 +120,7 @@ export class MountKeeper implements Disposable {
     }
     if (mounts.target(said) === undefined) {
       return {
-        ...lacking(
-          'MountURLNotPermitted',
-          `status.URL of ${kind} ${JSON.stringify(name)} leads to nothing that workspaces may be mounted from`,
-        ),
+        ...lacking('MountURLNotPermitted', `status.URL of ${kind} ${JSON.stringify(name)} is not an allowed mount target`),
         url: said,
       };
     }
@@ -140,7 +137,7 @@ interface Reference {
   readonly namespace: string;
 }
 
-/** What the object says that stands for a mount. */
+/** The state of a mount object. */
 interface Found {
   readonly phase: 'Ready' | 'Unavailable';
   readonly url: string;
@@ -180,7 +177,7 @@ function described(workspace: KubeObject, { url, phase }: Found): KubeObject {
   } as KubeObject;
 }
 
-/** Conditions of others stay as they are, and one that does not change keeps its time. */
+/** Other conditions are kept, and an unchanged condition keeps its time. */
 function statusOf(status: Readonly<Fields>, { phase, condition }: Found, now: Date): Fields {
   const conditions = itemsOf(status['conditions']);
   const { lastTransitionTime: since, ...before } = conditions.find(({ type }) => type === conditionType) ?? {};

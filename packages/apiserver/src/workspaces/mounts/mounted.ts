@@ -6,7 +6,7 @@ import { Mounts } from './mounts.ts';
 import type { MountBackend } from './target.ts';
 
 export interface MountOptions {
-  /** Where mounts may lead beside this server. */
+  /** The servers that mounts may lead to, besides this one. */
   readonly backends: readonly MountBackend[];
 }
 
@@ -30,7 +30,7 @@ export function mountedWorkspaces(
       catalogs,
       mounts,
       now,
-      onError: (error) => log(`a mounted workspace could not be told what its mount says: ${String(error)}`),
+      onError: (error) => log(`cannot update a mounted workspace from its mount object: ${String(error)}`),
     }),
   );
   return { mounts, forwarder: resources.use(new Forwarder()) };

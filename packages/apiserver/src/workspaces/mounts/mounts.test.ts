@@ -35,7 +35,7 @@ async function start(options: Parameters<typeof startTestServer>[0] = {}): Promi
   return server;
 }
 
-/** A mounted workspace of root, and the object that says where it leads. */
+/** Creates a mounted workspace in root, and the object with its URL. */
 async function mount(server: TestServer, name: string, url: string): Promise<void> {
   const object = { apiVersion: 'contrib.example/v1', kind: 'KubeCluster', metadata: { name }, status: { phase: 'Ready', URL: url } };
   expect((await server.call(clusters, { method: 'POST', body: object })).code).toBe(201);
@@ -63,7 +63,7 @@ const ready = (server: TestServer, name: string) => vi.waitFor(async () => expec
 const as = (server: TestServer, who: string, path: string, call: Call = {}) =>
   server.call(path, { ...call, anonymous: true, headers: { ...call.headers, authorization: `Bearer ${who}-token` } });
 
-describe('a workspace that is mounted from another', () => {
+describe('a workspace mounted from another workspace', () => {
   let server: TestServer;
   beforeAll(async () => {
     server = await start();
@@ -75,14 +75,14 @@ describe('a workspace that is mounted from another', () => {
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
-  it('is that one, to whoever may enter it, and to nobody else', async () => {
+  it('serves that workspace to users who have access to it, and to nobody else', async () => {
     expect((await server.call(`/clusters/root:link${configMaps}/x`)).json()).toMatchObject({ data: { of: 'dddd' } });
     expect((await server.call(`/clusters/root:link${configMaps}?limit=1`)).json().items).toHaveLength(1);
     expect((await as(server, 'mallory', `/clusters/root:link${configMaps}`)).code).toBe(403);
     expect((await server.call(`/clusters/root:link${configMaps}`, { anonymous: true })).code).toBe(403);
   });
 
-  it('says where it leads, and that nobody but the platform changes that', async () => {
+  it('has a URL that only the platform can change', async () => {
     expect(await told(server, 'link')).toEqual({ phase: 'Ready', url: `${server.url}/clusters/dddd`, reason: 'True' });
     await server.call('/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
       method: 'POST',
@@ -105,7 +105,7 @@ describe('a workspace that is mounted from another', () => {
     expect((await patch({ spec: { mount: null } })).code).toBeGreaterThanOrEqual(400);
   });
 
-  it('is not available while its mount is not ready, and says why', async () => {
+  it('is unavailable while its mount is not ready, and reports why', async () => {
     const phase = (text: string) =>
       server.call(`${clusters}/link`, {
         method: 'PATCH',
@@ -128,19 +128,19 @@ describe('a workspace that is mounted from another', () => {
     );
   });
 
-  it('leads in no circle', async () => {
+  it('is unavailable if mounts form a cycle', async () => {
     await mount(server, 'ring-a', `${server.url}/clusters/root:ring-b`);
     await mount(server, 'ring-b', `${server.url}/clusters/root:ring-a`);
     await mount(server, 'self', `${server.url}/clusters/root:self`);
     for (const name of ['ring-a', 'ring-b', 'self']) await ready(server, name);
     for (const name of ['ring-a', 'ring-b', 'self', 'self:below']) {
       const reply = await server.call(`/clusters/root:${name}${configMaps}`);
-      expect([reply.code, reply.json().message]).toEqual([503, expect.stringMatching(/circle|Not available/)]);
+      expect([reply.code, reply.json().message]).toEqual([503, expect.stringMatching(/cycle|Not available/)]);
     }
     expect((await server.call('/livez')).code).toBe(200);
   });
 
-  it('that leads nowhere is told of only to those who may enter where it lies', async () => {
+  it('without a target looks missing to users without access to its parent', async () => {
     const annotations = { 'internal.tenancy.kcp.io/type': 'root:universal' };
     const parent = { apiVersion: 'core.kcp.io/v1alpha1', kind: 'LogicalCluster', metadata: { name: 'cluster', annotations } };
     expect((await server.call('/clusters/eeee/apis/core.kcp.io/v1alpha1/logicalclusters', { method: 'POST', body: parent })).code).toBe(
@@ -161,7 +161,7 @@ describe('a workspace that is mounted from another', () => {
   });
 });
 
-describe('a workspace that is mounted from another server', () => {
+describe('a workspace mounted from another server', () => {
   let server: TestServer;
   beforeAll(async () => {
     server = await start();
@@ -170,7 +170,7 @@ describe('a workspace that is mounted from another server', () => {
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
-  it('is answered there, and the other side hears from us who asks', async () => {
+  it('is served there, with the user’s identity in headers of this server', async () => {
     seen.length = 0;
     answer = (_request, response) =>
       response.writeHead(201, { 'content-type': 'application/json', warning: '299 - "far"' }).end('{"far":true}');
@@ -198,7 +198,7 @@ describe('a workspace that is mounted from another server', () => {
     expect(got!.raw.filter((one) => one.toLowerCase() === 'x-remote-user')).toHaveLength(1);
   });
 
-  it('is answered to nobody who is not known', async () => {
+  it('rejects unauthenticated users', async () => {
     seen.length = 0;
     expect((await server.call(`/clusters/root:far${configMaps}`, { anonymous: true })).code).toBe(403);
     expect((await server.call(`/clusters/root:far${configMaps}`, { anonymous: true, headers: { 'x-remote-user': 'admin' } })).code).toBe(
@@ -208,7 +208,7 @@ describe('a workspace that is mounted from another server', () => {
     expect(seen).toEqual([]);
   });
 
-  it('makes no master of ours one of theirs', async () => {
+  it('does not forward system:masters', async () => {
     seen.length = 0;
     answer = (_request, response) => response.end('{}');
     await server.call(`/clusters/root:far${configMaps}`);
@@ -227,14 +227,14 @@ describe('a workspace that is mounted from another server', () => {
     expect([text.slice(0, 12), seen]).toEqual(['HTTP/1.1 400', []]);
   });
 
-  it('hands redirects back and follows none', async () => {
+  it('returns redirects without following them', async () => {
     seen.length = 0;
     answer = (_request, response) => response.writeHead(302, { location: `${base}/elsewhere` }).end();
     const reply = await as(server, 'jane', `/clusters/root:far/api`);
     expect([reply.code, seen.length]).toEqual([302, 1]);
   });
 
-  it('streams what goes on, and lets go when the client leaves', async () => {
+  it('streams a watch, and closes it when the client disconnects', async () => {
     let left = (): void => {};
     const closed = new Promise<void>((resolve) => (left = resolve));
     answer = (_request, response) => {
@@ -247,7 +247,7 @@ describe('a workspace that is mounted from another server', () => {
     await closed;
   });
 
-  it('hands back more than fits into memory at once', async () => {
+  it('returns responses that do not fit into memory', async () => {
     const chunk = Buffer.alloc(1 << 20, 'x');
     answer = (_request, response) => {
       let left = 32;
@@ -265,7 +265,7 @@ describe('a workspace that is mounted from another server', () => {
     expect((await as(server, 'jane', `/clusters/root:far/big`)).body.length).toBe(32 << 20);
   });
 
-  it('goes round no circle of servers', async () => {
+  it('is unavailable if servers form a cycle', async () => {
     seen.length = 0;
     const via = Array.from({ length: 4 }, () => '1.1 capstan').join(', ');
     expect((await as(server, 'jane', `/clusters/root:far/api`, { headers: { via } })).code).toBe(503);
@@ -275,7 +275,7 @@ describe('a workspace that is mounted from another server', () => {
     expect(seen[0]!.headers.via).toBe('1.1 capstan, 1.1 capstan');
   });
 
-  it('asks again where a kept connection was closed, if that changes nothing', async () => {
+  it('repeats reads whose kept connection was closed', async () => {
     let calls = 0;
     answer = (request, response) => {
       if (++calls === 2) request.socket.destroy();
@@ -287,13 +287,13 @@ describe('a workspace that is mounted from another server', () => {
     expect([(await as(server, 'jane', `/clusters/root:far/api`, { method: 'POST', body: {} })).code, calls]).toEqual([503, 2]);
   });
 
-  it('says that nobody answered, and why', async () => {
+  it('reports why the backend did not respond', async () => {
     answer = (_request, response) => response.destroy();
     const reply = await as(server, 'jane', `/clusters/root:far/api`);
     expect([reply.code, reply.json().message]).toEqual([503, 'error trying to reach service: EOF']);
   });
 
-  it('is never one that the operator did not name', async () => {
+  it('must be on a backend that the operator configured', async () => {
     seen.length = 0;
     await mount(server, 'beside', `${base}/other`);
     await mount(server, 'metadata', 'http://169.254.169.254/latest');
@@ -308,7 +308,7 @@ describe('a workspace that is mounted from another server', () => {
   });
 });
 
-it('nothing is mounted where the operator has not asked for it', async () => {
+it('mounts are disabled unless the operator enables them', async () => {
   await using server = await startTestServer({ tokens });
   await server.call('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', { method: 'POST', body: definition });
   await vi.waitFor(async () => expect((await server.call(clusters)).code).toBe(200), 5000);

@@ -7,38 +7,42 @@ import { parseRequest } from '../../request/info.ts';
 import { beginningOf, clusterOf, workspaces } from '../tree.ts';
 import { below, type MountBackend, staysBelow, type Target, targetOf } from './target.ts';
 
-/** Mounts may lead to mounts; more than so many one after the other lead in a circle. */
+/** Mounts may lead to other mounts; longer chains are taken for cycles. */
 const mostHops = 8;
 
 export interface MountsOptions {
   readonly cache: WatchCache;
-  /** Where clients reach this server. */
+  /** The URL of this server for clients. */
   readonly url: () => string;
   readonly backends: readonly MountBackend[];
 }
 
-/** A request that is not for this server. */
+/** A request that this server does not handle. */
 export type Away =
-  /** Somebody else answers it. `url` has the path and the query of the request. */
+  /** A backend handles it. `url` includes the path and query of the request. */
   | { readonly kind: 'elsewhere'; readonly backend: MountBackend; readonly url: URL }
-  /** Nobody can. */
-  | { readonly kind: 'nowhere'; readonly error: StatusError /** Where the mount lies. */; readonly parent: string };
+  /** Nobody can handle it. */
+  | {
+      readonly kind: 'nowhere';
+      readonly error: StatusError /** The id of the workspace that contains the mount. */;
+      readonly parent: string;
+    };
 
-/** A request after mounts on its path were followed. */
+/** A request after following the mounts in its path. */
 export interface RoutedRequest extends RequestInfo {
   /** Set if a mount leads the request away from this server. */
   readonly away?: Away;
 }
 
-/** A mounted workspace on a path, and the names that come after it. */
+/** A mounted workspace in a path, and the names after it. */
 interface Mount {
   readonly entry: CacheEntry;
-  /** The id of the workspace that it lies in. */
+  /** The id of the workspace that contains it. */
   readonly parent: string;
   readonly names: readonly string[];
 }
 
-/** Workspaces that are mounted: their names lead to another workspace, or to another server. */
+/** Mounted workspaces, which are served by another workspace or server. */
 export class Mounts {
   readonly #options: MountsOptions;
 
@@ -46,13 +50,13 @@ export class Mounts {
     this.#options = options;
   }
 
-  /** Where a URL leads; undefined when no mount may lead there. */
+  /** The target of a URL; undefined if mounts may not lead there. */
   target(url: string): Target | undefined {
     const { backends } = this.#options;
     return targetOf(url, { own: this.#options.url(), backends });
   }
 
-  /** The request, having followed the mounts on its way. */
+  /** The request after following the mounts in its path. */
   follow(info: ParsedRequest, url: string): RoutedRequest {
     let followed = info;
     let at = url;
@@ -93,7 +97,7 @@ export class Mounts {
 function leaving(target: (Target & { readonly kind: 'away' }) | undefined, parent: string, rest: string): Away {
   if (target === undefined) return { kind: 'nowhere', parent, error: status.serviceUnavailable('Not available.') };
   const url = joined(target.url, rest);
-  if (url === undefined) return { kind: 'nowhere', parent, error: status.badRequest('the path leads out of the workspace') };
+  if (url === undefined) return { kind: 'nowhere', parent, error: status.badRequest('the path leaves the workspace') };
   return { kind: 'elsewhere', backend: target.backend, url };
 }
 
@@ -105,7 +109,7 @@ function isMounted(entry: CacheEntry): boolean {
   return known;
 }
 
-/** What of a URL comes after the workspace, as it was written. */
+/** The rest of a URL after the workspace, unchanged. */
 function restOf(url: string): string {
   const end = /[/?]/.exec(url.slice('/clusters/'.length))?.index;
   return end === undefined ? '' : url.slice('/clusters/'.length + end);

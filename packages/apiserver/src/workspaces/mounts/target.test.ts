@@ -6,17 +6,17 @@ const own = 'https://capstan.example:6443';
 const backends = [{ url: 'https://clusters.example/tenants/' }, { url: 'http://127.0.0.1:8080' }];
 const target = (url: string): Target | undefined => targetOf(url, { own, backends });
 
-describe('a mount leads', () => {
+describe('the target of a mount', () => {
   it.each([
     [`${own}/clusters/root:org:team`, 'root:org:team'],
     [`${own}/clusters/abc123/`, 'abc123'],
     [`${own}/x/../clusters/abc`, 'abc'],
-  ])('with %s to a workspace of the server', (url, path) => {
+  ])('at %s is a workspace of this server', (url, path) => {
     expect(target(url)).toEqual({ kind: 'here', path });
   });
 
   it.each(['https://clusters.example/tenants', 'https://clusters.example/tenants/a/clusters/b', 'http://127.0.0.1:8080/x'])(
-    'with %s to what the operator named',
+    'at %s is a configured backend',
     (url) => {
       expect(target(url)).toMatchObject({ kind: 'away', url: new URL(url) });
     },
@@ -47,11 +47,11 @@ describe('a mount leads', () => {
     'https://clusters.example\\@evil.example/tenants',
     'file:///etc/passwd',
     'unix:///run/docker.sock',
-  ])('with %j nowhere', (url) => {
+  ])('at %j is not allowed', (url) => {
     expect(target(url)).toBeUndefined();
   });
 
-  it('to workspaces below one that it leads to, and to nothing below anything else', () => {
+  it('includes workspaces below a workspace, and nothing below anything else', () => {
     expect(below(target(`${own}/clusters/root:a`)!, ['b', 'c'])).toEqual({ kind: 'here', path: 'root:a:b:c' });
     expect(below(target('http://127.0.0.1:8080/clusters/root:a/')!, ['b'])).toMatchObject({
       url: new URL('http://127.0.0.1:8080/clusters/root:a:b'),
@@ -61,15 +61,15 @@ describe('a mount leads', () => {
   });
 });
 
-describe('what follows a target', () => {
+describe('the path after a target', () => {
   it.each(['/..', '/a/../b', '/./a', '/%2e%2e/a', '/a%2f..%2f..', '/..%5ca', '/a\\..', '/%2E%2E', '/%', '/a#b'])(
-    'is refused when it leads out: %s',
+    'is rejected if it leaves the target: %s',
     (path) => {
       expect(staysBelow(path)).toBe(false);
     },
   );
 
-  it('never leads out, however it is read', () => {
+  it('never leaves the target, however it is decoded', () => {
     const piece = fc.constantFrom('..', '.', '%2e', '%2E%2e', '/', '%2f', '\\', '%5c', 'a', 'api', '...');
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {

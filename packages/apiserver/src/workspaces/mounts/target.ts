@@ -1,24 +1,24 @@
 import { isPath } from '@capstan/api';
 
-/** Where mounts may lead beside the server itself: whatever begins with this URL. */
+/** A server that mounts may lead to: any URL that starts with this one. */
 export interface MountBackend {
   readonly url: string;
-  /** PEM of the authorities that may have signed its certificate; those of the system when absent. */
+  /** PEM of the CAs to trust; the system's if undefined. */
   readonly authorities?: string;
-  /** What the server shows, so that the other side believes it who asks. */
+  /** The client certificate of this server, which makes the backend trust its identity headers. */
   readonly certificate?: { readonly cert: string; readonly key: string };
 }
 
-/** Where a mount leads. */
+/** The target of a mount. */
 export type Target =
-  /** To a workspace of this server. */
+  /** A workspace of this server. */
   | { readonly kind: 'here'; readonly path: string }
-  /** To what somebody else serves. */
+  /** A URL on a backend. */
   | { readonly kind: 'away'; readonly backend: MountBackend; readonly url: URL };
 
 const clusters = '/clusters/';
 
-/** Finds out where a URL leads that a tenant may have written. Whatever the operator has not named leads nowhere. */
+/** Resolves a URL that a tenant may have written. Undefined unless it is on this server or on a configured backend. */
 export function targetOf(text: string, { own, backends }: { own: string; backends: readonly MountBackend[] }): Target | undefined {
   const url = URL.parse(text);
   if (url === null || !isPlain(url)) return undefined;
@@ -30,7 +30,7 @@ export function targetOf(text: string, { own, backends }: { own: string; backend
   return backend && { kind: 'away', backend, url };
 }
 
-/** The same target, for a workspace below it: one that leads to a workspace has others below. */
+/** The target of a workspace below this one. Only targets that are workspaces have any. */
 export function below(target: Target, names: readonly string[]): Target | undefined {
   if (names.length === 0) return target;
   const more = names.map((name) => `:${name}`).join('');
@@ -43,7 +43,7 @@ export function below(target: Target, names: readonly string[]): Target | undefi
   return { ...target, url };
 }
 
-/** Nothing is hidden in it: no user, no query, no signs that others may read in another way. */
+/** Whether the URL has no credentials, query, fragment, or characters that others may decode differently. */
 function isPlain({ protocol, username, password, search, hash, pathname }: URL): boolean {
   if (protocol !== 'https:' && protocol !== 'http:') return false;
   return username === '' && password === '' && search === '' && hash === '' && /^[\w./:~-]*$/.test(pathname) && !pathname.includes('//');
@@ -54,7 +54,7 @@ function isBelow(url: URL, top: URL): boolean {
   return url.origin === top.origin && (url.pathname === prefix || url.pathname.startsWith(`${prefix}/`));
 }
 
-/** Whether what follows the target in a request stays below it. */
+/** Whether the path of a request stays below the target. */
 export function staysBelow(path: string): boolean {
   if (path.includes('\\') || path.includes('#')) return false;
   return path.split('/').every((segment) => {
