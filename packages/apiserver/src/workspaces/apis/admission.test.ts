@@ -45,7 +45,7 @@ describe('a definition', () => {
     },
   });
 
-  test('is never of what the platform has, in another version: its objects would be taken for the platform’s', async () => {
+  test('cannot have the name of a platform kind, in any version, since its objects would pass for the platform’s', async () => {
     const names: [string, string][] = [
       ['clusterroles', 'rbac.authorization.k8s.io'],
       ['workspaces', 'tenancy.kcp.io'],
@@ -63,13 +63,13 @@ describe('a definition', () => {
     expect((await create('root', definition('ingresses', 'networking.k8s.io'))).code).toBe(403);
   });
 
-  test('may be of a kind of Kubernetes that workspaces do not have', async () => {
+  test('can have the name of a Kubernetes kind that workspaces lack', async () => {
     expect((await create('consumer', definition('deployments', 'apps'))).code).toBe(201);
   });
 });
 
 describe('a schema', () => {
-  test('is named after what it defines', async () => {
+  test('is named after the kind that it defines', async () => {
     const { code, ...reply } = await create('provider', { ...cowboys(), metadata: { name: 'today.sheriffs.wildwest.dev' } });
     expect([code, reply.json().message]).toEqual([
       403,
@@ -77,7 +77,7 @@ describe('a schema', () => {
     ]);
   });
 
-  test('never changes', async () => {
+  test('is immutable', async () => {
     await create('provider', cowboys());
     const path = '/clusters/provider/apis/apis.kcp.io/v1alpha1/apiresourceschemas/today.cowboys.wildwest.dev';
     const { code, ...reply } = await server.call(path, {
@@ -88,7 +88,7 @@ describe('a schema', () => {
     expect([code, reply.json().message]).toEqual([403, expect.stringMatching(/spec: Invalid value: .*: is immutable\]$/s)]);
   });
 
-  test('is checked like a definition', async () => {
+  test('is validated like a definition', async () => {
     const wrong = cowboys();
     (wrong['spec'] as { versions: { schema: object }[] }).versions[0]!.schema = { type: 'object', properties: { spec: { type: 'text' } } };
     const reply = await create('provider', { ...wrong, metadata: { name: 'wrong.cowboys.wildwest.dev' } });
@@ -97,14 +97,14 @@ describe('a schema', () => {
 });
 
 describe('an export', () => {
-  test('names its schemas by what they are', async () => {
+  test('needs schemas named after its resources', async () => {
     const reply = await create('provider', apiExport('odd', { schema: 'today.sheriffs.wildwest.dev' }));
     expect(reply.json().message).toBe(
       'apiexports.apis.kcp.io "odd" is forbidden: spec.resources[0].schema: Invalid value: "today.sheriffs.wildwest.dev": must end in .cowboys.wildwest.dev',
     );
   });
 
-  test('claims kinds of others with their identity only', async () => {
+  test('needs the identity for claims on other exports’ kinds', async () => {
     const claim = (group: string, resource: string) => ({ permissionClaims: [{ group, resource, verbs: ['get'] }] });
     const reply = await create('provider', apiExport('greedy', {}, claim('sheriffs.io', 'badges')));
     expect(reply.json().message).toBe(
@@ -113,13 +113,13 @@ describe('an export', () => {
     expect((await create('provider', apiExport('modest', {}, claim('', 'configmaps')))).code).toBe(201);
   });
 
-  test('says where it is, whatever its author says', async () => {
+  test('is annotated with its path, whatever the client sends', async () => {
     const lying = apiExport('cowboys');
     lying.metadata.annotations = { 'kcp.io/path': 'root:elsewhere' };
     expect((await create('provider', lying)).json().metadata.annotations).toMatchObject({ 'kcp.io/path': 'provider' });
   });
 
-  test('is the same in both of its versions', async () => {
+  test('is served in both versions', async () => {
     const reply = await server.call('/clusters/provider/apis/apis.kcp.io/v1alpha1/apiexports/cowboys');
     expect(reply.json()).toMatchObject({
       apiVersion: 'apis.kcp.io/v1alpha1',
@@ -134,7 +134,7 @@ describe('a binding', () => {
     { nonResourceURLs: ['/'], verbs: ['access'] },
   ];
 
-  test('is for those who may bind the export, in its workspace', async () => {
+  test('needs permission to bind, in the workspace of the export', async () => {
     await grant('consumer', 'billy', everything);
     const denied = (await create('consumer', apiBinding('cowboys', 'provider'), as('billy'))).json();
     expect(denied.message).toBe(
@@ -149,14 +149,14 @@ describe('a binding', () => {
     });
   });
 
-  test('does not tell whether there is a workspace or an export', async () => {
+  test('does not reveal whether a workspace or an export exists', async () => {
     for (const path of ['provider', 'nowhere']) {
       const { code, ...reply } = await create('consumer', { ...apiBinding('secret', path), metadata: { name: 'secret' } }, as('billy'));
       expect([code, reply.json().message]).toEqual([403, expect.stringContaining(`no permission to bind to export ${path}:secret`)]);
     }
   });
 
-  test('keeps its finalizer, and refers to what it refers to', async () => {
+  test('keeps its finalizer and its reference', async () => {
     const path = '/clusters/consumer/apis/apis.kcp.io/v1alpha2/apibindings/cowboys';
     const patch = (body: object) =>
       server.call(path, { method: 'PATCH', headers: { 'content-type': 'application/merge-patch+json', ...as('billy') }, body });
@@ -170,7 +170,7 @@ describe('a binding', () => {
     );
   });
 
-  test('says which objects its claims are about', async () => {
+  test('needs a selector in its claims', async () => {
     const claim = { group: '', resource: 'configmaps', verbs: ['get'], state: 'Accepted' };
     const binding = apiBinding('modest', 'provider', { permissionClaims: [{ ...claim, selector: {} }] });
     expect((await create('consumer', binding)).json().message).toContain(
@@ -179,7 +179,7 @@ describe('a binding', () => {
   });
 });
 
-describe('a type of workspaces', () => {
+describe('a workspace type', () => {
   const type = (name: string, ...defaultAPIBindings: object[]): KubeObject => ({
     apiVersion: 'tenancy.kcp.io/v1alpha1',
     kind: 'WorkspaceType',
@@ -188,7 +188,7 @@ describe('a type of workspaces', () => {
   });
   const author = { 'impersonate-user': 'author', 'impersonate-group': 'system:authenticated' };
 
-  test('binds for its users what its author may bind', async () => {
+  test('has default bindings only to exports that its author may bind', async () => {
     const everything = [
       { apiGroups: ['*'], resources: ['*'], verbs: ['*'] },
       { nonResourceURLs: ['*'], verbs: ['*'] },

@@ -20,7 +20,7 @@ import { isSystem } from '../system-user.ts';
 import { type ExportAccess, exportCluster, mayBind, printReference } from './reference.ts';
 import { isOf, refuse } from './refusal.ts';
 
-/** Who may bind what, and that a binding stays until what it brought is gone. */
+/** Checks who may bind an export, and keeps a binding until the objects of its kinds are deleted. */
 export function bindingAdmission(access: ExportAccess): AdmissionPlugin {
   return {
     name: 'APIBinding',
@@ -32,7 +32,7 @@ export function bindingAdmission(access: ExportAccess): AdmissionPlugin {
       if (reference === undefined || !refersAnew(request)) return;
       const cluster = providerOf(access, request, reference);
       object.metadata.labels = { ...object.metadata.labels, [exportLabel]: exportLabelValue(cluster, reference.name) };
-      // Whether the user may is asked here already, so that others who change the object do so in vain.
+      // Check here already, so that later mutating plugins cannot influence the decision.
       if (!mayBind(access, context.user, { cluster, name: reference.name })) throw noPermission(request, reference);
     },
     validate(request) {
@@ -53,7 +53,7 @@ export function bindingAdmission(access: ExportAccess): AdmissionPlugin {
   };
 }
 
-/** Whether the binding becomes one to something: it is new, or refers to something else, or says that it is of something else. */
+/** Whether the export must be checked: the binding is new, or its reference or its label has changed. */
 function refersAnew({ object, old }: AdmissionRequest): boolean {
   if (old === undefined || object === undefined) return true;
   if (!sameJson(fieldsOf(object['spec'])['reference'], fieldsOf(old['spec'])['reference'])) return true;
@@ -61,13 +61,13 @@ function refersAnew({ object, old }: AdmissionRequest): boolean {
 }
 
 function providerOf(access: ExportAccess, request: AdmissionRequest, reference: ExportReference): string {
-  // The first bindings of the root workspace come before what they refer to.
+  // The first bindings of the root workspace are created before their exports.
   const cluster = reference.path === 'root' ? 'root' : exportCluster(access, reference, request.context.cluster);
   if (cluster === undefined) throw noPermission(request, reference);
   return cluster;
 }
 
-/** The same whether the workspace is not there, has no such export, or is closed: who may not bind is not told. */
+/** The same error for a missing workspace, a missing export and a missing permission, so that it reveals nothing. */
 function noPermission({ operation, resource, name }: AdmissionRequest, reference: ExportReference): Error {
   const action = operation === 'UPDATE' ? 'update' : 'create';
   const why = `unable to ${action} APIBinding: no permission to bind to export ${printReference(reference)}`;

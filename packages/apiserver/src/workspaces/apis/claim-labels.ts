@@ -8,21 +8,21 @@ import { clusterOfKey } from '../../cache/key.ts';
 import { labelledEntry, type Resource } from '../../registry/resource.ts';
 
 /**
- * Labels by which kcp marks what somebody has a claim on. Here they are shown and never stored: they say what the bindings of the workspace say now, and
- * nobody can write them.
+ * The labels with which kcp marks claimed objects. Here they are served but never stored: they always match the current bindings of the
+ * workspace, and nobody can write them.
  */
 export class ClaimLabels {
   readonly #bindings: Bindings;
   readonly #known = new WeakMap<AcceptedClaim, string>();
 
-  /** Of the workspace that was asked about last: objects come in the order of their workspaces. */
+  /** For the last requested workspace: objects are visited workspace by workspace. */
   #last: { cluster: string; generation: number; claiming: readonly BindingFacts[] } | undefined;
 
   constructor(bindings: Bindings) {
     this.#bindings = bindings;
   }
 
-  /** The object with its labels; itself when nobody has a claim on it. */
+  /** The object with its labels; the same object if nobody has a claim on it. */
   readonly show = (resource: Resource, entry: CacheEntry): CacheEntry => {
     let labels: Record<string, string> | undefined;
     for (const binding of this.#claiming(clusterOfKey(entry.key))) {

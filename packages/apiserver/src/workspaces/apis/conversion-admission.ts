@@ -6,14 +6,14 @@ import { compileConversions } from '../conversions/compile.ts';
 import { apiConversions, apiResourceSchemas } from '../kinds/bound-definitions.ts';
 import { isOf, refuse } from './refusal.ts';
 
-/** An APIConversion belongs to the schema of the same name: what it says about fields has to be true there. */
+/** Checks the fields of an APIConversion against the schema of the same name. */
 export function conversionAdmission(objects: ObjectReader): AdmissionPlugin {
   return {
     name: 'APIConversion',
     validate(request) {
       const { operation, object, resource, name, context } = request;
       if (!isOf(request, apiConversions) || operation === 'DELETE' || object === undefined) return;
-      // Copies of what was checked already.
+      // Copies have been checked already.
       if (context.cluster === boundSchemasCluster) return;
       const schema = objects.get({ ...apiResourceSchemas, cluster: context.cluster, namespace: '', name: object.metadata.name ?? '' });
       if (schema === undefined) {

@@ -5,7 +5,10 @@ import { workspaceTypes } from '../types/workspace-types.ts';
 import { type ExportAccess, mayBind, printReference } from './reference.ts';
 import { isOf } from './refusal.ts';
 
-/** The platform binds what a type names, for whoever uses the type: so its author needs the right to bind it, unless it is offered in the same workspace. */
+/**
+ * The platform creates the default bindings of a type for its users, so the author of the type needs permission to bind exports of other
+ * workspaces.
+ */
 export function defaultBindingAdmission(access: ExportAccess): AdmissionPlugin {
   return {
     name: 'DefaultAPIBindings',

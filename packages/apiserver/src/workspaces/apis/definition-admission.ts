@@ -6,7 +6,7 @@ import { kcpDefinitions } from '../kinds/definitions.ts';
 import { isTenantKind } from '../kinds/tenant-kinds.ts';
 import { isOf } from './refusal.ts';
 
-/** By which the platform says something about definitions. */
+/** Whether the platform uses the annotation to describe definitions. */
 function isMark(annotation: string): boolean {
   const [owner = ''] = annotation.split('/');
   return owner === apisGroup || owner.endsWith(`.${apisGroup}`);
@@ -15,8 +15,8 @@ function isMark(annotation: string): boolean {
 const platformKinds = new Set(kcpDefinitions().map(({ metadata }) => metadata.name));
 
 /**
- * A workspace does not define what belongs to the platform, in any version: its objects would lie among those that everybody believes. What it has bound it may
- * define in vain: the names are taken, so it is not served.
+ * Rejects definitions of the platform's kinds, in any version: their objects would be stored among the platform's and be trusted. A
+ * definition of a bound kind is accepted but not served, since its names are taken.
  */
 export function definitionAdmission(isBuiltin: (group: string, resource: string) => boolean): AdmissionPlugin {
   return {

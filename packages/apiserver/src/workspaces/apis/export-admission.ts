@@ -8,7 +8,7 @@ import { isOf, refuse } from './refusal.ts';
 
 const apiExportEndpointSlices = { group: apisGroup, resource: 'apiexportendpointslices' } as const;
 
-/** What an export may offer and claim. */
+/** Checks the schemas and claims of an export. */
 export function exportAdmission(isBuiltin: (group: string, resource: string) => boolean): AdmissionPlugin {
   return {
     name: 'APIExport',
@@ -32,7 +32,7 @@ export function exportAdmission(isBuiltin: (group: string, resource: string) => 
   };
 }
 
-/** Where the views of an export are is told to those who may bind it. */
+/** The endpoints of an export are only revealed to users who may bind it. */
 export function endpointSliceAdmission(access: ExportAccess): AdmissionPlugin {
   return {
     name: 'APIExportEndpointSlice',

@@ -4,7 +4,7 @@ import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission
 import { logicalClusterOf, logicalClusters } from '../tree.ts';
 import { isOf } from './refusal.ts';
 
-/** What others refer to by the path of its workspace. */
+/** Kinds that others refer to by the path of their workspace. */
 const referred: ReadonlySet<string> = new Set([
   'apis.kcp.io/apiexports',
   'apis.kcp.io/apibindings',
@@ -12,7 +12,7 @@ const referred: ReadonlySet<string> = new Set([
   'tenancy.kcp.io/workspacetypes',
 ]);
 
-/** Objects that others refer to by path say which path that is. Nobody else's may say something else. */
+/** Annotates objects that others refer to by path with that path. No other object can claim another path. */
 export function pathAnnotations(objects: ObjectReader): AdmissionPlugin {
   return {
     name: 'PathAnnotation',

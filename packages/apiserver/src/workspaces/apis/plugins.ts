@@ -12,14 +12,14 @@ export interface ApiSharingOptions extends ExportAccess {
   readonly isBuiltin: (group: string, resource: string) => boolean;
 }
 
-/** Changes that are made through a view keep to what it shows. */
+/** Limits writes through a view to the objects that it shows. */
 const throughViews: AdmissionPlugin = {
   name: 'View',
   mutate: (request) => request.context.info.scope?.admission?.mutate?.(request),
   validate: (request) => request.context.info.scope?.admission?.validate?.(request),
 };
 
-/** What holds for the kinds by which workspaces share APIs. */
+/** The admission plugins for the kinds that share APIs. */
 export function apiSharingPlugins(options: ApiSharingOptions): AdmissionPlugin[] {
   return [
     pathAnnotations(options.objects),

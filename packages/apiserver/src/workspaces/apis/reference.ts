@@ -9,7 +9,7 @@ import type { Tree } from '../tree.ts';
 export interface ExportAccess {
   readonly objects: ObjectReader;
   readonly tree: Tree;
-  /** The rules inside workspaces. Whoever binds need not be able to enter the provider's workspace. */
+  /** The rules of workspaces. Binding does not require access to the provider's workspace. */
   readonly rbac: Authorizer;
 }
 
@@ -17,7 +17,7 @@ export function printReference({ path, name }: ExportReference): string {
   return path === '' ? name : `${path}:${name}`;
 }
 
-/** The id of the workspace that an export is in; undefined when the path leads nowhere or there is no such export. */
+/** The id of the workspace of an export; undefined if the workspace or the export is missing. */
 export function exportCluster({ objects, tree }: ExportAccess, { path, name }: ExportReference, cluster: string): string | undefined {
   if (path === '') return cluster;
   const id = tree.resolve(path);

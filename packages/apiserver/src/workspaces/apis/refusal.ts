@@ -1,7 +1,7 @@
 import { type FieldError, type GroupResource, status } from '@capstan/machinery';
 import type { AdmissionRequest } from '../../registry/admission.ts';
 
-/** What is wrong with an object, in the words of kcp's admission: it does not say Invalid, it says Forbidden. */
+/** Throws the errors in the format of kcp's admission, which responds with Forbidden instead of Invalid. */
 export function refuse({ resource, name }: AdmissionRequest, errors: readonly FieldError[]): void {
   if (errors.length === 0) return;
   const texts = errors.map(({ field, body }) => `${field}: ${body}`);

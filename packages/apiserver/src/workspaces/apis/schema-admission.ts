@@ -16,19 +16,19 @@ import { isOf, refuse } from './refusal.ts';
 
 const prefixPattern = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
 
-/** Groups of Kubernetes that have no dot. */
+/** Kubernetes groups without a dot. */
 const singleSegmentGroups: ReadonlySet<string> = new Set(['apps', 'batch', 'extensions', 'policy', 'autoscaling']);
 
-/** What a schema says is what its users rely on: it is checked like a definition, and never changes. */
+/** Users rely on schemas, so they are validated like definitions, and are immutable. */
 export const schemaAdmission: AdmissionPlugin = {
   name: 'APIResourceSchema',
   validate(request) {
     const { operation, object, old, context } = request;
     if (!isOf(request, apiResourceSchemas) || operation === 'DELETE' || object === undefined) return;
-    // Copies of what was checked already; they are named otherwise.
+    // Copies have been checked already, and have different names.
     if (context.cluster === boundSchemasCluster) return;
     const isChanged = old !== undefined && !sameJson(object['spec'], old['spec']);
-    // What was taken once stays good: only a new schema is worth the look.
+    // An accepted schema stays valid: only a new one needs validation.
     const errors = old === undefined || isChanged ? schemaErrors(object) : [];
     if (isChanged) errors.push(fieldError.invalid(FieldPath.of('spec'), object['spec'] as object, 'is immutable'));
     refuse(request, errors);
@@ -46,13 +46,13 @@ function schemaErrors(schema: KubeObject): FieldError[] {
   return [
     ...nameErrors(schema),
     ...groupErrors(group, FieldPath.of('spec', 'group')),
-    // The group was judged already, by looser rules; and nobody fills in names that are left out.
+    // The group has been checked above, by looser rules; and there is no default for missing names.
     ...checked.filter(({ field }) => field !== 'spec.group').map((error) => ({ ...error, field: inVersion(error.field) })),
     ...missingNames(fieldsOf(spec['names']), FieldPath.of('spec', 'names')),
   ];
 }
 
-/** Of a definition with one version, Kubernetes says what is wrong as if it stood beside the versions. */
+/** For a definition with one version, Kubernetes reports errors at the top level instead of in the version. */
 function inVersion(field: string): string {
   return field
     .replace(/^spec\.validation\b/, 'spec.versions[0].schema')

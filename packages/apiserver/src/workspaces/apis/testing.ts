@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { KubeObject } from '@capstan/machinery';
 import type { TestServer } from '../../testing/harness.ts';
 
-/** A schema of the kind that kcp's own tests share. */
+/** A schema of the kind that kcp's own tests use. */
 export function cowboys(prefix = 'today', properties: object = {}): KubeObject {
   const intent = { type: 'object', properties: { intent: { type: 'string' }, ...properties } };
   const result = { type: 'object', properties: { result: { type: 'string' } } };
@@ -54,7 +54,7 @@ async function put(server: TestServer, path: string, body: object, method = 'POS
   return JSON.parse(text) as KubeObject;
 }
 
-/** Offers cowboys as a provider does whose export has got its identity. */
+/** Exports cowboys, with an identity. */
 export async function share(
   server: TestServer,
   cluster: string,
@@ -69,7 +69,7 @@ export async function share(
   return { schema, identity };
 }
 
-/** Binds them as it is done when nothing stands in the way. */
+/** Binds them, as the controller does. */
 export async function bind(
   server: TestServer,
   {
