@@ -23,7 +23,7 @@ const cached = (cluster: string): string => `/clusters/${cluster}/apis/cache.kcp
 const told = ({ code, ...reply }: Reply): [number, string | undefined] => [code, reply.json().message];
 
 describe('a CachedResource', () => {
-  test('says the path of its workspace, and begins as something to be done', async () => {
+  test('is annotated with the path of its workspace', async () => {
     const reply = await post(cached('provider'), cachedResource('flavors'));
     expect([reply.code, reply.json()]).toMatchObject([201, { metadata: { annotations: { 'kcp.io/path': 'provider' } } }]);
   });
@@ -35,7 +35,7 @@ describe('a CachedResource', () => {
     ]);
   });
 
-  test('is about what has no namespaces', async () => {
+  test('must be for a cluster-scoped kind', async () => {
     expect(told(await post(cached('other'), cachedResource('flavors')))).toEqual([
       403,
       'cachedresources.cache.kcp.io "flavors" is forbidden: spec: Invalid value: "flavors.cloud.example.com": Resource referenced in CachedResource must be cluster-scoped',
@@ -49,25 +49,25 @@ describe('a CachedResource', () => {
     ['apis.kcp.io', 'v1alpha2', 'apiexports'],
     ['tenancy.kcp.io', 'v1alpha1', 'workspaces'],
     ['cache.kcp.io', 'v1alpha1', 'cachedresources'],
-  ])('is never about what is built in or of the platform: %s/%s/%s', async (group, version, resource) => {
+  ])('cannot publish built-in or platform kinds: %s/%s/%s', async (group, version, resource) => {
     const reply = await post(cached('provider'), cachedResource('theirs', { group, version, resource }));
-    expect(told(reply)).toEqual([403, expect.stringContaining('must not be built-in or of the platform')]);
+    expect(told(reply)).toEqual([403, expect.stringContaining('must not be a built-in or platform kind')]);
   });
 
-  test('is not turned into one of those later', async () => {
+  test('cannot be changed to publish one of those', async () => {
     const found = (await server.call(`${cached('provider')}/flavors`)).json();
     const body = { ...found, spec: { group: '', version: 'v1', resource: 'secrets' } };
     const reply = await server.call(`${cached('provider')}/flavors`, { method: 'PUT', body });
-    expect(told(reply)).toEqual([403, expect.stringContaining('must not be built-in or of the platform')]);
+    expect(told(reply)).toEqual([403, expect.stringContaining('must not be a built-in or platform kind')]);
   });
 
-  test('has a selector that can be understood', async () => {
+  test('needs a valid selector', async () => {
     const labelSelector = { matchExpressions: [{ key: 'tier', operator: 'Near', values: ['gold'] }] };
     const reply = await post(cached('provider'), cachedResource('wrong', { resource: 'others', labelSelector }));
     expect(told(reply)).toEqual([422, expect.stringContaining('not a valid selector operator')]);
   });
 
-  test('is made by those who may read what it publishes', async () => {
+  test('needs permission to read the published objects', async () => {
     const rbac = '/clusters/provider/apis/rbac.authorization.k8s.io/v1';
     const rules = [
       { apiGroups: ['cache.kcp.io'], resources: ['cachedresources'], verbs: ['*'] },

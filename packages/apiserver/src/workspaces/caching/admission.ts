@@ -18,15 +18,15 @@ import { cachedResources, type PublishedKind, publishedBy } from './names.ts';
 
 export interface PublishingRules {
   readonly objects: ObjectReader;
-  /** Decides by roles alone. */
+  /** Authorizes by roles alone. */
   readonly rbac: Authorizer;
-  /** The kind as a workspace has it; undefined when it does not. */
+  /** The kind in a workspace; undefined if the workspace lacks it. */
   readonly kindIn: (cluster: string, kind: PublishedKind) => Resource | undefined;
-  /** Kinds of Kubernetes and of the platform: what they hold is nobody else's business. */
+  /** True for kinds of Kubernetes and the platform, whose objects must not be published. */
   readonly isOwn: (group: string, resource: string) => boolean;
 }
 
-/** What may be published, and by whom. */
+/** Checks what may be published, and by whom. */
 export function cachedResourceAdmission(rules: PublishingRules): AdmissionPlugin {
   return {
     name: 'CachedResource',
@@ -46,8 +46,8 @@ function checkKind(request: AdmissionRequest, { objects, kindIn, isOwn }: Publis
   const { name, context } = request;
   const { group, version, resource } = kind;
   const printed = group === '' ? resource : `${resource}.${group}`;
-  if (isOwn(group, resource)) refuse(request, printed, 'Resource referenced in CachedResource must not be built-in or of the platform');
-  // Whether it is there at all is told later, by a condition: it may come.
+  if (isOwn(group, resource)) refuse(request, printed, 'Resource referenced in CachedResource must not be a built-in or platform kind');
+  // A missing kind is reported later in a condition, since it may still be created.
   if (kindIn(context.cluster, kind)?.namespaced === true)
     refuse(request, printed, 'Resource referenced in CachedResource must be cluster-scoped');
   const others = objects.list(cachedResources, context.cluster).filter(({ metadata }) => metadata.name !== name);
@@ -55,7 +55,7 @@ function checkKind(request: AdmissionRequest, { objects, kindIn, isOwn }: Publis
     refuse(request, `${group}.${version}.${resource}`, `CachedResource with this GVR already exists in the "${context.cluster}" workspace`);
 }
 
-/** Whether more may be published than before: anything but the same may be more. */
+/** Whether more may be published than before; any change counts. */
 function isWider(object: KubeObject, old: KubeObject): boolean {
   const selector = ({ spec }: KubeObject): unknown => fieldsOf(spec)['labelSelector'];
   return !sameJson(publishedBy(object), publishedBy(old)) || !sameJson(selector(object), selector(old));
@@ -67,7 +67,7 @@ function checkSelector({ resource, name }: AdmissionRequest, { spec }: KubeObjec
   if (errors.length > 0) throw status.invalidObject({ group: resource.group, kind: resource.kind }, name, errors);
 }
 
-/** Publishing is reading for others: who may not read may not publish. */
+/** Publishing lets others read, so it requires permission to read. */
 function checkReader({ resource, name, context }: AdmissionRequest, { rbac }: PublishingRules, kind: PublishedKind): void {
   const { user, cluster } = context;
   if (isSystem(user)) return;

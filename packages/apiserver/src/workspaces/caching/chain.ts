@@ -7,29 +7,29 @@ import type { WatchCache } from '../../cache/watch-cache.ts';
 import type { Tree } from '../tree.ts';
 import { cachedResourceSlices, cachedResources, publishedBy, sliceKind } from './names.ts';
 
-/** A resource as an export offers it. */
+/** A resource of an export. */
 export interface Offer {
   /** The id of the export's workspace. */
   readonly provider: string;
   readonly exportName: string;
-  /** Of the export when it was bound: one that comes again with another is another. */
+  /** The identity of the export when it was bound. An export recreated with another identity is a different one. */
   readonly identity: string;
   readonly group: string;
   readonly resource: string;
 }
 
-/** The same for the same offers. */
+/** Equal for equal offers. */
 export const keyOf = (offers: readonly Offer[]): string =>
   offers
     .map(({ provider, exportName, identity, group, resource }) => `${provider}/${exportName}/${identity}/${group}/${resource}`)
     .join(' ');
 
-/** Where what is offered comes from, or what is wrong with it. */
+/** The source of an offer, or an error message. */
 export type Followed = { readonly entry: CacheEntry } | { readonly broken: string };
 
 /**
- * Follows what virtual storage refers to: export, endpoint slice, CachedResource. All are in the workspace of the export: nobody publishes what lies elsewhere. Nothing is
- * remembered, so that nothing is shown after a link has gone.
+ * Follows the references of virtual storage: export, endpoint slice, CachedResource. All are in the workspace of the export, so that nobody
+ * can publish objects of another. Nothing is cached, so that objects are hidden as soon as a link is removed.
  */
 export class Chain {
   readonly #cache: WatchCache;
@@ -45,9 +45,9 @@ export class Chain {
     const offering = this.#get(apiExports, provider, exportName);
     if (offering === undefined) return { broken: `APIExport ${provider}|${exportName} not found` };
     if (textOf(fieldsOf(offering.object['status'])['identityHash']) !== offer.identity)
-      return { broken: `APIExport ${provider}|${exportName} has another identity than the one that was bound` };
+      return { broken: `APIExport ${provider}|${exportName} has a different identity than the one that was bound` };
     const storage = virtualStorageIn(offering.object, offer);
-    if (storage === undefined) return { broken: `APIExport ${provider}|${exportName} does not offer it with virtual storage any more` };
+    if (storage === undefined) return { broken: `APIExport ${provider}|${exportName} no longer offers it with virtual storage` };
     const { apiGroup, kind, name } = fieldsOf(storage['reference']);
     if (apiGroup !== cacheGroup || kind !== sliceKind)
       return { broken: `virtual storage refers to ${textOf(kind)}.${textOf(apiGroup)}, expected ${sliceKind}.${cacheGroup}` };
@@ -79,7 +79,7 @@ export class Chain {
   }
 }
 
-/** The virtual storage of a resource that an export offers; undefined when it has none. */
+/** The virtual storage of a resource in an export; undefined if it has none. */
 export function virtualStorageIn({ spec }: KubeObject, { group, resource }: Pick<Offer, 'group' | 'resource'>): Fields | undefined {
   const offered = itemsOf(fieldsOf(spec)['resources']).find((one) => textOf(one['group']) === group && one['name'] === resource);
   return maybeFields(fieldsOf(offered?.['storage'])['virtual']);

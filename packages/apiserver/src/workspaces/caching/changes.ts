@@ -10,25 +10,25 @@ import { cachedResourceSlices, cachedResources } from './names.ts';
 
 /** Changes of what a workspace publishes. */
 export const publishedName = (provider: string): string => `published/${provider}/`;
-/** Changes of what a workspace has bound. */
+/** Changes of the virtual kinds that a workspace has bound. */
 export const consumerName = (cluster: string): string => `consumer/${cluster}/`;
-/** Changes of who bound what a workspace publishes. */
+/** Changes of who has bound what a workspace publishes. */
 export const consumersName = (provider: string): string => `consumers/${provider}/`;
 
-/** How many names are remembered. */
+/** How many names are cached. */
 const capacity = 10_000;
 
 /**
- * When something else began to be published, or to others, without any object having been written. Whoever saw things as they were before has to begin
- * again: no event tells of it.
+ * Records when other objects were published, or to other workspaces, without any object being written. No event reports this, so watches
+ * that started earlier must start over.
  */
 export class PublishedChanges {
   readonly #cache: WatchCache;
   readonly #revisions = new Map<string, number>();
-  /** Of what was before this nothing is known. */
+  /** Earlier changes are unknown. */
   #floor: number;
   #seen: ResourceCache['entries'];
-  /** Told of every change. */
+  /** Called on every change. */
   readonly listeners = new Set<(name: string, revision: number) => void>();
 
   constructor(cache: WatchCache) {
@@ -45,10 +45,10 @@ export class PublishedChanges {
     });
   }
 
-  /** The revision of the last change of any of these. */
+  /** The revision of the last change of any of these names. */
   since(names: readonly string[]): number {
     const { entries } = this.#cache.resource(apiBindings);
-    // The cache begins with another map when it has lost touch with the store: whatever changed meanwhile was not told.
+    // The cache starts with a new map after it lost its connection to the store, and changes in between were missed.
     if (entries !== this.#seen) {
       this.#seen = entries;
       this.#floor = this.#cache.revision;
@@ -82,13 +82,13 @@ export class PublishedChanges {
   }
 }
 
-/** What is new or gone differs as well, unless it says nothing. */
+/** New and deleted objects differ too, unless their description is empty. */
 function differs({ type, entry, previous }: CacheEvent, what: (entry: CacheEntry) => string): boolean {
   const now = type === 'DELETED' ? '' : what(entry);
   return now !== (previous === undefined ? '' : what(previous));
 }
 
-/** What a CachedResource says beside how many objects there are. */
+/** The parts of a CachedResource that determine what is published, without its counters. */
 function publication({ object }: CacheEntry): string {
   return JSON.stringify([object['spec'], fieldsOf(object['status'])['identityHash'], object.metadata.deletionTimestamp]);
 }

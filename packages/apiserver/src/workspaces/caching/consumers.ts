@@ -6,14 +6,14 @@ import { clusterOfKey } from '../../cache/key.ts';
 import { endOf, type ResourceCache, type WatchCache } from '../../cache/watch-cache.ts';
 import { keyOf, type Offer } from './chain.ts';
 
-/** How many lists of consumers are remembered. */
+/** How many lists of consumers are cached. */
 const capacity = 1_000;
 
-/** The workspaces that bound something with virtual storage. Few do, of all that bind something: only these are gone through. */
+/** The workspaces with virtual kinds. Few bindings have any, so only those are searched. */
 export class Consumers {
   readonly #cache: WatchCache;
   readonly #held: ResourceCache;
-  /** By the keys of the bindings; undefined until somebody asks. */
+  /** By the keys of the bindings; undefined until first used. */
   #virtual: Map<string, CacheEntry> | undefined;
   #seen: ResourceCache['entries'];
   readonly #lists = new Map<string, readonly string[]>();
@@ -31,7 +31,7 @@ export class Consumers {
     return found;
   }
 
-  /** All that bound one of the offers, by their ids. */
+  /** The sorted ids of all workspaces that have bound one of the offers. */
   of(offers: readonly Offer[]): readonly string[] {
     const virtual = this.#all();
     const key = keyOf(offers);
@@ -45,7 +45,7 @@ export class Consumers {
   }
 
   #all(): Map<string, CacheEntry> {
-    // The cache begins with another map when it has lost touch with the store.
+    // The cache starts with a new map after it lost its connection to the store.
     if (this.#virtual !== undefined && this.#seen === this.#held.entries) return this.#virtual;
     const virtual = new Map<string, CacheEntry>();
     this.#seen = this.#held.entries;

@@ -8,7 +8,7 @@ let server: TestServer;
 let webhook: TestWebhook;
 let publishing: Publishing;
 
-/** In the second version there are twice as many, so that it shows which one is seen. */
+/** Doubles the value in the second version, to tell the versions apart. */
 const doubled = (object: KubeObject, apiVersion: string): KubeObject => {
   const { gpus } = object['spec'] as { gpus: number };
   return { ...object, apiVersion, spec: { gpus: apiVersion.endsWith('/v2') ? gpus * 2 : gpus / 2 } };
@@ -40,7 +40,7 @@ const second = '/apis/cloud.example.com/v2/flavors';
 const seen = ({ metadata, spec, apiVersion }: KubeObject): unknown[] => [metadata.annotations, spec, apiVersion];
 const itemsOf = (reply: Reply): unknown[] => reply.json().items!.map(seen);
 
-test('an object that its provider converts by a webhook is seen in the version that is offered, where it is shown', async () => {
+test('a published object that its provider converts by a webhook is served to consumers in the offered version', async () => {
   const inOne = [{ 'kcp.io/cluster': 'one' }, { gpus: 16 }, 'cloud.example.com/v2'];
   const inTwo = [{ 'kcp.io/cluster': 'two' }, { gpus: 16 }, 'cloud.example.com/v2'];
   expect(seen((await server.call(`/clusters/one${second}/large`)).json())).toEqual(inOne);

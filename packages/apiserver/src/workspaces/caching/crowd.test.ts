@@ -4,7 +4,7 @@ import { flavor, flavors, Publishing } from './testing.ts';
 
 let server: TestServer;
 let publishing: Publishing;
-/** So many that one large object is too much when all are shown it at once. */
+/** So many that showing one large object to all of them exceeds the limit. */
 const crowd = Array.from({ length: 80 }, (_, index) => `crowd-${index}`);
 const original = (rest = ''): string => `/clusters/provider${flavors}${rest}`;
 const everywhere = `/services/replication/provider/flavors/clusters/*${flavors}`;
@@ -23,7 +23,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => server[Symbol.asyncDispose]());
 
-test('pages are as long as they are asked for, as far as objects are shown to all at once', async () => {
+test('pages are as long as requested, but include all consumers of an object', async () => {
   const names: string[] = [];
   let token: string | undefined = '';
   for (let pages = 0; token !== undefined; pages++) {
@@ -38,7 +38,7 @@ test('pages are as long as they are asked for, as far as objects are shown to al
   expect(names).toEqual(['a', 'b', 'c']);
 });
 
-test('what is too much at once is refused, and the server goes on', async () => {
+test('a response over the limit is rejected, and the server keeps working', async () => {
   const notes = 'x'.repeat(900_000);
   const { resourceVersion } = (await server.call(original())).json().metadata;
   const watching = server.watchUntil(`${everywhere}?watch=1&resourceVersion=${resourceVersion}`, ({ type }) => type === 'ERROR');

@@ -40,7 +40,7 @@ const list = async (path: string): Promise<{ items: KubeObject[]; resourceVersio
   return { items: items!, resourceVersion: metadata.resourceVersion! };
 };
 
-/** What a provider does to one object. */
+/** Changes one object as its provider. */
 async function take({ name, is, gpus }: Step): Promise<void> {
   const found = await server.call(original(name));
   if (is === 'gone') return void (await server.call(original(name), { method: 'DELETE' }));
@@ -50,14 +50,14 @@ async function take({ name, is, gpus }: Step): Promise<void> {
   else await publishing.put(original(name), { ...wanted, metadata: { ...found.json().metadata, labels } }, 'PUT');
 }
 
-/** An object as `cluster` should see it. */
+/** The object as `cluster` should see it. */
 const moved = (object: KubeObject, cluster: string): KubeObject => ({
   ...object,
   metadata: { ...object.metadata, annotations: { 'kcp.io/cluster': cluster } },
 });
 const placeOf = ({ metadata }: KubeObject): string => `${metadata.annotations!['kcp.io/cluster']}/${metadata.name}`;
 
-test('whatever a provider does, lists and watches show what is published, in every workspace, and nothing else', async () => {
+test('whatever a provider does, lists and watches in every workspace show exactly the published objects', async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (taken) => {
       const before = await list(everywhere);

@@ -4,7 +4,7 @@ import { fieldsOf, textOf } from '@capstan/machinery';
 
 export const cachedResources = groupResource(cachedResourceKind);
 export const cachedResourceSlices = groupResource(cachedResourceSliceKind);
-/** What virtual storage refers to. */
+/** The kind that virtual storage refers to. */
 export const sliceKind = 'CachedResourceEndpointSlice';
 
 /** A kind in one version. */
@@ -14,7 +14,7 @@ export interface PublishedKind {
   readonly resource: string;
 }
 
-/** What a CachedResource publishes. */
+/** The kind that a CachedResource publishes. */
 export function publishedBy({ spec }: KubeObject): PublishedKind {
   const { group, version, resource } = fieldsOf(spec);
   return { group: textOf(group), version: textOf(version), resource: textOf(resource) };

@@ -43,7 +43,7 @@ const sharing = (cluster: string, version: string, resource: string): string =>
   `/clusters/${cluster}/apis/apis.kcp.io/${version}/${resource}`;
 const identityOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** Does by hand what providers, consumers and the controllers do. */
+/** Does by hand the work of providers, consumers and controllers. */
 export class Publishing {
   readonly #server: TestServer;
   #schema: KubeObject | undefined;
@@ -58,7 +58,7 @@ export class Publishing {
     return JSON.parse(text) as KubeObject;
   }
 
-  /** Defines flavors in a workspace, publishes those that the selector matches, and offers them. */
+  /** Defines flavors in a workspace, publishes those that match the selector, and exports them. */
   async publish(
     cluster: string,
     { labelSelector, offered = 'v1', conversion }: { labelSelector?: object; offered?: string; conversion?: JsonObject } = {},
@@ -82,7 +82,7 @@ export class Publishing {
     await this.put(`${cacheApi(cluster, 'cachedresources')}/${name}/status`, { ...made, status: { identityHash } }, 'PUT');
   }
 
-  /** An export with virtual storage. */
+  /** Creates an export with virtual storage. */
   async offer(cluster: string, name: string, reference: object, more: object = {}): Promise<void> {
     const virtual = {
       reference: { apiGroup: 'cache.kcp.io', kind: 'CachedResourceEndpointSlice', ...reference },
@@ -103,7 +103,7 @@ export class Publishing {
     await this.bound(consumer, { ...binding }, { provider, name });
   }
 
-  /** Writes the status of a binding, whatever it says. */
+  /** Writes the status of a binding, whatever its content. */
   async bound(consumer: string, binding: KubeObject, { provider, name }: { provider: string; name: string }): Promise<void> {
     const { metadata } = this.#schema!;
     const identityHash = identityOf(`${provider} ${name}`);

@@ -15,21 +15,21 @@ import type { PublishedKind } from './names.ts';
 interface Options {
   readonly cache: WatchCache;
   readonly tree: Tree;
-  /** The kind as a workspace has it; undefined when it does not. */
+  /** The kind in a workspace; undefined if the workspace lacks it. */
   readonly kindIn: (cluster: string, kind: PublishedKind) => Resource | undefined;
-  /** Kinds of Kubernetes and of the platform. */
+  /** True for kinds of Kubernetes and the platform. */
   readonly isOwn: (group: string, resource: string) => boolean;
 }
 
 const readVerbs = ['get', 'list', 'watch'];
 
-/** Kinds whose objects lie with their provider, and are read from there. */
+/** Kinds whose objects are stored by their provider and read from there. */
 export class VirtualKinds {
   readonly #chain: Chain;
   readonly #consumers: Consumers;
   readonly #selectors = new WeakMap<CacheEntry, LabelSelector>();
   readonly #made = new WeakMap<Definition, Map<string, Definition>>();
-  /** When something else began to be published. */
+  /** When other objects were published. */
   readonly changes: PublishedChanges;
   readonly kindIn: Options['kindIn'];
   readonly isOwn: Options['isOwn'];
@@ -42,18 +42,18 @@ export class VirtualKinds {
     this.changes = new PublishedChanges(options.cache);
   }
 
-  /** Where an offer leads. */
+  /** Resolves the source of an offer. */
   follow(offer: Offer): Followed {
     return this.#chain.follow(offer);
   }
 
-  /** The kind that a workspace has bound: as it is, unless it is virtual. */
+  /** The bound kind: unchanged unless it is virtual. */
   ofBound(definition: Definition | undefined, { offeredBy, identity, group, resource }: BoundResource): Definition | undefined {
     if (definition === undefined || offeredBy === undefined) return definition;
     return this.readBy(definition, [{ ...offeredBy, identity, group, resource }]);
   }
 
-  /** The kind as it is read by those who bound one of the offers, which all lead to the same. */
+  /** The kind as read by workspaces that have bound one of the offers, which all have the same source. */
   readBy(definition: Definition, offers: readonly [Offer, ...Offer[]]): Definition {
     let made = this.#made.get(definition);
     if (made === undefined) this.#made.set(definition, (made = new Map()));
@@ -87,12 +87,12 @@ export class VirtualKinds {
     return { ...resource, storage, origin };
   }
 
-  /** The kind where its objects lie. */
+  /** The kind in the provider's workspace, where its objects are stored. */
   #kindAt(provider: string, resource: Resource): Resource {
     const { group, version, resource: name } = resource;
     const kind = this.isOwn(group, name) ? undefined : this.kindIn(provider, { group, version, resource: name });
     if (kind === undefined) throw unresolved(resource, `its provider has no ${name}.${version}.${group} that can be published`);
-    // What is read from elsewhere is not there to be published again.
+    // Virtual objects cannot be published again.
     if (kind.custom === undefined || kind.source !== undefined)
       throw unresolved(resource, 'it is not stored in the workspace of its provider');
     if (kind.namespaced || resource.namespaced) throw unresolved(resource, 'it is not cluster-scoped');

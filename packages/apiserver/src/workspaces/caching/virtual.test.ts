@@ -32,8 +32,8 @@ const namesIn = (reply: Reply): string[] => reply.json().items!.map(({ metadata 
 const placed = (reply: Reply): string[] =>
   reply.json().items!.map(({ metadata }: KubeObject) => `${metadata.annotations!['kcp.io/cluster']}/${metadata.name}`);
 
-describe('what a provider publishes', () => {
-  test('is seen by all who bound it as if it lay with them', async () => {
+describe('published objects', () => {
+  test('are visible to all consumers as if stored in their workspace', async () => {
     for (const consumer of ['one', 'two']) {
       expect(placed(await server.call(at(consumer)))).toEqual([`${consumer}/large`, `${consumer}/small`]);
       const [original, seen] = await Promise.all([server.call(at('provider', '/large')), server.call(at(consumer, '/large'))]);
@@ -42,7 +42,7 @@ describe('what a provider publishes', () => {
     }
   });
 
-  test('is seen in every shape, in pages, and by selectors', async () => {
+  test('are served in every format, in pages, and by selectors', async () => {
     const table = await server.call(at('one'), { headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' } });
     expect((table.json()['rows'] as { cells: string[] }[]).map(({ cells }) => cells[0])).toEqual(['large', 'small']);
     const partial = { accept: 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io' };
@@ -53,7 +53,7 @@ describe('what a provider publishes', () => {
     expect(namesIn(await server.call(at('one', '?fieldSelector=metadata.name=small')))).toEqual(['small']);
   });
 
-  test('is discovered as something that can only be read', async () => {
+  test('are read-only in discovery', async () => {
     const { resources } = (await server.call('/clusters/one/apis/cloud.example.com/v1')).json() as unknown as { resources: object[] };
     expect(resources).toMatchObject([{ name: 'flavors', kind: 'Flavor', verbs: ['get', 'list', 'watch'] }]);
     expect(resources).toHaveLength(1);
@@ -68,7 +68,7 @@ describe('what a provider publishes', () => {
     expect(await methods('one')).toEqual(['get']);
   });
 
-  test('is followed: what comes, changes, leaves the selector, and goes', async () => {
+  test('are watched: added, modified, removed by the selector, and deleted', async () => {
     const { resourceVersion } = (await server.call(at('one'))).json().metadata;
     const watching = server.watch(at('one', `?watch=1&resourceVersion=${resourceVersion}`), 5);
     await publishing.put(at('provider'), flavor('unseen', { secret: 'yes' }));
@@ -84,13 +84,13 @@ describe('what a provider publishes', () => {
   });
 });
 
-describe('who watches', () => {
+describe('a watch', () => {
   const endsWith = async (watching: Promise<{ type: string; object: KubeObject }[]>): Promise<object | undefined> =>
     (await watching).at(-1)?.object;
   const expired = { code: 410, reason: 'Expired' };
   const untilError = (path: string) => server.watchUntil(`${path}?watch=1`, ({ type }) => type === 'ERROR');
 
-  test('begins again when something else is published', async () => {
+  test('restarts when other objects are published', async () => {
     const path = '/clusters/provider/apis/cache.kcp.io/v1alpha1/cachedresources/flavors';
     const watching = untilError(at('one'));
     const found = (await server.call(path)).json();
@@ -101,7 +101,7 @@ describe('who watches', () => {
     await publishing.put(path, { ...(await server.call(path)).json(), spec: found['spec'] }, 'PUT');
   });
 
-  test('is not let in with what it knew before something else was published', async () => {
+  test('is rejected with a resourceVersion from before other objects were published', async () => {
     const path = '/clusters/provider/apis/cache.kcp.io/v1alpha1/cachedresources/flavors';
     const { resourceVersion } = (await server.call(at('one'))).json().metadata;
     const found = (await server.call(path)).json();
@@ -118,7 +118,7 @@ describe('who watches', () => {
     await server.call(at('provider', `/${made.metadata.name}`), { method: 'DELETE' });
   });
 
-  test('does not go on when it is bound no more', async () => {
+  test('ends when the binding is deleted', async () => {
     await createWorkspace(server, 'leaving');
     await publishing.bind('leaving', 'provider');
     const watching = untilError(at('leaving'));
@@ -131,7 +131,7 @@ describe('who watches', () => {
   });
 });
 
-test('the root workspace sees what it bound as Kubernetes would show it', async () => {
+test('the root workspace shows bound objects as Kubernetes would', async () => {
   await publishing.bind('root', 'provider');
   const { items } = (await server.call(flavors)).json();
   expect(items!.map(({ metadata }) => [metadata.name, metadata.annotations])).toEqual([
@@ -147,14 +147,14 @@ test('the root workspace sees what it bound as Kubernetes would show it', async 
   expect(placed(await server.call(at('root')))).toEqual(['root/large', 'root/small']);
 });
 
-test('nothing changes when the server starts again', async () => {
+test('the published objects are the same after a restart', async () => {
   await server.restart();
   expect(placed(await server.call(at('one')))).toEqual(['one/large', 'one/small']);
   expect((await server.call(at('one', '/hidden'))).code).toBe(404);
 });
 
-describe('through what is bound', () => {
-  test('nothing can be written', async () => {
+describe('a consumer', () => {
+  test('cannot write', async () => {
     const before = (await server.call(at('provider'))).text;
     const merge = { 'content-type': 'application/merge-patch+json' };
     const apply = { 'content-type': 'application/apply-patch+yaml' };
@@ -177,19 +177,19 @@ describe('through what is bound', () => {
     expect(namesIn(await server.call(at('one')))).toEqual(['large', 'small']);
   });
 
-  test('what the selector leaves out is not there', async () => {
+  test('cannot see objects outside of the selector', async () => {
     expect((await server.call(at('one', '/hidden'))).code).toBe(404);
     expect(namesIn(await server.call(at('one', '?labelSelector=secret')))).toEqual([]);
     expect(namesIn(await server.call(at('one', '?resourceVersion=0')))).toEqual(['large', 'small']);
   });
 
-  test('a workspace that did not bind has nothing, and its own objects stay its own', async () => {
+  test('needs a binding, and sees no other objects of the provider', async () => {
     expect((await server.call(at('stranger'))).code).toBe(404);
     await publishing.put('/clusters/provider/apis/rbac.authorization.k8s.io/v1/clusterroles', { metadata: { name: 'private' } });
     expect((await server.call('/clusters/one/apis/rbac.authorization.k8s.io/v1/clusterroles/private')).code).toBe(404);
   });
 
-  test('nobody sees more by writing the status of a binding', async () => {
+  test('cannot see more by writing the status of a binding', async () => {
     const own = new Publishing(server);
     await own.publish('thief');
     await own.bind('stranger', 'thief');
@@ -217,7 +217,7 @@ describe('a broken link', () => {
     expect(namesIn(await server.call(at('reader')))).toEqual(['one']);
   });
 
-  test('is told, and nothing is shown from memory', async () => {
+  test('is reported, and nothing is served from memory', async () => {
     const slices = cacheApi('cachedresourceendpointslices');
     const watching = server.watchUntil(at('reader', '?watch=1'), ({ type }) => type === 'ERROR');
     await server.call(`${slices}/flavors`, { method: 'DELETE' });
@@ -240,14 +240,14 @@ describe('a broken link', () => {
     expect(await told()).toContain('the identity hash of CachedResource broken|flavors is not the one that the APIExport names');
   });
 
-  test('is also an export that came again with another identity', async () => {
+  test('includes an export that was recreated with another identity', async () => {
     const path = '/clusters/broken/apis/apis.kcp.io/v1alpha2/apiexports/catalog';
     const found = (await server.call(path)).json();
     await publishing.put(`${path}/status`, { ...found, status: { identityHash: 'another' } }, 'PUT');
-    expect(await told()).toContain('APIExport broken|catalog has another identity than the one that was bound');
+    expect(await told()).toContain('APIExport broken|catalog has a different identity than the one that was bound');
   });
 
-  test('does not keep the consumer from going', async () => {
+  test('does not break discovery for the consumer', async () => {
     await server.call('/clusters/broken/apis/apis.kcp.io/v1alpha2/apiexports/catalog', { method: 'DELETE' });
     expect(await told()).toContain('APIExport broken|catalog not found');
     expect((await server.call('/clusters/reader/apis')).text).toContain('cloud.example.com');
