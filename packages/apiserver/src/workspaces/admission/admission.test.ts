@@ -42,7 +42,7 @@ const message = (reply: Reply): [number, string] => [reply.code, reply.json().me
 const annotation = (object: KubeObject, name: string): string | undefined => object.metadata.annotations?.[name];
 
 describe('a user who creates a Workspace', () => {
-  it('is its owner, and brings the groups that its parent asks for', async () => {
+  it('becomes its owner, and its workspace requires the groups of its parent', async () => {
     const made = (await post('alice', 'alices', workspace('mine'))).json();
     expect(JSON.parse(annotation(made, 'experimental.tenancy.kcp.io/owner')!)).toMatchObject({
       username: 'alice',
@@ -53,7 +53,7 @@ describe('a user who creates a Workspace', () => {
     expect(made.metadata.finalizers).toEqual(['core.kcp.io/logicalcluster']);
   });
 
-  it('cannot name another workspace as theirs, nor another owner, nor fewer groups', async () => {
+  it('cannot choose another workspace, another owner or fewer groups', async () => {
     const made = (
       await post(
         'mallory',
@@ -86,7 +86,7 @@ describe('a user who creates a Workspace', () => {
     expect((await post('mallory', 'mallorys', workspace('spec', { URL: 'https://evil.example' }))).code).toBe(403);
   });
 
-  it('cannot turn one that is there into another, nor forget that it must be emptied', async () => {
+  it('cannot change it into another workspace, nor remove its finalizer', async () => {
     const path = `/clusters/mallorys${workspaces}/theft`;
     const patch = (body: object): Promise<Reply> => as('mallory', path, { method: 'PATCH', headers: merge, body });
     expect(message(await patch({ spec: { cluster: 'alices' } }))).toEqual([
@@ -102,7 +102,7 @@ describe('a user who creates a Workspace', () => {
     );
   });
 
-  it('uses types that exist, that they may use, and that fit', async () => {
+  it('needs a type that exists, that the user may use, and that fits the parent', async () => {
     expect(message(await post('alice', 'alices', workspace('x', { type: { name: 'nothing' } })))).toEqual([
       403,
       'workspaces.tenancy.kcp.io "x" is forbidden: workspace type "nothing" cannot be resolved',
@@ -127,7 +127,7 @@ describe('a WorkspaceType', () => {
   });
   const make = (body: object): Promise<Reply> => as('alice', `/clusters/alices${types}`, { method: 'POST', body });
 
-  it('names others by their whole path', async () => {
+  it('refers to others by full path', async () => {
     expect(message(await make(type('partial', { limitAllowedChildren: { types: [{ name: 'x' }] } })))[1]).toContain(
       '.spec.limitAllowedChildren.types[0].path must be set',
     );
@@ -136,7 +136,7 @@ describe('a WorkspaceType', () => {
 
   it('that extends itself cannot be used', async () => {
     const [path, name] = ['root:alices', 'circle'];
-    // Found by its id: this workspace has no Workspace object.
+    // Found by its id, since this workspace has no Workspace object.
     expect((await make(type('one', { extend: { with: [{ name: 'two', path: 'alices' }] } }))).code).toBe(201);
     expect((await make(type('two', { extend: { with: [{ name: 'one', path: 'alices' }] } }))).code).toBe(201);
     const [code, why] = message(await post('alice', 'alices', workspace(name, { type: { name: 'one', path: 'alices' } })));
@@ -148,14 +148,14 @@ describe('the LogicalCluster of a workspace', () => {
   const own = `/clusters/alices${logicalClusters}/cluster`;
   const patch = (path: string, body: object): Promise<Reply> => as('alice', path, { method: 'PATCH', headers: merge, body });
 
-  it('is neither made nor deleted by those who use the workspace', async () => {
+  it('cannot be created or deleted by users of the workspace', async () => {
     const body = { apiVersion: 'core.kcp.io/v1alpha1', kind: 'LogicalCluster', metadata: { name: 'cluster' } };
     expect((await as('alice', `/clusters/unused${logicalClusters}`, { method: 'POST', body })).code).toBe(403);
     expect(message(await as('alice', own, { method: 'DELETE' }))[1]).toContain('LogicalCluster cannot be deleted');
     expect((await server.call(`/clusters/root${logicalClusters}/cluster`, { method: 'DELETE' })).code).toBe(403);
   });
 
-  it('keeps saying what the workspace is', async () => {
+  it('keeps the annotations and spec that describe the workspace', async () => {
     const kept = [
       'internal.tenancy.kcp.io/type',
       'kcp.io/path',
@@ -171,13 +171,13 @@ describe('the LogicalCluster of a workspace', () => {
     ]);
   });
 
-  it('is deleted neither by the detour of an owner that is not there, nor by becoming deletable', async () => {
+  it('cannot be deleted through a missing owner, nor be made deletable', async () => {
     const ownerReferences = [{ apiVersion: 'v1', kind: 'Namespace', name: 'gone', uid: '5f1c6a4e-0000-4000-8000-000000000000' }];
     expect(message(await patch(own, { metadata: { ownerReferences } }))).toEqual([403, expect.stringContaining('ownerReferences')]);
     expect(message(await patch(own, { spec: { directlyDeletable: true } }))).toEqual([403, expect.stringContaining('spec is immutable')]);
   });
 
-  it('waits for whom it waits, whatever those say who use the workspace', async () => {
+  it('keeps its initializers, whatever users of the workspace write', async () => {
     await server.call(`/clusters/root${types}`, {
       method: 'POST',
       body: {

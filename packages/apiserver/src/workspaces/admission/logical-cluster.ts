@@ -17,13 +17,15 @@ import { logicalClusters } from '../tree.ts';
 
 const order = ['', 'Scheduling', 'Initializing', 'Ready'];
 
-/** What a workspace is was decided when it was made: these say it. */
+/** These describe the workspace and are set when it is created. */
 const fixedAnnotations = [typeAnnotation, pathAnnotation, requiredGroupsAnnotation, ownerAnnotation];
 
-/** Those that act for the platform. */
+/** Groups that act for the platform. */
 const privileged = [logicalClusterAdminGroup, externalLogicalClusterAdminGroup, bootstrapperGroup];
 
-/** A workspace's own object says that it exists and what it waits for: users read it, and delete it where that was allowed. */
+/**
+ * A workspace's LogicalCluster has its state and the initializers that it waits for. Users can read it, and delete it if that is allowed.
+ */
 export const logicalClusterRules: AdmissionPlugin = {
   name: 'LogicalCluster',
   mutate(request) {
@@ -48,7 +50,7 @@ function isPrivileged({ context: { user } }: AdmissionRequest): boolean {
   return isSystem(user) || privileged.some((group) => user.groups.includes(group));
 }
 
-/** What keeps the object until the workspace is empty goes when it is. */
+/** Finalizers that keep the object until the workspace is empty can only be removed by the platform. */
 function keepFinalizers(object: KubeObject, old: KubeObject): void {
   const { finalizers = [] } = object.metadata;
   const lost = [contentFinalizer, terminatorsFinalizer].filter(
@@ -80,7 +82,7 @@ function problemOfChange(object: KubeObject, old: KubeObject): string | undefine
   if (!isSame(before.spec['terminators'], after.spec['terminators'])) return 'spec.terminators is immutable';
   if (!sameJson(before.spec['owner'], after.spec['owner'])) return 'spec.owner is immutable';
   if (!sameJson(before.spec, after.spec)) return 'spec is immutable';
-  // What it belonged to would take it along: the whole workspace, which its users may not delete.
+  // An owner reference could delete it, and with it the whole workspace, which its users may not delete.
   if (!sameJson(old.metadata.ownerReferences ?? [], object.metadata.ownerReferences ?? [])) return 'metadata.ownerReferences is immutable';
   const begins = from !== 'Initializing' && to === 'Initializing';
   if (begins && !isSame(after.spec['initializers'], after.status['initializers']))
@@ -91,16 +93,16 @@ function problemOfChange(object: KubeObject, old: KubeObject): string | undefine
   return order.indexOf(from) > order.indexOf(to) ? `cannot transition from ${JSON.stringify(from)} to ${JSON.stringify(to)}` : undefined;
 }
 
-/** Whoever is waited for says in their own view that they are done: those who use the workspace do not say it for them. */
+/** Initializers and terminators report through their own view that they are done; users of the workspace cannot do so for them. */
 function problemOfWaiting({ object, old, context }: AdmissionRequest): string | undefined {
   const { place } = context.info;
   if ((place.kind === 'view' && place.view !== 'apiexport') || context.user.groups.includes(adminGroup)) return undefined;
   const [before, after] = [fieldsOf(old!['status']), fieldsOf(object!['status'])];
   const changed = ['initializers', 'terminators'].find((field) => !isSame(before[field], after[field]));
-  return changed && `status.${changed} can only be changed by those who are waited for`;
+  return changed && `status.${changed} can only be changed by the ${changed} themselves`;
 }
 
-/** Administrators of the whole may; those of the workspace may not. */
+/** Only administrators of the platform may change these; those of the workspace may not. */
 function problemOfAnnotations({ object, old, context }: AdmissionRequest): string | undefined {
   if (context.user.groups.includes(adminGroup)) return undefined;
   const changed = fixedAnnotations.find((name) => object!.metadata.annotations?.[name] !== old!.metadata.annotations?.[name]);

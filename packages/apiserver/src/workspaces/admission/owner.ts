@@ -1,6 +1,6 @@
 import type { User } from '@capstan/api';
 
-/** Who created a workspace, in the form in which kcp writes it. */
+/** The creator of a workspace, in kcp's format. */
 export function ownerText({ name, uid, groups, extra }: User): string {
   return JSON.stringify({
     username: name,

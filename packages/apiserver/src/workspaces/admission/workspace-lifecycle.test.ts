@@ -9,7 +9,7 @@ const logicalClusters = '/apis/core.kcp.io/v1alpha1/logicalclusters';
 const workspaces = '/clusters/root/apis/tenancy.kcp.io/v1alpha1/workspaces';
 const merge = { 'content-type': 'application/merge-patch+json' };
 
-/** Makes a workspace with an object that a finalizer holds; `owner` is its Workspace. */
+/** Creates a workspace with an object that has a finalizer; `owner` is its Workspace. */
 async function begin(id: string, { type = 'root:universal', owner }: { type?: string; owner?: object } = {}): Promise<void> {
   const annotations = { 'internal.tenancy.kcp.io/type': type, 'kcp.io/path': `root:${id}` };
   const spec = owner === undefined ? {} : { owner };
@@ -48,7 +48,7 @@ describe('a workspace that is being deleted', () => {
     await purge('ending');
   });
 
-  it('refuses new objects, and says why in a way that clients of Kubernetes know', async () => {
+  it('rejects new objects with causes that Kubernetes clients know', async () => {
     const reply = await create('ending');
     expect(reply.code).toBe(403);
     expect(reply.json()).toMatchObject({
@@ -63,7 +63,7 @@ describe('a workspace that is being deleted', () => {
     });
   });
 
-  it('refuses them from the accounts of the platform too, and by apply', async () => {
+  it('rejects them from platform accounts and by apply, too', async () => {
     expect((await create('ending', 'system:serviceaccount:kube-system:service-account-controller')).code).toBe(403);
     const applied = await server.call(`${mapsOf('ending')}/late?fieldManager=test`, {
       method: 'PATCH',
@@ -77,7 +77,7 @@ describe('a workspace that is being deleted', () => {
     expect((await server.call('/capstan/workspaces/ending/content', { method: 'POST', body: line })).code).toBe(403);
   });
 
-  it('answers reviews, which store nothing', async () => {
+  it('answers reviews, which are not stored', async () => {
     const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
     const path = '/clusters/ending/apis/authentication.k8s.io/v1/selfsubjectreviews';
     expect((await server.call(path, { method: 'POST', body })).code).toBe(201);
@@ -90,7 +90,7 @@ describe('a workspace that is being deleted', () => {
     expect((await purge('ending')).json()).toMatchObject({ gone: true });
   });
 
-  it('refuses them while it waits for those who terminate it', async () => {
+  it('rejects new objects while it waits for terminators', async () => {
     await made('/clusters/root/apis/tenancy.kcp.io/v1alpha1/workspacetypes', {
       apiVersion: 'tenancy.kcp.io/v1alpha1',
       kind: 'WorkspaceType',
@@ -109,7 +109,7 @@ describe('a workspace that is being deleted', () => {
     expect(released.code).toBe(200);
   });
 
-  it('refuses them as soon as its Workspace is deleted, though others still hold that', async () => {
+  it('rejects new objects as soon as its Workspace is deleted, even if finalizers still hold that', async () => {
     const body = {
       apiVersion: 'tenancy.kcp.io/v1alpha1',
       kind: 'Workspace',

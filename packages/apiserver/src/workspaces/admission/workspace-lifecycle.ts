@@ -6,8 +6,8 @@ import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission
 import { logicalClusterOf, workspaces } from '../tree.ts';
 
 /**
- * Refuses new objects in a workspace that is being deleted, whoever creates them: they would vanish with it. Like a terminating namespace, the workspace still
- * accepts updates and deletions, so that finalizers can be removed.
+ * Rejects new objects in a workspace that is being deleted, whoever creates them, since they would be lost. Like a terminating namespace,
+ * the workspace still accepts updates and deletions, so that finalizers can be removed.
  */
 export function workspaceLifecycle(cache: WatchCache): AdmissionPlugin {
   return {
@@ -21,18 +21,18 @@ export function workspaceLifecycle(cache: WatchCache): AdmissionPlugin {
   };
 }
 
-/** A workspace ends as soon as its Workspace is deleted, though finalizers of others may keep its content for longer. */
+/** A workspace is ending as soon as its Workspace is deleted, even if finalizers keep its content for longer. */
 export function isEnding(cache: WatchCache, logicalCluster: KubeObject): boolean {
   if (logicalCluster.metadata.deletionTimestamp !== undefined) return true;
   const { cluster, name, uid } = fieldsOf(fieldsOf(logicalCluster['spec'])['owner']);
   const entry = cache.resource(workspaces).entries.get(`${textOf(cluster)}//${textOf(name)}`);
-  // Most are not being deleted, and need not be parsed to know it.
+  // Most are not being deleted, which shows without parsing.
   if (entry === undefined || !entry.text.includes('"deletionTimestamp":"')) return false;
   const { metadata } = entry.parse();
   return metadata.deletionTimestamp !== undefined && metadata.uid === uid;
 }
 
-/** Clients of Kubernetes know the cause `NamespaceTerminating`: they do not try again. */
+/** Kubernetes clients know the cause `NamespaceTerminating`, and do not retry. */
 function refusal(request: AdmissionRequest, { metadata }: KubeObject): StatusError {
   const path = metadata.annotations?.[pathAnnotation] ?? request.context.cluster;
   const { status } = forbidden(request, `unable to create new content in workspace ${path} because it is being terminated`);

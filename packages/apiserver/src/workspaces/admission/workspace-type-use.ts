@@ -7,7 +7,7 @@ import { logicalClusterOf } from '../tree.ts';
 import { TypeProblem, type WorkspaceType, type WorkspaceTypes, workspaceTypes } from '../types/workspace-types.ts';
 import { isWorkspace } from './workspace.ts';
 
-/** Gives a new Workspace its type, and sees to it that the type exists, may be used, and fits below its parent's. */
+/** Sets the type of a new Workspace, and checks that the type exists, that the user may use it, and that it fits the parent's type. */
 export function workspaceTypeUse({ types, authorizer }: { types: WorkspaceTypes; authorizer: Authorizer }): AdmissionPlugin {
   const applies = (request: AdmissionRequest): boolean =>
     request.operation === 'CREATE' && isWorkspace(request) && fieldsOf(request.object!['spec'])['mount'] === undefined;
@@ -76,7 +76,7 @@ const using = {
   path: '',
 } as const;
 
-/** What the types say about those on the other side of the tree: children about parents, or parents about children. */
+/** The violated limits of these types: of children on parents, or of parents on children. */
 function limits(
   own: readonly WorkspaceType[],
   others: readonly WorkspaceType[],
@@ -98,7 +98,7 @@ function limits(
 
 const listed = (names: readonly string[]): string => `[${[...new Set(names)].sort().join(' ')}]`;
 
-/** The type of the workspace that the new one will lie in. */
+/** The type of the workspace in which the new one is created. */
 function parentType({ context }: AdmissionRequest, types: WorkspaceTypes): WorkspaceType {
   const text = logicalClusterOf(context.objects, context.cluster)?.metadata.annotations?.[typeAnnotation];
   if (text === undefined) throw new TypeProblem(`annotation ${typeAnnotation} on LogicalCluster must be set`);

@@ -4,7 +4,7 @@ import { forbidden } from '../../admission/forbidden.ts';
 import type { AdmissionPlugin } from '../../registry/admission.ts';
 import { workspaceTypes } from '../types/workspace-types.ts';
 
-/** References to other types are whole: the same type may be used from anywhere. */
+/** References to other types need a path, because a type can be used from anywhere. */
 export const workspaceTypeRules: AdmissionPlugin = {
   name: 'WorkspaceType',
   validate(request) {

@@ -8,7 +8,7 @@ import { isSystem } from '../system-user.ts';
 import { logicalClusterOf, workspaces } from '../tree.ts';
 import { ownerText } from './owner.ts';
 
-/** What a Workspace gets when it is created, and what its users may not say or change. */
+/** Sets the defaults of a new Workspace, and rejects changes that its users may not make. */
 export const workspaceRules: AdmissionPlugin = {
   name: 'Workspace',
   mutate(request) {
@@ -45,7 +45,7 @@ function complete(request: AdmissionRequest): void {
   metadata.annotations = annotations;
 }
 
-/** Which workspace it stands for, whose it is, and that it waits for its end, is not for users to change. */
+/** Users cannot change which workspace it represents, its owner, and the groups that it requires. */
 const keptAnnotations = [clusterIdAnnotation, ownerAnnotation, requiredGroupsAnnotation];
 
 function restore(object: KubeObject, old: KubeObject): void {
