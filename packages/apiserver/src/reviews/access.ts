@@ -17,7 +17,7 @@ import {
 
 export interface AccessReviewContext {
   readonly cluster: string;
-  /** The user who asks. */
+  /** The user of the request. */
   readonly user: User;
   readonly authorizer: Authorizer & RuleResolver;
 }
@@ -26,7 +26,7 @@ const apiVersion = 'authorization.k8s.io/v1';
 
 const specOf = (body: KubeObject): AccessSpec => (body['spec'] ?? {}) as AccessSpec;
 
-/** May this subject do that? */
+/** Whether a subject may do something. */
 export function subjectAccessReview(body: KubeObject, context: AccessReviewContext): KubeObject {
   const spec = specOf(body);
   throwInvalid([...validateSpec(spec, 'subject'), ...validateMetadata(body, 'none')]);
@@ -44,14 +44,14 @@ export function localSubjectAccessReview(body: KubeObject, namespace: string, co
   return answer('LocalSubjectAccessReview', placed, { attributes: attributesOfSubject(spec, context), context });
 }
 
-/** May I do that? */
+/** Whether the user of the request may do something. */
 export function selfSubjectAccessReview(body: KubeObject, context: AccessReviewContext): KubeObject {
   const spec = specOf(body);
   throwInvalid([...validateSpec(spec, 'self'), ...validateMetadata(body, 'none')]);
   return answer('SelfSubjectAccessReview', body, { attributes: attributesOf(spec, context.user, context.cluster), context });
 }
 
-/** What may I do in this namespace? */
+/** Lists the rules for the user of the request in a namespace. */
 export function selfSubjectRulesReview(body: KubeObject, { cluster, user, authorizer }: AccessReviewContext): KubeObject {
   const { namespace = '' } = (body['spec'] ?? {}) as { namespace?: string };
   if (namespace === '') throw status.badRequest('no namespace on request');

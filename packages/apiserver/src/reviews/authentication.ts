@@ -5,7 +5,7 @@ import { Unauthenticated } from '../authn/user.ts';
 
 const apiVersion = 'authentication.k8s.io/v1';
 
-/** Who am I? */
+/** Reports the user of the request. */
 export function selfSubjectReview(user: User, now: Date): KubeObject {
   return {
     kind: 'SelfSubjectReview',
@@ -15,7 +15,7 @@ export function selfSubjectReview(user: User, now: Date): KubeObject {
   };
 }
 
-/** Who does this token belong to? */
+/** Reports the user of a token. */
 export function tokenReview(body: KubeObject, tokens: BearerTokens): KubeObject | Promise<KubeObject> {
   const { token = '', audiences } = (body['spec'] ?? {}) as { token?: string; audiences?: readonly string[] | null };
   if (token === '') throw status.badRequest('token is required for TokenReview in authentication');
