@@ -270,19 +270,19 @@ test('the audit log has the decision of every authorization step', async () => {
   await expect.poll(annotations).toMatchObject({
     'tenancy.kcp.io/workspace': 'aaaa',
     'request.auth.kcp.io/01-requiredgroups-decision': 'Allowed',
-    'request.auth.kcp.io/02-content-reason': 'access to the workspace: given',
+    'request.auth.kcp.io/02-content-reason': 'access to the workspace: passed',
     'request.auth.kcp.io/05-bootstrap-decision': 'Allowed',
   });
 });
 
-describe('status that the platform decides', () => {
-  test('cannot be written by a workspace’s owner', async () => {
+describe('privilege escalation', () => {
+  test('by writing the status of a binding is rejected', async () => {
     const path = '/clusters/aaaa/apis/apis.kcp.io/v1alpha2/apibindings/any/status';
     const headers = { 'content-type': 'application/merge-patch+json' };
     expect(await codeOf('alice', path, { method: 'PATCH', headers, body: { status: {} } })).toBe(403);
   });
 
-  test('cannot be granted by a user who does not have it', async () => {
+  test('by granting rights that one lacks is rejected', async () => {
     await bind('aaaa', 'erin', 'user', { kind: 'User', name: 'bob' });
     expect(await codeOf('bob', '/clusters/aaaa/api/v1/namespaces')).toBe(200);
     const body = {
@@ -295,11 +295,11 @@ describe('status that the platform decides', () => {
   });
 });
 
-describe('a kind that a workspace has bound', () => {
+describe('the kinds that a workspace has bound', () => {
   const cowboys = '/apis/wildwest.dev/v1alpha1/namespaces/default/cowboys';
   const cowboy = { apiVersion: 'wildwest.dev/v1alpha1', kind: 'Cowboy', metadata: { name: 'billy' }, spec: {} };
 
-  test('is open to users and viewers although no role names it', async () => {
+  test('are open to users and viewers although no role names them', async () => {
     for (const id of ['offers', 'uses']) await createWorkspace(server, id);
     await server.call('/clusters/uses/api/v1/namespaces', { method: 'POST', body: { metadata: { name: 'default' } } });
     const shared = await share(server, 'offers');
@@ -319,7 +319,7 @@ describe('a kind that a workspace has bound', () => {
     expect(await codeOf('alice', `${path}/billy`, { method: 'DELETE' })).toBe(200);
   });
 
-  test('does not include the workspace’s own kinds', async () => {
+  test('do not include kinds that it defines itself', async () => {
     const names = { plural: 'sheriffs', singular: 'sheriff', kind: 'Sheriff', listKind: 'SheriffList' };
     const versions = [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }];
     const definitions = '/clusters/uses/apis/apiextensions.k8s.io/v1/customresourcedefinitions';

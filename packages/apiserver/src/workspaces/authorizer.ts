@@ -63,10 +63,10 @@ export function workspaceAuthorizer(options: {
       const workspace = logicalClusterOf(objects, cluster);
       const isWanted = workspace !== undefined && isExpected(user, workspace, groupsIn(cluster, user));
       return {
-        'request.auth.kcp.io/01-requiredgroups': step(isWanted, 'the groups that the workspace asks for'),
+        'request.auth.kcp.io/01-requiredgroups': step(isWanted, 'groups that the workspace requires'),
         'request.auth.kcp.io/02-content': step(mayEnter(user, cluster), 'access to the workspace'),
-        'request.auth.kcp.io/03-systemcrd': step(!isGuarded(attributes), 'what the platform alone writes'),
-        'request.auth.kcp.io/04-maxpermissionpolicy': step(withinPolicy(attributes), 'what the provider of the API permits'),
+        'request.auth.kcp.io/03-systemcrd': step(!isGuarded(attributes), 'status that only the platform writes'),
+        'request.auth.kcp.io/04-maxpermissionpolicy': step(withinPolicy(attributes), 'maximal permission policy of the provider'),
         'request.auth.kcp.io/05-bootstrap': rbac.authorize(attributes),
       };
     },
@@ -101,7 +101,7 @@ export function isGuarded({ group, resource, subresource, user }: Attributes): b
 }
 
 function step(allowed: boolean, what: string): Decision {
-  return { allowed, reason: `${what}: ${allowed ? 'given' : 'not given'}` };
+  return { allowed, reason: `${what}: ${allowed ? 'passed' : 'failed'}` };
 }
 
 const entering: Omit<Attributes, 'user' | 'cluster'> = { ...nothingWanted, verb: 'access', path: '/' };
