@@ -3,7 +3,7 @@ import * as hashes from '@capstan/api/hashes';
 
 export const apiExports = groupResource(apiExportKind);
 
-/** The cache name for a watch that selects by claim labels, in one workspace or all of them: the watch restarts when the claims change. */
+/** The name by which watches that select by claim labels, in one workspace or in all, are expired when the claims change. */
 export const claimsName = (cluster: string): string => `claims/${cluster}/`;
 
 /** How many values are cached. */

@@ -40,7 +40,7 @@ const clusterBindings: Readonly<Record<string, readonly Subject[]>> = {
 interface NamespaceBinding {
   readonly namespace: string;
   readonly name: string;
-  /** Unless the role has the name of the binding. */
+  /** The name of the role; defaults to the name of the binding. */
   readonly role?: string;
   readonly subjects: readonly Subject[];
 }

@@ -32,7 +32,7 @@ export function bindingAdmission(access: ExportAccess): AdmissionPlugin {
       if (reference === undefined || !refersAnew(request)) return;
       const cluster = providerOf(access, request, reference);
       object.metadata.labels = { ...object.metadata.labels, [exportLabel]: exportLabelValue(cluster, reference.name) };
-      // Check here already, so that later mutating plugins cannot influence the decision.
+      // Check here already, so that later mutations cannot bypass the check.
       if (!mayBind(access, context.user, { cluster, name: reference.name })) throw noPermission(request, reference);
     },
     validate(request) {
