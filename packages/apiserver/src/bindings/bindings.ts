@@ -1,5 +1,6 @@
 import { exportLabel } from '@capstan/api';
 import {
+  BoundedMap,
   everything,
   fieldsOf,
   type GroupResource,
@@ -43,9 +44,9 @@ export interface BindingFacts {
 }
 
 const known = new WeakMap<CacheEntry, BindingFacts>();
-const shared = new Map<string, BindingFacts>();
 /** Thousands of workspaces have few different bindings. */
 const capacity = 10_000;
+const shared = new BoundedMap<string, BindingFacts>(capacity);
 
 export function factsOf(entry: CacheEntry): BindingFacts {
   let facts = known.get(entry);
@@ -70,7 +71,6 @@ function read(entry: CacheEntry): BindingFacts {
   let facts = shared.get(key);
   if (facts === undefined) {
     facts = { provider, exportName, label, bound, claims: accepted.map(claimOf), claimsKey };
-    if (shared.size >= capacity) shared.clear();
     shared.set(key, facts);
   }
   return facts;

@@ -1,5 +1,6 @@
 import { apiExportKind, groupResource } from '@capstan/api';
 import * as hashes from '@capstan/api/hashes';
+import { BoundedMap } from '@capstan/machinery';
 
 export const apiExports = groupResource(apiExportKind);
 
@@ -8,14 +9,13 @@ export const claimsName = (cluster: string): string => `claims/${cluster}/`;
 
 /** How many values are cached. */
 const capacity = 5_000;
-const values = new Map<string, string>();
+const values = new BoundedMap<string, string>(capacity);
 
 /** Caches `hashes.exportLabelValue` for recently used exports. */
 export function exportLabelValue(cluster: string, name: string): string {
   const key = `${cluster}:${name}`;
   let value = values.get(key);
   if (value === undefined) {
-    if (values.size >= capacity) values.clear();
     values.set(key, (value = hashes.exportLabelValue(cluster, name)));
   }
   return value;

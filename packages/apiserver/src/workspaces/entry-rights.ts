@@ -1,4 +1,5 @@
 import type { User } from '@capstan/api';
+import { BoundedMap } from '@capstan/machinery';
 
 /** More workspaces than one user is active in at a time. */
 const capacity = 4_096;
@@ -29,8 +30,7 @@ export class EntryRights {
     const known = answers?.get(cluster);
     if (known?.changed === changed) return known.may;
     const may = this.#mayEnter(user, cluster);
-    if (answers === undefined) this.#known.set(user, (answers = new Map()));
-    else if (answers.size >= capacity) answers.clear();
+    if (answers === undefined) this.#known.set(user, (answers = new BoundedMap(capacity)));
     answers.set(cluster, { changed, may });
     return may;
   }

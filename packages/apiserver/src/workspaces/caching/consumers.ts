@@ -1,3 +1,4 @@
+import { BoundedMap } from '@capstan/machinery';
 import { type BindingFacts, factsOf } from '../../bindings/bindings.ts';
 import { apiBindings } from '../../bindings/bound-resources.ts';
 import type { CacheEntry } from '../../cache/entry.ts';
@@ -16,7 +17,7 @@ export class Consumers {
   /** By the keys of the bindings; undefined until first used. */
   #virtual: Map<string, CacheEntry> | undefined;
   #seen: ResourceCache['entries'];
-  readonly #lists = new Map<string, readonly string[]>();
+  readonly #lists = new BoundedMap<string, readonly string[]>(capacity);
 
   constructor(cache: WatchCache) {
     this.#cache = cache;
@@ -39,7 +40,6 @@ export class Consumers {
     if (known !== undefined) return known;
     const found = [...virtual.values()].filter((entry) => offers.some((offer) => isOf(factsOf(entry), offer)));
     const clusters = [...new Set(found.map((entry) => clusterOfKey(entry.key)))].sort();
-    if (this.#lists.size >= capacity) this.#lists.clear();
     this.#lists.set(key, clusters);
     return clusters;
   }

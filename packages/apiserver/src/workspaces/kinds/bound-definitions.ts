@@ -1,7 +1,7 @@
 import { boundSchemasCluster, rootCluster } from '@capstan/api';
 import type { RuleCompiler } from '@capstan/kinds';
 import type { JsonObject, KubeObject } from '@capstan/machinery';
-import { fieldsOf, itemsOf, textOf } from '@capstan/machinery';
+import { BoundedMap, fieldsOf, itemsOf, textOf } from '@capstan/machinery';
 import type { BoundResource } from '../../bindings/bound-resources.ts';
 import { CacheEntry, servedText, storedText } from '../../cache/entry.ts';
 import type { CacheEvent } from '../../cache/event-ring.ts';
@@ -33,7 +33,7 @@ interface Options {
 /** Creates definitions of bound schemas. A schema under one identity has one definition, however many workspaces bind it. */
 export class BoundDefinitions {
   readonly #options: Options;
-  readonly #made = new Map<string, Definition>();
+  readonly #made = new BoundedMap<string, Definition>(capacity);
   readonly #platformSchemas: readonly string[];
   readonly #conversions: ResourceCache;
   #seen: ResourceCache['entries'];
@@ -83,7 +83,6 @@ export class BoundDefinitions {
   }
 
   #remember(schema: KubeObject, bound: BoundResource): Definition {
-    if (this.#made.size >= capacity) this.#made.clear();
     const definition = this.#make(schema, bound);
     this.#made.set(keyOf(bound), definition);
     return definition;

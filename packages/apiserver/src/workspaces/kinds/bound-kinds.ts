@@ -1,3 +1,4 @@
+import { BoundedMap } from '@capstan/machinery';
 import { Bindings } from '../../bindings/bindings.ts';
 import { apiBindings, type BoundResource } from '../../bindings/bound-resources.ts';
 import type { CacheEvent } from '../../cache/event-ring.ts';
@@ -14,8 +15,8 @@ const capacity = 20_000;
 export class BoundKinds implements KindSource {
   readonly #held: ResourceCache;
   readonly #definition: (bound: BoundResource) => Definition | undefined;
-  readonly #workspaces = new Map<string, WorkspaceKinds | undefined>();
-  readonly #sets = new Map<string, WorkspaceKinds>();
+  readonly #workspaces = new BoundedMap<string, WorkspaceKinds | undefined>(capacity);
+  readonly #sets = new BoundedMap<string, WorkspaceKinds>(capacity);
   #seen: ResourceCache['entries'];
   readonly #bindings: Bindings;
   /** Called with each workspace whose bindings changed. */
@@ -33,7 +34,6 @@ export class BoundKinds implements KindSource {
     // The cache starts with a new map after it lost its connection to the store.
     if (this.#seen !== this.#held.entries) this.forgetAll();
     if (this.#workspaces.has(cluster)) return this.#workspaces.get(cluster);
-    if (this.#workspaces.size >= capacity) this.#workspaces.clear();
     const { kinds, isComplete } = this.#read(cluster);
     if (isComplete) this.#workspaces.set(cluster, kinds);
     return kinds;
@@ -76,7 +76,6 @@ export class BoundKinds implements KindSource {
     for (const definition of definitions) if (definition !== undefined) kinds.set(definition);
     // A missing schema may be created at any time.
     const isComplete = !definitions.includes(undefined);
-    if (this.#sets.size >= capacity) this.#sets.clear();
     if (isComplete) this.#sets.set(key, kinds);
     return { kinds, isComplete };
   }

@@ -1,3 +1,4 @@
+import { BoundedMap } from '@capstan/machinery';
 import type { CustomKinds } from '../../registry/catalog.ts';
 import { CompositeKinds } from './composite.ts';
 
@@ -18,7 +19,7 @@ export class KindsByWorkspace {
   readonly #bound: KindSource;
   readonly #defined: KindSource;
   readonly #withBound = new WeakMap<CustomKinds, CustomKinds>();
-  readonly #own = new Map<string, { bound: CustomKinds | undefined; defined: CustomKinds; kinds: CustomKinds }>();
+  readonly #own = new BoundedMap<string, { bound: CustomKinds | undefined; defined: CustomKinds; kinds: CustomKinds }>(capacity);
 
   constructor(parts: { system: CustomKinds; bound: KindSource; defined: KindSource }) {
     this.#system = parts.system;
@@ -40,7 +41,6 @@ export class KindsByWorkspace {
     const known = this.#own.get(cluster);
     if (known !== undefined && known.bound === bound && known.defined === defined) return known.kinds;
     const kinds = new CompositeKinds(bound === undefined ? [this.#system, defined] : [this.#system, bound, defined]);
-    if (this.#own.size >= capacity) this.#own.clear();
     this.#own.set(cluster, { bound, defined, kinds });
     return kinds;
   }
