@@ -37,6 +37,7 @@ const checks: readonly (readonly [string, readonly string[]])[] = [
   ['format and lint', ['biome', 'check', '.']],
   ['lint with types', ['oxlint', '--type-aware']],
   ['types', ['tsc', '-p', '.']],
+  ['types for browsers', ['tsc', '-p', 'tsconfig.browser.json']],
   ['layers', ['node', 'tests/checks/main.ts']],
 ];
 

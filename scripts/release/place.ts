@@ -12,6 +12,7 @@ export interface Manifest {
   readonly description?: string;
   readonly license: string;
   readonly engines?: Readonly<Record<string, string>>;
+  readonly exports?: Readonly<Record<string, string>>;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }

@@ -42,7 +42,7 @@ function compile({ name, data = [] }: Library, staging: string): void {
   const source = join(root, 'packages', name, 'src');
   const target = join(staging, name, 'lib');
   const configuration = join(staging, `tsconfig.${name}.json`);
-  writeFileSync(configuration, JSON.stringify(compilerSettings(source, target, staging)));
+  writeFileSync(configuration, JSON.stringify(compilerSettings(name, { source, target, staging })));
   execFileSync(join(root, 'node_modules/.bin/tsc'), ['--project', configuration], { stdio: ['ignore', 'inherit', 'inherit'] });
   for (const folder of data) cpSync(join(source, folder), join(target, folder), { recursive: true });
 }
@@ -51,7 +51,7 @@ function compile({ name, data = [] }: Library, staging: string): void {
  * Plain JavaScript and declarations for Node 20. The compiler gets the libraries of Node 20, so that code which needs a newer one does not
  * compile.
  */
-function compilerSettings(source: string, target: string, staging: string): object {
+function compilerSettings(library: string, { source, target, staging }: { source: string; target: string; staging: string }): object {
   return {
     extends: join(root, 'tsconfig.json'),
     compilerOptions: {
@@ -62,11 +62,23 @@ function compilerSettings(source: string, target: string, staging: string): obje
       rewriteRelativeImportExtensions: true,
       rootDir: source,
       outDir: target,
-      paths: Object.fromEntries(libraries.map(({ name }) => [`@capstan/${name}`, [join(staging, name, 'lib/index.d.ts')]])),
+      paths: Object.fromEntries(
+        libraries.flatMap(({ name }) =>
+          entriesOf(name).map(([entry, file]) => [join(`@capstan/${name}`, entry), [join(staging, name, 'lib', `${file}.d.ts`)]]),
+        ),
+      ),
     },
     include: [],
-    files: [join(source, 'index.ts')],
+    files: entriesOf(library).map(([, file]) => join(source, `${file}.ts`)),
   };
+}
+
+/** What a package exports: the entry, and its file below `src` without the extension. */
+function entriesOf(library: string): (readonly [string, string])[] {
+  const { exports = {} } = manifestOf(`packages/${library}`);
+  return Object.entries(exports)
+    .filter(([entry]) => entry !== './testing')
+    .map(([entry, file]) => [entry, file.replace(/^\.\/src\//, '').replace(/\.ts$/, '')]);
 }
 
 function libraryManifest(folder: string, description: string): object {
@@ -78,7 +90,9 @@ function libraryManifest(folder: string, description: string): object {
     version,
     description,
     ...common,
-    exports: { '.': { types: './lib/index.d.ts', default: './lib/index.js' } },
+    exports: Object.fromEntries(
+      entriesOf(folder).map(([entry, file]) => [entry, { types: `./lib/${file}.d.ts`, default: `./lib/${file}.js` }]),
+    ),
     files: ['lib'],
     dependencies: Object.fromEntries(all.filter((entry) => !isOwn(entry))),
     // Peers, so that there is one copy of each: `instanceof ApiError` works, and npm takes them from the sibling tarballs, not from a

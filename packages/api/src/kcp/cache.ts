@@ -1,4 +1,4 @@
-import type { KubeObject, LabelSelectorObject } from '@capstan/machinery';
+import type { KubeObject, LabelSelectorObject } from '@capstan/machinery/objects';
 import { clusterScoped } from '../kind.ts';
 import type { EndpointSlice, ExportIdentity } from './apis.ts';
 import type { KcpCondition } from './conditions.ts';

@@ -1,4 +1,4 @@
-import { formatTime } from '@capstan/machinery';
+import { formatTime } from '@capstan/machinery/objects';
 
 /** A condition of kcp's kinds. A condition that is true has neither reason nor message. */
 export interface KcpCondition {

@@ -1,4 +1,4 @@
-import type { KubeObject } from '@capstan/machinery';
+import type { KubeObject } from '@capstan/machinery/objects';
 import { clusterScoped } from '../kind.ts';
 import type { KcpCondition } from './conditions.ts';
 

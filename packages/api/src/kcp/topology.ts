@@ -1,4 +1,4 @@
-import type { KubeObject, LabelSelectorObject } from '@capstan/machinery';
+import type { KubeObject, LabelSelectorObject } from '@capstan/machinery/objects';
 import { clusterScoped } from '../kind.ts';
 
 const v1alpha1 = clusterScoped('topology.kcp.io', 'v1alpha1');

@@ -1,5 +1,6 @@
 import type { KubeObject } from '../json.ts';
-import { type LabelSelectorObject, selectorOfObject } from '../selector/object.ts';
+import { selectorOfObject } from '../selector/object.ts';
+import type { LabelSelectorObject } from '../selector/selector-object.ts';
 import { type PolicyRule, rulesOf } from './rule.ts';
 
 /**

@@ -3,16 +3,7 @@ import type { FieldPath } from '../field/path.ts';
 import { labelValue, qualifiedName } from '../meta/names.ts';
 import { validateLabels } from '../meta/validate.ts';
 import { everything, type LabelRequirement, type LabelSelector, nothing, selectorOf } from './label.ts';
-
-/** A label selector as it appears in objects. */
-export interface LabelSelectorObject {
-  readonly matchLabels?: Readonly<Record<string, string>>;
-  readonly matchExpressions?: readonly {
-    readonly key?: string;
-    readonly operator?: string;
-    readonly values?: readonly string[];
-  }[];
-}
+import type { LabelSelectorObject } from './selector-object.ts';
 
 /** An absent selector selects nothing, an empty one everything. The object must be validated; an unknown operator selects nothing. */
 export function selectorOfObject(selector: LabelSelectorObject | null | undefined): LabelSelector {
