@@ -15,8 +15,8 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-describe('what leads to a node is answered as far as it can be without one', () => {
-  test('a pod that waits for its node has logged nothing', async () => {
+describe('subresources that need a node respond as far as possible without one', () => {
+  test('a pod without a node has no logs', async () => {
     const reply = await server.call(`${pods}/waiting/log`);
     expect(reply.code).toBe(204);
     expect(reply.headers['content-type']).toBeUndefined();
@@ -52,7 +52,7 @@ describe('what leads to a node is answered as far as it can be without one', () 
       422,
       'PodLogOptions "waiting" is invalid: []: Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified',
     ],
-  ])('logs asked for with %s: %d %s', async (query, code, message) => {
+  ])('logs with %s: %d %s', async (query, code, message) => {
     const reply = await server.call(`${pods}/waiting/log?${query}`);
     expect([reply.code, reply.json().message]).toEqual([code, message]);
   });

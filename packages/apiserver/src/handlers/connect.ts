@@ -8,7 +8,7 @@ import type { Resource } from '../registry/resource.ts';
 import type { Query } from '../request/info.ts';
 import type { Serving } from './serving.ts';
 
-/** Subresources that lead to a node: what runs there is not ours to answer, but what is wrong with the question is. */
+/** Subresources that need a node: without one they cannot be served, but invalid requests still get their proper error. */
 const connections = new Set(['log', 'exec', 'attach', 'portforward', 'proxy']);
 
 export function isConnection(resource: Resource, subresource: string): boolean {
@@ -28,15 +28,15 @@ export async function handleConnect(serving: Serving, exchange: Exchange, contex
   if (pod === undefined) throw status.notFound(resource, name);
   if (subresource !== 'portforward') checkContainer(pod, query.get('container') ?? '');
   const node = textOf(fieldsOf(pod['spec'])['nodeName']);
-  // A pod that waits for its node has logged nothing yet.
+  // A pod without a node has not logged anything yet.
   if (node === '' && subresource === 'log') return exchange.send({ code: 204, type: '', body: '' });
   if (node === '') throw status.badRequest(`pod ${name} does not have a host assigned`);
-  // The node is looked up on behalf of the pod, which is blamed.
+  // Kubernetes looks the node up on behalf of the pod, so the error names `pods`.
   if (find(context, { group: '', resource: 'nodes', namespaced: false }, node) === undefined) throw status.notFound(resource, node);
   throw noNode(resource, subresource);
 }
 
-/** Logs, shells and proxies need a node that runs the thing. */
+/** Logs, shells and proxies need a node that runs the workload. */
 export function noNode({ resource }: Pick<Resource, 'resource'>, subresource: string): Error {
   return status.serviceUnavailable(
     `${resource}/${subresource} needs a node that runs the workload, and none is attached to this control plane`,
@@ -84,7 +84,7 @@ function checkLogOptions(pod: string, query: Query): void {
 const containerFields = ['containers', 'initContainers', 'ephemeralContainers'];
 const chosenContainer = 'kubectl.kubernetes.io/default-container';
 
-/** With several containers one has to be named, or be the pod's own choice. */
+/** A pod with several containers needs a container name, unless it names a default itself. */
 function checkContainer(pod: KubeObject, asked: string): void {
   const { name } = pod.metadata;
   const spec = fieldsOf(pod['spec']);

@@ -29,17 +29,17 @@ import type { Catalog } from '../registry/catalog.ts';
 import type { RequestContext } from '../registry/context.ts';
 import type { CustomKind } from '../registry/resource.ts';
 
-/** What a body must turn out to be. */
+/** The expected type of a body. */
 export interface Expected {
   readonly kind: string;
   readonly groupVersion: string;
   readonly type: ObjectType;
   readonly custom?: CustomKind;
-  /** Older versions of the same kind that are read as this one. */
+  /** Older versions of the same kind that are decoded as this one. */
   readonly older?: ReadonlySet<string>;
 }
 
-/** Versions that know a kind and are served no more: bodies in them are told so. */
+/** Versions that know a kind but are no longer served: bodies in them get a different error. */
 const unserved: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['Scale', new Set(['apps/v1beta1', 'apps/v1beta2', 'extensions/v1beta1'])],
 ]);
@@ -51,7 +51,7 @@ export interface Body {
   readonly contentType: string | undefined;
 }
 
-/** Reads a body as the kind that the path asks for. What field validation finds becomes an error or warnings. */
+/** Decodes a body as the kind that the path names. Findings of field validation become an error or warnings. */
 export function decodeObject(
   body: Body,
   expected: Expected,
@@ -71,7 +71,7 @@ export function decodeObject(
   return value as KubeObject;
 }
 
-/** Checks an object against its type and drops what the type does not know; answers with what strict validation would refuse. */
+/** Checks an object against its type and drops unknown fields; returns the findings that strict validation would reject. */
 export function checked(value: JsonObject, expected: Expected, text?: string): readonly string[] {
   return asTyped(expected, () => {
     if (expected.custom !== undefined) return readCustom(value, expected, text);
@@ -83,7 +83,7 @@ export function checked(value: JsonObject, expected: Expected, text?: string): r
   });
 }
 
-/** What is found wrong is said about the kind. */
+/** Reports errors as errors of the kind. */
 function asTyped<T>(expected: Expected, check: () => T): T {
   try {
     return check();
@@ -94,7 +94,7 @@ function asTyped<T>(expected: Expected, check: () => T): T {
   }
 }
 
-/** Objects of kinds that users added keep what they are: only their metadata is read, and what their schema does not know is dropped. */
+/** Custom resources keep their content: only their metadata is decoded, and fields unknown to their schema are dropped. */
 function readCustom(value: JsonObject, expected: Expected, text: string | undefined): readonly string[] {
   const repeated = text === undefined ? [] : duplicateFields(text, value);
   refuseOther(value, expected);
@@ -103,7 +103,7 @@ function readCustom(value: JsonObject, expected: Expected, text: string | undefi
   return [...repeated, ...unknown];
 }
 
-/** An object of a kind that users added says itself what it is, and is told so like any other field. */
+/** A custom resource must state its kind and version; mismatches are reported like errors of any other field. */
 function refuseOther({ kind, apiVersion, metadata }: JsonObject, expected: Expected): void {
   const errors: FieldError[] = [];
   if (kind !== expected.kind) errors.push(fieldError.invalid(FieldPath.of('kind'), kind, `must be ${expected.kind}`));
@@ -146,7 +146,7 @@ function parseBody(
   }
 }
 
-/** The first thing that Kubernetes looks for in JSON is its kind, so that is where it fails when it is none. */
+/** Kubernetes first decodes the kind of a JSON body, so invalid JSON fails there. */
 function typed(text: string, parse: (text: string) => Json): Json {
   let value: Json;
   try {
@@ -179,12 +179,12 @@ function fromProtobuf(bytes: Buffer, expected: Expected, catalog: Catalog): Json
   });
 }
 
-/** Kind and version as messages show them, whatever was sent in their place. */
+/** Kind and version as messages show them, whatever type was sent. */
 export function asText(value: Json | undefined): string {
   return typeof value === 'string' ? value : JSON.stringify(value ?? '');
 }
 
-/** Refuses other kinds and versions than the expected. A body may leave both out. */
+/** The error for another version than the expected one. */
 function otherVersion(apiVersion: string, { groupVersion }: Expected): Error {
   return status.badRequest(`the API version in the data (${apiVersion}) does not match the expected API version (${groupVersion})`);
 }
@@ -212,7 +212,7 @@ function ofKind(value: JsonObject, expected: Expected, catalog: Catalog): JsonOb
   );
 }
 
-/** Kinds that users added have no default: a body that does not say what it is is refused. */
+/** Custom resources have no default kind: a body without one is rejected. */
 function ofCustomKind(value: JsonObject, { kind, groupVersion }: Expected): JsonObject {
   if (value['kind'] === undefined || value['kind'] === '') {
     const text = JSON.stringify(value);

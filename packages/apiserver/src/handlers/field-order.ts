@@ -1,8 +1,8 @@
 import type { Field, ObjectType } from '@capstan/machinery';
 
 /**
- * Fields are numbered as they were added to a type, and nearly all of them stand in that order. These do not: each list names a field, or nothing for the
- * start, and those that were put behind it.
+ * Protobuf numbers follow the order in which fields were added to a type, and nearly all fields are declared in that order. These
+ * are not: each list names a field, or nothing for the start, followed by the fields declared after it.
  */
 const moved: ReadonlyMap<string, readonly (readonly string[])[]> = new Map([
   [
@@ -143,7 +143,7 @@ const moved: ReadonlyMap<string, readonly (readonly string[])[]> = new Map([
 
 const known = new WeakMap<ObjectType, ReadonlyMap<string, number>>();
 
-/** Where each field stands when Go writes the type. */
+/** The position of each field when Go encodes the type. */
 export function fieldOrder(type: ObjectType): ReadonlyMap<string, number> {
   let order = known.get(type);
   if (order === undefined) known.set(type, (order = ordered(type)));
@@ -160,7 +160,7 @@ function ordered(type: ObjectType): ReadonlyMap<string, number> {
   return new Map(names.map((name, at) => [name, at]));
 }
 
-/** What a kind and version is has no number, and comes first. */
+/** Kind and apiVersion have no number and come first. */
 function placeOf({ name, proto }: Field): readonly number[] {
   if (proto === undefined) return [name === 'kind' ? -2 : -1];
   return [...(proto.inline ?? []), proto.number];

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-describe('an applied configuration with a key that stands there twice', () => {
+describe('an applied configuration with a duplicate key', () => {
   const apply = (name: string, validation: string): Promise<Reply> =>
     server.call(`/api/v1/namespaces/default/configmaps/${name}?fieldManager=test&fieldValidation=${validation}`, {
       method: 'PATCH',
@@ -16,7 +16,7 @@ describe('an applied configuration with a key that stands there twice', () => {
       body: `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ${name}\ndata:\n  a: one\n  a: two\n`,
     });
 
-  it('is refused when validation is strict', async () => {
+  it('is rejected with strict validation', async () => {
     const reply = await apply('strict', 'Strict');
     expect(reply.code).toBe(400);
     expect(reply.json().message).toBe(
@@ -24,21 +24,21 @@ describe('an applied configuration with a key that stands there twice', () => {
     );
   });
 
-  it('is warned of otherwise, and the last value holds', async () => {
+  it('causes a warning otherwise, and the last value wins', async () => {
     const reply = await apply('warned', 'Warn');
     expect(reply.code).toBe(201);
     expect(reply.headers['warning']).toBe(String.raw`299 - "line 7: key \"a\" already set in map"`);
     expect(reply.json()).toMatchObject({ data: { a: 'two' } });
   });
 
-  it('is taken silently when validation is off', async () => {
+  it('is accepted silently without validation', async () => {
     const reply = await apply('ignored', 'Ignore');
     expect(reply.code).toBe(201);
     expect(reply.headers['warning']).toBeUndefined();
   });
 });
 
-it('reads a null in an applied map as the zero of its values', async () => {
+it('decodes a null in an applied map as the zero value', async () => {
   const reply = await server.call('/api/v1/namespaces/default/configmaps/nulls?fieldManager=test', {
     method: 'PATCH',
     headers: { 'content-type': 'application/apply-patch+yaml' },
@@ -47,7 +47,7 @@ it('reads a null in an applied map as the zero of its values', async () => {
   expect(reply.json()).toMatchObject({ metadata: { labels: { a: '' } } });
 });
 
-it('calls an applied value that no type can be read from its own fault', async () => {
+it('reports an applied value that cannot be decoded as an internal error', async () => {
   const reply = await server.call('/api/v1/namespaces/default/resourcequotas/q?fieldManager=test', {
     method: 'PATCH',
     headers: { 'content-type': 'application/apply-patch+yaml' },
@@ -59,7 +59,7 @@ it('calls an applied value that no type can be read from its own fault', async (
   );
 });
 
-it('drops what a client says that another group owns of an object', async () => {
+it('drops managed fields that a client sets for another group', async () => {
   const path = '/api/v1/namespaces/default/configmaps';
   await server.call(path, { method: 'POST', body: { metadata: { name: 'owned' }, data: { a: 'b' } } });
   const entry = { manager: 'x', operation: 'Update', fieldsType: 'FieldsV1', fieldsV1: { 'f:data': { 'f:a': {} } } };
@@ -72,7 +72,7 @@ it('drops what a client says that another group owns of an object', async () => 
   expect(reply.json().metadata.managedFields).toEqual([{ ...entry, apiVersion: 'v1' }]);
 });
 
-it('exchanges one way of deleting dependents for another', async () => {
+it('replaces one propagation policy by another', async () => {
   const path = '/api/v1/namespaces/default/configmaps';
   await server.call(path, { method: 'POST', body: { metadata: { name: 'parent' } } });
   const finalizersAfter = async (policy: string): Promise<unknown> => {
@@ -83,7 +83,7 @@ it('exchanges one way of deleting dependents for another', async () => {
   expect(await finalizersAfter('Foreground')).toEqual(['foregroundDeletion']);
 });
 
-it('calls a revision that is none its own fault when one object is asked for', async () => {
+it('reports an invalid resourceVersion in a get as an internal error', async () => {
   const reply = await server.call('/api/v1/namespaces/default?resourceVersion=x');
   expect(reply.code).toBe(500);
   expect(reply.json().message).toBe('resourceVersion: Invalid value: "x": strconv.ParseUint: parsing "x": invalid syntax');
@@ -102,25 +102,25 @@ describe('a review', () => {
     });
   const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 
-  it('has no table', async () => {
+  it('is not served as a table', async () => {
     const reply = await ask(table);
     expect(reply.code).toBe(406);
     expect(reply.json().reason).toBe('NotAcceptable');
   });
 
-  it('is answered whole to those who take that too', async () => {
+  it('is sent whole to clients that also accept that', async () => {
     const reply = await ask(`${table},application/json`);
     expect(reply.json()).toMatchObject({ kind: 'SelfSubjectAccessReview', status: { allowed: true } });
   });
 
-  it('can be had as metadata', async () => {
+  it('is served as metadata', async () => {
     const reply = await ask('application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io');
     expect(Object.keys(reply.json())).toEqual(['kind', 'apiVersion', 'metadata']);
     expect(reply.json()).toMatchObject({ kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1' });
   });
 });
 
-describe('integers that a number cannot hold', () => {
+describe('integers beyond the precision of a double', () => {
   const revisions = '/apis/apps/v1/namespaces/default/controllerrevisions';
 
   it('are kept through writes, patches and reads', async () => {
@@ -140,7 +140,7 @@ describe('integers that a number cannot hold', () => {
     expect(text).toContain('"n":9223372036854775807');
   });
 
-  it('are refused beyond 64 bits, and when they are written as fractions', async () => {
+  it('are rejected beyond 64 bits, and when written as fractions', async () => {
     for (const written of ['9223372036854775808', '1.0', '1e3']) {
       const reply = await server.call(revisions, { method: 'POST', body: `{"metadata":{"name":"no"},"revision":${written}}` });
       expect(reply.json().message).toContain(
@@ -150,7 +150,7 @@ describe('integers that a number cannot hold', () => {
   });
 });
 
-it('a pod that never ran is shown as deleted at once', async () => {
+it('a pod that never ran is returned as deleted immediately', async () => {
   const pods = '/api/v1/namespaces/default/pods';
   await server.call(pods, { method: 'POST', body: { metadata: { name: 'gone' }, spec: { containers: [{ name: 'c', image: 'i' }] } } });
   const { metadata } = (await server.call(`${pods}/gone`, { method: 'DELETE' })).json();
@@ -174,20 +174,20 @@ describe('a new object', () => {
   const create = (query: string, metadata: object): Promise<Reply> =>
     server.call(`/api/v1/namespaces/default/configmaps${query}`, { method: 'POST', body: { metadata } });
 
-  it('is not being deleted, and nobody manages that', async () => {
+  it('cannot be created in deletion, and nobody manages those fields', async () => {
     const { metadata } = (await create('', { name: 'new', deletionGracePeriodSeconds: 5, labels: { a: 'b' } })).json();
     expect(metadata).not.toHaveProperty('deletionGracePeriodSeconds');
     expect(JSON.stringify(metadata)).not.toContain('f:deletionGracePeriodSeconds');
   });
 
-  it('has no version, unless it is not stored', async () => {
+  it('cannot have a version, except in a dry run', async () => {
     expect((await create('', { name: 'versioned', resourceVersion: '1' })).code).toBe(500);
     expect((await create('?dryRun=All', { name: 'versioned', resourceVersion: '1' })).code).toBe(201);
   });
 });
 
-describe('deleting many', () => {
-  it('deletes as many as a page has, and says how many are left', async () => {
+describe('deleting a collection', () => {
+  it('deletes one page and returns the number of remaining items', async () => {
     const path = '/api/v1/namespaces/default/podtemplates';
     for (const name of ['a', 'b', 'c'])
       await server.call(path, {
@@ -200,7 +200,7 @@ describe('deleting many', () => {
   });
 });
 
-describe('the status of a claim for devices', () => {
+describe('the status of a resource claim', () => {
   const path = '/apis/resource.k8s.io/v1/namespaces/default/resourceclaims';
   const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
   beforeAll(async () => {
@@ -208,7 +208,7 @@ describe('the status of a claim for devices', () => {
     await server.call(path, { method: 'POST', body: { metadata: { name: 'c' }, spec } });
   });
 
-  it('is no table, unlike the claim', async () => {
+  it('is not served as a table, unlike the claim', async () => {
     expect((await server.call(`${path}/c`, { headers: { accept: table } })).json()['kind']).toBe('Table');
     expect((await server.call(`${path}/c/status`, { headers: { accept: table } })).code).toBe(406);
     const other = await server.call(`${path}/c/status`, { headers: { accept: `${table},application/json` } });
@@ -216,14 +216,14 @@ describe('the status of a claim for devices', () => {
   });
 });
 
-it('tells whoever deletes a job what becomes of its pods, unless they say it', async () => {
+it('warns a client that deletes a job about its pods, unless it sets a propagation policy', async () => {
   const path = '/apis/batch/v1/namespaces/default/jobs';
   const remove = (query: string): Promise<Reply> => server.call(`${path}/none${query}`, { method: 'DELETE' });
   expect((await remove('')).headers['warning']).toContain('child pods are preserved by default when jobs are deleted');
   expect((await remove('?propagationPolicy=Background')).headers['warning']).toBeUndefined();
 });
 
-it('warns of no deprecation where it cannot answer', async () => {
+it('does not warn of deprecation in responses with errors', async () => {
   const path = '/api/v1/namespaces/default/endpoints';
   expect((await server.call(path)).headers['warning']).toContain('deprecated');
   const unknown = await server.call(path, { headers: { accept: 'text/x' } });

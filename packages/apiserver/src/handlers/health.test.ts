@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { startTestServer } from '../testing/harness.ts';
 import { Health } from './health.ts';
 
-test('what came of checks is told in numbers', async () => {
+test('reports the results of checks as metrics', async () => {
   await using server = await startTestServer();
   const before = (await server.call('/metrics/slis')).text;
   expect(before).toContain('kubernetes_healthcheck{name="ping",type="livez"} 1\n');
@@ -14,7 +14,7 @@ test('what came of checks is told in numbers', async () => {
   );
 });
 
-test('a check that fails is told at once, whether somebody asked for it or not', () => {
+test('reports a failing check immediately, even if it was never requested', () => {
   const health = new Health();
   health.add({ name: 'store', problem: () => 'gone', readyOnly: true });
   const text = health.indicators();

@@ -2,18 +2,18 @@ import type { Exchange } from '../http/exchange.ts';
 
 export interface HealthCheck {
   readonly name: string;
-  /** Undefined when all is well, otherwise what is wrong. */
+  /** Undefined if the check passes, otherwise the problem. */
   readonly problem: () => string | undefined;
-  /** Checks of `/readyz` only: the process lives without them. */
+  /** A check of `/readyz` only: the process is alive without it. */
   readonly readyOnly?: boolean;
 }
 
 const endpoints = ['healthz', 'livez', 'readyz'] as const;
 
-/** `/livez`, `/readyz` and `/healthz`, whole or one check at a time, and what came of it so far. */
+/** `/livez`, `/readyz` and `/healthz`, whole or per check, and the metrics of their results. */
 export class Health {
   readonly #checks: HealthCheck[] = [{ name: 'ping', problem: () => undefined }];
-  /** How often a check was asked for, by its labels. */
+  /** How often a check was requested, by its labels. */
   readonly #asked = new Map<string, number>();
 
   add(check: HealthCheck): void {
@@ -40,7 +40,7 @@ export class Health {
     text(exchange, 200, verbose ? `${lines.join('\n')}\n${endpoint} check passed\n` : 'ok');
   }
 
-  /** `/metrics/slis`: how the checks stand, and how they stood when somebody asked. */
+  /** `/metrics/slis`: the current results of the checks, and counts of those that were requested. */
   indicators(): string {
     const lines = ['# HELP kubernetes_healthcheck Whether a check passes now.', '# TYPE kubernetes_healthcheck gauge'];
     for (const endpoint of endpoints) {

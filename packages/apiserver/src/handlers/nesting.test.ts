@@ -71,7 +71,7 @@ describe.each([5000, 10_001, 100_000])('a body nested %d levels deep', (levels) 
       `{"apiVersion":"v1","kind":"ConfigMap","spec":${maps(levels)}}`,
       'error decoding YAML: error converting YAML to JSON: yaml: exceeded max depth of 1000',
     ],
-  ])('is no %s', async (type, body, message) => {
+  ])('is not a valid %s', async (type, body, message) => {
     const reply = await send('PATCH', `${configMaps}/plain?fieldManager=test`, { type, body });
     expect([reply.code, reply.json().message]).toEqual([400, message]);
   });
@@ -80,11 +80,11 @@ describe.each([5000, 10_001, 100_000])('a body nested %d levels deep', (levels) 
 describe.each([
   ['lists', lists],
   ['maps', maps],
-] as const)('an object with 1900 %s in each other', (name, nested) => {
+] as const)('an object with 1900 nested %s', (name, nested) => {
   const value = nested(1900);
   const path = `${deeps}/${name}`;
 
-  it('is taken', async () => {
+  it('is accepted', async () => {
     const reply = await send('POST', deeps, { type: 'json', body: deep(name, value) });
     expect(reply.code).toBe(201);
     expect(reply.text).toContain(value);
@@ -111,7 +111,7 @@ describe.each([
     ['merge-patch+json', '{"metadata":{"labels":{"merged":"yes"}}}'],
     ['json-patch+json', '[{"op":"add","path":"/metadata/annotations","value":{"patched":"yes"}}]'],
     ['apply-patch+yaml', `{"apiVersion":"nesting.example.com/v1","kind":"Deep","metadata":{"name":"${name}","labels":{"applied":"yes"}}}`],
-  ])('is changed by a %s', async (type, body) => {
+  ])('is patched with a %s', async (type, body) => {
     const reply = await send('PATCH', `${path}?fieldManager=test`, { type, body });
     expect(reply.code).toBe(200);
     expect(reply.text).toContain(value);

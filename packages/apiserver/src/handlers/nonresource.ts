@@ -19,7 +19,7 @@ export interface PagesOptions {
   readonly health: Health;
   readonly version: object;
   readonly serverAddress: string;
-  /** Pages that other parts bring: metrics, OpenAPI, keys of service accounts. */
+  /** Pages provided by other parts: metrics, OpenAPI, service account keys. */
   readonly more: ReadonlyMap<string, Page>;
 }
 
@@ -45,7 +45,7 @@ export class Pages {
     this.#options = options;
   }
 
-  /** Answers, or throws what a path that is not served gets. */
+  /** Responds, or throws the error for a path that is not served. */
   handle(exchange: Exchange, info: RequestInfo): void | Promise<void> {
     const { catalogs, health, version, more } = this.#options;
     const path = info.path.length > 1 && info.path.endsWith('/') ? info.path.slice(0, -1) : info.path;
@@ -53,7 +53,7 @@ export class Pages {
     if (path === '/' || path === '') return sendJson(exchange, info, discoveryOf(catalogFor({ catalogs }, info)).paths(fixedPaths).body);
     if (path === '/version' && info.method !== 'GET') throw status.methodNotAllowed();
     if (path === '/version') requireOffered(exchange.headers.accept, ['application/json']);
-    // People read it, whoever asks.
+    // Always indented, for people.
     if (path === '/version') return exchange.send({ code: 200, type: 'application/json', body: JSON.stringify(version, undefined, 2) });
     const check = /^\/(livez|readyz|healthz)(?:\/(.+))?$/.exec(path);
     if (check !== null)
@@ -63,7 +63,8 @@ export class Pages {
         verbose: info.query.get('verbose') !== null,
         exclude: info.query.getAll('exclude'),
       });
-    // What is about the whole server is only there for those whom the root workspace permits it: elsewhere, and through their views, tenants say what is permitted.
+    // Pages about the whole server are only served to users with permission in the root workspace: in other workspaces and in
+    // their views, tenants decide who has permission.
     if ((info.cluster !== rootCluster || info.place.kind === 'view') && isAboutServer(path)) return notFoundPage(exchange);
     const page = more.get(path) ?? pageAbove(more, path);
     if (page !== undefined) return page(exchange, info);
@@ -76,12 +77,12 @@ export class Pages {
     const discovery = discoveryOf(catalog);
     const prefix = info.apiPrefix as 'api' | 'apis';
     const [, , first = '', second] = path.split('/');
-    // Groups are told by a part of its own, which takes any method and looks at ranges of media types.
+    // Groups have a handler of their own in Kubernetes, which accepts any method and matches media type ranges.
     const isPlainPath = prefix === 'api' || second !== undefined;
     if (isPlainPath && info.method !== 'GET') throw status.methodNotAllowed();
     if (path === `/${prefix}`) {
       if (isPlainPath) requireOffered(exchange.headers.accept);
-      // kcp's views have none: its clients count on what else there is.
+      // kcp's views have no aggregated discovery: its clients rely on the fallback.
       const { aggregated } = negotiateDocument(exchange.headers.accept, info.place.kind !== 'view');
       if (aggregated !== undefined) return sendAggregated(exchange, discovery.aggregated(prefix, aggregated));
       return sendDocument(exchange, info, prefix === 'api' ? discovery.coreVersions(serverAddress) : discovery.groupList());
@@ -109,7 +110,7 @@ function isAboutServer(path: string): boolean {
   return path === '/metrics' || path === '/metrics/slis' || path.startsWith('/capstan/');
 }
 
-/** The page that answers for everything below it. */
+/** The page that serves everything below a path. */
 function pageAbove(pages: ReadonlyMap<string, Page>, path: string): Page | undefined {
   for (const [prefix, page] of pages) if (prefix.endsWith('/') && path.startsWith(prefix)) return page;
   return undefined;
@@ -131,13 +132,13 @@ function sendDocument(exchange: Exchange, info: RequestInfo, { body }: Document)
   reply(exchange, { code: 200, body, format, pretty: wantsPretty(exchange, info.query.get('pretty')) });
 }
 
-/** Everything at once is large: clients say which they have. */
+/** The aggregated document is large: clients send the ETag of theirs. */
 function sendAggregated(exchange: Exchange, { body, etag }: Document): void {
   const { format, aggregated } = negotiateDocument(exchange.headers.accept, true);
   const type = `${format === 'protobuf' ? protobufType : `application/${format}`};g=apidiscovery.k8s.io;v=${aggregated};as=APIGroupDiscoveryList`;
   exchange.header('Vary', 'Accept');
   exchange.header('Cache-Control', 'public');
-  // The same in another format is another document.
+  // Each format has its own ETag.
   if (isKnown(exchange, format === 'json' ? etag : `${etag.slice(0, -1)}-${format}"`)) return;
   if (format === 'protobuf') return exchange.send({ code: 200, type, body: discoveryInProtobuf(body) });
   exchange.send({ code: 200, type, body: format === 'yaml' ? yamlOf(body) : body });

@@ -1,8 +1,8 @@
 import { isObject, type Json, type Type } from '@capstan/machinery';
 
 /**
- * What strategic patches and applied configurations bring is put into the object, not written to JSON and read again: of an integer that is too large for
- * its field Go keeps the lower half. Changes the value; false where there was nothing to cut.
+ * Strategic patches and applied configurations are put into the object without a round trip through JSON: Go keeps the lower bits
+ * of an integer that is too large for its field. Modifies the value; returns false if there was nothing to truncate.
  */
 export function cutIntegers(value: Json | undefined, type: Type): boolean {
   switch (type.kind) {

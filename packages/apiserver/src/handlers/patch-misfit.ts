@@ -1,8 +1,8 @@
 import { goTypeName, isObject, type Json, type ScalarType, type Type } from '@capstan/machinery';
 
 /**
- * Strategic patches are not written to JSON and read again but put into the object: Go says otherwise that something does not fit. Nothing where it all does,
- * or where a type reads JSON itself.
+ * Strategic patches are put into the object without a round trip through JSON, so Go reports type errors in other words.
+ * Undefined if everything fits, or if a type decodes JSON itself.
  */
 export function misfit(value: Json | undefined, type: Type): string | undefined {
   if (value === undefined || value === null) return undefined;
@@ -42,7 +42,7 @@ function scalarMisfit(value: Json, type: ScalarType): string | undefined {
   switch (type.scalar) {
     case 'string':
       if (given === 'string') return undefined;
-      // Go turns integers into text as the characters that they number, but not here.
+      // Go can convert integers to strings, but not here.
       return given === 'int64' ? `cannot convert int64 to ${goTypeName(type)}` : 'unrecognized type: string';
     case 'bytes':
       return given === 'string' ? undefined : `cannot restore slice from ${given}`;
@@ -67,7 +67,7 @@ function goKind(value: Json): string {
   return typeof value === 'bigint' || Number.isInteger(value) ? 'int64' : 'float64';
 }
 
-/** What types say that read JSON themselves: they do not know in which field they stand. */
+/** The error of types that decode JSON themselves: they do not know the field they are in. */
 export function unreadable(why: string): string {
   if (why.startsWith('illegal base64')) return `error decoding from json: ${why}`;
   return why.replace(/into Go struct field \S+ of type/, 'into Go value of type');

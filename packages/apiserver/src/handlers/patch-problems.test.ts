@@ -27,7 +27,7 @@ const patch = async (kind: string, body: string, validation: string): Promise<An
 const twice = '{"metadata":{"labels":{"a":"1","a":"2"}}}';
 const oddOperations = '[{"op":"add","op":"add","path":"/metadata/labels","value":{"a":"1"},"foo":1}]';
 
-it.each(['merge-patch', 'strategic-merge-patch'])('finds what stands twice in a %s', async (kind) => {
+it.each(['merge-patch', 'strategic-merge-patch'])('reports duplicate fields of a %s', async (kind) => {
   expect(await patch(kind, twice, 'Warn')).toMatchObject({ code: 200, warnings: '299 - "duplicate field \\"metadata.labels.a\\""' });
   const strict = await patch(kind, twice, 'Strict');
   expect(strict.code).toBe(422);
@@ -35,26 +35,26 @@ it.each(['merge-patch', 'strategic-merge-patch'])('finds what stands twice in a 
   expect(await patch(kind, twice, 'Ignore')).toMatchObject({ code: 200, warnings: undefined });
 });
 
-it('finds what no operation of a JSON patch has', async () => {
+it('reports unknown and duplicate fields of JSON patch operations', async () => {
   const found = '299 - "json patch duplicate field \\"[0].op\\"", 299 - "json patch unknown field \\"[0].foo\\""';
   expect(await patch('json-patch', oddOperations, 'Warn')).toMatchObject({ code: 200, warnings: found });
   const strict = await patch('json-patch', oddOperations, 'Strict');
   expect(strict.message).toMatch(/strict decoding error: json patch duplicate field "\[0\]\.op", json patch unknown field "\[0\]\.foo"$/);
 });
 
-it.each(['merge-patch', 'strategic-merge-patch'])('names unknown fields of a %s in the order of their names', async (kind) => {
+it.each(['merge-patch', 'strategic-merge-patch'])('reports unknown fields of a %s sorted by name', async (kind) => {
   const { warnings } = await patch(kind, '{"metadata":{"bogus":1},"bogus":1}', 'Warn');
   expect(warnings).toBe('299 - "unknown field \\"bogus\\"", 299 - "unknown field \\"metadata.bogus\\""');
 });
 
-it('finds nothing in an object that says no version', async () => {
+it('reports every field of an object without a version as unknown', async () => {
   const answer = await patch('json-patch', '[{"op":"remove","path":"/apiVersion"}]', 'Warn');
   expect(answer.code).toBe(400);
   expect(answer.message).toBe('the name of the object (c based on URL) was undeterminable: name must be provided');
   expect(answer.warnings).toBe('299 - "unknown field \\"data\\"", 299 - "unknown field \\"metadata\\""');
 });
 
-it('what is wrong with the operations of a patch is told in their order', () => {
+it('reports problems of operations in their order', () => {
   const operations = '[{"op":"add","path":"/a","value":1,"foo":2},{"op":"add","path":"/b","path":"/c","value":1},{"op":"test","bar":1}]';
   expect(patchProblems('json', operations)).toEqual([
     'json patch unknown field "[0].foo"',

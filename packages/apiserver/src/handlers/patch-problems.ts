@@ -3,7 +3,7 @@ import type { PatchKind } from './patch.ts';
 
 const operationFields: ReadonlySet<string> = new Set(['op', 'path', 'from', 'value']);
 
-/** What strict validation finds in a patch itself, whatever it makes of the object: what stands there twice, and what no operation has. */
+/** The findings of strict validation in a patch itself, regardless of the result: duplicate fields, and unknown fields of operations. */
 export function patchProblems(kind: PatchKind, text: string): readonly string[] {
   const patch = JSON.parse(text) as Json;
   const found = duplicateFields(text, patch);
@@ -12,7 +12,7 @@ export function patchProblems(kind: PatchKind, text: string): readonly string[] 
     if (!isObject(operation)) continue;
     for (const field of Object.keys(operation)) if (!operationFields.has(field)) found.push(`unknown field "[${index}].${field}"`);
   }
-  // In the order of the operations that they are about.
+  // Sorted by operation.
   return found.sort((a, b) => operationOf(a) - operationOf(b)).map((problem) => `json patch ${problem}`);
 }
 

@@ -26,13 +26,13 @@ const patch = async (kind: string, body: unknown): Promise<string> => {
 const shownIn = (message: string): string => JSON.parse(/Invalid value: ("(?:[^"\\]|\\.)*")/.exec(message)![1]!) as string;
 const keysIn = (text: string, at: string): string[] => Object.keys((JSON.parse(text) as Record<string, object>)[at]!);
 
-it('shows what a patch did not reach in the order of its type', async () => {
+it('shows the parts that a patch did not reach in the field order of their type', async () => {
   const shown = shownIn(await patch('merge-patch', { metadata: { labels: 5 } }));
   expect(keysIn(shown, 'spec').slice(0, 4)).toEqual(['replicas', 'selector', 'template', 'strategy']);
   expect(shown).toContain('"spec":{"volumes":[{"name":"v","emptyDir":{}}],"containers":[{"name":"c","image":"\\u003ci\\u003e"');
 });
 
-it('shows what a patch reached with sorted keys, and what it brought', async () => {
+it('shows the parts that a patch reached with sorted keys, and the patched values', async () => {
   const shown = shownIn(await patch('merge-patch', { metadata: { labels: 5 } }));
   const keys = keysIn(shown, 'metadata');
   expect(keys).toEqual([...keys].sort());
@@ -53,10 +53,10 @@ it.each<[unknown, string]>([
     { metadata: { creationTimestamp: 5 } },
     'map[metadata:map[creationTimestamp:5]]": json: cannot unmarshal number into Go value of type string',
   ],
-])('shows strategic patches as they are: %j', async (body, end) => {
+])('shows only the patch for strategic patches: %j', async (body, end) => {
   expect(await patch('strategic-merge-patch', body)).toBe(` "" is invalid: patch: Invalid value: "${end}`);
 });
 
-it('takes strategic patches of another kind for what they change', async () => {
+it('accepts a strategic patch of another kind as a change of the kind field', async () => {
   expect(await patch('strategic-merge-patch', { kind: 'Other', apiVersion: 'v2' })).toBe('200');
 });

@@ -2,19 +2,19 @@ import { isObject, type Json, type JsonObject, parseExact, sameJson, type Type }
 import { fieldOrder } from './field-order.ts';
 import type { PatchKind } from './patch.ts';
 
-/** A patch that was applied, and what came of it. */
+/** A patch and its result. */
 export interface Attempt {
   readonly kind: PatchKind;
   readonly patch: string;
   readonly before: JsonObject;
   readonly result: JsonObject;
-  /** Absent for kinds that Go has no type of. */
+  /** Undefined for kinds without a Go type. */
   readonly type: Type | undefined;
 }
 
 /**
- * How Kubernetes shows what a patch made of an object: in the order of the type's fields where the patch did not reach, and with sorted keys where it
- * did. Of a strategic patch it shows the patch alone.
+ * The result of a patch as Kubernetes shows it: with fields in declaration order where the patch did not reach, and with sorted
+ * keys where it did. For a strategic patch it shows only the patch.
  */
 export function shownResult({ kind, patch, before, result, type }: Attempt): string {
   if (kind === 'strategic') return printed(parseExact(patch));
@@ -76,7 +76,7 @@ function textOf({ value, before, type }: Part, reached: Reached | undefined, fre
   return `{${members.map((key) => `${JSON.stringify(key)}:${textOf(partOf(key), reached.get(key), fresh)}`).join(',')}}`;
 }
 
-/** As Go writes a value of a type: fields in the order in which they were declared, keys of maps sorted. */
+/** Encodes a value of a type as Go does: fields in declaration order, keys of maps sorted. */
 function typedText(value: Json, type: Type | undefined): string {
   if (Array.isArray(value)) return `[${value.map((item) => typedText(item, memberType(type, ''))).join(',')}]`;
   if (!isObject(value)) return JSON.stringify(value);
@@ -102,12 +102,12 @@ function sortedText(value: Json): string {
   return `{${fields.map((key) => `${JSON.stringify(key)}:${sortedText(value[key]!)}`).join(',')}}`;
 }
 
-/** Safe inside HTML. */
+/** Escapes HTML characters. */
 function escaped(text: string): string {
   return text.replace(/[<>&\u2028\u2029]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** As Go prints what it knows no type of: `map[a:1 b:[x y]]`. */
+/** Prints an untyped value as Go does: `map[a:1 b:[x y]]`. */
 function printed(value: Json): string {
   if (value === null) return '<nil>';
   if (Array.isArray(value)) return `[${value.map(printed).join(' ')}]`;

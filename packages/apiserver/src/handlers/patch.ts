@@ -38,7 +38,7 @@ const kinds: ReadonlyMap<string, PatchKind> = new Map([
   ['application/apply-patch+yaml', 'apply'],
 ]);
 
-/** Strategic merges need Go's types. */
+/** Strategic merge patches need Go types, which custom resources do not have. */
 const customPatches = ['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml'];
 
 export function patchKindOf(contentType: string | undefined, hasType = true): PatchKind {
@@ -54,18 +54,18 @@ interface Patch {
   readonly bytes: Buffer;
   readonly settings: WriteSettings;
   readonly resource: Resource;
-  /** What strategic patches are merged by: undefined where they are not taken. */
+  /** The type by which strategic patches are merged; undefined if they are not supported. */
   readonly type: ObjectType | undefined;
 }
 
-/** The function that turns an object into what the patch makes of it. Only an apply can do without an object. */
+/** Returns a function that applies the patch to an object. Only server-side apply works without an object. */
 export function patched(context: RequestContext, patch: Patch): (old: KubeObject | undefined) => Changed {
   if (patch.kind === 'apply') return applied(context, patch);
   const text = patch.bytes.toString();
   return (old) => {
     const before = asJson(old!);
     const result = made(before, text, patch);
-    // Reading changes it: what is shown of it in a message is made once more.
+    // Decoding modifies the result, so a message that shows it builds it again.
     const shown = (): string => {
       const { kind, resource } = patch;
       const type = resource.custom === undefined ? resource.type : undefined;
@@ -80,7 +80,7 @@ export function patched(context: RequestContext, patch: Patch): (old: KubeObject
   };
 }
 
-/** `1.0` is no integer in what a patch brings either, but for a strategic one, which is merged as numbers. */
+/** A patch must not contain `1.0` for an integer either, except a strategic one, which is merged as numbers. */
 function checkNumbers(before: JsonObject, text: string, patch: Patch): void {
   const { kind, resource } = patch;
   if (kind === 'strategic' || resource.custom !== undefined) return;
@@ -92,7 +92,7 @@ function checkNumbers(before: JsonObject, text: string, patch: Patch): void {
   if (why !== undefined) throw invalidPatch(unmarked(shownResult({ kind, patch: marked, before, result, type: resource.type })), why);
 }
 
-/** Undefined where an operation compares numbers: marked ones are not what they were. */
+/** Undefined if an operation compares numbers: marked ones are never equal. */
 function markedResult(before: JsonObject, marked: string, patch: Patch): JsonObject | undefined {
   try {
     return made(before, marked, patch);
@@ -112,15 +112,15 @@ interface Reading {
   readonly context: RequestContext;
   readonly text: string;
   readonly refuse: (why: string) => StatusError;
-  /** The result as Kubernetes writes it. */
+  /** The result as Kubernetes shows it. */
   readonly shown: () => string;
 }
 
-/** The patched object is read as a body would be: patches may bring in anything. */
+/** Decodes the patched object like a body: patches can contain anything. */
 function read(result: JsonObject, patch: Patch, reading: Reading): KubeObject {
   const { kind, resource, settings } = patch;
   const inPatch = settings.validation === 'Ignore' ? [] : patchProblems(kind, reading.text);
-  // A strategic patch is put into an object that is of its kind already.
+  // A strategic patch is merged into an object that already has its kind.
   if (kind !== 'strategic' && resource.custom === undefined) checkKind(result, patch, { reading, inPatch });
   result['metadata'] ??= {};
   let problems: readonly string[];
@@ -137,7 +137,7 @@ function read(result: JsonObject, patch: Patch, reading: Reading): KubeObject {
 
 const readingProblem = ({ message }: StatusError): string => message.replace(/^.*?cannot be handled as a [^:]*: /, '');
 
-/** Read as its kind, with integers that are cut to fit. */
+/** Decodes the value as its kind, with integers truncated to fit. */
 function fitted(value: JsonObject, resource: Resource): readonly string[] {
   try {
     return checked(value, resource);
@@ -152,14 +152,17 @@ function tell(problems: readonly string[], { settings }: Patch, { context, refus
   if (settings.validation === 'Warn') for (const problem of problems) context.warn(problem);
 }
 
-/** Unknown fields in the order in which Kubernetes comes upon them. */
+/** Unknown fields in the order in which Kubernetes finds them. */
 function inOrder(problems: readonly string[], { kind, resource }: Patch, { shown }: Reading): readonly string[] {
   if (kind === 'strategic') return [...problems].sort();
   if (resource.custom !== undefined) return problems;
   return checked(JSON.parse(shown()) as JsonObject, resource);
 }
 
-/** What says no version is read as the internal one, whose fields have other names: nothing of the object is found in it, not even its name. */
+/**
+ * A result without a version is decoded as the internal version, whose fields have other names: Kubernetes finds nothing of the
+ * object in it, not even its name.
+ */
 function checkKind(result: JsonObject, patch: Patch, { reading, inPatch }: { reading: Reading; inPatch: readonly string[] }): void {
   const { resource } = patch;
   const { kind, apiVersion } = result;
@@ -176,7 +179,7 @@ function checkKind(result: JsonObject, patch: Patch, { reading, inPatch }: { rea
   throw status.badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
 }
 
-/** What says nothing of its kind is taken for the one that is expected. */
+/** A missing kind stands for the expected one. */
 function isNamed(given: unknown, expected: string): boolean {
   return given === undefined || given === null || given === '' || given === expected;
 }
@@ -214,7 +217,7 @@ function applied(context: RequestContext, { bytes, settings, resource }: Patch):
   };
 }
 
-/** What fits the schema and cannot be read as its type yet: a quantity or a time. Kubernetes takes it for its own fault. */
+/** The value fits the schema but cannot be decoded as its type, such as a quantity or a time. Kubernetes reports an internal error. */
 function unconvertible({ metadata }: KubeObject, { kind, groupVersion }: Resource, why: string): StatusError {
   const type = `${groupVersion.includes('/') ? groupVersion : `/${groupVersion}`}, Kind=${kind}`;
   const object = `${metadata.namespace ?? ''}/${metadata.name ?? ''}; ${type}`;
@@ -222,7 +225,7 @@ function unconvertible({ metadata }: KubeObject, { kind, groupVersion }: Resourc
   return new StatusError({ code: 500, message: text });
 }
 
-/** What stands twice in an applied configuration is told after what is wrong with its fields. */
+/** Duplicate keys in an applied configuration are reported after errors in its fields. */
 function reportDuplicates(duplicates: string, { validation }: WriteSettings, context: RequestContext): void {
   if (validation === 'Strict') throw status.badRequest(`error strict decoding YAML: error converting YAML to JSON: ${duplicates}`);
   if (validation === 'Warn') for (const line of duplicates.split('\n').slice(1)) context.warn(line.trim());

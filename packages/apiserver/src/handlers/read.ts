@@ -14,13 +14,13 @@ import { type IncludeObject, moved, movedEverywhere, naming, type Shaper, shaper
 import type { WatchHub } from '../watch/hub.ts';
 import type { Serving } from './serving.ts';
 
-/** What reading takes. */
+/** The dependencies of reads. */
 type Reading = Backend & Pick<Serving, 'builtinObjects'>;
 
 export async function handleGet(backend: Reading, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
   const wanted = negotiate(exchange.headers.accept, resource.custom === undefined);
   const { info } = context;
-  // What Kubernetes keeps in a cache is asked there, and the cache calls such a mistake its own.
+  // Kubernetes serves these reads from a cache, which reports an invalid revision as an internal error.
   const revision = parseRevision(info.query.get('resourceVersion') ?? '', (message) =>
     resource.resource === 'events' ? status.badRequest(`invalid resource version: ${message}`) : new StatusError({ code: 500, message }),
   );
@@ -48,7 +48,7 @@ export async function handleList(backend: Reading, exchange: Exchange, context: 
   send(exchange, context, { code: 200, body: shape.list(entries, page.meta), wanted });
 }
 
-/** Informers name a revision to begin at, if only `0`, and then watch: they are shown what can change. */
+/** Informers name a revision to start from, even if only `0`, and then watch: they get only objects that can change. */
 function withBuiltin(
   { builtinObjects }: Reading,
   resource: Resource,

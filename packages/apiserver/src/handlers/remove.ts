@@ -61,7 +61,7 @@ function isMissing(error: unknown): error is StatusError {
   return error instanceof StatusError && error.reason === 'NotFound';
 }
 
-/** What could have taken its time and did not is shown as deleted at once. */
+/** An object with a grace period that was deleted without waiting for it is returned with a grace period of zero. */
 function ended(entry: CacheEntry, now: Date): CacheEntry {
   const object = entry.parse();
   if (object.metadata.deletionTimestamp === undefined) {
@@ -72,7 +72,7 @@ function ended(entry: CacheEntry, now: Date): CacheEntry {
   return unsaved(entry.key, object, entry.revision);
 }
 
-/** Deletes what a selector finds, some at a time; what others delete meanwhile is no error. */
+/** Deletes the objects that match a selector, in batches; objects deleted by others meanwhile are not an error. */
 export async function handleDeleteCollection(
   serving: Serving,
   exchange: Exchange,
@@ -94,7 +94,7 @@ export async function handleDeleteCollection(
   }
   const converting = readable(resource, found.entries);
   if (converting !== undefined) await converting;
-  // As they were found: whether they are gone, or wait for something, is not told.
+  // Items are returned as they were listed, whether or not they are already gone.
   send(exchange, context, {
     code: 200,
     body: shaperFor(resource, wanted, context).list(found.entries, found.meta),
@@ -102,7 +102,7 @@ export async function handleDeleteCollection(
   });
 }
 
-/** Enough to fill a commit of the store, and few enough to let others in between. */
+/** Enough to fill a commit of the store, and few enough to let other requests in between. */
 const deletedAtOnce = 64;
 
 async function deleteListed(
@@ -139,7 +139,7 @@ function bodyOptions(
 ): DeleteOptions {
   const type = builtinTypes().object('io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions');
   const { group, version } = context.info;
-  // Clients write options in the version of the resource or in the core version: both mean the same.
+  // Clients send options in the version of the resource or in the core version: both mean the same.
   const groupVersion =
     bytes.includes('"apiVersion"') || bytes.subarray(0, 4).toString('latin1') === 'k8s\0'
       ? declaredVersion(bytes)
@@ -156,7 +156,7 @@ function bodyOptions(
     }) as unknown as DeleteOptions;
   } catch (error) {
     if (!(error instanceof StatusError) || error.code !== 400) throw error;
-    // Kubernetes does not dress up what is wrong with options, and calls it its own fault.
+    // Kubernetes reports errors in options without the usual prefix, and as internal errors.
     const message = error.message
       .replace(/^the object provided is unrecognized [^:]*: (.*) \(.*\)$/s, '$1')
       .replace(/^.*? cannot be handled as a [^:]*: /, '');
@@ -167,7 +167,7 @@ function bodyOptions(
 function declaredVersion(bytes: Buffer): string {
   const found = /"apiVersion"\s*:\s*"([^"]+)"/.exec(bytes.toString('latin1'));
   if (found !== null) return found[1]!;
-  // The envelope begins with the type: its first string is the version.
+  // The envelope starts with the type, whose first string is the version.
   const length = bytes[7] ?? 0;
   return bytes.subarray(8, 8 + length).toString('latin1') || 'v1';
 }

@@ -14,7 +14,7 @@ import { handleSubresource } from './subresources.ts';
 import { handleVirtual, handleVirtualObject } from './virtual.ts';
 import { handleCreate, handlePatch, handleUpdate } from './write.ts';
 
-/** Answers a request for a resource, once it is known who asks and that they may. */
+/** Handles a request for a resource, after authentication and authorization. */
 export function handleResource(serving: Serving, exchange: Exchange, context: RequestContext): Promise<void> {
   const { info } = context;
   const served = catalogFor(serving, info).resource(info.group, info.version, info.resource);
@@ -28,7 +28,7 @@ export function handleResource(serving: Serving, exchange: Exchange, context: Re
   if (info.cluster === everyCluster && info.verb !== 'list' && info.verb !== 'watch') throw status.methodNotAllowed();
   if (info.subresource !== '') return handleSubresource(serving, exchange, context, resource);
   if (resource.virtual) return handleVirtual(serving, exchange, context, resource);
-  // A list under a name, or a name under a list, is a path that is served with other methods only.
+  // The path exists, but only for other verbs: a list below a name, or a name below a list.
   if (!resource.verbs.has(info.verb)) throw status.methodNotAllowed();
   if (!fits(info.verb, info.path, context)) refuseMisfit(resource, info.verb, exchange);
   const deprecation = deprecations.get(`${info.group}/${info.resource}`);
@@ -42,7 +42,7 @@ export function handleResource(serving: Serving, exchange: Exchange, context: Re
   return handleVerb(serving, exchange, context, resource);
 }
 
-/** Whoever asks in a way that the path does not take hears nothing else. */
+/** Requests that the path does not accept get no deprecation warning. */
 function warnOfDeprecation(deprecation: string, { headers }: Exchange, { info, warn }: RequestContext): void {
   requireOffered(headers.accept, offeredFor(info.verb));
   if (info.verb === 'patch') patchKindOf(headers['content-type']);
@@ -52,7 +52,7 @@ function warnOfDeprecation(deprecation: string, { headers }: Exchange, { info, w
 const offeredFor = (verb: string): readonly string[] | undefined => (verb === 'list' || verb === 'watch' ? acceptedForLists : undefined);
 
 function checkCustom({ warning }: CustomKind, exchange: Exchange, context: RequestContext): void {
-  // Whoever takes nothing of it is told before anything is looked for.
+  // Reports an unacceptable media type before looking for the object.
   negotiate(exchange.headers.accept, false);
   if (warning !== undefined) context.warn(warning);
 }
@@ -82,21 +82,21 @@ function handleVerb(serving: Serving, exchange: Exchange, context: RequestContex
   }
 }
 
-/** A name with a slash leads to no path; one that is a step in a path is no name. */
+/** A name with a slash matches no path; `.` and `..` are not names. */
 function checkName({ info }: RequestContext): void {
   const { name, namespace } = info;
   if (name.includes('/') || namespace.includes('/')) throw status.noSuchResource();
   if (name === '.' || name === '..') throw status.badRequest(`Name parameter invalid: "${name}": may not be '${name}'`);
 }
 
-/** Paths of kinds that users added take every method: one that is created may have a name in its path, which says nothing. */
+/** Paths of custom resources accept every method: a create may have a name in its path, which is ignored. */
 function refuseMisfit({ custom }: Resource, verb: string, { headers }: Exchange): void {
   if (custom === undefined) throw status.methodNotAllowed();
   if (verb === 'patch') patchKindOf(headers['content-type'], false);
   if (verb !== 'create') throw status.badRequest('name must be provided');
 }
 
-/** Creating goes to the collection; changing goes to a name. */
+/** Creates are sent to the collection; changes are sent to a name. */
 function fits(verb: string, path: string, { info }: RequestContext): boolean {
   const named = info.name !== '' && path.endsWith(`/${info.name}`);
   if (verb === 'create') return !named;

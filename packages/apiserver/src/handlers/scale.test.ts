@@ -22,7 +22,7 @@ const patch = (kind: string, body: object, query = ''): Promise<Reply> =>
 
 const apply = (more: object, query: string): Promise<Reply> => patch('apply-patch+yaml', { ...scale, ...more }, query);
 
-/** Who scaled, and whether it is known when. */
+/** The managers that scaled, with their times. */
 const scalers = async (): Promise<unknown> => {
   const entries = (await server.call(`${path}/d`)).json().metadata.managedFields as {
     manager: string;
@@ -32,20 +32,20 @@ const scalers = async (): Promise<unknown> => {
   return entries.filter(({ subresource }) => subresource === 'scale').map(({ manager, time }) => [manager, time]);
 };
 
-it('refuses a scale that was meant for something else', async () => {
+it('rejects a scale for another object', async () => {
   expect((await put({ metadata: { name: 'd', uid: 'bad' } })).code).toBe(409);
   expect((await put({ metadata: { name: 'd', namespace: 'other' } })).json().message).toBe(
     'the namespace of the provided object does not match the namespace sent on the request',
   );
 });
 
-it('tells of fields that a scale does not have', async () => {
+it('reports unknown fields of a scale', async () => {
   const body = { spec: { bogus: 1 } };
   expect((await patch('merge-patch+json', body)).headers['warning']).toBe('299 - "unknown field \\"spec.bogus\\""');
   expect((await patch('merge-patch+json', body, '?fieldValidation=Strict')).code).toBe(422);
 });
 
-it('is owned by whoever scales, until it is scaled to none', async () => {
+it('records the manager that scales, until it scales to zero', async () => {
   await put({ spec: { replicas: 3 } }, '?fieldManager=one');
   expect(await scalers()).toEqual([['one', undefined]]);
   await put({}, '?fieldManager=one');
@@ -54,7 +54,7 @@ it('is owned by whoever scales, until it is scaled to none', async () => {
   expect(await scalers()).toEqual([]);
 });
 
-it('is applied like anything else', async () => {
+it('supports server-side apply', async () => {
   expect((await apply({ spec: { replicas: 2 } }, '?fieldManager=one')).code).toBe(200);
   const refused = await apply({ spec: { replicas: 5 } }, '?fieldManager=two');
   expect(refused.code).toBe(409);
@@ -65,7 +65,7 @@ it('is applied like anything else', async () => {
   expect(await scalers()).toEqual([]);
 });
 
-it('is no scale that says it is another kind, or has other fields', async () => {
+it('rejects an applied scale with another kind or with unknown fields', async () => {
   expect((await apply({ kind: 'Deployment' }, '?fieldManager=one')).json().message).toBe(
     'invalid object type: autoscaling/v1, Kind=Deployment',
   );
@@ -74,7 +74,7 @@ it('is no scale that says it is another kind, or has other fields', async () => 
   );
 });
 
-it('conflicts with whoever was there before anybody applied it', async () => {
+it('conflicts with the value from before the first apply', async () => {
   await put({}, '?fieldManager=one');
   await put({ spec: { replicas: 4 } }, '?fieldManager=one');
   expect((await apply({ spec: { replicas: 5 } }, '?fieldManager=two')).json().message).toBe(
@@ -90,7 +90,7 @@ it('conflicts with whoever was there before anybody applied it', async () => {
 it.each([
   ['Table', { columnDefinitions: [{ name: 'Name' }, { name: 'Desired' }, { name: 'Available' }, { name: 'Age' }], rows: [{}] }],
   ['PartialObjectMetadata', { metadata: { name: 'd' } }],
-])('is shown as a %s', async (kind, shown) => {
+])('is served as a %s', async (kind, shown) => {
   const accept = `application/json;as=${kind};v=v1;g=meta.k8s.io`;
   expect((await server.call(`${path}/d/scale`, { headers: { accept } })).json()).toMatchObject({ kind, ...shown });
 });

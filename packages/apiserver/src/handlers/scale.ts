@@ -30,7 +30,7 @@ interface Scaled {
   readonly sub: Subresource;
 }
 
-/** The scale subresource: the number of replicas of any kind that has one, as a `Scale`. */
+/** The scale subresource: the replicas of any scalable kind, as a `Scale`. */
 export async function handleScale(serving: Serving, exchange: Exchange, context: RequestContext, scaled: Scaled): Promise<void> {
   const { resource, sub } = scaled;
   const mapping = resource.custom?.scale ?? scaleMappings.get(`${resource.group}/${resource.resource}`);
@@ -66,7 +66,7 @@ export async function handleScale(serving: Serving, exchange: Exchange, context:
       checkName(scale, name);
       checkNamespace(context, resource, scale);
       if (verb === 'update') checkUid(resource, scale, old);
-      // Kinds that users added say themselves how many there may be.
+      // The schemas of custom resources limit their replicas themselves.
       if (resource.custom === undefined) checkReplicas(scale);
       if (scale.metadata.resourceVersion) old.metadata.resourceVersion = scale.metadata.resourceVersion;
       else if (resource.custom === undefined) delete old.metadata.resourceVersion;
@@ -81,7 +81,7 @@ export async function handleScale(serving: Serving, exchange: Exchange, context:
   answer(exchange, context, { scaled, entry: written.entry, mapping });
 }
 
-/** A scale in the shape that the client wants. */
+/** Sends a scale in the shape that the client wants. */
 function answer(
   exchange: Exchange,
   context: RequestContext,
@@ -106,8 +106,8 @@ interface Scaling {
 }
 
 /**
- * Kubernetes keeps no time for those who only scale, and so lists them before others who changed something. A number that nobody owned, because it was
- * taken from somebody for none at all, stays so until somebody applies one.
+ * Kubernetes records no time for managers that only scale, and so lists them before other managers with updates. Once nobody owns
+ * the replicas, because their owner scaled to zero, nobody does until someone applies them.
  */
 function recordScaling(resource: Resource, { specReplicasPath }: ScaleMapping, change: Scaling): void {
   const { live, updated } = change;
@@ -143,7 +143,7 @@ function withoutTime(entries: readonly { time?: string }[]): void {
 interface Change {
   readonly settings: WriteSettings;
   readonly change: (current: KubeObject) => KubeObject;
-  /** For an applied configuration: what it makes of the object that is scaled. */
+  /** For an applied configuration: applies it to the scaled object. */
   readonly apply?: (old: KubeObject, mapping: ScaleMapping) => KubeObject;
 }
 
@@ -172,7 +172,7 @@ async function patchedScale(exchange: Exchange, context: RequestContext, { resou
   if (kind !== 'apply') return { settings, change };
   const { config } = parseConfig(bytes.toString());
   const apply = (old: KubeObject, mapping: ScaleMapping): KubeObject => {
-    // Says what is wrong with it as a scale.
+    // Validates the configuration as a scale.
     checkName(change({ ...config, metadata: {} }), context.info.name);
     return appliedScale(old, { resource, config, mapping, settings, now: context.now() });
   };
@@ -189,7 +189,7 @@ interface AppliedScale {
 
 const shownAs = { subresource: 'scale', shownVersion: 'autoscaling/v1' };
 
-/** A number that nobody owns was there before anybody applied it. */
+/** Replicas without an owner belong to the manager `before-first-apply`. */
 function withOwner(live: KubeObject, path: readonly string[], apiVersion: string): KubeObject {
   const entries = live.metadata.managedFields ?? [];
   if (read(live, path) === 0 || entries.some(({ fieldsV1 }) => owns(fieldsV1, path))) return live;
@@ -199,7 +199,7 @@ function withOwner(live: KubeObject, path: readonly string[], apiVersion: string
   return { ...live, metadata: { ...live.metadata, managedFields: [...entries, owner] } };
 }
 
-/** Who applies a scale owns the number of replicas of what is scaled. A number that nobody owns any more is none. */
+/** The manager that applies a scale owns the replicas of the scaled object. Replicas without any owner become zero. */
 function appliedScale(old: KubeObject, { resource, config, mapping, settings, now }: AppliedScale): KubeObject {
   const { groupVersion: apiVersion, kind, type } = resource;
   const wanted: KubeObject = { apiVersion, kind, metadata: { name: old.metadata.name! } };

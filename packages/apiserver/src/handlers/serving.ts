@@ -6,11 +6,11 @@ import type { BuiltinObjects } from './builtin.ts';
 import type { VirtualSubresource } from './subresources.ts';
 import type { VirtualKind, VirtualObject } from './virtual.ts';
 
-/** What the handlers of resources work with. */
+/** The dependencies of the resource handlers. */
 export interface Serving extends Backend {
   /** The built-in kinds. */
   readonly catalog: Catalog;
-  /** What each workspace serves. */
+  /** The kinds served in each workspace. */
   readonly catalogs: Catalogs;
   readonly hub: WatchHub;
   /** By `group/resource`. */
@@ -18,6 +18,6 @@ export interface Serving extends Backend {
   /** By `group/resource/name`, in the root workspace. */
   readonly virtualObjects: ReadonlyMap<string, VirtualObject>;
   readonly builtinObjects: BuiltinObjects;
-  /** By `group/resource/subresource`: created through a subresource, answered and not stored as such. */
+  /** By `group/resource/subresource`: created through a subresource, and not stored as such. */
   readonly virtualSubresources: ReadonlyMap<string, VirtualSubresource>;
 }

@@ -13,10 +13,10 @@ import { handleScale } from './scale.ts';
 import type { Serving } from './serving.ts';
 import { checkNamespace, handlePatch, handleUpdate, readObject, writeSettings } from './write.ts';
 
-/** Answers an object that is created through a subresource of another: a token for a service account, a binding of a pod. */
+/** Handles an object created through a subresource of another: a service account's token, a pod's binding. */
 export type VirtualSubresource = (call: {
   object: KubeObject;
-  /** What the subresource is of. Throws when it is not there. */
+  /** The object that has the subresource. Throws if it does not exist. */
   parent: () => KubeObject;
   context: RequestContext;
   target: Target;
@@ -37,14 +37,14 @@ export function handleSubresource(serving: Serving, exchange: Exchange, context:
   throw noNode(resource, sub.name);
 }
 
-/** Kinds whose status is shown whole or not at all. */
+/** Kinds whose status is not available as a table. */
 const withoutTables: ReadonlySet<string> = new Set([
   'apiextensions.k8s.io/customresourcedefinitions',
   'apiregistration.k8s.io/apiservices',
   'resource.k8s.io/resourceclaims',
 ]);
 
-/** Whoever would take something else than a table gets that. */
+/** Ignores tables in the Accept header; rejects the request if nothing else is accepted. */
 function dropTables({ headers }: Exchange): void {
   if (headers.accept?.includes('as=Table') !== true) return;
   const others = headers.accept.split(',').filter((clause) => !clause.includes('as=Table'));
@@ -57,7 +57,7 @@ function unsupported(resource: Resource, verb: string): StatusError {
   return new StatusError({ code: 405, reason: 'MethodNotAllowed', message, details: { group: resource.group, kind: resource.resource } });
 }
 
-/** The subresource is the object itself, of which it may change a part. */
+/** The subresource is the object itself, but may change only a part of it. */
 function handleWhole(serving: Serving, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
   switch (context.info.verb) {
     case 'get':
@@ -122,7 +122,7 @@ async function handleVirtualSubresource(
   send(exchange, context, { code: 201, body: `${JSON.stringify(answer)}\n`, wanted });
 }
 
-/** A request for a token is answered whole, and says who asked for what. */
+/** A token request is returned whole, with its managed fields. */
 function recordToken(object: KubeObject, { sub, manager, now }: { sub: Subresource; manager: string; now: Date }): void {
   const spec = made(object, 'spec');
   spec['expirationSeconds'] ??= 3600;

@@ -8,13 +8,13 @@ import { send } from './read.ts';
 import type { Serving } from './serving.ts';
 import { checkNamespace, readObject, writeSettings } from './write.ts';
 
-/** Answers a created object of a kind that is never stored: a question and its answer in one. */
+/** Handles a created object of a kind that is never stored, such as a review: returns it with its status. */
 export type VirtualKind = (object: KubeObject, context: RequestContext, dryRun: boolean) => KubeObject | Promise<KubeObject>;
 
-/** An object that is made when it is read. */
+/** An object that is computed when it is read. */
 export type VirtualObject = (context: RequestContext, backend: Backend) => Promise<KubeObject>;
 
-/** Names that no stored object can have stand for something that is worked out. */
+/** Serves an object under a name that no stored object can have. */
 export async function handleVirtualObject(
   serving: Serving,
   exchange: Exchange,
@@ -25,7 +25,7 @@ export async function handleVirtualObject(
   send(exchange, context, { code: 200, body: `${JSON.stringify(await object(context, serving))}\n`, wanted });
 }
 
-/** What the server fills in belongs to nobody. */
+/** Nobody manages the fields that the server fills in. */
 const answers = [['status']];
 
 export async function handleVirtual(serving: Serving, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
@@ -58,7 +58,7 @@ export async function handleVirtual(serving: Serving, exchange: Exchange, contex
   send(exchange, context, { code: 201, body: `${JSON.stringify(sent)}\n`, wanted });
 }
 
-/** Questions have no columns and are never listed: a client that wants them so gets what else it takes, if anything. */
+/** Reviews have no columns and cannot be listed: a client that asks for a table or a list gets its next choice, if any. */
 function withoutTable(accept: string | undefined): Negotiated {
   const wanted = negotiate(accept);
   if (wanted.shape === 'object' || wanted.shape === 'PartialObjectMetadata') return wanted;

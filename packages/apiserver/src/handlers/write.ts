@@ -25,7 +25,7 @@ import type { Serving } from './serving.ts';
 
 export const bodyLimit = 3 << 20;
 
-/** What a write asks for beside its body. */
+/** The options of a write. */
 export interface WriteSettings {
   readonly manager: string;
   readonly dryRun: boolean;
@@ -113,7 +113,7 @@ export async function handlePatch(serving: Serving, exchange: Exchange, context:
   const target = { resource, namespace, name };
   const patch = patched(context, { kind, bytes, settings, resource, type });
   const current = cachedEntry(serving, context, target) ?? (await storedEntry(serving, context, target));
-  // A change of what is built in is stored under its name, and stands in its place from then on.
+  // A change to a built-in object is stored under its name and replaces it from then on.
   const base =
     current === undefined && kind !== 'apply' && subresource === '' ? serving.builtinObjects.find(resource, context.info) : undefined;
   if (current === undefined && subresource === '' && (kind === 'apply' || base !== undefined)) {
@@ -149,14 +149,14 @@ export async function handlePatch(serving: Serving, exchange: Exchange, context:
   return answer(exchange, context, { written, resource, wanted });
 }
 
-/** Strategic patches are merged by the types of Kubernetes, also where a workspace has a kind of Kubernetes from a provider. */
+/** Strategic patches are merged by the types of Kubernetes, even if a workspace gets a Kubernetes kind from a provider. */
 function mergeType({ catalog }: Serving, resource: Resource): ObjectType | undefined {
   if (resource.custom === undefined) return resource.type;
   const builtin = catalog.resource(resource.group, resource.version, resource.resource);
   return builtin?.custom === undefined && builtin?.kind === resource.kind ? builtin.type : undefined;
 }
 
-/** Reads the request's body as the kind that is expected. */
+/** Reads the request's body as the expected kind. */
 export async function readObject(
   serving: Serving,
   exchange: Exchange,
@@ -180,7 +180,7 @@ function answer(
   return readable(resource, [written.entry])?.then(reply) ?? reply();
 }
 
-/** The namespace stands in the path; a body may leave it out but not name another. */
+/** The namespace is in the path; a body may omit it but not name another. */
 export function checkNamespace(context: RequestContext, resource: Resource, object: KubeObject): void {
   const { namespace } = context.info;
   if (!resource.namespaced) {
@@ -200,7 +200,7 @@ export function checkName(object: KubeObject, name: string): void {
   }
 }
 
-/** Where Kubernetes keeps kinds that once had another name: some messages show it. */
+/** The storage names of resources that were once called otherwise: some messages contain them. */
 const storedUnder: ReadonlyMap<string, string> = new Map([
   ['/replicationcontrollers', 'controllers'],
   ['/endpoints', 'services/endpoints'],
@@ -209,7 +209,7 @@ const storedUnder: ReadonlyMap<string, string> = new Map([
   ['networking.k8s.io/ingresses', 'ingress'],
 ]);
 
-/** A uid in the body says which object is meant: one of the same name that was made anew is another. */
+/** A uid in the body identifies the object: one that was created again under the same name is another. */
 export function checkUid(resource: Resource, object: KubeObject, old: KubeObject): void {
   const { uid } = object.metadata;
   if (!uid || uid === old.metadata.uid) return;

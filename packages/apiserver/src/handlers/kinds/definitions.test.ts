@@ -16,7 +16,7 @@ async function causesOf(spec: JsonObject): Promise<unknown> {
   return refused.details?.causes.filter(({ field }) => field === 'spec.versions').map(({ message }) => message);
 }
 
-test('versions that are not there, and a list of none, are shown as they came', async () => {
+test('messages show missing versions and an empty list of them as they were sent', async () => {
   const why = 'must have exactly one version marked as storage version';
   expect(await causesOf({})).toEqual([`Invalid value: null: ${why}`]);
   expect(await causesOf({ versions: [] })).toEqual([`Invalid value: []: ${why}`]);

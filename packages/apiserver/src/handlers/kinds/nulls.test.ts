@@ -10,7 +10,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 test.each([
   ['configmaps', 'binaryData'],
   ['secrets', 'data'],
-])('bytes that are null are none, in %s', async (resource, field) => {
+])('decodes null bytes as empty in %s', async (resource, field) => {
   const body = { metadata: { name: 'nulls' }, [field]: { z: null } };
   const reply = await server.call(`/api/v1/namespaces/default/${resource}`, { method: 'POST', body });
   expect([reply.code, reply.json()[field]]).toEqual([201, { z: '' }]);

@@ -10,7 +10,7 @@ beforeAll(async () => {
 
 afterAll(() => server[Symbol.asyncDispose]());
 
-it('keeps what is counted of a daemon set when its status is written without metadata', async () => {
+it('keeps the template generation of a daemon set when its status is written without metadata', async () => {
   const path = '/apis/apps/v1/namespaces/default/daemonsets';
   const spec = { selector: { matchLabels: { a: 'b' } }, template };
   await server.call(path, { method: 'POST', body: { metadata: { name: 'd' }, spec } });
@@ -21,14 +21,14 @@ it('keeps what is counted of a daemon set when its status is written without met
   });
 });
 
-it('labels a replication controller like its pods, also when its status is written without labels', async () => {
+it('labels a replication controller like its pods, even when its status is written without labels', async () => {
   const path = '/api/v1/namespaces/default/replicationcontrollers';
   await server.call(path, { method: 'POST', body: { metadata: { name: 'r' }, spec: { template } } });
   const reply = await server.call(`${path}/r/status`, { method: 'PUT', body: { metadata: { name: 'r' }, status: { replicas: 1 } } });
   expect(reply.json().metadata.labels).toEqual({ a: 'b' });
 });
 
-it('shows what a collection had when it was deleted', async () => {
+it('returns the items of a deleted collection as they were before', async () => {
   const path = '/api/v1/namespaces/default/configmaps';
   const metadata = { name: 'kept', labels: { of: 'collection' }, finalizers: ['example.com/wait'] };
   await server.call(path, { method: 'POST', body: { metadata } });
@@ -38,7 +38,7 @@ it('shows what a collection had when it was deleted', async () => {
   expect((await server.call(`${path}/kept`)).json().metadata.deletionTimestamp).toBeDefined();
 });
 
-it('shows nothing but the change of a service range that is not allowed', async () => {
+it('reports only the forbidden change of a service CIDR', async () => {
   const path = '/apis/networking.k8s.io/v1/servicecidrs';
   await server.call(path, { method: 'POST', body: { metadata: { name: 's' }, spec: { cidrs: ['10.10.0.0/16'] } } });
   const headers = { 'content-type': 'application/merge-patch+json' };
@@ -52,7 +52,7 @@ const statusOf = async (path: string, status: object): Promise<string> => {
   return reply.json().message ?? String(reply.code);
 };
 
-it('tells where a load balancer is reached for services that have one only', async () => {
+it('accepts load balancer addresses only for services of that type', async () => {
   const path = '/api/v1/namespaces/default/services';
   for (const type of ['ClusterIP', 'LoadBalancer'])
     await server.call(path, { method: 'POST', body: { metadata: { name: type.toLowerCase() }, spec: { type, ports: [{ port: 80 }] } } });
@@ -64,7 +64,7 @@ it('tells where a load balancer is reached for services that have one only', asy
   );
 });
 
-it('never counts collisions down', async () => {
+it('never decrements the collision count', async () => {
   const path = '/apis/apps/v1/namespaces/default/deployments';
   const spec = { selector: { matchLabels: { a: 'b' } }, template };
   await server.call(path, { method: 'POST', body: { metadata: { name: 'c' }, spec } });
@@ -72,7 +72,7 @@ it('never counts collisions down', async () => {
   expect(await statusOf(`${path}/c`, { collisionCount: 1 })).toContain('status.collisionCount: Invalid value: 1: cannot be decremented');
 });
 
-it('takes conditions of budgets that say why', async () => {
+it('requires a reason in conditions of disruption budgets', async () => {
   const path = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
   await server.call(path, { method: 'POST', body: { metadata: { name: 'b' }, spec: { maxUnavailable: 1 } } });
   expect(
@@ -80,7 +80,7 @@ it('takes conditions of budgets that say why', async () => {
   ).toContain('status.conditions[0].reason: Required value');
 });
 
-it('marks rows of pods that have ended', async () => {
+it('marks table rows of completed pods', async () => {
   const path = '/api/v1/namespaces/default/pods';
   await server.call(path, { method: 'POST', body: { metadata: { name: 'p' }, spec: template.spec } });
   expect(await statusOf(`${path}/p`, { phase: 'Succeeded' })).toBe('200');
@@ -94,12 +94,12 @@ it('marks rows of pods that have ended', async () => {
 it.each([
   ['services', { ports: [{ port: 80 }], ipFamilyPolicy: '' }, 'spec.ipFamilyPolicy: Unsupported value: ""'],
   ['services', { ports: [{ port: 80 }], internalTrafficPolicy: '' }, 'spec.internalTrafficPolicy: Unsupported value: ""'],
-])('takes empty text in an optional choice of %s for a wrong one: %j', async (resource, spec, error) => {
+])('rejects an empty string in an optional enum of %s: %j', async (resource, spec, error) => {
   const reply = await server.call(`/api/v1/namespaces/default/${resource}`, { method: 'POST', body: { metadata: { name: 'e' }, spec } });
   expect(reply.json().message).toContain(error);
 });
 
-it('lets nobody turn a pod into a mirror of one, or open a gate for it', async () => {
+it('does not allow turning a pod into a mirror pod, or adding a scheduling gate', async () => {
   const path = '/api/v1/namespaces/default/pods';
   await server.call(path, { method: 'POST', body: { metadata: { name: 'm' }, spec: template.spec } });
   const headers = { 'content-type': 'application/merge-patch+json' };
@@ -109,7 +109,7 @@ it('lets nobody turn a pod into a mirror of one, or open a gate for it', async (
   expect(message).toContain("spec.schedulingGates[0].name: Forbidden: only deletion is allowed, but found new scheduling gate 'g'");
 });
 
-it('lets the status of a pod own nothing that it cannot change', async () => {
+it("records no ownership of fields that a pod's status cannot change", async () => {
   const path = '/api/v1/namespaces/default/pods';
   await server.call(path, { method: 'POST', body: { metadata: { name: 'o' }, spec: template.spec } });
   const headers = { 'content-type': 'application/merge-patch+json' };
@@ -120,13 +120,13 @@ it('lets the status of a pod own nothing that it cannot change', async () => {
   expect(JSON.stringify(metadata.managedFields)).not.toContain('ownerReferences');
 });
 
-it('shows a service account that is deleted', async () => {
+it('returns a deleted service account', async () => {
   const path = '/api/v1/namespaces/default/serviceaccounts';
   await server.call(path, { method: 'POST', body: { metadata: { name: 's' } } });
   expect((await server.call(`${path}/s`, { method: 'DELETE' })).json()).toMatchObject({ kind: 'ServiceAccount', metadata: { name: 's' } });
 });
 
-it('keeps what an autoscaler of the older version measured, also when it is only tried', async () => {
+it('keeps the metrics of a v1 autoscaler, even in a dry run', async () => {
   const path = '/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers';
   const spec = { maxReplicas: 2, scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'd' } };
   await server.call(path, { method: 'POST', body: { metadata: { name: 'h' }, spec } });

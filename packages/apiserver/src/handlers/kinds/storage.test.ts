@@ -10,7 +10,7 @@ const nodeOf = (drivers: object[]): KubeObject => ({
   spec: { drivers },
 });
 
-it('lets no driver of a node become another', () => {
+it('does not allow changing a driver of a CSINode', () => {
   const { validateUpdate } = workloadStrategies.get('storage.k8s.io/csinodes')!;
   const before = nodeOf([{ name: 'd', nodeID: 'n', topologyKeys: null }]);
   expect(validateUpdate!(nodeOf([{ name: 'e', nodeID: 'm' }]), before, contextOf())).toEqual([]);
@@ -20,7 +20,7 @@ it('lets no driver of a node become another', () => {
   ]);
 });
 
-it('tells each address of a node once', () => {
+it('rejects duplicate addresses of a node', () => {
   const { status } = workloadStrategies.get('/nodes')!;
   const address = { type: 'InternalIP', address: '10.0.0.1' };
   const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' }, status: { addresses: [address, address] } };
@@ -29,7 +29,7 @@ it('tells each address of a node once', () => {
   ]);
 });
 
-it('lets a node have no other identity elsewhere', () => {
+it('does not allow changing the external id of a node', () => {
   const { validateUpdate } = workloadStrategies.get('/nodes')!;
   const node = (externalID: string): KubeObject => ({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' }, spec: { externalID } });
   expect(validateUpdate!(node('a'), node('a'), contextOf())).toEqual([]);
@@ -46,7 +46,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 const headers = { 'content-type': 'application/merge-patch+json' };
 
-it('counts changes of a driver from nothing', async () => {
+it('starts the generation of a CSI driver at the first change', async () => {
   const path = '/apis/storage.k8s.io/v1/csidrivers';
   const made = await server.call(path, { method: 'POST', body: { metadata: { name: 'd' }, spec: {} } });
   expect(made.json().metadata.generation).toBeUndefined();
@@ -54,7 +54,7 @@ it('counts changes of a driver from nothing', async () => {
   expect(changed.json().metadata.generation).toBe(1);
 });
 
-it('takes the status of a service range with the rest of it', async () => {
+it('accepts the status of a service CIDR with the object itself', async () => {
   const path = '/apis/networking.k8s.io/v1/servicecidrs';
   const made = await server.call(path, { method: 'POST', body: { metadata: { name: 'r' }, spec: { cidrs: ['10.20.0.0/16'] } } });
   expect(made.json()['status']).toEqual({});
@@ -63,7 +63,7 @@ it('takes the status of a service range with the rest of it', async () => {
   expect(changed.json()['status']).toEqual({ conditions });
 });
 
-it('a priority class is of its first generation for ever', async () => {
+it('a priority class stays at generation 1', async () => {
   const classes = '/apis/scheduling.k8s.io/v1/priorityclasses';
   await server.call(classes, { method: 'POST', body: { metadata: { name: 'p' }, value: 1 } });
   const changed = await server.call(`${classes}/p`, { method: 'PATCH', headers, body: { description: 'x' } });

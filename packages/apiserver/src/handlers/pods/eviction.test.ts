@@ -43,7 +43,7 @@ const evict = (name: string, deleteOptions?: JsonObject, query = ''): Promise<Re
 const isThere = async (name: string): Promise<boolean> => (await server.call(`${pods}/${name}`)).code === 200;
 
 describe('an eviction', () => {
-  test('that is a dry run removes nothing, wherever that is said', async () => {
+  test('as a dry run deletes nothing, whichever way it is requested', async () => {
     await running(app);
     await budget({ disruptionsAllowed: 1 });
     expect((await evict(app, { dryRun: ['All'] })).code).toBe(201);
@@ -52,13 +52,13 @@ describe('an eviction', () => {
     expect((await server.call(`${budgets}/${app}`)).json()['status']).toMatchObject({ disruptionsAllowed: 1 });
   });
 
-  test('may be of the version before', async () => {
+  test('may use the previous version', async () => {
     await running(app);
     const reply = await post(`${pods}/${app}/eviction`, { apiVersion: 'policy/v1beta1', kind: 'Eviction', metadata: { name: app } });
     expect([reply.code, await isThere(app)]).toEqual([201, false]);
   });
 
-  test('says how to delete as any deletion does', async () => {
+  test('validates its delete options', async () => {
     await running(app);
     expect((await evict(app, { propagationPolicy: 'x' })).json()).toMatchObject({ code: 422, reason: 'Invalid' });
     const unlike = await evict(app, { dryRun: ['x'] }, '?dryRun=All');
@@ -68,7 +68,7 @@ describe('an eviction', () => {
     expect(await isThere(app)).toBe(true);
   });
 
-  test('is taken off the budget at once, so that two do not pass where one may', async () => {
+  test('is charged to the budget immediately, so that two cannot pass where one may', async () => {
     await running(`${app}-1`);
     await running(`${app}-2`);
     await budget({ disruptionsAllowed: 1 });
@@ -82,7 +82,7 @@ describe('an eviction', () => {
     expect(Object.keys(status.disruptedPods)).toHaveLength(1);
   });
 
-  test('is refused with what the budget needs', async () => {
+  test('is rejected with the requirement of the budget', async () => {
     await running(app);
     await budget({ desiredHealthy: 3 });
     expect((await evict(app)).json()).toMatchObject({
@@ -95,7 +95,7 @@ describe('an eviction', () => {
     });
   });
 
-  test('waits for a budget that nobody has looked at', async () => {
+  test('waits for a budget that the controller has not observed yet', async () => {
     await running(app);
     await budget({ disruptionsAllowed: 1, observedGeneration: 0 });
     expect((await evict(app)).json()).toMatchObject({
@@ -107,7 +107,7 @@ describe('an eviction', () => {
     });
   });
 
-  test('of a pod that is not ready is free where enough others are, or where the budget says so', async () => {
+  test('of an unready pod is free if enough others are healthy, or if the budget always allows it', async () => {
     await running(app, 'False');
     await budget({});
     expect((await evict(app)).code).toBe(201);
@@ -118,7 +118,7 @@ describe('an eviction', () => {
     expect((await server.call(`${budgets}/${app}`)).json()['status']).not.toHaveProperty('disruptedPods');
   });
 
-  test('says in the pod why it goes', async () => {
+  test('sets a condition with its reason on the pod', async () => {
     await running(app);
     const metadata = { finalizers: ['example.com/wait'] };
     await server.call(`${pods}/${app}`, { method: 'PATCH', headers, body: { metadata } });
@@ -134,7 +134,7 @@ describe('an eviction', () => {
     expect(JSON.stringify(pod.metadata.managedFields)).not.toContain('DisruptionTarget');
   });
 
-  test('keeps to the version that it was meant for', async () => {
+  test('checks its preconditions', async () => {
     await running(app);
     const { metadata } = (await server.call(`${pods}/${app}`)).json();
     expect((await evict(app, { preconditions: { resourceVersion: '1' } })).code).toBe(409);
@@ -143,7 +143,7 @@ describe('an eviction', () => {
     expect(await isThere(app)).toBe(false);
   });
 
-  test('of a pod with two budgets is refused', async () => {
+  test('of a pod with two budgets is rejected', async () => {
     await running(app);
     await budget({ disruptionsAllowed: 1 });
     const second = { metadata: { name: `${app}-too` }, spec: { minAvailable: 1, selector: { matchLabels: { app } } } };

@@ -26,25 +26,28 @@ import { update } from '../../registry/update.ts';
 
 export interface Eviction {
   readonly eviction: KubeObject;
-  /** Reads the pod. Throws when it is not there. */
+  /** Reads the pod. Throws if it does not exist. */
   readonly pod: () => KubeObject;
   readonly context: RequestContext;
   readonly target: Target;
-  /** What the request itself says. */
+  /** The `dryRun` of the request itself. */
   readonly dryRun: boolean;
 }
 
-/** Why a pod may go: nobody misses it, nothing guards it, its budget has been charged, or it is not ready and enough others are. */
+/**
+ * Why a pod may be evicted: nobody misses it, it has no budget, its budget has been charged, or it is unready and enough others
+ * are healthy.
+ */
 type Permission = 'unmissed' | 'unguarded' | 'charged' | 'unready';
 
-/** It is no longer what its eviction was permitted for. */
+/** The pod has changed since its eviction was permitted. */
 class PodChanged extends Error {}
 
 const maxTries = 5;
-/** The budget's controller confirms evictions; when it does not, they end. */
+/** The maximum number of evictions that the budget's controller has not confirmed. */
 const maxUnconfirmed = 2000;
 
-/** Removes a pod where its disruption budget allows it, and takes the disruption off the budget at once: the next eviction sees what is left. */
+/** Deletes a pod if its disruption budget allows it, and charges the budget immediately, so that the next eviction sees what is left. */
 export async function evict(backend: Backend, budgets: Resource, request: Eviction): Promise<void> {
   checkDryRuns(request);
   for (let attempt = 1; ; attempt++) {
@@ -60,7 +63,7 @@ export async function evict(backend: Backend, budgets: Resource, request: Evicti
 const all = ['All'];
 const unsafe = 'ignoreStoreReadErrorWithClusterBreakingPotential';
 
-/** A dry run can be asked for in two places, which have to agree where both say something. */
+/** A dry run can be requested in two places, which must agree if both are set. */
 function checkDryRuns({ eviction, dryRun, target }: Eviction): void {
   const options = fieldsOf(eviction['deleteOptions']);
   if (options[unsafe] === true) {
@@ -86,7 +89,7 @@ async function tryEvict(backend: Backend, budgets: Resource, request: Eviction):
   const permission = isMissed(pod) ? await permit(backend, budgets, { pod, context, dryRun }) : 'unmissed';
   if (dryRun) return void (await deleteObject(backend, context, { ...target, options, dryRun, isAdmitted: true }));
   const resourceVersion = await mark(backend, request, { options, permission });
-  // What was seen in it must hold until it goes.
+  // The state that permitted the eviction must not change before the deletion.
   const isBound = permission === 'unmissed' || permission === 'unready' || options.preconditions?.resourceVersion !== undefined;
   const bound = isBound
     ? { ...options, preconditions: { ...options.preconditions, ...(resourceVersion && { resourceVersion }) } }
@@ -131,7 +134,7 @@ function mayGoUnready(budget: KubeObject): boolean {
   return numberOf(desiredHealthy) > 0 && numberOf(currentHealthy) >= numberOf(desiredHealthy);
 }
 
-/** The budget with one disruption less, or what to say when it has none. */
+/** The budget with one disruption fewer; throws the proper error if it has none left. */
 function charged(budget: KubeObject, pod: string, now: Date): KubeObject {
   const name = budget.metadata.name ?? '';
   const before = fieldsOf(budget['status']);
@@ -166,7 +169,7 @@ function exhausted(before: Readonly<Fields>, now: Date): Fields[] {
   return [...conditions.filter((one) => one !== old), condition];
 }
 
-/** Says in the pod why it goes, and sees once more that it may. Gives the version that this made. */
+/** Sets the condition with the reason on the pod, and checks its state again. Returns the new version. */
 async function mark(
   backend: Backend,
   { context, target }: Eviction,
@@ -178,7 +181,7 @@ async function mark(
     change: (latest) => {
       checkPreconditions(target.resource, latest, options);
       if (permission === 'unmissed' ? isMissed(latest) : permission === 'unready' && isReady(latest)) throw new PodChanged();
-      // The server says so itself, and owns nothing of the pod for it.
+      // The server sets it on its own behalf, so no manager owns the condition.
       return { object: leaving(latest, now), applied: true };
     },
   });
@@ -207,7 +210,7 @@ function violation(message: string, retryAfterSeconds?: number): StatusError {
   });
 }
 
-/** A pod that never ran or ended already is missed by nobody. */
+/** A pod that never ran, has terminated or is being deleted needs no budget. */
 function isMissed(pod: KubeObject): boolean {
   const phase = textOf(fieldsOf(pod['status'])['phase']);
   return phase !== 'Pending' && phase !== 'Succeeded' && phase !== 'Failed' && pod.metadata.deletionTimestamp === undefined;

@@ -29,7 +29,7 @@ const binding = (name: string, node: string) => ({
 const eviction = (name: string) => ({ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name } });
 
 describe('binding a pod', () => {
-  test('gives it a node, once', async () => {
+  test('assigns it to a node, once', async () => {
     await createPod('bound');
     expect((await post(`${pods}/bound/binding`, binding('bound', 'n1'))).code).toBe(201);
     const pod = (await server.call(`${pods}/bound`)).json();
@@ -41,19 +41,19 @@ describe('binding a pod', () => {
     expect(again.json().message).toBe('Operation cannot be fulfilled on pods/binding "bound": pod bound is already assigned to node "n1"');
   });
 
-  test('waits for its gates', async () => {
+  test('waits for its scheduling gates', async () => {
     await createPod('gated', { schedulingGates: [{ name: 'example.com/wait' }] });
     const reply = await post(`${pods}/gated/binding`, binding('gated', 'n1'));
     expect(reply.json().message).toContain('pod gated has non-empty .spec.schedulingGates');
   });
 
-  test('needs a node', async () => {
+  test('requires a node', async () => {
     await createPod('nowhere');
     const reply = await post(`${pods}/nowhere/binding`, binding('nowhere', ''));
     expect([reply.code, reply.json().message]).toEqual([500, 'target.name: Required value']);
   });
 
-  test('is not a new generation of it, and can name it by itself', async () => {
+  test('does not change its generation, and works through the bindings resource', async () => {
     await createPod('named');
     const bindings = '/api/v1/namespaces/default/bindings';
     expect((await post(bindings, binding('named', 'n1'))).code).toBe(201);
@@ -61,7 +61,7 @@ describe('binding a pod', () => {
     expect((await post(bindings, { target: { name: 'n1' } })).json().message).toBe('Name parameter required.');
   });
 
-  test('may say which one it means', async () => {
+  test('may have preconditions', async () => {
     await createPod('meant');
     const { uid } = (await server.call(`${pods}/meant`)).json().metadata;
     const refused = await post(`${pods}/meant/binding`, { ...binding('meant', 'n1'), metadata: { name: 'meant', uid: 'other' } });
@@ -72,14 +72,14 @@ describe('binding a pod', () => {
     expect((await post(`${pods}/meant/binding`, { ...binding('meant', 'n1'), metadata: { name: 'meant', uid } })).code).toBe(201);
   });
 
-  test('has to name the pod it is posted to, even one that is not there', async () => {
+  test('must name the pod in its path, even a missing one', async () => {
     const reply = await post(`${pods}/none/binding`, binding('other', 'n1'));
     expect([reply.code, reply.json().message]).toEqual([400, 'name in URL does not match name in Binding object']);
   });
 });
 
 describe('deleting a pod', () => {
-  test('that runs waits for its grace period, and ends at once when told so', async () => {
+  test('that runs waits for its grace period, and happens immediately when requested', async () => {
     await createPod('running');
     await post(`${pods}/running/binding`, binding('running', 'n1'));
     const marked = (await server.call(`${pods}/running`, { method: 'DELETE' })).json();
@@ -93,7 +93,7 @@ describe('deleting a pod', () => {
 });
 
 describe('evicting a pod', () => {
-  test('deletes one that nobody guards', async () => {
+  test('deletes one without a budget', async () => {
     await createPod('free');
     expect((await post(`${pods}/free/eviction`, eviction('free'))).code).toBe(201);
     expect((await server.call(`${pods}/free`)).code).toBe(404);
@@ -101,7 +101,7 @@ describe('evicting a pod', () => {
 });
 
 describe('debugging a pod', () => {
-  test('adds a container and never changes one', async () => {
+  test('adds a container but never changes one', async () => {
     await createPod('debugged');
     const patch = (containers: object[]) =>
       server.call(`${pods}/debugged/ephemeralcontainers`, {

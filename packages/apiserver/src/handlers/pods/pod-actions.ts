@@ -16,7 +16,7 @@ function checkBinding(binding: KubeObject): void {
   const kind = textOf(target['kind']);
   if (kind !== '' && kind !== 'Node') found.notSupported(FieldPath.of('target', 'kind'), kind, ['Node', '<empty>']);
   if (textOf(target['name']) === '') found.required(FieldPath.of('target', 'name'));
-  // Told without dressing, as a failure of the server.
+  // Reported as plain text with a server error, as in Kubernetes.
   const messages = found.errors.map(({ field, body }) => `${field}: ${body}`);
   if (messages.length > 0) throw new StatusError({ code: 500, message: status.aggregate(messages) });
 }
@@ -26,7 +26,7 @@ const meant = [
   ['resourceVersion', 'ResourceVersion'],
 ] as const;
 
-/** A binding may say which pod it means, down to its version. */
+/** A binding may have preconditions: the uid and version of its pod. */
 function checkMeant(pod: KubeObject, binding: KubeObject): void {
   const { name = '', namespace = '' } = pod.metadata;
   for (const [field, title] of meant) {
@@ -69,7 +69,7 @@ async function bind(backend: Backend, { object, context, target, dryRun }: Bindi
 
 type Binding = Omit<Parameters<VirtualSubresource>[0], 'parent'>;
 
-/** `bindings`: the same under a path of its own, where the binding itself names the pod. */
+/** The `bindings` resource: the same action at its own path, where the binding itself names the pod. */
 export function bindings(backend: Backend, pods: Resource): VirtualKind {
   return (object, context, dryRun) => {
     const { name = '' } = object.metadata;
@@ -78,7 +78,7 @@ export function bindings(backend: Backend, pods: Resource): VirtualKind {
   };
 }
 
-/** What is done to a pod by creating something below it: `binding` gives it a node, `eviction` removes it where its budget allows. */
+/** Actions on a pod through creating a subresource: `binding` assigns it to a node, `eviction` deletes it if its budget allows. */
 export function podActions(backend: Backend, budgets: Resource): readonly (readonly [path: string, action: VirtualSubresource])[] {
   return [
     ['/pods/binding', (call) => bind(backend, call)],
