@@ -8,7 +8,7 @@ function tooLarge(limit: number): Error {
   return status.requestTooLarge(`limit is ${limit}`);
 }
 
-/** What both protocols share. */
+/** The parts shared by both protocols. */
 export abstract class BaseExchange {
   protected readonly extra: string[] = [];
   code = 0;
@@ -18,9 +18,9 @@ export abstract class BaseExchange {
   sent: string | Buffer | undefined;
   annotations: Readonly<Record<string, string>> | undefined;
   protected readonly connection: Connection;
-  /** Refuses a body that is awaited. */
+  /** Rejects the body that is being awaited. */
   #refuseBody: ((error: Error) => void) | undefined;
-  /** When the client began to be waited for, by the clock of the connections. */
+  /** Since when the client has been awaited, by the clock of the connections. */
   #awaitedSince: number | undefined;
 
   constructor(connection: Connection) {
@@ -32,14 +32,14 @@ export abstract class BaseExchange {
   }
 
   header(name: string, value: string): void {
-    // Every answer says first that it is not to be kept; a page that may be says so after.
+    // Every response starts with headers that forbid caching; a page that may be cached overrides them.
     const known = name === 'Cache-Control' || name === 'Vary' ? this.extra.indexOf(name) : -1;
     if (known >= 0 && name === 'Vary') this.#vary(known + 1, value);
     else if (known >= 0) this.extra[known + 1] = value;
     else this.extra.push(name, value);
   }
 
-  /** What an answer depends on is named once. */
+  /** Names each header that a response varies by once. */
   #vary(at: number, value: string): void {
     if (!this.extra[at]!.split(', ').includes(value)) this.extra[at] += `, ${value}`;
   }
@@ -57,7 +57,7 @@ export abstract class BaseExchange {
     else this.respond(answer);
   }
 
-  /** Nobody is there any more to hear of a mistake, and it must not be those who wait for the same record. */
+  /** Errors are swallowed: the handler has finished, and other requests waiting for the same audit record must not fail. */
   #respondLater(answer: Answer): void {
     try {
       this.respond(answer);
@@ -68,10 +68,10 @@ export abstract class BaseExchange {
 
   abstract readonly closed: boolean;
 
-  /** Puts the answer on its way. The client may have left meanwhile. */
+  /** Sends the response. The client may have disconnected meanwhile. */
   protected abstract respond(answer: Answer): void;
 
-  /** Ends the exchange without an answer. */
+  /** Ends the exchange without a response. */
   protected abstract abandon(): void;
 
   protected async receiving(stream: IncomingMessage | ServerHttp2Stream, declared: string | undefined, limit: number): Promise<Buffer> {
@@ -86,7 +86,7 @@ export abstract class BaseExchange {
     }
   }
 
-  /** Whether a body that is awaited, or `more` of what a client has to send, is overdue. A body that is, is refused. */
+  /** Whether an awaited body, or `more` data that the client has to send, is overdue. Rejects an overdue body. */
   protected isOverdue(clock: number, limit: number, more = false): boolean {
     if (this.#refuseBody === undefined && !more) {
       this.#awaitedSince = undefined;
@@ -100,7 +100,7 @@ export abstract class BaseExchange {
   }
 }
 
-/** Collects a body from a readable half of either protocol. */
+/** Collects a body from the readable side of either protocol. */
 function collect(
   stream: IncomingMessage | ServerHttp2Stream,
   limit: number,

@@ -18,13 +18,13 @@ async function answerOf(text: string): Promise<{ incoming: IncomingMessage; [Sym
   };
 }
 
-describe('an answer', () => {
-  it('is read as far as its limit', async () => {
+describe('a response', () => {
+  it('is read up to its limit', async () => {
     await using answer = await answerOf('é'.repeat(50_000));
     expect((await readBounded(answer.incoming, 100_000)).toString()).toBe('é'.repeat(50_000));
   });
 
-  it('is cut beyond it', async () => {
+  it('is cut off beyond it', async () => {
     await using answer = await answerOf('x'.repeat(100_001));
     await expect(readBounded(answer.incoming, 100_000, 'what the issuer said')).rejects.toThrow(
       'what the issuer said is larger than 100000 bytes',

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-/** The body of an answer from somebody who may send without end. Cuts the connection at the limit, and throws. */
+/** Reads the body of a response from a server that may never stop sending. At the limit, closes the connection and throws. */
 export async function readBounded(incoming: IncomingMessage, limit: number, what = 'the answer'): Promise<Buffer<ArrayBuffer>> {
   const chunks: Buffer[] = [];
   let size = 0;

@@ -4,21 +4,21 @@ import type { TLSSocket } from 'node:tls';
 import type { Http1Exchange } from './http1-exchange.ts';
 import type { Http2Exchange } from './http2-exchange.ts';
 
-/** How long, in milliseconds, a client may keep the server waiting for something. */
+/** How long a client may keep the server waiting, in milliseconds. */
 export interface ConnectionTimeouts {
   /** From the connection to the end of the TLS handshake. */
   readonly handshake: number;
-  /** From the handshake to the first request, and for the rest of a header once it has begun. */
+  /** From the handshake to the first request, and from the start of a header to its end. */
   readonly headers: number;
-  /** For all of a request's body. */
+  /** For the whole body of a request. */
   readonly body: number;
   /** For the next request when none is open. */
   readonly idle: number;
-  /** For any part of an answer to be taken, of watches too. A watch that has nothing to send is not waiting. */
+  /** For the client to read any part of a response or watch. A watch with nothing to send is not waiting. */
   readonly answer: number;
-  /** An HTTP/2 client whose requests are open and who has been silent for so long is asked whether it is still there. */
+  /** An HTTP/2 client with open requests that has been silent for this long is sent a ping. */
   readonly quiet: number;
-  /** How often connections are looked at: the times above are exact to this. */
+  /** How often connections are checked: the precision of the timeouts above. */
   readonly sweep: number;
 }
 
@@ -32,11 +32,11 @@ export const defaultTimeouts: ConnectionTimeouts = {
   sweep: 1_000,
 };
 
-/** What a client failed to do in time. */
+/** The step that a client failed to complete in time. */
 export type Failure = 'handshake' | 'headers' | 'idle' | 'answer' | 'gone';
 
 export interface ConnectionOptions {
-  /** When it began, and the same by the clock of the connections. */
+  /** The start time, and the same by the clock of the connections. */
   readonly began: number;
   readonly clock: number;
   readonly timeouts: ConnectionTimeouts;
@@ -44,34 +44,34 @@ export interface ConnectionOptions {
 }
 
 /**
- * One connection, and what it waits for. Requests leave next to nothing here; everything else is found out when the connection is looked at, once in a while:
- * has what it waits for come nearer since the last look, and if not, since when.
+ * One connection and its current wait. Requests do almost nothing here; the rest is determined by a periodic check: has the
+ * connection made progress since the last check, and if not, since when?
  */
 export class Connection {
   readonly source: string;
   readonly began: number;
-  /** Whether somebody who could say who they are has used it. */
+  /** Whether an authenticated client has used the connection. */
   isKnown = false;
   readonly #raw: Socket;
   readonly #timeouts: ConnectionTimeouts;
   readonly #onKnown: (connection: Connection) => void;
   #socket: TLSSocket | undefined;
   #session: ServerHttp2Session | undefined;
-  /** HTTP/1.1: the newest request. Those before it are answered before it. */
+  /** HTTP/1.1: the newest request. Earlier ones are answered before it. */
   #newest: Http1Exchange | undefined;
-  /** HTTP/2: requests that are open. */
+  /** HTTP/2: the open requests. */
   readonly #streams = new Set<Http2Exchange>();
   #hasAsked = false;
-  /** HTTP/2: whether there was a request since it last rested. */
+  /** HTTP/2: whether there was a request since the connection was last idle. */
   #wasBusy = false;
   #isClosing = false;
-  /** When it began to wait for what it waits for. */
+  /** Since when it has been in its current wait. */
   #since: number;
-  /** Bytes that had come, and bytes that waited to be sent, at the last look. */
+  /** Bytes received, and bytes queued for sending, at the last check. */
   #received = 0;
   #queued = 0;
   #stuckSince = 0;
-  /** Whether a part of a header has come. */
+  /** Whether part of a header has arrived. */
   #isPartial = false;
 
   constructor(raw: Socket, source: string, { began, clock, timeouts, onKnown }: ConnectionOptions) {
@@ -83,30 +83,30 @@ export class Connection {
     this.#onKnown = onKnown;
   }
 
-  /** Somebody who could say who they are uses it. */
+  /** An authenticated client uses the connection. */
   known(): void {
     this.isKnown = true;
     this.#onKnown(this);
   }
 
-  /** The handshake is over. */
+  /** The handshake is complete. */
   secured(socket: TLSSocket, clock: number): void {
     this.#socket = socket;
     this.#rest(clock);
   }
 
-  /** It speaks HTTP/2. */
+  /** The client uses HTTP/2. */
   opened(session: ServerHttp2Session): void {
     this.#session = session;
   }
 
-  /** An HTTP/1.1 request came. */
+  /** An HTTP/1.1 request arrived. */
   asked(exchange: Http1Exchange): void {
     this.#hasAsked = true;
     this.#newest = exchange;
   }
 
-  /** An HTTP/2 request came. */
+  /** An HTTP/2 request arrived. */
   askedOnStream(exchange: Http2Exchange): void {
     this.#hasAsked = true;
     this.#wasBusy = true;
@@ -114,18 +114,18 @@ export class Connection {
     exchange.onClose(() => this.#streams.delete(exchange));
   }
 
-  /** Whether no request is being worked on or answered. */
+  /** Whether no request is being handled or answered. */
   get isIdle(): boolean {
     for (const exchange of this.#streams) if (!exchange.isLingering) return false;
     return this.#newest === undefined || this.#newest.closed;
   }
 
-  /** The server stops: what is open may be finished, nothing may follow. */
+  /** The server is shutting down: open requests may finish, no new ones may follow. */
   finish(clock: number): void {
     if (this.#session !== undefined || this.isIdle) this.close(clock);
   }
 
-  /** HTTP/2 clients are told first that it ends, so that they send nothing more on it. One that does not listen is cut off at a later look. */
+  /** Sends HTTP/2 clients a GOAWAY first, so that they send no more requests. A client that ignores it is cut off by a later check. */
   close(clock: number): void {
     if (this.#session === undefined || this.#isClosing) return this.destroy();
     this.#isClosing = true;
@@ -139,7 +139,7 @@ export class Connection {
     this.#raw.destroy();
   }
 
-  /** Looks at the connection. Ends requests that are overdue; says why when the connection itself has to end. */
+  /** Checks the connection. Ends overdue requests; returns the reason if the connection itself must end. */
   look(clock: number): Failure | undefined {
     if (this.#socket === undefined) return clock - this.#since >= this.#timeouts.handshake ? 'handshake' : undefined;
     const failure = this.#session === undefined ? this.#lookHttp1(clock) : this.#lookHttp2(this.#session, clock);
@@ -150,7 +150,7 @@ export class Connection {
     const exchange = this.#newest;
     if (exchange === undefined) return this.#resting(clock);
     if (exchange.closed) {
-      // It may be large, and is not needed any more.
+      // Releases the exchange, which may be large.
       this.#newest = undefined;
       this.#rest(clock);
     } else exchange.look(clock, this.#timeouts);
@@ -164,7 +164,7 @@ export class Connection {
       this.#wasBusy = false;
       this.#rest(clock);
     }
-    // Frames that ask for nothing, such as pings, keep no connection open.
+    // Frames that request nothing, such as pings, do not keep a connection open.
     this.#received = this.#raw.bytesRead;
     return this.#resting(clock);
   }
@@ -179,7 +179,7 @@ export class Connection {
     return undefined;
   }
 
-  /** A connection whose client takes nothing of what it was sent. */
+  /** Detects a client that reads nothing of what it was sent. */
   #lookUnsent(socket: TLSSocket, clock: number): Failure | undefined {
     const queued = this.#session === undefined && socket.writableLength === 0 ? 0 : queuedBytes(this.#raw, socket);
     if (queued === 0 || queued !== this.#queued) {
@@ -209,8 +209,8 @@ export class Connection {
 }
 
 /**
- * Bytes that the system has not taken yet. Only the handle beneath a TLS socket knows: Node's own timers of TLS sockets do not see such bytes move. Without it,
- * what was written at once has to be taken in the time that is meant for a part of it.
+ * Bytes that the kernel has not accepted yet. Only the handle beneath a TLS socket knows: Node's own timers for TLS sockets do
+ * not see progress in them. Without the handle, the client has to read a whole write within the time meant for any part of it.
  */
 function queuedBytes(raw: Socket, socket: TLSSocket): number {
   const { _handle: handle } = raw as { readonly _handle?: { readonly writeQueueSize?: number } | null };

@@ -19,16 +19,16 @@ describe('the source of a connection', () => {
   ])('%j is %s', (address, source) => expect(sourceOf(address)).toBe(source));
 });
 
-describe('connections that the process can afford', () => {
+describe('the number of connections that the process can afford', () => {
   test.each([
     [20_000, { limit: 1_048_576, open: 40 }, 20_000],
     [20_000, { limit: 20_000, open: 40 }, 19_448],
     [20_000, { limit: 256, open: 40 }, 152],
     [100, { limit: 256, open: 40 }, 100],
     [20_000, { limit: 64, open: 40 }, 1],
-  ])('%d with %j are %d', (wanted, descriptors, affordable) => expect(affordableConnections(wanted, descriptors)).toBe(affordable));
+  ])('of %d with %j is %d', (wanted, descriptors, affordable) => expect(affordableConnections(wanted, descriptors)).toBe(affordable));
 
-  test('are fewer than the descriptors of this process', () => {
+  test('is smaller than the number of its file descriptors', () => {
     expect(affordableConnections(Number.MAX_SAFE_INTEGER)).toBeLessThan(Number.MAX_SAFE_INTEGER);
   });
 });
@@ -60,7 +60,7 @@ afterEach(() => made?.[Symbol.dispose]());
 function connections(limits: Partial<ConnectionLimits>): Connections {
   made = new Connections({
     limits: { overall: 10, perAddress: 2, fromLoopback: 10, ...limits },
-    // Looked at by the tests alone.
+    // Only the tests trigger checks.
     timeouts: { ...defaultTimeouts, handshake: 1e9, sweep: 1e6 },
     now: () => now,
   });
@@ -70,7 +70,7 @@ function connections(limits: Partial<ConnectionLimits>): Connections {
 const socket = (address: string): FakeSocket & Socket => new FakeSocket(address) as never;
 
 describe('connections', () => {
-  test('are bounded for each address, and less so from the machine itself', () => {
+  test('are limited per address, with a higher limit for loopback', () => {
     const all = connections({});
     const admitted = (address: string): boolean => all.admit(socket(address)) !== undefined;
     expect(['10.0.0.1', '10.0.0.1', '10.0.0.1', '10.0.0.2'].map(admitted)).toEqual([true, true, false, true]);
@@ -79,7 +79,7 @@ describe('connections', () => {
     expect([all.count, all.ended.get('refused')]).toEqual([8, 2]);
   });
 
-  test('that end make room for others of the same address', () => {
+  test('that end make room for others from the same address', () => {
     const all = connections({ perAddress: 1 });
     const first = socket('10.0.0.1');
     all.admit(first);
@@ -89,7 +89,7 @@ describe('connections', () => {
     expect(all.admit(socket('10.0.0.1'))).toBeUndefined();
   });
 
-  test('displace the oldest stranger when there is no room, but none that has only just come', () => {
+  test('displace the oldest unauthenticated connection when there is no room, but not one that has only just arrived', () => {
     const all = connections({ overall: 2 });
     const [known, stranger] = [socket('10.0.0.1'), socket('10.0.0.2')];
     all.admit(known)!.known();
@@ -107,7 +107,7 @@ describe('connections', () => {
     expect([all.ended.get('displaced'), all.ended.get('refused')]).toEqual([1, 2]);
   });
 
-  test('are not held responsible for time in which the process stood still', () => {
+  test('are not charged for time in which the process was suspended', () => {
     const all = new Connections({
       limits: { overall: 10, perAddress: 10, fromLoopback: 10 },
       timeouts: { ...defaultTimeouts, handshake: 10_000, sweep: 1_000 },

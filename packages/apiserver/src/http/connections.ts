@@ -4,9 +4,9 @@ import { isLoopback, sourceOf } from './source.ts';
 
 export interface ConnectionLimits {
   readonly overall: number;
-  /** From one address, or one /64 network. */
+  /** From one address or one /64 network. */
   readonly perAddress: number;
-  /** From the machine itself: behind a proxy or a tunnel on it, everybody comes from there. */
+  /** From the machine itself: all clients behind a local proxy or tunnel come from there. */
   readonly fromLoopback: number;
 }
 
@@ -16,30 +16,31 @@ export interface ConnectionsOptions {
   readonly now?: () => number;
 }
 
-/** Why connections were ended by the server, beside the failures of their clients. */
+/** Why the server ended a connection, including the failures of its client. */
 type Ending = Failure | 'refused' | 'displaced';
 
-/** A stranger that came this long ago, in milliseconds, has had the time for a handshake and to say who it is. */
+/** An unauthenticated connection older than this, in milliseconds, has had time for a handshake and a first request. */
 const grace = 500;
 const none = new Set<never>();
-/** So many strangers are looked at to find one that is idle. */
+/** How many unauthenticated connections are checked to find an idle one. */
 const mostLookedAt = 16;
 
-/** Connections that come from the same place. */
+/** Connections from the same source. */
 interface Source {
   count: number;
   readonly strangers: Set<Connection>;
 }
 
 /**
- * All connections of a listener. One look at each, once in a while, stands for all timers: what a request costs does not depend on them. When there are too
- * many, those that never said who they are and ask for nothing make room; where none can, the newest is closed.
+ * All connections of a listener. One periodic check of each replaces all timers, so a request costs the same with or without
+ * timeouts. When there are too many, unauthenticated idle connections make room; if there are none, the newest connection is
+ * closed.
  */
 export class Connections implements Disposable {
   readonly #options: ConnectionsOptions;
   readonly #now: () => number;
   readonly #open = new Set<Connection>();
-  /** Nobody has said who they are on these, the oldest first. */
+  /** Connections that nobody has authenticated on, oldest first. */
   readonly #strangers = new Set<Connection>();
   readonly #sources = new Map<string, Source>();
   readonly #ended = new Map<Ending, number>();
@@ -58,17 +59,20 @@ export class Connections implements Disposable {
     return this.#open.size;
   }
 
-  /** Connections that the server ended, by reason. */
+  /** Connections ended by the server, by reason. */
   get ended(): ReadonlyMap<string, number> {
     return this.#ended;
   }
 
-  /** Time by which clients are waited for. It stands still while the process does, so that nobody pays for what the server did not read. */
+  /**
+   * The clock for timeouts. It stops while the process is suspended, so that clients are not charged for data that the server did
+   * not read.
+   */
   get clock(): number {
     return this.#clock;
   }
 
-  /** Takes a connection in, or closes it. */
+  /** Accepts a connection, or closes it. */
   admit(raw: Socket): Connection | undefined {
     const { limits } = this.#options;
     const name = sourceOf(raw.remoteAddress ?? '');
@@ -83,7 +87,7 @@ export class Connections implements Disposable {
     return this.#add(raw, name);
   }
 
-  /** Looks at every connection. Nothing that is found may end the process. */
+  /** Checks every connection. No failure of a check may end the process. */
   sweep(): void {
     const now = this.#now();
     this.#clock += Math.min(now - this.#lookedAt, 2 * this.#options.timeouts.sweep);
@@ -91,7 +95,7 @@ export class Connections implements Disposable {
     for (const connection of this.#open) this.#look(connection);
   }
 
-  /** Ends those that no request is open on, and tells the others that nothing follows. */
+  /** Ends connections without open requests, and tells the others that no more will be accepted. */
   finishAll(): void {
     for (const connection of this.#open) connection.finish(this.#clock);
   }
@@ -134,7 +138,10 @@ export class Connections implements Disposable {
     return connection;
   }
 
-  /** Makes room by ending the oldest of some strangers that asks for nothing. One that has only just come may be about to say who it is. */
+  /**
+   * Makes room by ending the oldest idle one of some unauthenticated connections. One that has only just arrived may be about to
+   * authenticate.
+   */
   #displace(strangers: Set<Connection>): boolean {
     const now = this.#now();
     let left = mostLookedAt;
@@ -146,7 +153,7 @@ export class Connections implements Disposable {
         stranger.destroy();
         return true;
       }
-      // Others come first the next time.
+      // Moves it to the end, so that the next search starts with others.
       strangers.delete(stranger);
       strangers.add(stranger);
     }

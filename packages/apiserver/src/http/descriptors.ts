@@ -1,19 +1,19 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** How many descriptors are left for what is not a client's connection: the store, the audit log, calls to webhooks, pipes. */
+/** How many descriptors are reserved for uses other than client connections: the store, the audit log, webhook calls, pipes. */
 const leastReserve = 64;
 const mostReserve = 512;
 
 export interface Descriptors {
-  /** How many the process may have open. */
+  /** How many descriptors the process may open. */
   readonly limit: number;
-  /** How many it has open now. */
+  /** How many are open now. */
   readonly open: number;
 }
 
 /**
- * How many connections the process can hold without running out of file descriptors; `wanted` where nobody can tell. A process without descriptors cannot
- * open files, start programs or call anybody.
+ * How many connections the process can hold without running out of file descriptors; `wanted` if this is unknown. A process
+ * without free descriptors cannot open files, start programs or make calls.
  */
 export function affordableConnections(wanted: number, descriptors: Descriptors | undefined = ownDescriptors()): number {
   if (descriptors === undefined) return wanted;
@@ -22,7 +22,7 @@ export function affordableConnections(wanted: number, descriptors: Descriptors |
   return Math.max(1, Math.min(wanted, limit - open - reserve));
 }
 
-/** Undefined where the system does not tell. */
+/** Undefined if the system does not report them. */
 function ownDescriptors(): Descriptors | undefined {
   const limit = ownLimit();
   if (limit === undefined) return undefined;
@@ -33,7 +33,7 @@ function ownDescriptors(): Descriptors | undefined {
   }
 }
 
-/** Node raises the soft limit to the hard one when it starts, so this is the limit in effect. */
+/** Node raises the soft limit to the hard limit at startup, so this is the limit in effect. */
 function ownLimit(): number | undefined {
   try {
     const found = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'));
@@ -43,7 +43,7 @@ function ownLimit(): number | undefined {
   }
 }
 
-/** For systems without /proc. It is slow, and asked once. */
+/** For systems without /proc. Slow, but called only once. */
 function reportedLimit(): number | undefined {
   const { userLimits } = process.report.getReport() as { readonly userLimits?: { readonly open_files?: { readonly soft?: unknown } } };
   const soft = userLimits?.open_files?.soft;

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { Exchange } from './exchange.ts';
 
-/** The tag of a document: of what it says, so that it is another one whenever that changes. */
+/** The ETag of a document, derived from its content. */
 export function entityTag(content: string): string {
   return `"${createHash('sha512').update(content).digest('hex').toUpperCase()}"`;
 }
 
 /**
- * Sends the tag of a document; true when the client has the document already and was told so. `If-Modified-Since` is never looked at: times are told in seconds, and
- * within one a document may change many times.
+ * Sends the ETag of a document; if the client already has the document, responds 304 and returns true. `If-Modified-Since` is
+ * ignored: its resolution is a second, in which a document may change many times.
  */
 export function isKnown(exchange: Exchange, tag: string): boolean {
   exchange.header('ETag', tag);

@@ -3,62 +3,62 @@ import type { TLSSocket } from 'node:tls';
 
 export interface Answer {
   readonly code: number;
-  /** Empty for an answer without a body. */
+  /** Empty for a response without a body. */
   readonly type: string;
   readonly body: string | Buffer;
 }
 
-/** Whoever has to do something before an answer leaves. */
+/** Something that has to happen before a response is sent, such as writing an audit record. */
 export interface AnswerKeeper {
-  /** Asked when the answer is known. */
+  /** Read when the response is known. */
   readonly holds: boolean;
-  /** `send` is to be called once, when the answer may leave. */
+  /** Must call `send` once, when the response may be sent. */
   hold(send: () => void): void;
 }
 
-/** One request and its answer, whatever the version of HTTP. */
+/** One request and its response, independent of the HTTP version. */
 export interface Exchange {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
-  /** `name, value, name, value…` as they came. */
+  /** `name, value, name, value…` as received. */
   readonly rawHeaders: readonly string[];
   readonly remoteAddress: string;
   readonly socket: TLSSocket;
-  /** Called once, just before the answer is sent: the last chance to add headers. */
+  /** Called once, just before the response is sent: the last chance to add headers. */
   beforeAnswer: (() => void) | undefined;
-  /** Answers that go on, such as watches, are not held. */
+  /** Streaming responses, such as watches, are not held. */
   keeper: AnswerKeeper | undefined;
   /** The bodies as they were received and sent, for the audit log. */
   readonly received: Buffer | undefined;
   readonly sent: string | Buffer | undefined;
-  /** What the audit log says beside. */
+  /** Additional annotations for the audit log. */
   annotations: Readonly<Record<string, string>> | undefined;
-  /** Adds a header to the answer; before it is sent. */
+  /** Adds a header to the response, before it is sent. */
   header(name: string, value: string): void;
-  /** Reads the whole body. Rejects with a `StatusError` when it is too large or does not arrive. */
+  /** Reads the whole body. Rejects with a `StatusError` if it is too large or does not arrive. */
   body(limit: number): Promise<Buffer>;
   send(answer: Answer): void;
-  /** Begins an answer that goes on. */
+  /** Starts a streaming response. */
   stream(code: number, type: string): AnswerStream;
   readonly answered: boolean;
-  /** The code that was answered with; 0 before. */
+  /** The status code sent; 0 before that. */
   readonly code: number;
-  /** Whether it is over. */
+  /** Whether the exchange is over. */
   readonly closed: boolean;
   /** Called once when the exchange is over, however it ended. */
   onClose(listener: () => void): void;
-  /** To be called when the sender has said who they are: strangers make room for such connections. */
+  /** To be called when the sender is authenticated: unauthenticated connections are closed first to make room. */
   authenticated(): void;
 }
 
 export interface AnswerStream {
   write(chunk: string | Buffer): void;
-  /** Bytes that the client has not taken yet. */
+  /** Bytes that the client has not read yet. */
   readonly pending: number;
   end(): void;
-  /** Cuts the connection: the client did not read for too long. */
+  /** Closes the connection of a client that has not read for too long. */
   abort(): void;
-  /** Calls back when what was written has been taken. */
+  /** Calls back when everything written has been read. */
   onDrain(listener: () => void): void;
 }

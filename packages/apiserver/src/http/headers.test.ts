@@ -27,13 +27,13 @@ afterAll(() => server[Symbol.asyncDispose]());
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const send = (method: string, path: string, body?: JsonObject): Promise<Reply> => server.call(path, { method, ...(body && { body }) });
 
-describe('every answer', () => {
+describe('every response', () => {
   test.each([
     ['an object', '/api/v1/namespaces/default'],
     ['an error', '/api/v1/namespaces/none'],
     ['what is served', '/apis'],
     ['the version', '/version'],
-  ])('says of %s when it was sent, how long it is, who took it on, and that it is not to be kept', async (_what, path) => {
+  ])('carries for %s its date, length, audit id and flow, and forbids caching', async (_what, path) => {
     const { headers, body } = await server.call(path);
     expect(Date.parse(headers['date'] as string)).not.toBeNaN();
     expect(headers['content-length']).toBe(String(body.length));
@@ -43,7 +43,7 @@ describe('every answer', () => {
     expect(headers['x-kubernetes-pf-prioritylevel-uid']).toMatch(uuid);
   });
 
-  test('of a watch does not say how long it is', async () => {
+  test('to a watch has no length', async () => {
     const { headers } = await server.call('/api/v1/namespaces?watch=true&timeoutSeconds=1');
     expect(headers['audit-id']).toMatch(uuid);
     expect(headers['x-kubernetes-pf-flowschema-uid']).toMatch(uuid);
@@ -51,41 +51,41 @@ describe('every answer', () => {
     expect(headers['transfer-encoding']).toBe('chunked');
   });
 
-  test('has the id that the client gave the request', async () => {
+  test('has the audit id that the client sent', async () => {
     const { headers } = await server.call('/version', { headers: { 'audit-id': 'my-own-id' } });
     expect(headers['audit-id']).toBe('my-own-id');
   });
 
-  test('to who may not is not to be taken for anything else', async () => {
+  test('to a forbidden request has nosniff', async () => {
     const refused = await server.call('/api/v1/secrets', { anonymous: true });
     expect([refused.code, refused.headers['x-content-type-options']]).toEqual([403, 'nosniff']);
   });
 
-  test('in plain text is not to be taken for anything else', async () => {
+  test('in plain text has nosniff', async () => {
     const found = await server.call('/healthz');
     expect([found.headers['content-type'], found.headers['x-content-type-options']]).toEqual(['text/plain; charset=utf-8', 'nosniff']);
   });
 
-  test('to an unknown token tells nothing but that', async () => {
+  test('to an unknown token says only that it is unauthorized', async () => {
     const refused = await server.call('/api/v1/namespaces', { anonymous: true, headers: { authorization: 'Bearer nobody' } });
     expect([refused.code, refused.json().reason]).toEqual([401, 'Unauthorized']);
   });
 
-  test('of which there are too many says when to come again', async () => {
+  test('to a request over the limit has a Retry-After', async () => {
     const open = await server.open('/api/v1/configmaps?watch=true');
     const refused = await server.call('/api/v1/configmaps?watch=true');
     open.destroy();
     expect([refused.code, refused.headers['retry-after'], refused.json().reason]).toEqual([429, '1', 'TooManyRequests']);
   });
 
-  test('that depends on what the client takes names each thing once', async () => {
+  test('that varies by request headers names each of them once', async () => {
     const { headers } = await server.call('/openapi/v2', { headers: { 'accept-encoding': 'gzip' } });
     expect([headers['vary'], headers['content-encoding']]).toEqual(['Accept-Encoding, Accept', 'gzip']);
   });
 });
 
 describe('HEAD', () => {
-  test.each(['/healthz', '/apis', '/openapi/v3'])('of %s tells what GET would', async (path) => {
+  test.each(['/healthz', '/apis', '/openapi/v3'])('of %s has the headers of GET', async (path) => {
     const [head, get] = [await send('HEAD', path), await send('GET', path)];
     expect(head.body).toHaveLength(0);
     for (const name of ['content-type', 'content-length', 'cache-control']) expect(head.headers[name]).toBe(get.headers[name]);
@@ -94,7 +94,7 @@ describe('HEAD', () => {
   });
 
   test.each(['/api/v1/namespaces/default', '/api/v1/namespaces', '/api/v1', '/version'])(
-    'of %s is no method that there is, as in Kubernetes',
+    'of %s is not allowed, as in Kubernetes',
     async (path) => {
       const { code, body, headers } = await send('HEAD', path);
       expect([code, body.length, headers['content-type']]).toEqual([405, 0, 'application/json']);
@@ -103,30 +103,30 @@ describe('HEAD', () => {
   );
 });
 
-describe('a method that a path does not have', () => {
+describe('a method that a path does not support', () => {
   test.each([
     ['OPTIONS', '/api/v1/namespaces'],
     ['PUT', '/api/v1/namespaces'],
     ['PATCH', '/api/v1/namespaces'],
     ['POST', '/api/v1/namespaces/default'],
     ['POST', '/apis/apps/v1'],
-  ])('%s %s is refused', async (method, path) => {
+  ])('%s %s is rejected', async (method, path) => {
     const refused = await send(method, path, method === 'OPTIONS' ? undefined : {});
     expect(refused.code).toBe(405);
     expect(refused.json()).toMatchObject({
       reason: 'MethodNotAllowed',
       message: 'the server does not allow this method on the requested resource',
     });
-    // Kubernetes does not say which ones there are either.
+    // Kubernetes does not list the allowed methods either.
     expect(refused.headers['allow']).toBeUndefined();
   });
 
-  test('warns of nothing', async () => {
+  test('gets no deprecation warning', async () => {
     expect((await send('PUT', '/api/v1/componentstatuses', {})).headers['warning']).toBeUndefined();
     expect((await send('GET', '/api/v1/componentstatuses')).headers['warning']).toContain('deprecated');
   });
 
-  test('asks for a name where the kind is the users own', async () => {
+  test('requires a name for custom resources', async () => {
     const thing = { apiVersion: 'headers.example.com/v1', kind: 'Thing', metadata: { name: 'one' } };
     const refused = await send('PUT', things, thing);
     expect([refused.code, refused.json().message]).toEqual([400, 'name must be provided']);

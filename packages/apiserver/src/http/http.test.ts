@@ -13,18 +13,18 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]());
 
 describe('bodies', () => {
-  test('larger than three megabytes are refused, and nothing is stored', async () => {
+  test('larger than three megabytes are rejected, and nothing is stored', async () => {
     const reply = await server.call(path, { method: 'POST', body: { metadata: { name: 'huge' }, data: { a: 'x'.repeat(3 << 20) } } });
     expect([reply.code, reply.json().reason]).toEqual([413, 'RequestEntityTooLarge']);
     expect((await server.call(`${path}/huge`)).code).toBe(404);
   });
 
-  test('nested too deep are refused', async () => {
+  test('nested too deeply are rejected', async () => {
     const reply = await server.call(path, { method: 'POST', body: `{"metadata":${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}}` });
     expect([reply.code, reply.json().reason]).toEqual([400, 'BadRequest']);
   });
 
-  test('that end before they are complete change nothing, and the server goes on', async () => {
+  test('that end early change nothing, and the server keeps running', async () => {
     const { hostname, port } = new URL(server.url);
     const socket = connectTls({ host: hostname, port: Number(port), rejectUnauthorized: false });
     await new Promise((resolve) => socket.once('secureConnect', resolve));
@@ -33,13 +33,13 @@ describe('bodies', () => {
     expect((await server.call('/livez')).text).toBe('ok');
   });
 
-  test('of a type that nobody reads are refused by name', async () => {
+  test('of an unsupported type are rejected by name', async () => {
     const reply = await server.call(path, { method: 'POST', headers: { 'content-type': 'text/plain' }, body: 'x' });
     expect(reply.code).toBe(415);
     expect(reply.json().message).toContain('application/vnd.kubernetes.protobuf');
   });
 
-  test('with keys of JavaScript objects are data', async () => {
+  test('with keys of JavaScript objects are ordinary data', async () => {
     const data = '{"__proto__":"a","constructor":"b","toString":"c"}';
     const made = await server.call(path, { method: 'POST', body: `{"metadata":{"name":"proto"},"data":${data}}` });
     expect(made.code).toBe(201);
@@ -48,8 +48,8 @@ describe('bodies', () => {
   });
 });
 
-describe('answers', () => {
-  test('are compressed when they are long and the client takes it', async () => {
+describe('responses', () => {
+  test('are compressed if they are long and the client accepts that', async () => {
     const { hostname, port } = new URL(server.url);
     const kubeconfig = await readFile(server.kubeconfigPath, 'utf8');
     const pem = (name: string): Buffer => Buffer.from(new RegExp(`${name}: "?([^"\\s]+)`).exec(kubeconfig)![1]!, 'base64');
@@ -71,7 +71,7 @@ describe('answers', () => {
     expect(JSON.parse(gunzipSync(Buffer.concat(chunks)).toString()).openapi).toBe('3.0.0');
   });
 
-  test('of aggregated discovery carry a tag, and nothing else to those who have it', async () => {
+  test('of aggregated discovery have an ETag, and are not sent again to clients that have them', async () => {
     const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
     const first = await server.call('/apis', { headers: { accept } });
     expect(first.headers['content-type']).toBe(accept);
@@ -88,7 +88,7 @@ describe('answers', () => {
 });
 
 describe('identity', () => {
-  test('headers of a proxy mean nothing', async () => {
+  test('proxy headers are ignored', async () => {
     const reply = await server.call(path, {
       anonymous: true,
       headers: { 'x-remote-user': 'kubernetes-admin', 'x-remote-group': 'system:masters' },
@@ -97,17 +97,17 @@ describe('identity', () => {
     expect(reply.json().message).toContain('User "system:anonymous" cannot list');
   });
 
-  test('a wrong token is not an anonymous request', async () => {
+  test('an invalid token is not an anonymous request', async () => {
     const reply = await server.call('/version', { anonymous: true, headers: { authorization: 'Bearer nope' } });
     expect(reply.code).toBe(401);
   });
 
-  test('health and version are there for everybody', async () => {
+  test('health and version are available to everybody', async () => {
     for (const page of ['/livez', '/readyz', '/version']) expect((await server.call(page, { anonymous: true })).code).toBe(200);
     expect((await server.call('/metrics', { anonymous: true })).code).toBe(403);
   });
 
-  test('every denial and every write is in the audit log, and no secret', async () => {
+  test('the audit log has every denial and every write, and no secret', async () => {
     await server.call('/api/v1/namespaces/default/secrets', {
       method: 'POST',
       body: { metadata: { name: 's' }, stringData: { p: 'hunter2' } },
@@ -127,7 +127,7 @@ describe('identity', () => {
   });
 });
 
-test('requests are counted by what they ask for, never by name', async () => {
+test('requests are counted by resource, never by name', async () => {
   await server.call(`${path}/some-name`);
   await server.call(path);
   const { text } = await server.call('/metrics');

@@ -50,11 +50,11 @@ export class Http1Exchange extends BaseExchange implements Exchange {
     if (this.closed) return;
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
     const headers = type === '' ? [...this.extra] : [...this.extra, 'Content-Type', type, 'Content-Length', String(length)];
-    // What was not read of the body would be taken for the next request: close instead.
+    // The unread rest of the body would be parsed as the next request, so close the connection.
     if (!this.#request.complete && (this.#request.headers['content-length'] ?? '0') !== '0') headers.push('Connection', 'close');
     this.#response.writeHead(code, headers);
     if (this.#request.method === 'HEAD') this.#response.end();
-    // Headers that are sent in one piece with a text are taken for text too: what is UTF-8 in them already would be encoded twice.
+    // Node encodes headers together with a string body, so UTF-8 in them would be encoded twice.
     else this.#response.end(typeof body === 'string' && this.extra.includes('Warning') ? Buffer.from(body) : body);
   }
 
@@ -82,7 +82,7 @@ export class Http1Exchange extends BaseExchange implements Exchange {
     this.#response.on('close', listener);
   }
 
-  /** Refuses a body that does not arrive. */
+  /** Rejects a body that does not arrive in time. */
   look(clock: number, { body }: ConnectionTimeouts): void {
     this.isOverdue(clock, body);
   }

@@ -47,7 +47,7 @@ export class Http2Exchange extends BaseExchange implements Exchange {
     const withBody = this.headers[':method'] !== 'HEAD' && length > 0;
     this.#stream.respond(this.#answerHeaders(code, type, String(length)), { endStream: !withBody });
     if (withBody) this.#stream.end(body);
-    // A client that still sends a refused body is told to stop, so that it can go on with its other requests.
+    // Discards the rest of a rejected body, so that the client can continue with its other requests.
     if (!this.#stream.readableEnded && this.headers['content-length'] !== undefined) this.#stream.resume();
   }
 
@@ -74,19 +74,19 @@ export class Http2Exchange extends BaseExchange implements Exchange {
     this.#stream.on('close', listener);
   }
 
-  /** Whether the answer is out, and the client goes on sending or says nothing. */
+  /** Whether the response is complete, but the client keeps sending or keeps its side open. */
   get isLingering(): boolean {
     return this.answered && this.#stream.writableFinished;
   }
 
-  /** Refuses a body that does not arrive, and ends a stream whose client neither reads nor ends it. */
+  /** Rejects a body that does not arrive in time, and ends a stream whose client neither reads nor ends it. */
   look(clock: number, { body, answer }: ConnectionTimeouts): void {
     const { isLingering } = this;
     if (this.isOverdue(clock, body, isLingering) && isLingering) this.#stream.close(constants.NGHTTP2_NO_ERROR);
     else if (!this.#isTimed && this.#stream.writableLength > 0) this.#time(answer);
   }
 
-  /** Node tells whether anything of a stream was taken, and only by this timer. It is set for streams that were found waiting, never for others. */
+  /** Node reports the lack of progress of a stream only through this timer. It is set only for streams found waiting. */
   #time(limit: number): void {
     this.#isTimed = true;
     this.#stream.setTimeout(limit, () => {

@@ -25,7 +25,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-/** Nothing but what a test is about is in a hurry. */
+/** Timeouts that never expire during a test. */
 const patient: ConnectionTimeouts = {
   handshake: 60_000,
   headers: 60_000,
@@ -41,15 +41,15 @@ const big = Buffer.alloc(32 << 20, 'x');
 interface Started {
   readonly listener: Listener;
   readonly port: number;
-  /** Answers that go on, in the order in which they began. */
+  /** Streaming responses, in the order in which they started. */
   readonly watches: AnswerStream[];
-  /** Resolves when a watch is over. */
+  /** Resolves when a watch ends. */
   readonly over: Promise<void>;
-  /** How bodies ended: their length, or why not. */
+  /** The outcome of each body: its length, or the error message. */
   readonly bodies: (number | string)[];
 }
 
-/** Answers `/big`, reads the body of a POST, watches on `/watch`, and takes everybody at `/known` for somebody it knows. */
+/** Serves `/big`, reads the body of a POST, watches on `/watch`, and treats every client of `/known` as authenticated. */
 async function start(
   timeouts: Partial<ConnectionTimeouts>,
   limits: ConnectionLimits = roomy,
@@ -129,14 +129,14 @@ async function answerTo(socket: Socket, request: string): Promise<string> {
   return chunk.toString();
 }
 
-/** Long enough for many looks at each connection. */
+/** Long enough for many checks of each connection. */
 const manyLooks = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 250));
 
-/** Who has not said who they are by then may have to make room. */
+/** After this, unauthenticated connections may be displaced. */
 const longEnoughToBeKnown = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 600));
 
-describe('a client is not waited for without end', () => {
-  test('that connects and says nothing', async () => {
+describe('a client is cut off', () => {
+  test('that connects and sends nothing', async () => {
     const { port, listener } = await start({ handshake: 50 });
     await closed(tcp(port));
     await expect.poll(() => listener.connections).toBe(0);
@@ -151,7 +151,7 @@ describe('a client is not waited for without end', () => {
     await expect.poll(() => listener.connections).toBe(0);
   });
 
-  test.each(['http/1.1', 'h2'])('that asks for nothing after the handshake, %s', async (protocol) => {
+  test.each(['http/1.1', 'h2'])('that sends no request after the handshake, %s', async (protocol) => {
     const { port, listener } = await start({ headers: 50 });
     const socket = await tls(port, protocol);
     socket.resume();
@@ -162,7 +162,7 @@ describe('a client is not waited for without end', () => {
   test.each([
     ['http/1.1', 'GET / HTTP/1.1\r\nX-Slow: '],
     ['h2', 'PRI * HTTP/2.0\r\n'],
-    // The preface, settings, and a frame of headers of which most is missing.
+    // The preface, settings, and a HEADERS frame that is mostly missing.
     [
       'h2',
       Buffer.concat([
@@ -171,7 +171,7 @@ describe('a client is not waited for without end', () => {
         Buffer.from('00004001040000000182', 'hex'),
       ]),
     ],
-  ])('that sends its header a byte at a time, %s', async (protocol, beginning) => {
+  ])('that sends its header one byte at a time, %s', async (protocol, beginning) => {
     const { port, listener } = await start({ headers: 100 });
     const socket = await tls(port, protocol);
     socket.resume();
@@ -182,7 +182,7 @@ describe('a client is not waited for without end', () => {
     await expect.poll(() => listener.connections).toBe(0);
   });
 
-  test('that sends a part of a second header', async () => {
+  test('that sends part of a second header', async () => {
     const { port, listener } = await start({ headers: 50 });
     const socket = await tls(port);
     await answerTo(socket, get('/'));
@@ -193,7 +193,7 @@ describe('a client is not waited for without end', () => {
     expect(listener.endedConnections.get('headers')).toBe(1);
   });
 
-  test('that keeps a connection and asks for nothing more', async () => {
+  test('that keeps an idle connection open', async () => {
     const { port, listener } = await start({ idle: 50 });
     const socket = await tls(port);
     await answerTo(socket, get('/'));
@@ -210,7 +210,7 @@ describe('a client is not waited for without end', () => {
     await expect.poll(() => listener.connections).toBe(0);
   });
 
-  test('whose body does not arrive, or a byte at a time', async () => {
+  test('whose body does not arrive, or arrives one byte at a time', async () => {
     const { port, bodies } = await start({ body: 60 });
     const stalled = await tls(port);
     expect(await answerTo(stalled, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{')).toContain('504');
@@ -222,7 +222,7 @@ describe('a client is not waited for without end', () => {
     expect(bodies).toEqual([expect.stringContaining('did not arrive in time'), expect.stringContaining('did not arrive in time')]);
   });
 
-  test('whose body does not arrive over HTTP/2, while its other requests go on', async () => {
+  test('whose body does not arrive over HTTP/2, while its other requests continue', async () => {
     const { port, bodies } = await start({ body: 60 });
     const session = http2(port);
     const watch = ask(session, { ':path': '/watch' });
@@ -238,7 +238,7 @@ describe('a client is not waited for without end', () => {
     expect([watch.closed, session.closed]).toEqual([false, false]);
   });
 
-  test('that was answered and goes on sending', async () => {
+  test('that keeps sending after the response', async () => {
     const { port } = await start({ body: 60, headers: 60 });
     const session = http2(port);
     const stream = ask(session, { ':method': 'POST', ':path': '/denied' }, false);
@@ -252,7 +252,7 @@ describe('a client is not waited for without end', () => {
   });
 });
 
-describe('an answer that nobody reads', () => {
+describe('a response that nobody reads', () => {
   test('ends the connection', async () => {
     const { port, listener } = await start({ answer: 80 });
     const socket = await tls(port);
@@ -262,7 +262,7 @@ describe('an answer that nobody reads', () => {
     await expect.poll(() => listener.connections).toBe(0);
   });
 
-  test('ends the stream over HTTP/2, and leaves the others', async () => {
+  test('ends the stream over HTTP/2, and leaves the other streams open', async () => {
     const { port } = await start({ answer: 80 });
     const session = http2(port);
     const watch = ask(session, { ':path': '/watch' });
@@ -286,7 +286,7 @@ describe('an answer that nobody reads', () => {
     expect(listener.endedConnections.get('answer')).toBe(1);
   });
 
-  test('is waited for as long as some of it is taken', async () => {
+  test('is kept open as long as some of it is read', async () => {
     const { port, listener } = await start({ answer: 400 });
     const socket = await tls(port);
     let read = 0;
@@ -306,7 +306,7 @@ describe('an answer that nobody reads', () => {
 });
 
 describe('a watch', () => {
-  test.each(['http/1.1', 'h2'])('that is quiet is left alone, %s', async (protocol) => {
+  test.each(['http/1.1', 'h2'])('without events stays open, %s', async (protocol) => {
     const short = 40;
     const { port, listener, watches } = await start({
       handshake: short,
@@ -327,11 +327,11 @@ describe('a watch', () => {
     watches[0]!.write('another one');
     await expect.poll(() => received).toContain('another one');
     expect(listener.connections).toBe(1);
-    // The time in which it was watched does not count as idle.
+    // Time spent in a watch does not count as idle.
     expect(listener.endedConnections.size).toBe(0);
   });
 
-  test.each(['http/1.1', 'h2'])('whose client reads nothing is ended, %s', async (protocol) => {
+  test.each(['http/1.1', 'h2'])('whose client does not read is ended, %s', async (protocol) => {
     const { port, watches, over } = await start({ answer: 80 });
     if (protocol === 'h2') ask(http2(port), { ':path': '/watch' }).pause();
     else (await tls(port)).pause().write(get('/watch'));
@@ -340,7 +340,7 @@ describe('a watch', () => {
     await over;
   });
 
-  test('whose client vanished without a word is ended', async () => {
+  test('whose client disappears silently is ended', async () => {
     const { port, listener, watches } = await start({ quiet: 50, answer: 50 });
     const relay = await relayTo(port);
     ask(http2(relay.port), { ':path': '/watch' });
@@ -351,8 +351,8 @@ describe('a watch', () => {
   });
 });
 
-describe('when there are too many connections', () => {
-  test('of one address, the newest is closed', async () => {
+describe('with too many connections', () => {
+  test('from one address, the newest is closed', async () => {
     const { port, listener } = await start({}, { ...roomy, fromLoopback: 3 });
     const first = await Promise.all([tls(port), tls(port), tls(port)]);
     await closed(tcp(port));
@@ -363,7 +363,7 @@ describe('when there are too many connections', () => {
     expect(await answerTo(await tls(port), get('/'))).toContain('200 OK');
   });
 
-  test('strangers who ask for nothing make room, and never those who are known or are being answered', async () => {
+  test('idle unauthenticated clients make room, never authenticated ones or those being answered', async () => {
     const { port, listener, watches } = await start({}, { ...roomy, overall: 4 });
     const known = await tls(port);
     expect(await answerTo(known, get('/known'))).toContain('200 OK');
@@ -371,7 +371,7 @@ describe('when there are too many connections', () => {
     busy.write(get('/watch'));
     await expect.poll(() => watches.length).toBe(1);
     const idle = tcp(port);
-    // It was answered, and keeps its request open.
+    // It has its response, but keeps its request open.
     const lingering = http2(port);
     ask(lingering, { ':method': 'POST', ':path': '/denied' }, false).resume();
     const gone = [closed(idle), once(lingering, 'close')];
@@ -382,14 +382,14 @@ describe('when there are too many connections', () => {
     expect(await answerTo(await tls(port), get('/known'))).toContain('200 OK');
     await gone[1];
     await longEnoughToBeKnown();
-    // Nobody is left who could go.
+    // No connection is left that could make room.
     await closed(tcp(port));
     expect(await answerTo(known, get('/known'))).toContain('200 OK');
     expect(busy.destroyed).toBe(false);
   });
 });
 
-test.each(['http/1.1', 'h2'])('a client that leaves while its answer is held ends nothing but its own request, %s', async (protocol) => {
+test.each(['http/1.1', 'h2'])('a client that disconnects while its response is held ends only its own request, %s', async (protocol) => {
   const held: (() => void)[] = [];
   const hold = { holds: true, hold: (send: () => void) => void held.push(send) };
   const { port } = await start({}, roomy, (exchange) => {
@@ -435,7 +435,7 @@ test('a listener that stops lets requests finish, and tells HTTP/2 clients to se
   await stopped;
 });
 
-test('an answer that cannot be sent, once its record is written, ends only its own request', async () => {
+test('a response that cannot be sent after its audit record is written ends only its own request', async () => {
   const held: (() => void)[] = [];
   const { port } = await start({}, roomy, (exchange) => {
     exchange.keeper = { holds: exchange.url === '/bad', hold: (send) => void held.push(send) };
@@ -450,8 +450,8 @@ test('an answer that cannot be sent, once its record is written, ends only its o
   expect(await answerTo(await tls(port), get('/'))).toContain('200 OK');
 });
 
-describe('a client that speaks no TLS', () => {
-  test('is told so when it speaks HTTP', async () => {
+describe('a client without TLS', () => {
+  test('gets an error if it speaks HTTP', async () => {
     const { port, listener } = await start({ handshake: 50 });
     const socket = tcp(port, true);
     socket.write(`${get('/version')}${'x'.repeat(100_000)}`);
@@ -459,11 +459,11 @@ describe('a client that speaks no TLS', () => {
     socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
     await once(socket, 'end');
     expect(answer).toBe('HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n');
-    // It holds nothing, though it never closes its own half.
+    // It occupies no connection, although it never closes its own side.
     await expect.poll(() => listener.connections).toBe(0);
   });
 
-  test('is cut off when it speaks anything else', async () => {
+  test('is cut off if it speaks anything else', async () => {
     const { port } = await start({});
     const socket = tcp(port);
     socket.write('\0\0\0');
@@ -471,7 +471,7 @@ describe('a client that speaks no TLS', () => {
   });
 });
 
-/** A way to a port that can be stopped: both sides stay connected, and nothing gets through. */
+/** A relay to a port that can be stopped: both sides stay connected, but nothing gets through. */
 async function relayTo(port: number): Promise<{ readonly port: number; readonly stop: () => void }> {
   const sockets: Socket[] = [];
   const server: Server = createServer((near) => {

@@ -13,27 +13,27 @@ export interface ListenerOptions {
   readonly port: number;
   readonly certificate: string;
   readonly key: string;
-  /** Certificates of clients are asked for; who signed them is checked by authentication, not by TLS. */
+  /** Clients are asked for certificates; authentication verifies their issuer, not TLS. */
   readonly clientCa: string;
   readonly handle: (exchange: Exchange) => void;
   readonly limits: ConnectionLimits;
   readonly timeouts?: Partial<ConnectionTimeouts>;
-  /** Connections that cannot be accepted. The listener goes on. */
+  /** Called for connections that cannot be accepted. The listener continues. */
   readonly onError: (error: Error) => void;
 }
 
 const maxHeaderSize = 64 << 10;
-/** The first byte of a TLS connection says that a handshake follows. */
+/** The first byte of a TLS handshake. */
 const handshakeRecord = 22;
-/** The kernel finds out about clients that vanished without a word, from when they have been silent for so long, in milliseconds. */
+/** After this much silence, in milliseconds, the kernel probes for clients that have disappeared. */
 const keepAliveAfter = 60_000;
 
 const plainHttp = 'HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n';
 
 /**
- * One TLS port for HTTP/1.1 and HTTP/2. The protocol is chosen by ALPN; each connection then goes to the server of its protocol, so that neither pays for
- * the other. Connections are accepted and counted before any of them: a client that says nothing costs a socket and no TLS, and one that does not speak TLS is
- * told so.
+ * One TLS port for HTTP/1.1 and HTTP/2. ALPN selects the protocol; each connection is then passed to the server of its protocol,
+ * so that neither pays for the other. Connections are accepted and counted before TLS: a silent client costs a socket and no TLS
+ * state, and a client without TLS gets an error.
  */
 export class Listener implements AsyncDisposable {
   readonly #options: ListenerOptions;
@@ -41,7 +41,7 @@ export class Listener implements AsyncDisposable {
   readonly #tls: TlsServer;
   readonly #http: HttpServer;
   readonly #connections: Connections;
-  /** By their two ends: TLS servers do not tell which connection they have secured. */
+  /** By their two endpoints: TLS servers do not report which connection they have secured. */
   readonly #handshaking = new Map<string, Connection>();
   readonly #ofSocket = new WeakMap<object, Connection>();
 
@@ -50,7 +50,7 @@ export class Listener implements AsyncDisposable {
     const timeouts = { ...defaultTimeouts, ...options.timeouts };
     this.#connections = new Connections({ limits: options.limits, timeouts });
     this.#front = createNetServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveAfter }, (raw) => this.#accept(raw));
-    // The server never listens itself, so that Node's own checks of headers and bodies never run: `Connections` has them.
+    // This server never listens itself, so Node's own header and body timeouts never run; `Connections` implements them.
     this.#http = createHttpServer({ maxHeaderSize, keepAliveTimeout: timeouts.idle, noDelay: true }, (request, response) => {
       const connection = this.#ofSocket.get(request.socket)!;
       const exchange = new Http1Exchange(request, response, connection);
@@ -71,7 +71,7 @@ export class Listener implements AsyncDisposable {
       minVersion: 'TLSv1.2',
     });
     this.#tls.on('secureConnection', (socket) => this.#secured(socket));
-    // A client that gives up in the handshake is no event for us.
+    // A client that gives up during the handshake is not an error.
     this.#tls.on('tlsClientError', (_error, socket) => socket.destroy());
   }
 
@@ -96,17 +96,17 @@ export class Listener implements AsyncDisposable {
     return this.#connections.count;
   }
 
-  /** Connections that the server ended, by reason. */
+  /** Connections ended by the server, by reason. */
   get endedConnections(): ReadonlyMap<string, number> {
     return this.#connections.ended;
   }
 
-  /** New connections use this certificate; those that are open keep theirs. */
+  /** New connections use this certificate; open ones keep theirs. */
   replaceCertificate(certificate: string, key: string, clientCa: string): void {
     this.#tls.setSecureContext({ cert: certificate, key, ca: clientCa, minVersion: 'TLSv1.2' });
   }
 
-  /** Takes no new connections, lets requests finish for a while, then cuts what is left. */
+  /** Accepts no new connections, lets requests finish for a while, then closes the rest. */
   async [Symbol.asyncDispose](): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#front.close(() => resolve()));
     this.#connections.finishAll();
@@ -143,7 +143,7 @@ export class Listener implements AsyncDisposable {
     const connection = this.#handshaking.get(ends);
     this.#handshaking.delete(ends);
     socket.on('error', () => socket.destroy());
-    // It was reset meanwhile.
+    // The connection was reset meanwhile.
     if (connection === undefined) return void socket.destroy();
     connection.secured(socket, this.#connections.clock);
     this.#ofSocket.set(socket, connection);
@@ -168,7 +168,7 @@ export class Listener implements AsyncDisposable {
 
 const endsOf = ({ localAddress, remoteAddress, remotePort }: Socket): string => `${localAddress} ${remoteAddress} ${remotePort}`;
 
-/** Answers as Go's servers do. What the client still sends is thrown away, and it has to read the answer within the time that a handshake may take. */
+/** Responds as Go servers do. Discards further data from the client, which has to read the response within the handshake timeout. */
 function refusePlain(raw: Socket, first: Buffer): void {
   const isLetter = first[0]! >= 0x41 && first[0]! <= 0x5a;
   if (!isLetter) return void raw.destroy();

@@ -3,7 +3,7 @@ import { NotAcceptable, negotiate, requireOffered, takesJson } from './negotiate
 
 const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 
-describe('what a client takes', () => {
+describe('an Accept header', () => {
   test.each([
     [undefined, { format: 'json', shape: 'object' }],
     ['*/*', { format: 'json', shape: 'object' }],
@@ -28,7 +28,7 @@ describe('what a client takes', () => {
     expect(negotiate(accept)).toMatchObject(expected);
   });
 
-  test('that we do not have is refused', () => {
+  test('without a supported type is rejected', () => {
     expect(() => negotiate('text/html')).toThrow('only the following media types are accepted');
     expect(() => negotiate('APPLICATION/JSON')).toThrow('only the following media types are accepted');
     expect(() => requireOffered('text/html')).toThrow(NotAcceptable);
@@ -43,15 +43,15 @@ describe('what a client takes', () => {
       'application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1',
       { format: 'protobuf', shape: 'PartialObjectMetadata' },
     ],
-  ])('%s, of a kind without protobuf', (accept, expected) => {
+  ])('%s, for a kind without protobuf', (accept, expected) => {
     expect(negotiate(accept, false)).toMatchObject(expected);
   });
 
-  test('is nothing where it is protobuf alone, and the kind has none', () => {
+  test('with only protobuf is rejected for a kind without protobuf', () => {
     expect(() => negotiate('application/vnd.kubernetes.protobuf', false)).toThrow('only the following media types are accepted');
   });
 
-  test('is JSON as well, or not', () => {
+  test('does or does not accept JSON as well', () => {
     expect(takesJson('application/vnd.kubernetes.protobuf,application/json')).toBe(true);
     expect(takesJson('application/vnd.kubernetes.protobuf')).toBe(false);
     expect(takesJson('application/vnd.kubernetes.protobuf,application/yaml')).toBe(false);

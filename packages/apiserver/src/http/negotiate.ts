@@ -1,13 +1,13 @@
 import { status } from '@capstan/machinery';
 
 export type Format = 'json' | 'yaml' | 'protobuf';
-/** What an answer is turned into on its way out. */
+/** The form in which an object is sent. */
 export type Shape = 'object' | 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList';
 
 export interface Negotiated {
   readonly format: Format;
   readonly shape: Shape;
-  /** The version of meta.k8s.io in which the shape is wanted. */
+  /** The version of meta.k8s.io of the requested shape. */
   readonly shapeVersion: string;
 }
 
@@ -25,8 +25,8 @@ const known = new Map<string, Negotiated | Error>();
 const knownWithoutProtobuf = new Map<string, Negotiated | Error>();
 
 /**
- * Reads an Accept header. Kinds that users added have no protobuf, only their metadata has: whoever asks for it gets the next that they take. Answers are kept:
- * clients send the same few.
+ * Parses an Accept header. Custom resources have no protobuf encoding, except for their metadata: clients that ask for it get
+ * their next choice. Results are cached, as clients send the same few headers.
  */
 export function negotiate(accept: string | undefined, hasProtobuf = true): Negotiated {
   if (accept === undefined || accept === '' || accept === 'application/json' || accept === '*/*') return plain;
@@ -41,21 +41,21 @@ export function negotiate(accept: string | undefined, hasProtobuf = true): Negot
   return found;
 }
 
-/** Whether a client that asks for protobuf takes JSON as well, and nothing but whole objects. */
+/** Whether a client that asks for protobuf also accepts JSON, and nothing but whole objects. */
 export function takesJson(accept: string): boolean {
   if (accept.includes('as=')) return false;
   const others = choose(accept, false);
   return !(others instanceof Error) && others.format === 'json';
 }
 
-/** As `negotiate`, for an answer that goes on: there is none in YAML. */
+/** Like `negotiate`, but for streams, which are not available in YAML. */
 export function negotiateWatch(accept: string | undefined, hasProtobuf = true): Negotiated {
   const wanted = negotiate(accept, hasProtobuf);
   if (wanted.format === 'yaml') throw status.notAcceptable(watched);
   return wanted;
 }
 
-/** The format for what has no other shape, such as an error. Clients that take none of ours get JSON. */
+/** The format of responses with only one shape, such as errors. Clients that accept none of our formats get JSON. */
 export function plainFormat(accept: string | undefined): Format {
   if (accept === undefined || (!accept.includes('yaml') && !accept.includes('protobuf'))) return 'json';
   const plainClauses = accept.split(',').filter((clause) => !clause.includes('as='));
@@ -86,26 +86,24 @@ function choose(accept: string, hasProtobuf: boolean): Negotiated | Error {
   return status.notAcceptable(accepted);
 }
 
-/** No media type of ours at all: answered a little differently by Kubernetes, before any object is looked for. */
+/** The client accepts none of our media types: Kubernetes reports this a little differently, before it looks up any object. */
 export class NotAcceptable extends Error {
   constructor(offered: readonly string[] = accepted) {
     super(`406: Not Acceptable\n\nAvailable representations: ${offered.join(', ')}`);
   }
 }
 
-/** What a path that answers lists can also send. */
+/** The additional media types of paths that serve lists. */
 export const acceptedForLists = [...accepted, ...watched];
 
-/**
- * Paths of built-in kinds look at media types by name before anything else: ranges such as `application/*` are nothing to them.
- */
+/** Paths of built-in kinds first compare media types by name: ranges such as `application/*` do not match there. */
 export function requireOffered(accept: string | undefined, offered: readonly string[] = accepted): void {
   if (accept === undefined || accept === '' || accept.includes('*/*')) return;
   for (const clause of accept.split(',')) if (offered.includes(clause.split(';', 1)[0]!.trim())) return;
   throw new NotAcceptable(offered);
 }
 
-/** What is wanted most comes first; of what is wanted as much, what is named before what a range covers. */
+/** Clauses by descending preference; with equal preference, specific types come before ranges. */
 export function readClauses(accept: string): Clause[] {
   return accept
     .split(',')

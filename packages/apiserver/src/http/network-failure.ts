@@ -18,7 +18,7 @@ interface NetworkError extends NodeJS.ErrnoException {
   readonly errors?: readonly Error[];
 }
 
-/** Why somebody could not be spoken to, in the words that operators know from kube-apiserver. */
+/** The reason why a connection failed, in the words that operators know from kube-apiserver. */
 export function networkFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const failure = error as NetworkError;

@@ -9,7 +9,7 @@ import { MemoryObjects } from '../authz/testing.ts';
 import { isRange, Outbound } from './outbound.ts';
 
 const everything = new Outbound({ deny: ['loopback', 'linkLocal', 'private'] });
-const refusal = /is at an address that workspaces may not send the server to \(workspaces\.outbound\.deny\)/;
+const refusal = /is at an address that workspaces may not make the server call \(workspaces\.outbound\.deny\)/;
 
 const found = (outbound: Outbound, host: string): Promise<string | LookupAddress[]> =>
   new Promise((resolve, reject) => {
@@ -31,37 +31,37 @@ describe('an address', () => {
       'fe80::1%eth0',
     ],
     ...['10.1.2.3', '172.31.0.1', '192.168.1.1', '100.64.0.1', 'fd00:ec2::254', '::ffff:10.0.0.1', '64:ff9b::a00:1'],
-  ])('%s is refused where all of these are', (address) => {
+  ])('%s is rejected if all of these ranges are denied', (address) => {
     expect(() => everything.check(address)).toThrow(refusal);
   });
 
-  it.each(['1.1.1.1', '172.32.0.1', '2606:4700::1111', 'example.com', ''])('%s is not', (address) => {
+  it.each(['1.1.1.1', '172.32.0.1', '2606:4700::1111', 'example.com', ''])('%s is not rejected', (address) => {
     expect(() => everything.check(address)).not.toThrow();
   });
 
-  it('may be permitted within what is not', () => {
+  it('may be allowed within a denied range', () => {
     const outbound = new Outbound({ deny: ['10.0.0.0/8'], allow: ['10.1.0.0/16'] });
     expect(() => outbound.check('10.1.2.3')).not.toThrow();
     expect(() => outbound.check('10.2.2.3')).toThrow(refusal);
     expect(() => outbound.check('127.0.0.1')).not.toThrow();
   });
 
-  it('is found behind a name, however it is written', async () => {
+  it('is checked behind a name, however it is written', async () => {
     await expect(found(everything, 'localhost')).rejects.toThrow(refusal);
     await expect(found(everything, '2130706433')).rejects.toThrow(refusal);
     await expect(found(new Outbound({ deny: ['linkLocal'] }), '127.0.0.1')).resolves.toEqual([{ address: '127.0.0.1', family: 4 }]);
   });
 
-  it('is named by a word or as a range', () => {
+  it('range is a keyword or a CIDR', () => {
     expect(['private', '10.0.0.0/8', 'fc00::/7'].every(isRange)).toBe(true);
     expect(['local', '10.0.0.1', '10.0.0.0/33', '::/129', 'a/8', ''].some(isRange)).toBe(false);
   });
 });
 
-describe('what a workspace names', () => {
+describe('a URL configured by a workspace', () => {
   const call = { body: '{}', timeoutSeconds: 5 };
 
-  it('is not asked as a webhook when it is at such an address, by whichever name, nor over a connection of the operator', async () => {
+  it('is not called as a webhook at a denied address, by any name, nor over an existing connection of the operator', async () => {
     await using hook = await TestWebhook.start(() => ({ body: '{}' }));
     using client = new WebhookClient(new MemoryObjects(), everything);
     for (const host of ['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]', '0x7f.1']) {
@@ -74,7 +74,7 @@ describe('what a workspace names', () => {
     expect(hook.questions.length).toBeGreaterThan(0);
   });
 
-  it('is not asked for its keys as an issuer either', async () => {
+  it("is not called for an issuer's keys either", async () => {
     await using issuer = await startIssuer();
     const options = { issuerUrl: issuer.url, clientIds: ['capstan'], audiences: ['api'], authorities: issuer.authorities };
     const token = issuer.token();
@@ -85,7 +85,7 @@ describe('what a workspace names', () => {
     await expect(oidc({ ...options, outbound: elsewhere }).authenticateToken(token, ['api'])).rejects.toThrow(refusal);
   });
 
-  it('does not learn whether somebody listens there', async () => {
+  it('does not reveal whether something listens there', async () => {
     const listening = createServer();
     await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve));
     using client = new WebhookClient(new MemoryObjects(), everything);

@@ -1,7 +1,7 @@
 import { type LookupAddress, lookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 
-/** Addresses that have a name in the configuration. */
+/** Address ranges that have a name in the configuration. */
 const named: ReadonlyMap<string, readonly string[]> = new Map([
   ['loopback', ['127.0.0.0/8', '0.0.0.0/8', '::1/128', '::/128']],
   ['linkLocal', ['169.254.0.0/16', 'fe80::/10']],
@@ -11,25 +11,28 @@ const named: ReadonlyMap<string, readonly string[]> = new Map([
 export interface OutboundOptions {
   /** `loopback`, `linkLocal`, `private`, or a range such as `10.0.0.0/8`. */
   readonly deny: readonly string[];
-  /** Ranges that are permitted all the same. */
+  /** Ranges that are allowed within the denied ones. */
   readonly allow?: readonly string[];
 }
 
-/** Whether a text names addresses in the way that the options want it. */
+/** Whether a text is a valid range for the options. */
 export function isRange(text: string): boolean {
   return named.has(text) || parseRange(text) !== undefined;
 }
 
-/** An address that nobody may be sent to by a tenant. It does not say which: a name's addresses are not the tenant's to know. */
+/**
+ * A tenant configured an address that is not permitted. The message does not contain the address: tenants must not learn the
+ * addresses of names.
+ */
 class NotPermitted extends Error {
   override readonly name = 'NotPermitted';
 
   constructor(host: string) {
-    super(`${JSON.stringify(host)} is at an address that workspaces may not send the server to (workspaces.outbound.deny)`);
+    super(`${JSON.stringify(host)} is at an address that workspaces may not make the server call (workspaces.outbound.deny)`);
   }
 }
 
-/** Keeps the server from being sent to addresses by those who write webhooks and issuers. */
+/** Stops tenants from directing the server to arbitrary addresses through webhooks and issuers. */
 export class Outbound {
   readonly #denied: BlockList;
   readonly #allowed: BlockList;
@@ -39,14 +42,14 @@ export class Outbound {
     this.#allowed = blockList(allow);
   }
 
-  /** Throws when the host is an address that is not permitted. What a name stands for is only known when it is looked up. */
+  /** Throws if the host is an address that is not permitted. Names are checked when they are looked up. */
   check(host: string): void {
     if (isIP(host) !== 0 && !this.#permits(host)) throw new NotPermitted(host);
   }
 
   /**
-   * Looks a name up for whoever connects, who then takes an address of these and asks no more: a name that stands for something else a moment later leads
-   * nowhere else.
+   * Looks up a name for a connection, which then uses one of these addresses without another lookup: changing the DNS record in
+   * between has no effect.
    */
   readonly lookup: LookupFunction = (host, options, done) => {
     lookup(host, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
@@ -59,7 +62,7 @@ export class Outbound {
   };
 
   #permits(address: string): boolean {
-    // A zone at its end says only through which interface.
+    // A zone at the end only names an interface.
     const [plain = ''] = address.split('%', 1);
     const family = isIP(plain) === 6 ? 'ipv6' : 'ipv4';
     return !this.#denied.check(plain, family) || this.#allowed.check(plain, family);

@@ -5,11 +5,11 @@ import type { PackedDocument } from './packing.ts';
 import { gzipAbove } from './reply.ts';
 
 const unpack = promisify(gunzip);
-/** Longer ones are sent piece by piece: encrypting one at once would hold everybody up. */
+/** Longer documents are sent in pieces: encrypting one at once would block other requests. */
 const wholeUpTo = 1 << 20;
 const mostWaiting = 1 << 20;
 
-/** Sends what is compressed already. A client that takes it so is saved the time; for another one it is unpacked. */
+/** Sends a document that is already compressed. Decompresses it for clients that do not accept that. */
 export async function sendPacked(exchange: Exchange, type: string, { packed, length }: PackedDocument): Promise<void> {
   if (length > gzipAbove && (exchange.headers['accept-encoding'] ?? '').includes('gzip')) {
     exchange.header('Content-Encoding', 'gzip');

@@ -1,18 +1,18 @@
 import { setImmediate } from 'node:timers/promises';
 import { createGzip } from 'node:zlib';
 
-/** A document, compressed: it is large, and nearly everybody takes it so. */
+/** A compressed document: it is large, and nearly all clients accept compression. */
 export interface PackedDocument {
   readonly packed: Buffer;
-  /** Before it was compressed, in bytes. */
+  /** The size before compression, in bytes. */
   readonly length: number;
 }
 
-/** For how long, in milliseconds, nobody else gets a turn. */
+/** For how long to work before yielding, in milliseconds. */
 const turn = 5;
 const chunk = 64 << 10;
 
-/** Gives others a turn when one has taken long. */
+/** Yields to other work when a time slice is used up. */
 export class TimeSlice {
   #until = performance.now() + turn;
 
@@ -26,11 +26,11 @@ export class TimeSlice {
   }
 }
 
-/** Puts a document together from its pieces without holding anybody up. */
+/** Builds a document from its pieces without blocking other requests. */
 export async function pack(pieces: Iterable<string | Buffer>): Promise<PackedDocument> {
   const gzip = createGzip({ level: 1 });
   const done = gzip.toArray();
-  // Whoever waits for it below hears of a mistake; until then nobody does.
+  // Errors are reported where the result is awaited below; until then the rejection must not count as unhandled.
   done.catch(() => undefined);
   const slice = new TimeSlice();
   let length = 0;

@@ -40,7 +40,7 @@ function withoutType(text: string): JsonObject {
   return rest;
 }
 
-describe('a client that takes protobuf alone', () => {
+describe('a client that accepts only protobuf', () => {
   test.each([
     ['an object', `${pods}/p`, '', 'io.k8s.api.core.v1.Pod'],
     ['a list', `${pods}?fieldSelector=metadata.name%3Dp`, '', 'io.k8s.api.core.v1.PodList'],
@@ -52,7 +52,7 @@ describe('a client that takes protobuf alone', () => {
       'io.k8s.apimachinery.pkg.apis.meta.v1.PartialObjectMetadata',
     ],
     ['an object of another group', '/apis/rbac.authorization.k8s.io/v1/clusterroles/admin', '', 'io.k8s.api.rbac.v1.ClusterRole'],
-  ])('gets %s in it', async (_what, path, shape, type) => {
+  ])('gets %s in protobuf', async (_what, path, shape, type) => {
     const reply = await server.call(path, { headers: { accept: `${protobuf}${shape}` } });
     expect(reply.headers['content-type']).toBe(protobuf);
     const json = await server.call(path, { headers: { accept: `application/json${shape}` } });
@@ -60,7 +60,7 @@ describe('a client that takes protobuf alone', () => {
     expect(read(reply.body, type).object).toEqual(withoutType(json.text));
   });
 
-  test('gets a watch as frames that say how long they are', async () => {
+  test('gets a watch as length-prefixed frames', async () => {
     const reply = await server.call(`${pods}?watch=true&timeoutSeconds=1&fieldSelector=metadata.name%3Dp`, {
       headers: { accept: protobuf },
     });
@@ -74,13 +74,13 @@ describe('a client that takes protobuf alone', () => {
     expect([kind, (object['metadata'] as JsonObject)['name']]).toEqual(['Pod', 'p']);
   });
 
-  test('is refused what has none', async () => {
+  test('is rejected where there is no protobuf', async () => {
     const table = await server.call(pods, { headers: { accept: `${protobuf};as=Table;v=v1;g=meta.k8s.io` } });
     expect([table.code, table.json().reason]).toEqual([406, 'NotAcceptable']);
   });
 });
 
-describe('a client that takes protobuf and JSON', () => {
+describe('a client that accepts protobuf and JSON', () => {
   const accept = `${protobuf}, */*`;
   const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
   const things = '/apis/wire.example.com/v1/things';
@@ -112,19 +112,19 @@ describe('a client that takes protobuf and JSON', () => {
     ['an error about a kind that users added', `${things}/none`, protobuf],
     ['objects of a kind that users added', things, 'application/json'],
     ['a watch of a kind that users added', `${things}?watch=true&timeoutSeconds=1`, 'application/json'],
-  ])('gets %s in what it takes first and there is', async (_what, path, type) => {
+  ])('gets %s in its first choice that is available', async (_what, path, type) => {
     const reply = await server.call(path, { headers: { accept } });
     expect(reply.headers['content-type']).toBe(type);
   });
 
-  test('writes objects of a kind that users added in JSON', async () => {
+  test('gets created custom resources in JSON', async () => {
     const body = { apiVersion: 'wire.example.com/v1', kind: 'Thing', metadata: { name: 't' } };
     const reply = await server.call(things, { method: 'POST', headers: { accept }, body });
     expect([reply.code, reply.headers['content-type'], reply.json().kind]).toEqual([201, 'application/json', 'Thing']);
     expect((await server.call(`${things}/t`, { headers: { accept: protobuf } })).code).toBe(406);
   });
 
-  test('gets long lists in JSON, which is ready', async () => {
+  test('gets long lists in JSON, which needs no encoding', async () => {
     const configMaps = '/api/v1/namespaces/default/configmaps';
     const body = { metadata: { name: 'long', labels: { size: 'long' } }, data: { text: 'x'.repeat(600_000) } };
     await server.call(configMaps, { method: 'POST', body });
@@ -134,12 +134,12 @@ describe('a client that takes protobuf and JSON', () => {
   });
 });
 
-test('errors come as what the client takes', async () => {
+test('errors are sent in the format that the client accepts', async () => {
   const reply = await server.call(`${pods}/none`, { headers: { accept: 'application/yaml' } });
   expect(reply.text).toContain('reason: NotFound\n');
 });
 
-test('metadata of a list is asked for as a list', async () => {
+test('metadata of a list must be requested as a list', async () => {
   const partial = 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io';
   const list = await server.call(pods, { headers: { accept: partial } });
   expect(list.json().message).toBe('you requested PartialObjectMetadata, but the requested object is a list (*core.PodList)');

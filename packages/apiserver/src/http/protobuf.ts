@@ -15,7 +15,7 @@ export const protobufType = 'application/vnd.kubernetes.protobuf';
 export const protobufWatchType = `${protobufType};stream=watch`;
 
 const metaTypes = 'io.k8s.apimachinery.pkg.apis.meta.v1.';
-/** Groups whose types have a home of their own; the others are in `io.k8s.api`. */
+/** Groups whose types are in a package of their own; the others are in `io.k8s.api`. */
 const homes: ReadonlyMap<string, string> = new Map([
   ['meta.k8s.io', 'io.k8s.apimachinery.pkg.apis.meta.'],
   ['apiextensions.k8s.io', 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.'],
@@ -23,7 +23,7 @@ const homes: ReadonlyMap<string, string> = new Map([
 ]);
 const known = new Map<string, ObjectType | undefined>();
 
-/** The type of an answer, from what it calls itself. Tables and kinds that users added have none. */
+/** The type of a response, from its apiVersion and kind. Tables and custom resources have none. */
 function typeOf(apiVersion: string, kind: string): ObjectType | undefined {
   const key = `${apiVersion}/${kind}`;
   if (known.has(key)) return known.get(key);
@@ -31,7 +31,7 @@ function typeOf(apiVersion: string, kind: string): ObjectType | undefined {
   const name = nameOf(apiVersion, kind);
   const found = types.has(name) ? name : `${metaTypes}${kind}`;
   const type = types.has(found) && found !== `${metaTypes}Table` ? types.object(found) : undefined;
-  // Names come from our own answers: there are as many as there are kinds.
+  // The names come from our own responses: there are only as many as kinds.
   known.set(key, type);
   return type;
 }
@@ -42,7 +42,10 @@ function nameOf(apiVersion: string, kind: string): string {
   return `${homes.get(group) ?? `io.k8s.api.${group.split('.', 1)[0]}.`}${version}.${kind}`;
 }
 
-/** An answer in protobuf, from its JSON. Few clients take nothing else, so none is kept ready. Undefined when its kind has no protobuf. */
+/**
+ * Encodes a JSON response as protobuf. Few clients accept nothing else, so none is cached. Undefined if its kind has no protobuf
+ * encoding.
+ */
 export function protobufOf(text: string): Buffer | undefined {
   return encoded(parseExact(text) as JsonObject);
 }
@@ -56,7 +59,7 @@ function encoded(object: JsonObject): Buffer | undefined {
 
 const frames = new WeakMap<Buffer, Buffer>();
 
-/** Turns the lines of a watch into frames of protobuf. What many clients are sent is turned once. */
+/** Converts the lines of a watch into protobuf frames. Bytes shared by many clients are converted once. */
 export function protobufFrames(stream: AnswerStream): AnswerStream {
   return {
     write: (chunk) => stream.write(typeof chunk === 'string' ? framesOf(chunk) : sharedFrames(chunk)),

@@ -7,14 +7,14 @@ const nested = (depth: number): string => `${'{"a":['.repeat(depth / 2)}"[{]}"${
 test.each([
   ['short', '{"b":"x\\"{[","a":[1,{"c":null}]}', 'a:\n- 1\n- c: null\nb: x"{[\n'],
   ['not too deep', nested(64), expect.stringMatching(/^a:\n- a:\n/)],
-])('what is %s is laid out as YAML', (_, json, yaml) => {
+])('formats %s JSON as YAML', (_, json, yaml) => {
   expect(yamlOf(json)).toEqual(yaml);
 });
 
 test.each([
   ['long', JSON.stringify({ text: 'x'.repeat(200_000) })],
   ['deep', nested(66)],
-])('what is %s stays JSON, which is the same in YAML: nobody can hold others up by asking for it', (_, json) => {
+])('leaves %s JSON as it is, which is valid YAML, so that no client can block others', (_, json) => {
   expect(yamlOf(json)).toBe(json);
   expect(load(yamlOf(json))).toEqual(JSON.parse(json));
 });

@@ -5,7 +5,7 @@ import type { Exchange } from './exchange.ts';
 import { accepted, type Format, NotAcceptable, negotiate, plainFormat, takesJson } from './negotiate.ts';
 import { protobufOf, protobufType } from './protobuf.ts';
 
-/** Answers longer than this are compressed for clients that take it. */
+/** Longer responses are compressed for clients that accept it. */
 export const gzipAbove = 128 << 10;
 
 export interface Reply {
@@ -16,10 +16,13 @@ export interface Reply {
   readonly pretty: boolean;
 }
 
-/** JSON is ready, protobuf is made of it: a list that is longer is left as it is for whoever takes JSON as well, so that nobody else waits for it. */
+/**
+ * JSON is ready to send, protobuf must be encoded from it: longer lists are sent as JSON to clients that accept both, so that
+ * they do not delay others.
+ */
 const longestEncoded = 512 << 10;
 
-/** Sends JSON, or what it is asked to be turned into. */
+/** Sends JSON, or the requested format converted from it. */
 export function reply(exchange: Exchange, { code, body, format, pretty }: Reply): void {
   if (format === 'protobuf' && !(body.length > longestEncoded && takesJson(exchange.headers.accept ?? ''))) {
     const bytes = protobufOf(body);
@@ -40,7 +43,7 @@ export function reply(exchange: Exchange, { code, body, format, pretty }: Reply)
   compressed(exchange, { code, type: 'application/json', body: text });
 }
 
-/** What is longer or deeper is left as JSON, which is YAML as well: laying it out would hold everybody up. */
+/** Longer or deeper JSON is sent as it is, which is valid YAML: formatting it would block other requests. */
 const longestLaidOut = 128 * 1024;
 const deepestLaidOut = 64;
 
@@ -55,7 +58,7 @@ function isDeep(json: string): boolean {
   for (let at = 0; at < json.length; at++) {
     switch (json.charCodeAt(at)) {
       case 0x22:
-        // Over the string: what is in it opens nothing.
+        // Skips the string: brackets in it do not count.
         for (at++; json.charCodeAt(at) !== 0x22; at++) if (json.charCodeAt(at) === 0x5c) at++;
         break;
       case 0x5b:
@@ -72,7 +75,7 @@ function isDeep(json: string): boolean {
   return false;
 }
 
-/** Sends a text, packed when it is long and the client takes that. */
+/** Sends a text, compressed if it is long and the client accepts that. */
 export function compressed(exchange: Exchange, answer: { code: number; type: string; body: string }): void {
   if (answer.body.length <= gzipAbove || !(exchange.headers['accept-encoding'] ?? '').includes('gzip')) return exchange.send(answer);
   gzip(answer.body, { level: 1 }, (error, packed) => {
@@ -83,10 +86,10 @@ export function compressed(exchange: Exchange, answer: { code: number; type: str
   });
 }
 
-/** Turns whatever was thrown into an answer. This is the only place that does. */
+/** Turns any thrown error into a response. This is the only place that does. */
 export function replyError(exchange: Exchange, error: unknown, onUnexpected: (error: unknown) => void): void {
   if (exchange.answered) {
-    // Its time was over before it was refused.
+    // The request had timed out before it was rejected.
     if (!(error instanceof status.StatusError)) onUnexpected(error);
     return;
   }
@@ -107,7 +110,7 @@ function sendStatus(exchange: Exchange, error: StatusError): void {
   reply(exchange, { code: error.code, body, format: plainFormat(exchange.headers.accept), pretty: wantsPretty(exchange, null) });
 }
 
-/** Programs that people read get indented JSON. */
+/** Clients used by people get indented JSON. */
 export function wantsPretty(exchange: Exchange, asked: string | null): boolean {
   if (asked !== null) return asked !== '0' && asked !== 'false';
   const agent = exchange.headers['user-agent'];

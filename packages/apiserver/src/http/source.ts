@@ -1,8 +1,8 @@
 import { isIPv6 } from 'node:net';
 
 /**
- * Where a client comes from, for counting: an IPv4 address, or the /64 network of an IPv6 address, as one host usually has all of it and could otherwise
- * come from 2^64 addresses.
+ * The source of a client for counting: an IPv4 address, or the /64 network of an IPv6 address, because one host usually owns the
+ * whole network and could otherwise use 2^64 addresses.
  */
 export function sourceOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);

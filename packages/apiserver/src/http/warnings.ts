@@ -1,16 +1,16 @@
-/** All warnings of an answer together may have so many characters… */
+/** The maximum number of characters of all warnings of a response together… */
 export const mostInWarnings = 4096;
-/** …and when they have more, each is cut here. */
+/** …beyond which each is truncated to this length. */
 export const longestWarning = 256;
 
-/** The values of the `Warning` headers of an answer. Their texts may be a tenant's, who must not be able to say anything else with them. */
+/** The values of the `Warning` headers of a response. Tenants may control their texts, and must not be able to inject anything else. */
 export function warningHeaders(messages: readonly string[]): string[] {
   const lengths = messages.map((message) => message.length);
   const isTooMuch = lengths.reduce((sum, length) => sum + length, 0) > mostInWarnings;
   return messages.map((message) => warningHeader(isTooMuch ? message.slice(0, longestWarning) : message));
 }
 
-/** As UTF-8, which is what Go writes and reads; a header has no place for control characters. */
+/** Encoded as UTF-8, which Go writes and reads; headers cannot contain control characters. */
 function warningHeader(message: string): string {
   const quoted = message.replace(/[\\"]/g, (character) => `\\${character}`).replace(/\p{Cc}+/gu, ' ');
   return `299 - "${Buffer.from(quoted.toWellFormed()).toString('latin1')}"`;
