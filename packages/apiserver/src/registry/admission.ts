@@ -5,24 +5,24 @@ import type { Resource } from './resource.ts';
 
 export type Operation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
 
-/** A change that is about to be made. */
+/** A change about to be made. */
 export interface AdmissionRequest {
   readonly operation: Operation;
   readonly resource: Resource;
   readonly subresource: string;
   readonly namespace: string;
   readonly name: string;
-  /** What the object will be; absent for deletions. Mutating plugins change it in place. */
+  /** The new object; undefined for deletions. Mutating plugins modify it in place. */
   readonly object: KubeObject | undefined;
-  /** What it is; absent for creations. */
+  /** The current object; undefined for creations. */
   readonly old: KubeObject | undefined;
   readonly context: RequestContext;
   readonly dryRun: boolean;
-  /** What `object` and `old` are where a subresource shows something else than the resource itself: a `Scale`, a `Binding`. */
+  /** The type of `object` and `old` if a subresource has another one than the resource itself: a `Scale`, a `Binding`. */
   readonly shape?: Shape;
-  /** How a deletion was asked for. */
+  /** The options of a deletion. */
   readonly options?: DeleteOptions;
-  /** Kept from the first round of mutating plugins to the second, by those who want one. */
+  /** Carries the state of plugins from the first mutating round to the second, if any of them wants one. */
   reinvocation?: Reinvocation;
 }
 
@@ -32,7 +32,10 @@ export interface Shape {
   readonly type: ObjectType | undefined;
 }
 
-/** A rule about changes that is not a kind's own. What it refuses it throws as a `StatusError`. Most answer at once: only webhooks return promises. */
+/**
+ * A rule about changes that does not belong to a kind. Throws a `StatusError` to reject a change. Most plugins are synchronous:
+ * only webhooks return promises.
+ */
 export interface AdmissionPlugin {
   readonly name: string;
   mutate?(request: AdmissionRequest): void | Promise<void>;
@@ -41,7 +44,7 @@ export interface AdmissionPlugin {
 
 type Ask = (request: AdmissionRequest) => void | Promise<void>;
 
-/** Plugins in the order in which they are asked. Answers at once when none of them has to wait. */
+/** Plugins in calling order. Synchronous unless one of them has to wait. */
 export class Admission {
   readonly #mutating: readonly Ask[];
   readonly #validating: readonly Ask[];

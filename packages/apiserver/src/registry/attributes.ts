@@ -2,7 +2,7 @@ import type { User } from '@capstan/api';
 import type { Attributes } from '../authz/attributes.ts';
 import type { RequestInfo } from './scope.ts';
 
-/** What a user wants by a request, as far as permission goes. */
+/** The authorization attributes of a request. */
 export function attributesOf(info: RequestInfo, user: User): Attributes {
   const { cluster, verb, isResource, group, version, resource, subresource, namespace, name, path } = info;
   const attributes = { cluster, user, verb, isResource, group, version, resource, subresource, namespace, name, path };

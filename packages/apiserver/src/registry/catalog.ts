@@ -3,7 +3,7 @@ import { builtinGroups, builtinResources, builtinTypes, type GroupInfo, parseApi
 import { conversions } from './conversions.ts';
 import type { Resource, Storage, Subresource } from './resource.ts';
 
-/** A group and the versions in which it is served, the preferred one first. */
+/** A group and its served versions, the preferred one first. */
 export interface Group {
   readonly name: string;
   readonly preferredVersion: string;
@@ -17,19 +17,19 @@ export interface GroupVersion {
   readonly resources: ReadonlyMap<string, Resource>;
 }
 
-/** Kinds that users add, by what they are called in paths. They are made when somebody asks for them. */
+/** The custom resources of a workspace, by their names in paths. They are built on demand. */
 export interface CustomKinds {
-  /** Another number whenever a kind was added, changed or removed. */
+  /** Changes whenever a kind is added, changed or removed. */
   readonly generation: number;
   hasGroup(group: string): boolean;
   resource(group: string, version: string, resource: string): Resource | undefined;
-  /** Every group, by name, with what is served in it. */
+  /** Every group, by name, with its served kinds. */
   groups(): Iterable<Group>;
 }
 
 const noCustomKinds: CustomKinds = { generation: 0, hasGroup: () => false, resource: () => undefined, groups: () => [] };
 
-/** All that one workspace serves: the built-in kinds, and those that its users added. */
+/** Everything that one workspace serves: the built-in kinds and the custom resources of its users. */
 export class Catalog {
   readonly #builtin: ReadonlyMap<string, Group>;
   readonly #custom: CustomKinds;
@@ -42,12 +42,12 @@ export class Catalog {
     this.#groups = builtin;
   }
 
-  /** The same built-in kinds, with others beside them. */
+  /** A catalog of the same built-in kinds with other custom resources. */
   with(custom: CustomKinds): Catalog {
     return new Catalog(this.#builtin, custom);
   }
 
-  /** Only some of the built-in kinds, with others beside them. */
+  /** A catalog of some of the built-in kinds with other custom resources. */
   only(keep: (group: string, resource: string) => boolean, custom: CustomKinds): Catalog {
     const kept = new Map<string, Group>();
     for (const group of this.#builtin.values()) {
@@ -59,7 +59,7 @@ export class Catalog {
     return new Catalog(kept, custom);
   }
 
-  /** What was made of the catalog at the same number still holds. */
+  /** Values derived from the catalog stay valid while this number is the same. */
   get generation(): number {
     return this.#custom.generation;
   }
@@ -98,7 +98,7 @@ export class Catalog {
     return found?.resources.get(resource) ?? this.#custom.resource(group, version, resource);
   }
 
-  /** True when some resource has this kind in this version: tells a wrong kind from an unknown one. */
+  /** Whether a resource has this kind in this version: distinguishes a wrong kind from an unknown one. */
   hasKind(apiVersion: string, kind: string): boolean {
     return this.findKind(apiVersion, kind) !== undefined;
   }
@@ -122,7 +122,10 @@ function versionOf(group: Group | undefined, version: string): GroupVersion | un
   return group?.versions.find((candidate) => candidate.version === version);
 }
 
-/** A group that the server has and users add to: the server's own versions come first, and its kinds go before others of the same name. */
+/**
+ * A built-in group that users extend: the built-in versions come first, and built-in kinds take precedence over others of the
+ * same name.
+ */
 function joined(builtin: Group | undefined, custom: Group): Group {
   if (builtin === undefined) return custom;
   const own = builtin.versions.map((version) => {
@@ -135,7 +138,7 @@ function joined(builtin: Group | undefined, custom: Group): Group {
   return { ...builtin, versions: [...own, ...added] };
 }
 
-/** `optional` names the versions to serve of those that are served on request only, such as `admissionregistration.k8s.io/v1beta1`. */
+/** `optional` names the versions to serve of those that are off by default, such as `admissionregistration.k8s.io/v1beta1`. */
 export function builtinCatalog(optional: ReadonlySet<string> = new Set()): Catalog {
   const byVersion = new Map<string, Map<string, Resource>>();
   for (const info of builtinResources()) {
@@ -149,7 +152,7 @@ export function builtinCatalog(optional: ReadonlySet<string> = new Set()): Catal
   return new Catalog(groups);
 }
 
-/** The versions of built-in groups that are served on request only. */
+/** The versions of built-in groups that are off by default. */
 export function optionalVersions(): string[] {
   return builtinGroups().flatMap(({ name, optionalVersions: versions = [] }) => versions.map((version) => `${name}/${version}`));
 }
@@ -187,7 +190,7 @@ function toResource(info: ResourceInfo): Resource {
     shortNames: info.shortNames ?? [],
     categories: info.categories ?? [],
     storageVersionHash: info.storageVersionHash ?? '',
-    // Types are linked when they are first needed: most kinds of a server are never used.
+    // Types are linked on first use: most kinds of a server are never used.
     get type() {
       return types.object(info.typeName);
     },
@@ -217,7 +220,7 @@ function storageOf(info: ResourceInfo, groupVersion: string): Storage {
   return conversion ?? { group: info.group, resource: info.resource, apiVersion: groupVersion, kind: info.kind };
 }
 
-/** Whether a group of the server itself has this resource, in any version. */
+/** Whether a built-in group has this resource, in any version. */
 export function isBuiltinKind(catalog: Catalog, group: string, resource: string): boolean {
   if (!catalog.isBuiltin(group)) return false;
   return catalog.groups

@@ -1,7 +1,7 @@
 import type { Catalog, CustomKinds } from './catalog.ts';
 import type { RequestInfo } from './scope.ts';
 
-/** The catalogs of all workspaces. Those that have the same kinds share one. */
+/** The catalogs of all workspaces. Workspaces with the same kinds share one. */
 export class Catalogs {
   /** All built-in kinds. */
   readonly builtin: Catalog;
@@ -31,7 +31,7 @@ export class Catalogs {
   }
 }
 
-/** The kinds that a request can ask for. */
+/** The kinds that a request can access. */
 export function catalogFor({ catalogs }: { readonly catalogs: Catalogs }, { scope, cluster }: RequestInfo): Catalog {
   return scope === undefined ? catalogs.of(cluster) : scope.catalog;
 }

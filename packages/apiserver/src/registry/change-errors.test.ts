@@ -21,6 +21,6 @@ test.each([
   ['/api/v1/namespaces/default/serviceaccounts', {}, 4],
   ['/apis/scheduling.k8s.io/v1/priorityclasses', { value: 1 }, 3],
   ['/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles', { rules: [] }, 5],
-])('what is wrong with %s is told as often as Kubernetes finds it', async (path, body, times) => {
+])('repeats errors in %s as often as Kubernetes does', async (path, body, times) => {
   expect(await causesOf(path, body)).toBe(times);
 });

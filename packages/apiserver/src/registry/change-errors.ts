@@ -19,13 +19,13 @@ interface Change {
   readonly subresource: string;
 }
 
-/** What the kind says about changes that come this way: to the object itself, its status, or another part of it. */
+/** The kind's rules for a change: of the object itself, its status, or another part of it. */
 export function updateRules({ strategy }: Resource, subresource: string): UpdateRules {
   if (subresource === '' || subresource === 'scale') return strategy;
   return (subresource === 'status' ? strategy.status : strategy.subresources?.[subresource]) ?? {};
 }
 
-/** What is wrong with a changed object. Each check runs once; only when one of them failed they run as often, and in the order, as in Kubernetes. */
+/** The errors in a changed object. Each check runs once; only if one fails do they run as often, and in the order, as in Kubernetes. */
 export function changedObjectErrors(resource: Resource, change: Change, context: RequestContext): FieldError[] {
   const { object, old, subresource } = change;
   const rules = updateRules(resource, subresource);
@@ -33,7 +33,7 @@ export function changedObjectErrors(resource: Resource, change: Change, context:
   const metaErrors = validateObjectMetaUpdate(object.metadata, old.metadata, metaRules);
   const rest = rules.validate?.(object, context) ?? [];
   const changes = rules.validateUpdate?.(object, old, context) ?? [];
-  // Of metadata, only finalizers and the prefix of a name may be right for every kind and wrong for this one.
+  // Of the metadata, only finalizers and generateName can be valid in general but invalid for this kind.
   const isRight = metaErrors.length + rest.length + changes.length === 0 && object.metadata.generateName === old.metadata.generateName;
   if (isRight && (object.metadata.finalizers === undefined || metaRules.custom)) return [];
   const found: Record<UpdateRound, readonly FieldError[]> = {

@@ -4,16 +4,16 @@ import type { EntryReader } from '../cache/reader.ts';
 import { longestWarning, mostInWarnings } from '../http/warnings.ts';
 import type { RequestInfo } from './scope.ts';
 
-/** A request on its way through the registry: who, what, and the means to answer questions about it. */
+/** A request in the registry: its user, its target, and the means to check both. */
 export class RequestContext implements StrategyContext {
   readonly info: RequestInfo;
   readonly user: User;
   readonly objects: ObjectReader & EntryReader;
   readonly now: () => Date;
   readonly userAgent: string;
-  /** A review leaves out whether the user may enter the workspace. Only superusers can ask for it. */
+  /** Makes a review ignore whether the user has access to the workspace. Only superusers can ask for this. */
   readonly deepReview: boolean;
-  /** Throws when the user may not do this to what the request is about. Absent where nobody needs to be asked. */
+  /** Throws if the user lacks permission for this verb on the request's target. Undefined if no check is needed. */
   readonly permit: ((verb: string) => void | Promise<void>) | undefined;
   readonly warnings: string[] = [];
   #warned = 0;
@@ -41,14 +41,14 @@ export class RequestContext implements StrategyContext {
     return this.info.cluster;
   }
 
-  /** What does not fit into the answer is not kept: who writes an object decides how much there is to warn of. */
+  /** Warnings beyond what fits into the response are dropped: the author of an object controls how many there are. */
   readonly warn = (message: string): void => {
     if (this.#warned >= mostInWarnings || this.warnings.includes(message)) return;
     this.warnings.push(message);
     this.#warned += Math.min(message.length, longestWarning);
   };
 
-  /** Adds to what the audit log says about the request. What was said first stays. */
+  /** Adds an annotation to the audit record of the request. The first value of a key wins. */
   annotate(key: string, value: string): void {
     this.#annotations ??= {};
     if (!Object.hasOwn(this.#annotations, key)) this.#annotations[key] = value;
@@ -58,7 +58,7 @@ export class RequestContext implements StrategyContext {
     return this.#annotations;
   }
 
-  /** Under which name changes are recorded when the client gives none: the program's name, without its version. */
+  /** The field manager if the client names none: the program's name without its version. */
   get defaultManager(): string {
     const slash = this.userAgent.indexOf('/');
     const name = slash < 0 ? this.userAgent : this.userAgent.slice(0, slash);

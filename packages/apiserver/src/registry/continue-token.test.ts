@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { decodeToken, encodeToken } from './continue-token.ts';
 
-test('a token leads back to where the list stopped', () => {
+test('a token returns to where the list stopped', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1 }), fc.stringMatching(/^[a-z0-9-]{1,20}(\/[a-z0-9-]{1,20})?$/), (revision, after) => {
       expect(decodeToken(encodeToken({ revision, after }))).toEqual({ revision, after });
@@ -10,7 +10,7 @@ test('a token leads back to where the list stopped', () => {
   );
 });
 
-test('whatever else a client sends is refused, and nothing worse', () => {
+test('rejects everything else that a client may send', () => {
   fc.assert(
     fc.property(
       fc.oneof(
@@ -24,7 +24,7 @@ test('whatever else a client sends is refused, and nothing worse', () => {
   );
 });
 
-test('a token cannot leave the list that it is for', () => {
+test('a token cannot leave its list', () => {
   const forged = Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv: 5, start: '../secrets/x' })).toString('base64url');
   expect(() => decodeToken(forged)).toThrow('is not within the list');
 });
@@ -34,6 +34,6 @@ test.each([
   ['abc=', 3],
   ['abcde', 4],
   ['ab c', 2],
-])('says where %s is no base64', (text, at) => {
+])('reports where %s is not base64', (text, at) => {
   expect(() => decodeToken(text)).toThrow(`continue key is not valid: illegal base64 data at input byte ${at}`);
 });

@@ -1,14 +1,14 @@
 import { status } from '@capstan/machinery';
 
-/** Where a list in pages goes on. */
+/** The position at which a paginated list continues. */
 export interface ContinueToken {
-  /** The revision that the first page showed; -1 to go on with whatever is there now. */
+  /** The revision of the first page; -1 to continue with the current state. */
   readonly revision: number;
-  /** The key, below the list's prefix, after which the next page begins. */
+  /** The key, relative to the list's prefix, after which the next page starts. */
   readonly after: string;
 }
 
-/** The same form as Kubernetes': opaque to clients, but some tools look inside. */
+/** The same form as in Kubernetes: opaque to clients, but some tools look inside. */
 export function encodeToken({ revision, after }: ContinueToken): string {
   return Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv: revision, start: `${after}\0` })).toString('base64url');
 }
@@ -36,7 +36,7 @@ export function decodeToken(text: string): ContinueToken {
   return { revision: rv, after: start.endsWith('\0') ? start.slice(0, -1) : start };
 }
 
-/** The first byte that is no base64, or the one that is too many; undefined when it can be read. */
+/** The position of the first byte that is not base64, or of the first surplus one; undefined if the text is valid. */
 function brokenAt(text: string): number | undefined {
   const strange = text.search(/[^\w-]/);
   if (strange >= 0) return strange;

@@ -1,7 +1,7 @@
 import { horizontalPodAutoscalerToV1, horizontalPodAutoscalerToV2, toCoreEvent, toEventsEvent } from '@capstan/kinds';
 import type { Storage } from './resource.ts';
 
-/** Resources that lie in the store in another version or group than the one they are served in, by `apiVersion/resource`. */
+/** Resources stored in another version or group than the served one, by `apiVersion/resource`. */
 export const conversions: ReadonlyMap<string, Storage> = new Map<string, Storage>([
   [
     'events.k8s.io/v1/events',
@@ -17,7 +17,7 @@ export const conversions: ReadonlyMap<string, Storage> = new Map<string, Storage
       convert: {
         toStorage: horizontalPodAutoscalerToV2,
         fromStorage: horizontalPodAutoscalerToV1,
-        // What was only tried is of this version still.
+        // The result of a dry run still has this version.
         applies: ({ text }) => !text.startsWith('{"kind":"HorizontalPodAutoscaler","apiVersion":"autoscaling/v1",'),
       },
     },

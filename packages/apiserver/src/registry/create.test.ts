@@ -10,16 +10,16 @@ afterAll(() => server[Symbol.asyncDispose]());
 const create = (resourceVersion: string) =>
   server.call('/api/v1/namespaces/default/configmaps', { method: 'POST', body: { metadata: { generateName: 'a', resourceVersion } } });
 
-it.each(['', '0', '00', '-1', 'x'])('a new object may say that its version is %j, which is none', async (version) => {
+it.each(['', '0', '00', '-1', 'x'])('ignores the invalid version %j of a new object', async (version) => {
   expect((await create(version)).code).toBe(201);
 });
 
-it('a new object has no version yet', async () => {
+it('rejects a new object with a version', async () => {
   const refused = await create('7');
   expect([refused.code, refused.json().message]).toEqual([500, 'resourceVersion should not be set on objects to be created']);
 });
 
-it('owners that are named twice count once, in what is new and what changes', async () => {
+it('merges duplicate owner references on create and update', async () => {
   const path = '/api/v1/namespaces/default/configmaps';
   const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'o', uid: 'u' };
   const body = { metadata: { name: 'owned', ownerReferences: [owner, owner] } };
@@ -35,7 +35,7 @@ it('owners that are named twice count once, in what is new and what changes', as
 
 const headers = { 'content-type': 'application/merge-patch+json' };
 
-it('says that a name which begins as asked is taken, and when to try again', async () => {
+it('reports a taken name with a prefix as not unique, with a Retry-After', async () => {
   const path = '/api/v1/namespaces/default/configmaps';
   const body = { metadata: { name: 'taken', generateName: 't' } };
   await server.call(path, { method: 'POST', body });
@@ -50,7 +50,7 @@ it('says that a name which begins as asked is taken, and when to try again', asy
   ]);
 });
 
-it('gives links back to those who only try, and keeps none', async () => {
+it('returns selfLink in a dry run, and never stores it', async () => {
   const path = '/api/v1/namespaces/default/configmaps';
   const body = { metadata: { name: 'linked', selfLink: '/x' } };
   expect((await server.call(`${path}?dryRun=All`, { method: 'POST', body })).json().metadata.selfLink).toBe('/x');
@@ -62,7 +62,7 @@ it('gives links back to those who only try, and keeps none', async () => {
   expect((await patch('')).json().metadata).toMatchObject({ resourceVersion });
 });
 
-it('an object that is being deleted has its name until it is gone', async () => {
+it('keeps the name of an object in deletion taken until it is gone', async () => {
   const path = '/api/v1/namespaces/default/configmaps';
   const body = { metadata: { name: 'going', finalizers: ['example.com/wait'] } };
   await server.call(path, { method: 'POST', body });

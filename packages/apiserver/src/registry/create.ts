@@ -23,7 +23,7 @@ import {
 import { resetFieldsOf } from './reset-fields.ts';
 import type { Resource } from './resource.ts';
 
-/** Tries at a generated name before giving up. */
+/** How many generated names are tried. */
 const nameTries = 8;
 
 export interface CreateRequest {
@@ -32,7 +32,7 @@ export interface CreateRequest {
   readonly object: KubeObject;
   readonly manager: string;
   readonly dryRun: boolean;
-  /** The managed fields were computed already: server-side apply does. */
+  /** The managed fields are already computed, as by server-side apply. */
   readonly applied?: boolean;
 }
 
@@ -43,7 +43,7 @@ export async function create(backend: Backend, context: RequestContext, request:
   keepCluster(object, undefined);
   applySchemaDefaults(asJson(object), resource.type);
   strategy.default?.(object);
-  // What is changed from here on, by the server or by webhooks, belongs to nobody.
+  // No manager owns changes that the server or webhooks make from here on.
   forgetDeletion(object);
   uniteOwners(object, context.warn);
   if (request.applied !== true) recordManager(resource, object, request.manager, context);
@@ -70,7 +70,7 @@ export async function create(backend: Backend, context: RequestContext, request:
   if (strategy.prepareForCreate !== undefined) strategy.prepareForCreate(object, context);
   else if (resource.subresources.has('status')) delete object['status'];
   const errors = newObjectErrors(resource, object, context);
-  // Whoever is refused need not hear what is merely doubtful.
+  // A rejected request gets no warnings about the object.
   if (errors.length > 0) context.warnings.length = told;
   refuse(resource, object.metadata.name ?? '', errors);
   strategy.canonicalize?.(object);
@@ -78,7 +78,7 @@ export async function create(backend: Backend, context: RequestContext, request:
   if (validating !== undefined) await validating;
   const accompanying = creation?.accompany(asked);
   if (accompanying !== undefined) await accompanying;
-  // The store minds, and only what would be stored gets that far.
+  // kube-apiserver rejects this in storage, so dry runs pass.
   if (isVersioned && !request.dryRun)
     throw new StatusError({ code: 500, message: 'resourceVersion should not be set on objects to be created' });
   if (!request.dryRun) dropLink(object);
@@ -104,7 +104,7 @@ function creationOf({ creations }: Backend, { group, resource }: Resource): Obje
   return found?.group === group ? found : undefined;
 }
 
-/** Why an object cannot have this name: somebody who waits for one that goes away is told so. */
+/** The error for a taken name; it says so if the object that has the name is being deleted. */
 function taken(backend: Backend, context: RequestContext, { target, isPrefixed }: { target: Target; isPrefixed: boolean }): StatusError {
   const { resource, name } = target;
   const { status: told } = isPrefixed ? status.notUnique(resource, name) : status.alreadyExists(resource, name);
@@ -134,7 +134,7 @@ async function save(
   return { entry: entryAfter(backend, target.resource, { key: place.cached, text, revision }), created: true };
 }
 
-/** What a dry run answers with: the object as it would be, at no revision of its own. */
+/** The result of a dry run: the object as it would be, without a revision of its own. */
 export function unsaved(key: string, object: KubeObject, revision = 0): CacheEntry {
   const { kind, apiVersion, metadata, ...rest } = object;
   const text = JSON.stringify({ kind, apiVersion, metadata, ...rest });
@@ -154,7 +154,7 @@ function recordManager(resource: Resource, object: KubeObject, manager: string, 
   });
 }
 
-/** What is no number, or zero, is taken for none. */
+/** Whether the text is a revision. Anything but a positive number is ignored. */
 function isRevision(text: string | undefined): boolean {
   return text !== undefined && text !== '' && /^\d{1,20}$/.test(text) && Number(text) !== 0;
 }

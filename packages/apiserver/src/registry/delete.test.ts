@@ -11,7 +11,7 @@ const path = '/api/v1/namespaces';
 const remove = (name: string, options: object): Promise<Reply> => server.call(`${path}/${name}`, { method: 'DELETE', body: options });
 
 it.each([{ propagationPolicy: 'Foreground' }, { orphanDependents: true }])(
-  'a namespace goes with what is in it, whatever %j says',
+  'deletes a namespace with its content, even with %j',
   async (options) => {
     const name = 'propagationPolicy' in options ? 'one' : 'two';
     await server.call(path, { method: 'POST', body: { metadata: { name } } });
@@ -20,7 +20,7 @@ it.each([{ propagationPolicy: 'Foreground' }, { orphanDependents: true }])(
   },
 );
 
-it('says of a namespace that was meant otherwise which one it is', async () => {
+it('reports a failed precondition of a namespace with its actual value', async () => {
   await server.call(path, { method: 'POST', body: { metadata: { name: 'meant' } } });
   const { uid } = (await server.call(`${path}/meant`)).json().metadata;
   const refused = await remove('meant', { preconditions: { uid: 'other' } });

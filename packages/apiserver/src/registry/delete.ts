@@ -10,14 +10,14 @@ const maxTries = 10;
 export interface DeleteRequest extends Target {
   readonly options: DeleteOptions;
   readonly dryRun: boolean;
-  /** Admission was asked already, about what leads to this deletion. */
+  /** Admission has already approved the action that leads to this deletion. */
   readonly isAdmitted?: boolean;
 }
 
 export type Deleted =
-  /** It is gone. */
+  /** The object is deleted. */
   | { readonly gone: true; readonly entry: CacheEntry }
-  /** It is marked, and waits for its finalizers or its grace period. */
+  /** The object is marked, and waits for its finalizers or grace period. */
   | { readonly gone: false; readonly entry: CacheEntry };
 
 export async function deleteObject(backend: Backend, context: RequestContext, request: DeleteRequest): Promise<Deleted> {
@@ -85,7 +85,7 @@ async function admit(
   await admission.validate(asked);
 }
 
-/** Takes the object out of the store; what is answered is its last state. */
+/** Deletes the object from the store and returns its last state. */
 export async function remove(
   backend: Backend,
   context: RequestContext,
@@ -95,14 +95,14 @@ export async function remove(
   return CacheEntry.stored(current.key, storedText(object), revision);
 }
 
-/** True when this update takes away the last thing that a deletion waited for. */
+/** Whether this update removes the last reason for a deletion to wait. */
 export function endsDeletion(resource: Resource, object: KubeObject, old: KubeObject): boolean {
   if (old.metadata.deletionTimestamp === undefined || (object.metadata.finalizers ?? []).length > 0) return false;
   if ((object.metadata.deletionGracePeriodSeconds ?? 0) > 0) return false;
   return !hasOwnFinalizers(resource, object);
 }
 
-/** Namespaces wait for spec.finalizers too. */
+/** Namespaces also wait for spec.finalizers. */
 function hasOwnFinalizers(resource: Resource, object: KubeObject): boolean {
   if (!isNamespace(resource)) return false;
   return ((object['spec'] as { finalizers?: string[] } | undefined)?.finalizers ?? []).length > 0;
@@ -110,7 +110,7 @@ function hasOwnFinalizers(resource: Resource, object: KubeObject): boolean {
 
 const isNamespace = ({ group, resource }: Resource): boolean => group === '' && resource === 'namespaces';
 
-/** The same in the words that Kubernetes has for namespaces. */
+/** The same with the messages that Kubernetes has for namespaces. */
 function checkNamespaceMeant(resource: Resource, metadata: ObjectMeta, preconditions: DeleteOptions['preconditions']): void {
   for (const [field, title] of [
     ['uid', 'UID'],
@@ -123,7 +123,7 @@ function checkNamespaceMeant(resource: Resource, metadata: ObjectMeta, precondit
   }
 }
 
-/** Refuses a deletion that was meant for another object or another version of it. */
+/** Rejects a deletion that was meant for another object or version. */
 export function checkPreconditions(resource: Resource, { metadata }: KubeObject, { preconditions }: DeleteOptions): void {
   const { group, kind } = resource;
   if (isNamespace(resource)) {
@@ -141,10 +141,10 @@ export function checkPreconditions(resource: Resource, { metadata }: KubeObject,
   }
 }
 
-/** The finalizers that the propagation policy leaves on the object. */
+/** The object's finalizers according to the propagation policy. */
 function finalizersAfter(resource: Resource, object: KubeObject, options: DeleteOptions): string[] {
   if (resource.strategy.defaultPropagation === 'None') return object.metadata.finalizers ?? [];
-  // What is in a namespace goes before it: nobody says otherwise.
+  // The content of a namespace is always deleted before it, whatever the policy.
   if (hasOwnFinalizers(resource, object))
     return (object.metadata.finalizers ?? []).filter((finalizer) => finalizer !== 'orphan' || options.orphanDependents !== false);
   const kept = (object.metadata.finalizers ?? []).filter((finalizer) => finalizer !== 'orphan' && finalizer !== 'foregroundDeletion');
@@ -163,7 +163,7 @@ function hasSame(finalizers: readonly string[], others: readonly string[]): bool
   return finalizers.length === others.length && finalizers.every((finalizer) => others.includes(finalizer));
 }
 
-/** Marks the object as being deleted; false when it already is and nothing changes. */
+/** Marks the object as being deleted; returns false if it already is and nothing changes. */
 function mark(
   resource: Resource,
   object: KubeObject,
@@ -176,7 +176,7 @@ function mark(
   const isFirst = meta.deletionTimestamp === undefined;
   if (isFirst || shorter) {
     meta.deletionTimestamp = formatTime(new Date(now.getTime() + grace * 1000));
-    // What marks itself says nothing about time, and stays what it was.
+    // Namespaces and kinds with their own marking get no grace period and keep their generation.
     if (resource.strategy.beforeDeletion === undefined && !isNamespace(resource)) {
       meta.deletionGracePeriodSeconds = grace;
       if (isFirst && meta.generation !== undefined) meta.generation += 1;

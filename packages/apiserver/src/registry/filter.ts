@@ -12,23 +12,23 @@ import type { CacheEntry } from '../cache/entry.ts';
 import { movedEntry, objectOf, type Resource } from './resource.ts';
 import type { RequestInfo, Scope } from './scope.ts';
 
-/** Which objects of a resource a list, watch or deletion is about. */
+/** The objects of a resource that a list, watch or deletion covers. */
 export interface Filter {
-  /** The beginning of the keys: the workspace, and the namespace if one is given. Empty for all workspaces. */
+  /** The prefix of the keys: the workspace, and the namespace if given. Empty for all workspaces. */
   readonly prefix: string;
-  /** Absent when there is no selector: everything below the prefix is meant. */
+  /** Undefined without a selector: everything below the prefix is covered. */
   readonly selects: ((entry: CacheEntry) => boolean) | undefined;
-  /** What it is seen through: the key of the scope, and where objects of elsewhere come from. Empty without any. */
+  /** The names that the view depends on: the key of the scope, and the origin of objects from elsewhere. Empty for direct access. */
   readonly through: readonly string[];
-  /** How an object is told of that was there, but not selected; as new when absent. */
+  /** The event type for an existing object that starts to match; ADDED if undefined. */
   readonly enters?: 'MODIFIED';
-  /** Two filters with the same key select the same objects. */
+  /** Filters with equal keys select the same objects. */
   readonly key: string;
 }
 
 const plainly: readonly string[] = [];
 
-/** Longer selectors are refused before they are read. */
+/** Longer selectors are rejected before they are parsed. */
 const selectorLimit = 64 << 10;
 
 export function filterOf(resource: Resource, info: RequestInfo): Filter {
@@ -38,7 +38,7 @@ export function filterOf(resource: Resource, info: RequestInfo): Filter {
     throw status.badRequest(`selectors may be at most ${selectorLimit} characters long`);
   }
   let namespace = info.namespace;
-  // A path such as /api/v1/watch/namespaces/x names one object in place of a selector.
+  // A path such as /api/v1/watch/namespaces/x names one object instead of using a selector.
   const nameText =
     info.name !== '' && !fieldText.includes('metadata.name')
       ? `metadata.name=${info.name}${fieldText === '' ? '' : `,${fieldText}`}`
@@ -75,7 +75,7 @@ export function isShown(resource: Resource, entry: CacheEntry, { scope, cluster 
   const shows = scope?.shows;
   if (resource.origin === undefined) return shows?.(resource, entry) !== false;
   if (!resource.origin.shows(entry)) return false;
-  // Where it is shown in several workspaces each is asked when it is moved there.
+  // An object served in several workspaces is checked per workspace when it is moved there.
   return shows === undefined || cluster === everyCluster || shows(resource, movedEntry(entry, cluster));
 }
 
@@ -89,7 +89,7 @@ const namespaceOf = ({ key }: CacheEntry): string => key.slice(key.indexOf('/') 
 interface Selectors {
   readonly labels: LabelSelector | undefined;
   readonly fields: FieldSelector | undefined;
-  /** Present when labels are meant that are only shown. */
+  /** Set if selectors may match labels that exist only in the view. */
   readonly labelled: Scope['labelled'];
 }
 

@@ -8,18 +8,18 @@ import type { Target } from './objects.ts';
 const logicalClusters = groupResource(logicalClusterKind);
 const namespaces = { group: '', resource: 'namespaces' } as const;
 
-/** How often a creation is tried again while somebody changes the namespace. */
+/** How often a creation is retried while the namespace keeps changing. */
 const maxTries = 10;
 
 export interface Creation extends Target {
   readonly cluster: string;
-  /** Whether time went by since the namespace was looked at: somebody else had to be asked. */
+  /** Whether the request has waited, for example for a webhook, since the namespace was checked. */
   readonly waited: boolean;
 }
 
 /**
- * Writes a new object only into a workspace that is still there, and into a namespace that is neither gone nor going. Both may have ended while the request
- * waited for a webhook, and nobody would ever clean up after it.
+ * Creates an object only if its workspace still exists and its namespace neither is gone nor is terminating. Both may have ended
+ * while the request waited for a webhook, and nobody would ever clean up the object.
  */
 export async function whileThere(
   cache: WatchCache,
@@ -50,7 +50,7 @@ function guardsOf(cache: WatchCache, creation: Creation): readonly Guard[] | und
   return [...(owner ?? []), { key: storeKey(place), revision: entry.revision }];
 }
 
-/** Those of the platform itself have no such object; and it cannot depend on itself. */
+/** The workspaces of the platform itself have no LogicalCluster, and a LogicalCluster cannot depend on itself. */
 function isOwned({ cluster, resource }: Creation): boolean {
   const isOwner = resource.resource === logicalClusters.resource && resource.group === logicalClusters.group;
   return cluster !== rootCluster && !isOwner && !cluster.startsWith('system:');

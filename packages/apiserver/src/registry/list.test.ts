@@ -18,14 +18,14 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]());
 
 describe('a list', () => {
-  test('is in the order of names, and its items carry neither kind nor version', async () => {
+  test('is ordered by name, and its items have neither kind nor version', async () => {
     const reply = await server.call(path);
     expect(names(reply)).toEqual(['a', 'b', 'c', 'd', 'e']);
     expect(reply.json().kind).toBe('ConfigMapList');
     expect(Object.keys(reply.json().items![0]!)).not.toContain('kind');
   });
 
-  test('in pages shows one state of things, whatever happens in between', async () => {
+  test('in pages shows a consistent state, whatever happens in between', async () => {
     const first = await server.call(`${path}?limit=2`);
     const { continue: token, remainingItemCount, resourceVersion } = first.json().metadata as Record<string, unknown>;
     expect([names(first), remainingItemCount]).toEqual([['a', 'b'], 3]);
@@ -55,7 +55,7 @@ describe('a list', () => {
     expect(names(await server.call(`${path}?resourceVersion=${revision}&resourceVersionMatch=Exact`))).toEqual(['a', 'b', 'c', 'd', 'e']);
   });
 
-  test('by selector and limit counts what the selector leaves', async () => {
+  test('with a selector and a limit counts only matching objects', async () => {
     const reply = await server.call(`${path}?labelSelector=vowel%3Dtrue&limit=1`);
     expect(names(reply)).toEqual(['a']);
     expect(reply.json().metadata).not.toHaveProperty('remainingItemCount');
@@ -65,14 +65,14 @@ describe('a list', () => {
     expect(names(next)).toEqual(['e']);
   });
 
-  test('at a revision that is yet to come is refused with the reason that clients wait for', async () => {
+  test('at a future revision is rejected with the reason that clients expect', async () => {
     const reply = await server.call(`${path}?resourceVersion=99999999`);
     expect(reply.code).toBe(504);
     expect(reply.json()['details']).toMatchObject({ causes: [{ reason: 'ResourceVersionTooLarge' }], retryAfterSeconds: 1 });
   });
 });
 
-test('a list in pages ends when its history is forgotten, and says how to go on', async () => {
+test('a paginated list expires with its history, and the error says how to continue', async () => {
   await using forgetful = await startTestServer({ compactionInterval: 50 });
   await forgetful.call('/api/v1/namespaces', { method: 'POST', body: { metadata: { name: 'lists' } } });
   const write = (name: string): Promise<unknown> => forgetful.call(path, { method: 'POST', body: { metadata: { name } } });
@@ -89,7 +89,7 @@ test('a list in pages ends when its history is forgotten, and says how to go on'
   expect(names(await forgetful.call(`${path}?limit=2&continue=${token}`))).toEqual(['c', 'd0']);
 });
 
-test('a list in pages ends even where nobody writes, and a new one does not', async () => {
+test('a paginated list expires even without writes, but a new one does not', async () => {
   await using forgetful = await startTestServer({ compactionInterval: 100 });
   await forgetful.call('/api/v1/namespaces', { method: 'POST', body: { metadata: { name: 'lists' } } });
   for (const name of ['a', 'b']) await forgetful.call(path, { method: 'POST', body: { metadata: { name } } });

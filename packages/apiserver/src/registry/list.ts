@@ -7,7 +7,7 @@ import { type Resource, readable } from './resource.ts';
 import type { RequestInfo } from './scope.ts';
 import { type ListPage, pageAt, pageNow } from './snapshot.ts';
 
-/** How long a read waits for a revision that has not been seen yet. */
+/** How long a read waits for a revision that has not arrived yet, in milliseconds. */
 const futureWait = 3_000;
 
 export interface ListResult extends ListPage {
@@ -20,7 +20,7 @@ export async function list(cache: WatchCache, resource: Resource, info: RequestI
   const errors = validateListOptions(options);
   if (errors.length > 0) throw invalidOptions('ListOptions', errors);
   const filter = filterOf(resource, info);
-  // Any state of things is whatever the cache has, all of it: clients that ask for that do not want pages.
+  // With "0", any state will do: the cache returns all of it, since such clients do not want pages.
   const limit = options.resourceVersion === '0' ? 0 : shared(resource, Math.max(0, options.limit ?? 0));
   const request = { resource, filter, limit };
   if (options.continue)
@@ -35,17 +35,17 @@ export async function list(cache: WatchCache, resource: Resource, info: RequestI
   if (revision > 0) await untilSeen(cache, revision);
   const converting = selectable(cache, resource, filter);
   if (converting !== undefined) await converting;
-  // A limit with a revision and nothing else has always meant that very revision.
+  // A limit with a revision and no match rule has always meant that exact revision.
   const exact = options.resourceVersionMatch === 'Exact' || (revision > 0 && limit > 0 && !options.resourceVersionMatch);
   return described(exact ? await pageAt(cache, revision, { ...request, after: '' }) : pageNow(cache, { ...request, after: '' }));
 }
 
-/** Of how many objects a page consists that are shown in several workspaces each. */
+/** The number of objects in a page if each is served in several workspaces. */
 function shared({ origin }: Resource, limit: number): number {
   return origin === undefined || limit === 0 ? limit : Math.max(1, Math.floor(limit / Math.max(1, origin.consumers().length)));
 }
 
-/** Converts what a selector will look into, where that cannot be done while it looks. */
+/** Converts the objects that a selector will read, if that cannot be done synchronously. */
 export function selectable(cache: WatchCache, resource: Resource, { selects, prefix }: Filter): Promise<void> | undefined {
   if (selects === undefined || resource.storage.convert?.ahead === undefined) return undefined;
   const entries: CacheEntry[] = [];
@@ -56,13 +56,13 @@ export function selectable(cache: WatchCache, resource: Resource, { selects, pre
   return readable(resource, entries);
 }
 
-/** Makes sure that the cache shows everything that was written before this call. At once when it does. */
+/** Waits until the cache has everything written before this call. */
 export async function fresh(cache: WatchCache): Promise<void> {
   const seen = cache.atLeast(await cache.store.currentRevision());
   if (seen !== undefined) await seen;
 }
 
-/** Waits for a revision that the client has seen elsewhere; refuses when it does not come. */
+/** Waits for a revision that the client has seen elsewhere; throws if it does not arrive. */
 export async function untilSeen(cache: WatchCache, revision: number): Promise<void> {
   const seen = cache.atLeast(revision);
   if (seen === undefined) return;
@@ -79,7 +79,7 @@ export async function untilSeen(cache: WatchCache, revision: number): Promise<vo
   }
 }
 
-/** Undefined when none was given. */
+/** Undefined if none was given. */
 export function parseRevision(text: string, refuse: (why: string) => StatusError): number | undefined {
   if (text === '') return undefined;
   if (/^\d{1,15}$/.test(text)) return Number(text);

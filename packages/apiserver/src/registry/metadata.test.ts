@@ -12,7 +12,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 test.each([
   ['beside others', { own: 'yes' }],
   ['alone', {}],
-])('the workspace that is shown in an object, %s, belongs to nobody, whoever sends it back', async (_, own) => {
+])('nobody manages the workspace annotation (%s), even if a client sends it back', async (_, own) => {
   const maps = '/clusters/root/api/v1/namespaces/default/configmaps';
   const annotations = { 'kcp.io/cluster': 'elsewhere', ...own };
   const made = (await server.call(maps, { method: 'POST', body: { metadata: { generateName: 'm-', annotations } } })).json();
@@ -26,7 +26,7 @@ test.each([
   expect(JSON.stringify(metadata.managedFields).includes('f:annotations')).toBe(Object.keys(own).length > 0);
 });
 
-test('owners that are named twice count once, and clients are told', async () => {
+test('merges duplicate owner references and warns the client', async () => {
   const owner = { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u-1', controller: true };
   const reply = await server.call('/api/v1/namespaces/default/configmaps', {
     method: 'POST',
@@ -36,7 +36,7 @@ test('owners that are named twice count once, and clients are told', async () =>
   expect(reply.headers['warning']).toContain('duplicate UID(s) observed: u-1');
 });
 
-test('owners that are named twice count once, however many there are', () => {
+test('merges duplicate owner references however many there are', () => {
   const owner = (index: number) => ({ apiVersion: 'v1', kind: 'ConfigMap', name: `n${index}`, uid: 'same' });
   const ownerReferences = [...Array.from({ length: 20_000 }, (_, index) => owner(index)), owner(7), { ...owner(7), controller: true }];
   const object = { apiVersion: 'v1', kind: 'Secret', metadata: { ownerReferences } } as KubeObject;

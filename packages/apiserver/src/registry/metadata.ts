@@ -6,14 +6,14 @@ const suffixLetters = 'bcdfghjklmnpqrstvwxz2456789';
 const suffixLength = 5;
 const maxNameLength = 63;
 
-/** A name that begins as asked and ends at random. */
+/** A name with the given prefix and a random suffix. */
 export function generateName(base: string): string {
   let suffix = '';
   for (let at = 0; at < suffixLength; at++) suffix += suffixLetters[randomInt(suffixLetters.length)];
   return base.slice(0, maxNameLength - suffixLength) + suffix;
 }
 
-/** The fields in the order in which they are always written: equal metadata has equal text. */
+/** Puts fields into a fixed order, so that equal metadata has equal text. */
 function ordered(meta: ObjectMeta): ObjectMeta {
   const result: ObjectMeta = {};
   if (meta.name) result.name = meta.name;
@@ -39,12 +39,12 @@ function hasKeys(record: object): boolean {
   return false;
 }
 
-/** Links are not kept; whoever only tries something gets theirs back. */
+/** Removes selfLink, which is never stored; dry runs return it. */
 export function dropLink({ metadata }: KubeObject): void {
   if (metadata.selfLink !== undefined) delete metadata.selfLink;
 }
 
-/** The workspace that an object names is shown, never written: what clients send back of it changes nothing and belongs to nobody. */
+/** The workspace annotation is only displayed, never stored: a value sent back by a client changes nothing and has no manager. */
 export function keepCluster({ metadata }: KubeObject, old: KubeObject | undefined): void {
   const shown = old?.metadata.annotations?.[clusterAnnotation];
   if (metadata.annotations?.[clusterAnnotation] === shown) return;
@@ -56,7 +56,7 @@ export function keepCluster({ metadata }: KubeObject, old: KubeObject | undefine
   if (!hasKeys(metadata.annotations!)) delete metadata.annotations;
 }
 
-/** Owners that are named twice count once. Clients are told: some day they will be refused. */
+/** Merges duplicate owner references, with a warning that they will be rejected some day. */
 export function uniteOwners({ metadata }: KubeObject, warn: (message: string) => void): void {
   const owners = metadata.ownerReferences;
   if (owners === undefined || owners.length < 2) return;
@@ -77,13 +77,13 @@ export function uniteOwners({ metadata }: KubeObject, warn: (message: string) =>
   );
 }
 
-/** Nothing new is being deleted, whatever the client says. */
+/** A new object is not being deleted, whatever the client sends. */
 export function forgetDeletion({ metadata }: KubeObject): void {
   delete metadata.deletionTimestamp;
   delete metadata.deletionGracePeriodSeconds;
 }
 
-/** What the server alone decides about a new object. */
+/** Sets the fields of a new object that only the server decides. */
 export function stampNew(object: KubeObject, now: Date, hasGeneration: boolean): void {
   forgetDeletion(object);
   const meta = ordered(object.metadata);
@@ -94,7 +94,7 @@ export function stampNew(object: KubeObject, now: Date, hasGeneration: boolean):
   object.metadata = ordered(meta);
 }
 
-/** What an update may not take away: clients often leave these out. */
+/** Restores fields that an update must not remove: clients often omit them. */
 export function stampUpdate(object: KubeObject, old: KubeObject): void {
   const meta = object.metadata;
   const before = old.metadata;
@@ -109,7 +109,7 @@ export function stampUpdate(object: KubeObject, old: KubeObject): void {
   object.metadata = ordered(meta);
 }
 
-/** True when anything but metadata and status differs. */
+/** Whether anything but metadata and status differs. */
 export function specChanged(object: KubeObject, old: KubeObject): boolean {
   for (const key of new Set([...Object.keys(object), ...Object.keys(old)])) {
     if (key === 'metadata' || key === 'status' || key === 'apiVersion' || key === 'kind') continue;

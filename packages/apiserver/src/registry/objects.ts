@@ -9,7 +9,7 @@ import { isShown } from './filter.ts';
 import type { Resource } from './resource.ts';
 import { toStatus } from './store-errors.ts';
 
-/** What the operations below work with. */
+/** The dependencies of the operations below. */
 export interface Backend {
   readonly cache: WatchCache;
   readonly store: Store;
@@ -40,38 +40,41 @@ export interface Written {
 }
 
 export function placeOf(context: RequestContext, { resource, namespace, name }: Target): { cached: string; stored: string } {
-  // The path of a namespace names it as its own; it lies in none.
+  // The path of a namespace names it as its own namespace, but it is cluster-scoped.
   const at = { cluster: resource.origin?.cluster ?? context.cluster, namespace: resource.namespaced ? namespace : '', name };
   return { cached: cacheKey(at), stored: storeKey({ ...at, group: resource.storage.group, resource: resource.storage.resource }) };
 }
 
-/** The object as the cache has it. With several API servers it may be a moment old: writes find out by compare-and-swap. */
+/** The object from the cache. With several API servers it may be slightly outdated: writes detect that by compare-and-swap. */
 export function cachedEntry({ cache }: Backend, context: RequestContext, target: Target): CacheEntry | undefined {
   return shown(cache.resource(target.resource.storage).newest(placeOf(context, target).cached), context, target);
 }
 
-/** The object as the store has it. */
+/** The object from the store. */
 export async function storedEntry({ store }: Backend, context: RequestContext, target: Target): Promise<CacheEntry | undefined> {
   const place = placeOf(context, target);
   const found = await store.get(place.stored);
   return found && shown(CacheEntry.stored(place.cached, found.value, found.revision), context, target);
 }
 
-/** What a request cannot see is not there for it. */
+/** Hides objects that a request cannot see. */
 function shown(entry: CacheEntry | undefined, { info }: RequestContext, { resource }: Target): CacheEntry | undefined {
   return entry !== undefined && !isShown(resource, entry, info) ? undefined : entry;
 }
 
-/** The text under which an object of a served version lies in the store. */
+/** The text to store for an object in a served version. */
 export function textForStore(resource: Resource, object: KubeObject): string | Promise<string> {
   const stored = resource.storage.convert?.toStorage(object) ?? object;
   return stored instanceof Promise ? stored.then(storedText) : storedText(stored);
 }
 
-/** What a request may have at most, an object may not become by many of them, by defaults or by who else changes it: everybody waits while it is read and written. */
+/**
+ * The maximum size of an object, equal to that of a request. It also applies to objects that grow through many requests, defaults
+ * or webhooks: encoding and decoding them blocks all other requests.
+ */
 const largestObject = 3 << 20;
 
-/** Refuses an object that has become too large. One that was can still be made smaller. */
+/** Rejects an object that has become too large. An object that already was may still be made smaller. */
 export function checkSize(text: string, before = 0): void {
   if (text.length <= largestObject || text.length <= before) return;
   throw status.requestTooLarge(
@@ -79,7 +82,7 @@ export function checkSize(text: string, before = 0): void {
   );
 }
 
-/** The entry for what was just written: the cache's own when it has seen the commit. */
+/** The entry for an object just written: the one in the cache if it has seen the commit. */
 export function entryAfter({ cache }: Backend, resource: Resource, written: { key: string; text: string; revision: number }): CacheEntry {
   const held = cache.resource(resource.storage);
   const cached = held.entries.get(written.key);
@@ -89,9 +92,9 @@ export function entryAfter({ cache }: Backend, resource: Resource, written: { ke
   return entry;
 }
 
-/** Runs a write of the store; what it refuses becomes what the client is told. Conflicts pass through, for those who retry. */
+/** Runs a write to the store and turns its errors into responses. Conflicts pass through, for callers that retry. */
 export async function writing<T>(target: Target, write: () => Promise<T>): Promise<T> {
-  // No verb leads here: it is the last door before what belongs to somebody else.
+  // No verb leads here: this is the last defence for objects that belong to another workspace.
   if (target.resource.origin !== undefined) throw status.methodNotAllowed();
   try {
     return await write();
@@ -114,6 +117,6 @@ export function newObjectErrors(resource: Resource, object: KubeObject, context:
 }
 
 export function refuse(resource: Resource, name: string, errors: readonly FieldError[]): void {
-  // Events are checked as what they are stored as, whichever group they came through.
+  // Events are validated in their stored group, whichever group they came through.
   if (errors.length > 0) throw status.invalidObject({ group: resource.storage.group, kind: resource.kind }, name, errors);
 }

@@ -1,5 +1,5 @@
 import type { Exchange } from '../http/exchange.ts';
 import type { RequestInfo } from './scope.ts';
 
-/** Answers a path that is not a resource and, if the path ends in a slash, all paths below it. */
+/** Serves a path that is not a resource and, if the path ends in a slash, all paths below it. */
 export type Page = (exchange: Exchange, info: RequestInfo) => void | Promise<void>;

@@ -2,14 +2,14 @@ import type { KubeObject } from '@capstan/machinery';
 import { sameJson } from '@capstan/machinery';
 import type { AdmissionRequest } from './admission.ts';
 
-/** Plugins may have to look again at what later ones made of the object. This happens once. */
+/** Plugins may have to see the object again after later plugins changed it. This happens once. */
 export class Reinvocation {
   wanted = false;
   isSecondRound = false;
   readonly rounds = new Map<string, Rounds>();
 }
 
-/** Which webhooks or policies of one plugin look again at an object, and what it was when they had all seen it. */
+/** Which webhooks or policies of one plugin run again, and the object as of the end of their last round. */
 export class Rounds {
   readonly #reinvocation: Reinvocation;
   readonly #asked = new Set<string>();
@@ -20,7 +20,7 @@ export class Rounds {
     this.#reinvocation = reinvocation;
   }
 
-  /** Those of a request; begins one where there is none. */
+  /** The rounds of a plugin in a request; created on first use. */
   static of(request: AdmissionRequest, plugin: string): Rounds {
     const reinvocation = (request.reinvocation ??= new Reinvocation());
     let rounds = reinvocation.rounds.get(plugin);
@@ -32,28 +32,28 @@ export class Rounds {
     return this.#reinvocation.isSecondRound;
   }
 
-  /** At the start of a round: what others changed since the last one is to be looked at again by all. */
+  /** Starts a round: if others changed the object since the last one, all run again. */
   begin(object: KubeObject | undefined): void {
     if (this.isSecond && !sameJson(this.#seen, object)) this.#callAgain();
   }
 
-  /** Whether somebody takes part in this round. Who was not asked in the first is not asked in the second. */
+  /** Whether a webhook or policy takes part in this round. Those left out of the first are left out of the second. */
   includes(id: string): boolean {
     return !this.isSecond || this.#again.has(id);
   }
 
-  /** Somebody who wants to look again if need be has seen the object. */
+  /** A webhook or policy that allows reinvocation has run. */
   askedOnce(id: string): void {
     this.#asked.add(id);
   }
 
-  /** The object was changed: everybody who can be asked again and was asked before this moment will be. */
+  /** The object was changed: those that allow reinvocation and ran before will run again. */
   changed(): void {
     this.#callAgain();
     this.#reinvocation.wanted = true;
   }
 
-  /** At the end of a round. */
+  /** Ends a round. */
   end(object: KubeObject): void {
     if (this.#asked.size + this.#again.size > 0) this.#seen = structuredClone(object);
   }

@@ -5,7 +5,7 @@ const nothing: Paths = [];
 const spec: Paths = [['spec']];
 const statusField: Paths = [['status']];
 
-/** Fields that this way of changing never owns. */
+/** Fields that nobody owns through this subresource. */
 export function resetFieldsOf(resource: Resource, subresource: string): Paths {
   if (!resource.subresources.has('status')) return nothing;
   if (subresource === 'status') return resource.strategy.resetFields?.status ?? spec;

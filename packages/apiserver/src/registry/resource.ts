@@ -4,10 +4,10 @@ import type { GroupResource, JsonObject, KubeObject, ObjectType } from '@capstan
 import { atRevision, CacheEntry, movedTo, namingCluster } from '../cache/entry.ts';
 import { clusterOfKey } from '../cache/key.ts';
 
-/** A kind as it is served in one version: all that the request path needs to know of it. */
+/** A kind as served in one version: everything that request handling needs to know about it. */
 export interface Resource extends GroupResource {
   readonly version: string;
-  /** As it stands in apiVersion: `v1`, `apps/v1`. */
+  /** The apiVersion: `v1`, `apps/v1`. */
   readonly groupVersion: string;
   readonly kind: string;
   readonly listKind: string;
@@ -22,48 +22,51 @@ export interface Resource extends GroupResource {
   readonly printer: TablePrinter;
   readonly storage: Storage;
   readonly subresources: ReadonlyMap<string, Subresource>;
-  /** A kind that is answered and never stored, such as a review. */
+  /** A kind that is never stored, such as a review. */
   readonly virtual: boolean;
-  /** Objects of several kinds that only share a name: nothing but their metadata can be shown. */
+  /** Objects of several kinds that only share a name: only their metadata can be served. */
   readonly metadataOnly?: true;
-  /** What only kinds have that users added. */
+  /** Properties of custom resources only. */
   readonly custom?: CustomKind;
   /**
-   * For kinds whose objects lie in another workspace, where they can only be read: the kind as it is read in `cluster`, which may be `*`. Asked once per
-   * request. Throws what the client is told when it cannot be.
+   * For kinds whose objects are stored in another workspace and are read-only here: the kind as read in `cluster`, which may be
+   * `*`. Called once per request. Throws the error for the client if it cannot be read.
    */
   readonly source?: (cluster: string) => Resource;
-  /** Where the objects lie, when it is elsewhere than they are shown. */
+  /** Where the objects are stored, if not in the workspace that serves them. */
   readonly origin?: Origin;
 }
 
-/** Objects that are shown in workspaces that they do not lie in. */
+/** Objects served in other workspaces than the one that stores them. */
 export interface Origin {
-  /** The id of the workspace that they lie in. */
+  /** The id of the workspace that stores them. */
   readonly cluster: string;
-  /** Of those, the ones that are published. */
+  /** Whether an object is published. */
   readonly shows: (entry: CacheEntry) => boolean;
-  /** The workspaces that the request is about in which they are shown, as it is now. */
+  /** The workspaces covered by the request in which the objects are currently served. */
   readonly consumers: () => readonly string[];
-  /** Watches end when something changes whose name begins one of these. */
+  /** Watches end when something changes whose name is a prefix of one of these. */
   readonly names: readonly string[];
-  /** What was seen before this revision may have been something else. */
+  /** Before this revision, the view may have been different. */
   readonly since: number;
 }
 
 export interface CustomKind {
-  /** Reads an object as this kind: drops what its schema does not know, and answers with what strict validation refuses. Throws a CodecError. */
+  /**
+   * Decodes an object as this kind: drops fields unknown to its schema, and returns the findings that strict validation rejects.
+   * Throws a CodecError.
+   */
   readonly read: (object: JsonObject) => readonly string[];
-  /** The kind is being deleted: no more objects are created. */
+  /** The kind is being deleted: creations are rejected. */
   readonly terminating: boolean;
-  /** Shown to whoever uses a version that will go away. */
+  /** The warning for users of a deprecated version. */
   readonly warning: string | undefined;
   readonly scale: ScaleMapping | undefined;
-  /** The schema as its author wrote it. */
+  /** The schema as written by its author. */
   readonly schema: () => JsonObject;
-  /** The same for the same content. */
+  /** Equal for equal content. */
   readonly hash: string;
-  /** The verbs that discovery names. */
+  /** The verbs listed in discovery. */
   readonly discoveredVerbs: readonly string[];
 }
 
@@ -75,21 +78,24 @@ export interface Subresource {
   readonly type: ObjectType | undefined;
 }
 
-/** Where and in which version the objects lie. Several served versions may share one. */
+/** Where and in which version the objects are stored. Several served versions may share one. */
 export interface Storage extends GroupResource {
   readonly apiVersion: string;
   readonly kind: string;
-  /** Absent when the served version is the stored one. */
+  /** Undefined if the served version is the stored one. */
   readonly convert?: Conversion;
 }
 
 export interface Conversion {
   readonly toStorage: (object: KubeObject) => KubeObject | Promise<KubeObject>;
-  /** `object` belongs to the caller, and was read from `entry`. */
+  /** May modify `object`, which was read from `entry`. */
   readonly fromStorage: (object: KubeObject, entry: CacheEntry) => KubeObject;
-  /** False when the entry is already what is served. Absent: none is. */
+  /** False if the entry already has the served version. If undefined, every entry is converted. */
   readonly applies?: (entry: CacheEntry) => boolean;
-  /** Converts what cannot be converted at once, so that `fromStorage` can. Undefined when there is nothing to wait for. */
+  /**
+   * Converts entries that need asynchronous conversion, so that `fromStorage` can return them. Undefined if there is nothing to
+   * wait for.
+   */
   readonly ahead?: (entries: readonly CacheEntry[]) => Promise<void> | undefined;
 }
 
@@ -101,14 +107,14 @@ function conversionOf({ storage: { convert } }: Resource, entry: CacheEntry): Co
 
 const origins = new WeakMap<CacheEntry, CacheEntry>();
 
-/** The same object at a later revision: what a deletion shows. */
+/** The same object at a later revision, for DELETED events. */
 export function laterEntry(entry: CacheEntry, revision: number): CacheEntry {
   const later = new CacheEntry(entry.key, atRevision(entry.text, revision), revision);
   origins.set(later, entry);
   return later;
 }
 
-/** The same object, naming its workspace: those of the root workspace do not, until somebody asks who expects it. */
+/** The same object with its workspace annotation, which objects of the root workspace have only in requests that expect it. */
 export function namedEntry(entry: CacheEntry): CacheEntry {
   if (clusterOfKey(entry.key) !== rootCluster) return entry;
   const named = new CacheEntry(entry.key, namingCluster(entry.key, entry.text), entry.revision);
@@ -116,12 +122,12 @@ export function namedEntry(entry: CacheEntry): CacheEntry {
   return named;
 }
 
-/** The same object with more labels than it has. */
+/** The same object with additional labels. */
 export function labelledEntry(entry: CacheEntry, labels: Readonly<Record<string, string>>): CacheEntry {
   return withMore(entry, 'labels', labels);
 }
 
-/** The same object with more annotations. */
+/** The same object with additional annotations. */
 export function notedEntry(entry: CacheEntry, annotations: Readonly<Record<string, string>>): CacheEntry {
   return withMore(entry, 'annotations', annotations);
 }
@@ -134,7 +140,7 @@ function withMore(entry: CacheEntry, field: 'labels' | 'annotations', values: Re
   return changed;
 }
 
-/** The same object as it is shown in another workspace. */
+/** The same object as served in another workspace. */
 export function movedEntry(entry: CacheEntry, cluster: string): CacheEntry {
   const key = cluster + entry.key.slice(entry.key.indexOf('/'));
   const moved = new CacheEntry(key, movedTo(cluster, entry.key, entry.text), entry.revision);
@@ -142,12 +148,12 @@ export function movedEntry(entry: CacheEntry, cluster: string): CacheEntry {
   return moved;
 }
 
-/** The entry that another was made from by one of the above; itself when it was not. */
+/** The entry from which one of the functions above derived this one, or the entry itself. */
 export function originOf(entry: CacheEntry): CacheEntry {
   return origins.get(entry) ?? entry;
 }
 
-/** Resolves when the entries can be read in the served version; undefined when they can be at once. */
+/** Resolves when the entries can be read in the served version; undefined if they already can. */
 export function readable(resource: Resource, entries: readonly CacheEntry[]): Promise<void> | undefined {
   return resource.storage.convert?.ahead?.(entries);
 }
@@ -161,14 +167,14 @@ export function textOf(resource: Resource, entry: CacheEntry): string {
   if (text === undefined) {
     const { kind, apiVersion, metadata, ...rest } = objectOf(resource, entry);
     const written = JSON.stringify({ kind, apiVersion, metadata, ...rest });
-    // What turned out the same is not kept twice.
+    // Avoids keeping an identical text twice.
     text = written === entry.text ? entry.text : written;
     versions.set(resource.storage, text);
   }
   return text;
 }
 
-/** The object in the served version; it belongs to the caller. */
+/** The object in the served version; the caller may modify it. */
 export function objectOf(resource: Resource, entry: CacheEntry): KubeObject {
   const object = entry.parse();
   return conversionOf(resource, entry)?.fromStorage(object, entry) ?? object;

@@ -6,31 +6,34 @@ import type { AdmissionPlugin } from './admission.ts';
 import type { Catalog } from './catalog.ts';
 import type { Resource } from './resource.ts';
 
-/** What a request can reach: which workspaces, which kinds, which objects of them, and who decides about permission. Made once per request, from its place. */
+/**
+ * The reach of a request: which workspaces, kinds and objects it can access, and who authorizes it. Built once per request, from
+ * its place.
+ */
 export interface Scope {
-  /** The id of a workspace, or `*`: never something that the client wrote. */
+  /** The id of a workspace, or `*`: never client input. */
   readonly cluster: string;
   readonly catalog: Catalog;
-  /** Two scopes with the same key show the same objects of the same kinds. */
+  /** Scopes with equal keys give access to the same objects of the same kinds. */
   readonly key: string;
-  /** Objects of one kind that are shown; absent when all are. */
+  /** Whether an object of a kind is visible; undefined if all are. */
   readonly shows?: (resource: Resource, entry: CacheEntry) => boolean;
-  /** The object as it is shown; absent when it is shown as it is. */
+  /** The object as displayed in this scope; undefined if it is displayed unchanged. */
   readonly labelled?: (resource: Resource, entry: CacheEntry) => CacheEntry;
-  /** How a watch is told of an object that changes so that its selector matches, where it is not told that it is new. */
+  /** The event type for an existing object that starts to match a selector, if it is not ADDED. */
   readonly enters?: 'MODIFIED';
-  /** What is asked instead, where it comes to the same. */
+  /** The verb to authorize instead, where that is equivalent. */
   readonly verb?: 'get';
-  /** Decides in place of the workspace's own rules. */
+  /** Authorizes in place of the workspace's own rules. */
   readonly authorizer?: Gate;
-  /** What holds for changes that are made through it. */
+  /** Admission for changes made through this scope. */
   readonly admission?: Pick<AdmissionPlugin, 'mutate' | 'validate'>;
-  /** As whom the user is known to the rules inside a workspace, having been let in. */
+  /** The user as known to the rules inside a workspace, once they have access to it. */
   readonly insideAs?: (user: User) => User;
 }
 
-/** A request whose place has been looked up. */
+/** A request whose place has been resolved. */
 export interface RequestInfo extends ParsedRequest {
-  /** What the request can reach. Absent for plain requests, which see the root workspace as Kubernetes would show it. */
+  /** The reach of the request. Undefined for plain requests, which see the root workspace as Kubernetes would show it. */
   readonly scope?: Scope;
 }

@@ -3,19 +3,19 @@ import type { CacheEntry } from '../cache/entry.ts';
 import type { Negotiated } from '../http/negotiate.ts';
 import { movedEntry, namedEntry, type Origin, objectOf, type Resource, textOf } from './resource.ts';
 
-/** How objects of one resource are written for one client: whole, as rows, or metadata only. Made once per request or watch. */
+/** Serializes objects of one resource for one client: whole, as table rows, or metadata only. Built once per request or watch. */
 export interface Shaper {
   readonly key: string;
   one(entry: CacheEntry): string;
   /** The whole list from its items; `meta` is the JSON of the list's metadata. */
   list(entries: readonly CacheEntry[], meta: string): string;
-  /** An object inside a watch event. The first event of a watch carries the columns of a table. */
+  /** An object in a watch event. The first event of a watch includes the columns of a table. */
   watched(entry: CacheEntry, first: boolean): string;
-  /** An object of elsewhere as it is shown in each workspace; absent when objects are shown where they lie. */
+  /** An object from elsewhere as served in each workspace; undefined if objects are served where they are stored. */
   readonly copies?: (entry: CacheEntry) => readonly CacheEntry[];
 }
 
-/** What a watch sends of an event. */
+/** The text that a watch sends for an event. */
 export function frames(shape: Shaper, { type, entry }: { type: string; entry: CacheEntry }, first: boolean): string {
   if (shape.copies === undefined) return `{"type":"${type}","object":${shape.watched(entry, first)}}\n`;
   let text = '';
@@ -36,7 +36,7 @@ export function shaper(resource: Resource, wanted: Negotiated, includeObject: In
   }
 }
 
-/** The same, with objects that say which workspace they are of, and whatever else `more` makes of them. */
+/** The same, with workspace annotations, and the changes that `more` makes. */
 export function naming(shape: Shaper, more: (entry: CacheEntry) => CacheEntry = (entry) => entry): Shaper {
   const shown = (entry: CacheEntry): CacheEntry => more(namedEntry(entry));
   return {
@@ -47,7 +47,7 @@ export function naming(shape: Shaper, more: (entry: CacheEntry) => CacheEntry = 
   };
 }
 
-/** The same, with objects that lie elsewhere, as one workspace sees them. */
+/** The same, with objects from elsewhere as served in one workspace. */
 export function moved(shape: Shaper, cluster: string): Shaper {
   const shown = (entry: CacheEntry): CacheEntry => movedEntry(entry, cluster);
   return {
@@ -58,10 +58,13 @@ export function moved(shape: Shaper, cluster: string): Shaper {
   };
 }
 
-/** So many characters are shown at once of objects that are shown in several workspaces: they cost whoever publishes them nothing, and the server must bear it. */
+/**
+ * The maximum number of characters returned at once of objects that are served in several workspaces: the copies cost their
+ * publisher nothing, but they cost the server.
+ */
 const largestShow = 64 << 20;
 
-/** The same, with objects that lie elsewhere, once for each workspace that they are shown in. */
+/** The same, with objects from elsewhere, once for each workspace that serves them. */
 export function movedEverywhere(shape: Shaper, { consumers }: Origin, shows: (entry: CacheEntry) => boolean = () => true): Shaper {
   const copies = (entry: CacheEntry): CacheEntry[] => {
     const clusters = consumers();
@@ -89,7 +92,7 @@ function checkShow(entries: readonly CacheEntry[], times: number): void {
 }
 
 function wholeObjects(resource: Resource): Shaper {
-  // Items of a list leave out kind and version, except those of kinds that the server does not know itself.
+  // List items omit kind and version, except those of custom resources.
   const skip = resource.custom === undefined ? `{"kind":"${resource.kind}","apiVersion":"${resource.groupVersion}",`.length : 1;
   return {
     key: 'object',
@@ -106,7 +109,7 @@ function wholeObjects(resource: Resource): Shaper {
   };
 }
 
-/** Lists of kinds that users added say that there is no more; the others say nothing. */
+/** Lists of custom resources have an empty `continue` on their last page; other lists omit it. */
 function ended({ custom }: Resource, meta: string): string {
   return custom === undefined || meta.includes('"continue":') ? meta : `{"continue":"",${meta.slice(1)}`;
 }
@@ -131,7 +134,7 @@ function metadataOnly(resource: Resource, version: string, shape: 'PartialObject
   };
 }
 
-/** Objects of kinds that users added are only found to be no lists when one reads their items. */
+/** For custom resources, Kubernetes only notices that an object is not a list when it reads the items. */
 function notList(resource: Resource, shape: string): StatusError {
   if (resource.custom !== undefined) return new StatusError({ code: 500, message: 'content is not a list' });
   return misfit(shape, `not a list (${goName(resource, 'one')})`);
@@ -142,14 +145,14 @@ function misfit(shape: string, what: string): StatusError {
   return new StatusError({ code: 406, reason: 'NotAcceptable', message });
 }
 
-/** How Go calls the type that Kubernetes holds objects in: its messages say it. */
+/** The Go type that holds the objects in Kubernetes, as its messages name it. */
 function goName({ custom, group, kind, listKind }: Resource, what: 'one' | 'list'): string {
   if (custom !== undefined) return what === 'list' ? '*unstructured.UnstructuredList' : '*unstructured.Unstructured';
   const home = group === '' || group === 'events.k8s.io' ? 'core' : group.split('.', 1)[0];
   return `*${home}.${what === 'list' ? listKind : kind}`;
 }
 
-/** Columns of a kind are its author's, who may let many of them show the whole of an object. */
+/** The author of a kind defines its columns, and many of them may print a whole object. */
 const mostInCells = 32 << 20;
 
 function tables(resource: Resource, options: { version: string; include: IncludeObject; now: () => Date }): Shaper {

@@ -30,7 +30,7 @@ const thing = (name: string, fields: object) => ({ apiVersion: 'example.com/v1',
 const merge = (name: string, body: object) =>
   server.call(`${things}/${name}`, { method: 'PATCH', body, headers: { 'content-type': 'application/merge-patch+json' } });
 
-it('an object does not grow without end by many patches, and can be made smaller', async () => {
+it('limits the size of an object that grows through patches, but allows making it smaller', async () => {
   const part = 'x'.repeat(1_400_000);
   await server.call(things, { method: 'POST', body: thing('a', { one: part }) });
   expect((await merge('a', { two: part })).code).toBe(200);
@@ -40,7 +40,7 @@ it('an object does not grow without end by many patches, and can be made smaller
   expect((await merge('a', { two: null, four: part })).code).toBe(200);
 });
 
-it('an object does not grow without end by its defaults', async () => {
+it('limits the size of an object with its defaults', async () => {
   const list = Array.from({ length: 100_000 }, () => ({}));
   const { code, text } = await server.call(things, { method: 'POST', body: thing('b', { list }) });
   expect({ code, text }).toMatchObject({ code: 413, text: expect.stringContaining('too large with its defaults') as string });

@@ -10,9 +10,9 @@ import type { Resource } from './resource.ts';
 export interface ListPage {
   readonly revision: number;
   readonly entries: CacheEntry[];
-  /** The last key below the prefix that was looked at, when there is more. */
+  /** The last key below the prefix that was visited, if there is more. */
   readonly after: string | undefined;
-  /** How many follow; only known without a selector. */
+  /** How many objects follow; only known without a selector. */
   readonly remaining: number | undefined;
 }
 
@@ -23,7 +23,7 @@ interface PageRequest {
   readonly limit: number;
 }
 
-/** A page as things are now. */
+/** A page of the current state. */
 export function pageNow(cache: WatchCache, { resource, filter, after, limit }: PageRequest): ListPage {
   const { entries } = cache.resource(resource.storage);
   const start = after === '' ? filter.prefix : `${filter.prefix}${after}\0`;
@@ -42,7 +42,7 @@ export function pageNow(cache: WatchCache, { resource, filter, after, limit }: P
   return finish(filter, found, { revision: cache.revision, more, count: () => entries.count(`${found.at(-1)!.key}\0`, end) });
 }
 
-/** A page as things were at an earlier revision: from the ring of events when it reaches back that far, else from the store. */
+/** A page of the state at an earlier revision: from the event ring if it reaches back that far, otherwise from the store. */
 export async function pageAt(cache: WatchCache, revision: number, request: PageRequest): Promise<ListPage> {
   if (revision < cache.oldest) throw expiredPage(request.after);
   const held = cache.resource(request.resource.storage);
@@ -59,7 +59,7 @@ function finish(filter: Filter, entries: CacheEntry[], rest: { revision: number;
   return { revision: rest.revision, entries, after, remaining: filter.selects === undefined ? rest.count() : undefined };
 }
 
-/** What the cache held at the revision: for every key that changed since, what it was before its first change. */
+/** The content of the cache at the revision: for every key changed since, its value before the first change. */
 function undo(held: ResourceCache, revision: number, { filter, after }: PageRequest): CacheEntry[] {
   const before = new Map<string, CacheEntry | undefined>();
   for (const event of held.ring.since(revision)) if (!before.has(event.entry.key)) before.set(event.entry.key, event.previous);
@@ -78,7 +78,7 @@ function undo(held: ResourceCache, revision: number, { filter, after }: PageRequ
 async function fromStore(store: Store, revision: number, { resource, filter, after }: PageRequest): Promise<CacheEntry[]> {
   const range = storeRange(resource, filter.prefix);
   const isMeant = storedAs(resource);
-  // Keys below all workspaces are not in the order of the store: what comes after is found by its key.
+  // Across all workspaces, keys are not in the order of the store: the start of the page is found by key.
   const start = after === '' || filter.prefix === '' ? range.start : `${range.start}${after}\0`;
   try {
     const page = await store.list({ start, end: range.end }, { revision });
@@ -94,13 +94,13 @@ async function fromStore(store: Store, revision: number, { resource, filter, aft
   }
 }
 
-/** Tells objects of the resource from others in the same range of the store. */
+/** Distinguishes objects of the resource from others in the same range of the store. */
 export function storedAs({ storage: { group, resource } }: Resource): (stored: string) => boolean {
   const name = `${group === '' ? 'core' : group}/${resource}`;
   return (stored) => means(name, stored);
 }
 
-/** The same place in the store as a prefix in the cache. For all workspaces it holds other resources too. */
+/** The range in the store for a prefix in the cache. Across all workspaces it contains other resources too. */
 export function storeRange(resource: Resource, prefix: string): { start: string; end: string } {
   if (prefix === '') return registryRange;
   const slash = prefix.indexOf('/');
@@ -109,7 +109,7 @@ export function storeRange(resource: Resource, prefix: string): { start: string;
   return { start, end: endOf(start) };
 }
 
-/** A list in pages took longer than history is kept: the client may go on with what is there now, or begin again. */
+/** A paginated list outlived the history: the client may continue with the current state, or start again. */
 function expiredPage(after: string): Error {
   if (after === '') return status.expired('The resourceVersion for the provided list is too old.');
   const error = status.expired(

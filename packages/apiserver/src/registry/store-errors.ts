@@ -1,7 +1,7 @@
 import { type GroupResource, type StatusError, status } from '@capstan/machinery';
 import type { StoreError } from '@capstan/store';
 
-/** What a client is told when the store says no. Conflicts are handled where they arise; everything else comes here. */
+/** The response for an error of the store. Conflicts are handled by the callers; everything else is handled here. */
 export function toStatus(error: StoreError, resource: GroupResource, name: string): StatusError {
   switch (error.code) {
     case 'exists':

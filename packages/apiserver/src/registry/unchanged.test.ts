@@ -24,17 +24,17 @@ const early = '2026-01-01T00:00:00Z';
 const late = '2026-01-01T00:00:01Z';
 
 describe('an object is unchanged', () => {
-  it('when it is the same', () => {
+  it('if it is equal', () => {
     expect(isUnchanged(at(early), at(early))).toBe(true);
   });
 
-  it('when only the times of its managers differ, and has the old ones then', () => {
+  it('if only the times of its managers differ, and keeps the old times', () => {
     const object = at(late);
     expect(isUnchanged(object, at(early))).toBe(true);
     expect(object).toEqual(at(early));
   });
 
-  it('not when a value or what a manager has differs', () => {
+  it('but not if a value or the fields of a manager differ', () => {
     expect(isUnchanged(at(early, { value: 'other' }), at(early))).toBe(false);
     expect(isUnchanged(at(late, { value: 'other' }), at(early))).toBe(false);
     expect(isUnchanged(at(late, { field: 'f:other' }), at(early))).toBe(false);

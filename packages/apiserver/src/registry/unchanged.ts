@@ -2,8 +2,8 @@ import type { KubeObject } from '@capstan/machinery';
 import { sameJson } from '@capstan/machinery';
 
 /**
- * True when nothing changed but the times at which managers say they changed something: who applies the same again, and leaves out what has a default or
- * writes it in other words, changed nothing. The object then has the old times.
+ * Whether nothing changed but the times of managed fields: applying the same configuration again, without defaults or in
+ * equivalent notation, changes nothing. The object then gets the old times.
  */
 export function isUnchanged(object: KubeObject, old: KubeObject): boolean {
   if (sameJson(object, old)) return true;

@@ -35,33 +35,33 @@ import { resetFieldsOf } from './reset-fields.ts';
 import { objectOf, type Resource, readable } from './resource.ts';
 import { isUnchanged } from './unchanged.ts';
 
-/** How often a change that names no revision is tried again on what another client has just written. */
+/** How often a change without a revision is retried after conflicts. */
 const maxTries = 10;
 
 export interface UpdateRequest extends Target {
   readonly subresource: string;
   readonly manager: string;
   readonly dryRun: boolean;
-  /** The new object from the old one; called again after a conflict. It may change what it is given. */
+  /** Computes the new object from the old one, which it may modify; called again after a conflict. */
   readonly change: (old: KubeObject) => Changed | Promise<Changed>;
-  /** What admission sees instead of the object: a subresource may show another kind. `none`: it was asked already. */
+  /** The view for admission instead of the object, as a subresource may have another kind. `none`: admission has already approved. */
   readonly admits?: 'none' | AdmittedView;
 }
 
 export interface AdmittedView {
   readonly shape: Shape;
   readonly of: (object: KubeObject) => KubeObject;
-  /** Puts what admission made of the view into the object. */
+  /** Applies changes that admission made to the view to the object. */
   readonly into: (object: KubeObject, view: KubeObject) => void;
 }
 
 export interface Changed {
   readonly object: KubeObject;
-  /** The managed fields were computed already: server-side apply does. */
+  /** The managed fields are already computed, as by server-side apply. */
   readonly applied?: boolean;
 }
 
-/** Changes an object that is there. Throws NotFound when it is not. */
+/** Updates an existing object. Throws NotFound if it does not exist. */
 export async function update(backend: Backend, context: RequestContext, request: UpdateRequest): Promise<Written> {
   let current = cachedEntry(backend, context, request) ?? (await storedEntry(backend, context, request));
   for (let attempt = 1; ; attempt++) {
@@ -70,7 +70,7 @@ export async function update(backend: Backend, context: RequestContext, request:
       return await tryUpdate(backend, context, { request, current });
     } catch (error) {
       if (error instanceof StaleRevision) {
-        // The client's revision may be newer than our cache: ask the store before refusing.
+        // The client's revision may be newer than our cache: check the store before rejecting it.
         const stored = await storedEntry(backend, context, request);
         if (stored === undefined || stored.revision === current.revision)
           throw status.conflict(request.resource, request.name, status.staleObject);
@@ -147,7 +147,7 @@ async function tryUpdate(
   const stored = textForStore(resource, object);
   const text = typeof stored === 'string' ? stored : await stored;
   checkSize(text, current.text.length);
-  // An object that is stored in an older form is written anew, even if nothing else changed.
+  // An object stored in an older form is rewritten, even if nothing else has changed.
   if (unchanged && servedText(current.key, text, current.revision) === current.text) return { entry: current, created: false };
   const revision = await writing(request, () => backend.store.update(place.stored, text, current.revision));
   return { entry: entryAfter(backend, resource, { key: place.cached, text, revision }), created: false };
@@ -171,7 +171,7 @@ function checkRevision(resource: Resource, object: KubeObject, current: CacheEnt
   throw new StaleRevision();
 }
 
-/** Keeps what this way of changing may not touch: spec through status, status through the object. */
+/** Restores the fields that this subresource must not change: spec through status, status through the object itself. */
 function prepare(resource: Resource, change: { object: KubeObject; old: KubeObject; subresource: string }, context: RequestContext): void {
   const { object, old, subresource } = change;
   const { prepareForUpdate } = updateRules(resource, subresource);
@@ -204,7 +204,7 @@ function recordManager(request: UpdateRequest, change: { object: KubeObject; old
   });
 }
 
-/** Events are of two groups, and some kinds were of another once: the rest of what a client may call its version is none. */
+/** Events are in two groups, and some kinds were once in `extensions`: managed fields of any other group are dropped. */
 function isVersionOf({ group, resource }: Resource, apiVersion: string): boolean {
   const { group: given } = parseApiVersion(apiVersion);
   return given === group || given === 'extensions' || resource === 'events';
