@@ -12,7 +12,7 @@ function stage(capacity?: number) {
   return { made, get };
 }
 
-test('what was worked out for a workspace is the same until something changes', () => {
+test('keeps the value of a workspace until something changes', () => {
   const { made, get } = stage();
   expect(get('a', 1)).toBe(get('a', 1));
   expect(get('b', 1).of).toBe('b');
@@ -21,7 +21,7 @@ test('what was worked out for a workspace is the same until something changes', 
   expect(get('a', 2)).not.toBe(before);
 });
 
-test('only so many workspaces are remembered', () => {
+test('keeps a limited number of workspaces', () => {
   const { made, get } = stage(10);
   for (let at = 0; at < 100; at++) get(`workspace-${at}`, 1);
   get('workspace-99', 1);

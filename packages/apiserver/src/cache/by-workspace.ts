@@ -1,7 +1,7 @@
-/** More workspaces than are busy at a time. Others are worked out again when somebody comes back. */
+/** More workspaces than are active at a time. Values of the others are computed again on their next use. */
 const defaultCapacity = 4_096;
 
-/** What was worked out for each workspace, for as long as what it was made of is the same. Workspaces that are gone do not stay in it for ever. */
+/** A value per workspace, kept for as long as its inputs do not change. Deleted workspaces are eventually evicted. */
 export class ByWorkspace<Value> {
   readonly #capacity: number;
   readonly #known = new Map<string, Value>();
@@ -11,7 +11,7 @@ export class ByWorkspace<Value> {
     this.#capacity = capacity;
   }
 
-  /** `state` is another number whenever something that values are made of has changed, in any workspace. */
+  /** `state` must change whenever an input of the values changes, in any workspace. */
   get(cluster: string, state: number, make: (cluster: string) => Value): Value {
     if (state !== this.#state || this.#known.size > this.#capacity) {
       this.#known.clear();

@@ -12,11 +12,11 @@ test('the stored text has an empty revision, which the commit fills in', () => {
   expect(JSON.parse(text)).toEqual({ ...object, metadata: { ...object.metadata, resourceVersion: '42' } });
 });
 
-test('a deletion shows the last state at its own revision', () => {
+test('a deletion has the last state at its own revision', () => {
   expect(JSON.parse(atRevision(servedText('root//x', storedText(object), 42), 43)).metadata.resourceVersion).toBe('43');
 });
 
-test('any object survives the way into the store and out of it', () => {
+test('any object survives a round trip through the store', () => {
   const values = fc.dictionary(fc.string(), fc.jsonValue());
   fc.assert(
     fc.property(values, fc.dictionary(fc.string(), fc.string()), (rest, labels) => {
@@ -27,12 +27,12 @@ test('any object survives the way into the store and out of it', () => {
   );
 });
 
-test('a key named __proto__ is data like any other', () => {
+test('a key named __proto__ is ordinary data', () => {
   const hostile = JSON.parse('{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"},"data":{"__proto__":"x","constructor":"y"}}');
   expect(servedText('root//x', storedText(hostile), 1)).toContain('"data":{"__proto__":"x","constructor":"y"}');
 });
 
-test('an object that is shown in another workspace is as if it lay there', () => {
+test('an object served in another workspace looks as if it were stored there', () => {
   const clusters = fc.constantFrom('root', 'provider', 'consumer');
   const annotations = fc.option(fc.dictionary(fc.string({ minLength: 1 }), fc.string()), { nil: undefined });
   fc.assert(
@@ -44,16 +44,16 @@ test('an object that is shown in another workspace is as if it lay there', () =>
   );
 });
 
-describe('what was parsed', () => {
+describe('the parsed object', () => {
   const text = '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"5","name":"a","labels":{"x":"y"}}}';
-  /** Resolves when all that nobody holds is gone. */
+  /** Resolves after all unreferenced objects are collected. */
   async function collected(): Promise<void> {
     await new Promise(setImmediate);
     setFlagsFromString('--expose_gc');
     (runInNewContext('gc') as () => void)();
   }
 
-  test('is kept for those who read often, and only in passing for others', async () => {
+  test('is kept for kinds that are read often, and only weakly for others', async () => {
     const [kept, passing] = [new CacheEntry('root/x/a', text, 5), new CacheEntry('root/x/a', text, 5)];
     const [first, second] = [new WeakRef(kept.object), new WeakRef(passing.passingObject)];
     await collected();
@@ -61,7 +61,7 @@ describe('what was parsed', () => {
     expect(passing.passingObject).toEqual(kept.object);
   });
 
-  test('is the same however it is asked for', () => {
+  test('is the same through both accessors', () => {
     const entry = new CacheEntry('root/x/a', text, 5);
     const { passingObject } = entry;
     expect([entry.passingObject === passingObject, entry.object === passingObject]).toEqual([true, true]);

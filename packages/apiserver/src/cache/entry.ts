@@ -2,9 +2,9 @@ import { clusterAnnotation, rootCluster } from '@capstan/api';
 import { type KubeObject, parseExact } from '@capstan/machinery';
 import { clusterOfKey } from './key.ts';
 
-/** One version of one object in memory: its text, made once, and what was found in it when somebody asked. */
+/** One version of one object in memory: its text, built once, and the parts of it parsed on demand. */
 export class CacheEntry {
-  /** `cluster/namespace/name`, or `cluster//name` for objects without a namespace. */
+  /** `cluster/namespace/name`, or `cluster//name` for cluster-scoped objects. */
   readonly key: string;
   readonly text: string;
   readonly revision: number;
@@ -18,19 +18,22 @@ export class CacheEntry {
     this.#labels = labels;
   }
 
-  /** The entry for what lies in the store under a key. */
+  /** The entry for a key and value of the store. */
   static stored(key: string, value: string, revision: number): CacheEntry {
     return new CacheEntry(key, servedText(key, value, revision), revision);
   }
 
-  /** The parsed object, kept for as long as the entry is: only for kinds that the server itself reads often. Never change it. */
+  /** The parsed object, kept as long as the entry: only for kinds that the server itself reads often. Do not modify it. */
   get object(): KubeObject {
     const known = this.#object;
     if (known !== undefined && !(known instanceof WeakRef)) return known;
     return (this.#object = known?.deref() ?? this.parse());
   }
 
-  /** The same, kept until memory is needed: for kinds of which every workspace has some, so that thousands that nobody asks for any more cost nothing. */
+  /**
+   * The same, but garbage-collected when memory is needed: for kinds that every workspace has, so that thousands of unused
+   * objects cost nothing.
+   */
   get passingObject(): KubeObject {
     const kept = this.#kept();
     if (kept !== undefined) return kept;
@@ -39,7 +42,7 @@ export class CacheEntry {
     return object;
   }
 
-  /** A parsed object that belongs to the caller. */
+  /** A parsed copy that the caller may modify. */
   parse(): KubeObject {
     return parseExact(this.text) as unknown as KubeObject;
   }
@@ -62,19 +65,19 @@ const metadataMark = `"metadata":{${revisionMark}`;
 const annotationsMark = ',"annotations":{';
 
 /**
- * The text as clients see it. The store keeps it with an empty revision, since only the commit knows it, and without its workspace, which the key says. Objects
- * of the root workspace name none: they are shown as Kubernetes would show them.
+ * The text as clients see it. The store holds it with an empty revision, which is only known after the commit, and without its
+ * workspace, which is in the key. Objects of the root workspace are served without a workspace, as Kubernetes would serve them.
  */
 export function servedText(key: string, stored: string, revision: number): string {
   const at = stored.indexOf(emptyRevision);
-  if (at < 0) throw new Error('a stored object has no place for its revision');
+  if (at < 0) throw new Error('a stored object has no field for its revision');
   const cut = at + emptyRevision.length - 1;
   const cluster = clusterOfKey(key);
   if (cluster === rootCluster) return stored.slice(0, cut) + revision + stored.slice(cut);
   return `${stored.slice(0, cut)}${revision}"${annotated(stored.slice(cut + 1), cluster)}`;
 }
 
-/** The same text, naming the workspace that it is of. */
+/** The same text, annotated with its workspace. */
 export function namingCluster(key: string, text: string): string {
   const mark = text.indexOf(metadataMark);
   if (mark < 0) return namingUnsaved(key, text);
@@ -82,7 +85,7 @@ export function namingCluster(key: string, text: string): string {
   return `${text.slice(0, at)}${annotated(text.slice(at), clusterOfKey(key))}`;
 }
 
-/** The same text, of another workspace than its key says. */
+/** The same text, annotated with another workspace than the one in its key. */
 export function movedTo(cluster: string, key: string, text: string): string {
   const at = text.indexOf('"', text.indexOf(metadataMark) + metadataMark.length) + 1;
   const head = text.slice(0, at);
@@ -97,26 +100,26 @@ function withoutCluster(rest: string, cluster: string): string {
   return rest[own.length] === ',' ? annotationsMark + rest.slice(own.length + 1) : rest.slice(own.length + 1);
 }
 
-/** What a dry run shows has no revision yet, and its parts in any order. */
+/** The result of a dry run has no revision yet, and its fields may be in any order. */
 function namingUnsaved(key: string, text: string): string {
   const object = parseExact(text) as unknown as KubeObject;
   object.metadata.annotations = { ...object.metadata.annotations, [clusterAnnotation]: clusterOfKey(key) };
   return JSON.stringify(object);
 }
 
-/** `rest` follows the revision: annotations stand there, if there are any. */
+/** `rest` is the text after the revision, which starts with the annotations if there are any. */
 function annotated(rest: string, cluster: string): string {
   const own = `${annotationsMark}"${clusterAnnotation}":"${cluster}"`;
   return rest.startsWith(annotationsMark) ? `${own},${rest.slice(annotationsMark.length)}` : `${own}}${rest}`;
 }
 
-/** The same object at another revision: what a deletion shows. */
+/** The same object at another revision, for DELETED events. */
 export function atRevision(text: string, revision: number): string {
   const at = text.indexOf(revisionMark) + revisionMark.length;
   return text.slice(0, at) + revision + text.slice(text.indexOf('"', at));
 }
 
-/** The text that goes to the store. Kind, version, revision and annotations come first, at places that the functions above find again. */
+/** The text to store. Kind, version, revision and annotations come first, where the functions above expect them. */
 export function storedText(object: KubeObject): string {
   const { kind, apiVersion, metadata, ...rest } = object;
   const { resourceVersion: _, annotations, ...meta } = metadata;
@@ -126,7 +129,7 @@ export function storedText(object: KubeObject): string {
   return `${head}${metaText.length === 2 ? '' : `,${metaText.slice(1, -1)}`}}${restText.length === 2 ? '' : `,${restText.slice(1, -1)}`}}`;
 }
 
-/** Without the workspace. What is left is never empty: empty annotations are none. */
+/** Leaves out the workspace, and the whole field if no other annotations remain. */
 function annotationsText(annotations: KubeObject['metadata']['annotations']): string {
   if (!annotations) return '';
   const { [clusterAnnotation]: _, ...own } = annotations;

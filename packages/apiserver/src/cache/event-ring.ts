@@ -3,14 +3,14 @@ import type { CacheEntry } from './entry.ts';
 export interface CacheEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   readonly revision: number;
-  /** The object after the change; for DELETED what it was last, at the revision of the deletion. */
+  /** The object after the change; for DELETED its last state, at the revision of the deletion. */
   readonly entry: CacheEntry;
   readonly previous: CacheEntry | undefined;
 }
 
 /**
- * The newest events of one resource, oldest first. Old ones fall out when their text weighs too much or they are too many; `after` tells from which
- * revision on the ring is complete.
+ * The newest events of one resource, oldest first. Old events are evicted when there are too many or their texts are too large;
+ * `after` is the revision from which the ring is complete.
  */
 export class EventRing {
   #events: CacheEvent[] = [];
@@ -31,7 +31,7 @@ export class EventRing {
     return this.#after;
   }
 
-  /** Begins anew: nothing before this revision is known. */
+  /** Starts over: nothing before this revision is known. */
   startAt(revision: number): void {
     this.#events = [];
     this.#head = 0;
@@ -54,7 +54,7 @@ export class EventRing {
     }
   }
 
-  /** Drops the events up to a revision; answers how many there were. */
+  /** Drops the events up to a revision; returns their number. */
   forget(revision: number): number {
     const before = this.#head;
     while (this.#head < this.#events.length && this.#events[this.#head]!.revision <= revision) {
@@ -71,7 +71,7 @@ export class EventRing {
     return count;
   }
 
-  /** Events above the revision, oldest first. Only complete when the revision is at least `after`. */
+  /** Events after the revision, oldest first. Complete only if the revision is at least `after`. */
   since(revision: number): CacheEvent[] {
     let low = this.#head;
     let high = this.#events.length;
@@ -84,7 +84,7 @@ export class EventRing {
   }
 }
 
-/** What an event alone keeps in memory: the text that it replaced. The new text is in the cache anyway until it is replaced itself. */
+/** The memory that only this event holds: the text it replaced. The cache holds the new text anyway until it is replaced in turn. */
 function weight(event: CacheEvent): number {
   return 160 + (event.previous?.text.length ?? 0);
 }

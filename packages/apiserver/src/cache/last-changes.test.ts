@@ -41,7 +41,7 @@ async function write(resource: { group: string; resource: string }, cluster: str
   await cache.atLeast(revision);
 }
 
-test('a change in a workspace gives it another number, and nobody else', async () => {
+test('a change in a workspace changes the number of that workspace only', async () => {
   const changes = new LastChanges(cache, [roles, clusters]);
   const before = [changes.in('a'), changes.in('b')];
   await write(roles, 'a');
@@ -52,14 +52,14 @@ test('a change in a workspace gives it another number, and nobody else', async (
   expect(changes.in('a')).toBeGreaterThan(between[0]!);
 });
 
-test('other resources do not count', async () => {
+test('ignores other resources', async () => {
   const changes = new LastChanges(cache, [roles]);
   const before = changes.in('a');
   await write(clusters, 'a');
   expect(changes.in('a')).toBe(before);
 });
 
-test('when there are too many workspaces to tell apart, all count as changed', async () => {
+test('treats every workspace as changed when there are too many to track', async () => {
   const changes = new LastChanges(cache, [roles], 2);
   await write(roles, 'a');
   const before = changes.in('b');
@@ -67,7 +67,7 @@ test('when there are too many workspaces to tell apart, all count as changed', a
   expect(changes.in('b')).toBeGreaterThan(before);
 });
 
-test('when the cache had to be built anew, all count as changed', async () => {
+test('treats every workspace as changed after the cache was rebuilt', async () => {
   const changes = new LastChanges(cache, [roles]);
   const before = changes.in('a');
   await write(clusters, 'a');

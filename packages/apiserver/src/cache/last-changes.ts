@@ -3,12 +3,12 @@ import type { CacheEvent } from './event-ring.ts';
 import { clusterOfKey } from './key.ts';
 import type { ResourceCache, WatchCache } from './watch-cache.ts';
 
-/** How many workspaces are told apart. Beyond, all count as changed once, so that what is remembered stays small. */
+/** How many workspaces are tracked. Beyond that, all of them count as changed once, which bounds the memory. */
 const defaultCapacity = 50_000;
 
 /**
- * When objects of some resources last changed in each workspace, as a revision. What was worked out from them in a workspace holds for as long as the number
- * is the same there: it is never the same again after a change.
+ * The revision at which objects of some resources last changed in each workspace. A value computed from them stays valid while
+ * the revision of its workspace is the same; revisions never repeat after a change.
  */
 export class LastChanges {
   readonly #cache: WatchCache;
@@ -16,7 +16,7 @@ export class LastChanges {
   readonly #capacity: number;
   readonly #revisions = new Map<string, number>();
   #entries: ResourceCache['entries'];
-  /** Workspaces that are not known by themselves last changed here, or earlier. */
+  /** The latest possible change of workspaces that are not tracked individually. */
   #floor: number;
 
   constructor(cache: WatchCache, resources: readonly GroupResource[], capacity = defaultCapacity) {
@@ -31,7 +31,7 @@ export class LastChanges {
   }
 
   readonly in = (cluster: string): number => {
-    // The cache begins with other maps when it has lost touch with the store, and says nothing about what changed meanwhile.
+    // The cache replaces its maps after losing the connection to the store, and does not report the changes in between.
     if (this.#entries !== this.#first.entries) {
       this.#entries = this.#first.entries;
       this.#forget();

@@ -1,9 +1,12 @@
 import type { GroupResource } from '@capstan/machinery';
 import type { CacheEntry } from './entry.ts';
 
-/** Reads many objects without keeping them parsed. */
+/** Reads many objects without keeping them in parsed form. */
 export interface EntryReader {
-  /** Visits what a workspace has of a resource, until `visit` answers false. Objects are not kept parsed for it, as `get` and `list` do. */
+  /**
+   * Visits the objects of a resource in a workspace until `visit` returns false. Unlike `get` and `list`, does not keep them in
+   * parsed form.
+   */
   walk(resource: GroupResource, cluster: string, visit: (entry: CacheEntry) => boolean): void;
   generation(resource: GroupResource): number;
 }

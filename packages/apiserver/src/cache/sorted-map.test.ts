@@ -24,7 +24,7 @@ function apply(list: readonly Step[]): { map: SortedMap<{ key: string }>; model:
   return { map, model };
 }
 
-test('any sequence of changes leaves what a plain map sorted by key would have', () => {
+test('any sequence of changes gives the same result as a plain map sorted by key', () => {
   fc.assert(
     fc.property(steps, fc.string({ maxLength: 3 }), fc.string({ maxLength: 3 }), (list, start, end) => {
       const { map, model } = apply(list);
@@ -39,7 +39,7 @@ test('any sequence of changes leaves what a plain map sorted by key would have',
   );
 });
 
-test('a map that outgrows a chunk stays in order', () => {
+test('a map that outgrows a chunk stays sorted', () => {
   const map = new SortedMap<{ key: string }>();
   for (let at = 0; at < 5000; at++) map.set({ key: String((at * 7919) % 5000).padStart(5, '0') });
   const keys: string[] = [];

@@ -1,4 +1,4 @@
-/** How many entries a chunk may hold before it is split: large enough that there are few chunks, small enough that an insertion moves little. */
+/** How many entries a chunk may hold before it is split: large enough to keep chunks few, small enough that an insertion moves little. */
 const chunkLimit = 512;
 
 interface Keyed {
@@ -6,8 +6,8 @@ interface Keyed {
 }
 
 /**
- * A map that is also walked in the order of its keys: a hash for lookups, and sorted chunks for ranges. Inserting moves at most one chunk, so a map of
- * a million keys costs the same per write as one of a thousand.
+ * A map that can also be walked in key order: a hash map for lookups, and sorted chunks for ranges. An insertion moves at most
+ * one chunk, so a write to a map of a million keys costs the same as to one of a thousand.
  */
 export class SortedMap<T extends Keyed> {
   readonly #byKey = new Map<string, T>();
@@ -51,7 +51,7 @@ export class SortedMap<T extends Keyed> {
     return value;
   }
 
-  /** Values whose key is at or after `start` and before `end`, in order. Stops when `visit` answers false. */
+  /** Visits the values with keys from `start` up to but not including `end`, in order, until `visit` returns false. */
   walk(start: string, end: string, visit: (value: T) => boolean): void {
     if (this.#chunks.length === 0) return;
     for (let chunkIndex = this.#chunkFor(start); chunkIndex < this.#chunks.length; chunkIndex++) {
@@ -77,7 +77,7 @@ export class SortedMap<T extends Keyed> {
     return total;
   }
 
-  /** The chunk in which the key stands or would stand: the last one that begins at or before it. */
+  /** The chunk that contains or would contain the key: the last one that starts at or before it. */
   #chunkFor(key: string): number {
     let low = 0;
     let high = this.#chunks.length - 1;

@@ -19,9 +19,9 @@ test.each([
   ['g/things*', 'g/thingsandmore', false],
   ['g/things', 'g/things', true],
   ['g/things', 'g/things:identity', false],
-])('%s means %s: %s', (name, stored, expected) => expect(means(name, stored)).toBe(expected));
+])('%s matches %s: %s', (name, stored, expected) => expect(means(name, stored)).toBe(expected));
 
-test('what one commit did in several places is told in its order', () => {
+test('delivers the events of one commit in several parts in order', () => {
   const unions = new Unions();
   const union = unions.add(cacheNamed('g/things*'), []);
   const told: number[][] = [];
@@ -36,7 +36,7 @@ test('what one commit did in several places is told in its order', () => {
   expect(union.ring.since(10).map(({ revision }) => revision)).toEqual([11, 13]);
 });
 
-test('who follows a union is not told of commits that have nothing for it', () => {
+test('does not notify listeners of commits without events for the union', () => {
   const unions = new Unions();
   const union = unions.add(cacheNamed('g/things*'), []);
   let calls = 0;

@@ -1,25 +1,25 @@
 import type { CacheEvent } from './event-ring.ts';
 import type { ResourceCache } from './watch-cache.ts';
 
-/** Stands at the end of a name for whatever follows: a resource under every identity. */
+/** A wildcard at the end of a resource name: the resource under every identity. */
 const anyIdentity = '*';
 
 export const isUnion = (name: string): boolean => name.endsWith(anyIdentity);
 
-/** Whether a stored resource is meant by a name: it is the same, or the name means it under every identity. */
+/** Whether a name matches a stored resource: it is equal, or matches it under every identity. */
 export function means(name: string, stored: string): boolean {
   if (!isUnion(name)) return name === stored;
   const base = name.slice(0, -anyIdentity.length);
   return stored === base || (stored.startsWith(base) && stored[base.length] === ':');
 }
 
-/** An event, and the resource that it is of, as it is stored. */
+/** An event, and the stored name of its resource. */
 export interface StoredEvent {
   readonly stored: string;
   readonly event: CacheEvent;
 }
 
-/** Resources that are stored in several places, seen as one. Made when somebody first asks, and kept up from then on. */
+/** Resources stored under several names, presented as one. Built on first use and kept up to date from then on. */
 export class Unions {
   readonly #made = new Map<string, ResourceCache>();
 
@@ -31,14 +31,14 @@ export class Unions {
     return this.#made.get(name);
   }
 
-  /** `union` is empty still. */
+  /** `union` must be empty. */
   add(union: ResourceCache, parts: Iterable<readonly [string, ResourceCache]>): ResourceCache {
     fill(union, parts);
     this.#made.set(union.name, union);
     return union;
   }
 
-  /** Everything was read anew. */
+  /** Rebuilds the unions after the whole cache was reloaded. */
   reload(parts: ReadonlyMap<string, ResourceCache>, revision: number): void {
     for (const union of this.#made.values()) {
       fill(union, parts);
@@ -47,7 +47,7 @@ export class Unions {
     }
   }
 
-  /** One commit, in its order: events of several places must not overtake each other. */
+  /** Applies one commit in order: events of different parts must not overtake each other. */
   apply(batch: readonly StoredEvent[]): void {
     for (const union of this.#made.values()) {
       const events: CacheEvent[] = [];

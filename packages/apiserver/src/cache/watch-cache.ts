@@ -8,18 +8,18 @@ import { SortedMap } from './sorted-map.ts';
 import { isUnion, type StoredEvent, Unions } from './unions.ts';
 
 const registry = '/registry/';
-/** Keys of objects begin here; all of them lie in this range. */
+/** The range that contains the keys of all objects. */
 export const registryRange: Range = prefixRange(registry);
 
-/** What follows every event of one resource. Called in order, synchronously, once per commit. */
+/** Receives every event of one resource, in order, synchronously, once per commit. */
 export interface CacheListener {
   changed(events: readonly CacheEvent[]): void;
 }
 
-/** What follows every event of every resource, which is named as `group/resource`, with `core` for the group that has no name. */
+/** Receives every event of every resource. Resources are named `group/resource`, with `core` for the group without a name. */
 export type CacheFollower = (resource: string, events: readonly CacheEvent[]) => void;
 
-/** Every workspace has some of these, and the server looks at them when somebody comes by: what it found out is remembered elsewhere. */
+/** Kinds that exist in every workspace and that the server reads only occasionally, because it caches what it derives from them. */
 const passing: ReadonlySet<string> = new Set([
   'core.kcp.io/logicalclusters',
   'rbac.authorization.k8s.io/clusterroles',
@@ -30,13 +30,13 @@ const passing: ReadonlySet<string> = new Set([
 
 /** All objects of one resource in all workspaces. */
 export class ResourceCache {
-  /** `group/resource`, as it is stored. */
+  /** The stored `group/resource`. */
   readonly name: string;
   entries = new SortedMap<CacheEntry>();
   readonly ring: EventRing;
   readonly listeners = new Set<CacheListener>();
   generation = 0;
-  /** What this server has written and not yet seen come back through the watch. Empty where the commit itself tells the cache. */
+  /** Writes of this server that have not come back through the watch yet. Empty if the commit itself updates the cache. */
   readonly ahead = new Map<string, CacheEntry>();
   readonly #isPassing: boolean;
 
@@ -46,7 +46,7 @@ export class ResourceCache {
     this.#isPassing = passing.has(name);
   }
 
-  /** The parsed object of an entry, for the server itself. Never change it. */
+  /** The parsed object of an entry, for the server's own use. Do not modify it. */
   objectOf(entry: CacheEntry): KubeObject {
     return this.#isPassing ? entry.passingObject : entry.object;
   }
@@ -55,7 +55,7 @@ export class ResourceCache {
     this.entries = new SortedMap();
   }
 
-  /** The newest version that this server knows of: the base of the next change. Reads go by `entries`, so that they show one state of things. */
+  /** The newest version known to this server: the base of the next change. Reads use `entries`, so that they see a consistent state. */
   newest(key: string): CacheEntry | undefined {
     const seen = this.entries.get(key);
     if (this.ahead.size === 0) return seen;
@@ -69,19 +69,19 @@ export interface WatchCacheOptions {
   readonly maxEvents?: number;
   readonly maxEventBytes?: number;
   /**
-   * Called when the cache has lost touch with the store, before it is built anew: whoever watches has missed something and must begin again.
-   * Until it is rebuilt, reads that need the newest state wait.
+   * Called when the cache has lost the connection to the store, before it is rebuilt: watchers have missed events and must start
+   * again. Reads that need the newest state wait for the rebuild.
    */
   readonly onLost: (error: StoreError) => void;
 }
 
 /**
- * Every object, in memory, as the store has it up to `revision`. It follows one watch over the whole store; reads that need more than it has seen wait
- * for `atLeast`.
+ * All objects, in memory, as of `revision` of the store. It follows a single watch over the whole store; reads that need a newer
+ * state wait for `atLeast`.
  */
 export class WatchCache implements ObjectReader, EntryReader, Disposable {
   readonly store: Store;
-  /** States before this revision are forgotten, even where the cache could still show them: clients rely on it that old pages end. */
+  /** States before this revision are expired, even if the cache still has them: clients rely on old pages expiring. */
   oldest = 0;
   readonly #options: WatchCacheOptions;
   readonly #resources = new Map<string, ResourceCache>();
@@ -115,7 +115,7 @@ export class WatchCache implements ObjectReader, EntryReader, Disposable {
     return total;
   }
 
-  /** How many objects of all kinds a workspace has. */
+  /** The number of objects of all kinds in a workspace. */
   countIn(cluster: string): number {
     const [start, end] = [`${cluster}/`, endOf(`${cluster}/`)];
     let total = 0;
@@ -127,7 +127,7 @@ export class WatchCache implements ObjectReader, EntryReader, Disposable {
     return this.#resourceAt(`${group === '' ? 'core' : group}/${resource}`);
   }
 
-  /** Every resource that there ever was an object of. */
+  /** Every resource that has ever had an object. */
   resources(): Iterable<readonly [string, ResourceCache]> {
     return this.#resources;
   }
@@ -162,7 +162,7 @@ export class WatchCache implements ObjectReader, EntryReader, Disposable {
     return this.resource(resource).generation;
   }
 
-  /** Forgets what was before a revision; answers how many events that were. */
+  /** Drops the history before a revision; returns the number of events dropped. */
   forget(revision: number): number {
     this.oldest = revision;
     let count = 0;
@@ -170,7 +170,7 @@ export class WatchCache implements ObjectReader, EntryReader, Disposable {
     return count;
   }
 
-  /** Resolves when everything up to the revision has been applied. At once when it has. */
+  /** Resolves when everything up to the revision has been applied; undefined if it already has. */
   atLeast(revision: number): Promise<void> | undefined {
     if (revision <= this.#revision) return undefined;
     this.#watch?.requestProgress();
@@ -182,7 +182,7 @@ export class WatchCache implements ObjectReader, EntryReader, Disposable {
     this.#watch?.close();
   }
 
-  /** Reads the whole store at one revision, takes the place of what was there, and follows from that revision on. */
+  /** Reads the whole store at one revision, replaces the previous content, and follows the store from that revision. */
   async #load(): Promise<void> {
     const loaded = new Map<string, SortedMap<CacheEntry>>();
     let start = registryRange.start;
@@ -211,7 +211,7 @@ export class WatchCache implements ObjectReader, EntryReader, Disposable {
     this.#unions.reload(this.#resources, revision);
     this.#release();
     this.#watch = this.store.watch(registryRange, revision, {
-      // What was there before is in the cache.
+      // The cache has the previous version.
       withoutPrevious: true,
       events: (batch) => this.#apply(batch),
       progress: (seen) => this.#advance(seen),
@@ -226,7 +226,7 @@ export class WatchCache implements ObjectReader, EntryReader, Disposable {
       try {
         return await this.#load();
       } catch {
-        // The store cannot be read now: its own health check says why, and we try again.
+        // The store is unavailable: its own health check reports why, and we try again.
         await new Promise((resolve) => setTimeout(resolve, wait));
       }
     }
@@ -303,12 +303,12 @@ function applyEvent(resource: ResourceCache, key: string, event: StoreEvent): Ca
   return { type: previous === undefined ? 'ADDED' : 'MODIFIED', revision: event.revision, entry, previous };
 }
 
-/** Where in the cache an object stands. */
+/** The cache key of an object. */
 export function cacheKey({ cluster, namespace, name }: Pick<ObjectKey, 'cluster' | 'namespace' | 'name'>): string {
   return `${cluster}/${namespace}/${name}`;
 }
 
-/** Where in the store an object stands. The workspace comes first, so that all of it is one range. */
+/** The store key of an object. The workspace comes first, so that a workspace is a single range. */
 export function storeKey({ cluster, group, resource, namespace, name }: ObjectKey): string {
   return `${registry}${cluster}/${group === '' ? 'core' : group}/${resource}/${namespace}/${name}`;
 }
@@ -320,7 +320,7 @@ export function parseStoreKey(key: string): { resource: string; key: string } {
   return { resource: key.slice(cluster + 1, resource), key: key.slice(registry.length, cluster) + key.slice(resource) };
 }
 
-/** The first key after all that begin with the prefix; after all there are when it is empty. */
+/** The first key after all keys with the prefix; after all keys if it is empty. */
 export function endOf(prefix: string): string {
   return prefix === '' ? '\u{10ffff}' : prefixRange(prefix).end;
 }
