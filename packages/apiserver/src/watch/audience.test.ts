@@ -12,7 +12,7 @@ import { View } from './view.ts';
 
 const resource = builtinCatalog().resource('', 'v1', 'configmaps')!;
 
-/** Remembers what it was given, and can be told that the client does not read. */
+/** Records what it receives, and can pretend that the client does not read. */
 class Client implements AnswerStream {
   text = '';
   pending = 0;
@@ -26,7 +26,7 @@ class Client implements AnswerStream {
   abort(): void {}
   onDrain = (listener: () => void): void => void this.#drained.push(listener);
 
-  /** The revisions of what it was sent. */
+  /** The revisions it received. */
   get seen(): number[] {
     return this.text
       .trim()
@@ -93,7 +93,7 @@ const places = fc.oneof(
   fc.tuple(clusters, namespaces).map(([cluster, namespace]) => `${cluster}/${namespace}/`),
 );
 
-test('everybody is sent just what is of their own place, in order', () => {
+test('every watcher receives exactly the events of its own scope, in order', () => {
   const batches = fc.array(fc.array(keys, { minLength: 1, maxLength: 6 }), { maxLength: 10 });
   fc.assert(
     fc.property(fc.array(places, { maxLength: 12 }), batches, (watched, commits) => {
@@ -109,7 +109,7 @@ test('everybody is sent just what is of their own place, in order', () => {
 });
 
 for (const shape of ['object', 'table']) {
-  test(`a client that did not read begins where it left off, however much happened elsewhere meanwhile (${shape})`, () => {
+  test(`a client that stopped reading resumes where it left off, however much happened elsewhere meanwhile (${shape})`, () => {
     const { watch, commit } = stage({ maxEvents: 5, shape });
     const client = watch('a/');
     commit('a/x/one');
@@ -123,20 +123,20 @@ for (const shape of ['object', 'table']) {
   });
 }
 
-test('a table of which the client took only a part goes on where it was, whatever happens before it reads on', () => {
+test('a client that read only part of a table resumes there, whatever happens before it reads on', () => {
   const { watch, commit } = stage({ shape: 'table', padding: 300_000 });
   const client = watch('a/');
   client.reads = false;
   commit(...Array.from({ length: 30 }, (_, at) => `a/x/${at}`));
   expect(client.seen.length).toBeLessThan(30);
-  // It has read a little, and is not yet asked to go on.
+  // The client has read a little, but has not drained yet.
   client.pending = 1 << 20;
   commit('a/x/later');
   client.read();
   expect(client.seen).toEqual(Array.from({ length: 31 }, (_, at) => at + 1));
 });
 
-test('nothing is kept of groups that are gone', () => {
+test('keeps nothing of groups that were removed', () => {
   const { audience, watch } = stage();
   watch('a/');
   watch('b/x/');
@@ -144,7 +144,7 @@ test('nothing is kept of groups that are gone', () => {
   expect([...audience.below('')]).toEqual([]);
 });
 
-test('groups are found by where they look', () => {
+test('finds groups by their scope', () => {
   const { audience, watch } = stage();
   for (const place of ['', 'a/', 'a/x/', 'ab/', 'b/']) watch(place);
   expect([...audience.below('a/')].map(({ view }) => view.prefix)).toEqual(['a/', 'a/x/']);

@@ -5,25 +5,25 @@ import type { View } from './view.ts';
 
 export interface Group {
   readonly view: View;
-  /** All that watch through this view, also those that still catch up. */
+  /** All watches of this view, including those that are still catching up. */
   readonly streams: Set<WatchStream>;
 }
 
-/** The groups that look at the same place: everywhere, at a workspace, or at a namespace of one. */
+/** The groups with the same scope: everything, a workspace, or a namespace of one. */
 interface Seats {
   readonly groups: Map<string, Group>;
-  /** What of the batch at hand is of this place. */
+  /** The events of the current batch in this scope. */
   due: CacheEvent[] | undefined;
 }
 
 /**
- * Who watches one resource, by where they look. An event goes only to those at its own place, so that it costs the same however many watch in other
- * workspaces.
+ * The watchers of one resource, by scope. An event is delivered only to watchers of its own scope, so its cost does not depend on
+ * the number of watchers in other workspaces.
  */
 export class Audience implements CacheListener {
   readonly #places = new Map<string, Seats>();
 
-  /** The group with this key; `make` makes its view when there is none yet. */
+  /** The group with this key; `make` creates its view if it does not exist yet. */
   group(prefix: string, key: string, make: () => View): Group {
     let seats = this.#places.get(prefix);
     if (seats === undefined) this.#places.set(prefix, (seats = { groups: new Map(), due: undefined }));
@@ -32,13 +32,13 @@ export class Audience implements CacheListener {
     return group;
   }
 
-  /** Nobody is left in the group. */
+  /** Removes a group that has no members left. */
   remove({ view }: Group): void {
     const seats = this.#places.get(view.prefix);
     if (seats?.groups.delete(view.key) === true && seats.groups.size === 0) this.#places.delete(view.prefix);
   }
 
-  /** All groups whose place begins so. */
+  /** All groups whose scope starts with the prefix. */
   *below(prefix: string): Generator<Group> {
     for (const [place, { groups }] of this.#places) if (place.startsWith(prefix)) yield* groups.values();
   }

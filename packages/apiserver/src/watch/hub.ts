@@ -17,12 +17,12 @@ import { WatchStream } from './stream.ts';
 import { bookmarkFrame, tooOld, View } from './view.ts';
 
 const bookmarkEvery = 60_000;
-/** So long before its end a watch is told once more how far it is. */
+/** How long before its end a watch receives a last bookmark, in milliseconds. */
 const lastMark = 2_000;
-/** Without a timeout of the client's own, a watch ends after this to twice this, so that clients spread over servers again. */
+/** Without a timeout from the client, a watch ends after one to two times this, so that clients rebalance across servers. */
 const minTimeout = 1_800_000;
 
-/** All watches of the server, grouped by what they see. */
+/** All watches of the server, grouped by view. */
 export class WatchHub implements Disposable {
   readonly #cache: WatchCache;
   readonly #audiences = new Map<ResourceCache, Audience>();
@@ -102,14 +102,14 @@ export class WatchHub implements Disposable {
     member.startWith(initial, mark);
   }
 
-  /** Ends the watches of one resource below a prefix: what it is has changed. */
+  /** Ends the watches of one resource below a prefix, after its definition has changed. */
   endWatches(held: ResourceCache, prefix: string): void {
     for (const { streams } of this.#audiences.get(held)?.below(prefix) ?? []) for (const stream of [...streams]) stream.end();
   }
 
   /**
-   * Ends the watches of some kinds through what has a name that begins so, and has their clients begin again: what they show has changed, though no object
-   * has. Those that began at `before` or later know it already.
+   * Expires the watches of some kinds whose view goes through a name that starts with one of `names`, so that their clients list
+   * again: the view has changed, although no object has. Watches that started at `before` or later already have the new view.
    */
   expire(names: readonly string[], concerns: (kind: GroupResource) => boolean = () => true, before = Number.POSITIVE_INFINITY): void {
     for (const audience of this.#audiences.values()) {
@@ -121,7 +121,7 @@ export class WatchHub implements Disposable {
     }
   }
 
-  /** Ends all watches: clients come back with the revision they have, and are told if it is too old. */
+  /** Ends all watches: clients come back with their last revision, and get an error if it is too old. */
   endAll(): void {
     for (const stream of [...this.#streams]) stream.end();
   }
@@ -140,7 +140,7 @@ export class WatchHub implements Disposable {
     return audience;
   }
 
-  /** Events of one resource from the store, up to where the ring takes over. Undefined when the store has forgotten them. */
+  /** Events of one resource from the store, up to where the ring starts. Undefined if the store has compacted them. */
   #history(resource: Resource, prefix: string, after: number, held: ResourceCache): Promise<CacheEvent[] | undefined> {
     const until = held.ring.after;
     const isMeant = storedAs(resource);

@@ -11,23 +11,26 @@ function failureText(error: unknown): string {
   return JSON.stringify(answer.status);
 }
 
-/** Above this the client is behind: it leaves the live group and catches up from the ring when it has read what it was sent. */
+/**
+ * A client with more unsent bytes than this is behind: it leaves the live group, and catches up from the ring after reading what
+ * it was sent.
+ */
 const highWater = 4 << 20;
-/** A client that catches up is given about this much at a time. */
+/** The size of the portions in which a client catches up. */
 const slice = 512 << 10;
 
 export interface WatchSource {
   readonly cache: ResourceCache;
   /** Everything up to this revision has been applied to the cache. */
   readonly revision: () => number;
-  /** Events that the ring no longer has, from the store; undefined when they are gone there too. */
+  /** Events from the store that the ring no longer has; undefined if the store has compacted them. */
   readonly history: (after: number) => Promise<CacheEvent[] | undefined>;
 }
 
 /**
- * One client that watches. It is in one of three states: it is sent the objects that were there when it came; it catches up with events that it has not
- * seen; or it is live, a member of its view's group, and gets what every member gets. A slow client falls back to catching up, so that what waits for it
- * stays small; it never slows the others.
+ * The watch of one client. It is in one of three states: it receives the objects that existed when it started; it catches up with
+ * missed events; or it is live, a member of its view's group, and receives the same bytes as every other member. A slow client
+ * falls back to catching up, so little is buffered for it and it never slows the others.
  */
 export class WatchStream {
   readonly #stream: AnswerStream;
@@ -35,9 +38,9 @@ export class WatchStream {
   readonly #source: WatchSource;
   readonly #bookmarks: boolean;
   readonly #onDone: () => void;
-  /** How far it is. A live member is as far as the cache, so that this is only kept up to date for others. */
+  /** The last revision sent. Not updated while live: a live member has seen everything in the cache. */
   #revision: number;
-  /** What the client knew when it began. */
+  /** The revision from which the client started. */
   readonly began: number;
   #first = true;
   #done = false;
@@ -53,7 +56,7 @@ export class WatchStream {
     this.#onDone = options.onDone;
   }
 
-  /** Sends what is there now, then a mark if one was asked for, then goes on from `revision`. */
+  /** Sends the initial objects, then a bookmark if requested, then continues from `revision`. */
   startWith(initial: readonly CacheEntry[], mark: string | undefined): void {
     let at = 0;
     const pump = (): void => {
@@ -74,7 +77,7 @@ export class WatchStream {
     pump();
   }
 
-  /** Sends events since the last one that was sent, and joins the live group when there are no more. */
+  /** Sends the events after the last one sent, and joins the live group when there are no more. */
   catchUp = (): void => {
     while (!this.#done) {
       if (this.#revision < this.#source.cache.ring.after) {
@@ -96,30 +99,30 @@ export class WatchStream {
     }
   };
 
-  /** Called by the group: the bytes that all members share, and the revision before them. */
+  /** Called by the group with the bytes shared by all members and the revision before them. */
   deliver(chunk: Buffer, before: number): void {
     if (this.#stream.pending > highWater) this.#fallBehind(before);
     else this.#stream.write(chunk);
   }
 
-  /** Called by the group for views whose first event differs from the others. */
+  /** Called by the group for views whose events each member must serialize itself. */
   deliverEvents(events: readonly CacheEvent[], before: number): void {
     if (this.#stream.pending > highWater) this.#fallBehind(before);
     else if (!this.#send(events)) this.#view.leave(this);
   }
 
-  /** Called by the group when every member has to fetch for itself what came after a revision. */
+  /** Called by the group when every member has to fetch the events after a revision itself. */
   fetchAfter(revision: number): void {
     this.#view.leave(this);
     this.#revision = revision;
     this.catchUp();
   }
 
-  /** Tells the client how far it is, if it asked to be told and was not lately. */
+  /** Sends a bookmark, if the client asked for bookmarks and has not received one lately. */
   bookmark(now: number, every: number): void {
     if (!this.#bookmarks || this.#done || now - this.#lastBookmark < every || this.#stream.pending > highWater) return;
     this.#lastBookmark = now;
-    // A live member has seen all that the cache has, whether or not it was shown to it.
+    // A live member has seen everything in the cache, even events that its filter left out.
     if (this.#view.has(this)) this.#revision = this.#source.revision();
     this.#stream.write(this.#view.bookmark(this.#revision));
   }
@@ -136,7 +139,7 @@ export class WatchStream {
     this.#stream.end();
   }
 
-  /** The client is gone. */
+  /** The client has disconnected. */
   closed(): void {
     if (this.#done) return;
     this.#done = true;
@@ -166,7 +169,7 @@ export class WatchStream {
     this.catchUp();
   }
 
-  /** Sends events in slices; answers false when the client has to read first, and then goes on by itself. */
+  /** Sends events in portions. Returns false if the client has to read first; the stream then resumes on drain. */
   #send(events: readonly CacheEvent[]): boolean {
     let chunk = '';
     for (const event of events) {
@@ -186,7 +189,7 @@ export class WatchStream {
     return true;
   }
 
-  /** What cannot be shown ends the watch, and says why. */
+  /** An object that cannot be converted ends the watch with an error. */
   #frame(type: string, entry: CacheEntry): string {
     try {
       const text = frames(this.#view.shaper, { type, entry }, this.#first);

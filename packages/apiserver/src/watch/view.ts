@@ -11,7 +11,10 @@ export interface Transition {
   readonly entry: CacheEntry;
 }
 
-/** What a group of clients sees of one resource: which objects, and in which shape. Clients with the same view get the same bytes. */
+/**
+ * The part of a resource that a group of clients watches: which objects, and in which form. Clients with the same view receive
+ * the same bytes.
+ */
 export class View {
   readonly resource: Resource;
   readonly shaper: Shaper;
@@ -26,12 +29,12 @@ export class View {
     this.#filter = filter;
   }
 
-  /** The beginning of the keys of what it shows. */
+  /** The common prefix of the keys it includes. */
   get prefix(): string {
     return this.#filter.prefix;
   }
 
-  /** Whether it is seen through something whose name begins so. */
+  /** Whether the view goes through something whose name starts with `name`. */
   isThrough(name: string): boolean {
     return this.#filter.through.some((one) => one.startsWith(name));
   }
@@ -48,17 +51,17 @@ export class View {
     this.#members.delete(member);
   }
 
-  /** Sends what of these events the view shows to every member that is up to date. Events that it could not show may have been left out. */
+  /** Sends the events that the view includes to every live member. Events outside its scope may already have been left out. */
   publish(events: readonly CacheEvent[]): void {
     if (this.#members.size === 0) return;
-    // Whatever came earlier has been sent to all members.
+    // All members have received everything earlier.
     const before = events[0]!.revision - 1;
     if (this.resource.storage.convert?.ahead !== undefined) {
-      // Each member fetches the events itself, once they are converted.
+      // Each member fetches the events itself, after they are converted.
       for (const member of [...this.#members]) member.fetchAfter(before);
       return;
     }
-    // What is shown in many workspaces is written by each member, which may refuse it.
+    // Tables and objects copied into many workspaces are serialized per member, and may fail for one of them.
     if (this.shaper.key.startsWith('table') || this.shaper.copies !== undefined) {
       for (const member of this.#members) member.deliverEvents(events, before);
       return;
@@ -73,7 +76,7 @@ export class View {
     for (const member of this.#members) member.deliver(bytes, before);
   }
 
-  /** How an event looks through the selector: an object that leaves it is deleted for this client, one that enters is new. */
+  /** An event as seen through the selector: an object that stops matching is deleted for this client, one that starts matching is added. */
   transition(event: CacheEvent): Transition | undefined {
     const filter = this.#filter;
     if (!event.entry.key.startsWith(filter.prefix)) return undefined;
@@ -87,10 +90,10 @@ export class View {
     return { type: 'DELETED', entry: laterEntry(previous, event.revision) };
   }
 
-  /** Resolves when the events can be shown; undefined when they can be at once. */
+  /** Resolves when the events are converted; undefined if they need no conversion. */
   ready(events: readonly CacheEvent[]): Promise<void> | undefined {
     if (this.resource.storage.convert?.ahead === undefined) return undefined;
-    // What others have under the same name is none of this converter's business.
+    // Objects of the same resource outside the prefix must not reach this converter.
     const { prefix } = this.#filter;
     const own = events.filter(({ entry }) => entry.key.startsWith(prefix));
     return readable(
@@ -114,7 +117,7 @@ export function tooOld(revision: number, current: number): StatusError {
 
 const emptyParts = new WeakMap<ObjectType, string>();
 
-/** What is always printed of an object of the kind, though nobody set it. */
+/** The fields that an empty object of the kind is printed with. */
 function emptyPart({ type, custom }: Resource): string {
   if (custom !== undefined) return '';
   let text = emptyParts.get(type);

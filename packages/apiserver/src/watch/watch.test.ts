@@ -23,7 +23,7 @@ async function make(path: string, name: string, labels: Record<string, string> =
 }
 
 describe('a watch', () => {
-  test('from a revision shows what came after it, in order', async () => {
+  test('from a revision receives what came after it, in order', async () => {
     const path = await fresh();
     const revision = await make(path, 'a');
     await make(path, 'b');
@@ -39,7 +39,7 @@ describe('a watch', () => {
     expect(revisions).toEqual([...revisions].sort((one, other) => one - other));
   });
 
-  test('without a revision begins with what is there', async () => {
+  test('without a revision starts with the existing objects', async () => {
     const path = await fresh();
     await make(path, 'a');
     await make(path, 'b');
@@ -50,7 +50,7 @@ describe('a watch', () => {
     ]);
   });
 
-  test('with a selector shows objects that leave it as deleted and those that enter as added', async () => {
+  test('with a selector reports objects that stop matching as deleted and those that start matching as added', async () => {
     const path = await fresh();
     const revision = await make(path, 'a', { g: 'x' });
     await server.call(`${path}/a`, { method: 'PATCH', headers: merge, body: { metadata: { labels: { g: 'y' } } } });
@@ -63,7 +63,7 @@ describe('a watch', () => {
     expect(Number(events[0]!.object.metadata.resourceVersion)).toBeGreaterThan(Number(revision));
   });
 
-  test('that asks for the initial events is told when they end', async () => {
+  test('with sendInitialEvents receives a bookmark after the initial events', async () => {
     const path = await fresh();
     await make(path, 'a');
     const events = await server.watch(
@@ -75,7 +75,7 @@ describe('a watch', () => {
     expect(events[1]!.object.kind).toBe('ConfigMap');
   });
 
-  test('is marked by an object that has nothing but what is always printed', async () => {
+  test('receives bookmarks with an otherwise empty object of the kind', async () => {
     const pods = '/api/v1/pods?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
     const [event] = await server.watch(`${pods}&labelSelector=none%3Dnone`, 1);
     const { resourceVersion, ...metadata } = event!.object.metadata;
@@ -89,7 +89,7 @@ describe('a watch', () => {
     });
   });
 
-  test('goes on after a restart from the last revision it saw', async () => {
+  test('resumes after a restart from the last revision it saw', async () => {
     const path = await fresh();
     const revision = await make(path, 'a');
     await make(path, 'b');
@@ -99,7 +99,7 @@ describe('a watch', () => {
     expect(events.map(({ object }) => object.metadata.name)).toEqual(['b', 'c']);
   });
 
-  test('gets live events of many writers exactly once', async () => {
+  test('receives live events of many writers exactly once', async () => {
     const path = await fresh();
     const revision = await make(path, 'first');
     const watching = server.watch(`${path}?watch=true&resourceVersion=${revision}`, 100);
@@ -108,7 +108,7 @@ describe('a watch', () => {
     expect(new Set(names).size).toBe(100);
   });
 
-  test('of a client that stops reading holds nobody up, and misses nothing when it reads again', async () => {
+  test('of a client that stops reading blocks nobody, and misses nothing when it reads again', async () => {
     const path = await fresh();
     const revision = await make(path, 'first');
     const reader = await server.open(`${path}?watch=true&resourceVersion=${revision}`);
@@ -133,7 +133,7 @@ describe('a watch', () => {
     reader.destroy();
   });
 
-  test('that ends in time sends nothing that is not an event', async () => {
+  test('that times out sends nothing but events', async () => {
     const path = await fresh();
     const reply = await server.call(`${path}?watch=true&timeoutSeconds=1`);
     expect(reply.code).toBe(200);
