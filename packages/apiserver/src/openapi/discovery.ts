@@ -1,9 +1,9 @@
 import type { JsonObject } from '@capstan/machinery';
 import type { Catalog } from '../registry/catalog.ts';
 
-/** One of the paths under which clients find out what is served. */
+/** One of the discovery paths. */
 interface DiscoveryPath {
-  /** As it stands in the list of documents. */
+  /** As in the index of documents. */
   readonly path: string;
   readonly tag: string;
   readonly operation: string;
@@ -11,7 +11,7 @@ interface DiscoveryPath {
   readonly answer: string;
 }
 
-/** The paths that tell of groups and versions, and of the server itself: each has a document of its own. */
+/** The paths of groups and versions, and of the server itself: each has its own document. */
 export function discoveryPaths(catalog: Catalog): ReadonlyMap<string, DiscoveryPath> {
   const meta = (kind: string): string => `io.k8s.apimachinery.pkg.apis.meta.v1.${kind}`;
   const all: DiscoveryPath[] = [
@@ -53,7 +53,7 @@ export function discoveryDocument(
   };
 }
 
-/** `apps` is Apps, `rbac.authorization.k8s.io` is RbacAuthorization, `wildwest.dev` is WildwestDev. */
+/** `apps` becomes Apps, `rbac.authorization.k8s.io` RbacAuthorization, `wildwest.dev` WildwestDev. */
 function operationName(group: string): string {
   return shortened(group)
     .map((part) => part.charAt(0).toUpperCase() + part.slice(1))

@@ -30,7 +30,7 @@ const custom: OpenApiResource = {
 describe('OpenApiDocuments', () => {
   const options = { ...info, revision: '1', capacity: 2 };
 
-  it('makes a document once for all who ask with the same key, at the same time too, and forgets the least used', async () => {
+  it('builds a document once per key, even for concurrent requests, and evicts the least recently used', async () => {
     const documents = new OpenApiDocuments(options);
     let made = 0;
     const resources = (): OpenApiResource[] => {
@@ -49,7 +49,7 @@ describe('OpenApiDocuments', () => {
     expect(made).toBe(4);
   });
 
-  it('packs what the pieces say', async () => {
+  it('compresses the concatenated pieces', async () => {
     const documents = new OpenApiDocuments(options);
     const resources = (): OpenApiResource[] => [...all, custom];
     const unpacked = async (document: Promise<PackedDocument>): Promise<Buffer> => {
@@ -65,7 +65,7 @@ describe('OpenApiDocuments', () => {
     );
   });
 
-  it('lets others in while it makes a large one', async () => {
+  it('yields to other work while it builds a large document', async () => {
     const many = function* (): Generator<OpenApiResource> {
       for (let index = 0; index < 400; index++)
         yield { ...custom, kind: `Foo${index}`, listKind: `Foo${index}List`, resource: `foos${index}` };
@@ -77,7 +77,7 @@ describe('OpenApiDocuments', () => {
     expect(turns).toBeGreaterThan(2);
   });
 
-  it('tries again after it failed', async () => {
+  it('tries again after a failure', async () => {
     const documents = new OpenApiDocuments(options);
     const broken = (): never => {
       throw new Error('cannot be read');
@@ -91,7 +91,7 @@ describe('OpenApiDocuments', () => {
     expect((await documents.v3('a', () => [custom])).length).toBeGreaterThan(0);
   });
 
-  it('lists documents by hashes that differ when they do', () => {
+  it('lists documents with hashes that differ when they do', () => {
     const documents = new OpenApiDocuments(options);
     const hash = documents.hash('a');
     expect(hash).toMatch(/^[0-9A-F]{128}$/);

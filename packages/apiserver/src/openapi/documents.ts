@@ -5,17 +5,17 @@ import { type PackedDocument, pack } from '../http/packing.ts';
 export interface DocumentsOptions {
   readonly title: string;
   readonly version: string;
-  /** Another one whenever the same resources would be described in other words: part of every hash. */
+  /** Changes whenever the same resources would be described differently: part of every hash. */
   readonly revision: string;
-  /** How many documents are kept. Those asked for least recently are made again when somebody wants them. */
+  /** How many documents are kept. The least recently used are evicted and built again on request. */
   readonly capacity: number;
 }
 
 type Resources = () => Iterable<OpenApiResource>;
 
 /**
- * Makes documents when they are asked for, a little at a time, and keeps each compressed, once for all workspaces that serve the same resources. A
- * key stands for the resources: whoever asks must give the same one for the same resources, and another one for others.
+ * Builds documents on request, in small steps, and keeps each one compressed, once for all workspaces that serve the same
+ * resources. A key identifies the resources: callers must pass equal keys for equal resources, and different keys otherwise.
  */
 export class OpenApiDocuments {
   readonly #options: DocumentsOptions;
@@ -25,12 +25,12 @@ export class OpenApiDocuments {
     this.#options = options;
   }
 
-  /** The document of one group and version. */
+  /** The document of one group version. */
   v3(key: string, resources: Resources): Promise<PackedDocument> {
     return this.#keep(`v3 ${key}`, () => openapiV3(resources(), this.#info()));
   }
 
-  /** The document of everything. */
+  /** The document of all resources. */
   v2(key: string, resources: Resources): Promise<PackedDocument> {
     return this.#keep(`v2 ${key}`, () => openapiV2(resources(), this.#info()));
   }
@@ -40,7 +40,7 @@ export class OpenApiDocuments {
     return this.#keep(`v2-protobuf ${key}`, () => openapiV2Protobuf(resources(), this.#info()));
   }
 
-  /** The hash of a document that need not be made for it: the list of all documents needs only these. */
+  /** The hash of a document, computed without building it: the index of documents needs nothing else. */
   hash(key: string): string {
     const { title, version, revision } = this.#options;
     return createHash('sha512').update([title, version, revision, key].join('\0')).digest('hex').toUpperCase();
@@ -54,7 +54,7 @@ export class OpenApiDocuments {
     let document = this.#kept.get(key);
     if (document === undefined) {
       document = pack(make());
-      // The next one who asks tries again.
+      // The next request tries again.
       document.catch(() => this.#kept.delete(key));
     } else this.#kept.delete(key);
     this.#kept.set(key, document);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { builtinOpenApiResources, type OpenApiDocumentInfo, type OpenApiResource, openapiV2, openapiV3 } from '@capstan/machinery';
 import { TimeSlice } from '../http/packing.ts';
 
-/** A definition that uses whatever a document can tell of one. */
+/** A definition that uses everything a document can describe. */
 const sample: OpenApiResource = {
   group: 'example.com',
   version: 'v1',
@@ -20,8 +20,9 @@ const sample: OpenApiResource = {
 };
 
 /**
- * Stands for how this version of the program describes resources: another one when a built-in kind has other fields, or the same ones are told in other words.
- * Clients keep a document for a year under an address that holds its hash, so that the hash has to change with everything that is in it.
+ * Identifies how this version of the program describes resources: it changes when a built-in kind has other fields, or the same
+ * fields are described differently. Clients cache a document for a year under a URL with its hash, so the hash must change with
+ * anything in the document.
  */
 export async function fingerprint(info: OpenApiDocumentInfo): Promise<string> {
   const hash = createHash('sha256');

@@ -19,7 +19,7 @@ describe.each([
   ['/openapi/v2', protobuf],
   ['/openapi/v3/api/v1', {}],
 ])('%s %o', (path, headers) => {
-  it('is the same packed and plain', async () => {
+  it('is the same compressed and uncompressed', async () => {
     const plain = await server.call(path, { headers });
     const packed = await server.call(path, { headers: { ...headers, 'accept-encoding': 'gzip' } });
     expect([plain.code, packed.code]).toEqual([200, 200]);
@@ -28,7 +28,7 @@ describe.each([
     expect(gunzipSync(packed.body).equals(plain.body)).toBe(true);
   });
 
-  it('is not sent again to who has it', async () => {
+  it('is not sent again to a client that has it', async () => {
     const { headers: sent } = await server.call(path, { headers });
     const again = await server.call(path, { headers: { ...headers, 'if-none-match': String(sent['etag']) } });
     expect([again.code, again.body.length]).toEqual([304, 0]);
@@ -36,7 +36,7 @@ describe.each([
 });
 
 describe.each(['/openapi/v2', '/openapi/v3', '/openapi/v3/api/v1'])('%s', (path) => {
-  it('is told apart by what it says, never by a time', async () => {
+  it('is validated by its content, never by time', async () => {
     const { headers } = await server.call(path);
     expect([headers['last-modified'], headers['etag']]).toEqual([undefined, expect.stringMatching(/^"[0-9A-F]{128}"$/)]);
     const since = new Date(Date.now() + 60_000).toUTCString();
@@ -48,12 +48,12 @@ describe.each(['/openapi/v2', '/openapi/v3', '/openapi/v3/api/v1'])('%s', (path)
   });
 });
 
-it('the same document in JSON and in protobuf has two tags', async () => {
+it('the same document has different ETags in JSON and protobuf', async () => {
   const [json, packed] = await Promise.all([server.call('/openapi/v2'), server.call('/openapi/v2', { headers: protobuf })]);
   expect(json.headers['etag']).not.toBe(packed.headers['etag']);
 });
 
-it('the index has another tag as soon as a kind was defined, and the old one again when it is gone', async () => {
+it('the ETag of the index changes when a kind is defined, and changes back when it is deleted', async () => {
   const tag = async (): Promise<unknown> => (await server.call('/openapi/v3')).headers['etag'];
   const before = await tag();
   const things = new Things(server, 'tags.example.com');
@@ -64,7 +64,7 @@ it('the index has another tag as soon as a kind was defined, and the old one aga
   await expect.poll(tag).toBe(before);
 });
 
-it('a document of another hash leads to the one that there is', async () => {
+it('a request with an outdated hash is redirected to the current document', async () => {
   const moved = await server.call('/openapi/v3/apis/apps/v1?hash=old');
   expect([moved.code, moved.headers['vary']]).toEqual([301, 'Accept']);
   expect(moved.headers['location']).toContain(String(moved.headers['etag']).replaceAll('"', ''));
@@ -77,7 +77,7 @@ describe('a definition', () => {
     return { v2: v2.text, v3: index.paths, tag: v2.headers['etag'] };
   };
 
-  it('shows in the documents, and every change of it that they tell of', async () => {
+  it('appears in the documents, as does every change that they describe', async () => {
     const things = new Things(server, 'pages.example.com');
     const path = 'apis/pages.example.com/v1';
     const before = await documents();

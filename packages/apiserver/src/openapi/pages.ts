@@ -22,31 +22,31 @@ import { discoveryDocument, discoveryPaths } from './discovery.ts';
 import { OpenApiDocuments } from './documents.ts';
 import { fingerprint } from './fingerprint.ts';
 
-/** Clients ask for it under either name; only the second is a media type that everybody can read. */
+/** Clients ask for either name; only the second is a valid media type. */
 const protobufV2 = [
   'application/com.github.proto-openapi.spec.v2@v1.0+protobuf',
   'application/com.github.proto-openapi.spec.v2.v1.0+protobuf',
 ] as const;
 
-/** What a document is made of, and a key that is the same for the same resources. */
+/** The resources of a document, and a key that is equal for equal resources. */
 interface Source {
   readonly key: string;
   readonly resources: () => Iterable<OpenApiResource>;
 }
 
-/** What a catalog has at one of its generations. */
+/** The sources of a catalog at one generation. */
 interface Known {
   readonly generation: number;
   readonly sources: Promise<Sources>;
 }
 
-/** The documents that a catalog has at one of its generations. */
+/** The documents of a catalog at one generation. */
 interface Sources {
   readonly byPath: ReadonlyMap<string, Source>;
   readonly all: Source;
 }
 
-/** `/openapi/v2` and `/openapi/v3`: the schemas of everything that is served. Documents are made when somebody asks. */
+/** `/openapi/v2` and `/openapi/v3`: the schemas of everything that is served. Documents are built on request. */
 export function openApiPages(catalogs: Catalogs): Map<string, Page> {
   const about = { title: 'Capstan', version: 'v1.34.1' };
   let making: Promise<OpenApiDocuments> | undefined;
@@ -72,7 +72,7 @@ export function openApiPages(catalogs: Catalogs): Map<string, Page> {
           documents.hash(path),
         ]);
         const hashes = new Map([...paths, ...[...byPath].map(([path, { key }]): [string, string] => [path, documents.hash(key)])]);
-        // Below an empty name there is nothing. And the index has never said what it is written in.
+        // A trailing slash names no document. The index is sent as text/plain, as in Kubernetes.
         if (info.path.endsWith('/')) return exchange.send({ code: 404, type: '', body: '' });
         const body = JSON.stringify(openapiV3Index(hashes, placePrefix(info.place)));
         exchange.header('Accept-Ranges', 'bytes');
@@ -133,7 +133,7 @@ async function makeSources(catalog: Catalog): Promise<Sources> {
   const possible = (): OpenApiResource[] => builtinOpenApiResources((group, version) => catalog.isBuiltinVersion(group, version));
   const builtin = (): OpenApiResource[] => possible().filter(isServed);
   const byVersion = (): Map<string, OpenApiResource[]> => Map.groupBy(builtin(), openapiV3Path);
-  // What leaves out some of the built-in kinds is not the document that has all of them.
+  // A catalog without some of the built-in kinds needs keys of its own.
   const left =
     possible().length === builtin().length
       ? ''
@@ -161,7 +161,7 @@ async function makeSources(catalog: Catalog): Promise<Sources> {
   return { byPath, all };
 }
 
-/** Everything that a document says of these resources, in one text. */
+/** A hash of everything that a document describes of these resources. */
 async function digest(resources: readonly Resource[], turns: TimeSlice): Promise<string> {
   const hash = createHash('sha256');
   for (const { groupVersion, resource, kind, listKind, namespaced, subresources, custom, strategy } of resources) {
@@ -172,7 +172,7 @@ async function digest(resources: readonly Resource[], turns: TimeSlice): Promise
   return hash.digest('hex');
 }
 
-/** Each is described when its turn has come: together they are large. */
+/** Describes resources one at a time: together the descriptions are large. */
 function* described(resources: readonly Resource[], first: readonly OpenApiResource[] = []): Generator<OpenApiResource> {
   yield* first;
   for (const resource of resources) yield describe(resource);
