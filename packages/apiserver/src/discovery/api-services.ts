@@ -1,9 +1,9 @@
 import type { KubeObject } from '@capstan/machinery';
 
-/** Says who looks after an APIService: the server, once when it starts, or all the time; users without it. */
+/** Who manages an APIService: the server, once at startup or continuously; or users, if the label is missing. */
 export const managedLabel = 'kube-aggregator.kubernetes.io/automanaged';
 
-/** How groups are ordered among each other; the larger comes first. */
+/** The order of groups; the highest comes first. */
 const groupPriorities: ReadonlyMap<string, number> = new Map([
   ['', 18000],
   ['apps', 17800],
@@ -29,7 +29,7 @@ const groupPriorities: ReadonlyMap<string, number> = new Map([
   ['storagemigration.k8s.io', 15800],
 ]);
 
-/** Of the versions of a group, where it is not what such a version has elsewhere. */
+/** Priorities of versions that differ from the usual one for such a version. */
 const versionPriorities: ReadonlyMap<string, number> = new Map([
   ['/v1', 1],
   ['events.k8s.io/v1beta1', 5],
@@ -59,7 +59,7 @@ interface Service {
   readonly managed: 'onstart' | 'true';
 }
 
-/** What stands for a version of a group that is built in; undefined for those that Kubernetes does not register. */
+/** The APIService of a built-in group version; undefined for those that Kubernetes does not register. */
 export function builtinService(group: string, version: string): KubeObject | undefined {
   const groupPriority = groupPriorities.get(group);
   if (groupPriority === undefined) return undefined;
@@ -67,7 +67,7 @@ export function builtinService(group: string, version: string): KubeObject | und
   return localService({ group, version, priorities: [groupPriority, versionPriority], managed: 'onstart' });
 }
 
-/** What stands for a version of a group that users defined. */
+/** The APIService of a group version that users defined. */
 export const definedService = (group: string, version: string): KubeObject =>
   localService({ group, version, priorities: [1000, 100], managed: 'true' });
 

@@ -12,7 +12,7 @@ const aggregated = 'g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 const older = 'g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList';
 const get = (path: string, accept: string, method = 'GET') => server.call(path, { method, headers: { accept } });
 
-describe('what is served is told', () => {
+describe('discovery documents', () => {
   test.each([
     ['/api', protobuf, protobuf, 'APIVersions'],
     ['/apis', protobuf, protobuf, 'APIGroupList'],
@@ -26,7 +26,7 @@ describe('what is served is told', () => {
     ['/apis/apps', 'application/*', 'application/json', 'APIGroup'],
     ['/api/v1', `application/json;${aggregated},application/json`, 'application/json', 'APIResourceList'],
     ['/api/v1', 'application/yaml', 'application/yaml', 'kind: APIResourceList'],
-  ])('%s to who takes %s, as %s', async (path, accept, type, text) => {
+  ])('are served at %s for Accept %s, as %s', async (path, accept, type, text) => {
     const reply = await get(path, accept);
     expect([reply.code, reply.headers['content-type']]).toEqual([200, type]);
     expect(reply.text).toContain(text);
@@ -42,19 +42,19 @@ describe('what is served is told', () => {
     ['/api', 'application/json;g=apidiscovery.k8s.io;v=v1;as=APIGroupDiscoveryList', only],
     ['/version', 'text/plain', '406: Not Acceptable\n\nAvailable representations: application/json'],
     ['/openid/v1/jwks', 'application/json', '406: Not Acceptable\n\nAvailable representations: application/jwk-set+json'],
-  ])('not by %s to who takes %s', async (path, accept, message) => {
+  ])('are not served at %s for Accept %s', async (path, accept, message) => {
     const reply = await get(path, accept);
     expect([reply.code, reply.json().message]).toEqual([406, message]);
   });
 
-  test('with a tag for each format of the same document', async () => {
+  test('have an ETag per format of the same document', async () => {
     const ask = async (accept: string, known = '') => server.call('/apis', { headers: { accept, 'if-none-match': known } });
     const [json, packed] = await Promise.all([ask(`application/json;${aggregated}`), ask(`${protobuf};${aggregated}`)]);
     expect((await ask(`${protobuf};${aggregated}`, String(json.headers['etag']))).code).toBe(200);
     expect((await ask(`${protobuf};${aggregated}`, String(packed.headers['etag']))).code).toBe(304);
   });
 
-  test('to any method where groups are told, to GET elsewhere', async () => {
+  test('are served to any method at group level, and only to GET elsewhere', async () => {
     expect((await get('/apis', '*/*', 'POST')).code).toBe(200);
     expect((await get('/api', '*/*', 'POST')).code).toBe(405);
     expect((await get('/api', '*/*', 'HEAD')).code).toBe(405);
@@ -67,12 +67,12 @@ describe('resources', () => {
   test.each([
     [configMaps, 'application/*', `application/json, application/yaml, application/vnd.kubernetes.protobuf${streams}`],
     [`${configMaps}/none`, 'application/*', 'application/json, application/yaml, application/vnd.kubernetes.protobuf'],
-  ])('%s are not answered to who takes %s', async (path, accept, offered) => {
+  ])('at %s are not served for Accept %s', async (path, accept, offered) => {
     const reply = await get(path, accept);
     expect([reply.code, reply.json().message]).toEqual([406, `406: Not Acceptable\n\nAvailable representations: ${offered}`]);
   });
 
-  test('are not watched in YAML', async () => {
+  test('cannot be watched as YAML', async () => {
     const reply = await get(`${configMaps}?watch=1`, 'application/yaml, application/json');
     expect(reply.code).toBe(406);
     expect(reply.text).toContain('application/json;stream=watch');

@@ -4,7 +4,7 @@ import { apiVersionOf, type Catalog, type Group, type GroupVersion } from '../re
 import type { Resource } from '../registry/resource.ts';
 import type { AggregatedVersion } from './negotiate.ts';
 
-/** A document and the tag by which clients ask whether it has changed. */
+/** A document and the ETag with which clients check for changes. */
 export interface Document {
   readonly body: string;
   readonly etag: string;
@@ -12,14 +12,14 @@ export interface Document {
 
 const written = new WeakMap<Catalog, Discovery>();
 
-/** The documents of a catalog as it is now. They are made when somebody asks, and again only when the catalog has changed. */
+/** The documents of a catalog in its current state. They are built on demand, and again only after the catalog has changed. */
 export function discoveryOf(catalog: Catalog): Discovery {
   let discovery = written.get(catalog);
   if (discovery === undefined || discovery.generation !== catalog.generation) written.set(catalog, (discovery = new Discovery(catalog)));
   return discovery;
 }
 
-/** The documents that tell clients what is served. Each is written once. */
+/** The discovery documents. Each is serialized once. */
 export class Discovery {
   readonly generation: number;
   readonly #catalog: Catalog;
@@ -30,7 +30,7 @@ export class Discovery {
     this.generation = catalog.generation;
   }
 
-  /** All groups, versions and resources in one answer. */
+  /** All groups, versions and resources in one document. */
   aggregated(prefix: 'api' | 'apis', version: AggregatedVersion): Document {
     return this.#document(`${prefix} aggregated ${version}`, () => ({
       kind: 'APIGroupDiscoveryList',
@@ -51,7 +51,7 @@ export class Discovery {
   coreVersions(serverAddress: string): Document {
     return this.#document(`/api ${serverAddress}`, () => ({
       kind: 'APIVersions',
-      // Clients expect a core version, even where a view has nothing in it.
+      // Clients expect a core version, even in an empty view.
       versions: this.#catalog.groups.get('')?.versions.map(({ version }) => version) ?? ['v1'],
       serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress }],
     }));
@@ -66,7 +66,7 @@ export class Discovery {
     }));
   }
 
-  /** `/apis/<group>`; undefined when there is no such group. */
+  /** `/apis/<group>`; undefined if the group does not exist. */
   group(name: string): Document | undefined {
     const group = name === '' ? undefined : this.#catalog.groups.get(name);
     return group && this.#document(`/apis/${name}`, () => ({ kind: 'APIGroup', apiVersion: 'v1', ...groupEntry(group) }));
@@ -78,7 +78,7 @@ export class Discovery {
     return served && this.#document(`list ${group}/${version}`, () => resourceList(served));
   }
 
-  /** Every path under which something can be found. */
+  /** Every path that is served. */
   paths(others: readonly string[]): Document {
     return this.#document('/', () => {
       const paths = [...others];
@@ -133,7 +133,7 @@ function verbsOf({ custom, verbs }: Resource): readonly string[] {
   return custom?.discoveredVerbs ?? [...verbs];
 }
 
-/** What belongs to the resource's own group and version is only said of kinds that users added. */
+/** A group and version equal to the resource's own are only included for kinds that users added. */
 function responseKind(resource: Resource, sub: { groupVersion: string; kind: string }): object {
   if (sub.groupVersion === resource.groupVersion && resource.custom === undefined) return { group: '', version: '', kind: sub.kind };
   return { ...parseApiVersion(sub.groupVersion), kind: sub.kind };

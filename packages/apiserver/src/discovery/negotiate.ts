@@ -1,16 +1,19 @@
 import { status } from '@capstan/machinery';
 import { accepted, type Format, formatOf, readClauses } from '../http/negotiate.ts';
 
-/** Of `apidiscovery.k8s.io`. Kubernetes itself no longer tells the older; kubectl before 1.30 knows no other, and would ask once for each version of each group. */
+/**
+ * Versions of `apidiscovery.k8s.io`. Kubernetes no longer serves v2beta1, but kubectl before 1.30 knows no other, and would
+ * otherwise send a request per version of each group.
+ */
 export type AggregatedVersion = 'v2' | 'v2beta1';
 
 export interface NegotiatedDocument {
   readonly format: Format;
-  /** All groups and resources in one answer, instead of the document that was asked for. */
+  /** All groups and resources in one document, instead of the requested one. */
   readonly aggregated: AggregatedVersion | undefined;
 }
 
-/** How a document about what is served is wanted. Only `/api` and `/apis` have the aggregated form. */
+/** Negotiates the format of a discovery document. Only `/api` and `/apis` have an aggregated form. */
 export function negotiateDocument(accept: string | undefined, canAggregate: boolean): NegotiatedDocument {
   if (accept === undefined || accept === '') return { format: 'json', aggregated: undefined };
   for (const { type, parameters } of readClauses(accept)) {

@@ -8,7 +8,7 @@ const flag: FieldType = { kind: 'scalar', scalar: 'bool' };
 const listOf = (items: FieldType): FieldType => ({ kind: 'list', items, listType: 'atomic', keys: [] });
 const texts = listOf(text);
 
-/** The fields of a message, numbered from one in their order. */
+/** The fields of a message, numbered from one in order. */
 function message(fields: Readonly<Record<string, FieldType>>): ObjectType {
   const entries = Object.entries(fields).map(
     ([name, type], index) => [name, { name, type, required: false, proto: { number: index + 1 } }] as const,
@@ -52,7 +52,7 @@ const aggregatedResource = message({
 const aggregatedVersion = message({ version: text, resources: listOf(aggregatedResource), freshness: text });
 const aggregatedGroup = message({ metadata, versions: listOf(aggregatedVersion) });
 
-/** Documents that tell what is served have no entry in the tables of types: no object of theirs is ever stored. */
+/** Discovery documents are not in the type tables, because they are never stored. */
 const documents: ReadonlyMap<string, ObjectType> = new Map([
   ['APIVersions', message({ versions: texts, serverAddressByClientCIDRs: listOf(address) })],
   ['APIGroup', group],
