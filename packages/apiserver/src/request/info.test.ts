@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { parseRequest } from './info.ts';
 import { MalformedUrl } from './malformed-url.ts';
 
-describe('what a path and method ask for', () => {
+describe('a method and a path', () => {
   test.each([
     [
       'GET',
@@ -33,12 +33,12 @@ describe('what a path and method ask for', () => {
     expect(parseRequest(method, url)).toMatchObject(expected);
   });
 
-  test('an escape that leads nowhere is refused in a path, and no parameter', () => {
+  test('an invalid escape is rejected in a path and ignored in a parameter', () => {
     expect(() => parseRequest('GET', '/api/v1/namespaces/%zz/configmaps')).toThrow(MalformedUrl);
     expect(parseRequest('GET', '/api/v1/configmaps?labelSelector=%zz&limit=1').query.get('labelSelector')).toBeNull();
   });
 
-  test('an escaped slash does not make a new segment', () => {
+  test('an escaped slash does not start a new segment', () => {
     expect(parseRequest('GET', '/api/v1/namespaces/x/configmaps/a%2Fb')).toMatchObject({ name: 'a/b', subresource: '' });
   });
 });

@@ -3,9 +3,9 @@ import { queryBoolean } from '@capstan/machinery';
 import { MalformedUrl } from './malformed-url.ts';
 import { type Place, parsePlace, plain } from './place.ts';
 
-/** What a path and method ask for, before anything is known about who asks or whether it exists. */
+/** The target of a request according to its path and method, before authentication and before any lookup. */
 export interface ParsedRequest {
-  /** Where the path begins. */
+  /** The start of the path. */
   readonly place: Place;
   /** The id of the workspace, or `*`. Empty until the place has been looked up. */
   readonly cluster: string;
@@ -14,7 +14,7 @@ export interface ParsedRequest {
   readonly query: Query;
   readonly method: string;
   readonly isResource: boolean;
-  /** `api` or `apis` for what lies below them; otherwise empty. */
+  /** `api` or `apis` for paths below them, otherwise empty. */
   readonly apiPrefix: '' | 'api' | 'apis';
   readonly verb: string;
   readonly group: string;
@@ -23,11 +23,11 @@ export interface ParsedRequest {
   readonly resource: string;
   readonly subresource: string;
   readonly name: string;
-  /** Whatever follows the subresource, as in pods/x/proxy/some/path. */
+  /** The path after the subresource, as in pods/x/proxy/some/path. */
   readonly rest: string;
 }
 
-/** The parameters after the question mark; each may be given more than once. */
+/** The query parameters; each may be given more than once. */
 export class Query {
   static readonly none = new Query('');
   readonly #values: Map<string, string[]> | undefined;
@@ -40,7 +40,7 @@ export class Query {
       const equals = part.indexOf('=');
       const key = decoded(equals < 0 ? part : part.slice(0, equals));
       const value = equals < 0 ? '' : decoded(part.slice(equals + 1));
-      // What cannot be read is not there, as with a parameter that nobody knows.
+      // Parameters that cannot be decoded are ignored, like unknown ones.
       if (key === undefined || value === undefined || part.includes(';')) continue;
       const list = this.#values.get(key);
       if (list === undefined) this.#values.set(key, [value]);
@@ -61,7 +61,7 @@ export class Query {
   }
 }
 
-/** A part of a query; undefined when its percent signs lead nowhere. */
+/** A decoded part of a query; undefined if its escapes are invalid. */
 function decoded(text: string): string | undefined {
   const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text;
   if (!spaced.includes('%')) return spaced;
@@ -72,7 +72,7 @@ function decoded(text: string): string | undefined {
   }
 }
 
-/** A part of a path. */
+/** A decoded part of a path. */
 function decode(text: string): string {
   const found = decoded(text);
   if (found === undefined) throw new MalformedUrl(`invalid URL escape in ${JSON.stringify(text)}`);
@@ -98,7 +98,7 @@ export function parseRequest(method: string, url: string): ParsedRequest {
   const other = (): ParsedRequest => ({ ...nothing, place, cluster, path, query, method, verb: method.toLowerCase() });
   const segments = split(path);
   const prefix = segments[0];
-  // An empty segment names nothing: such a path is no path of ours.
+  // We serve no path with an empty segment.
   if ((prefix !== 'api' && prefix !== 'apis') || path.includes('//')) return other();
   const start = prefix === 'api' ? 2 : 3;
   if (segments.length <= start) return { ...other(), apiPrefix: prefix };
@@ -118,7 +118,7 @@ export function parseRequest(method: string, url: string): ParsedRequest {
   const [resource = '', name = '', subresource = '', ...tail] = rest;
   if (verb === 'get' && name === '') verb = 'list';
   if (verb === 'list' && queryBoolean(query.get('watch'))) verb = 'watch';
-  // A watch or list of one name by field selector is permitted by a rule for that name.
+  // A list or watch of a single name by field selector is authorized by rules for that name.
   const selected = name === '' && (verb === 'list' || verb === 'watch') ? nameInSelector(query.get('fieldSelector') ?? '') : '';
   if (verb === 'delete' && name === '') verb = 'deletecollection';
   const named = name === '' ? selected : name;

@@ -1,4 +1,4 @@
-/** The URL cannot be read at all: percent signs that lead nowhere, or a path that tries to leave its place. */
+/** The URL cannot be parsed: it has invalid escapes, or a path that tries to leave its place. */
 export class MalformedUrl extends Error {
   override readonly name = 'MalformedUrl';
 }

@@ -6,7 +6,7 @@ import { parsePlace } from './place.ts';
 
 const parse = (path: string): ReturnType<typeof parsePlace> => parsePlace(path, decodeURIComponent);
 
-describe('the beginning of a path', () => {
+describe('the start of a path', () => {
   test.each([
     ['/api/v1/pods', { place: { kind: 'plain' }, rest: '/api/v1/pods' }],
     ['/clusters/root:a:b/api', { place: { kind: 'workspace', path: 'root:a:b' }, rest: '/api' }],
@@ -27,11 +27,11 @@ describe('the beginning of a path', () => {
     expect(parse(path)).toEqual(expected);
   });
 
-  test.each(['..', '.', '', '%2e%2e', 'root%2F..', 'root%3A', 'ROOT', '**', '%00', 'rооt'])('cannot be a workspace called %j', (name) => {
+  test.each(['..', '.', '', '%2e%2e', 'root%2F..', 'root%3A', 'ROOT', '**', '%00', 'rооt'])('cannot name a workspace %j', (name) => {
     expect(() => parse(`/clusters/${name}/api`)).toThrow(MalformedUrl);
   });
 
-  test('never names a workspace by anything but a path', () => {
+  test('only ever names a workspace by a valid path', () => {
     fc.assert(
       fc.property(fc.string(), (name) => {
         try {

@@ -1,7 +1,7 @@
 import { everyCluster, isPath } from '@capstan/api';
 import { MalformedUrl } from './malformed-url.ts';
 
-/** Where in the tree of workspaces a request looks, as its path says it. Nothing of it has been looked up yet. */
+/** The place in the workspace tree that a request's path names. Nothing has been looked up yet. */
 export type Place =
   | { readonly kind: 'plain' }
   /** `/clusters/<path>`: a path, an id, or `*`. */
@@ -11,7 +11,7 @@ export type Place =
 
 export type ViewName = 'apiexport' | 'apiresourceschema' | 'cache' | 'initializingworkspaces' | 'replication' | 'terminatingworkspaces';
 
-/** How many segments come between the view's name and `/clusters`. */
+/** The number of segments between the view's name and `/clusters`. */
 const views: ReadonlyMap<string, { view: ViewName; segments: number }> = new Map([
   ['apiexport', { view: 'apiexport', segments: 2 }],
   ['apiresourceschema', { view: 'apiresourceschema', segments: 1 }],
@@ -23,13 +23,16 @@ const views: ReadonlyMap<string, { view: ViewName; segments: number }> = new Map
 
 export const plain: Place = { kind: 'plain' };
 
-/** How paths begin that lead to the same place. */
+/** The common start of all paths to a place. */
 export function placePrefix(place: Place): string {
   if (place.kind === 'plain') return '';
   return place.kind === 'workspace' ? `/clusters/${place.path}` : `/services/${place.view}/${place.of.join('/')}/clusters/${place.path}`;
 }
 
-/** Splits a path into the place and what is asked for there. `decode` undoes percent signs; what it yields has to be a name, so that nothing can be hidden in them. */
+/**
+ * Splits a path into its place and the rest. `decode` resolves percent escapes; its result must be a valid name, so that nothing
+ * can hide in an escape.
+ */
 export function parsePlace(path: string, decode: (text: string) => string): { place: Place; rest: string } {
   if (path.startsWith('/clusters/'))
     return inClusters(path, '/clusters/'.length, decode, (cluster) => ({ kind: 'workspace', path: cluster }));

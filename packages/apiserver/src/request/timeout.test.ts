@@ -27,7 +27,7 @@ describe('a timeout in the URL', () => {
     ['-', 'invalid duration "-"'],
     ['.', 'invalid duration "."'],
     ['1s ', 'unknown unit "s " in duration "1s "'],
-  ])('is refused when it is %j', (text, why) => {
+  ])('is rejected when it is %j', (text, why) => {
     expect(() => requestTimeout(text)).toThrow(`invalid timeout specified in the request URL - time: ${why}`);
   });
 });
@@ -39,7 +39,7 @@ describe('a request that takes longer than its timeout', () => {
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
-  test('is told so', async () => {
+  test('gets a Timeout response', async () => {
     const reply = await server.call('/api/v1/namespaces?timeout=1ns');
     expect([reply.code, reply.json().reason]).toEqual([504, 'Timeout']);
     expect((await server.call('/api/v1/namespaces?timeout=30s')).code).toBe(200);

@@ -1,11 +1,11 @@
 import { fieldError, status } from '@capstan/machinery';
 
-/** A request may take no longer than this, whatever it says. */
+/** The maximum duration of a request, whatever its URL asks for. */
 const longest = 60_000;
 
 /**
- * How many milliseconds a request may take, from the `timeout` in its URL; undefined when it does not say, or says none. Refuses what is no duration, as Go
- * reads durations. Requests that stay open have no timeout.
+ * The time in milliseconds that a request may take, from the `timeout` in its URL; undefined if it is missing or not positive.
+ * Rejects anything that Go does not parse as a duration. Long-running requests have no timeout.
  */
 export function requestTimeout(text: string): number | undefined {
   if (text === '') return undefined;
@@ -15,12 +15,12 @@ export function requestTimeout(text: string): number | undefined {
   return duration > 0 ? Math.min(duration, longest) : undefined;
 }
 
-/** A duration as Go writes it, in milliseconds; undefined for anything else. */
+/** Parses a Go duration into milliseconds; undefined if it is invalid. */
 export function durationIn(text: string): number | undefined {
   return text === '' || durationProblem(text) !== undefined ? undefined : durationOf(text);
 }
 
-/** What a client is told whose time is over. */
+/** The response to a client whose timeout has expired. */
 export function timedOut(): string {
   const message = 'Timeout: request did not complete within the allotted timeout';
   return JSON.stringify({ metadata: {}, status: 'Failure', message, reason: 'Timeout', details: {}, code: 504 });
