@@ -10,7 +10,7 @@ const path = '/api/v1/namespaces/default/configmaps';
 const jane = { name: 'jane', groups: ['system:authenticated'] };
 
 describe('in blocking mode', () => {
-  test('an answer comes after its record is in the file, however many are on their way', async () => {
+  test('sends a response only after its record is in the file, however many are pending', async () => {
     await using server = await startTestServer();
     const file = join(server.directory, 'audit.log');
     const write = async (name: string): Promise<void> => {
@@ -21,7 +21,7 @@ describe('in blocking mode', () => {
     await Promise.all(Array.from({ length: 40 }, (_, index) => write(`held-${index}`)));
   });
 
-  test('a refusal is recorded once, with its code, before it is answered', async () => {
+  test('records a rejection once, with its code, before it is sent', async () => {
     await using server = await startTestServer();
     const reply = await server.call(path, { anonymous: true });
     const lines = readFileSync(join(server.directory, 'audit.log'), 'utf8').trim().split('\n');
@@ -29,14 +29,14 @@ describe('in blocking mode', () => {
     expect(own.map((line) => JSON.parse(line).responseStatus.code)).toEqual([403]);
   });
 
-  test('requests are answered when the log cannot be written', async () => {
+  test('responds when the log cannot be written', async () => {
     const said: string[] = [];
     await using server = await startTestServer({ log: (line) => said.push(line), audit: { file: '/dev/null/audit.log' } });
     expect((await server.call(path, { method: 'POST', body: { metadata: { name: 'unrecorded' } } })).code).toBe(201);
     expect(said).toEqual([expect.stringContaining('the audit log cannot be written')]);
   });
 
-  test('an answer is held until the log says so, and recorded once', async () => {
+  test('holds a response until the log releases it, and records it once', async () => {
     const recorded: string[] = [];
     let written = (): void => {};
     const log = logThat('blocking', (stage, done) => {
@@ -57,7 +57,7 @@ describe('in blocking mode', () => {
   });
 });
 
-describe('a request that is refused', () => {
+describe('a rejected request', () => {
   const everything = { rules: [{ level: 'Metadata' as const }] };
   const eventsOf = (directory: string): { stage: string; verb: string; user: { username: string }; responseStatus?: { code: number } }[] =>
     readFileSync(join(directory, 'audit.log'), 'utf8')
@@ -65,7 +65,7 @@ describe('a request that is refused', () => {
       .split('\n')
       .map((line) => JSON.parse(line));
 
-  test('has one record, where one that is allowed has two', async () => {
+  test('has one record, while an allowed one has two', async () => {
     await using server = await startTestServer({ audit: { policy: everything } });
     await server.call(path, { anonymous: true });
     await server.call(path);
@@ -77,7 +77,7 @@ describe('a request that is refused', () => {
     expect(stages('kubernetes-admin')).toEqual(['RequestReceived', 'ResponseComplete']);
   });
 
-  test('names its sender, also when it is refused before it is known what it wants', async () => {
+  test('names its sender, even if it is rejected before its target is known', async () => {
     const tokens = 'secret,jane,1';
     await using server = await startTestServer({ tokens });
     const headers = { authorization: 'Bearer secret', 'impersonate-user': 'admin' };
@@ -85,7 +85,7 @@ describe('a request that is refused', () => {
     expect(eventsOf(server.directory)).toMatchObject([{ user: { username: 'jane' }, responseStatus: { code: 403 } }]);
   });
 
-  test('again and again with long URLs leaves a few short lines and a count', async () => {
+  test('with long URLs, sent repeatedly, leaves a few short lines and a count', async () => {
     await using server = await startTestServer();
     const times = 300;
     for (let index = 0; index < times; index++) {
@@ -104,7 +104,7 @@ describe('a request that is refused', () => {
   });
 });
 
-test('in batch mode nothing is held', () => {
+test('holds no response in batch mode', () => {
   const exchange = exchangeStub();
   new Audited(
     logThat('batch', () => {}),
@@ -114,7 +114,7 @@ test('in batch mode nothing is held', () => {
   expect(exchange.keeper).toBeUndefined();
 });
 
-test('an answer that is packed in the background is recorded with its code', async () => {
+test('records the code of a response that is compressed in the background', async () => {
   await using server = await startTestServer({ audit: { policy: { rules: [{ level: 'Metadata' }] } } });
   for (let index = 0; index < 3; index++)
     await server.call(path, { method: 'POST', body: { metadata: { name: `big-${index}` }, data: { a: 'x'.repeat(100_000) } } });

@@ -8,7 +8,7 @@ import type { AnswerKeeper, Exchange } from '../http/exchange.ts';
 
 const workspaceAnnotation = 'tenancy.kcp.io/workspace';
 
-/** What the audit log will say about one request. Costs next to nothing for those that it says nothing about. */
+/** The audit records of one request. Costs almost nothing for requests that are not recorded. */
 export class Audited implements AnswerKeeper {
   readonly id: string;
   readonly #log: AuditLog;
@@ -30,7 +30,7 @@ export class Audited implements AnswerKeeper {
     if (log.mode === 'blocking') exchange.keeper = this;
   }
 
-  /** It is known who sent the request. What is refused before it is known what they want is recorded with their name. */
+  /** Sets the sender, so that a request rejected before its target is known is recorded with their name. */
   authenticated(sender: User): void {
     this.#sender = sender;
   }
@@ -41,7 +41,7 @@ export class Audited implements AnswerKeeper {
     if (attributes.cluster !== rootCluster) this.#annotations = { [workspaceAnnotation]: attributes.cluster };
   }
 
-  /** Something will be done for it. Requests that are refused have one record, so that strangers cannot write more than their share. */
+  /** The request will be handled. Rejected requests have only one record, so that strangers cannot fill the log. */
   admitted(): void {
     this.#record('RequestReceived');
   }
@@ -67,7 +67,7 @@ export class Audited implements AnswerKeeper {
     this.#complete(send);
   }
 
-  /** To be called when nothing more will be done for the request. An answer that is still being packed is recorded when it leaves. */
+  /** To be called when handling has finished. A response that is still being compressed is recorded when it is sent. */
   end(): void {
     if (this.#isComplete || this.#recording === undefined) return;
     if (this.#exchange.answered || this.#exchange.closed) this.#complete();
@@ -126,7 +126,7 @@ function parsed(body: string | Buffer | undefined): unknown {
   }
 }
 
-/** A request that was refused before it was known what it wants. */
+/** A request that was rejected before its target was known. */
 function unknownRequest(exchange: Exchange, sender: User = { name: '', groups: [] }): Attributes {
   return {
     ...nothingWanted,

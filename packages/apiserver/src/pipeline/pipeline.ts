@@ -41,7 +41,7 @@ export interface PipelineOptions {
   readonly serving: Serving;
   readonly pages: Pages;
   readonly scopes: Scopes;
-  /** Undefined where no workspace is mounted from elsewhere. */
+  /** Undefined if no workspace is mounted from elsewhere. */
   readonly mounted: MountedWorkspaces | undefined;
   readonly authenticator: Authenticator;
   readonly workspaceAuthentication: WorkspaceAuthentication;
@@ -56,11 +56,14 @@ export interface PipelineOptions {
   readonly onUnexpected: (error: unknown, request: string) => void;
 }
 
-/** Of a URL, in the server's own log. */
+/** Maximum length of a URL in the server's own log. */
 const longestLogged = 1024;
 const deepReviewHeader = 'x-kcp-internal-deep-subjectaccessreview';
 
-/** The way of every request: what it is, who sent it, whether there is room and whether they may; then the handler, and the record of it. */
+/**
+ * The path of every request: parsing, authentication, authorization and flow control, then the handler, and the audit record and
+ * metrics.
+ */
 export class Pipeline {
   readonly #options: PipelineOptions;
 
@@ -90,11 +93,11 @@ export class Pipeline {
       if (info.away !== undefined) return await this.#away(exchange, info, { sender, audited, limit });
       info = this.#enter(exchange, info, sender);
       const user = asksForSomebodyElse(exchange.headers) ? await this.#impersonated(exchange, info, sender) : sender;
-      // A view is for some: it has to be open to whom the request is made as.
+      // The impersonated user must have access to the view too.
       if (user !== sender && info.place.kind === 'view') info = this.#options.scopes.enter(info, user);
       const attributes = attributesOf(info, user);
       audited.begin(attributes);
-      // Those that stay open hold no place in line.
+      // Long-running requests are not queued.
       if (!staysOpen(info)) this.#tellFlow(exchange, attributes);
       const gate = info.scope?.authorizer ?? this.#options.authorizer;
       const decision = gate.authorize(attributes);
@@ -129,7 +132,7 @@ export class Pipeline {
     }
   }
 
-  /** What is not there is refused in the same way as what is closed, down to the headers. */
+  /** Rejects a missing workspace exactly like an inaccessible one, including the headers. */
   #enter(exchange: Exchange, info: RoutedRequest, user: User): RoutedRequest {
     try {
       return this.#options.scopes.enter(info, user);
@@ -147,7 +150,7 @@ export class Pipeline {
     exchange.header('X-Kubernetes-Pf-Prioritylevel-Uid', flow.priorityLevelUid);
   }
 
-  /** What somebody else answers. Who may do what there, they decide; who nobody knows does not get so far. */
+  /** A request that is forwarded to another server. That server authorizes it, but anonymous requests are rejected here. */
   async #away(
     exchange: Exchange,
     info: RoutedRequest,
@@ -162,14 +165,14 @@ export class Pipeline {
     else await this.#inTurn(exchange, info, sender);
   }
 
-  /** That a mount is there, and leads nowhere now, is told to those who may enter where it lies. */
+  /** Only users with access to the parent workspace may learn that a mount exists but is unavailable. */
   async #mayKnow(away: Away, user: User): Promise<boolean> {
     if (away.kind === 'elsewhere' || away.parent === rootCluster) return true;
     const entering = { ...nothingWanted, cluster: away.parent, user, verb: 'access', path: '/' };
     return (await this.#options.authorizer.authorize(entering)).allowed;
   }
 
-  /** Watches stay open: they are counted apart, and hold no place while they are. */
+  /** Watches stay open, so they are counted separately and do not occupy a place in the queues. */
   async #watch(exchange: Exchange, info: RequestInfo, user: User): Promise<void> {
     const { watches } = this.#options;
     const line = lineOf(info.cluster, user);
@@ -213,7 +216,7 @@ export class Pipeline {
   }
 
   #becoming(exchange: Exchange, { info, sender }: { info: RequestInfo; sender: User }, authorizer: Authorizer): User {
-    // The controller-manager acts as accounts of the root workspace, wherever it works.
+    // The controller-manager impersonates accounts of the root workspace in every workspace.
     const cluster = sender.name === controllerManagerUser ? rootCluster : info.cluster;
     const user = impersonate({
       cluster,
@@ -237,7 +240,7 @@ export class Pipeline {
     const { serving, now, pages, mounted } = this.#options;
     if (info.away !== undefined && mounted !== undefined) return mounted.forwarder.forward(exchange, info.away, user);
     if (!info.isResource) return pages.handle(exchange, info);
-    // What nobody serves is a page that is not there; a resource that a group of the server itself does not have is a Status.
+    // A group that nobody serves gets the plain 404 page; a resource missing from one of the server's own groups gets a Status.
     if (!serving.catalog.hasGroup(info.group) && !isServed(catalogFor(serving, info), info))
       return pages.handle(exchange, { ...info, apiPrefix: '' });
     const context = new RequestContext({
@@ -246,7 +249,7 @@ export class Pipeline {
       objects: serving.cache,
       now,
       userAgent: exchange.headers['user-agent'] ?? '',
-      // What is changed may turn out not to be there, and be created.
+      // Updates and patches may turn out to be creations, which need their own permission.
       permit: info.verb === 'patch' || info.verb === 'update' ? (verb) => this.#permit(info, user, verb) : undefined,
       deepReview: exchange.headers[deepReviewHeader] === 'true' && user.groups.includes(superuserGroup),
     });
@@ -258,7 +261,7 @@ export class Pipeline {
   }
 }
 
-/** Whether somebody may do something could not be found out. Answered as plain text with status 500, as Kubernetes does. */
+/** Authorization failed with an error. Reported as plain text with status 500, as in Kubernetes. */
 class Undecided extends Error {
   override readonly name = 'Undecided';
 }
@@ -267,13 +270,13 @@ function refused(attributes: Attributes, { reason, error }: Decision & { readonl
   return error === undefined ? forbidden(attributes, reason) : new Undecided(error);
 }
 
-/** Answers for a handler that takes longer than its client will wait. What it does meanwhile it does to the end. */
+/** Responds in place of a handler that takes longer than its client is willing to wait. The handler still runs to its end. */
 function limitTime(exchange: Exchange, limit: number | undefined): void {
   if (limit === undefined) return;
   const giveUp = (): void => {
     if (!exchange.answered) exchange.send({ code: 504, type: 'application/json', body: timedOut() });
   };
-  // Nothing is done in less.
+  // Nothing completes in less than a millisecond.
   if (limit < 1) return giveUp();
   const timer = setTimeout(giveUp, limit);
   exchange.onClose(() => clearTimeout(timer));
@@ -285,7 +288,7 @@ function staysOpen({ subresource }: RequestInfo): boolean {
   return subresource !== '' && openSubresources.has(subresource);
 }
 
-/** Kinds that users added are only there in their own scope: a namespace where there is one, or none. */
+/** Kinds that users added are served only in their own scope: with a namespace if they are namespaced, without one otherwise. */
 function isServed(catalog: Catalog, info: RequestInfo): boolean {
   const resource = catalog.resource(info.group, info.version, info.resource);
   if (resource === undefined) return false;
