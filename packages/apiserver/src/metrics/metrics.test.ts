@@ -11,7 +11,7 @@ const seriesIn = (metrics: Metrics): string[] =>
     .split('\n')
     .filter((line) => line.startsWith('apiserver_request_total{'));
 
-test('requests are counted by what they were about and how they ended', () => {
+test('counts requests by verb, resource and code', () => {
   const metrics = fresh();
   metrics.observe(ask('', 'pods'), 200, 0.002);
   metrics.observe(ask('', 'pods'), 200, 0.3);
@@ -23,7 +23,7 @@ test('requests are counted by what they were about and how they ended', () => {
   expect(metrics.text()).toContain('resource="pods",subresource="",code="200",le="0.005"} 1\n');
 });
 
-test('nothing grows with the kinds that tenants define, and every request is counted', () => {
+test('counts every request, with a bounded number of series for kinds defined by tenants', () => {
   const metrics = fresh();
   for (let at = 0; at < 1_000; at++) metrics.observe(ask(`g${at}.example`, 'things'), 200, 0.001);
   const size = metrics.text().length;
@@ -33,27 +33,27 @@ test('nothing grows with the kinds that tenants define, and every request is cou
   expect(counts.reduce((sum, count) => sum + count)).toBe(5_000);
 });
 
-test('a method that a client makes up is no label, and nothing grows with it', () => {
+test('does not use a method invented by a client as a label', () => {
   const metrics = fresh();
   for (let at = 0; at < 1_000; at++) metrics.observe({ ...ask('', ''), verb: `x"${at}` }, 403, 0.001);
   expect(seriesIn(metrics)).toEqual(['apiserver_request_total{verb="OTHER",group="",resource="",subresource="",code="403"} 1000']);
 });
 
-test('what a client makes up is no label', () => {
+test('does not use a name invented by a client as a label', () => {
   const metrics = fresh();
   metrics.observe(ask('', '"} 1\nforged{a="'), 404, 0.001);
   metrics.observe(ask('', 'pods', 'nonsense'), 404, 0.001);
   expect(seriesIn(metrics)).toEqual(['apiserver_request_total{verb="GET",group="other",resource="other",subresource="",code="404"} 2']);
 });
 
-test('what is not built in keeps its series when it fails later', () => {
+test('keeps the series of a custom kind when its requests fail later', () => {
   const metrics = fresh();
   metrics.observe(ask('things.example', 'widgets'), 200, 0.001);
   metrics.observe(ask('things.example', 'widgets'), 403, 0.001);
   expect(seriesIn(metrics)[1]).toContain('group="things.example",resource="widgets",subresource="",code="403"');
 });
 
-test('a gauge has one number, or one for each value of its label', () => {
+test('a gauge has one value, or one per value of its label', () => {
   const metrics = fresh();
   metrics.gauge({ name: 'one', help: 'One.', value: () => 7 });
   const numbers = new Map([
@@ -66,7 +66,7 @@ test('a gauge has one number, or one for each value of its label', () => {
   );
 });
 
-test('nothing grows with workspaces', async () => {
+test('has no series per workspace', async () => {
   await using server = await startTestServer();
   const seriesOf = async (): Promise<string[]> => {
     const lines = (await server.call('/metrics')).text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));

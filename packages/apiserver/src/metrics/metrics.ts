@@ -1,7 +1,7 @@
 import { getHeapStatistics } from 'node:v8';
 import { residentMemory } from '../upkeep/memory.ts';
 
-/** The text form that Prometheus reads. */
+/** The Prometheus text format. */
 export const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** Upper bounds in seconds of the request duration histogram. */
@@ -9,17 +9,17 @@ const bounds = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 
 
 interface Series {
   readonly labels: string;
-  /** Of lists that were answered, which the watch cache does: its own labels. */
+  /** The labels for successful lists, which the watch cache serves; undefined for other requests. */
   readonly listLabels: string | undefined;
   count: number;
   sum: number;
   readonly buckets: number[];
 }
 
-/** How many kinds that are not built in have series of their own. Tenants can define as many as they like: the rest is counted together. */
+/** How many kinds that are not built in get series of their own. Tenants can define any number of kinds; the rest are counted together. */
 const maxNames = 100;
 
-/** Of resources, and methods in small letters. HTTP/2 lets clients send any word for a method. */
+/** Verbs of resources, and HTTP methods in lower case. HTTP/2 allows clients to send any word as a method. */
 const verbs = new Set([
   'get',
   'list',
@@ -38,7 +38,7 @@ const verbs = new Set([
   '',
 ]);
 
-/** Stands for whatever has no series of its own. */
+/** The labels of everything without series of its own. */
 const others = { group: 'other', resource: 'other', subresource: '' };
 
 export interface Observed {
@@ -51,20 +51,20 @@ export interface Observed {
 export interface Gauge {
   readonly name: string;
   readonly help: string;
-  /** One number, or one for each value of a label. */
+  /** One value, or one per value of a label. */
   readonly value: () => number | Labelled;
   readonly type?: 'gauge' | 'counter';
 }
 
 export interface Labelled {
   readonly label: string;
-  /** Values of the label are names of objects, which need no quoting. */
+  /** Label values are object names, which need no quoting. */
   readonly numbers: ReadonlyMap<string, number>;
 }
 
 /**
- * Counts requests and tells about the process, in the text form that Prometheus reads. Labels are few: a workspace is never one of them, and what clients may
- * choose at will is one only as long as there are few.
+ * Counts requests and reports on the process in the Prometheus text format. Labels are few: workspaces are never a label, and
+ * names that clients can choose are labels only up to a limit.
  */
 export class Metrics {
   readonly #requests = new Map<string, Series>();
@@ -72,7 +72,7 @@ export class Metrics {
   readonly #names = new Set<string>();
   readonly #isBuiltin: (group: string, resource: string) => boolean;
 
-  /** Kinds that are built in always have series of their own. */
+  /** Built-in kinds always have series of their own. */
   constructor(isBuiltin: (group: string, resource: string) => boolean) {
     this.#isBuiltin = isBuiltin;
   }
@@ -88,7 +88,7 @@ export class Metrics {
     for (let at = bounds.length - 1; at >= 0 && seconds <= bounds[at]!; at--) series.buckets[at]!++;
   }
 
-  /** What of a request clients did not make up. */
+  /** The request with everything that a client could have invented replaced. */
   #known(request: Observed, code: number): Observed {
     const named = this.#isNamed(request, code) ? request : { ...request, ...others };
     return verbs.has(named.verb) ? named : { ...named, verb: others.resource };
@@ -111,7 +111,7 @@ export class Metrics {
     return series;
   }
 
-  /** What is not built in is known by its name from when something of it was first answered: until then the client may have made it up. */
+  /** A kind that is not built in gets its own series after its first successful request: until then, the client may have invented it. */
   #isNamed({ group, resource, subresource }: Observed, code: number): boolean {
     if (subresource === '' && (resource === '' || this.#isBuiltin(group, resource))) return true;
     const name = `${group}/${resource}/${subresource}`;
@@ -126,7 +126,7 @@ export class Metrics {
     lines.push('# HELP apiserver_request_total Requests by verb, resource and code.', '# TYPE apiserver_request_total counter');
     for (const { labels, count } of this.#requests.values()) lines.push(`apiserver_request_total{${labels}} ${count}`);
     lines.push(
-      '# HELP apiserver_request_duration_seconds Time from the first byte of a request to its answer; watches are left out.',
+      '# HELP apiserver_request_duration_seconds Time from the first byte of a request to its response, without watches.',
       '# TYPE apiserver_request_duration_seconds histogram',
     );
     for (const { labels, count, sum, buckets } of this.#requests.values()) {
