@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { coalesced } from './coalesced.ts';
 
-test('what is asked for while it runs is done once more, never at the same time', async () => {
+test('calls during a run cause one more run, never two at once', async () => {
   const gates: (() => void)[] = [];
   let atOnce = 0;
   let most = 0;
@@ -20,7 +20,7 @@ test('what is asked for while it runs is done once more, never at the same time'
   expect([gates.length, most]).toEqual([2, 1]);
 });
 
-test('a failure is told, and the next change is followed again', async () => {
+test('rejects on failure, and the next call runs again', async () => {
   let calls = 0;
   const run = coalesced(() => (++calls === 1 ? Promise.reject(new Error('once')) : Promise.resolve()));
   await expect(run()).rejects.toThrow('once');

@@ -1,4 +1,4 @@
-/** Makes work that follows changes: asked for while it runs, it runs once more afterwards, however often it was asked for. Never twice at once. */
+/** Coalesces calls: any number of calls during a run cause one more run after it. Never runs twice at once. */
 export function coalesced(work: () => Promise<void>): () => Promise<void> {
   let again = false;
   let running = false;

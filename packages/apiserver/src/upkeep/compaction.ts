@@ -2,24 +2,24 @@ import { type Store, StoreError } from '@capstan/store';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import { fresh } from '../registry/list.ts';
 
-/** How long history is kept at least; at most twice as long. */
+/** The minimum time for which history is kept, in milliseconds; the maximum is twice that. */
 const interval = 5 * 60_000;
 
-/** Beside the objects: nobody sees it. */
+/** A key outside the objects, invisible to clients. */
 const mark = '/compaction';
 
 export interface CompactionOptions {
   readonly signal: AbortSignal;
   readonly onError: (error: unknown) => void;
-  /** Told how many events were let go of. */
+  /** Called with the number of events dropped from the cache. */
   readonly onForgotten?: (count: number) => void;
-  /** In milliseconds. */
+  /** The interval in milliseconds. */
   readonly every?: number;
 }
 
 /**
- * Lets the store and the cache forget history that is older than one interval. Watches and lists in pages can go on from anything younger. Several servers
- * on one store do the same work: the second finds it done.
+ * Compacts history older than one interval in the store and the cache. Watches and paginated lists can continue from anything
+ * younger. Servers that share a store share this work: the second finds it done.
  */
 export function keepCompacted(cache: WatchCache, options: CompactionOptions): void {
   const { store } = cache;
@@ -45,13 +45,16 @@ export function keepCompacted(cache: WatchCache, options: CompactionOptions): vo
   }
 }
 
-/** Where nobody writes, what was handed out long ago has the revision of what is handed out now, and would never grow old. */
+/**
+ * Writes to the store to advance its revision. Otherwise, in an idle store, continue tokens and versions handed out long ago
+ * would have the current revision and never expire.
+ */
 async function moveOn(store: Store): Promise<number> {
   const held = await store.get(mark);
   try {
     return held === undefined ? await store.create(mark, '{}') : await store.delete(mark, held.revision);
   } catch (error) {
-    // Another server did it.
+    // Another server has already written it.
     if (error instanceof StoreError && ['exists', 'conflict', 'missing'].includes(error.code)) return store.currentRevision();
     throw error;
   }

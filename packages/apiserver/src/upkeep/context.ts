@@ -3,10 +3,10 @@ import { superuserGroup } from '@capstan/api';
 import { RequestContext } from '../registry/context.ts';
 import { parseRequest } from '../request/info.ts';
 
-/** Who the server is where it acts on its own, and not for whoever asked. */
+/** The user for actions that the server takes on its own behalf, not for a client. */
 export const serverUser: User = { name: 'system:apiserver', groups: [superuserGroup] };
 
-/** The context of what the server does on its own in a workspace. */
+/** The context for the server's own actions in a workspace. */
 export function serverContext({
   cluster,
   objects,

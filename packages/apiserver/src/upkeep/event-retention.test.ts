@@ -10,8 +10,8 @@ import { startTestServer, type TestServer } from '../testing/harness.ts';
 import { keepEventsFor } from './event-retention.ts';
 import { RevisionClock } from './revision-clock.ts';
 
-describe('a clock of revisions', () => {
-  it('knows which were written by when, as well as its samples tell', () => {
+describe('the revision clock', () => {
+  it('knows which revisions were written by a given time, to the precision of its samples', () => {
     const clock = new RevisionClock();
     expect(clock.upTo(1000)).toBe(0);
     clock.add(100, 7);
@@ -29,7 +29,7 @@ describe('events', () => {
   const names = async (server: TestServer): Promise<(string | undefined)[]> =>
     ((await server.call(path)).json().items ?? []).map(({ metadata }) => metadata.name);
 
-  it('go after a while, and whoever watches is told; nothing else goes', async () => {
+  it('are deleted after their lifetime and watchers see it; other objects stay', async () => {
     await using server = await startTestServer({ eventLifetime: 600 });
     await server.call('/api/v1/namespaces/default/configmaps', { method: 'POST', body: { metadata: { name: 'stays' } } });
     const created = (await record(server, 'old')).json();
@@ -38,7 +38,7 @@ describe('events', () => {
     expect((await server.call('/api/v1/namespaces/default/configmaps/stays')).code).toBe(200);
   });
 
-  it('stay while somebody writes them', async () => {
+  it('stay as long as they are updated', async () => {
     await using server = await startTestServer({ eventLifetime: 2500 });
     await record(server, 'repeated');
     await record(server, 'once');
@@ -50,7 +50,7 @@ describe('events', () => {
     expect(await names(server)).toEqual(['repeated']);
   });
 
-  it('that were old when the server started are known to be', async () => {
+  it('that were old before the server started are recognized', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'capstan-events-'));
     await using cleanup = new AsyncDisposableStack();
     cleanup.defer(() => rm(directory, { recursive: true, force: true }));

@@ -6,11 +6,11 @@ import { RevisionClock } from './revision-clock.ts';
 
 const events = { group: '', resource: 'events' };
 const hour = 3_600_000;
-/** In how many steps the lifetime is measured. */
+/** How many checks are made per lifetime. */
 const steps = 60;
-/** So many events tell how old the others are. */
+/** How many events are sampled at startup to estimate the age of all of them. */
 const samples = 240;
-/** Deletions at the same time: the store writes them together, and others still get their turn. */
+/** Concurrent deletions: the store batches them, and other requests are still served in between. */
 const width = 32;
 
 export interface RetentionOptions {
@@ -19,14 +19,14 @@ export interface RetentionOptions {
   readonly now: () => Date;
   readonly signal: AbortSignal;
   readonly onError: (error: unknown) => void;
-  /** In milliseconds: how long an event stays after it was last written. */
+  /** How long an event stays after its last write, in milliseconds. */
   readonly lifetime?: number | undefined;
 }
 
 /**
- * Deletes events that nobody has written for an hour. The age of an event is that of its revision, so none is parsed, and nothing is kept for each: a look at
- * a hundred thousand of them compares as many numbers, and there is none while nothing can be old enough. Several servers on one store do the same work: the
- * second finds it done.
+ * Deletes events that have not been written for an hour. The age of an event is the age of its revision, so nothing is parsed or
+ * kept per event: checking a hundred thousand events compares as many numbers, and no check happens while none can be old enough.
+ * Servers that share a store share this work: the second finds it done.
  */
 export function keepEventsFor({ cache, store, now, signal, onError, lifetime = hour }: RetentionOptions): void {
   const held = cache.resource(events);
@@ -55,7 +55,7 @@ export function keepEventsFor({ cache, store, now, signal, onError, lifetime = h
   void look();
 }
 
-/** The events that were last written up to a revision, and the first revision at which another one may have been. */
+/** The events last written at or before a revision, and the lowest revision among the others. */
 function findOld({ entries }: ResourceCache, { last, newest }: { last: number; newest: number }): { old: CacheEntry[]; next: number } {
   const old: CacheEntry[] = [];
   let next = newest + 1;
@@ -67,7 +67,10 @@ function findOld({ entries }: ResourceCache, { last, newest }: { last: number; n
   return { old, next };
 }
 
-/** When some of what is there at the start was written: names say nothing about age, so any will do. */
+/**
+ * Samples of when the events present at startup were written. They are ordered by name, which is unrelated to age, so any sample
+ * will do.
+ */
 function ages({ entries }: ResourceCache): { at: number; revision: number }[] {
   const every = Math.max(1, Math.floor(entries.size / samples));
   const found: { at: number; revision: number }[] = [];
@@ -91,7 +94,7 @@ async function removeAll(store: Store, entries: readonly CacheEntry[], signal: A
       if (signal.aborted) return;
       const [cluster = '', namespace = '', name = ''] = key.split('/');
       await store.delete(storeKey({ ...events, cluster, namespace, name }), revision).catch((error: unknown) => {
-        // Written anew or gone meanwhile.
+        // Updated or deleted in the meantime.
         if (!(error instanceof StoreError) || (error.code !== 'missing' && error.code !== 'conflict')) throw error;
       });
     }

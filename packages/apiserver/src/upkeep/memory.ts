@@ -1,4 +1,7 @@
-/** Resident memory in bytes. Undefined while the system does not tell: Node reads a file for it, which fails when the process has no file descriptor left. */
+/**
+ * Resident memory in bytes. Undefined if the system cannot report it: Node reads a file for this, which fails when the process is
+ * out of file descriptors.
+ */
 export function residentMemory(): number | undefined {
   try {
     return process.memoryUsage.rss();

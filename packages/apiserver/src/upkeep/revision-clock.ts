@@ -3,19 +3,19 @@ interface Sample {
   readonly revision: number;
 }
 
-/** Which revisions are how old: a few samples tell it, since both only rise. */
+/** Maps times to revisions. A few samples suffice, because both only increase. */
 export class RevisionClock {
   #samples: Sample[] = [];
 
-  /** Everything up to this revision was written by then. Times in milliseconds. */
+  /** Records that everything up to this revision was written by this time, in milliseconds. */
   add(at: number, revision: number): void {
     const last = this.#samples.at(-1);
-    // A clock that was set back says nothing new.
+    // Ignores a clock that was set back.
     if (last !== undefined && (at <= last.at || revision < last.revision)) return;
     this.#samples.push({ at, revision });
   }
 
-  /** The newest revision that is known to be written by then; 0 when none is. What is older is forgotten. */
+  /** The newest revision known to be written by this time, or 0. Drops older samples. */
   upTo(at: number): number {
     let passed = 0;
     while (passed < this.#samples.length && this.#samples[passed]!.at <= at) passed++;

@@ -3,25 +3,28 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { residentMemory } from './memory.ts';
 
-/** How often to look, in milliseconds, and how much of that the process may have been busy. */
+/** How often to check, in milliseconds, and the share of that time for which the process may be busy. */
 const interval = 1_500;
 const quiet = 0.1;
-/** After so many quiet intervals the work is over: what was compiled for it goes too. */
+/** After this many quiet intervals the work is considered over, and the code compiled for it may be dropped. */
 const rest = 20;
 
-/** What has grown by less than this is left alone, a quarter and 32 MiB, unless so much was done since, in milliseconds, that much may have been deleted. */
+/**
+ * Memory is left alone unless it has grown by a quarter plus 32 MiB, or the process has worked for this many milliseconds since,
+ * after which much may have been deleted.
+ */
 const growth = 1.25;
 const least = 32 << 20;
 const work = 20_000;
-/** When it has grown by so much, in bytes, getting it back matters more than what was compiled. */
+/** Above this growth in bytes, reclaiming memory matters more than keeping compiled code. */
 const much = 256 << 20;
-/** The engine lets go of compiled code that was not used between so many collections: most of what ran at the start never runs again. */
+/** The engine drops compiled code that was not used for this many collections: most startup code never runs again. */
 const rounds = 8;
 
 /**
- * Gives memory back when the process has nothing to do: what was only needed to start, which is a tenth of all it holds, and what was deleted since. The engine keeps such memory otherwise, in
- * case it is needed again. It stops the process for a moment, so it waits for one in which nobody notices.
- * `freed` tells it that much has been let go of.
+ * Returns memory to the system when the process is idle: memory needed only for startup, about a tenth of the total, and memory
+ * of objects deleted since. The engine would otherwise keep it for reuse. Collection pauses the process, so it waits for a moment
+ * when nobody notices. Call `freed` after releasing a lot of memory.
  */
 export function settleMemory(signal: AbortSignal): { readonly freed: () => void } {
   let settled = { memory: 0, active: 0, isWhole: true };
@@ -48,14 +51,17 @@ export function settleMemory(signal: AbortSignal): { readonly freed: () => void 
   return { freed: () => void (settled.isWhole = false) };
 }
 
-/** Gives free pages back at once, which the engine does in its own time otherwise. It also lets go of the shapes of objects of which there are none now, and with them of the code compiled for them: whoever comes next pays for it. */
+/**
+ * Returns free pages at once instead of whenever the engine chooses to. It also drops the shapes of objects that no longer exist
+ * and the code compiled for them, which makes the next request of that kind slower.
+ */
 function collect(): void {
   setFlagsFromString('--expose_gc');
   const gc = runInNewContext('gc') as (options: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void;
   gc({ type: 'major', execution: 'sync', flavor: 'last-resort' });
 }
 
-/** The engine would do the same a few seconds after each burst of requests, and every next burst would be as slow as the first. */
+/** Stops the engine from doing the same a few seconds after each burst of requests, which would make every burst as slow as the first. */
 function keepWarm(): void {
   setFlagsFromString('--no-flush-bytecode');
   setFlagsFromString('--no-memory-reducer-favors-memory');

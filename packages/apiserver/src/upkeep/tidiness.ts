@@ -3,18 +3,18 @@ import { keepCompacted } from './compaction.ts';
 import { keepEventsFor } from './event-retention.ts';
 import { settleMemory } from './settle.ts';
 
-/** So many events of history weigh enough to look for memory to give back. */
+/** Dropping this many events of history is worth a search for memory to reclaim. */
 const manyEvents = 10_000;
 
 export interface TidinessOptions {
-  /** In milliseconds: how long events are kept after they were last written. */
+  /** How long events are kept after their last write, in milliseconds. */
   readonly eventLifetime?: number;
-  /** In milliseconds: how long history is kept at least. */
+  /** The minimum time for which history is kept, in milliseconds. */
   readonly compactionInterval?: number;
   readonly log: (line: string) => void;
 }
 
-/** Lets old events and old history go, and gives back the memory that they had, until the signal. */
+/** Deletes old events and history and reclaims their memory, until the signal aborts. */
 export function keepTidy(
   cache: WatchCache,
   { eventLifetime, compactionInterval, log }: TidinessOptions,

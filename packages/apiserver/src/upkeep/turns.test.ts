@@ -4,7 +4,7 @@ import { Turns } from './turns.ts';
 
 const settle = (): Promise<void> => new Promise((done) => setImmediate(done));
 
-/** Work that ends when the test says so. */
+/** Work that ends when the test decides. */
 function bench(options: { retryAfter?: number } = {}) {
   const begun: string[] = [];
   const errors: unknown[] = [];
@@ -30,7 +30,7 @@ describe('turns', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
   afterEach(() => void vi.useRealTimers());
 
-  it('begins after whoever asked has gone on', async () => {
+  it('starts work after the caller has continued', async () => {
     const { turns, begun } = bench();
     turns.ask('one');
     expect(begun).toEqual([]);
@@ -38,7 +38,7 @@ describe('turns', () => {
     expect(begun).toEqual(['one']);
   });
 
-  it('works on one thing at a time, in the order in which they were asked for', async () => {
+  it('works on one item at a time, in the order requested', async () => {
     const { turns, begun, end } = bench();
     turns.ask('one');
     turns.ask('two');
@@ -51,7 +51,7 @@ describe('turns', () => {
     expect(begun).toEqual(['one', 'two', 'three']);
   });
 
-  it('gives one turn to what was asked for twice before it', async () => {
+  it('works once on an item requested twice before its turn', async () => {
     const { turns, begun, end } = bench();
     turns.ask('one');
     turns.ask('one');
@@ -60,7 +60,7 @@ describe('turns', () => {
     expect(begun).toEqual(['one']);
   });
 
-  it('gives another turn to what changes while it is worked on', async () => {
+  it('works again on an item requested while it is being worked on', async () => {
     const { turns, begun, end } = bench();
     turns.ask('one');
     await settle();
@@ -69,7 +69,7 @@ describe('turns', () => {
     expect(begun).toEqual(['one', 'one']);
   });
 
-  it('begins again when it had nothing to do for a while', async () => {
+  it('resumes after being idle', async () => {
     const { turns, begun, end } = bench();
     turns.ask('one');
     await settle();
@@ -79,7 +79,7 @@ describe('turns', () => {
     expect(begun).toEqual(['one', 'two']);
   });
 
-  it('tells of a failure and goes on with the next', async () => {
+  it('reports a failure and continues with the next item', async () => {
     const { turns, begun, errors, end } = bench();
     turns.ask('one');
     turns.ask('two');
@@ -92,7 +92,7 @@ describe('turns', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('takes what is gone for done', async () => {
+  it('treats "not found" as done', async () => {
     const { turns, errors, end } = bench({ retryAfter: 1000 });
     turns.ask('one');
     await settle();
@@ -101,7 +101,7 @@ describe('turns', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('gives everything that failed another turn after a while, when told to', async () => {
+  it('retries every failed item after the configured delay', async () => {
     const { turns, begun, end } = bench({ retryAfter: 1000 });
     turns.ask('one');
     turns.ask('two');
@@ -114,7 +114,7 @@ describe('turns', () => {
     expect(begun).toEqual(['one', 'two', 'one', 'two']);
   });
 
-  it('begins nothing once it is disposed of, and says nothing of what fails then', async () => {
+  it('starts nothing after disposal and does not report failures then', async () => {
     const { turns, begun, errors, end } = bench({ retryAfter: 1000 });
     turns.ask('failed');
     turns.ask('one');

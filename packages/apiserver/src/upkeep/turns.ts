@@ -3,11 +3,11 @@ import { StatusError } from '@capstan/machinery';
 export interface TurnsOptions<T> {
   readonly work: (item: T) => Promise<void>;
   readonly onError: (error: unknown) => void;
-  /** In milliseconds: what failed has another turn after this. When absent it waits until somebody asks again. */
+  /** The delay in milliseconds before a failed item is retried. If undefined, it waits until it is requested again. */
   readonly retryAfter?: number;
 }
 
-/** Work on one thing at a time: what is asked for waits for its turn, and has one turn however often it was asked for meanwhile. */
+/** Works on one item at a time. A requested item waits for its turn, and gets a single turn however often it was requested meanwhile. */
 export class Turns<T> implements Disposable {
   readonly #options: TurnsOptions<T>;
   readonly #waiting = new Set<T>();
@@ -19,7 +19,7 @@ export class Turns<T> implements Disposable {
     this.#options = options;
   }
 
-  /** Nothing begins after this. What is at work ends on its own, and its failure is nobody's concern. */
+  /** Starts nothing from here on. Work in progress runs to its end; its failure is not reported. */
   [Symbol.dispose](): void {
     this.#stopped = true;
     this.#waiting.clear();
@@ -34,7 +34,7 @@ export class Turns<T> implements Disposable {
 
   async #run(): Promise<void> {
     this.#running = true;
-    // Whoever made the change is answered first, and what changed in the same commit is looked at together.
+    // Lets the caller respond to its client first, and handles changes of the same commit together.
     await Promise.resolve();
     for (const item of this.#waiting) {
       this.#waiting.delete(item);
