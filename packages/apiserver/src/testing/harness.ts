@@ -13,14 +13,14 @@ export interface Reply {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Buffer;
   readonly text: string;
-  /** The body as JSON; throws when it is none. */
+  /** The body as JSON; throws if it is not JSON. */
   json(): KubeObject & { items?: KubeObject[]; message?: string; reason?: string };
 }
 
 export interface Call {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** An object is sent as JSON, a text or bytes as they are. */
+  /** Objects are sent as JSON, strings and bytes as they are. */
   readonly body?: unknown;
   /** Without the admin's certificate. */
   readonly anonymous?: boolean;
@@ -31,19 +31,19 @@ export interface WatchEvent {
   readonly object: KubeObject;
 }
 
-/** A server of its own for a test, on a free port and a new folder, and the means to speak to it as its admin. */
+/** A server for one test, on a free port and with a new data directory, and the means to call it as its administrator. */
 export interface TestServer extends AsyncDisposable {
   readonly url: string;
   readonly kubeconfigPath: string;
   readonly directory: string;
   call(path: string, call?: Call): Promise<Reply>;
-  /** Begins a GET and gives its answer to be read at will. */
+  /** Starts a GET request and returns the response to be read by the test. */
   open(path: string): Promise<IncomingMessage>;
   /** Collects events until there are `count` of them or the watch ends. */
   watch(path: string, count: number): Promise<WatchEvent[]>;
-  /** Watches until an event is the one that was waited for, or the watch ends; answers with all events. */
+  /** Watches until an event satisfies `isLast` or the watch ends; returns all events. */
   watchUntil(path: string, isLast: (event: WatchEvent) => boolean): Promise<WatchEvent[]>;
-  /** Stops and starts it again on the same folder. */
+  /** Stops the server and starts it again with the same data directory. */
   restart(): Promise<void>;
 }
 
@@ -152,7 +152,7 @@ export async function startTestServer(options: Partial<ServerOptions> = {}): Pro
   };
 }
 
-/** Makes a workspace with nothing in it but what says that it exists. */
+/** Creates a workspace that contains only the object that makes it exist. */
 export async function createWorkspace(server: TestServer, id: string): Promise<void> {
   const body = { apiVersion: 'core.kcp.io/v1alpha1', kind: 'LogicalCluster', metadata: { name: 'cluster' } };
   const { code, text } = await server.call(`/clusters/${id}/apis/core.kcp.io/v1alpha1/logicalclusters`, { method: 'POST', body });
