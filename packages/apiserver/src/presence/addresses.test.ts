@@ -14,7 +14,7 @@ const machine: Machine = {
 };
 const without = (interfaces: Machine['interfaces']): Machine => ({ ...machine, interfaces, defaultInterface: undefined });
 
-describe('the address that clients are given', () => {
+describe('the address for clients', () => {
   test.each([
     ['127.0.0.1', machine, 'https://127.0.0.1:6443'],
     ['192.0.2.9', machine, 'https://192.0.2.9:6443'],
@@ -33,7 +33,7 @@ describe('the address that clients are given', () => {
     [{ host: 'api.example.com' }, 'https://api.example.com:6443'],
     [{ host: 'api.example.com', port: 443 }, 'https://api.example.com'],
     [{ host: '2001:db8::1', port: 7443 }, 'https://[2001:db8::1]:7443'],
-  ])('is the advertised one when somebody names it: %j', (advertise, url) => {
+  ])('is the advertised one if there is one: %j', (advertise, url) => {
     expect(addressesOf({ host: '0.0.0.0', port: 6443, advertise }, machine).url).toBe(url);
   });
 });
@@ -42,7 +42,7 @@ test.each([
   ['0.0.0.0', 'https://127.0.0.1:6443'],
   ['::', 'https://[::1]:6443'],
   ['192.0.2.9', 'https://192.0.2.9:6443'],
-])('processes beside a server on %s use %s, whatever is advertised', (host, url) => {
+])('processes on the same machine as a server on %s use %s, whatever it advertises', (host, url) => {
   expect(addressesOf({ host, port: 6443, advertise: { host: 'lb.example.com', port: 443 } }, machine).localUrl).toBe(url);
 });
 
@@ -63,12 +63,12 @@ test.each([
   expect(addressesOf({ host, port: 6443 }, machine).certificateNames).toEqual(names);
 });
 
-test('the certificate covers further names and the advertised one', () => {
+test('the certificate covers additional names and the advertised one', () => {
   const options = { host: '0.0.0.0', port: 6443, advertise: { host: 'lb.example.com' }, names: ['other.example.com'] };
   expect(addressesOf(options, machine).certificateNames.required).toEqual(['other.example.com', 'lb.example.com']);
 });
 
-test('the default route with the lowest metric counts', () => {
+test('picks the default route with the lowest metric', () => {
   const table = `Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT
 wlan0\t00000000\t0100A8C0\t0003\t0\t0\t600\t00000000\t0\t0\t0
 eth0\t00000000\t0100000A\t0003\t0\t0\t100\t00000000\t0\t0\t0

@@ -1,10 +1,10 @@
 import { isIP } from 'node:net';
 import type { Machine } from './machine.ts';
 
-/** Where clients reach the server, when that is not the address it listens on: the address of a load balancer, a DNS name. */
+/** The address at which clients reach the server if it differs from the address it listens on: a load balancer or a DNS name. */
 export interface Advertised {
   readonly host: string;
-  /** The port that the server listens on when absent. */
+  /** Defaults to the port that the server listens on. */
   readonly port?: number;
 }
 
@@ -13,30 +13,30 @@ export interface AddressOptions {
   readonly host: string;
   readonly port: number;
   readonly advertise?: Advertised | undefined;
-  /** Further names for the server's certificate. */
+  /** Additional names for the server's certificate. */
   readonly names?: readonly string[] | undefined;
 }
 
-/** Under which addresses a server is known. */
+/** The addresses of a server. */
 export interface Addresses {
-  /** For clients anywhere: in kubeconfigs, and in the URLs of workspaces and views. */
+  /** For clients anywhere: used in kubeconfigs and in the URLs of workspaces and views. */
   readonly url: string;
-  /** For processes on the same machine: it works without a load balancer and without DNS. */
+  /** For processes on the same machine: works without a load balancer or DNS. */
   readonly localUrl: string;
-  /** What the endpoints of the `kubernetes` service name. Absent when no address is known, only a name. */
+  /** The endpoint of the `kubernetes` service. Undefined if only a name is known, not an address. */
   readonly endpoint: { readonly address: string; readonly port: number } | undefined;
   readonly certificateNames: CertificateNames;
 }
 
-/** Names and addresses that the server's certificate has to cover. */
+/** Names and addresses that the server's certificate must cover. */
 export interface CertificateNames {
-  /** Somebody asked for them: a certificate without them is useless. */
+  /** Configured by the administrator: a certificate without them must be replaced. */
   readonly required: readonly string[];
-  /** Found on the machine: they are in every certificate that we issue ourselves. */
+  /** Found on the machine: included in every certificate that we issue ourselves. */
   readonly found: readonly string[];
 }
 
-/** Hosts may be called anything; certificates hold DNS names. */
+/** A hostname can contain any characters; certificates hold only DNS names. */
 const isDnsName = (name: string): boolean => /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(name);
 const isWildcard = (host: string): boolean => host === '0.0.0.0' || host === '::';
 
@@ -65,7 +65,10 @@ function localHost(host: string): string {
   return host === '::' ? '::1' : host;
 }
 
-/** The address that others find the machine at: that of the interface with the default route, else the first that leaves the machine. */
+/**
+ * The address at which others reach the machine: that of the interface with the default route, or else the first one that is not
+ * loopback.
+ */
 function outerAddress(host: string, machine: Machine): string {
   const outer = outerAddresses(machine);
   const preferred = [...outer.filter(({ name }) => name === machine.defaultInterface), ...outer];

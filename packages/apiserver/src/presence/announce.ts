@@ -16,10 +16,10 @@ import { leaseName, leaseObject, liveServers, renewSeconds } from './lease.ts';
 import { type Machine, thisMachine } from './machine.ts';
 import { refuseOtherInstallation } from './others.ts';
 
-/** What a server has to be told to say where it is. */
+/** Options for publishing a server's address. */
 export interface PresenceOptions extends AddressOptions {
   readonly dataDirectory: string;
-  /** Present if other servers may share the store. */
+  /** Set if other servers may share the store. */
   readonly etcd?: object;
   readonly clientAuthority?: string;
   readonly log: (line: string) => void;
@@ -38,15 +38,16 @@ export interface Announced extends AsyncDisposable {
   readonly kubeconfigPath: string;
 }
 
-/** The names that the server's certificate has to cover, as the machine is now. */
+/** The names that the server's certificate must cover, given the current state of the machine. */
 export function certificateOptions(options: AddressOptions, machine: Machine = thisMachine()): PkiOptions {
   const { required, found } = addressesOf(options, machine).certificateNames;
   return { hosts: required, foundHosts: found };
 }
 
 /**
- * Says where the server is: in its Lease, in the Shard, in the endpoints of the `kubernetes` service, in kubeconfigs and in its certificate. Looks again every few seconds, as addresses of the
- * machine change and other servers of the same store come and go. Disposing of it says that the server is gone.
+ * Publishes the server's address in its Lease, the Shard, the endpoints of the `kubernetes` service, kubeconfigs and its
+ * certificate. Checks again every few seconds, because the addresses of the machine change and servers join and leave the store.
+ * Disposing of it deletes the Lease.
  */
 export async function announce(serving: Serving, announceOptions: AnnounceOptions): Promise<Announced> {
   const presence = new Presence(serving, announceOptions);
@@ -91,7 +92,7 @@ class Presence implements Announced {
     keepStanding(this.#serving, {
       published: () => this.#published(),
       now,
-      onError: (error) => options.log(`an object that was deleted could not be created again: ${String(error)}`),
+      onError: (error) => options.log(`a deleted object could not be recreated: ${String(error)}`),
     });
     const renewCertificates = keepFresh(this.#pki, {
       wanted: () => certificateOptions(options),
@@ -107,7 +108,7 @@ class Presence implements Announced {
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer);
-    // Where the store does not answer, the others notice a little later that nobody renews the Lease.
+    // If the store does not respond, the other servers notice when the Lease expires.
     await Promise.race([this.#turn.then(() => this.#deleteLease()).catch(() => {}), sleep(1_000, undefined, { ref: false })]);
   }
 
@@ -167,7 +168,7 @@ class Presence implements Announced {
     });
   }
 
-  /** Two that started at the same moment have both found nobody. */
+  /** Two servers that start at the same moment do not see each other's Lease in the first check. */
   async #giveWayToOthers(): Promise<void> {
     const { options, now } = this.#options;
     if (options.etcd === undefined) return;
@@ -187,14 +188,17 @@ class Presence implements Announced {
     return putObjects(this.#serving, this.#options.now, this.#published());
   }
 
-  /** How clients inside find the servers. Each server says it of all. */
+  /** The objects through which clients in pods find the servers. Every server publishes the endpoints of all of them. */
   #published(): KubeObject[] {
     const others = liveServers(this.#serving.cache, this.#options.now()).filter(({ name }) => name !== this.#leaseName);
     const endpoints = [this.#addresses, ...others].flatMap(({ endpoint }) => endpoint ?? []);
     return published({ endpoints, clientAuthority: this.#pki.authority.certificate });
   }
 
-  /** The Shard names one URL for all servers. It is replaced when no server has it any more, or when this one was told what to advertise. */
+  /**
+   * The Shard holds one URL for all servers. It is replaced when no live server has it, or when this server was configured to
+   * advertise one.
+   */
   async #publishUrl(isDecided: boolean): Promise<void> {
     const { now } = this.#options;
     const { cache } = this.#serving;

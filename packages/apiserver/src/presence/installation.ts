@@ -2,15 +2,15 @@ import { createHash, createPublicKey, X509Certificate } from 'node:crypto';
 import type { Pki } from '@capstan/pki';
 
 /**
- * The keys that make API servers one installation: what one of them signs, the others accept. Each is named by the SHA-256 of its public half, so that servers can
- * compare them through their store.
+ * The keys that make API servers one installation: each accepts what the others sign. A key is identified by the SHA-256 of its
+ * public half, so that servers can compare keys through their store.
  */
 export interface Installation {
-  /** `ca.crt`: certificates of servers and clients. */
+  /** `ca.crt`: signs the certificates of servers and clients. */
   readonly authority: string;
-  /** `signer.crt`: certificates that clients asked for. Absent where nothing can be signed. */
+  /** `signer.crt`: signs certificates that clients request. Undefined if the server cannot sign. */
   readonly signer: string | undefined;
-  /** `sa.key`: tokens of service accounts. */
+  /** `sa.key`: signs service account tokens. */
   readonly serviceAccountKey: string;
 }
 
@@ -22,17 +22,17 @@ export function installationOf({ authority, signer, serviceAccounts }: Pki): Ins
   };
 }
 
-/** The files in `pki/` that two servers would have to share and do not. */
+/** The files in `pki/` that two servers must share but do not. */
 export function differingFiles(ours: Installation, theirs: Installation): string[] {
   const files: string[] = [];
   if (ours.authority !== theirs.authority) files.push('ca.crt and ca.key');
-  // A server without a signer signs nothing, and takes what the authority has signed.
+  // A server without a signer signs nothing, and accepts certificates signed by the authority.
   if (ours.signer !== undefined && theirs.signer !== undefined && ours.signer !== theirs.signer) files.push('signer.crt and signer.key');
   if (ours.serviceAccountKey !== theirs.serviceAccountKey) files.push('sa.key');
   return files;
 }
 
-/** The name of the key in a certificate, in PEM. */
+/** The id of the key in a PEM certificate. */
 export function certificateKey(certificate: string): string {
   return fingerprint(new X509Certificate(certificate).publicKey.export({ type: 'spki', format: 'der' }));
 }

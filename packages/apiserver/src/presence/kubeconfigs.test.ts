@@ -40,7 +40,7 @@ it('gives the administrator the advertised address, and the controllers the loca
   expect(statSync(path()).mode & 0o777).toBe(0o600);
 });
 
-it('keeps the current context, and what others added', async () => {
+it('keeps the current context and entries added by others', async () => {
   await writeKubeconfigs(directory, pki, first);
   change((config) => {
     config.clusters.push({ name: 'elsewhere', cluster: { server: 'https://203.0.113.9' } });
@@ -57,7 +57,7 @@ it('keeps the current context, and what others added', async () => {
   expect(read().clusters.filter(({ name }) => name === 'capstan')).toHaveLength(1);
 });
 
-it('moves the current workspace along when the address changes', async () => {
+it('updates the current workspace when the address changes', async () => {
   await writeKubeconfigs(directory, pki, first);
   change((config) => {
     config.clusters.push({ name: 'workspace.kcp.io/current', cluster: { server: 'https://192.0.2.1:6443/clusters/root:team' } });
@@ -70,14 +70,14 @@ it('moves the current workspace along when the address changes', async () => {
   expect(read()['current-context']).toBe('workspace.kcp.io/current');
 });
 
-it('leaves a file alone that is right', async () => {
+it('does not rewrite a file that is up to date', async () => {
   await writeKubeconfigs(directory, pki, first);
   const { mtimeMs, ino } = statSync(path());
   await writeKubeconfigs(directory, pki, first);
   expect(statSync(path())).toMatchObject({ mtimeMs, ino });
 });
 
-it('replaces a file that is no kubeconfig, and keeps its text beside', async () => {
+it('replaces a file that is not a kubeconfig and keeps a copy of it', async () => {
   writeFileSync(path(), 'clusters: [');
   await writeKubeconfigs(directory, pki, first);
   expect(serverOf('capstan')).toBe(first.url);

@@ -6,21 +6,21 @@ import { adminKubeconfig, type Kubeconfig, type Pki, userKubeconfig } from '@cap
 import { dump } from 'js-yaml';
 import type { Addresses } from './addresses.ts';
 
-/** The contexts that `capstan ws` and kcp's plugin keep: they follow the server when its address changes. */
+/** The contexts that `capstan ws` and kcp's plugin maintain: their URLs follow the server's address. */
 const followers = new Set(['workspace.kcp.io/current', 'workspace.kcp.io/previous']);
 
-/** Writes how the administrator and the controller-manager reach the server; answers with the path of the administrator's. */
+/** Writes the kubeconfigs of the administrator and the controller-manager; returns the path of the administrator's. */
 export async function writeKubeconfigs(
   directory: string,
   pki: Pki,
   { url, localUrl }: Pick<Addresses, 'url' | 'localUrl'>,
 ): Promise<string> {
   if (pki.controllerManager !== undefined) {
-    // It runs beside this server, and must work when the load balancer or the DNS that others need does not.
+    // The controller-manager runs beside this server and must work even if the load balancer or DNS fails.
     const own = userKubeconfig(pki, localUrl, { name: controllerManagerUser, keyPair: pki.controllerManager });
     await writeWhole(join(directory, 'controller-manager.kubeconfig'), yaml(own));
   }
-  // Last: its presence says that the server is ready.
+  // Written last: its existence means that the server is ready.
   const path = join(directory, 'admin.kubeconfig');
   const existing = await readIfThere(path);
   const wanted = adminKubeconfig(pki, url);
@@ -32,8 +32,8 @@ export async function writeKubeconfigs(
 }
 
 /**
- * A kubeconfig with our entries as they are now. Everything that people or tools added stays, and so does the current context: whoever works in a workspace must not
- * find themselves in another after a restart.
+ * A kubeconfig with our entries up to date. It keeps everything that people or tools added, and the current context: a restart
+ * must not move users to another workspace.
  */
 export function updated(existing: string, wanted: Kubeconfig): JsonObject {
   const content = parsed(existing);
@@ -51,7 +51,7 @@ export function updated(existing: string, wanted: Kubeconfig): JsonObject {
   };
 }
 
-/** Our entries first, as in a new file; then the others, in their order. */
+/** Our entries first, as in a new file, then the others in their order. */
 function merged(existing: readonly JsonObject[], ours: readonly { readonly name: string }[]): JsonObject[] {
   const names = new Set<unknown>(ours.map(({ name }) => name));
   return [...(ours as unknown as readonly JsonObject[]), ...existing.filter(({ name }) => !names.has(name))];
@@ -99,7 +99,7 @@ async function readIfThere(path: string): Promise<string | undefined> {
   }
 }
 
-/** Appears whole or not at all. */
+/** Writes the file atomically. */
 async function writeWhole(path: string, text: string): Promise<void> {
   const temporary = `${path}.new`;
   await writeFile(temporary, text, { mode: 0o600 });

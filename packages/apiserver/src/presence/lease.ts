@@ -5,7 +5,7 @@ import { fieldsOf, formatMicroTime, type KubeObject, textOf } from '@capstan/mac
 import type { Addresses } from './addresses.ts';
 import type { Installation } from './installation.ts';
 
-/** Kubernetes' label and namespace for the Leases by which API servers say that they are there. */
+/** Kubernetes' label and namespace for the Leases of API servers. */
 const identityLabel = 'apiserver.kubernetes.io/identity';
 const namespace = 'kube-system';
 const leases = { group: 'coordination.k8s.io', resource: 'leases' } as const;
@@ -18,29 +18,32 @@ const annotation = {
   serviceAccountKey: 'capstan.dev/service-account-key',
 } as const;
 
-/** How often a server renews its Lease, and how long the others believe it, both in seconds: two renewals may fail, and clocks may differ a little. */
+/**
+ * How often a server renews its Lease, and how long the Lease is valid, in seconds: two renewals may fail, and clocks may differ
+ * a little.
+ */
 export const renewSeconds = 10;
 export const leaseSeconds = 40;
 
-/** An API server of this store, as its Lease describes it. */
+/** An API server of this store, as described by its Lease. */
 export interface ServerRecord {
   readonly name: string;
   readonly url: string;
   readonly endpoint: { readonly address: string; readonly port: number } | undefined;
   readonly installation: Installation;
-  /** Of the Lease: which of two servers came later. */
+  /** The Lease's revision: shows which of two servers started later. */
   readonly revision: number;
   readonly renewedAt: Date;
 }
 
-/** The name of a server's Lease: the same whenever it starts on the same machine and data directory. */
+/** The name of a server's Lease, stable across restarts on the same machine and data directory. */
 export function leaseName(hostname: string, dataDirectory: string): string {
   return `apiserver-${createHash('sha256').update(`${hostname}\n${dataDirectory}`).digest('hex').slice(0, 26)}`;
 }
 
 export interface LeaseContent {
   readonly name: string;
-  /** Tells two runs of the same server apart. */
+  /** Distinguishes two runs of the same server. */
   readonly holder: string;
   readonly hostname: string;
   readonly addresses: Addresses;
@@ -70,7 +73,7 @@ export function leaseObject({ name, holder, hostname, addresses, installation, n
   };
 }
 
-/** The API servers that have renewed their Lease in time, ordered by name. */
+/** The API servers whose Lease has not expired, ordered by name. */
 export function liveServers(objects: ObjectReader, now: Date): ServerRecord[] {
   return objects
     .list(leases, rootCluster, namespace)

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { hostname, type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
 
-/** What a server has to know about the machine that it runs on to say where it is. */
+/** The facts about the machine from which a server derives its addresses. */
 export interface Machine {
   readonly hostname: string;
   readonly interfaces: NodeJS.Dict<readonly Pick<NetworkInterfaceInfo, 'address' | 'family' | 'internal'>[]>;
-  /** The interface with the default route, where that is known. */
+  /** The interface with the default route, if known. */
   readonly defaultInterface: string | undefined;
 }
 
@@ -13,7 +13,7 @@ export function thisMachine(): Machine {
   return { hostname: hostname(), interfaces: networkInterfaces(), defaultInterface: defaultInterface(routes()) };
 }
 
-/** Only Linux has this file; elsewhere the first address must do. */
+/** This file exists only on Linux; elsewhere the first address is used. */
 function routes(): string {
   try {
     return readFileSync('/proc/net/route', 'utf8');
@@ -22,7 +22,7 @@ function routes(): string {
   }
 }
 
-/** The interface of the default route with the lowest metric in a table such as /proc/net/route. */
+/** The interface of the default route with the lowest metric, from a table such as /proc/net/route. */
 export function defaultInterface(table: string): string | undefined {
   return table
     .split('\n')

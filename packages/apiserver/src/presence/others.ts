@@ -4,7 +4,7 @@ import { fieldsOf, textOf } from '@capstan/machinery';
 import { certificateKey, differingFiles, type Installation } from './installation.ts';
 import { leaseSeconds, liveServers, type ServerRecord } from './lease.ts';
 
-/** Another API server uses the same store with other keys: what one of them signs, the other rejects. */
+/** Another API server uses the same store with different keys: each would reject what the other signs. */
 export class OtherInstallationError extends Error {
   override readonly name = 'OtherInstallationError';
   readonly code = 'otherInstallation';
@@ -17,7 +17,10 @@ export interface Comparison {
   readonly now: Date;
 }
 
-/** Throws when a live server of this store has other keys. With `since`, only one that was there before that revision counts: of two that start together, the later gives way. */
+/**
+ * Throws if a live server of this store has different keys. With `since`, only servers registered before that revision count: of
+ * two servers that start together, the later one gives way.
+ */
 export function refuseOtherInstallation({ objects, installation, pkiDirectory, now }: Comparison, since = Number.POSITIVE_INFINITY): void {
   for (const other of liveServers(objects, now)) {
     const files = differingFiles(installation, other.installation);
@@ -34,7 +37,7 @@ function refusal(other: ServerRecord, { files, pkiDirectory, now }: { files: rea
   );
 }
 
-/** What to say at the start when the objects in the store were last served with another authority; undefined when they were not. */
+/** The warning to log at startup if the objects in the store were last served with another authority; undefined otherwise. */
 export function formerAuthority({ objects, installation, pkiDirectory }: Omit<Comparison, 'now'>): string | undefined {
   const published = objects.get({
     group: '',
@@ -51,7 +54,7 @@ export function formerAuthority({ objects, installation, pkiDirectory }: Omit<Co
   );
 }
 
-/** Somebody may have written anything there. */
+/** Undefined if the text is not a certificate: clients can write anything into the ConfigMap. */
 function keyOf(certificate: string): string | undefined {
   try {
     return certificateKey(certificate);

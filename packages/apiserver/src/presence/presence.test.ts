@@ -21,7 +21,7 @@ async function servedNames(url: string): Promise<string> {
 }
 
 describe('a server that advertises an address', () => {
-  it('is known by it in kubeconfigs, the Shard, its Lease and its certificate', async () => {
+  it('publishes it in kubeconfigs, the Shard, its Lease and its certificate', async () => {
     const names = ['api.example.com'];
     await using server = await startTestServer({ host: '0.0.0.0', advertise: { host: 'localhost' }, names });
     const { port } = new URL(server.url);
@@ -43,7 +43,7 @@ describe('the Lease of a server', () => {
 
   const own = async () => (await server.call(leases)).json().items!.filter(({ metadata }) => metadata.name!.startsWith('apiserver-'));
 
-  it('says where the server is, and stays the same after a restart', async () => {
+  it("holds the server's address and keeps its name after a restart", async () => {
     const [lease, ...others] = await own();
     expect(others).toEqual([]);
     expect(lease!.metadata.labels).toMatchObject({ 'apiserver.kubernetes.io/identity': 'kube-apiserver' });
@@ -54,7 +54,7 @@ describe('the Lease of a server', () => {
     expect(again[0]!.metadata.annotations).toMatchObject({ 'capstan.dev/url': server.url });
   });
 
-  it('corrects the URL of the Shard when the server comes back at another address', async () => {
+  it('updates the URL of the Shard when the server restarts at another address', async () => {
     const before = server.url;
     await server.restart();
     const shard = (await server.call('/apis/core.kcp.io/v1alpha1/shards/root')).json() as { spec?: { externalURL?: string } };
@@ -63,7 +63,7 @@ describe('the Lease of a server', () => {
   });
 });
 
-it('a server says that its store was used with another certificate authority', async () => {
+it('a server warns that its store was used with another certificate authority', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'presence-'));
   try {
     const lines: string[] = [];
@@ -91,7 +91,7 @@ it.each([
   [{ signer: 'x' }, ['signer.crt and signer.key']],
   [{ signer: undefined }, []],
   [{ authority: 'x', serviceAccountKey: 'x' }, ['ca.crt and ca.key', 'sa.key']],
-])('keys that differ in %j are named: %j', (change, files) => {
+])('a difference in %j is reported as the files %j', (change, files) => {
   const ours = { authority: 'a', signer: 's', serviceAccountKey: 'k' };
   expect(differingFiles(ours, { ...ours, ...change })).toEqual(files);
 });
