@@ -103,7 +103,7 @@ export class Catalog {
     return this.findKind(apiVersion, kind) !== undefined;
   }
 
-  /** The first resource of a kind, as objects name it. */
+  /** The first resource with this kind and apiVersion. */
   findKind(apiVersion: string, kind: string): Resource | undefined {
     const { group, version } = parseApiVersion(apiVersion);
     for (const resource of this.version(group, version)?.resources.values() ?? []) if (resource.kind === kind) return resource;

@@ -14,16 +14,16 @@ export interface Backend {
   readonly cache: WatchCache;
   readonly store: Store;
   readonly admission: Admission;
-  /** Kinds whose creation takes more than writing the object, by their plural. */
+  /** Kinds whose creation involves more than writing the object, by resource. */
   readonly creations?: ReadonlyMap<string, ObjectCreation>;
 }
 
-/** How objects of a kind are created that are not complete on their own. */
+/** The creation of a kind whose objects are not complete on their own. */
 export interface ObjectCreation {
   readonly group: string;
   /** Completes the object after mutating admission. */
   complete(request: AdmissionRequest): void;
-  /** Writes what has to be there before the object is, once validating admission has allowed it. */
+  /** Writes everything that must exist before the object, after validating admission has allowed it. */
   accompany(request: AdmissionRequest): Promise<void> | undefined;
 }
 
