@@ -48,7 +48,7 @@ export class Health {
         lines.push(`kubernetes_healthcheck{name="${name}",type="${endpoint}"} ${problem() === undefined ? 1 : 0}`);
     }
     lines.push(
-      '# HELP kubernetes_healthchecks_total How often a check was asked for, and whether it passed.',
+      '# HELP kubernetes_healthchecks_total How often a check was requested, and whether it passed.',
       '# TYPE kubernetes_healthchecks_total counter',
     );
     for (const [labels, count] of this.#asked) lines.push(`kubernetes_healthchecks_total{${labels}} ${count}`);

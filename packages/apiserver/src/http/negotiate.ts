@@ -93,7 +93,7 @@ export class NotAcceptable extends Error {
   }
 }
 
-/** The additional media types of paths that serve lists. */
+/** The media types of paths that serve lists, which can also be watched. */
 export const acceptedForLists = [...accepted, ...watched];
 
 /** Paths of built-in kinds first compare media types by name: ranges such as `application/*` do not match there. */
