@@ -1,3 +1,4 @@
+export { Counter, Histogram, type MetricLabels, Metrics } from '@capstan/machinery';
 export { ControllerBuilder, controller, type KindType, type SourceOptions } from './controller/builder.ts';
 export { Controller, type ControllerOptions, type Reconcile, type Reconciler } from './controller/controller.ts';
 export { whenOutdated } from './controller/outdated.ts';
@@ -9,7 +10,6 @@ export { type Clock, NotLeadingError, type Term } from './leader/term.ts';
 export type { HealthOptions } from './manager/health.ts';
 export { type AddOptions, Manager, type ManagerOptions } from './manager/manager.ts';
 export type { ControllerContext, Runnable } from './manager/runnable.ts';
-export { Counter, Histogram, type Labels, Metrics } from './metrics/metrics.ts';
 export { type Condition, findCondition, isConditionTrue, removeCondition, setCondition } from './objects/conditions.ts';
 export { addFinalizer, hasFinalizer, isDeleting, removeFinalizer } from './objects/finalizers.ts';
 export { controllerOf, isControlledBy, ownerReferenceTo, withController } from './objects/owners.ts';

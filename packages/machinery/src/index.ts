@@ -5,6 +5,7 @@ export { decodeFields, MalformedFields } from './apply/fields-v1.ts';
 export { GoValue } from './apply/go-text.ts';
 export { extractItems } from './apply/remove-items.ts';
 export { type ManagedUpdate, updateManaged } from './apply/update-managed.ts';
+export { Backoff, type BackoffLimits, type BackoffOptions, backoffAfter } from './backoff/backoff.ts';
 export { BoundedMap } from './bounded/bounded-map.ts';
 export { type CheckOptions, type CheckResult, checkObject } from './codec/check.ts';
 export { applySchemaDefaults } from './codec/defaults.ts';
@@ -37,6 +38,16 @@ export {
   validateObjectMetaUpdate,
   validateStandardFinalizer,
 } from './meta/validate.ts';
+export {
+  Counter,
+  type GaugeOptions,
+  Histogram,
+  type HistogramOptions,
+  type LabelledNumbers,
+  type MetricLabels,
+  Metrics,
+  metricsType,
+} from './metrics/metrics.ts';
 export { openapiV3Index, openapiV3Path } from './openapi/index-document.ts';
 export { builtinOpenApiResources, type OpenApiResource, type OpenApiSchemaSource, type OpenApiSubresource } from './openapi/resource.ts';
 export { openapiV2 } from './openapi/v2.ts';

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Backoff } from '@capstan/machinery';
 import { exitCodes } from '../failure.ts';
-import { Backoff } from './backoff.ts';
 import { eachLine } from './lines.ts';
 
 export interface ProcessDescription {
@@ -28,7 +28,9 @@ export interface SupervisorOptions {
   readonly grace: number;
 }
 
-const backoffOptions = { first: 200, longest: 10_000, healthyAfter: 30_000 };
+const backoffLimits = { base: 200, max: 10_000 };
+/** In milliseconds: a process that ran this long restarts as if it had never failed. */
+const healthyAfter = 30_000;
 
 /** Exit codes that a restart cannot fix: the user must change something first. */
 const lastingCodes: ReadonlySet<number> = new Set(
@@ -43,7 +45,7 @@ const fewArenas = { MALLOC_ARENA_MAX: '2' };
  * the whole program: 0 after an abort, or that of a process that could not start for a lasting reason.
  */
 export async function supervise(description: ProcessDescription, options: SupervisorOptions): Promise<number> {
-  const backoff = new Backoff(backoffOptions);
+  const backoff = new Backoff(backoffLimits);
   const { signal, write } = options;
   let everReady = false;
   while (!signal.aborted) {
@@ -57,7 +59,8 @@ export async function supervise(description: ProcessDescription, options: Superv
     });
     if (signal.aborted) break;
     if (!everReady && typeof code === 'number' && lastingCodes.has(code)) return code;
-    const wait = backoff.after(performance.now() - began);
+    if (performance.now() - began >= healthyAfter) backoff.reset();
+    const wait = backoff.next();
     write(`${description.name} ended (${typeof code === 'number' ? `exit code ${code}` : code}), restarting it in ${wait} ms`);
     await sleep(wait, undefined, { signal }).catch(() => {});
   }

@@ -1,4 +1,4 @@
-import type { Metrics } from '../metrics/metrics.ts';
+import type { Metrics } from '@capstan/machinery';
 import type { QueueObserver } from '../queue/work-queue.ts';
 import type { Result } from './result.ts';
 
@@ -7,8 +7,8 @@ export function observeQueue(name: string, metrics: Metrics): QueueObserver {
   const labels = { name };
   const adds = metrics.counter('workqueue_adds_total', 'Objects added to the queue.', labels);
   const retries = metrics.counter('workqueue_retries_total', 'Objects added again after a failure.', labels);
-  const waited = metrics.histogram('workqueue_queue_duration_seconds', 'How long objects waited.', labels);
-  const worked = metrics.histogram('workqueue_work_duration_seconds', 'How long objects were worked on.', labels);
+  const waited = metrics.histogram('workqueue_queue_duration_seconds', 'How long objects waited.', { labels });
+  const worked = metrics.histogram('workqueue_work_duration_seconds', 'How long objects were worked on.', { labels });
   return {
     added: () => adds.increment(),
     retried: () => retries.increment(),
@@ -21,7 +21,9 @@ export function reconcileMetrics(name: string, metrics: Metrics): { ended(result
   const count = (result: string) =>
     metrics.counter('controller_runtime_reconcile_total', 'Reconciles by how they ended.', { controller: name, result });
   const ended = { done: count('success'), requeueAfter: count('requeue_after'), error: count('error'), terminal: count('terminal') };
-  const time = metrics.histogram('controller_runtime_reconcile_time_seconds', 'How long reconciles took.', { controller: name });
+  const time = metrics.histogram('controller_runtime_reconcile_time_seconds', 'How long reconciles took.', {
+    labels: { controller: name },
+  });
   return {
     ended(result, milliseconds) {
       ended[result].increment();

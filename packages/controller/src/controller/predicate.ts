@@ -1,5 +1,5 @@
 import type { Change } from '@capstan/client';
-import type { KubeObject } from '@capstan/machinery';
+import { type KubeObject, sameJson } from '@capstan/machinery';
 
 /** Whether a change is worth a reconcile. */
 export type Predicate<T extends KubeObject = KubeObject> = (change: Change<T>) => boolean;
@@ -12,10 +12,10 @@ export const generationChanged: Predicate = (change) =>
   change.object.metadata.deletionTimestamp !== change.old.metadata.deletionTimestamp;
 
 export const labelsChanged: Predicate = (change) =>
-  change.type !== 'updated' || !isDeepEqual(change.object.metadata.labels, change.old.metadata.labels);
+  change.type !== 'updated' || !sameJson(change.object.metadata.labels ?? {}, change.old.metadata.labels ?? {});
 
 export const annotationsChanged: Predicate = (change) =>
-  change.type !== 'updated' || !isDeepEqual(change.object.metadata.annotations, change.old.metadata.annotations);
+  change.type !== 'updated' || !sameJson(change.object.metadata.annotations ?? {}, change.old.metadata.annotations ?? {});
 
 export const anyOf =
   <T extends KubeObject>(...predicates: readonly Predicate<T>[]): Predicate<T> =>
@@ -26,8 +26,3 @@ export const allOf =
   <T extends KubeObject>(...predicates: readonly Predicate<T>[]): Predicate<T> =>
   (change) =>
     predicates.every((predicate) => predicate(change));
-
-function isDeepEqual(one: Readonly<Record<string, string>> = {}, other: Readonly<Record<string, string>> = {}): boolean {
-  const keys = Object.keys(one);
-  return keys.length === Object.keys(other).length && keys.every((key) => Object.hasOwn(other, key) && one[key] === other[key]);
-}

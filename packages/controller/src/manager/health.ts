@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Metrics } from '../metrics/metrics.ts';
+import { type Metrics, metricsType } from '@capstan/machinery';
 
 export interface HealthOptions {
   readonly host: string;
@@ -29,7 +29,7 @@ export async function startHealthServer({ host, port }: HealthOptions, source: H
     };
     if (request.method !== 'GET' && request.method !== 'HEAD') return say(405, 'only GET is served here\n');
     if (path === '/livez' || path === '/healthz') return say(200, 'ok\n');
-    if (path === '/metrics') return say(200, source.metrics.text(), 'text/plain; version=0.0.4; charset=utf-8');
+    if (path === '/metrics') return say(200, source.metrics.text(), metricsType);
     if (path !== '/readyz') return say(404, 'expected /livez, /readyz or /metrics\n');
     const why = source.notReady();
     return why === undefined ? say(200, 'ok\n') : say(503, `${why}\n`);

@@ -1,7 +1,7 @@
 import { type Client, deferred, dropManagedFields, formatKey, InformerFactory, type ObjectKey, SharedTexts } from '@capstan/client';
+import { Metrics } from '@capstan/machinery';
 import { EventRecorder } from '../events/recorder.ts';
 import { type ElectionOptions, LeaderElector } from '../leader/elector.ts';
-import { Metrics } from '../metrics/metrics.ts';
 import { addProcessMetrics } from '../metrics/process.ts';
 import { type HealthOptions, type HealthServer, startHealthServer } from './health.ts';
 import type { Runnable } from './runnable.ts';

@@ -1,6 +1,6 @@
 import type { Client, InformerFactory, ObjectKey } from '@capstan/client';
+import type { Metrics } from '@capstan/machinery';
 import type { EventRecorder } from '../events/recorder.ts';
-import type { Metrics } from '../metrics/metrics.ts';
 
 /** What a run is made in. */
 export interface ControllerContext {

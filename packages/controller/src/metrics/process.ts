@@ -1,4 +1,4 @@
-import type { Metrics } from './metrics.ts';
+import type { Metrics } from '@capstan/machinery';
 
 /** What every process tells of itself, under the names that Prometheus' clients give them. */
 export function addProcessMetrics(metrics: Metrics): void {

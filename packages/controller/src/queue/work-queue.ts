@@ -1,3 +1,4 @@
+import { type BackoffLimits, backoffAfter } from '@capstan/machinery';
 import { Heap } from './heap.ts';
 import { Lane, type Ticket } from './lane.ts';
 import { type RateOptions, TokenBucket } from './rate.ts';
@@ -20,7 +21,7 @@ export interface WorkQueueOptions<T> {
   /** Items with the same fairness share one turn: the workspace, usually. */
   readonly fairness?: (item: T) => string;
   /** In milliseconds: how long a failed item waits, doubled with each failure. */
-  readonly backoff?: { readonly base: number; readonly max: number };
+  readonly backoff?: BackoffLimits;
   /** Over all failed items together. */
   readonly rate?: RateOptions;
   readonly observer?: QueueObserver;
@@ -60,7 +61,7 @@ const longestTimer = 2 ** 31 - 1;
  */
 export class WorkQueue<T> {
   readonly #options: WorkQueueOptions<T>;
-  readonly #backoff: { readonly base: number; readonly max: number };
+  readonly #backoff: BackoffLimits;
   readonly #now: () => number;
   readonly #entries = new Map<string, Entry<T>>();
   readonly #lanes: Record<Priority, Lane> = { fresh: new Lane(), resync: new Lane() };
@@ -131,7 +132,7 @@ export class WorkQueue<T> {
   addFailed(item: T): void {
     if (this.#closed) return;
     const entry = this.#entry(item);
-    const own = Math.min(this.#backoff.max, this.#backoff.base * 2 ** Math.min(entry.failures, 52));
+    const own = backoffAfter(entry.failures, this.#backoff);
     entry.failures++;
     this.#options.observer?.retried?.();
     this.addAfter(item, Math.max(own, this.#bucket.reserve(this.#now())));
