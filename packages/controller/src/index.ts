@@ -1,9 +1,9 @@
 export { Counter, Histogram, type MetricLabels, Metrics } from '@capstan/machinery';
 export { ControllerBuilder, controller, type KindType, type SourceOptions } from './controller/builder.ts';
 export { Controller, type ControllerOptions, type Reconcile, type Reconciler } from './controller/controller.ts';
-export { whenOutdated } from './controller/outdated.ts';
 export { allOf, annotationsChanged, anyOf, generationChanged, labelsChanged, type Predicate } from './controller/predicate.ts';
-export { done, type Result, requeueAfter, TerminalError } from './controller/result.ts';
+export { type AgeOptions, done, type Result, requeueAfter, TerminalError, waitByAge } from './controller/result.ts';
+export { WorkLoop, type WorkLoopOptions } from './controller/work-loop.ts';
 export { EventRecorder, type RecordedEvent, type RecorderOptions } from './events/recorder.ts';
 export { type ElectionOptions, LeaderElector } from './leader/elector.ts';
 export { type Clock, NotLeadingError, type Term } from './leader/term.ts';
@@ -12,6 +12,7 @@ export { type AddOptions, Manager, type ManagerOptions } from './manager/manager
 export type { ControllerContext, Runnable } from './manager/runnable.ts';
 export { type Condition, findCondition, isConditionTrue, removeCondition, setCondition } from './objects/conditions.ts';
 export { addFinalizer, hasFinalizer, isDeleting, removeFinalizer } from './objects/finalizers.ts';
+export { ignoring } from './objects/ignoring.ts';
 export { controllerOf, isControlledBy, ownerReferenceTo, withController } from './objects/owners.ts';
 export { type RateOptions, TokenBucket } from './queue/rate.ts';
 export { type Priority, type QueueObserver, WorkQueue, type WorkQueueOptions } from './queue/work-queue.ts';

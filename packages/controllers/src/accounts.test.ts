@@ -9,10 +9,30 @@ import { configMap, configMaps, gone, makeNamespace, namespaces, startTestCluste
 const leases = { group: 'coordination.k8s.io', version: 'v1', resource: 'leases', namespaced: true };
 
 const roles = { group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'clusterroles', namespaced: false };
+const accessReviews = { group: 'authorization.k8s.io', version: 'v1', resource: 'selfsubjectaccessreviews', namespaced: false };
 const rule = { apiGroups: ['shop.example.com'], resources: ['carts'], verbs: ['get'] };
 const patience = { timeout: 20_000, interval: 20 };
 
-test('every controller gets by with the rights of its account, and the process with its own', async () => {
+test('every account has its role, bound to it, and the process may act as it', async () => {
+  await using cluster = await startTestCluster();
+  const connection = connectionOf(loadKubeconfig({ path: join(cluster.directory, 'controller-manager.kubeconfig') }));
+  using process = new Client(connection);
+  for (const account of new Set(controllers.map((one) => one.account))) {
+    const role = await cluster.client.resource(roles).get(`system:controller:${account}`);
+    expect(role['rules'], account).not.toEqual([]);
+    const bound = await cluster.client.resource({ ...roles, resource: 'clusterrolebindings' }).get(`system:controller:${account}`);
+    expect(bound['subjects']).toMatchObject([{ kind: 'ServiceAccount', name: account, namespace: 'kube-system' }]);
+    const review = await process.resource(accessReviews).create({
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SelfSubjectAccessReview',
+      metadata: {},
+      spec: { resourceAttributes: { verb: 'impersonate', resource: 'serviceaccounts', namespace: 'kube-system', name: account } },
+    });
+    expect(review['status'], account).toMatchObject({ allowed: true });
+  }
+});
+
+test('every controller works with the rights of its account alone, and the process with its own', async () => {
   await using cluster = await startTestCluster();
   const connection = connectionOf(loadKubeconfig({ path: join(cluster.directory, 'controller-manager.kubeconfig') }));
   const read = (name: string): string => readFileSync(join(cluster.directory, 'pki', name), 'utf8');
@@ -25,10 +45,10 @@ test('every controller gets by with the rights of its account, and the process w
     stopWithin: 1,
     log: (line) => void lines.push(line),
   });
-  for (const { account, rootOnly, make } of controllers) {
+  for (const { account, workspaces, make } of controllers) {
     const impersonate = { user: `system:serviceaccount:kube-system:${account}` };
     manager.add(make({ authority: 'PEM', signing, concurrency: undefined }), {
-      client: clients.use(new Client({ ...connection, impersonate })).cluster(rootOnly ? 'root' : '*'),
+      client: clients.use(new Client({ ...connection, impersonate })).cluster(workspaces === 'root' ? 'root' : '*'),
     });
   }
   const stop = new AbortController();

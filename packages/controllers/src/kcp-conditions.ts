@@ -1,6 +1,6 @@
 import { formatTime } from '@capstan/machinery';
 
-/** As kcp's kinds have them: what holds says no more than that. */
+/** A condition of kcp's kinds: a true one has no reason or message. */
 export interface Condition {
   readonly type: string;
   readonly status: 'True' | 'False' | 'Unknown';
@@ -14,7 +14,7 @@ export type NewCondition = Omit<Condition, 'lastTransitionTime'>;
 
 export const holds = (type: string): NewCondition => ({ type, status: 'True' });
 
-/** What does not hold, with the reason and what a person should know. */
+/** A false condition, with the reason and a message for people. */
 export function lacks(
   type: string,
   { severity = 'Error', ...why }: { readonly severity?: Condition['severity']; readonly reason: string; readonly message: string },
@@ -25,7 +25,7 @@ export function lacks(
 export const isTrue = (conditions: readonly Condition[] | undefined, type: string): boolean =>
   conditions?.some((one) => one.type === type && one.status === 'True') ?? false;
 
-/** The conditions with these set: the summary first, then by name. The same list comes back when nothing changed. */
+/** The conditions with these set: `Ready` first, the others by name. The same list is returned if nothing changed. */
 export function withConditions(conditions: readonly Condition[] = [], set: readonly NewCondition[], now: Date): readonly Condition[] {
   let list = conditions;
   for (const wanted of set) {

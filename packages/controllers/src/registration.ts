@@ -1,35 +1,40 @@
 import type { Runnable } from '@capstan/controller';
 
-/** An authority that signs what clients ask for. */
+/** A certificate authority that signs the requests of clients. */
 export interface SigningSettings {
-  /** PEM of its certificate and key, as they are now: they are renewed while the process runs. */
+  /** PEM of its current certificate and key. They are renewed while the process runs. */
   readonly load: () => { readonly certificate: string; readonly key: string };
-  /** Certificates are not valid for longer; a year when absent. */
+  /** The longest validity of a certificate; a year by default. */
   readonly maximumSeconds?: number;
 }
 
-/** What the process that runs the controllers knows. */
+/** The settings of the process that runs the controllers. */
 export interface ControllerSettings {
-  /** PEM of the authority that signs for the API server; undefined when it is not known. */
+  /** PEM of the authority that signs for the API server; undefined if it is not known. */
   readonly authority: string | undefined;
-  /** What certificates are signed with; undefined when this process signs none. */
+  /** The authority that certificates are signed with; undefined if this process signs none. */
   readonly signing: SigningSettings | undefined;
-  /** How many objects this controller works on at the same time; its own choice when undefined. */
+  /** How many objects the controller works on at the same time; undefined for its own default. */
   readonly concurrency: number | undefined;
 }
 
-/** A controller that can be run. */
+/** A controller that the controller-manager can run. Every controller's folder exports one from `registration.ts`; `index.ts` lists them all. */
 export interface Registration {
-  /** As it is chosen by in the configuration: the name of what `make` makes. */
+  /** The name in the configuration, which is also the name of the controller that `make` returns. */
   readonly name: string;
-  /** The service account in kube-system that it acts as: the rights of `system:controller:<account>` are all it has. */
+  /**
+   * The service account in kube-system that the controller acts as. Its rights are the rules of the ClusterRole `system:controller:<account>`, which the API
+   * server creates: see `controller-roles.ts` and `own-roles.ts` in `packages/apiserver/src/bootstrap`.
+   */
   readonly account: string;
-  /** Works for the root workspace alone: what it does counts everywhere, so no tenant may ask for it. Others work for all. */
-  readonly rootOnly?: true;
+  /** `root` for controllers whose effect is not limited to one workspace, so that tenants must not be able to ask for it. */
+  readonly workspaces: 'root' | 'all';
+  /** Resources with their API group, as `deployments.apps`, of which it keeps local copies. A test compares them with the informers that it asks for. */
+  readonly watches: readonly string[];
   readonly make: (settings: ControllerSettings) => Runnable;
 }
 
-/** Those that a list such as `['*', '-garbage-collector']` names: `*` is all, a dash takes one away, whatever the order. */
+/** The controllers chosen by a list such as `['*', '-garbage-collector']`: `*` stands for all, and a dash excludes one. The order does not matter. */
 export function chosenControllers(all: readonly Registration[], choice: readonly string[] = ['*']): Registration[] {
   const wanted = new Set(choice);
   return all.filter(({ name }) => !wanted.has(`-${name}`) && (wanted.has('*') || wanted.has(name)));

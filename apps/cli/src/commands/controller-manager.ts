@@ -66,9 +66,9 @@ function addControllers(manager: Manager, { file, settings, connection, clients 
     known.set(place, client);
     return client;
   };
-  for (const { name, account, rootOnly, make } of chosenControllers(controllers, file.controllers)) {
+  for (const { name, account, workspaces, make } of chosenControllers(controllers, file.controllers)) {
     const runnable = make({ authority, signing: settings.signing, concurrency: file.concurrency?.[name] });
-    manager.add(runnable, { client: clientOf(file.useAccounts === false ? '' : account, rootOnly ? 'root' : '*') });
+    manager.add(runnable, { client: clientOf(file.useAccounts === false ? '' : account, workspaces === 'root' ? 'root' : '*') });
   }
 }
 

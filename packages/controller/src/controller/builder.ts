@@ -1,9 +1,9 @@
-import { clusterOf, type InformerSelection, type ObjectKey, objectKey, type ResourceType } from '@capstan/client';
+import { clusterOf, type InformerFactory, type InformerSelection, type ObjectKey, objectKey, type ResourceType } from '@capstan/client';
 import type { KubeObject } from '@capstan/machinery';
 import { Controller, type ControllerOptions, type Reconciler, type Source } from './controller.ts';
 import type { Predicate } from './predicate.ts';
 
-/** A type whose kind is known, so that owner references to it can be read. */
+/** A type whose kind is known, so that owner references to it can be recognized. */
 export interface KindType extends ResourceType {
   readonly kind: string;
 }
@@ -12,59 +12,81 @@ export interface SourceOptions<T extends KubeObject = KubeObject> extends Inform
   readonly predicate?: Predicate<T>;
 }
 
-/** Begins the description of a controller. The name stands in metrics and events. */
+/** Starts the description of a controller. The name appears in metrics, logs and events. */
 export function controller(name: string): { for<T extends KubeObject>(type: KindType, options?: SourceOptions<T>): ControllerBuilder<T> } {
   return {
     for: (type, options = {}) =>
-      new ControllerBuilder({ name, type, primary: sourceOf(type, options, (object) => [objectKey(object)]), sources: [] }),
+      new ControllerBuilder({
+        name,
+        type,
+        primary: sourceOf(type, options, (object) => [objectKey(object)]),
+        sources: [],
+        reads: () => undefined,
+      }),
   };
 }
 
-interface Draft {
+interface Draft<C> {
   readonly name: string;
   readonly type: KindType;
-  readonly primary: Source;
-  readonly sources: readonly Source[];
+  readonly primary: Source<C>;
+  readonly sources: readonly Source<C>[];
+  readonly reads: (informers: InformerFactory) => C;
 }
 
-export class ControllerBuilder<T extends KubeObject> {
-  readonly #draft: Draft;
+export class ControllerBuilder<T extends KubeObject, C = undefined> {
+  readonly #draft: Draft<C>;
 
-  constructor(draft: Draft) {
+  constructor(draft: Draft<C>) {
     this.#draft = draft;
   }
 
-  /** Objects that the reconciler makes: when one changes, its owner is looked at. */
-  owns<S extends KubeObject = KubeObject>(type: ResourceType, options: SourceOptions<S> = {}): ControllerBuilder<T> {
+  /**
+   * Local copies of other kinds that the reconciler and the functions of `watches` read. `learn` is called before the informers fill, so it can also add
+   * indexes; its result is passed on as `copies`. Reading a kind does not watch it: name it in `watches` too if its changes matter.
+   */
+  reads<N>(learn: (informers: InformerFactory) => N): ControllerBuilder<T, N> {
+    const { primary, sources } = this.#draft;
+    if (sources.length > 0) throw new Error('call reads before owns and watches: their functions are given its result');
+    // The source of the objects themselves reads no copies.
+    return new ControllerBuilder<T, N>({ ...this.#draft, primary: primary as unknown as Source<N>, sources: [], reads: learn });
+  }
+
+  /** Objects that the reconciler creates: when one changes, its owner is reconciled. */
+  owns<S extends KubeObject = KubeObject>(type: ResourceType, options: SourceOptions<S> = {}): ControllerBuilder<T, C> {
     const owner = this.#draft.type;
     return this.#with(sourceOf(type, options, (object) => ownersOf(object, owner)));
   }
 
-  /** Other objects that matter: `map` tells which ones to look at when one of them changes. */
+  /** Other objects that matter: `map` returns the keys of the objects to reconcile when one of them changes. */
   watches<S extends KubeObject = KubeObject>(
     type: ResourceType,
-    map: (object: S) => readonly ObjectKey[],
+    map: (object: S, copies: C) => readonly ObjectKey[],
     options: SourceOptions<S> = {},
-  ): ControllerBuilder<T> {
+  ): ControllerBuilder<T, C> {
     return this.#with(sourceOf(type, options, map));
   }
 
-  reconcile(reconciler: Reconciler<T>, options: ControllerOptions = {}): Controller<T> {
-    const { name, primary, sources } = this.#draft;
-    return new Controller<T>({ name, primary, sources, reconciler, options });
+  reconcile(reconciler: Reconciler<T, C>, options: ControllerOptions = {}): Controller<T, C> {
+    const { name, primary, sources, reads } = this.#draft;
+    return new Controller<T, C>({ name, primary, sources, reads, reconciler, options });
   }
 
-  #with(source: Source): ControllerBuilder<T> {
-    return new ControllerBuilder<T>({ ...this.#draft, sources: [...this.#draft.sources, source] });
+  #with(source: Source<C>): ControllerBuilder<T, C> {
+    return new ControllerBuilder<T, C>({ ...this.#draft, sources: [...this.#draft.sources, source] });
   }
 }
 
-function sourceOf<S extends KubeObject>(type: ResourceType, options: SourceOptions<S>, map: (object: S) => readonly ObjectKey[]): Source {
+function sourceOf<S extends KubeObject, C>(
+  type: ResourceType,
+  options: SourceOptions<S>,
+  map: (object: S, copies: C) => readonly ObjectKey[],
+): Source<C> {
   const { predicate, ...selection } = options;
-  return { type, selection, predicate: predicate as Predicate | undefined, keysOf: map as Source['keysOf'] };
+  return { type, selection, predicate: predicate as Predicate | undefined, keysOf: map as Source<C>['keysOf'] };
 }
 
-/** The controlling owner, when it is of that type. Its version does not matter. */
+/** The controlling owner, if it is of that kind in any version. */
 function ownersOf(object: KubeObject, owner: KindType): ObjectKey[] {
   const cluster = clusterOf(object);
   return (object.metadata.ownerReferences ?? [])

@@ -4,72 +4,91 @@ import {
   formatKey,
   type InformerFactory,
   type InformerSelection,
+  keyText,
   type ObjectKey,
   objectKey,
   type ResourceType,
 } from '@capstan/client';
-import type { KubeObject } from '@capstan/machinery';
+import type { BackoffLimits, KubeObject } from '@capstan/machinery';
 import type { EventRecorder } from '../events/recorder.ts';
 import type { ControllerContext, Runnable } from '../manager/runnable.ts';
 import type { RateOptions } from '../queue/rate.ts';
-import { type Priority, WorkQueue } from '../queue/work-queue.ts';
-import { observeQueue, reconcileMetrics } from './observe.ts';
+import type { Priority, WorkQueue } from '../queue/work-queue.ts';
+import { OwnWrites } from './own-writes.ts';
 import type { Predicate } from './predicate.ts';
-import { type Result, TerminalError } from './result.ts';
+import { done, type Result } from './result.ts';
+import { WorkLoop } from './work-loop.ts';
 
-/** What a reconciler is given. */
-export interface Reconcile<T extends KubeObject> {
+/** The arguments of a reconciler. */
+export interface Reconcile<T extends KubeObject, C = undefined> {
   readonly key: ObjectKey;
-  /** From the shared copy, so it must not be changed; undefined when it is gone. */
+  /** From the shared local copy, so it must not be modified; undefined if the object is gone. */
   readonly object: T | undefined;
-  /** Of the object's workspace. Its writes are refused once this process does not lead any more. */
+  /** The value that `reads` returned: local copies of other kinds. */
+  readonly copies: C;
+  /** For the object's workspace. It refuses to write once this process no longer leads. */
   readonly client: Client;
   readonly events: EventRecorder;
   /** Aborted when the work must be dropped. */
   readonly signal: AbortSignal;
   /** 0, then one more for each failure in a row. */
   readonly attempt: number;
+  /**
+   * Reports the server's answer to a write of this object. It is not reconciled again before the local copy has that write, so the reconciler never decides
+   * from the state before it.
+   */
+  readonly wrote: (object: KubeObject) => void;
 }
 
-export type Reconciler<T extends KubeObject> = (request: Reconcile<T>) => Promise<Result> | Result;
+export type Reconciler<T extends KubeObject, C = undefined> = (request: Reconcile<T, C>) => Promise<Result> | Result;
 
-/** Something that is watched, and which objects to look at when it changes. */
-export interface Source {
+/** A watched type, and which objects to reconcile when one of its objects changes. */
+export interface Source<C> {
   readonly type: ResourceType;
   readonly selection: InformerSelection;
   readonly predicate: Predicate | undefined;
-  readonly keysOf: (object: KubeObject) => readonly ObjectKey[];
+  readonly keysOf: (object: KubeObject, copies: C) => readonly ObjectKey[];
 }
 
 export interface ControllerOptions {
-  /** How many objects at the same time. */
-  readonly concurrency?: number;
-  /** In milliseconds: every object is looked at again so often, whether it changed or not. Ten hours when absent; 0 for never. */
+  /** How many objects at the same time; 1 by default. */
+  readonly concurrency?: number | undefined;
+  /** In milliseconds: how often every object is reconciled even if nothing changed. Ten hours by default; 0 for never. */
   readonly resyncEvery?: number;
   /** In milliseconds: a reconcile that takes longer is aborted. */
   readonly timeout?: number;
-  readonly backoff?: { readonly base: number; readonly max: number };
+  readonly backoff?: BackoffLimits;
   readonly rate?: RateOptions;
-  /** Keys that share a turn; the workspace when absent. */
+  /** Keys with the same value share a turn; the workspace by default. */
   readonly fairness?: (key: ObjectKey) => string;
 }
 
-export interface ControllerSpec<T extends KubeObject> {
+export interface ControllerSpec<T extends KubeObject, C> {
   readonly name: string;
-  readonly primary: Source;
-  readonly sources: readonly Source[];
-  readonly reconciler: Reconciler<T>;
+  readonly primary: Source<C>;
+  readonly sources: readonly Source<C>[];
+  readonly reads: (informers: InformerFactory) => C;
+  readonly reconciler: Reconciler<T, C>;
   readonly options: ControllerOptions;
+}
+
+/** The state of one run. */
+interface Run<C> {
+  readonly context: ControllerContext;
+  readonly queue: WorkQueue<ObjectKey>;
+  readonly copies: C;
+  readonly writes: OwnWrites;
 }
 
 const tenHours = 36_000_000;
 
-/** Calls a reconciler for each object that it should look at. */
-export class Controller<T extends KubeObject = KubeObject> implements Runnable {
+/** Calls a reconciler for each object that needs it. */
+export class Controller<T extends KubeObject = KubeObject, C = undefined> implements Runnable {
   readonly name: string;
-  readonly #spec: ControllerSpec<T>;
+  readonly #spec: ControllerSpec<T, C>;
+  #copies: { readonly of: InformerFactory; readonly value: C } | undefined;
 
-  constructor(spec: ControllerSpec<T>) {
+  constructor(spec: ControllerSpec<T, C>) {
     this.name = spec.name;
     this.#spec = spec;
   }
@@ -77,107 +96,87 @@ export class Controller<T extends KubeObject = KubeObject> implements Runnable {
   /** Asks for all informers, so that they can fill before the work begins. */
   prepare(informers: InformerFactory): void {
     for (const { type, selection } of this.#all()) informers.informer(type, selection);
+    this.#read(informers);
   }
 
   /** Works until the signal; resolves when the last reconcile has ended. */
   async run(context: ControllerContext): Promise<void> {
     const { primary, options } = this.#spec;
-    const queue = new WorkQueue<ObjectKey>({
+    const { concurrency, backoff, rate, resyncEvery = tenHours, fairness = ({ cluster }) => cluster ?? '' } = options;
+    const copies = this.#read(context.informers);
+    using loop = new WorkLoop<ObjectKey>(context, {
+      name: this.name,
       keyOf: formatKey,
-      fairness: options.fairness ?? (({ cluster }) => cluster ?? ''),
-      ...(options.backoff && { backoff: options.backoff }),
-      ...(options.rate && { rate: options.rate }),
-      observer: observeQueue(this.name, context.metrics),
+      objectOf: (key) => key,
+      type: primary.type,
+      fairness,
+      concurrency,
+      ...(backoff && { backoff }),
+      ...(rate && { rate }),
     });
-    context.metrics.gauge('workqueue_depth', 'Objects that wait.', { labels: { name: this.name }, read: () => queue.depth });
+    const run: Run<C> = { context, queue: loop.queue, copies, writes: new OwnWrites() };
     await context.informers.synced(context.signal);
-    const every = options.resyncEvery ?? tenHours;
-    const resync = (): void => {
-      for (const object of context.informers.informer(primary.type, primary.selection).list()) queue.add(objectKey(object), 'resync');
-    };
-    const timer = every > 0 ? setInterval(resync, every) : undefined;
-    const onStop = (): void => queue.close();
-    context.signal.addEventListener('abort', onStop, { once: true });
-    if (context.signal.aborted) queue.close();
-    const sources: Disposable[] = [];
-    try {
-      for (const source of this.#all()) sources.push(follow(source, context.informers, queue));
-      const metrics = reconcileMetrics(this.name, context.metrics);
-      await Promise.all(Array.from({ length: options.concurrency ?? 1 }, () => this.#work({ queue, context, metrics })));
-    } finally {
-      context.signal.removeEventListener('abort', onStop);
-      clearInterval(timer);
-      for (const source of sources) source[Symbol.dispose]();
+    using cleanup = new DisposableStack();
+    if (resyncEvery > 0) {
+      const timer = setInterval(() => this.#resync(run), resyncEvery);
+      cleanup.defer(() => clearInterval(timer));
     }
+    cleanup.use(this.#followOwnWrites(run));
+    for (const source of this.#all()) cleanup.use(follow(source, run));
+    await loop.run((key, attempt) => this.#reconcile(key, attempt, run));
   }
 
-  #all(): readonly Source[] {
+  #all(): readonly Source<C>[] {
     return [this.#spec.primary, ...this.#spec.sources];
   }
 
-  async #work({
-    queue,
-    context,
-    metrics,
-  }: {
-    queue: WorkQueue<ObjectKey>;
-    context: ControllerContext;
-    metrics: ReturnType<typeof reconcileMetrics>;
-  }): Promise<void> {
-    for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
-      if (!context.isLeading()) {
-        queue.done(key);
-        queue.close();
-        return;
-      }
-      const before = performance.now();
-      const result = await this.#reconcile(key, queue.failures(key), context);
-      metrics.ended(result.type, performance.now() - before);
-      this.#settle(result, key, { queue, context });
-      queue.done(key);
-    }
+  #read(informers: InformerFactory): C {
+    if (this.#copies?.of !== informers) this.#copies = { of: informers, value: this.#spec.reads(informers) };
+    return this.#copies.value;
   }
 
-  #settle(result: Result, key: ObjectKey, { queue, context }: { queue: WorkQueue<ObjectKey>; context: ControllerContext }): void {
-    if (result.type === 'error') {
-      context.onError(result.error, key);
-      queue.addFailed(key);
-      return;
-    }
-    queue.forget(key);
-    if (result.type === 'requeueAfter') queue.addAfter(key, result.milliseconds);
-    else if (result.type === 'terminal') context.onError(result.error, key);
+  #resync({ context, queue }: Run<C>): void {
+    const { type, selection } = this.#spec.primary;
+    for (const object of context.informers.informer(type, selection).list()) queue.add(objectKey(object), 'resync');
   }
 
-  /** Whatever the reconciler does, this answers. */
-  async #reconcile(key: ObjectKey, attempt: number, context: ControllerContext): Promise<Result> {
+  /** Reconciles objects that became due while their copy lacked our own write. No predicate applies: it would drop what was due. */
+  #followOwnWrites({ context, queue, writes }: Run<C>): Disposable {
+    const { type, selection } = this.#spec.primary;
+    return context.informers.informer(type, selection).onChange(({ type: change, object }) => {
+      if (writes.arrives(keyText(object), change === 'deleted' ? undefined : object)) queue.add(objectKey(object));
+    });
+  }
+
+  #reconcile(key: ObjectKey, attempt: number, { context, copies, writes }: Run<C>): Promise<Result> | Result {
     const { primary, reconciler, options } = this.#spec;
-    const signal = options.timeout === undefined ? context.drop : AbortSignal.any([context.drop, AbortSignal.timeout(options.timeout)]);
-    try {
-      return await reconciler({
-        key,
-        object: context.informers.informer<T>(primary.type, primary.selection).get(key),
-        client: key.cluster === undefined ? context.client : context.client.cluster(key.cluster),
-        events: context.events,
-        signal,
-        attempt,
-      });
-    } catch (error) {
-      return error instanceof TerminalError ? { type: 'terminal', error } : { type: 'error', error };
-    }
+    const known = context.informers.informer<T>(primary.type, primary.selection);
+    const object = known.get(key);
+    const text = formatKey(key);
+    if (writes.isBehind(text, object)) return done;
+    return reconciler({
+      key,
+      object,
+      copies,
+      client: key.cluster === undefined ? context.client : context.client.cluster(key.cluster),
+      events: context.events,
+      signal: options.timeout === undefined ? context.drop : AbortSignal.any([context.drop, AbortSignal.timeout(options.timeout)]),
+      attempt,
+      wrote: (written) => writes.note(text, written, known.get(key)),
+    });
   }
 }
 
-function follow(source: Source, informers: InformerFactory, queue: WorkQueue<ObjectKey>): Disposable {
-  return informers.informer(source.type, source.selection).onChange((change) => {
+function follow<C>(source: Source<C>, { context, queue, copies }: Run<C>): Disposable {
+  return context.informers.informer(source.type, source.selection).onChange((change) => {
     if (source.predicate !== undefined && !source.predicate(change)) return;
-    // What was there already is a look whether all is well; what happens now is a change.
+    // Objects that existed before the start are only checked; everything later is a change.
     const priority: Priority = change.type === 'added' && change.initial ? 'resync' : 'fresh';
-    for (const key of keysOf(source, change)) queue.add(key, priority);
+    for (const key of keysOf(source, change, copies)) queue.add(key, priority);
   });
 }
 
-/** Also those that the object pointed to before: they lost something. The queue makes one of two. */
-function keysOf({ keysOf: map }: Source, change: Change<KubeObject>): readonly ObjectKey[] {
-  return change.type === 'updated' ? [...map(change.object), ...map(change.old)] : map(change.object);
+/** Includes the keys that the object pointed to before: they lost something. The queue removes duplicates. */
+function keysOf<C>({ keysOf: map }: Source<C>, change: Change<KubeObject>, copies: C): readonly ObjectKey[] {
+  return change.type === 'updated' ? [...map(change.object, copies), ...map(change.old, copies)] : map(change.object, copies);
 }

@@ -2,7 +2,7 @@ import type { Metrics } from '@capstan/machinery';
 import type { QueueObserver } from '../queue/work-queue.ts';
 import type { Result } from './result.ts';
 
-/** The numbers of a queue, under the names that dashboards for Kubernetes controllers know. */
+/** Counts what a queue does, under the names that dashboards for Kubernetes controllers know. */
 export function observeQueue(name: string, metrics: Metrics): QueueObserver {
   const labels = { name };
   const adds = metrics.counter('workqueue_adds_total', 'Objects added to the queue.', labels);
@@ -17,7 +17,11 @@ export function observeQueue(name: string, metrics: Metrics): QueueObserver {
   };
 }
 
-export function reconcileMetrics(name: string, metrics: Metrics): { ended(result: Result['type'], milliseconds: number): void } {
+export interface ReconcileMetrics {
+  ended(result: Result['type'], milliseconds: number): void;
+}
+
+export function reconcileMetrics(name: string, metrics: Metrics): ReconcileMetrics {
   const count = (result: string) =>
     metrics.counter('controller_runtime_reconcile_total', 'Reconciles by how they ended.', { controller: name, result });
   const ended = { done: count('success'), requeueAfter: count('requeue_after'), error: count('error'), terminal: count('terminal') };

@@ -131,6 +131,83 @@ describe('results', () => {
   });
 });
 
+test('reads local copies of other kinds, with the indexes that it adds', async () => {
+  await makeNamespace('reading');
+  const seen = new Map<string, string[]>();
+  const one = controller('reading')
+    .for(configMaps, { namespace: 'reading' })
+    .reads((informers) => {
+      const copies = informers.informer(secrets, { namespace: 'reading' });
+      copies.addIndex('about', ({ metadata }) => [metadata.labels?.about ?? '']);
+      return { about: (name: string) => copies.byIndex('about', name).map(({ metadata }) => metadata.name ?? '') };
+    })
+    .watches(
+      secrets,
+      ({ metadata }, copies) =>
+        copies.about(metadata.labels?.about ?? '').map(() => ({ namespace: 'reading', name: metadata.labels?.about ?? '' })),
+      { namespace: 'reading' },
+    )
+    .reconcile(({ key, copies }) => {
+      seen.set(key.name, copies.about(key.name));
+      return done;
+    });
+  await make('reading', 'a');
+  await running([one], async () => {
+    await vi.waitFor(() => expect(seen.get('a')).toEqual([]), 10_000);
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's', namespace: 'reading', labels: { about: 'a' } } };
+    await client.resource(secrets).create(secret);
+    await vi.waitFor(() => expect(seen.get('a')).toEqual(['s']), 10_000);
+  });
+});
+
+test('never reconciles from the state before its own write, even if a predicate drops that write', async () => {
+  await makeNamespace('own-writes');
+  const seen: number[] = [];
+  const one = controller('own-writes')
+    .for(configMaps, { namespace: 'own-writes', predicate: ({ type }) => type === 'added' })
+    .reconcile(async ({ key, object, client: mine, wrote }) => {
+      const count = Number((object?.data as { count?: string } | undefined)?.count ?? 0);
+      seen.push(count);
+      if (count >= 5) return done;
+      wrote(await mine.resource(configMaps).patch(key as { name: string }, { type: 'merge', patch: { data: { count: `${count + 1}` } } }));
+      return requeueAfter(0);
+    });
+  await make('own-writes', 'a');
+  await running([one], () => vi.waitFor(() => expect(seen).toEqual([0, 1, 2, 3, 4, 5]), 10_000));
+});
+
+test('retries a conflict without reporting it, and stops when the object is gone', async () => {
+  await makeNamespace('outdated');
+  const lines: string[] = [];
+  const calls: string[] = [];
+  const one = controller('outdated')
+    .for(configMaps, { namespace: 'outdated', predicate: ({ type }) => type === 'added' })
+    .reconcile(async ({ key, object, client: mine }) => {
+      const maps = mine.resource(configMaps).in('outdated');
+      calls.push(key.name);
+      if (key.name === 'gone') {
+        await maps.delete('gone');
+        await maps.patch('gone', { type: 'merge', patch: { data: {} } });
+      }
+      if (key.name === 'conflict' && calls.length < 3)
+        await maps.update({ ...object!, metadata: { ...object!.metadata, resourceVersion: '1' } });
+      return done;
+    });
+  await running(
+    [one],
+    async () => {
+      await make('outdated', 'conflict');
+      await vi.waitFor(() => expect(calls).toEqual(['conflict', 'conflict', 'conflict']), 10_000);
+      await make('outdated', 'gone');
+      await vi.waitFor(() => expect(calls.at(-1)).toBe('gone'), 10_000);
+      await make('outdated', 'last');
+      await vi.waitFor(() => expect(calls.slice(3)).toEqual(['gone', 'last']), 10_000);
+      expect(lines).toEqual([]);
+    },
+    { log: (line) => void lines.push(line) },
+  );
+});
+
 test('never two reconciles of one object at the same time, and the last change is always seen', async () => {
   await makeNamespace('busy');
   const now = new Set<string>();

@@ -7,7 +7,7 @@ export interface TokenSecret extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-/** What the steps may do, for one service account. */
+/** What the steps can do, for one service account. */
 export interface TokenActions {
   readonly readAccount: () => Promise<KubeObject | undefined>;
   /** The secrets that hold tokens of accounts with this name. */
@@ -16,11 +16,11 @@ export interface TokenActions {
   readonly issue: (secret: TokenSecret) => Promise<string>;
   readonly update: (secret: TokenSecret) => Promise<unknown>;
   readonly remove: (secret: TokenSecret) => Promise<unknown>;
-  /** PEM of the authority that signs for the API server; undefined when it is not known. */
+  /** PEM of the authority that signs for the API server; undefined if it is not known. */
   readonly authority: string | undefined;
 }
 
-/** Deletes the tokens of accounts that are gone, and fills in those that somebody asks for by making a secret. */
+/** Deletes the tokens of accounts that are gone, and fills the secrets that lack a token. */
 export async function reconcileTokens(actions: TokenActions): Promise<void> {
   const secrets = (await actions.listSecrets()).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   if (secrets.length === 0) return;
@@ -31,7 +31,7 @@ export async function reconcileTokens(actions: TokenActions): Promise<void> {
   }
 }
 
-/** An account that was made anew under the same name is another one. */
+/** An account that was created again under the same name is another one. */
 function isOf({ metadata }: TokenSecret, account: KubeObject): boolean {
   const uid = metadata.annotations?.[uidAnnotation] ?? '';
   return uid === '' || uid === account.metadata.uid;

@@ -1,7 +1,5 @@
 import { clusterOf, type Informer, type InformerFactory, type ObjectKey, objectKey } from '@capstan/client';
-import type { Runnable } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
-import { informedBy } from '../informed.ts';
 import {
   type ApiBinding,
   type ApiExport,
@@ -16,20 +14,20 @@ import {
   sliceType,
 } from './kinds.ts';
 
-/** Names an export: its workspace is an id or a path. */
+/** The key of an export; its workspace is an id or a path. */
 export const exportKey = (workspace: string, name: string): string => `${workspace}|${name}`;
 
 const known = new WeakMap<InformerFactory, SharingCaches>();
 
-/** What is known about exports, bindings and schemas in all workspaces. */
+/** Local copies of exports, bindings and schemas in all workspaces, with indexes. */
 export class SharingCaches {
   readonly exports: Informer<ApiExport>;
   readonly bindings: Informer<ApiBinding>;
   readonly slices: Informer<EndpointSlice>;
   readonly conversions: Informer<Conversion>;
-  /** Of definitions, too, it only matters whether there are any. */
+  /** Metadata only: it matters just whether a workspace has any. */
   readonly definitions: Informer;
-  /** Without what they say: schemas are large, and never change. */
+  /** Metadata only: schemas are large, and never change. */
   readonly schemas: Informer;
 
   constructor(informers: InformerFactory) {
@@ -52,19 +50,19 @@ export class SharingCaches {
     this.slices.addIndex('export', (slice) => referencesOf(slice, slice.spec?.export));
   }
 
-  /** The same for all controllers that share informers. */
-  static of(informers: InformerFactory): SharingCaches {
+  /** The same instance for all controllers that share informers. */
+  static of(this: void, informers: InformerFactory): SharingCaches {
     let caches = known.get(informers);
     if (caches === undefined) known.set(informers, (caches = new SharingCaches(informers)));
     return caches;
   }
 
-  /** The export that an object of `cluster` refers to. */
+  /** The export that an object in `cluster` refers to. */
   exportAt({ path, name }: { path?: string | undefined; name: string }, cluster: string): ApiExport | undefined {
     return this.exports.byIndex('name', exportKey(path || cluster, name))[0];
   }
 
-  /** The export that a binding is of, in the workspace in which it was found. */
+  /** The export of a binding, in the workspace in which it was found. */
   exportOf(binding: ApiBinding): ApiExport | undefined {
     const reference = binding.spec?.reference?.export;
     const provider = binding.status?.apiExportClusterName;
@@ -87,11 +85,7 @@ export class SharingCaches {
 
 export const keysOf = (objects: readonly KubeObject[]): ObjectKey[] => objects.map(objectKey);
 
-/** A controller that asks the caches, which are there when its informers are. */
-export const withCaches = (make: (caches: () => SharingCaches) => Runnable): Runnable =>
-  informedBy((informers) => SharingCaches.of(informers), make);
-
-/** Under which an export is found: by its workspace's id, and by its path. */
+/** The keys of an export: with the id of its workspace, and with its path. */
 function namesOf(object: ApiExport): string[] {
   const name = object.metadata.name ?? '';
   const cluster = clusterOf(object) ?? '';

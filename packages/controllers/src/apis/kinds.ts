@@ -32,7 +32,7 @@ export const definitionType = { group: 'apiextensions.k8s.io', version: 'v1', re
 export const secretType = { group: '', version: 'v1', resource: 'secrets', namespaced: true };
 export const namespaceType = { group: '', version: 'v1', resource: 'namespaces', namespaced: false };
 
-/** Where the copies of bound schemas are, by which bound kinds are served. */
+/** The workspace of the copies of bound schemas, from which bound kinds are served. */
 export const boundSchemasCluster = 'system:bound-crds';
 export const pathAnnotation = 'kcp.io/path';
 
@@ -41,7 +41,7 @@ export interface Claim {
   readonly resource: string;
   readonly identityHash?: string;
   readonly verbs: readonly string[];
-  /** Which objects an export asks for where a workspace's type accepts the claim; all when absent. */
+  /** The objects that the export asks for where a workspace type accepts the claim; all by default. */
   readonly defaultSelector?: Selector;
 }
 
@@ -62,7 +62,7 @@ export interface OfferedResource {
   readonly storage?: { readonly crd?: object; readonly virtual?: VirtualStorage };
 }
 
-/** Objects that are not stored where the resource is bound, but read from what is referred to. */
+/** Objects that are not stored where the resource is bound, but read through the reference. */
 export interface VirtualStorage {
   readonly reference: { readonly apiGroup?: string; readonly kind: string; readonly name: string };
   readonly identityHash: string;
@@ -81,7 +81,7 @@ export interface BoundResource {
   readonly group: string;
   readonly resource: string;
   readonly schema: { readonly name: string; readonly UID: string; readonly identityHash: string };
-  /** None for what is not stored in the workspace. */
+  /** Empty if the objects are not stored in the workspace. */
   readonly storageVersions?: readonly string[];
 }
 
@@ -112,7 +112,7 @@ export interface ResourceSchema extends KubeObject {
   };
 }
 
-/** Rules between the versions of the schema that has the same name. */
+/** Conversion rules between the versions of the schema with the same name. */
 export interface Conversion extends KubeObject {
   spec?: object;
 }

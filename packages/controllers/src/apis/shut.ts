@@ -1,10 +1,15 @@
 import { isForbidden, isTerminating } from '@capstan/client';
-import { type Result, requeueAfter, whenOutdated } from '@capstan/controller';
+import { type Result, requeueAfter } from '@capstan/controller';
 
-/** In milliseconds: nobody tells when a workspace can be entered. */
+/** In milliseconds. Nothing announces that a workspace can be entered. */
 const lookAgain = 5_000;
 
-/** As `whenOutdated`, also when the workspace is on its way in or out: until it is ready, and once it goes, nobody may enter it. */
-export function whenShut(error: unknown): Result {
-  return isForbidden(error) && !isTerminating(error) ? requeueAfter(lookAgain) : whenOutdated(error);
+/** Looks again later if the workspace cannot be entered: nobody may enter it before it is ready, nor once it is being deleted. */
+export async function unlessShut(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    if (isForbidden(error) && !isTerminating(error)) return requeueAfter(lookAgain);
+    throw error;
+  }
 }

@@ -1,13 +1,11 @@
 import { clusterOf, type Informer, type InformerFactory } from '@capstan/client';
-import type { Runnable } from '@capstan/controller';
 import { exportKey, SharingCaches } from '../apis/caches.ts';
 import { type ApiBinding, type ApiExport, pathAnnotation } from '../apis/kinds.ts';
-import { informedBy } from '../informed.ts';
 import { type CachedResource, type CachedSlice, cachedResourceType, cachedSliceType } from './kinds.ts';
 
 const known = new WeakMap<InformerFactory, CachingCaches>();
 
-/** What is known about what providers publish, in all workspaces. */
+/** Local copies of CachedResources and their slices in all workspaces, with indexes. */
 export class CachingCaches {
   readonly resources: Informer<CachedResource>;
   readonly slices: Informer<CachedSlice>;
@@ -26,8 +24,8 @@ export class CachingCaches {
     this.sharing.exports.addIndex('cluster', (object) => [clusterOf(object) ?? '']);
   }
 
-  /** The same for all controllers that share informers. */
-  static of(informers: InformerFactory): CachingCaches {
+  /** The same instance for all controllers that share informers. */
+  static of(this: void, informers: InformerFactory): CachingCaches {
     let caches = known.get(informers);
     if (caches === undefined) known.set(informers, (caches = new CachingCaches(informers)));
     return caches;
@@ -37,7 +35,7 @@ export class CachingCaches {
     return this.resources.byIndex('cluster', cluster);
   }
 
-  /** What a slice is about. */
+  /** The CachedResource that a slice refers to. */
   resourceOf(slice: CachedSlice): CachedResource | undefined {
     const { path, name } = slice.spec?.cachedResource ?? {};
     return name === undefined ? undefined : this.resources.byIndex('name', exportKey(path || (clusterOf(slice) ?? ''), name))[0];
@@ -52,13 +50,13 @@ export class CachingCaches {
     return this.in(cluster).flatMap((resource) => this.slicesOf(resource));
   }
 
-  /** Bindings to what a workspace offers with virtual storage. */
+  /** The bindings to exports of a workspace that offer virtual storage. */
   consumersOf(cluster: string): ApiBinding[] {
     const offering = this.sharing.exports.byIndex('cluster', cluster).filter(isVirtual);
     return offering.flatMap((object) => this.sharing.bindingsTo(object));
   }
 
-  /** Whether somebody bound an export that offers what is published. */
+  /** Whether somebody is bound to an export that offers the published resource. */
   isBound({ metadata, spec, status }: CachedResource): boolean {
     const offers = this.sharing.exports
       .byIndex('cluster', clusterOf({ metadata } as CachedResource) ?? '')
@@ -75,13 +73,9 @@ export class CachingCaches {
   }
 }
 
-/** A controller that asks the caches, which are there when its informers are. */
-export const withCachingCaches = (make: (caches: () => CachingCaches) => Runnable): Runnable =>
-  informedBy((informers) => CachingCaches.of(informers), make);
-
 const isVirtual = ({ spec }: ApiExport): boolean => (spec?.resources ?? []).some(({ storage }) => storage?.virtual !== undefined);
 
-/** Under which it is found: by its workspace's id, and by its path. */
+/** The keys of a CachedResource: with the id of its workspace, and with its path. */
 function namesOf(resource: CachedResource): string[] {
   const name = resource.metadata.name ?? '';
   const cluster = clusterOf(resource) ?? '';

@@ -41,7 +41,7 @@ export interface CachedSlice extends Slice {
   spec?: { readonly cachedResource?: { readonly path?: string; readonly name: string }; readonly partition?: string };
 }
 
-/** What a CachedResource publishes, as messages name it. */
+/** The resource that a CachedResource publishes, as messages name it. */
 export function printPublished({ spec }: CachedResource): string {
   return spec?.group ? `${spec.resource}.${spec.group}` : (spec?.resource ?? '');
 }

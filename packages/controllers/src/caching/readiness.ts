@@ -1,16 +1,16 @@
-import { isDeepStrictEqual } from 'node:util';
 import { type Change, clusterOf } from '@capstan/client';
+import { sameJson } from '@capstan/machinery';
 import type { OfferedResource } from '../apis/kinds.ts';
 import { isTrue } from '../kcp-conditions.ts';
 import type { CachingCaches } from './caches.ts';
 import { type CachedResource, cachedSliceType, cacheGroup, printPublished } from './kinds.ts';
 
-/** Whether what an export offers with virtual storage can be read, and if not, why: something is wrong, or it is only not there yet. */
+/** Whether a resource with virtual storage can be read, and why not: something is wrong, or it is not available yet. */
 export type Readiness = { readonly type: 'ready' } | { readonly type: 'broken' | 'waiting'; readonly why: string };
 
 const broken = (why: string): Readiness => ({ type: 'broken', why });
 
-/** Follows what virtual storage refers to, as the server does when it is read. `cluster` is the id of the export's workspace. */
+/** Follows the reference of a virtual storage as the server does when it is read. `cluster` is the id of the export's workspace. */
 export function readinessOf(caches: CachingCaches, cluster: string, { group = '', name, storage }: OfferedResource): Readiness {
   const { reference, identityHash } = storage!.virtual!;
   if (reference.apiGroup !== cacheGroup || reference.kind !== cachedSliceType.kind)
@@ -35,7 +35,7 @@ export function readinessOf(caches: CachingCaches, cluster: string, { group = ''
   return { type: 'ready' };
 }
 
-/** Whether a change matters to those who read: most changes are of how many objects there are. */
+/** Whether a change matters to readers. Most changes are only of the number of objects. */
 export function publishesOtherwise(change: Change<CachedResource>): boolean {
   if (change.type !== 'updated') return true;
   const what = ({ metadata, spec, status }: CachedResource): unknown => [
@@ -44,7 +44,7 @@ export function publishesOtherwise(change: Change<CachedResource>): boolean {
     status?.identityHash,
     status?.conditions,
   ];
-  return !isDeepStrictEqual(what(change.old), what(change.object));
+  return !sameJson(what(change.old), what(change.object));
 }
 
 function failureOf({ metadata, status }: CachedResource): string | undefined {

@@ -3,13 +3,13 @@ import { type ParsedRequest, parseCertificateRequest } from '@capstan/pki';
 import { conditionOf, type SigningRequest, withCondition } from './request.ts';
 import type { Approval, Signer } from './signers.ts';
 
-/** What the steps may do. */
+/** What the steps can do. */
 export interface CertificateActions {
-  /** Whether whoever asks has the right that stands for an approval. */
+  /** Whether the requester has the right that stands for an approval. */
   readonly mayHave: (request: SigningRequest, right: { subresource: string; name: string | undefined }) => Promise<boolean>;
   readonly writeApproval: (request: SigningRequest) => Promise<SigningRequest>;
   readonly writeStatus: (request: SigningRequest) => Promise<SigningRequest>;
-  /** PEM; undefined when this controller does not sign. */
+  /** Returns PEM; undefined if this controller does not sign. */
   readonly sign: ((parsed: ParsedRequest, request: SigningRequest, signer: Signer) => string) | undefined;
 }
 
@@ -19,15 +19,15 @@ interface Case {
   readonly signer: Signer;
 }
 
-/** A step ends the reconcile by answering with its result. */
+/** A step ends the reconcile by returning a result. */
 type Step = (given: Case, actions: CertificateActions) => Promise<Result | undefined>;
 
-/** A right may be given later. */
+/** In milliseconds. The right may be granted later. */
 const askAgain = 60_000;
 
 const steps: readonly Step[] = [approve, sign];
 
-/** Brings a request that was not answered yet as far as it can go: to its approval, and to its certificate. */
+/** Approves and signs a request that is not answered yet, as far as possible. */
 export async function reconcileRequest(request: SigningRequest, signers: readonly Signer[], actions: CertificateActions): Promise<Result> {
   const signer = signers.find(({ name }) => name === request.spec.signerName);
   if (signer === undefined || isAnswered(request)) return done;

@@ -1,21 +1,21 @@
 import type { ParsedRequest } from '@capstan/pki';
 
-/** What a signer expects, and who gets a certificate without a person's approval. */
+/** The requests that a signer accepts, and those that need no approval by a person. */
 export interface Signer {
   readonly name: string;
-  /** Why it never signs such a request; undefined when it does. */
+  /** Why the signer rejects a request; undefined if it accepts it. */
   readonly objection: (request: ParsedRequest, usages: readonly string[]) => string | undefined;
   readonly approvals: readonly Approval[];
-  /** It signs for no longer than that. */
+  /** The longest validity of its certificates. */
   readonly maximumSeconds: number;
 }
 
 /** A right that stands for a person's approval: to create this subresource of `certificatesigningrequests`. */
 export interface Approval {
   readonly subresource: string;
-  /** Only for those who ask for what they are already. */
+  /** Only for requesters that already have the identity that they ask for. */
   readonly forSelf: boolean;
-  /** The name that the right must be about; about all when undefined. */
+  /** The resource name that the right must cover; undefined if it must cover all. */
   readonly nameOf?: (request: ParsedRequest) => string;
   readonly message: string;
 }
@@ -109,7 +109,7 @@ function namesObjection({ names }: ParsedRequest): string | undefined {
   return names.uris.length > 0 ? 'URI subjectAltNames are not allowed' : undefined;
 }
 
-/** Keys that are not RSA encipher nothing, so they may do without that usage. */
+/** Only RSA keys encrypt, so other keys do not need the usage. */
 function usagesObjection(usages: readonly string[], purpose: string): string | undefined {
   const least = [purpose, 'digital signature'].sort();
   const all = [...least, 'key encipherment'].sort();

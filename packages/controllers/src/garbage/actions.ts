@@ -1,55 +1,55 @@
 import { type Client, isNotFound, type Resource } from '@capstan/client';
-import type { EventRecorder } from '@capstan/controller';
+import { type EventRecorder, ignoring } from '@capstan/controller';
 import type { JsonObject, KubeObject, OwnerReference } from '@capstan/machinery';
+import type { WorkspaceTypeCache } from '../journal/workspace-type-cache.ts';
 import type { OwnerGraph } from './graph.ts';
 import { awaitsDependents, type Item, isMeant } from './item.ts';
-import type { KnownTypes } from './known-types.ts';
 import type { GarbageActions, OwnerState } from './reconcile.ts';
 
 export interface ActionsOptions {
   readonly client: Client;
   readonly events: EventRecorder;
   readonly graph: OwnerGraph;
-  readonly types: Pick<KnownTypes, 'typeOf'>;
+  readonly types: Pick<WorkspaceTypeCache, 'findOrAsk'>;
   readonly look: (uid: string) => void;
   readonly signal: AbortSignal;
 }
 
-/** How many owners that are known to be gone are remembered. */
+/** How many absent owners are remembered. */
 const remembered = 4096;
 
-/** What the collector does to objects on the server. */
+/** The actions of the collector on the server. */
 export function serverActions({ client, events, graph, types, look, signal }: ActionsOptions): GarbageActions {
   const absent = new Set<string>();
   const resourceOf = ({ cluster, type, metadata }: Item): Resource => client.cluster(cluster).resource(type).in(metadata.namespace);
 
-  /** A copy may be late: that an owner is gone is believed only when the server says so. */
+  /** The graph may be behind, so an owner counts as gone only if the server says so. */
   const askServer = async (reference: OwnerReference, item: Item): Promise<OwnerState> => {
     const { apiVersion, kind, name, uid } = reference;
     const { cluster } = item;
-    const type = await types.typeOf(cluster, { apiVersion, kind }, signal);
+    const type = await types.findOrAsk(cluster, `${apiVersion}/${kind}`, signal);
     if (type === undefined) throw new Error(`the owner ${kind} "${name}" has the type ${apiVersion}, which the server does not serve`);
     const { namespace } = item.metadata;
     if (type.namespaced && namespace === undefined) return 'impossible';
     const place = JSON.stringify([cluster, uid, apiVersion, kind, namespace, name]);
     if (absent.has(place)) return 'dangling';
-    const owner = await unlessGone(client.cluster(cluster).resource(type).in(namespace).metadata().get(name, { signal }));
+    const owner = await ignoring(client.cluster(cluster).resource(type).in(namespace).metadata().get(name, { signal }), isNotFound);
     if (owner?.metadata.uid === uid) return awaitsDependents(owner) ? 'waiting' : 'solid';
     absent.add(place);
     if (absent.size > remembered) absent.delete(absent.values().next().value!);
     return 'dangling';
   };
 
-  /** Changes what is there now, if it is still the same object. */
+  /** Patches the object as it is now, if it is still the same one. */
   const patch = async (item: Item, change: (metadata: KubeObject['metadata']) => JsonObject | undefined): Promise<void> => {
     const resource = resourceOf(item).metadata();
     const name = item.metadata.name ?? '';
-    const now = await unlessGone(resource.get(name, { signal }));
+    const now = await ignoring(resource.get(name, { signal }), isNotFound);
     if (now === undefined || now.metadata.uid !== item.uid) return;
     const metadata = change(now.metadata);
     if (metadata === undefined) return;
     const guarded = { resourceVersion: now.metadata.resourceVersion ?? '', ...metadata };
-    await unlessGone(resource.patch(name, { type: 'merge', patch: { metadata: guarded } }, { signal }));
+    await ignoring(resource.patch(name, { type: 'merge', patch: { metadata: guarded } }, { signal }), isNotFound);
   };
 
   return {
@@ -66,7 +66,7 @@ export function serverActions({ client, events, graph, types, look, signal }: Ac
       const { uid, metadata } = item;
       const { name = '', resourceVersion } = metadata;
       const preconditions = { uid, ...(resourceVersion !== undefined && { resourceVersion }) };
-      await unlessGone(resourceOf(item).delete(name, { propagationPolicy, preconditions, signal }));
+      await ignoring(resourceOf(item).delete(name, { propagationPolicy, preconditions, signal }), isNotFound);
     },
     dropOwners: (item, owners) =>
       patch(item, ({ ownerReferences = [] }) => {
@@ -96,13 +96,4 @@ function reportNamespace(events: EventRecorder, { apiVersion, kind, name, uid }:
   const object = { apiVersion: type.group === '' ? type.version : `${type.group}/${type.version}`, kind: type.kind, metadata };
   const owner = `[${apiVersion}/${kind}, namespace: ${namespace}, name: ${name}, uid: ${uid}]`;
   events.warning(object, 'OwnerRefInvalidNamespace', `ownerRef ${owner} does not exist in namespace "${namespace}"`);
-}
-
-async function unlessGone<T>(calling: Promise<T>): Promise<T | undefined> {
-  try {
-    return await calling;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
 }

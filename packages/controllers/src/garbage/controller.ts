@@ -1,11 +1,10 @@
-import { isConflict } from '@capstan/client';
-import { type ControllerContext, type Result, type Runnable, requeueAfter, WorkQueue } from '@capstan/controller';
+import { type ControllerContext, type Runnable, WorkLoop } from '@capstan/controller';
 import { followJournal, type JournalEntry } from '../journal/follow.ts';
+import { WorkspaceTypeCache } from '../journal/workspace-type-cache.ts';
 import { serverActions } from './actions.ts';
 import { OwnerGraph } from './graph.ts';
 import { Items } from './item.ts';
-import { KnownTypes } from './known-types.ts';
-import { type GarbageActions, reconcileItem } from './reconcile.ts';
+import { reconcileItem } from './reconcile.ts';
 
 const name = 'garbage-collector';
 
@@ -14,70 +13,61 @@ export interface GarbageCollectorOptions {
   readonly concurrency?: number | undefined;
 }
 
-/**
- * Follows every object of every kind in all workspaces, and deletes what has lost its owners. Unlike other controllers it reads the journal and no informers, so
- * it has a loop of its own over the same queue.
- */
+/** Follows every object of every kind in all workspaces through the journal, without informers, and deletes those that have lost their owners. */
 export class GarbageCollector implements Runnable {
   readonly name = name;
-  readonly #workers: number;
+  readonly #concurrency: number;
 
   constructor({ concurrency = 16 }: GarbageCollectorOptions = {}) {
-    this.#workers = concurrency;
+    this.#concurrency = concurrency;
   }
 
   async run(context: ControllerContext): Promise<void> {
-    const { client, events, metrics, signal, drop } = context;
-    const queue = new WorkQueue<string>({
+    const { client, events, metrics, drop } = context;
+    const graph = new OwnerGraph();
+    using loop = new WorkLoop<string>(context, {
+      name,
       keyOf: (uid) => uid,
+      objectOf: (uid) => ({ name: describe(graph, uid) }),
+      concurrency: this.#concurrency,
       backoff: { base: 50, max: 60_000 },
       rate: { perSecond: 200, burst: 1000 },
     });
-    const graph = new OwnerGraph();
-    metrics.gauge('workqueue_depth', 'Objects that wait.', { labels: { name }, read: () => queue.depth });
+    const look = (uid: string): void => loop.queue.add(uid);
     metrics.gauge('garbage_collector_objects', 'Objects whose owners are known.', { read: () => graph.size });
-    using _closing = closeWith(signal, queue);
     const { promise: filled, resolve: fill } = Promise.withResolvers<void>();
-    const reading = follow(context, { graph, queue, fill });
-    // Whom an object owns is known only when everything has been read.
+    const reading = follow(context, { graph, look, fill });
+    // The dependents of an object are known only after everything has been read.
     await Promise.race([filled, reading]);
-    const actions = serverActions({ client, events, graph, types: new KnownTypes(client), look: (uid) => queue.add(uid), signal: drop });
-    await Promise.all(Array.from({ length: this.#workers }, () => work({ queue, graph, actions, context })));
+    const types = new WorkspaceTypeCache({ client, lifetime: 30_000, keyOf: kindKey });
+    const actions = serverActions({ client, events, graph, types, look, signal: drop });
+    await loop.run((uid) => reconcileItem(graph, uid, actions));
     await reading;
   }
 }
 
-interface Work {
-  readonly queue: WorkQueue<string>;
-  readonly graph: OwnerGraph;
-  readonly actions: GarbageActions;
-  readonly context: ControllerContext;
-}
-
-/** Keeps the graph what the journal says. */
+/** Applies the journal to the graph. */
 function follow(
   { client, signal, onError }: ControllerContext,
-  { graph, queue, fill }: { graph: OwnerGraph; queue: WorkQueue<string>; fill: () => void },
+  { graph, look, fill }: { graph: OwnerGraph; look: (uid: string) => void; fill: () => void },
 ): Promise<void> {
-  let told: Set<string> | undefined;
+  /** The objects that the current reading has listed; undefined once it has listed all. */
+  let listed: Set<string> | undefined;
   const items = new Items();
-  const look = (uids: readonly string[]): void => {
-    for (const uid of uids) queue.add(uid);
-  };
   return followJournal(
-    // It is one for all workspaces.
+    // Any workspace serves the journal of all.
     client.cluster('root'),
     {
       begins: () => {
-        told = new Set();
+        listed = new Set();
       },
       entry: (entry) => {
-        told?.add(entry.metadata.uid);
-        look(noted(graph, items, entry));
+        listed?.add(entry.metadata.uid);
+        for (const uid of apply(graph, items, entry)) look(uid);
       },
       synced: () => {
-        for (const uid of [...graph.uids()]) if (told?.has(uid) === false) look(graph.remove(uid));
-        told = undefined;
+        for (const uid of [...graph.uids()]) if (listed?.has(uid) === false) for (const affected of graph.remove(uid)) look(affected);
+        listed = undefined;
         fill();
       },
       failed: (error) => onError(error, { name: 'journal' }),
@@ -86,43 +76,14 @@ function follow(
   );
 }
 
-/** The uids that should be looked at because of what is told. */
-function noted(graph: OwnerGraph, items: Items, entry: JournalEntry): string[] {
+/** Returns the uids of the objects to look at because of an entry. */
+function apply(graph: OwnerGraph, items: Items, entry: JournalEntry): string[] {
   const { uid, resourceVersion } = entry.metadata;
   const known = graph.get(uid);
   if (entry.type === 'DELETED') return graph.remove(uid);
-  // What happened while everything was told may have been told already.
+  // A change during the first listing may have been part of it.
   if (known !== undefined && Number(known.metadata.resourceVersion) >= Number(resourceVersion)) return [];
   return graph.put(items.of(entry));
-}
-
-async function work({ queue, graph, actions, context }: Work): Promise<void> {
-  for (let uid = await queue.take(); uid !== undefined; uid = await queue.take()) {
-    if (!context.isLeading()) {
-      queue.done(uid);
-      queue.close();
-      return;
-    }
-    try {
-      const result = await reconcileOne(graph, uid, actions);
-      queue.forget(uid);
-      if (result.type === 'requeueAfter') queue.addAfter(uid, result.milliseconds);
-    } catch (error) {
-      context.onError(error, { name: describe(graph, uid) });
-      queue.addFailed(uid);
-    }
-    queue.done(uid);
-  }
-}
-
-async function reconcileOne(graph: OwnerGraph, uid: string, actions: GarbageActions): Promise<Result> {
-  try {
-    return await reconcileItem(graph, uid, actions);
-  } catch (error) {
-    // Somebody else wrote: the copy will have it in a moment.
-    if (isConflict(error)) return requeueAfter(50);
-    throw error;
-  }
 }
 
 function describe(graph: OwnerGraph, uid: string): string {
@@ -130,9 +91,7 @@ function describe(graph: OwnerGraph, uid: string): string {
   return item === undefined ? uid : `${item.type.kind} ${item.metadata.namespace ?? ''}/${item.metadata.name ?? ''} in ${item.cluster}`;
 }
 
-function closeWith(signal: AbortSignal, queue: WorkQueue<string>): Disposable {
-  const close = (): void => queue.close();
-  signal.addEventListener('abort', close, { once: true });
-  if (signal.aborted) close();
-  return { [Symbol.dispose]: () => signal.removeEventListener('abort', close) };
+/** `apps/v1/Deployment`, as owner references name kinds. */
+function kindKey({ group, version, kind }: { group: string; version: string; kind: string }): string {
+  return `${group === '' ? '' : `${group}/`}${version}/${kind}`;
 }

@@ -2,10 +2,10 @@ import { awaitsDependents, awaitsOrphaning, type Item, isLeaving, isMeant, owner
 
 const none: ReadonlySet<string> = new Set();
 
-/** Who owns whom, by uid. Each change answers with the uids that should be looked at because of it. */
+/** The objects and their owners, by uid. Each change returns the uids of the objects to look at because of it. */
 export class OwnerGraph {
   readonly #items = new Map<string, Item>();
-  /** Also of owners that were never seen. */
+  /** Includes the dependents of owners that were never seen. */
   readonly #dependents = new Map<string, Set<string>>();
 
   get size(): number {
@@ -56,7 +56,7 @@ export class OwnerGraph {
     }
   }
 
-  /** Owners that are waiting for their dependents: this change may be what they wait for. */
+  /** Owners that wait for their dependents to be deleted: they may have waited for this change. */
   #waitingOwners(item: Item, old: Item | undefined): string[] {
     return [...ownersOf(item), ...(old === undefined ? [] : ownersOf(old))].flatMap(({ uid }) => {
       const owner = this.#items.get(uid);
@@ -72,7 +72,7 @@ export class OwnerGraph {
     });
   }
 
-  /** Dependents that name this uid but mean something else. */
+  /** Dependents that name this uid but refer to another object. */
   #mistaken(owner: Item): string[] {
     return this.dependentsOf(owner.uid)
       .filter((one) => ownersOf(one).some((reference) => reference.uid === owner.uid && !isMeant(reference, one, owner)))

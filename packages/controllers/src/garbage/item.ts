@@ -5,10 +5,10 @@ import type { JournalEntry } from '../journal/follow.ts';
 export const orphanFinalizer = 'orphan';
 export const foregroundFinalizer = 'foregroundDeletion';
 
-/** How many types are told apart at a time. */
+/** How many types are remembered. */
 const capacity = 5_000;
 
-/** What an object is called in paths and in references to it. */
+/** The names of a type in paths and in references. */
 export interface ItemType {
   readonly group: string;
   readonly version: string;
@@ -17,7 +17,7 @@ export interface ItemType {
   readonly namespaced: boolean;
 }
 
-/** What the collector knows of an object: its workspace, its type and a part of its metadata. */
+/** The part of an object that the collector needs: its workspace, its type and some of its metadata. */
 export interface Item {
   readonly uid: string;
   readonly cluster: string;
@@ -25,7 +25,7 @@ export interface Item {
   readonly metadata: ObjectMeta;
 }
 
-/** Makes items. What many of them have in common is held once: there is one for every object in all workspaces. */
+/** Creates items. There is one for every object in all workspaces, so they share the strings and types that they have in common. */
 export class Items {
   readonly #texts = new SharedTexts();
   readonly #types = new Map<string, ItemType>();
@@ -62,17 +62,17 @@ export function isLeaving({ metadata }: { readonly metadata: ObjectMeta }): bool
   return metadata.deletionTimestamp !== undefined;
 }
 
-/** Leaving, but not before what it owns. */
+/** Being deleted, but only after its dependents. */
 export function awaitsDependents({ metadata }: { readonly metadata: ObjectMeta }): boolean {
   return metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).includes(foregroundFinalizer);
 }
 
-/** Leaving, but not before what it owns is let loose. */
+/** Being deleted, but only after its dependents no longer refer to it. */
 export function awaitsOrphaning({ metadata }: { readonly metadata: ObjectMeta }): boolean {
   return metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).includes(orphanFinalizer);
 }
 
-/** Whether the reference, as it stands in an object, means this very item. Nothing belongs to what lies in another workspace. */
+/** Whether the reference in the object `by` refers to this item. An owner in another workspace does not count. */
 export function isMeant(reference: OwnerReference, by: Item, { cluster, type, metadata }: Item): boolean {
   const { namespace } = by.metadata;
   const group = reference.apiVersion.includes('/') ? reference.apiVersion.slice(0, reference.apiVersion.indexOf('/')) : '';

@@ -3,28 +3,28 @@ import type { OwnerReference } from '@capstan/machinery';
 import type { OwnerGraph } from './graph.ts';
 import { awaitsDependents, awaitsOrphaning, blocks, foregroundFinalizer, type Item, isLeaving, orphanFinalizer, ownersOf } from './item.ts';
 
-/** What became of an owner. */
+/** The state of an owner. */
 export type OwnerState =
-  /** It lives, or leaves without waiting for anybody. */
+  /** It exists, or is being deleted without waiting for its dependents. */
   | 'solid'
-  /** There is no such object: it went, or it never was. */
+  /** It does not exist, or no longer. */
   | 'dangling'
-  /** It leaves, after its dependents. */
+  /** It is being deleted after its dependents. */
   | 'waiting'
-  /** It could never be: an object outside of namespaces cannot belong to one inside. */
+  /** It cannot exist: a cluster-scoped object cannot belong to a namespaced one. */
   | 'impossible';
 
 export type Propagation = 'Foreground' | 'Background' | 'Orphan';
 
-/** What the steps may do. */
+/** What the steps can do. */
 export interface GarbageActions {
   readonly stateOf: (reference: OwnerReference, item: Item) => Promise<OwnerState>;
   readonly remove: (item: Item, propagation: Propagation) => Promise<void>;
   readonly dropOwners: (item: Item, owners: ReadonlySet<string>) => Promise<void>;
-  /** Makes the item hold up none of its owners. */
+  /** Makes the item block the deletion of none of its owners. */
   readonly unblock: (item: Item) => Promise<void>;
   readonly dropFinalizer: (item: Item, finalizer: string) => Promise<void>;
-  /** Has another item looked at soon. */
+  /** Queues another item. */
   readonly look: (uid: string) => void;
 }
 
@@ -34,17 +34,17 @@ interface Case {
   readonly owners: Record<OwnerState, OwnerReference[]>;
 }
 
-/** True when there is nothing more to do. */
+/** Returns true if there is nothing more to do. */
 type Step = (given: Case, actions: GarbageActions) => Promise<boolean> | boolean;
 
 const steps: readonly Step[] = [orphanDependents, awaitDependents, leaveAlone, judgeOwners, keepOwned, removeInTurn, collect];
 
-/** Decides about one object, from who owns it and whom it owns. */
+/** Decides what to do with one object, from its owners and its dependents. */
 export async function reconcileItem(graph: OwnerGraph, uid: string, actions: GarbageActions): Promise<Result> {
   const item = graph.get(uid);
   if (item === undefined) return done;
   const owners = { solid: [], dangling: [], waiting: [], impossible: [] };
-  // Whoever knows a uid can name it as an owner: what lies in another workspace holds nothing up here.
+  // Anybody who knows a uid can name it as an owner, so dependents in other workspaces do not count.
   const dependents = graph.dependentsOf(uid).filter(({ cluster }) => cluster === item.cluster);
   const given: Case = { item, dependents, owners };
   for (const step of steps) if (await step(given, actions)) break;
@@ -78,16 +78,16 @@ async function judgeOwners({ item, owners }: Case, { stateOf }: GarbageActions):
 
 async function keepOwned({ item, owners }: Case, { dropOwners }: GarbageActions): Promise<boolean> {
   if (owners.solid.length === 0) return false;
-  // Also those that wait: this item stays, so they would wait for ever.
+  // Including those that wait: this item stays, so they would wait forever.
   const lost = [...owners.dangling, ...owners.waiting];
   if (lost.length > 0) await dropOwners(item, new Set(lost.map(({ uid }) => uid)));
   return true;
 }
 
-/** An owner waits, and the item owns others: they go first, so that the deletion runs from the leaves to the root. */
+/** An owner waits and the item has dependents of its own: they are deleted first, so that the deletion runs from the leaves to the root. */
 async function removeInTurn({ item, dependents, owners }: Case, { unblock, remove }: GarbageActions): Promise<boolean> {
   if (owners.waiting.length === 0 || dependents.length === 0) return false;
-  // A dependent that waits as well may be waiting for this very item, around a circle: no one is held up any more.
+  // A dependent that waits too may wait for this very item, in a cycle: the item must no longer block its owners.
   if (dependents.some(awaitsDependents)) await unblock(item);
   await remove(item, 'Foreground');
   return true;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Backoff, type Client, followLines } from '@capstan/client';
-import type { ObjectMeta } from '@capstan/machinery';
+import { type Client, followLines } from '@capstan/client';
+import { Backoff, type ObjectMeta } from '@capstan/machinery';
 
 /** A change of an object of any kind in any workspace. */
 export interface JournalEntry {
@@ -9,23 +9,23 @@ export interface JournalEntry {
   readonly resource: string;
   readonly kind: string;
   readonly apiVersion: string;
-  /** Who it is, whom it belongs to and what holds it: nothing else. */
+  /** Only the identity, the owners and the finalizers of the object. */
   readonly metadata: ObjectMeta & { readonly uid: string };
 }
 
 export interface JournalReader {
-  /** A new reading begins: everything that there is will be told again. */
+  /** A new reading begins, which lists every object again. */
   readonly begins: () => void;
   readonly entry: (entry: JournalEntry) => void;
-  /** Everything has been told; what was not is gone. From now on, changes. */
+  /** Every object was listed, so any other is gone. Changes follow. */
   readonly synced: () => void;
   readonly failed: (error: unknown) => void;
 }
 
-/** The server sends a sign of life every twenty seconds. */
+/** In milliseconds. The server sends a heartbeat every twenty seconds. */
 const idle = 60_000;
 
-/** Follows what happens in all workspaces until the signal; after an interruption it begins again. */
+/** Follows the changes in all workspaces until the signal. After an interruption it starts a new reading. */
 export async function followJournal(client: Client, reader: JournalReader, signal: AbortSignal): Promise<void> {
   const backoff = new Backoff({ base: 200, max: 10_000, random: Math.random });
   while (!signal.aborted) {

@@ -5,13 +5,13 @@ export const authorityName = 'kube-root-ca.crt';
 const descriptionAnnotation = 'kubernetes.io/description';
 const description = 'Holds the certificate authority with which clients inside the cluster verify the API server.';
 
-/** What the steps may do, within one namespace. */
+/** What the steps can do, within one namespace. */
 export interface DefaultsActions {
   readonly readAccount: () => Promise<KubeObject | undefined>;
   readonly readAuthority: () => Promise<KubeObject | undefined>;
   readonly create: (object: KubeObject) => Promise<unknown>;
   readonly update: (object: KubeObject) => Promise<unknown>;
-  /** PEM of the authority that signs for the API server; undefined when it is not known. */
+  /** PEM of the authority that signs for the API server; undefined if it is not known. */
   readonly authority: string | undefined;
 }
 
@@ -19,7 +19,7 @@ type Step = (namespace: string, actions: DefaultsActions) => Promise<void>;
 
 const steps: readonly Step[] = [keepAccount, keepAuthority];
 
-/** Gives a namespace what clients expect in each: the account that pods run as, and the authority that they trust. */
+/** Gives a namespace the objects that clients expect in each: the service account that pods run as, and the authority that they trust. */
 export async function reconcileDefaults(namespace: KubeObject | undefined, actions: DefaultsActions): Promise<void> {
   if (namespace === undefined || namespace.metadata.deletionTimestamp !== undefined) return;
   for (const step of steps) await step(namespace.metadata.name ?? '', actions);
@@ -45,7 +45,7 @@ async function keepAuthority(namespace: string, { readAuthority, create, update,
   await update({ ...found, metadata: { ...found.metadata, annotations }, data });
 }
 
-/** Whether the data is this and nothing else: nobody may slip in an authority of their own. */
+/** Whether the data is exactly this: nobody may add an authority of their own. */
 function isOnly(found: unknown, wanted: Readonly<Record<string, string>>): boolean {
   const entries = Object.entries((found ?? {}) as Record<string, string>);
   return entries.length === Object.keys(wanted).length && entries.every(([key, value]) => wanted[key] === value);

@@ -1,18 +1,18 @@
 import { type Condition, setCondition } from '@capstan/controller';
 import type { Remains } from './content.ts';
 
-/** What a look at a namespace's content found. */
+/** The state of a namespace's content. */
 export interface Findings {
-  /** Why it is not known what types there are; undefined when it is. */
+  /** Why discovery failed; undefined if it did not. */
   readonly discoveryFailure: string | undefined;
-  /** One for each type that could not be emptied. */
+  /** One message for each type that could not be emptied. */
   readonly failures: readonly string[];
   readonly remains: readonly Remains[];
 }
 
 type Fresh = Omit<Condition, 'lastTransitionTime'>;
 
-/** The conditions of a namespace that is being deleted, in the words of Kubernetes: people and tools know them. */
+/** The conditions of a namespace that is being deleted, in the words of Kubernetes, which people and tools know. */
 export function withFindings(conditions: readonly Condition[] | undefined, findings: Findings, now: Date): readonly Condition[] {
   return [discovered(findings), parsed, deleted(findings), removed(findings), finalized(findings)].reduce<readonly Condition[]>(
     (list, condition) => setCondition(list, condition, now),
@@ -27,7 +27,7 @@ function discovered({ discoveryFailure }: Findings): Fresh {
     : { type, status: 'True', reason: 'DiscoveryFailed', message: discoveryFailure };
 }
 
-/** Types are read where they are discovered, so this cannot fail by itself; clients expect the condition nevertheless. */
+/** Parsing is part of discovery here, so it cannot fail separately. Clients expect the condition nevertheless. */
 const parsed: Fresh = {
   type: 'NamespaceDeletionGroupVersionParsingFailure',
   status: 'False',
@@ -75,7 +75,7 @@ function sorted(texts: readonly string[]): string[] {
   return [...texts].sort();
 }
 
-/** Objects can have any number of finalizers: a condition that says them all cannot be written. */
+/** Objects can have any number of finalizers, and a condition with all of them could be too large to store. */
 const mostNamed = 200;
 
 function limited(texts: readonly string[]): readonly string[] {

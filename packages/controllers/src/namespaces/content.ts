@@ -1,4 +1,5 @@
 import { ApiError, type Client, type DiscoveredResource, isNotFound, type ResourceType } from '@capstan/client';
+import { ignoring } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
 
 /** Objects of one type that are still in a namespace. */
@@ -7,14 +8,14 @@ export interface Remains {
   readonly count: number;
   /** How many of them wait for each finalizer. */
   readonly finalizers: ReadonlyMap<string, number>;
-  /** Whether all of them are on their way out: they wait for finalizers or for their time to end. */
+  /** Whether all of them are being deleted: they wait for finalizers or for the end of their grace period. */
   readonly leaving: boolean;
 }
 
-/** Deletions side by side, of types that have no collections to delete. */
+/** Parallel deletions, for types without deletecollection. */
 const width = 32;
 
-/** What has to be emptied: each type once, in the version that its group prefers. */
+/** The types to delete from: each once, in the preferred version of its group. */
 export function deletableTypes(resources: readonly DiscoveredResource[]): DiscoveredResource[] {
   const types = new Map<string, DiscoveredResource>();
   for (const one of resources) {
@@ -25,23 +26,23 @@ export function deletableTypes(resources: readonly DiscoveredResource[]): Discov
   return [...types.values()];
 }
 
-/** Deletes all objects of a type in a namespace, and looks what is left; undefined when nothing is. Types without objects cost one request. */
+/** Deletes all objects of a type in a namespace and returns what is left, undefined if nothing is. Types without objects cost one request. */
 export async function emptyType(
   client: Client,
   { type, namespace, signal }: { type: DiscoveredResource; namespace: string; signal: AbortSignal },
 ): Promise<Remains | undefined> {
   const objects = client.resource(type).in(namespace).metadata();
-  // Nothing here may be orphaned: all of it has to go before the namespace does.
+  // Nothing may be orphaned here: everything must be deleted before the namespace.
   const options = { propagationPolicy: 'Background', signal } as const;
   try {
     const found = await listAll(objects.pages({ signal }));
     if (found.length === 0) return undefined;
-    // One request for all: a thousand cost less than a thousand requests, here and at the server. One that takes too long has deleted some, and is sent again.
+    // One request for all objects costs both sides less than one each. If it takes too long, it has deleted some of them and is sent again.
     if (type.verbs.includes('deletecollection')) await objects.deleteCollection({ signal }, options);
     else await deleteEach(found, (name) => objects.delete(name, options));
     return remainsOf(type, await listAll(objects.pages({ signal })));
   } catch (error) {
-    // The type itself went meanwhile, and its objects with it.
+    // The type itself was removed meanwhile, and its objects with it.
     if (isNotFound(error) || (error instanceof ApiError && error.code === 405)) return undefined;
     throw error;
   }
@@ -60,7 +61,7 @@ export function remainsOf(type: ResourceType, objects: readonly KubeObject[]): R
 async function deleteEach(objects: readonly KubeObject[], remove: (name: string) => Promise<unknown>): Promise<void> {
   const waiting = objects.values();
   const work = async (): Promise<void> => {
-    for (const { metadata } of waiting) await unlessGone(remove(metadata.name ?? ''));
+    for (const { metadata } of waiting) await ignoring(remove(metadata.name ?? ''), isNotFound);
   };
   await Promise.all(Array.from({ length: width }, work));
 }
@@ -69,12 +70,4 @@ async function listAll(pages: AsyncIterable<{ readonly items: readonly KubeObjec
   const all: KubeObject[] = [];
   for await (const { items } of pages) all.push(...items);
   return all;
-}
-
-async function unlessGone(deleting: Promise<unknown>): Promise<void> {
-  try {
-    await deleting;
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-  }
 }

@@ -1,24 +1,24 @@
 import type { DiscoveredResource } from '@capstan/client';
-import { done, type Result, requeueAfter } from '@capstan/controller';
+import { done, type Result, requeueAfter, waitByAge } from '@capstan/controller';
 import { type Findings, withFindings } from './conditions.ts';
 import { deletableTypes, type Remains } from './content.ts';
 import type { Namespace } from './namespace.ts';
 
 const ourFinalizer = 'kubernetes';
-/** Types that are emptied at the same time. */
+/** How many types are emptied at the same time. */
 const width = 8;
 
-/** What the steps may do. */
+/** What the steps can do. */
 export interface NamespaceActions {
   readonly discover: () => Promise<readonly DiscoveredResource[]>;
-  /** Deletes the objects of a type; what is left of them. */
+  /** Deletes the objects of a type and returns what is left of them. */
   readonly empty: (type: DiscoveredResource) => Promise<Remains | undefined>;
   readonly writeStatus: (namespace: Namespace) => Promise<Namespace>;
   readonly finalize: (namespace: Namespace) => Promise<void>;
   readonly now: () => Date;
 }
 
-/** What is known so far; each step adds to it. */
+/** The findings so far; each step adds to them. */
 interface Progress {
   namespace: Namespace;
   types: readonly DiscoveredResource[];
@@ -27,12 +27,12 @@ interface Progress {
   readonly remains: Remains[];
 }
 
-/** A step ends the reconcile by answering with its result. */
+/** A step ends the reconcile by returning a result. */
 type Step = (progress: Progress, actions: NamespaceActions) => Promise<Result | undefined> | Result | undefined;
 
 const steps: readonly Step[] = [findTypes, deletePods, deleteContent, writeConditions, waitForContent, release];
 
-/** Empties a namespace that is being deleted, and lets it go when it is empty. Whatever was done before is found done. */
+/** Empties a namespace that is being deleted, then removes our finalizer. It keeps no state, so it can continue after a crash at any point. */
 export async function reconcileNamespace(namespace: Namespace | undefined, actions: NamespaceActions): Promise<Result> {
   if (namespace?.metadata.deletionTimestamp === undefined) return done;
   if (!(namespace.spec?.finalizers ?? []).includes(ourFinalizer)) return done;
@@ -52,7 +52,7 @@ async function findTypes(progress: Progress, { discover }: NamespaceActions): Pr
   }
 }
 
-/** Pods go before what they use: secrets, accounts, network rules. */
+/** Pods are deleted before the things that they use: secrets, accounts, network policies. */
 async function deletePods(progress: Progress, actions: NamespaceActions): Promise<undefined> {
   const pods = progress.types.find(isPods);
   if (pods !== undefined) await emptyInto(progress, pods, actions);
@@ -79,9 +79,7 @@ function waitForContent({ namespace, discoveryFailure, failures, remains }: Prog
   const problems = [...(discoveryFailure === undefined ? [] : [discoveryFailure]), ...failures];
   if (problems.length > 0) return { type: 'error', error: new Error(problems.join(', ')) };
   if (remains.length === 0) return undefined;
-  // What has taken long will take long: the looks become rarer with the age of the deletion.
-  const age = now().getTime() - Date.parse(namespace.metadata.deletionTimestamp ?? '');
-  return requeueAfter(Math.min(8_000, Math.max(250, age / 2)));
+  return requeueAfter(waitByAge(namespace.metadata.deletionTimestamp, { now: now(), min: 250, max: 8_000, part: 1 / 2 }));
 }
 
 async function release({ namespace }: Progress, { finalize }: NamespaceActions): Promise<undefined> {

@@ -11,9 +11,10 @@ import {
   sameAmounts,
   wholeAmount,
 } from '@capstan/machinery';
+import { WorkspaceTypeCache } from '../journal/workspace-type-cache.ts';
 import { Counts, type CountsOptions } from './counts.ts';
 import { type Place, placeKey, placeOf, rootCluster, wholeOf } from './place.ts';
-import { ServedTypes } from './served-types.ts';
+import { countableSource, findSource } from './served-sources.ts';
 import { slimMeasured } from './slim.ts';
 
 export interface CensusOptions extends Omit<CountsOptions, 'types'> {
@@ -23,9 +24,9 @@ export interface CensusOptions extends Omit<CountsOptions, 'types'> {
 
 export type Usage =
   | { readonly type: 'known'; readonly amounts: Amounts }
-  /** Nobody knows the kind. */
+  /** The kind is not served. */
   | { readonly type: 'unknown' }
-  /** Not all objects have been seen yet. */
+  /** Not all objects are known yet. */
   | { readonly type: 'later' };
 
 type Objects = { readonly type: 'known'; readonly all: readonly KubeObject[] } | Exclude<Usage, { type: 'known' }>;
@@ -38,22 +39,22 @@ interface Followed {
 }
 
 const byPlace = 'place';
-/** A kind that cannot be listed holds up the others only so long. */
+/** In milliseconds: how long a kind that cannot be listed delays the others. */
 const fillTimeout = 2_000;
 
 /**
- * Who uses what in which namespace of which workspace. What some quota limits is followed, from when one first does: copies of those kinds of which not only the
- * number matters, where they are built in, which is in the root workspace; and the journal for all others.
+ * The usage of every namespace in every workspace. Kinds are followed from when a quota first limits them. For kinds whose content matters, the census keeps
+ * copies where they are built in, which is in the root workspace; for all others it follows the journal.
  */
 export class Census implements AsyncDisposable {
   readonly #options: CensusOptions;
-  readonly #types: ServedTypes;
+  readonly #types: WorkspaceTypeCache;
   readonly #counts: Counts;
   readonly #followed = new Map<string, Followed>();
 
   constructor(options: CensusOptions) {
     this.#options = options;
-    this.#types = new ServedTypes(options.client);
+    this.#types = new WorkspaceTypeCache({ client: options.client, lifetime: 60_000, keyOf: countableSource });
     this.#counts = new Counts({ ...options, types: this.#types });
   }
 
@@ -61,12 +62,12 @@ export class Census implements AsyncDisposable {
     return this.#followed.size;
   }
 
-  /** What the objects of a namespace use, within the scopes. */
+  /** The usage of the objects in a namespace, within the scopes. */
   async usage(source: string, { place, scopes, signal }: { place: Place; scopes: readonly Scope[]; signal: AbortSignal }): Promise<Usage> {
     const measure = measureOf(quotaSource(`count/${source}`)!);
     const amounts = new Map<string, Quantity>();
     if (!measure.looksInside) {
-      // Such objects are in no scope.
+      // Objects that are only counted are in no scope.
       if (scopes.length > 0) return { type: 'known', amounts };
       const count = await this.#counts.of(source, place, signal);
       if (count === undefined) return { type: 'unknown' };
@@ -101,7 +102,7 @@ export class Census implements AsyncDisposable {
   async #copy(source: string, signal: AbortSignal): Promise<Informer | undefined> {
     const known = this.#followed.get(source);
     if (known !== undefined) return known.informer;
-    const type = await this.#types.find(rootCluster, source, signal);
+    const type = await findSource(this.#types, { cluster: rootCluster, source, signal });
     if (type === undefined) return undefined;
     let followed = this.#followed.get(source);
     if (followed === undefined) this.#followed.set(source, (followed = this.#begin(source, type)));
@@ -116,7 +117,7 @@ export class Census implements AsyncDisposable {
       resource: client.resource(type),
       transform: slimMeasured,
       onError: (error) => {
-        // An outage is told by those who watch a few types; here it would be told once for each.
+        // The manager reports an outage once; here it would be reported for each kind.
         if (!stop.signal.aborted && !(error instanceof ConnectionError)) onError(error, source);
       },
     });
@@ -137,7 +138,7 @@ export class Census implements AsyncDisposable {
       onChange(source, placeOf(object), { type: 'other' });
   }
 
-  /** Most updates of pods change nothing that counts. */
+  /** Most updates of pods do not change their usage. */
   #differs(measure: Measure, old: KubeObject, object: KubeObject): boolean {
     const now = this.#options.now();
     if (!sameAmounts(measure.usage(old, now), measure.usage(object, now))) return true;

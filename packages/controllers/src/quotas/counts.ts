@@ -1,17 +1,19 @@
 import { type Client, isNotFound, type Resource } from '@capstan/client';
+import { ignoring } from '@capstan/controller';
 import { type KubeObject, measureOf, printSource, quotaSource } from '@capstan/machinery';
 import { followJournal, type JournalEntry } from '../journal/follow.ts';
+import type { WorkspaceTypeCache } from '../journal/workspace-type-cache.ts';
 import { type Place, rootCluster } from './place.ts';
-import type { ServedTypes } from './served-types.ts';
+import { findSource } from './served-sources.ts';
 import type { UsageChange } from './usage-change.ts';
 
 export interface CountsOptions {
   readonly client: Client;
-  readonly types: ServedTypes;
+  readonly types: WorkspaceTypeCache;
   readonly onChange: (source: string, place: Place, change: UsageChange) => void;
-  /** What a workspace serves may have changed. */
+  /** The types that a workspace serves may have changed. */
   readonly onTypes: (cluster: string) => void;
-  /** Changes may have been missed, of anything. */
+  /** Changes of any kind may have been missed. */
   readonly onGap: () => void;
   readonly onError: (error: unknown, what: string) => void;
 }
@@ -20,8 +22,8 @@ const typeSources = new Set(['customresourcedefinitions', 'apibindings']);
 const nothing = { apiVersion: '', kind: '', metadata: {} };
 
 /**
- * Objects of which only the number matters. The journal tells which numbers have changed; the server, which has them sorted, is asked for those. Nothing is kept
- * here, however many objects, kinds and workspaces there are.
+ * Objects of which only the number matters. The journal shows which numbers have changed, and the server is asked for those. Nothing is kept here, however many
+ * objects, kinds and workspaces there are.
  */
 export class Counts implements AsyncDisposable {
   readonly #options: CountsOptions;
@@ -34,26 +36,26 @@ export class Counts implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** How many there are; undefined when there can be none, because nobody knows the kind. */
+  /** The number of objects; undefined if the kind is not served. */
   async of(source: string, place: Place, signal: AbortSignal): Promise<number | undefined> {
     const found = await this.#in(source, place, signal);
     if (found === undefined) return undefined;
-    const page = await unlessUnknown(found.metadata().list({ limit: 1, signal }));
+    const page = await ignoring(found.metadata().list({ limit: 1, signal }), isNotFound);
     return page && page.items.length + (page.metadata.remainingItemCount ?? 0);
   }
 
-  /** The objects themselves, where their number does not tell what they use. */
+  /** The objects themselves, for kinds whose usage is not just their number. */
   async all(source: string, place: Place, signal: AbortSignal): Promise<readonly KubeObject[] | undefined> {
     const found = await this.#in(source, place, signal);
-    return found && (await unlessUnknown(found.list({ signal })))?.items;
+    return found && (await ignoring(found.list({ signal }), isNotFound))?.items;
   }
 
   async #in(source: string, { cluster, namespace }: Place, signal: AbortSignal): Promise<Resource<KubeObject> | undefined> {
-    // Changes must be told from before the first count on.
+    // The journal must be followed before the first count, so that no change is missed.
     await this.#begin(signal);
     const { client, types } = this.#options;
-    const type = await types.find(cluster, source, signal);
-    // What lives in no namespace is limited for whole workspaces alone.
+    const type = await findSource(types, { cluster, source, signal });
+    // Cluster-scoped kinds are limited only for whole workspaces.
     if (type === undefined || (!type.namespaced && namespace !== '')) return undefined;
     return client.cluster(cluster).resource(type).in(namespace);
   }
@@ -74,19 +76,19 @@ export class Counts implements AsyncDisposable {
 
   #follow(): Promise<void> {
     const { client, onGap, onError } = this.#options;
-    let isTold = false;
+    let isSynced = false;
     return followJournal(
-      // It is one for all workspaces.
+      // Any workspace serves the journal of all.
       client.cluster(rootCluster),
       {
         begins: () => {
-          isTold = false;
+          isSynced = false;
         },
         entry: (entry) => {
-          if (isTold) this.#note(entry);
+          if (isSynced) this.#note(entry);
         },
         synced: () => {
-          isTold = true;
+          isSynced = true;
           if (this.#isSynced) onGap();
           this.#isSynced = true;
           this.#synced.resolve();
@@ -107,20 +109,11 @@ export class Counts implements AsyncDisposable {
     const slash = apiVersion.indexOf('/');
     const source = printSource({ group: slash < 0 ? '' : apiVersion.slice(0, slash), resource });
     const measure = measureOf(quotaSource(`count/${source}`)!);
-    // Those of the root workspace are followed by copies.
+    // In the root workspace, kinds whose content matters are followed by copies.
     if (measure.looksInside ? cluster === rootCluster : type === 'MODIFIED') return;
     const place = { cluster, namespace: metadata.namespace ?? '' };
-    // Of what is looked into, only the number is told.
+    // The journal does not have the content of objects.
     const isCounted = type === 'ADDED' && !measure.looksInside;
     onChange(source, place, isCounted ? { type: 'new', object: nothing, measure } : { type: 'other' });
-  }
-}
-
-async function unlessUnknown<T>(asking: Promise<T>): Promise<T | undefined> {
-  try {
-    return await asking;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
   }
 }

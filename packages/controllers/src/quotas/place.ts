@@ -1,20 +1,20 @@
 import { clusterOf } from '@capstan/client';
 import { isWorkspaceQuota, type KubeObject } from '@capstan/machinery';
 
-/** A namespace of a workspace; the empty one is the whole workspace. */
+/** A namespace of a workspace; an empty namespace stands for the whole workspace. */
 export interface Place {
   readonly cluster: string;
   readonly namespace: string;
 }
 
-/** Objects that name no workspace are of this one. */
+/** The workspace of objects that name none. */
 export const rootCluster = 'root';
 
 export function placeOf(object: KubeObject): Place {
   return { cluster: clusterOf(object) ?? rootCluster, namespace: object.metadata.namespace ?? '' };
 }
 
-/** What a quota limits. */
+/** The place that a quota limits. */
 export function reachOf(quota: KubeObject): Place {
   const place = placeOf(quota);
   return isWorkspaceQuota(quota) ? wholeOf(place) : place;

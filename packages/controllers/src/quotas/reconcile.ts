@@ -17,11 +17,11 @@ import {
 import type { Usage } from './census.ts';
 import type { Pending } from './settling.ts';
 
-/** What the steps may do. */
+/** What the steps can do. */
 export interface QuotaActions {
-  /** What objects of this name use in the quota's namespace. */
+  /** The usage of objects of this kind in the quota's namespace. */
   readonly usage: (source: string, scopes: readonly Scope[]) => Promise<Usage>;
-  /** What of the usage under this name may be for objects that nobody can see yet. */
+  /** The part of the usage under this name that may be for objects that are not visible yet. */
   readonly pending: (name: string) => Pending;
   readonly writeStatus: (quota: KubeObject) => Promise<unknown>;
 }
@@ -29,10 +29,10 @@ export interface QuotaActions {
 interface Progress {
   readonly quota: KubeObject;
   readonly hard: Amounts;
-  /** Names that are limited, by who uses them. */
+  /** The limited names, by the kind that uses them. */
   readonly sources: Map<string, string[]>;
   readonly used: Map<string, Quantity>;
-  /** Until what may not be lowered yet may be, or is known. */
+  /** In milliseconds, until usage that cannot be lowered yet can be, or until a count is known. */
   wait: number;
 }
 
@@ -41,11 +41,11 @@ type Step = (progress: Progress, actions: QuotaActions) => Promise<void> | void;
 const steps: readonly Step[] = [findSources, count, holdBack, writeStatus];
 const countAgain = 1000;
 
-/** Writes into a quota what its namespace uses of what it limits. */
+/** Writes the usage of a quota's namespace into its status. */
 export async function reconcileQuota(quota: KubeObject, actions: QuotaActions): Promise<Result> {
   const hard = readAmounts(specOf(quota));
   const used = new Map<string, Quantity>();
-  // What cannot be counted stays as it was.
+  // Usage that cannot be counted stays as it was.
   for (const [name, amount] of statusOf(quota).used) if (hard.has(name)) used.set(name, amount);
   const progress: Progress = { quota, hard, sources: new Map(), used, wait: 0 };
   for (const step of steps) await step(progress, actions);
@@ -74,7 +74,7 @@ async function count(progress: Progress, { usage }: QuotaActions): Promise<void>
   }
 }
 
-/** What was charged a moment ago may be for an object that is just being stored. */
+/** Keeps recent charges: they may be for objects that are just being stored. */
 function holdBack(progress: Progress, { pending }: QuotaActions): void {
   const { used } = progress;
   for (const [name, before] of statusOf(progress.quota).used) {

@@ -9,11 +9,11 @@ import {
   zeroQuantity,
 } from '@capstan/machinery';
 
-/** What of a quota's usage may be for objects that nobody can see yet. */
+/** The part of a quota's usage that may be for objects that are not visible yet. */
 export interface Pending {
-  /** Undefined when nobody knows: all of it, then. */
+  /** Undefined if it is not known: it may be all of it. */
   readonly amount: Quantity | undefined;
-  /** In milliseconds, until less may be; 0 when nothing is pending. */
+  /** In milliseconds, until the amount may shrink; 0 if nothing is pending. */
   readonly wait: number;
 }
 
@@ -22,7 +22,7 @@ interface Entry {
   amount: Quantity;
 }
 
-/** Charges that no new object was seen for, and new objects that no charge was seen for: the two come by different ways, in any order. */
+/** Charges without a visible object, and new objects without a visible charge: the two arrive through different watches, in any order. */
 interface Account {
   readonly charges: Entry[];
   readonly objects: Entry[];
@@ -31,28 +31,28 @@ interface Account {
 const nothing: Pending = { amount: zeroQuantity, wait: 0 };
 
 /**
- * A server charges a quota before it stores the object, so what was charged a moment ago may be for an object that is still to be seen: it must not be taken back.
- * Charges are set off against new objects as both are seen. What is left over after a while was for nothing: such objects were never stored.
+ * The API server charges a quota before it stores the object, so a recent charge may be for an object that is not visible yet and must not be taken back.
+ * Charges are set off against new objects as both arrive. A charge that is left over after a while was for an object that was never stored.
  */
 export class Settling {
   readonly #accounts = new Map<string, Map<string, Account>>();
   readonly #settles: number;
   readonly #now: () => number;
-  /** Quotas that were there before us, and since when we see them. */
+  /** Quotas that existed before this process, and when it first saw them. */
   readonly #inherited = new Map<string, number>();
 
-  /** In milliseconds, of a monotonic clock. */
+  /** Both in milliseconds; the clock is monotonic. */
   constructor(settles: number, now: () => number) {
     this.#settles = settles;
     this.#now = now;
   }
 
-  /** The quota was there before us: what was charged to it a moment ago is not known. */
+  /** Notes a quota that existed before this process, so that its recent charges are unknown. */
   inherit(key: string): void {
     this.#inherited.set(key, this.#now());
   }
 
-  /** Takes note of what a new version of a quota has raised. */
+  /** Notes the usage that a new version of a quota has raised. */
   charged(key: string, old: KubeObject, quota: KubeObject): void {
     const before = usedOf(old);
     for (const [name, amount] of usedOf(quota)) {
@@ -63,7 +63,7 @@ export class Settling {
     }
   }
 
-  /** Takes note of a new object that the quota is about. */
+  /** Notes a new object that the quota limits. */
   created(key: string, usage: Amounts): void {
     for (const [name, amount] of usage) {
       if (amount.value <= 0n) continue;

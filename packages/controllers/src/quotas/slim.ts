@@ -2,7 +2,7 @@ import type { KubeObject } from '@capstan/machinery';
 
 type Fields = { readonly [name: string]: unknown };
 
-/** Kept of an object that is measured: containers are the largest part of pods, and what they take the smallest of them. */
+/** The part of an object that is measured. Containers are the largest part of a pod, and only their resources count. */
 export function slimMeasured(object: KubeObject): KubeObject {
   const { apiVersion, kind, metadata, status } = object;
   const { name, namespace, uid, resourceVersion, deletionTimestamp, deletionGracePeriodSeconds, annotations } = metadata;

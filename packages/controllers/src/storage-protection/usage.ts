@@ -24,7 +24,7 @@ export interface Volume extends KubeObject {
   readonly status?: { readonly phase?: string };
 }
 
-/** Whether the pod keeps the claim. One that has no node yet does not: no node starts a pod whose claim is being deleted. */
+/** Whether the pod uses the claim. A pod without a node does not: no node starts a pod whose claim is being deleted. */
 export function podUses(pod: Pod, claim: Claim): boolean {
   const { nodeName = '', volumes = [] } = pod.spec ?? {};
   if (nodeName === '') return false;
@@ -35,12 +35,12 @@ export function podUses(pod: Pod, claim: Claim): boolean {
   });
 }
 
-/** Its node is done with it: nothing holds its volumes any more. */
+/** The node has stopped the pod, so nothing uses its volumes any more. */
 function isShutDown({ metadata }: Pod): boolean {
   return metadata.deletionTimestamp !== undefined && metadata.deletionGracePeriodSeconds === 0;
 }
 
-/** The classes that a claim keeps. */
+/** The classes that a claim uses. */
 export function classesOfClaim({ spec, status }: Claim): string[] {
   const names = [
     spec?.volumeAttributesClassName,

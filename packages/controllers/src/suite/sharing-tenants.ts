@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { Client, connectionOf, loadKubeconfig } from '@capstan/client';
 import { bindingController } from '../apis/bindings/controller.ts';
-import { defaultBindingController } from '../apis/default-bindings/controller.ts';
-import { defaultBindingCreation } from '../apis/default-bindings/creation.ts';
+import { defaultBindingController } from '../apis/default-bindings/accepting/controller.ts';
+import { defaultBindingCreation } from '../apis/default-bindings/creating/controller.ts';
 import { exportController } from '../apis/exports/controller.ts';
 import { runControllers } from './running.ts';
 import { startTenants } from './tenants.ts';

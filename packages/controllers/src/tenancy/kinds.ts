@@ -25,7 +25,7 @@ export const logicalClusterType: KindType = {
 };
 export const shardType: KindType = { group: 'core.kcp.io', version: 'v1alpha1', resource: 'shards', namespaced: false, kind: 'Shard' };
 
-/** The one object of this kind that every workspace has. */
+/** The name of the one LogicalCluster that every workspace has. */
 export const logicalClusterName = 'cluster';
 export const rootCluster = 'root';
 
@@ -67,17 +67,17 @@ export interface WorkspaceTypeObject extends KubeObject {
   status?: { virtualWorkspaces?: { url: string; type: string }[]; conditions?: readonly Condition[] };
 }
 
-/** What the server says of a workspace that it began. */
+/** The server's answer when it has created the content of a workspace. */
 export interface Begun {
   readonly logicalCluster: LogicalCluster;
-  /** Whether the Workspace says it already. */
+  /** Whether the server has updated the Workspace too. */
   readonly isTold: boolean;
 }
 
-/** What is left in a workspace that is being emptied, as the server tells it. */
+/** The server's answer when it has emptied a workspace, as far as it could. */
 export interface Purged {
   readonly gone: boolean;
-  /** Whether the Workspace is gone too. */
+  /** Whether the server has removed the finalizer of the Workspace too. */
   readonly isTold: boolean;
   readonly remains: { readonly resources: Readonly<Record<string, number>>; readonly finalizers: Readonly<Record<string, number>> };
 }

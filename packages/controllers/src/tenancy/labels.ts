@@ -4,10 +4,10 @@ import type { LogicalCluster } from './kinds.ts';
 
 const initializerPrefix = 'initializer.internal.kcp.io/';
 const terminatorPrefix = 'terminator.internal.kcp.io/';
-/** Labels have at most this many characters. */
+/** The longest name of a label. */
 const labelLength = 63;
 
-/** The labels that tell clients of a LogicalCluster what it waits for, and those that it should not have any more (null). */
+/** The labels that show what a LogicalCluster waits for, and null for those to remove. */
 export function labelChanges({ metadata, status }: LogicalCluster): Record<string, string | null> {
   const phase = metadata.deletionTimestamp === undefined ? (status?.phase ?? 'Scheduling') : 'Deleting';
   const wanted = new Map([
@@ -27,14 +27,14 @@ function hashed(prefix: string, name: string): [string, string] {
   return [prefix + hash.slice(0, labelLength - prefix.length), hash];
 }
 
-/** How a Workspace names its shard. */
+/** The name of a shard in a Workspace. */
 export function shardHash(name: string): string {
   return BigInt(`0x${createHash('sha224').update(name).digest('hex')}`)
     .toString(36)
     .slice(0, 8);
 }
 
-/** The owner without what was only needed while the workspace was made; undefined when there is nothing to change. */
+/** The owner without the fields that were only needed to create the workspace; undefined if there are none. */
 export function trimmedOwner(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   try {

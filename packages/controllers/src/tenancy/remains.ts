@@ -1,7 +1,8 @@
+import { waitByAge } from '@capstan/controller';
 import { type Condition, lacks } from '../kcp-conditions.ts';
 import type { Purged } from './kinds.ts';
 
-/** Says what a workspace's end waits for. */
+/** Reports what the deletion of a workspace waits for. */
 export function remaining({ resources, finalizers }: Purged['remains']): Omit<Condition, 'lastTransitionTime'> {
   const parts = [
     ...sentence('Some resources are remaining: ', resources, (kind, count) => `${kind} has ${count} resource instances`),
@@ -18,7 +19,7 @@ export function remaining({ resources, finalizers }: Purged['remains']): Omit<Co
   });
 }
 
-/** A tenant can have any number of them: a condition that says them all cannot be written. */
+/** A tenant can have any number of them, and a condition with all of them could be too large to store. */
 const mostNamed = 50;
 
 function sentence(start: string, counts: Readonly<Record<string, number>>, text: (name: string, count: number) => string): string[] {
@@ -29,8 +30,7 @@ function sentence(start: string, counts: Readonly<Record<string, number>>, text:
   return [start + named.join(', ')];
 }
 
-/** What has taken long will take long: the looks become rarer with the age of what is waited for. */
+/** In milliseconds: how long to wait before looking again at a workspace that has been pending since then. */
 export function waitFor(since: string | undefined, now: Date): number {
-  const age = now.getTime() - Date.parse(since ?? now.toISOString());
-  return Math.min(10_000, Math.max(100, age / 5));
+  return waitByAge(since, { now, min: 100, max: 10_000 });
 }

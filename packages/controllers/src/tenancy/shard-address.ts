@@ -1,6 +1,6 @@
 import type { Shard } from './kinds.ts';
 
-/** Where people reach a shard. */
+/** The address at which users reach a shard. */
 export function addressOf({ spec }: Shard): string {
   return spec?.externalURL ?? spec?.baseURL ?? '';
 }

@@ -1,6 +1,5 @@
-import { isAlreadyExists, isNotFound } from '@capstan/client';
-import { controller, done, type Runnable, whenOutdated } from '@capstan/controller';
-import { informed } from '../informed.ts';
+import { isAlreadyExists } from '@capstan/client';
+import { controller, done, ignoring, type Runnable } from '@capstan/controller';
 import type { ControllerSettings } from '../registration.ts';
 import { explainPending, type Pod } from './reconcile.ts';
 
@@ -8,7 +7,7 @@ const pods = { group: '', version: 'v1', resource: 'pods', namespaced: true, kin
 const nodes = { group: '', version: 'v1', resource: 'nodes', namespaced: false };
 const events = { group: '', version: 'v1', resource: 'events', namespaced: true };
 
-/** Only the names of pods without a node are kept, and only those of nodes. */
+/** Only the metadata of pods without a node is kept, and only that of nodes. */
 const unbound = { fieldSelector: 'spec.nodeName=', metadataOnly: true };
 const named = { metadataOnly: true };
 
@@ -16,36 +15,25 @@ interface Settings extends Pick<ControllerSettings, 'concurrency'> {
   readonly patience?: number;
 }
 
-/** Watches pods that have no node. */
+/** Watches pods without a node. */
 export function unscheduledPods({ concurrency = 2, patience = 2_000 }: Settings): Runnable {
-  return informed((informers) =>
-    controller('unscheduled-pods')
-      .for(pods, { ...unbound, predicate: ({ type }) => type === 'added' })
-      .watches(nodes, () => [], named)
-      .reconcile(
-        async ({ object, client, signal }) => {
-          if (object === undefined) return done;
-          const { namespace = '', name = '' } = object.metadata;
-          const hasNodes = (): boolean => informers().informer(nodes, named).size > 0;
-          if (hasNodes()) return done;
-          try {
-            return await explainPending(await client.resource<Pod>(pods).in(namespace).get(name, { signal }), {
-              hasNodes,
-              patience,
-              record: async (event) => {
-                await client.resource(events).in(namespace).create(event, { signal }).catch(unlessThere);
-              },
-              now: () => new Date(),
-            });
-          } catch (error) {
-            return isNotFound(error) ? done : whenOutdated(error);
-          }
-        },
-        { concurrency },
-      ),
-  );
-}
-
-function unlessThere(error: unknown): void {
-  if (!isAlreadyExists(error)) throw error;
+  return controller('unscheduled-pods')
+    .for(pods, { ...unbound, predicate: ({ type }) => type === 'added' })
+    .reads((informers) => informers.informer(nodes, named))
+    .reconcile(
+      async ({ object, client, signal, copies }) => {
+        const hasNodes = (): boolean => copies.size > 0;
+        if (object === undefined || hasNodes()) return done;
+        const { namespace = '', name = '' } = object.metadata;
+        return explainPending(await client.resource<Pod>(pods).in(namespace).get(name, { signal }), {
+          hasNodes,
+          patience,
+          record: async (event) => {
+            await ignoring(client.resource(events).in(namespace).create(event, { signal }), isAlreadyExists);
+          },
+          now: () => new Date(),
+        });
+      },
+      { concurrency },
+    );
 }

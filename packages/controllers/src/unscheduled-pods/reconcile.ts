@@ -7,12 +7,12 @@ export interface Pod extends KubeObject {
   readonly status?: { readonly phase?: string; readonly conditions?: readonly { readonly type: string }[] };
 }
 
-/** What the step may do. */
+/** What the step can do. */
 export interface PendingActions {
   readonly hasNodes: () => boolean;
-  /** In milliseconds: so long a scheduler may take to look at a new pod. */
+  /** In milliseconds: how long a scheduler may take to look at a new pod. */
   readonly patience: number;
-  /** Writes an event. One of that name that is there already stays. */
+  /** Creates an event, unless one of that name exists. */
   readonly record: (event: KubeObject) => Promise<void>;
   readonly now: () => Date;
 }
@@ -21,7 +21,7 @@ const component = 'capstan';
 const message =
   'no nodes are attached to this control plane, so nothing runs pods: this pod is stored, and stays Pending until nodes and a scheduler are there';
 
-/** Tells of a pod that nobody will run that it is so. */
+/** Records an event for a pod that nothing will run. */
 export async function explainPending(pod: Pod | undefined, actions: PendingActions): Promise<Result> {
   if (pod === undefined || !isUnattended(pod) || actions.hasNodes()) return done;
   const age = actions.now().getTime() - Date.parse(pod.metadata.creationTimestamp ?? '');

@@ -1,14 +1,14 @@
-import { isDeepStrictEqual } from 'node:util';
+import { sameJson } from '@capstan/machinery';
 import { holds, lacks, type NewCondition } from '../../kcp-conditions.ts';
 import type { ApiBinding, Claim, ScopedClaim } from '../kinds.ts';
 
-/** So many are told of; there may be any number. */
+/** How many are listed in messages; there may be any number. */
 const shown = 10;
 const shownMismatches = 5;
 
 const keyOf = ({ group = '', resource, identityHash = '' }: Claim): string => `${resource}/${group}/${identityHash}`;
 
-/** How the claims that a binding accepts fit those that its export makes. */
+/** Compares the claims that a binding accepts with those that its export makes. */
 export function claimsOf(
   binding: ApiBinding,
   claimed: readonly Claim[],
@@ -36,11 +36,11 @@ function validity(unexpected: readonly Claim[]): NewCondition {
   return lacks('PermissionClaimsValid', { reason: 'InvalidPermissionClaims', message });
 }
 
-/** Where a consumer lets a provider do something else than it asks for. It works all the same, with less. */
+/** Reports where a consumer accepts something else than the provider asks for. The binding works all the same, with fewer rights. */
 function mismatchOf({ group = '', resource, verbs, selector }: ScopedClaim, claimed: Claim): string[] {
   const differs = [
     ...(isSame(verbs, claimed.verbs) ? [] : [`verbs: accepted [${verbs.join(' ')}], exported [${claimed.verbs.join(' ')}]`]),
-    ...(claimed.defaultSelector === undefined || isDeepStrictEqual(selector, claimed.defaultSelector)
+    ...(claimed.defaultSelector === undefined || sameJson(selector, claimed.defaultSelector)
       ? []
       : ['selector differs from defaultSelector']),
   ];

@@ -1,24 +1,24 @@
 import type { ApiBinding, Names } from '../kinds.ts';
 
-/** A kind that a workspace has, by whom it is there. */
+/** A kind that a workspace has, and where it comes from. */
 export interface Taken {
   readonly group: string;
   readonly names: Names;
   readonly by: { readonly binding: ApiBinding } | { readonly definition: string };
 }
 
-/** The kind that a binding would bring. */
+/** The kind that a binding would add. */
 export interface Incoming {
   readonly group: string;
   readonly names: Names;
 }
 
-/** Who has the very resource; undefined when nobody does. Names that merely sound alike are another matter. */
+/** The owner of exactly this resource, undefined if there is none. Names that merely clash are a separate matter. */
 export function ownerOf(incoming: Incoming, taken: readonly Taken[]): Taken | undefined {
   return taken.find(({ group, names }) => group === incoming.group && names.plural === incoming.names.plural);
 }
 
-/** Why the names of a kind cannot be told from those of others; undefined when they can. */
+/** How the names of a kind clash with those of others; undefined if they do not. */
 export function namingConflict(incoming: Incoming, taken: readonly Taken[]): string | undefined {
   for (const other of taken) {
     const clash = clashOf(incoming, other);
@@ -27,7 +27,7 @@ export function namingConflict(incoming: Incoming, taken: readonly Taken[]): str
   return undefined;
 }
 
-/** Resources that others have, as kcp prints them. */
+/** The resources that others own, in kcp's format. */
 export function printSkipped(skipped: ReadonlyMap<string, Taken>): string {
   const each = [...skipped].sort(([a], [b]) => (a < b ? -1 : 1)).map(([resource, { by }]) => `${resource}:${printOwner(by)}`);
   return `map[${each.join(' ')}]`;

@@ -1,11 +1,12 @@
 import { type Client, isNotFound, type ResourceType } from '@capstan/client';
+import { ignoring } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
 import type { ResourceSchema } from '../kinds.ts';
 import type { Remains } from './deletion.ts';
 
 const width = 32;
 
-/** Deletes all objects of a bound kind in a workspace, and tells what is left. Nothing new comes: a kind that goes takes no more objects. */
+/** Deletes all objects of a bound kind in a workspace, and returns what is left. No new ones appear: a kind that is being unbound rejects them. */
 export async function emptyKind(client: Client, schema: ResourceSchema, signal: AbortSignal): Promise<Remains> {
   const type = typeOf(schema);
   if (type === undefined) return { count: 0, finalizers: new Map() };
@@ -16,8 +17,8 @@ export async function emptyKind(client: Client, schema: ResourceSchema, signal: 
   const work = async (): Promise<void> => {
     for (const { metadata } of waiting) {
       const target = { name: metadata.name ?? '', namespace: metadata.namespace };
-      const answer = await unlessGone(objects.delete(target, { propagationPolicy: 'Background', signal }));
-      // What waits for finalizers is answered with itself, what is gone with a Status.
+      const answer = await ignoring(objects.delete(target, { propagationPolicy: 'Background', signal }), isNotFound);
+      // The answer is the object if it waits for finalizers, and a Status if it is gone.
       if (answer !== undefined && answer.kind !== 'Status') left.push(answer as KubeObject);
     }
   };
@@ -41,17 +42,8 @@ async function all<T>(pages: AsyncIterable<{ readonly items: readonly T[] }>): P
   try {
     for await (const page of pages) items.push(...page.items);
   } catch (error) {
-    // The kind is not served: whoever deletes the workspace was quicker.
+    // The kind is no longer served: the workspace itself is being deleted.
     if (!isNotFound(error)) throw error;
   }
   return items;
-}
-
-async function unlessGone<T>(deleting: Promise<T>): Promise<T | undefined> {
-  try {
-    return await deleting;
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-    return undefined;
-  }
 }

@@ -1,9 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isDeepStrictEqual } from 'node:util';
 import { type Client, clusterOf, isForbidden, isNotFound, type ObjectKey } from '@capstan/client';
-import { controller, done, type Result, type Runnable, removeFinalizer, requeueAfter } from '@capstan/controller';
-import type { KubeObject } from '@capstan/machinery';
-import { type CachingCaches, withCachingCaches } from '../../caching/caches.ts';
+import {
+  type Controller,
+  controller,
+  done,
+  hasFinalizer,
+  ignoring,
+  type Result,
+  removeFinalizer,
+  requeueAfter,
+  waitByAge,
+} from '@capstan/controller';
+import { type KubeObject, sameJson } from '@capstan/machinery';
+import { CachingCaches } from '../../caching/caches.ts';
 import { type CachedResource, type CachedSlice, cachedResourceType, cachedSliceType } from '../../caching/kinds.ts';
 import { publishesOtherwise, readinessOf } from '../../caching/readiness.ts';
 import { withConditions } from '../../kcp-conditions.ts';
@@ -22,46 +31,51 @@ import {
 } from '../kinds.ts';
 import { keepConversion } from '../schemas/conversions.ts';
 import { copyName, SchemaCopies, uidOfCopy } from '../schemas/copies.ts';
-import { whenShut } from '../shut.ts';
+import { unlessShut } from '../shut.ts';
 import { emptyKind } from './content.ts';
 import { deletionCondition, type Remains } from './deletion.ts';
 import { Locks } from './locks.ts';
 import { reconcileBinding } from './reconcile.ts';
 import { takenKinds } from './taken.ts';
 
-/** In milliseconds: so long something that was written may take to come back. */
+/** In milliseconds: how long a write may take to arrive in the local copy. */
 const patience = 500;
 const finalizer = 'apis.kcp.io/apibinding-finalizer';
 const exportLabel = 'internal.apis.kcp.io/export';
 
-/** Makes bindings what they ask for, and takes away what they brought when they go. */
-export function bindingController({ concurrency = 16 }: { readonly concurrency?: number | undefined } = {}): Runnable {
+/** Watches APIBindings, and everything that their status depends on. */
+export function bindingController({
+  concurrency = 16,
+}: {
+  readonly concurrency?: number | undefined;
+} = {}): Controller<ApiBinding, CachingCaches> {
   const locks = new Locks();
-  const copies = new SchemaCopies();
-  return withCachingCaches((caching) => {
-    const caches = (): SharingCaches => caching().sharing;
-    const consumers = (object: KubeObject): ObjectKey[] => keysOf(caching().consumersOf(clusterOf(object) ?? ''));
-    return controller('apibinding')
-      .for<ApiBinding>(bindingType)
-      .watches<ApiExport>(exportType, (object) => keysOf(caches().bindingsTo(object)))
-      .watches<CachedResource>(cachedResourceType, consumers, { predicate: publishesOtherwise })
-      .watches<CachedSlice>(cachedSliceType, consumers)
-      .watches(schemaType, (schema) => keysOf(bindingsWith(caches(), schema.metadata.name ?? '', clusterOf(schema) ?? '')), {
-        metadataOnly: true,
-      })
-      .watches<Conversion>(conversionType, (rules) => {
-        const cluster = clusterOf(rules) ?? '';
-        return cluster === boundSchemasCluster ? [] : keysOf(bindingsWith(caches(), rules.metadata.name ?? '', cluster));
-      })
-      .reconcile(
-        ({ key, object, client, signal }) =>
-          object === undefined ? done : new Work({ key, client, signal, caches: caches(), caching: caching(), locks, copies }).run(object),
-        { concurrency, backoff: { base: 100, max: 30_000 } },
-      );
-  });
+  const schemas = new SchemaCopies();
+  return controller('apibinding')
+    .for<ApiBinding>(bindingType)
+    .reads(CachingCaches.of)
+    .watches<ApiExport>(exportType, (object, { sharing }) => keysOf(sharing.bindingsTo(object)))
+    .watches<CachedResource>(cachedResourceType, consumers, { predicate: publishesOtherwise })
+    .watches<CachedSlice>(cachedSliceType, consumers)
+    .watches(schemaType, (schema, { sharing }) => keysOf(bindingsWith(sharing, schema.metadata.name ?? '', clusterOf(schema) ?? '')), {
+      metadataOnly: true,
+    })
+    .watches<Conversion>(conversionType, (rules, { sharing }) => {
+      const cluster = clusterOf(rules) ?? '';
+      return cluster === boundSchemasCluster ? [] : keysOf(bindingsWith(sharing, rules.metadata.name ?? '', cluster));
+    })
+    .reconcile(
+      ({ key, object, client, signal, copies: caching }) =>
+        object === undefined
+          ? done
+          : new Work({ key, client, signal, caches: caching.sharing, caching, locks, copies: schemas }).run(object),
+      { concurrency, backoff: { base: 100, max: 30_000 } },
+    );
 }
 
-/** Bindings that a schema matters to: to exports that name it, or served by this copy. */
+const consumers = (object: KubeObject, caching: CachingCaches): ObjectKey[] => keysOf(caching.consumersOf(clusterOf(object) ?? ''));
+
+/** The bindings that a schema matters to: those to exports that name it, or those that are served from this copy. */
 function bindingsWith(caches: SharingCaches, schema: string, cluster: string): ApiBinding[] {
   if (cluster === boundSchemasCluster) return caches.bindings.byIndex('schema', uidOfCopy(schema));
   return caches.exports.byIndex('schema', `${cluster}|${schema}`).flatMap((object) => caches.bindingsTo(object));
@@ -85,12 +99,15 @@ class Work {
   }
 
   async run(binding: ApiBinding): Promise<Result> {
+    const { locks } = this.#parts;
     try {
-      if (binding.metadata.deletionTimestamp !== undefined) return await this.#delete(binding);
-      return await this.#parts.locks.hold(this.#cluster, () => this.#bind(binding));
+      return await unlessShut(
+        binding.metadata.deletionTimestamp === undefined ? locks.hold(this.#cluster, () => this.#bind(binding)) : this.#delete(binding),
+      );
     } catch (error) {
-      // The bindings of a workspace come before it can be entered, and go with it.
-      return isNotFound(error) ? requeueAfter(waitFor(binding.metadata.creationTimestamp)) : whenShut(error);
+      // The bindings of a workspace exist before it can be entered, and are deleted with it.
+      if (isNotFound(error)) return requeueAfter(waitFor(binding.metadata.creationTimestamp));
+      throw error;
     }
   }
 
@@ -108,7 +125,7 @@ class Work {
       readiness: (cluster, resource) => readinessOf(this.#parts.caching, cluster, resource),
       now: () => new Date(),
     });
-    if (!isDeepStrictEqual(status, binding.status)) {
+    if (!sameJson(status, binding.status)) {
       const written = await client.resource<ApiBinding>(bindingType).updateStatus({ ...binding, status }, { signal });
       await this.#seen(written);
       if (binding.status?.apiExportClusterName && status.apiExportClusterName !== binding.status.apiExportClusterName)
@@ -117,14 +134,14 @@ class Work {
     return isWaiting ? requeueAfter(waitFor(binding.metadata.creationTimestamp)) : done;
   }
 
-  /** The export lies elsewhere now: the server says anew which one it is. */
+  /** The export is in another workspace now: an update without the label makes the server set it again. */
   async #relabel(binding: ApiBinding): Promise<void> {
     const { client, signal } = this.#parts;
     const { [exportLabel]: _, ...labels } = binding.metadata.labels ?? {};
     await client.resource<ApiBinding>(bindingType).update({ ...binding, metadata: { ...binding.metadata, labels } }, { signal });
   }
 
-  /** Waits until the copy has what was written: the next one who binds in this workspace looks there. */
+  /** Waits until the copy has the write: the next reconcile in this workspace reads it there. */
   async #seen({ metadata }: ApiBinding): Promise<void> {
     const { caches, key, signal } = this.#parts;
     for (let wait = 1; wait < patience; wait *= 2) {
@@ -140,18 +157,17 @@ class Work {
     if (reference === undefined) return undefined;
     const known = caches.exportOf(binding);
     if (known !== undefined) return { cluster: clusterOf(known) ?? '', object: known };
-    // Another workspace at the same path is somebody else, unless it has the key that objects are kept under: their identity tells.
+    // Another workspace at the same path may be somebody else's; the identity of the export shows whether it is.
     const another = (binding.status?.boundResources ?? []).length === 0 ? undefined : caches.exportAt(reference, this.#cluster);
     if (another !== undefined) return { cluster: clusterOf(another) ?? '', object: another };
-    // A path may lead there in other ways than the one that the export names.
+    // A workspace can have other paths than the one that the export names.
     if (!reference.path || binding.status?.apiExportClusterName) return undefined;
-    try {
-      const object = await client.cluster(reference.path).resource<ApiExport>(exportType).get(reference.name, { signal });
-      return { cluster: clusterOf(object) ?? '', object };
-    } catch (error) {
-      if (isNotFound(error) || isForbidden(error)) return undefined;
-      throw error;
-    }
+    const object = await ignoring(
+      client.cluster(reference.path).resource<ApiExport>(exportType).get(reference.name, { signal }),
+      isNotFound,
+      isForbidden,
+    );
+    return object && { cluster: clusterOf(object) ?? '', object };
   }
 
   #schema(cluster: string, name: string): Promise<ResourceSchema | undefined> {
@@ -165,17 +181,17 @@ class Work {
     const name = copyName(schema.metadata.uid ?? '', { group, resource: names.plural });
     const rules = caches.conversions.get({ cluster: clusterOf(schema) ?? '', name: schema.metadata.name ?? '' });
     const copy = caches.conversions.get({ cluster: boundSchemasCluster, name });
-    // Before the schema: what is served is converted from its first moment.
+    // Before the schema, so that objects can be converted as soon as the kind is served.
     if (rules !== undefined) await keepConversion(client, { rules, copy, name }, signal);
     if (caches.schemas.get({ cluster: boundSchemasCluster, name }) !== undefined) return undefined;
     return copies.keep(client, schema, signal);
   }
 
-  /** Everything that the binding brought goes first; what holds it up is told. */
+  /** Deletes the objects of all bound kinds first, and reports what remains. */
   async #delete(binding: ApiBinding): Promise<Result> {
     const { client, signal } = this.#parts;
     const bindings = client.resource<ApiBinding>(bindingType);
-    if (binding.metadata.finalizers?.includes(finalizer) !== true) return done;
+    if (!hasFinalizer(binding, finalizer)) return done;
     const remains = new Map<BoundResource, Remains>();
     for (const bound of binding.status?.boundResources ?? []) remains.set(bound, await this.#empty(bound, binding));
     const condition = deletionCondition(remains);
@@ -191,7 +207,7 @@ class Work {
 
   async #empty(bound: BoundResource, binding: ApiBinding): Promise<Remains> {
     const { client, copies, signal } = this.#parts;
-    // What is not stored here is not deleted here: it belongs to the provider.
+    // Objects that are not stored here belong to the provider.
     if ((bound.storageVersions ?? []).length === 0) return { count: 0, finalizers: new Map() };
     const cluster = binding.status?.apiExportClusterName ?? '';
     const schema = (await copies.copy(client, bound, signal)) ?? (await this.#schema(cluster, bound.schema.name));
@@ -199,8 +215,7 @@ class Work {
   }
 }
 
-/** What has taken long will take long: the looks become rarer with the age of what is waited for. */
+/** In milliseconds: how long to wait before looking again at a binding that has been pending since then. */
 function waitFor(since: string | null | undefined): number {
-  const age = Date.now() - Date.parse(since ?? new Date().toISOString());
-  return Math.min(30_000, Math.max(200, age / 5));
+  return waitByAge(since, { now: new Date(), min: 200, max: 30_000 });
 }

@@ -1,14 +1,14 @@
 import { holds, lacks, type NewCondition } from '../../kcp-conditions.ts';
 import type { BoundResource } from '../kinds.ts';
 
-/** What is left of a bound kind. */
+/** The remaining objects of a bound kind. */
 export interface Remains {
   readonly count: number;
-  /** How many wait for each finalizer. */
+  /** How many objects wait for each finalizer. */
   readonly finalizers: ReadonlyMap<string, number>;
 }
 
-/** Says what a binding's end waits for. */
+/** Reports what the deletion of a binding waits for. */
 export function deletionCondition(remains: ReadonlyMap<BoundResource, Remains>): NewCondition {
   const type = 'BindingResourceDeleteSuccess';
   const finalizers = new Map<string, number>();

@@ -1,4 +1,4 @@
-/** Lets one at a time work in a workspace: two who bind at once must not both find a resource free. */
+/** Runs one piece of work per workspace at a time: of two bindings at once, only one may find a resource free. */
 export class Locks {
   readonly #tails = new Map<string, Promise<unknown>>();
 

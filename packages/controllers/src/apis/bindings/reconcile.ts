@@ -5,19 +5,19 @@ import { claimsOf } from './claims.ts';
 import { namingConflict, ownerOf, printSkipped, type Taken } from './conflicts.ts';
 
 export interface BindingActions {
-  /** The export that is referred to, with the id of its workspace; undefined when it is not there. */
+  /** The export that the binding refers to, with the id of its workspace; undefined if it does not exist. */
   readonly getExport: () => Promise<{ readonly cluster: string; readonly object: ApiExport } | undefined>;
   readonly getSchema: (cluster: string, name: string) => Promise<ResourceSchema | undefined>;
-  /** What else the workspace has: other bindings' kinds, and definitions. Read anew. */
+  /** The other kinds of the workspace, from bindings and definitions, as they are now. */
   readonly taken: () => Promise<readonly Taken[]>;
-  /** Makes the copy of a schema by which the bound kind is served. Says what is wrong when it cannot be. */
+  /** Creates the copy of a schema from which the bound kind is served. Returns the reason if the server rejects it. */
   readonly keepSchema: (schema: ResourceSchema) => Promise<string | undefined>;
-  /** Whether what is offered with virtual storage can be read. */
+  /** Whether a resource with virtual storage can be read. */
   readonly readiness: (cluster: string, resource: OfferedResource) => Readiness;
   readonly now: () => Date;
 }
 
-/** What a look at a binding leads to: its status, and whether to look again though nothing changes. */
+/** The status of a binding, and whether to reconcile it again even if nothing changes. */
 export interface Outcome {
   readonly status: BindingStatus;
   readonly isWaiting: boolean;
@@ -120,7 +120,7 @@ async function bind(binding: ApiBinding, { cluster, object, identityHash }: Prov
       const conflict = namingConflict({ group, names }, taken);
       if (conflict !== undefined) return failed(notUpToDate(binding, 'NamingConflicts', `Unable to bind APIs: ${conflict}`), true);
     }
-    // What cannot be read is not bound; what is bound stays.
+    // A resource that cannot be read is not bound, but one that is bound already stays so.
     const readiness = virtual.get(schema);
     if (readiness !== undefined && (isStored(binding, schema) || (news.includes(schema) && readiness.type !== 'ready'))) continue;
     const refusal = await actions.keepSchema(schema);
@@ -147,7 +147,7 @@ function isBound({ status }: ApiBinding, { spec, metadata }: ResourceSchema, ide
   );
 }
 
-/** Once everything was bound, it stays so: later trouble is told apart. */
+/** InitialBindingCompleted stays true once it was: later problems are reported in BindingUpToDate only. */
 function notUpToDate({ status }: ApiBinding, reason: string, message: string): NewCondition[] {
   const one = lacks('BindingUpToDate', { reason, message });
   return isTrue(status?.conditions, 'InitialBindingCompleted') ? [one] : [one, { ...one, type: 'InitialBindingCompleted' }];
@@ -157,12 +157,12 @@ function boundBefore({ status }: ApiBinding, { spec }: ResourceSchema): BoundRes
   return (status?.boundResources ?? []).find((one) => one.group === spec!.group && one.resource === spec!.names.plural);
 }
 
-/** Whether the workspace has objects of its own of a kind: they would be lost if it were read from elsewhere. */
+/** Whether the workspace stores its own objects of a kind: they would be lost if the kind were read from elsewhere. */
 function isStored(binding: ApiBinding, schema: ResourceSchema): boolean {
   return (boundBefore(binding, schema)?.storageVersions ?? []).length > 0;
 }
 
-/** What is told when something that is offered with virtual storage cannot be read; undefined when all can. */
+/** The conditions to report if a resource with virtual storage cannot be read; undefined if all can. */
 function unreadableIn(binding: ApiBinding, virtual: ReadonlyMap<ResourceSchema, Readiness>): NewCondition[] | undefined {
   const problems: string[] = [];
   const waiting: string[] = [];
@@ -199,14 +199,14 @@ function boundResource(
   };
 }
 
-/** What was bound stays, also when the export does not offer it any more: its objects are still there. */
+/** A bound resource stays bound when the export no longer offers it: its objects still exist. */
 function merged(before: readonly BoundResource[], now: readonly BoundResource[]): readonly BoundResource[] {
   const same = (a: BoundResource) => (b: BoundResource) => a.group === b.group && a.resource === b.resource;
   const kept = before.map((one) => now.find(same(one)) ?? one);
   return [...kept, ...now.filter((one) => !before.some(same(one)))];
 }
 
-/** With the summary, which says whether the binding was ever complete. */
+/** Adds the Ready condition, which says whether the binding was ever complete. */
 function summarized(status: BindingStatus, set: readonly NewCondition[], now: Date): BindingStatus {
   const initial: NewCondition[] = status.conditions?.some(({ type }) => type === 'InitialBindingCompleted') === true ? [] : [begins];
   const conditions = withConditions(status.conditions, [...initial, ...set], now);

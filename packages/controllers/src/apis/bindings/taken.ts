@@ -17,7 +17,7 @@ interface Parts {
   readonly signal: AbortSignal;
 }
 
-/** The kinds that a workspace has beside those of one binding. Most workspaces have no definitions, so nothing has to be asked for. */
+/** The kinds of a workspace, except those of one binding. Most workspaces have no definitions, so that no request is needed. */
 export async function takenKinds({ cluster, except }: { cluster: string; except: string }, parts: Parts): Promise<readonly Taken[]> {
   const { caches, client, copies, signal } = parts;
   const others = caches.bindings.byIndex('cluster', cluster).filter(({ metadata }) => metadata.name !== except);
@@ -39,7 +39,7 @@ async function defined(cluster: string, { caches, client, signal }: Parts): Prom
   }));
 }
 
-/** What can be told of a kind without its schema. */
+/** The names of a kind, as far as they are known without its schema. */
 function namesOf({ resource }: BoundResource): Names {
   return { plural: resource, kind: '' };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { WorkspaceTypeObject } from '../../tenancy/kinds.ts';
 import type { ApiBinding, ApiExport } from '../kinds.ts';
-import { acceptedClaims, hasClaims } from './claims.ts';
+import { acceptedClaims, hasClaims } from './accepted-claims.ts';
 import { keysOfType, maintainedExports } from './maintained.ts';
 
 const type = (name: string, spec: WorkspaceTypeObject['spec'] & object): WorkspaceTypeObject => ({

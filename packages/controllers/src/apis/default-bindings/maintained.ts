@@ -11,7 +11,7 @@ export interface ExportReference {
 /** Finds a type by the path or id of its workspace, and its name. */
 export type FindType = (path: string, name: string) => WorkspaceTypeObject | undefined;
 
-/** Under which a type is found. */
+/** The key of a type. */
 export const typeKey = (path: string, name: string): string => `${path}:${name}`;
 
 export function keysOfType(type: WorkspaceTypeObject): string[] {
@@ -20,19 +20,19 @@ export function keysOfType(type: WorkspaceTypeObject): string[] {
   return [...new Set([cluster, annotations?.[pathAnnotation] ?? cluster])].map((path) => typeKey(path, name));
 }
 
-/** What a type binds and looks after for good. */
+/** The exports whose bindings a type maintains. */
 export function exportsOf(type: WorkspaceTypeObject): ExportReference[] {
   const { defaultAPIBindingLifecycle, defaultAPIBindings = [] } = type.spec ?? {};
   if (defaultAPIBindingLifecycle !== 'Maintain') return [];
   return defaultAPIBindings.map(({ path, export: name }) => ({ path: path || (clusterOf(type) ?? ''), name }));
 }
 
-/** The same of the type of a workspace, written as `path:name`, with those that it extends. */
+/** The same for a workspace's type, given as `path:name`, and the types that it extends. */
 export function maintainedExports(type: string, find: FindType): ExportReference[] {
   return withExtended(type, find).flatMap(exportsOf);
 }
 
-/** The type itself and all that extend it: whose workspaces it matters to. */
+/** The type itself and all that extend it: a change matters to their workspaces. */
 export function extendedBy(type: WorkspaceTypeObject, all: readonly WorkspaceTypeObject[], find: FindType): WorkspaceTypeObject[] {
   return all.filter((one) => keysOfType(one).some((key) => withExtended(key, find).includes(type)));
 }

@@ -4,7 +4,7 @@ import { keysOfType, typeKey } from './maintained.ts';
 
 const byName = 'name';
 
-/** The types of workspaces, of all workspaces. */
+/** Local copies of the WorkspaceTypes in all workspaces. */
 export class WorkspaceTypes {
   readonly #held: Informer<WorkspaceTypeObject>;
 

@@ -1,7 +1,7 @@
 import { type Client, clusterOf, type ResourceType } from '@capstan/client';
-import { controller, done, type Result, type Runnable, whenOutdated } from '@capstan/controller';
+import { type Controller, controller, done, type Result } from '@capstan/controller';
 import { holds, lacks } from '../../kcp-conditions.ts';
-import { keysOf, type SharingCaches, withCaches } from '../caches.ts';
+import { keysOf, SharingCaches } from '../caches.ts';
 import {
   type ApiBinding,
   type ApiExport,
@@ -12,43 +12,40 @@ import {
   shardType,
   sliceType,
 } from '../kinds.ts';
-import { naming, type Partition, withPlaces } from './places.ts';
+import { naming, type Partition, Places } from './places.ts';
 import { type Slice, type SliceFacts, withEndpoints } from './reconcile.ts';
 
-/** Tells providers where the view of their export is. */
-export function endpointSliceController(): Runnable {
-  return withPlaces((places) =>
-    withCaches((caches) =>
-      controller('apiexportendpointslice')
-        .for<EndpointSlice>(sliceType)
-        .watches<ApiExport>(exportType, (object) => keysOf(caches().slicesOf(object)))
-        .watches<ApiBinding>(bindingType, (binding) => keysOf(slicesAround(caches(), binding)))
-        .watches(shardType, () => keysOf(caches().slices.list()))
-        .watches<Partition>(partitionType, (partition) => keysOf(naming(caches().slices.list(), partition)))
-        .reconcile(
-          ({ object: slice, client, signal }) =>
-            slice === undefined
-              ? done
-              : keepSlice(slice, { ...factsOf(slice, caches()), ...places().of(slice) }, { client, type: sliceType, signal }),
-          { concurrency: 4, backoff: { base: 100, max: 30_000 } },
-        ),
-    ),
-  );
+interface Copies {
+  readonly caches: SharingCaches;
+  readonly places: Places;
 }
 
-/** Writes the status of a slice, when it is another. */
+/** Watches endpoint slices, and everything that their URL depends on. */
+export function endpointSliceController(): Controller<EndpointSlice, Copies> {
+  return controller('apiexportendpointslice')
+    .for<EndpointSlice>(sliceType)
+    .reads((informers): Copies => ({ caches: SharingCaches.of(informers), places: new Places(informers) }))
+    .watches<ApiExport>(exportType, (object, { caches }) => keysOf(caches.slicesOf(object)))
+    .watches<ApiBinding>(bindingType, (binding, { caches }) => keysOf(slicesAround(caches, binding)))
+    .watches(shardType, (_shard, { caches }) => keysOf(caches.slices.list()))
+    .watches<Partition>(partitionType, (partition, { caches }) => keysOf(naming(caches.slices.list(), partition)))
+    .reconcile(
+      ({ object: slice, client, signal, copies: { caches, places } }) =>
+        slice === undefined
+          ? done
+          : keepSlice(slice, { ...factsOf(slice, caches), ...places.of(slice) }, { client, type: sliceType, signal }),
+      { concurrency: 4, backoff: { base: 100, max: 30_000 } },
+    );
+}
+
+/** Writes the status of a slice if it differs. */
 export async function keepSlice<T extends Slice>(
   slice: T,
   facts: SliceFacts,
   { client, type, signal }: { client: Client; type: ResourceType; signal: AbortSignal },
 ): Promise<Result> {
   const changed = withEndpoints(slice, facts, new Date());
-  if (changed === slice) return done;
-  try {
-    await client.resource<T>(type).updateStatus(changed, { signal });
-  } catch (error) {
-    return whenOutdated(error);
-  }
+  if (changed !== slice) await client.resource<T>(type).updateStatus(changed, { signal });
   return done;
 }
 

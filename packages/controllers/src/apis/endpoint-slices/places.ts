@@ -1,7 +1,5 @@
 import { clusterOf, type Informer, type InformerFactory } from '@capstan/client';
-import type { Runnable } from '@capstan/controller';
 import { everything, type KubeObject, type LabelSelector, type LabelSelectorObject, selectorOfObject } from '@capstan/machinery';
-import { informedBy } from '../../informed.ts';
 import { partitionType, shardType } from '../kinds.ts';
 import type { Slice, SliceFacts } from './reconcile.ts';
 
@@ -13,7 +11,7 @@ export interface Partition extends KubeObject {
   spec?: { readonly selector?: LabelSelectorObject };
 }
 
-/** Where views are served. */
+/** The shards that serve views, and the partitions that select them. */
 export class Places {
   readonly #shards: Informer<Shard>;
   readonly #partitions: Informer<Partition>;
@@ -24,7 +22,7 @@ export class Places {
   }
 
   of({ metadata, spec }: Slice): Pick<SliceFacts, 'shard' | 'partition'> {
-    // Shards may be named before they are there; this one is.
+    // Other Shard objects may exist before their shard runs; this one runs.
     const shard = this.#shards.list().find((one) => one.metadata.name === 'root');
     const url = shard?.spec?.virtualWorkspaceURL;
     return {
@@ -40,10 +38,7 @@ export class Places {
   }
 }
 
-/** A controller that asks where views are served. */
-export const withPlaces = (make: (places: () => Places) => Runnable): Runnable => informedBy((informers) => new Places(informers), make);
-
-/** The slices that are about a partition. */
+/** The slices that name a partition. */
 export function naming<T extends Slice>(slices: readonly T[], partition: Partition): T[] {
   return slices.filter((slice) => clusterOf(slice) === clusterOf(partition) && slice.spec?.partition === partition.metadata.name);
 }

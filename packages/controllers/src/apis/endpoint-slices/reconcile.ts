@@ -1,34 +1,32 @@
-import type { KubeObject, LabelSelector } from '@capstan/machinery';
+import { type KubeObject, type LabelSelector, sameJson } from '@capstan/machinery';
 import { type Condition, holds, lacks, type NewCondition, withConditions } from '../../kcp-conditions.ts';
 
-/** What tells where a view is. */
+/** An object that publishes the URL of a view. */
 export interface Slice extends KubeObject {
   spec?: { readonly partition?: string };
   status?: { endpoints?: readonly { readonly url: string }[]; shardSelector?: string; conditions?: readonly Condition[] };
 }
 
-/** What an endpoint slice is made from. */
+/** The facts that the status of a slice follows from. */
 export interface SliceFacts {
-  /** Whether what the slice refers to is there. */
+  /** Whether the object that the slice refers to exists. */
   readonly reference: NewCondition;
-  /** The path of the view; undefined while nobody is bound: there is nothing to see before. */
+  /** The path of the view; undefined while nobody is bound, since the view is empty until then. */
   readonly view: string | undefined;
-  /** The base of views, and the labels of the shard that serves them. */
+  /** The base URL of views, and the labels of the shard that serves them. */
   readonly shard: { readonly url: string; readonly labels: Readonly<Record<string, string>> } | undefined;
-  /** Which shards the slice is about: those of the partition that it names. Undefined when there is no such partition. */
+  /** Selects the shards of the partition that the slice names; undefined if that does not exist. */
   readonly partition: LabelSelector | undefined;
 }
 
-/** The slice with the status that it should have; itself when it has. */
+/** The slice with the status that it should have; the same object if it has it already. */
 export function withEndpoints<T extends Slice>(slice: T, facts: SliceFacts, now: Date): T {
   const conditions = withConditions(slice.status?.conditions, conditionsOf(slice, facts), now);
   const endpoints = endpointsOf(facts);
   const shardSelector = facts.partition?.toString() ?? '';
   const { status = {} } = slice;
   const isSame =
-    conditions === status.conditions &&
-    (status.shardSelector ?? '') === shardSelector &&
-    JSON.stringify(status.endpoints ?? []) === JSON.stringify(endpoints);
+    conditions === status.conditions && (status.shardSelector ?? '') === shardSelector && sameJson(status.endpoints ?? [], endpoints);
   if (isSame) return slice;
   return { ...slice, status: { conditions, ...(endpoints.length > 0 && { endpoints }), ...(shardSelector !== '' && { shardSelector }) } };
 }

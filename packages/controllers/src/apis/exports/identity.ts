@@ -1,24 +1,25 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { type Client, isAlreadyExists, isNotFound } from '@capstan/client';
+import { ignoring } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
 import { holds, lacks, type NewCondition } from '../../kcp-conditions.ts';
 import { namespaceType, secretType } from '../kinds.ts';
 
-/** Where identities are kept that nobody chose. */
+/** The namespace of identities that nobody chose. */
 export const identityNamespace = 'kcp-system';
 
-/** Names the secret that holds a key. */
+/** A reference to the secret that holds the key. */
 export interface Identity {
   readonly secretRef?: { readonly namespace?: string; readonly name?: string };
 }
 
 export interface IdentityActions {
   readonly getSecret: (namespace: string, name: string) => Promise<KubeObject | undefined>;
-  /** Also makes the namespace. One that is there already stays. */
+  /** Creates the secret and its namespace, unless they exist. */
   readonly createSecret: (secret: KubeObject) => Promise<void>;
 }
 
-/** Makes a key that nobody else has. */
+/** Creates a random key. */
 export async function makeIdentity(name: string, { createSecret }: IdentityActions): Promise<Identity> {
   await createSecret({
     apiVersion: 'v1',
@@ -29,7 +30,7 @@ export async function makeIdentity(name: string, { createSecret }: IdentityActio
   return { secretRef: { namespace: identityNamespace, name } };
 }
 
-/** The hash of a key, and whether it is the one that was known before. */
+/** The hash of the key, and a condition that says whether it is still the same. */
 export async function checkIdentity(
   { secretRef: { namespace = '', name = '' } = {} }: Identity,
   known: string | undefined,
@@ -59,31 +60,14 @@ function verdict({ hash, failure }: Found, wanted: string | undefined): NewCondi
   return lacks('IdentityValid', { reason: 'IdentityVerificationFailed', message });
 }
 
-/** Keeps keys where the client is. */
+/** Actions on the secrets of the client's workspace. */
 export function identityActions(client: Client, signal: AbortSignal): IdentityActions {
   return {
-    getSecret: (namespace, name) => unlessMissing(client.resource(secretType).in(namespace).get(name, { signal })),
+    getSecret: (namespace, name) => ignoring(client.resource(secretType).in(namespace).get(name, { signal }), isNotFound),
     createSecret: async (secret) => {
       const namespace: KubeObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: identityNamespace } };
-      await unlessThere(client.resource(namespaceType).create(namespace, { signal }));
-      await unlessThere(client.resource(secretType).create(secret, { signal }));
+      await ignoring(client.resource(namespaceType).create(namespace, { signal }), isAlreadyExists);
+      await ignoring(client.resource(secretType).create(secret, { signal }), isAlreadyExists);
     },
   };
-}
-
-async function unlessMissing<T>(getting: Promise<T>): Promise<T | undefined> {
-  try {
-    return await getting;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
-}
-
-export async function unlessThere(creating: Promise<unknown>): Promise<void> {
-  try {
-    await creating;
-  } catch (error) {
-    if (!isAlreadyExists(error)) throw error;
-  }
 }

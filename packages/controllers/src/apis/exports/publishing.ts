@@ -1,11 +1,13 @@
-import type { Client, Informer, ObjectKey, ResourceType } from '@capstan/client';
+import { type Client, type Informer, isAlreadyExists, type ObjectKey, type ResourceType } from '@capstan/client';
+import { ignoring } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
-import { type IdentityActions, identityActions, unlessThere } from './identity.ts';
+import { type IdentityActions, identityActions } from './identity.ts';
 
-/** What a reconciler does for something that others can bind: it has an identity, and a slice that tells where its view is. */
+/** What a reconciler can do for an object that others can bind to: it has an identity, and a slice with the URL of its view. */
 export interface PublishingActions<T extends KubeObject, S extends KubeObject> extends IdentityActions {
   readonly hasSlice: (name: string) => boolean;
-  readonly createSlice: (slice: S) => Promise<void>;
+  /** Does nothing if it exists. */
+  readonly createSlice: (slice: S) => Promise<unknown>;
   readonly update: (object: T) => Promise<unknown>;
   readonly updateStatus: (object: T) => Promise<unknown>;
   readonly now: () => Date;
@@ -26,7 +28,7 @@ export function publishingActions<T extends KubeObject, S extends KubeObject>(
   return {
     ...identityActions(client, signal),
     hasSlice: (name) => slices.get({ cluster: key.cluster, name }) !== undefined,
-    createSlice: (slice) => unlessThere(client.resource<S>(sliceType).create(slice, { signal })),
+    createSlice: (slice) => ignoring(client.resource<S>(sliceType).create(slice, { signal }), isAlreadyExists),
     update: (changed) => objects.update(changed, { signal }),
     updateStatus: (changed) => objects.updateStatus(changed, { signal }),
     now: () => new Date(),

@@ -5,16 +5,17 @@ import { checkIdentity, makeIdentity } from './identity.ts';
 import type { PublishingActions } from './publishing.ts';
 
 const skipSliceAnnotation = 'apiexports.apis.kcp.io/skip-endpointslice';
-/** An identity that is not there may come at any time, and nobody tells us: secrets are not followed. */
+/** In milliseconds. A missing identity may appear at any time, and secrets are not watched. */
 const lookAgain = 1_000;
 
 type ExportActions = PublishingActions<ApiExport, EndpointSlice>;
 
+/** Gives an export an identity, checks it, and creates its endpoint slice. */
 export async function reconcileExport(object: ApiExport, actions: ExportActions): Promise<Result> {
   if (object.metadata.deletionTimestamp !== undefined) return done;
   if (object.spec?.identity?.secretRef === undefined) {
     const identity = await makeIdentity(object.metadata.name!, actions);
-    // The change leads here again.
+    // The update triggers the next reconcile.
     await actions.update({ ...object, spec: { ...object.spec, identity } });
     return done;
   }

@@ -1,14 +1,15 @@
 import { type Client, isAlreadyExists, isForbidden, isInvalid, isNotFound } from '@capstan/client';
+import { ignoring } from '@capstan/controller';
 import { type BoundResource, boundSchemasCluster, type ResourceSchema, schemaType } from '../kinds.ts';
 
-/** How many schemas are remembered. They never change, so what is remembered is right. */
+/** How many schemas are remembered. They never change. */
 const capacity = 1_000;
 
-/** Schemas as they are where they were made, and their copies, by which bound kinds are served even when the original is gone. */
+/** The schemas of providers, and their copies, from which bound kinds are served even if the original is gone. */
 export class SchemaCopies {
   readonly #read = new Map<string, ResourceSchema>();
 
-  /** A provider's schema; undefined when it is not there. `uid` is what the informer knows: another one is another schema. */
+  /** A provider's schema; undefined if it does not exist. `uid` is the one that the informer knows: a schema with another uid is another schema. */
   async original(
     client: Client,
     at: { cluster: string; name: string; uid: string | undefined; signal: AbortSignal },
@@ -16,22 +17,30 @@ export class SchemaCopies {
     const key = `${at.uid} ${at.cluster}/${at.name}`;
     const known = at.uid === undefined ? undefined : this.#read.get(key);
     if (known !== undefined) return known;
-    const found = await unlessMissing(client.cluster(at.cluster).resource<ResourceSchema>(schemaType).get(at.name, { signal: at.signal }));
+    const found = await ignoring(
+      client.cluster(at.cluster).resource<ResourceSchema>(schemaType).get(at.name, { signal: at.signal }),
+      isNotFound,
+      isForbidden,
+    );
     if (found !== undefined) this.#remember(`${found.metadata.uid} ${at.cluster}/${at.name}`, found);
     return found;
   }
 
-  /** The copy for a bound resource; undefined when there is none. */
+  /** The copy for a bound resource; undefined if there is none. */
   async copy(client: Client, bound: BoundResource, signal: AbortSignal): Promise<ResourceSchema | undefined> {
     const name = copyName(bound.schema.UID, bound);
     const known = this.#read.get(name);
     if (known !== undefined) return known;
-    const found = await unlessMissing(client.cluster(boundSchemasCluster).resource<ResourceSchema>(schemaType).get(name, { signal }));
+    const found = await ignoring(
+      client.cluster(boundSchemasCluster).resource<ResourceSchema>(schemaType).get(name, { signal }),
+      isNotFound,
+      isForbidden,
+    );
     if (found !== undefined) this.#remember(name, found);
     return found;
   }
 
-  /** Makes the copy. Answers with what is wrong when the server refuses it. */
+  /** Creates the copy, unless it exists. Returns the reason if the server rejects it. */
   async keep(client: Client, schema: ResourceSchema, signal: AbortSignal): Promise<string | undefined> {
     const { apiVersion, kind, metadata, spec } = schema;
     const { 'kcp.io/cluster': cluster = '', 'api-approved.kubernetes.io': approved } = metadata.annotations ?? {};
@@ -59,17 +68,8 @@ export class SchemaCopies {
   }
 }
 
-/** The copy of a schema is called after the UID of the original. */
+/** The name of a copy begins with the UID of the original. */
 export const copyName = (uid: string, { group, resource }: { group: string; resource: string }): string =>
   `${uid}.${resource}.${group || 'core'}`;
 
 export const uidOfCopy = (name: string): string => name.slice(0, name.indexOf('.'));
-
-async function unlessMissing<T>(getting: Promise<T>): Promise<T | undefined> {
-  try {
-    return await getting;
-  } catch (error) {
-    if (isNotFound(error) || isForbidden(error)) return undefined;
-    throw error;
-  }
-}

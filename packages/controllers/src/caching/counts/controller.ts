@@ -1,13 +1,13 @@
-import { formatKey, type Informer, type InformerFactory, isNotFound, objectKey, parseKey } from '@capstan/client';
-import { type ControllerContext, type Runnable, WorkQueue } from '@capstan/controller';
+import { formatKey, type Informer, type InformerFactory, objectKey, parseKey } from '@capstan/client';
+import { type ControllerContext, done, type Runnable, WorkLoop } from '@capstan/controller';
 import { isTrue } from '../../kcp-conditions.ts';
 import { type CachedResource, cachedResourceType } from '../kinds.ts';
 import { Followed, whatOf } from './followed.ts';
 
-/** In milliseconds: objects come and go in bursts, and one number is for all of them. */
+/** In milliseconds: objects change in bursts, and one count covers them all. */
 const gather = 100;
 
-/** Tells how many objects are published. What is in the cache is what is in the workspace: nothing is copied. */
+/** Reports how many objects are published. Nothing is copied, so the number in the cache is the number in the workspace. */
 export class CountController implements Runnable {
   readonly name = 'cachedresource-counts';
 
@@ -18,26 +18,20 @@ export class CountController implements Runnable {
   async run(context: ControllerContext): Promise<void> {
     const { informers, signal } = context;
     const known = informers.informer<CachedResource>(cachedResourceType);
-    const queue = new WorkQueue<string>({ keyOf: (key) => key, backoff: { base: 100, max: 30_000 } });
-    await using counts = new Counts(context, { known, changed: (key) => queue.addAfter(key, gather) });
+    using loop = new WorkLoop<string>(context, {
+      name: this.name,
+      keyOf: (key) => key,
+      objectOf: parseKey,
+      type: cachedResourceType,
+      backoff: { base: 100, max: 30_000 },
+    });
+    await using counts = new Counts(context, { known, changed: (key) => loop.queue.addAfter(key, gather) });
     await informers.synced(signal);
-    using cleanup = new DisposableStack();
-    cleanup.use(known.onChange(({ object }) => queue.add(formatKey(objectKey(object)))));
-    const close = (): void => queue.close();
-    signal.addEventListener('abort', close, { once: true });
-    cleanup.defer(() => signal.removeEventListener('abort', close));
-    if (signal.aborted) close();
-    for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
-      if (!context.isLeading()) return;
-      try {
-        await counts.keep(key);
-        queue.forget(key);
-      } catch (error) {
-        if (!context.drop.aborted) context.onError(error, parseKey(key));
-        queue.addFailed(key);
-      }
-      queue.done(key);
-    }
+    using _following = known.onChange(({ object }) => loop.queue.add(formatKey(objectKey(object))));
+    await loop.run(async (key) => {
+      await counts.keep(key);
+      return done;
+    });
   }
 }
 
@@ -56,7 +50,7 @@ class Counts implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Follows what is published while it can be, and writes how many there are when it is another number. */
+  /** Follows the published objects while they can be published, and writes their number when it has changed. */
   async keep(key: string): Promise<void> {
     const object = this.#options.known.get(parseKey(key));
     const followed = this.#followed.get(key);
@@ -85,13 +79,9 @@ class Counts implements AsyncDisposable {
   async #write(key: string, count: number): Promise<void> {
     const { cluster = '', name } = parseKey(key);
     const patch = { status: { resourceCounts: { cache: count, local: count } } };
-    try {
-      await this.#context.client
-        .cluster(cluster)
-        .resource<CachedResource>(cachedResourceType)
-        .patch(name, { type: 'merge', patch }, { subresource: 'status', signal: this.#context.drop });
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
+    await this.#context.client
+      .cluster(cluster)
+      .resource<CachedResource>(cachedResourceType)
+      .patch(name, { type: 'merge', patch }, { subresource: 'status', signal: this.#context.drop });
   }
 }

@@ -2,9 +2,9 @@ import { type Client, Informer } from '@capstan/client';
 import { type KubeObject, selectorOfObject } from '@capstan/machinery';
 import type { CachedResource } from '../kinds.ts';
 
-/** What somebody publishes, as it is now: names and labels only. Followed until it is disposed. */
+/** Follows the objects that a CachedResource publishes, with names and labels only, until it is disposed. */
 export class Followed implements AsyncDisposable {
-  /** The same for the same objects. */
+  /** Identifies the selection of objects. */
   readonly what: string;
   readonly #informer: Informer<KubeObject>;
   readonly #stop = new AbortController();
@@ -19,11 +19,11 @@ export class Followed implements AsyncDisposable {
     });
     this.#informer.onChange(options.changed);
     this.#running = this.#informer.start(this.#stop.signal);
-    // Whoever publishes nothing has a number to tell as well.
+    // A CachedResource without objects has a number to report too.
     this.#informer.synced(this.#stop.signal).then(options.changed, () => {});
   }
 
-  /** Undefined until all have been seen. */
+  /** Undefined until all objects are known. */
   get count(): number | undefined {
     return this.#informer.hasSynced ? this.#informer.size : undefined;
   }

@@ -5,26 +5,26 @@ import { type Condition, holds, lacks, type NewCondition, withConditions } from 
 import { type CachedResource, type CachedSlice, printPublished } from '../kinds.ts';
 
 const skipSliceAnnotation = 'cachedresources.cache.kcp.io/skip-endpointslice';
-/** What is missing may come at any time, and not everything tells us. */
+/** In milliseconds. Missing parts may appear at any time, and not all of them are watched. */
 const lookAgain = 2_000;
 
-/** A kind as the workspace serves it. */
+/** A kind that the workspace serves. */
 export interface ServedKind {
   readonly namespaced: boolean;
   readonly verbs: readonly string[];
 }
 
 export interface CachedResourceActions extends PublishingActions<CachedResource, CachedSlice> {
-  /** Undefined when the workspace does not serve it. */
+  /** Undefined if the workspace does not serve it. */
   readonly getKind: (kind: { group: string; version: string; resource: string }) => Promise<ServedKind | undefined>;
 }
 
-/** Nothing is copied: what is published is served from where it lies. So all that there is to do is to say whether it can be, and under which identity. */
+/** Objects are served from where they are stored and never copied. So this only decides whether they can be published, and under which identity. */
 export async function reconcileCachedResource(object: CachedResource, actions: CachedResourceActions): Promise<Result> {
   if (object.metadata.deletionTimestamp !== undefined) return done;
   if (object.spec?.identity?.secretRef === undefined) {
     const identity = await makeIdentity(object.metadata.name!, actions);
-    // The change leads here again.
+    // The update triggers the next reconcile.
     await actions.update({ ...object, spec: { ...object.spec!, identity } });
     return done;
   }
@@ -58,7 +58,7 @@ async function checkKind(object: CachedResource, { getKind }: CachedResourceActi
   return holds('ResourceValid');
 }
 
-/** Before anything was published there is nothing to say about it. */
+/** The condition appears once something was published. */
 function started(before: readonly Condition[] = [], why: readonly NewCondition[] | undefined): NewCondition[] {
   if (why === undefined) return [holds('ReplicationStarted')];
   if (!before.some(({ type }) => type === 'ReplicationStarted')) return [];
@@ -69,7 +69,7 @@ function started(before: readonly Condition[] = [], why: readonly NewCondition[]
 async function ensureSlice({ metadata }: CachedResource, { hasSlice, createSlice }: CachedResourceActions): Promise<void> {
   const { name = '', annotations = {}, uid = '' } = metadata;
   if (annotations[skipSliceAnnotation] !== undefined || hasSlice(name)) return;
-  // Without a path: a workspace may be copied or found in other ways, and they stay together.
+  // Without a path: the slice stays with its CachedResource when the workspace is copied or has other paths.
   await createSlice({
     apiVersion: 'cache.kcp.io/v1alpha1',
     kind: 'CachedResourceEndpointSlice',

@@ -1,34 +1,36 @@
 import { clusterOf } from '@capstan/client';
-import { controller, done, type Runnable } from '@capstan/controller';
+import { type Controller, controller, done } from '@capstan/controller';
 import { keysOf } from '../../apis/caches.ts';
 import { keepSlice } from '../../apis/endpoint-slices/controller.ts';
-import { naming, type Partition, withPlaces } from '../../apis/endpoint-slices/places.ts';
+import { naming, type Partition, Places } from '../../apis/endpoint-slices/places.ts';
 import type { SliceFacts } from '../../apis/endpoint-slices/reconcile.ts';
 import { type ApiBinding, type ApiExport, bindingType, exportType, partitionType, shardType } from '../../apis/kinds.ts';
 import { holds, lacks } from '../../kcp-conditions.ts';
-import { type CachingCaches, withCachingCaches } from '../caches.ts';
+import { CachingCaches } from '../caches.ts';
 import { type CachedResource, type CachedSlice, cachedResourceType, cachedSliceType } from '../kinds.ts';
 
-/** Tells where the view of what is published is. */
-export function cachedSliceController(): Runnable {
-  return withPlaces((places) =>
-    withCachingCaches((caches) =>
-      controller('cachedresourceendpointslice')
-        .for<CachedSlice>(cachedSliceType)
-        .watches<CachedResource>(cachedResourceType, (resource) => keysOf(caches().slicesOf(resource)))
-        .watches<ApiExport>(exportType, (object) => keysOf(caches().slicesFrom(clusterOf(object) ?? '')))
-        .watches<ApiBinding>(bindingType, (binding) => keysOf(slicesAround(caches(), binding)))
-        .watches(shardType, () => keysOf(caches().slices.list()))
-        .watches<Partition>(partitionType, (partition) => keysOf(naming(caches().slices.list(), partition)))
-        .reconcile(
-          ({ object: slice, client, signal }) =>
-            slice === undefined
-              ? done
-              : keepSlice(slice, { ...factsOf(slice, caches()), ...places().of(slice) }, { client, type: cachedSliceType, signal }),
-          { concurrency: 4, backoff: { base: 100, max: 30_000 } },
-        ),
-    ),
-  );
+interface Copies {
+  readonly caches: CachingCaches;
+  readonly places: Places;
+}
+
+/** Watches endpoint slices, and everything that their URL depends on. */
+export function cachedSliceController(): Controller<CachedSlice, Copies> {
+  return controller('cachedresourceendpointslice')
+    .for<CachedSlice>(cachedSliceType)
+    .reads((informers): Copies => ({ caches: CachingCaches.of(informers), places: new Places(informers) }))
+    .watches<CachedResource>(cachedResourceType, (resource, { caches }) => keysOf(caches.slicesOf(resource)))
+    .watches<ApiExport>(exportType, (object, { caches }) => keysOf(caches.slicesFrom(clusterOf(object) ?? '')))
+    .watches<ApiBinding>(bindingType, (binding, { caches }) => keysOf(slicesAround(caches, binding)))
+    .watches(shardType, (_shard, { caches }) => keysOf(caches.slices.list()))
+    .watches<Partition>(partitionType, (partition, { caches }) => keysOf(naming(caches.slices.list(), partition)))
+    .reconcile(
+      ({ object: slice, client, signal, copies: { caches, places } }) =>
+        slice === undefined
+          ? done
+          : keepSlice(slice, { ...factsOf(slice, caches), ...places.of(slice) }, { client, type: cachedSliceType, signal }),
+      { concurrency: 4, backoff: { base: 100, max: 30_000 } },
+    );
 }
 
 function slicesAround(caches: CachingCaches, binding: ApiBinding): CachedSlice[] {

@@ -1,6 +1,5 @@
-import { type Client, clusterOf, isForbidden, type ObjectKey, objectKey } from '@capstan/client';
-import { controller, done, type Result, type Runnable, whenOutdated } from '@capstan/controller';
-import { informed } from '../../informed.ts';
+import { clusterOf, type Informer, isForbidden, isNotFound, type ObjectKey, objectKey } from '@capstan/client';
+import { type Controller, controller, done, type Reconcile, type Result } from '@capstan/controller';
 import {
   type LogicalCluster,
   logicalClusterName,
@@ -15,43 +14,49 @@ import {
 import { addressOf } from '../shard-address.ts';
 import { reconcileLogicalCluster } from './reconcile.ts';
 
-/** Watches LogicalClusters that are on their way, and the workspaces below them: one that is emptied waits for those. */
-export function logicalClusterController({ concurrency = 32 }: { readonly concurrency?: number | undefined } = {}): Runnable {
-  return informed((informers) => {
-    const address = (): string | undefined => informers().informer<Shard>(shardType).list().map(addressOf)[0];
-    return controller('logical-cluster')
-      .for<LogicalCluster>(logicalClusterType, { predicate: ({ type, object }) => type !== 'deleted' && clusterOf(object) !== rootCluster })
-      .watches<Workspace>(workspaceType, parentOf, { predicate: ({ type }) => type === 'deleted' })
-      .watches<Shard>(shardType, () => elsewhere(informers().informer<LogicalCluster>(logicalClusterType).list(), address()))
-      .reconcile(({ key, client, object, signal }) => reconcileOne({ key, client, object, signal, address }), {
-        concurrency,
-        backoff: { base: 100, max: 30_000 },
-        fairness: () => '',
-      });
-  });
+interface Copies {
+  readonly clusters: Informer<LogicalCluster>;
+  readonly shards: Informer<Shard>;
 }
 
-/** Those whose URL is not that of the shard. */
-function elsewhere(clusters: readonly LogicalCluster[], address: string | undefined): ObjectKey[] {
-  return clusters.filter((one) => clusterOf(one) !== rootCluster && one.status?.URL?.startsWith(`${address}/`) !== true).map(objectKey);
+/** Watches LogicalClusters, and the workspaces below them: one that is being deleted waits for those. */
+export function logicalClusterController({
+  concurrency = 32,
+}: {
+  readonly concurrency?: number | undefined;
+} = {}): Controller<LogicalCluster, Copies> {
+  return controller('logical-cluster')
+    .for<LogicalCluster>(logicalClusterType, { predicate: ({ type, object }) => type !== 'deleted' && clusterOf(object) !== rootCluster })
+    .reads(
+      (informers): Copies => ({
+        clusters: informers.informer<LogicalCluster>(logicalClusterType),
+        shards: informers.informer<Shard>(shardType),
+      }),
+    )
+    .watches<Workspace>(workspaceType, parentOf, { predicate: ({ type }) => type === 'deleted' })
+    .watches<Shard>(shardType, (_shard, copies) => elsewhere(copies))
+    .reconcile(reconcileOne, { concurrency, backoff: { base: 100, max: 30_000 }, fairness: () => '' });
 }
 
-interface Work {
-  readonly key: ObjectKey;
-  readonly object: LogicalCluster | undefined;
-  readonly client: Client;
-  readonly signal: AbortSignal;
-  readonly address: () => string | undefined;
+const addressIn = ({ shards }: Copies): string | undefined => shards.list().map(addressOf)[0];
+
+/** The clusters whose URL does not have the address of the shard. */
+function elsewhere(copies: Copies): ObjectKey[] {
+  const address = addressIn(copies);
+  return copies.clusters
+    .list()
+    .filter((one) => clusterOf(one) !== rootCluster && one.status?.URL?.startsWith(`${address}/`) !== true)
+    .map(objectKey);
 }
 
-async function reconcileOne({ key, object, client, signal, address }: Work): Promise<Result> {
+async function reconcileOne({ key, object, client, signal, copies }: Reconcile<LogicalCluster, Copies>): Promise<Result> {
   if (key.cluster === undefined || key.cluster === rootCluster) return done;
   const clusters = client.resource<LogicalCluster>(logicalClusterType);
   const path = `/capstan/workspaces/${key.cluster}`;
   const root = client.cluster(rootCluster);
   try {
     return await reconcileLogicalCluster(object, {
-      address,
+      address: () => addressIn(copies),
       bind: () => root.json({ method: 'POST', path: `${path}/bindings`, signal }),
       purge: () => root.json<Purged>({ method: 'DELETE', path: `${path}/content`, signal }),
       update: (changed) => clusters.update(changed, { signal }),
@@ -59,8 +64,9 @@ async function reconcileOne({ key, object, client, signal, address }: Work): Pro
       now: () => new Date(),
     });
   } catch (error) {
-    // What is gone may not be entered either.
-    return isForbidden(error) ? done : whenOutdated(error);
+    // A workspace that is gone looks like one that this account may not enter.
+    if (isForbidden(error) || isNotFound(error)) return done;
+    throw error;
   }
 }
 

@@ -5,11 +5,11 @@ import type { LogicalCluster, Purged } from '../kinds.ts';
 import { labelChanges, trimmedOwner } from '../labels.ts';
 import { remaining, waitFor } from '../remains.ts';
 
-/** What the steps may do. */
+/** What the steps can do. */
 export interface LogicalClusterActions {
-  /** Where people reach the shard that the workspace is on; undefined while that is not known. */
+  /** The address of the shard that the workspace is on; undefined while it is not known. */
   readonly address: () => string | undefined;
-  /** Binds what the type asks for; what is left to do. */
+  /** Creates the bindings that the type asks for, and returns what is left to do. */
   readonly bind: () => Promise<{ readonly incomplete: readonly string[]; readonly missing: readonly string[] }>;
   readonly purge: () => Promise<Purged>;
   readonly update: (logicalCluster: LogicalCluster) => Promise<LogicalCluster>;
@@ -17,12 +17,12 @@ export interface LogicalClusterActions {
   readonly now: () => Date;
 }
 
-/** A step ends the reconcile by answering with its result. */
+/** A step ends the reconcile by returning a result. */
 type Step = (progress: { logicalCluster: LogicalCluster }, actions: LogicalClusterActions) => Promise<Result | undefined>;
 
 const steps: readonly Step[] = [describe, endWorkspace, locate, bindDefaults, openWorkspace];
 
-/** Brings a new workspace to where people can use it, and empties one that is being deleted. Whatever was done before is found done. */
+/** Makes a new workspace usable, and empties one that is being deleted. It keeps no state, so it can continue after a crash at any point. */
 export async function reconcileLogicalCluster(logicalCluster: LogicalCluster | undefined, actions: LogicalClusterActions): Promise<Result> {
   if (logicalCluster === undefined) return done;
   const progress = { logicalCluster };
@@ -33,7 +33,7 @@ export async function reconcileLogicalCluster(logicalCluster: LogicalCluster | u
   return done;
 }
 
-/** Labels and finalizers follow the status; who made a workspace is nobody's business once it is made. */
+/** Labels and finalizers follow the status. Once the workspace is ready, the annotation about its owner is trimmed. */
 async function describe(progress: { logicalCluster: LogicalCluster }, { update }: LogicalClusterActions): Promise<undefined> {
   const { metadata, status } = progress.logicalCluster;
   const labels = Object.entries({ ...metadata.labels, ...labelChanges(progress.logicalCluster) }).filter(([, value]) => value !== null);

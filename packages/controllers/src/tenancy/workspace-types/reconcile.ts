@@ -1,8 +1,8 @@
-import { isDeepStrictEqual } from 'node:util';
+import { sameJson } from '@capstan/machinery';
 import { holds, withConditions } from '../../kcp-conditions.ts';
 import type { Shard, WorkspaceTypeObject } from '../kinds.ts';
 
-/** The type with the addresses at which those who initialize or end its workspaces find them; undefined when it has them. */
+/** The type with the addresses at which initializers and terminators find its workspaces; undefined if it has them already. */
 export function withAddresses(
   type: WorkspaceTypeObject,
   context: { cluster: string; shards: readonly Shard[]; now: Date },
@@ -15,5 +15,5 @@ export function withAddresses(
   ]);
   const conditions = withConditions(type.status?.conditions, [holds('VirtualWorkspaceURLsReady'), holds('Ready')], context.now);
   const status = { ...type.status, conditions, ...(virtualWorkspaces.length > 0 && { virtualWorkspaces }) };
-  return isDeepStrictEqual(status, type.status) ? undefined : { ...type, status };
+  return sameJson(status, type.status) ? undefined : { ...type, status };
 }

@@ -17,17 +17,17 @@ import { remaining, waitFor } from '../remains.ts';
 import { addressOf } from '../shard-address.ts';
 import { chooseShard } from './scheduling.ts';
 
-/** What the steps may do. `cluster` is the id of the workspace that the Workspace lies in. */
+/** What the steps can do. `cluster` is the id of the workspace that contains the Workspace. */
 export interface WorkspaceActions {
   readonly cluster: string;
   readonly shards: () => readonly Shard[];
   /** From the shared copy. */
   readonly logicalCluster: (id: string) => LogicalCluster | undefined;
-  /** From the server, when the copy may be behind. */
+  /** From the server, because the copy may be behind. */
   readonly readLogicalCluster: (id: string) => Promise<LogicalCluster | undefined>;
-  /** Makes it, or finds it made, and tells the Workspace when that has not changed meanwhile; undefined when another workspace has that id. */
+  /** Creates it, unless it exists, and updates the Workspace unless that has changed meanwhile. Returns undefined if another workspace has that id. */
   readonly begin: (id: string, wanted: { logicalCluster: LogicalCluster; url: string; shard: string }) => Promise<Begun | undefined>;
-  /** Empties it, and lets go of the Workspace when it is gone. */
+  /** Empties it, and removes the finalizer of the Workspace once it is gone. */
   readonly purge: (id: string) => Promise<Purged>;
   readonly patch: (patch: JsonObject) => Promise<unknown>;
   readonly patchStatus: (patch: JsonObject) => Promise<unknown>;
@@ -35,10 +35,10 @@ export interface WorkspaceActions {
   readonly now: () => Date;
 }
 
-/** A step ends the reconcile by answering with its result. */
+/** A step ends the reconcile by returning a result. */
 type Step = (progress: Progress, actions: WorkspaceActions) => Promise<Result | undefined> | Result | undefined;
 
-/** What is known so far; each step adds to it. */
+/** The findings so far; each step adds to them. */
 interface Progress {
   readonly workspace: Workspace;
   logicalCluster: LogicalCluster | undefined;
@@ -47,7 +47,7 @@ interface Progress {
 
 const steps: readonly Step[] = [endWorkspace, findShard, beginWorkspace, describeWorkspace, reportPhase];
 
-/** Gives a Workspace its logical cluster, tells how far that is, and ends both. Whatever was done before is found done. */
+/** Gives a Workspace its logical cluster, reports its phase, and ends both. It keeps no state, so it can continue after a crash at any point. */
 export async function reconcileWorkspace(workspace: Workspace | undefined, actions: WorkspaceActions): Promise<Result> {
   if (workspace === undefined || workspace.spec?.mount !== undefined) return done;
   const progress: Progress = { workspace, logicalCluster: undefined, shard: undefined };
@@ -58,14 +58,14 @@ export async function reconcileWorkspace(workspace: Workspace | undefined, actio
   return done;
 }
 
-/** The finalizers of others go first: they may still need what is in the workspace. */
+/** Waits for the finalizers of others first: they may still need the content of the workspace. */
 async function endWorkspace({ workspace }: Progress, actions: WorkspaceActions): Promise<Result | undefined> {
   const { metadata } = workspace;
   if (metadata.deletionTimestamp === undefined) return undefined;
   if (metadata.finalizers?.length !== 1 || metadata.finalizers[0] !== workspaceFinalizer) return done;
   const id = idOf(workspace);
   const logicalCluster = id === undefined ? undefined : actions.logicalCluster(id);
-  // Once it is marked, its own controller empties it, and says what it waits for.
+  // Once it is being deleted, its own controller empties it and reports what it waits for.
   if (logicalCluster?.metadata.deletionTimestamp !== undefined) return reportEnd(workspace, logicalCluster, actions);
   const purged = id === undefined || !isOurs(logicalCluster, workspace) ? undefined : await actions.purge(id);
   if (purged?.isTold === true) return done;
@@ -128,7 +128,7 @@ async function beginWorkspace(progress: Progress, actions: WorkspaceActions): Pr
   progress.logicalCluster = made.logicalCluster;
 }
 
-/** What everybody may see of it outside of its status. */
+/** Writes the labels, annotations and spec fields that clients read. */
 async function describeWorkspace({ workspace, logicalCluster, shard }: Progress, actions: WorkspaceActions): Promise<undefined> {
   const { metadata, spec } = workspace;
   const id = idOf(workspace)!;
@@ -220,7 +220,7 @@ function isScheduled({ spec }: Workspace): boolean {
   return spec?.cluster !== undefined && spec.URL !== undefined;
 }
 
-/** One that is not there cannot be another's: ids are not used twice. */
+/** A missing one counts as ours: ids are never reused. */
 export function isOurs(logicalCluster: LogicalCluster | undefined, { metadata }: Workspace): boolean {
   return logicalCluster === undefined || logicalCluster.spec?.owner?.uid === metadata.uid;
 }

@@ -2,7 +2,7 @@ import { selectorOfObject } from '@capstan/machinery';
 import { unschedulableAnnotation } from '../facts.ts';
 import type { Shard, Workspace } from '../kinds.ts';
 
-/** The shard for a new workspace, or why there is none. */
+/** A shard for a new workspace, or why there is none. */
 export function chooseShard({ spec }: Workspace, shards: readonly Shard[]): Shard | string {
   const asked = spec?.location?.selector;
   const selector = asked === undefined ? undefined : selectorOfObject(asked);

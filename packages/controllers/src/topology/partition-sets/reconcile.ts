@@ -1,11 +1,37 @@
 import { createHash } from 'node:crypto';
+import { done, type Result } from '@capstan/controller';
 import { everything, type KubeObject, type LabelSelectorObject, selectorOfObject } from '@capstan/machinery';
 import { type Condition, holds, withConditions } from '../../kcp-conditions.ts';
 import { type Partition, type PartitionSet, partitionSetType } from '../kinds.ts';
 
-/** Names that the server makes are not longer, and end in so many letters of its own. */
+/** The length of names that the server generates, and of their random ending. */
 const longestName = 63;
 const ending = 5;
+
+export interface PartitionSetActions {
+  readonly shards: () => readonly KubeObject[];
+  /** The partitions that the set controls. */
+  readonly partitionsOf: (set: PartitionSet) => readonly Partition[];
+  readonly remove: (name: string) => Promise<unknown>;
+  readonly create: (partition: Partition) => Promise<unknown>;
+  readonly updateStatus: (set: PartitionSet) => Promise<unknown>;
+  readonly now: () => Date;
+}
+
+/** Deletes the partitions of a set that are no longer wanted, creates those that are missing, and reports their number. */
+export async function reconcilePartitionSet(set: PartitionSet | undefined, actions: PartitionSetActions): Promise<Result> {
+  if (set === undefined || set.metadata.deletionTimestamp !== undefined) return done;
+  const wanted = wantedPartitions(set, actions.shards());
+  const missing = new Set(wanted.map(({ metadata }) => metadata.name));
+  for (const { metadata } of actions.partitionsOf(set)) {
+    if (!missing.has(metadata.name)) await actions.remove(metadata.name!);
+    missing.delete(metadata.name);
+  }
+  for (const partition of wanted) if (missing.has(partition.metadata.name)) await actions.create(partition);
+  const changed = withOutcome(set, wanted.length, actions.now());
+  if (changed !== undefined) await actions.updateStatus(changed);
+  return done;
+}
 
 /** The partitions that a set should have: one for every combination of its labels that some shard has. */
 export function wantedPartitions(set: PartitionSet, shards: readonly KubeObject[]): Partition[] {
@@ -25,7 +51,7 @@ export function wantedPartitions(set: PartitionSet, shards: readonly KubeObject[
   return [...found.values()];
 }
 
-/** The set with the status that it should have; undefined when it has. */
+/** The set with the status that it should have; undefined if it has it already. */
 export function withOutcome(set: PartitionSet, count: number, now: Date): PartitionSet | undefined {
   const conditions = withConditions(set.status?.conditions, [holds('PartitionSetValid'), holds('PartitionsReady')], now);
   if (conditions === set.status?.conditions && (set.status.count ?? 0) === count) return undefined;
@@ -49,10 +75,10 @@ function partitionOf(set: PartitionSet, matchLabels: Record<string, string>, dim
   };
 }
 
-/** Readable, and another for every selector. */
+/** Readable, and different for every selector. */
 function nameOf(words: readonly string[], selector: LabelSelectorObject): string {
   const digest = createHash('sha256').update(JSON.stringify(selector)).digest('hex');
-  // Values of labels may have what names may not.
+  // Label values may contain characters that names may not.
   const readable = `${words.join('-')}-`.replaceAll('_', '-').slice(0, longestName - ending);
   return `${readable}${digest.slice(0, ending)}`;
 }
