@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { controller } from '../controller/builder.ts';
 import { generationChanged } from '../controller/predicate.ts';
 import { done, requeueAfter, TerminalError } from '../controller/result.ts';
+import { mapCounts } from '../examples/map-counts.ts';
 import { teamNotes } from '../examples/team-notes.ts';
 import { addFinalizer, isDeleting, removeFinalizer } from '../objects/finalizers.ts';
 import { withController } from '../objects/owners.ts';
@@ -73,6 +74,18 @@ test('the example keeps a note in each namespace of a team, also when somebody d
       expect(items[0]).toMatchObject({ message: 'belongs to blue', source: { component: 'team-notes' } });
       expect(items[0]?.count).toBeGreaterThan(1);
     }, 10_000);
+  });
+});
+
+test('the second example keeps the number of ConfigMaps in an annotation', async () => {
+  await makeNamespace('counted', { team: 'green' });
+  const count = async () => (await client.resource(namespaces).get('counted')).metadata.annotations?.['example.com/config-maps'];
+  await running([mapCounts], async () => {
+    await vi.waitFor(async () => expect(await count()).toBe('0'), 10_000);
+    await Promise.all(['a', 'b', 'c'].map((name) => make('counted', name)));
+    await vi.waitFor(async () => expect(await count()).toBe('3'), 10_000);
+    await client.resource(configMaps).in('counted').delete('b');
+    await vi.waitFor(async () => expect(await count()).toBe('2'), 10_000);
   });
 });
 

@@ -1,3 +1,4 @@
+import { discover } from '@capstan/client';
 import { type ControllerContext, type Runnable, WorkLoop } from '@capstan/controller';
 import { followJournal, type JournalEntry } from '../journal/follow.ts';
 import { WorkspaceTypeCache } from '../journal/workspace-type-cache.ts';
@@ -39,7 +40,11 @@ export class GarbageCollector implements Runnable {
     const reading = follow(context, { graph, look, fill });
     // The dependents of an object are known only after everything has been read.
     await Promise.race([filled, reading]);
-    const types = new WorkspaceTypeCache({ client, lifetime: 30_000, keyOf: kindKey });
+    const types = new WorkspaceTypeCache({
+      discover: (cluster, signal) => discover(client.cluster(cluster), signal),
+      lifetime: 30_000,
+      keyOf: kindKey,
+    });
     const actions = serverActions({ client, events, graph, types, look, signal: drop });
     await loop.run((uid) => reconcileItem(graph, uid, actions));
     await reading;

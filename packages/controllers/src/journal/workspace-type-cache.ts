@@ -1,10 +1,10 @@
-import { type Client, type DiscoveredResource, discover } from '@capstan/client';
+import type { DiscoveredResource } from '@capstan/client';
 
 /** How many workspaces are remembered. */
 const capacity = 64;
 
 export interface WorkspaceTypeCacheOptions {
-  readonly client: Client;
+  readonly discover: (cluster: string, signal: AbortSignal) => Promise<readonly DiscoveredResource[]>;
   /** In milliseconds: how long the types of a workspace are remembered. */
   readonly lifetime: number;
   /** The key that a type is found under, undefined to leave it out. Of several types with the same key the first, in the preferred version, is kept. */
@@ -48,7 +48,7 @@ export class WorkspaceTypeCache {
   }
 
   #discover(cluster: string, signal: AbortSignal): Promise<Types> {
-    const types = discover(this.#options.client.cluster(cluster), signal).then((served) => this.#byKey(served));
+    const types = this.#options.discover(cluster, signal).then((served) => this.#byKey(served));
     this.#workspaces.delete(cluster);
     this.#workspaces.set(cluster, { at: this.#now(), types });
     if (this.#workspaces.size > capacity) this.#workspaces.delete(this.#workspaces.keys().next().value!);

@@ -1,4 +1,4 @@
-import { type Change, type Client, ConnectionError, Informer, type ResourceType } from '@capstan/client';
+import { type Change, type Client, ConnectionError, discover, Informer, type ResourceType } from '@capstan/client';
 import {
   type Amounts,
   addAmounts,
@@ -54,7 +54,11 @@ export class Census implements AsyncDisposable {
 
   constructor(options: CensusOptions) {
     this.#options = options;
-    this.#types = new WorkspaceTypeCache({ client: options.client, lifetime: 60_000, keyOf: countableSource });
+    this.#types = new WorkspaceTypeCache({
+      discover: (cluster, signal) => discover(options.client.cluster(cluster), signal),
+      lifetime: 60_000,
+      keyOf: countableSource,
+    });
     this.#counts = new Counts({ ...options, types: this.#types });
   }
 

@@ -1,7 +1,7 @@
 import type { KubeObject } from '@capstan/machinery';
 import { describe, expect, test } from 'vitest';
 import type { PartitionSet } from '../kinds.ts';
-import { wantedPartitions, withOutcome } from './reconcile.ts';
+import { reconcilePartitionSet, wantedPartitions, withOutcome } from './reconcile.ts';
 
 const now = new Date('2026-01-02T03:04:05Z');
 const shard = (labels: Record<string, string>): KubeObject => ({ apiVersion: '', kind: 'Shard', metadata: { labels } });
@@ -14,8 +14,8 @@ const partitionSet = (spec: PartitionSet['spec'] & object): PartitionSet => ({
 const selectors = (spec: PartitionSet['spec'] & object, ...labels: Record<string, string>[]): unknown[] =>
   wantedPartitions(partitionSet(spec), labels.map(shard)).map((partition) => partition.spec?.selector);
 
-describe('the partitions of a set', () => {
-  test('are one for each combination of labels that a shard has', () => {
+describe('wantedPartitions', () => {
+  test('returns one partition for each combination of labels that a shard has', () => {
     const shards = [{ region: 'a', zone: '1' }, { region: 'a', zone: '2' }, { region: 'a', zone: '1', extra: 'x' }, { region: 'b' }];
     expect(selectors({ dimensions: ['zone', 'region'] }, ...shards)).toEqual([
       { matchLabels: { region: 'a', zone: '1' } },
@@ -23,7 +23,7 @@ describe('the partitions of a set', () => {
     ]);
   });
 
-  test('select what the set selects, and no more', () => {
+  test('adds the selector of the set', () => {
     const shardSelector = { matchLabels: { cloud: 'x' }, matchExpressions: [{ key: 'excluded', operator: 'DoesNotExist' }] };
     const shards = [
       { region: 'a', cloud: 'x' },
@@ -35,11 +35,11 @@ describe('the partitions of a set', () => {
     ]);
   });
 
-  test('are none where nothing is to be told apart', () => {
+  test('returns none for a set without dimensions', () => {
     expect(selectors({ dimensions: [] }, { region: 'a' })).toEqual([]);
   });
 
-  test('have names that a person can read and that differ where they do', () => {
+  test('names partitions readably, and differently for different selectors', () => {
     const named = (region: string): string =>
       wantedPartitions(partitionSet({ dimensions: ['region'] }), [shard({ region })])[0]!.metadata.name!;
     expect(named('West_1')).toMatch(/^set-west-1-[0-9a-f]{5}$/);
@@ -49,8 +49,26 @@ describe('the partitions of a set', () => {
   });
 });
 
-test('a set tells how many partitions it has, once', () => {
-  const told = withOutcome(partitionSet({}), 2, now)!;
-  expect(told.status).toMatchObject({ count: 2, conditions: [{ type: 'PartitionSetValid' }, { type: 'PartitionsReady', status: 'True' }] });
-  expect(withOutcome(told, 2, new Date())).toBeUndefined();
+test('withOutcome reports the number of partitions, once', () => {
+  const reported = withOutcome(partitionSet({}), 2, now)!;
+  expect(reported.status).toMatchObject({
+    count: 2,
+    conditions: [{ type: 'PartitionSetValid' }, { type: 'PartitionsReady', status: 'True' }],
+  });
+  expect(withOutcome(reported, 2, new Date())).toBeUndefined();
+});
+
+test('reconcilePartitionSet deletes unwanted partitions and creates missing ones', async () => {
+  const set = partitionSet({ dimensions: ['region'] });
+  const [kept, missing] = wantedPartitions(set, [shard({ region: 'a' }), shard({ region: 'b' })]);
+  const log: string[] = [];
+  await reconcilePartitionSet(set, {
+    shards: () => [shard({ region: 'a' }), shard({ region: 'b' })],
+    partitionsOf: () => [kept!, { ...kept!, metadata: { name: 'old' } }],
+    remove: async (name) => log.push(`delete ${name}`),
+    create: async ({ metadata }) => log.push(`create ${metadata.name}`),
+    updateStatus: async ({ status }) => log.push(`count ${status?.count}`),
+    now: () => now,
+  });
+  expect(log).toEqual(['delete old', `create ${missing!.metadata.name}`, 'count 2']);
 });
