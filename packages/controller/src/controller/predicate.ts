@@ -4,7 +4,7 @@ import { type KubeObject, sameJson } from '@capstan/machinery';
 /** Whether a change is worth a reconcile. */
 export type Predicate<T extends KubeObject = KubeObject> = (change: Change<T>) => boolean;
 
-/** Passes over updates that did not change what is wanted: of status, mostly. A deletion that has begun counts. */
+/** Ignores updates that did not change the spec, mostly those of status. The start of a deletion counts. */
 export const generationChanged: Predicate = (change) =>
   change.type !== 'updated' ||
   change.object.metadata.generation === undefined ||

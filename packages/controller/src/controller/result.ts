@@ -32,8 +32,8 @@ export interface AgeOptions {
 }
 
 /**
- * How long to wait before looking again at something that has been pending since a time, in milliseconds. The wait grows with its age: what has taken long
- * will probably take long.
+ * How long to wait before looking again at something that has been pending since a time, in milliseconds. The wait grows with its age: something that
+ * has taken long will probably take longer.
  */
 export function waitByAge(since: string | null | undefined, { now, min, max, part = 1 / 5 }: AgeOptions): number {
   const age = since === null || since === undefined ? 0 : now.getTime() - Date.parse(since);

@@ -30,7 +30,7 @@ const eventsOf = async (name: string): Promise<KubeObject[]> =>
       .list({ fieldSelector: `involvedObject.name=${name}` })
   ).items;
 
-test('the same thing again raises the count of one event', async () => {
+test('raises the count of an event that is recorded again', async () => {
   let now = Date.parse('2026-01-01T00:00:00Z');
   const recorder = new EventRecorder({ client, component: 'tester', now: () => now });
   for (let time = 0; time < 5; time++) {
@@ -52,14 +52,14 @@ test('the same thing again raises the count of one event', async () => {
   });
 });
 
-test('what is told while a write is under way is counted, too', async () => {
+test('counts events that are recorded during a write', async () => {
   const recorder = new EventRecorder({ client, component: 'tester' });
   for (let time = 0; time < 20; time++) recorder.normal(thing('burst'), 'Seen', 'here');
   await recorder.flush();
   expect(await eventsOf('burst')).toEqual([expect.objectContaining({ count: 20 })]);
 });
 
-test('many messages of one reason become one event', async () => {
+test('combines many messages of one reason into one event', async () => {
   const recorder = new EventRecorder({ client, component: 'tester' });
   for (let time = 0; time < 15; time++) recorder.normal(thing('similar'), 'Tried', `attempt ${time}`);
   await recorder.flush();
@@ -70,7 +70,7 @@ test('many messages of one reason become one event', async () => {
   ]);
 });
 
-test('one object cannot flood the server', async () => {
+test('limits the events of one object', async () => {
   const recorder = new EventRecorder({ client, component: 'tester', now: () => 0 });
   for (let time = 0; time < 100; time++) {
     recorder.normal(thing('noisy'), `Reason${time}`, 'noise');
@@ -79,7 +79,7 @@ test('one object cannot flood the server', async () => {
   expect(await eventsOf('noisy')).toHaveLength(25);
 });
 
-test('an event that has expired meanwhile is made anew', async () => {
+test('creates an event again that has expired meanwhile', async () => {
   const recorder = new EventRecorder({ client, component: 'tester' });
   recorder.normal(thing('expired'), 'Seen', 'here');
   await recorder.flush();
@@ -89,7 +89,7 @@ test('an event that has expired meanwhile is made anew', async () => {
   expect(await eventsOf('expired')).toEqual([expect.objectContaining({ count: 2 })]);
 });
 
-test('a server that refuses harms nobody', async () => {
+test('reports a rejected event without throwing', async () => {
   const errors: unknown[] = [];
   const recorder = new EventRecorder({ client, component: 'tester', onError: (error) => void errors.push(error) });
   const nowhere = { ...thing('lost'), metadata: { name: 'lost', namespace: 'nowhere' } };

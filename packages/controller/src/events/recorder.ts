@@ -13,16 +13,16 @@ export interface RecordedEvent {
 
 export interface RecorderOptions {
   readonly client: Client;
-  /** Who tells it: the name of the controller. */
+  /** The name of the controller, as the source of its events. */
   readonly component: string;
   readonly now?: () => number;
   readonly onError?: (error: unknown) => void;
 }
 
-/** More different messages than this for one reason become one event. */
+/** More different messages than this for one reason are combined into one event. */
 const similarLimit = 10;
 const remembered = 4096;
-/** For each object: a burst, then one in five minutes. */
+/** Per object: a burst, then one event in five minutes. */
 const spam = { burst: 25, perSecond: 1 / 300 };
 
 interface Entry {
@@ -32,14 +32,14 @@ interface Entry {
   readonly first: number;
   last: number;
   count: number;
-  /** The count that the server knows; 0 before it was made. */
+  /** The count that the server has; 0 before the event was created. */
   written: number;
   writing: boolean;
 }
 
 const eventType = { group: '', version: 'v1', resource: 'events', namespaced: true };
 
-/** Tells people what happened to an object. The same thing again raises a count; nothing here ever holds up or fails a reconcile. */
+/** Records events for people. A repeated event raises a count. Recording never delays or fails a reconcile. */
 export class EventRecorder {
   readonly #options: RecorderOptions;
   readonly #now: () => number;
@@ -86,12 +86,12 @@ export class EventRecorder {
     this.#writes.add(writing);
   }
 
-  /** Resolves when all that was told so far is written, or has failed. */
+  /** Resolves when all events recorded so far are written, or have failed. */
   async flush(): Promise<void> {
     while (this.#writes.size > 0) await Promise.all(this.#writes);
   }
 
-  /** Until the server knows the count: what comes while a write is under way goes into the next one. */
+  /** Writes until the server has the count: events that are recorded during a write are part of the next one. */
   async #write(entry: Entry): Promise<void> {
     entry.writing = true;
     try {
@@ -117,7 +117,7 @@ export class EventRecorder {
         await events.patch(entry.name, { type: 'merge', patch });
         return;
       } catch (error) {
-        // Events do not live long: the next one begins anew under the same name.
+        // Events expire soon: this one is created again under the same name.
         if (!isNotFound(error)) throw error;
       }
     }
@@ -150,7 +150,7 @@ export class EventRecorder {
   }
 }
 
-/** Only what an event says about the object, so that the rest is not kept alive. */
+/** Only the fields that an event needs, so that the rest of the object is not kept in memory. */
 function asReference({ apiVersion, kind, metadata }: KubeObject): KubeObject {
   const { name, namespace, uid, resourceVersion, annotations } = metadata;
   return {
@@ -166,7 +166,7 @@ function asReference({ apiVersion, kind, metadata }: KubeObject): KubeObject {
   };
 }
 
-/** What the map holds, made when it does not; the one that was not asked for longest is forgotten. */
+/** Returns the value of a key, creating it if it is missing. The least recently used one is forgotten. */
 function recall<V>(map: Map<string, V>, key: string, make: () => V): V {
   const found = map.get(key) ?? make();
   map.delete(key);

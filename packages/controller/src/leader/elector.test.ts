@@ -27,7 +27,7 @@ const untilStopped = ({ signal }: Term): Promise<void> =>
     else signal.addEventListener('abort', () => resolve(), { once: true });
   });
 
-/** A contender in this process, and the log of what it did. */
+/** A contender in this process, and the log of its terms. */
 function contend(name: string, options: Partial<ElectionOptions> = {}, lead = untilStopped) {
   const stop = new AbortController();
   const log: string[] = [];
@@ -42,14 +42,14 @@ function contend(name: string, options: Partial<ElectionOptions> = {}, lead = un
   return { elector, log, stop: () => stop.abort(), ended: elector.run(stop.signal, lead) };
 }
 
-test('one leads; when it ends in order, the next one begins at once although the lease has not expired', async () => {
+test('hands over at once when the leader shuts down, although the lease has not expired', async () => {
   const slow = { leaseDuration: 600_000, renewDeadline: 300_000, retryPeriod: 60_000 };
   const first = contend('orderly', slow);
   await vi.waitFor(() => expect(first.elector.isLeading()).toBe(true), 10_000);
   const second = contend('orderly', slow);
   await vi.waitFor(async () => expect((await leases().get('orderly')).spec?.holderIdentity).toBe(first.elector.identity), 10_000);
   expect(second.elector.isLeading()).toBe(false);
-  // Time for the second to begin to wait: it must be woken, not find the lease free by chance.
+  // Gives the second time to start waiting: it must be woken, not find the lease free by chance.
   await new Promise((resolve) => setTimeout(resolve, 200));
   first.stop();
   await first.ended;
@@ -63,7 +63,7 @@ test('one leads; when it ends in order, the next one begins at once although the
   ]);
 });
 
-test('the lease is kept until the work has ended', async () => {
+test('keeps the lease until the work has ended', async () => {
   const working = Promise.withResolvers<void>();
   const first = contend('winding-down', {}, () => working.promise);
   await vi.waitFor(() => expect(first.elector.isLeading()).toBe(true), 10_000);
@@ -76,7 +76,7 @@ test('the lease is kept until the work has ended', async () => {
   expect((await leases().get('winding-down')).spec?.holderIdentity ?? '').toBe('');
 });
 
-test('a leader that cannot renew stops, and takes up its work again when it can', async () => {
+test('stops a leader that cannot renew, and lets it continue once it can', async () => {
   await using proxy = await tcpProxy(() => Number(new URL(server.url).port));
   using behind = new Client({ ...client.connection, server: `https://127.0.0.1:${proxy.port}` });
   const one = contend('cut-off', { client: behind, leaseDuration: 2000, renewDeadline: 1000 });
@@ -90,7 +90,7 @@ test('a leader that cannot renew stops, and takes up its work again when it can'
   await one.ended;
 });
 
-test('a leader whose lease somebody took stops', async () => {
+test('stops a leader whose lease was taken', async () => {
   const one = contend('stolen');
   await vi.waitFor(() => expect(one.log).toEqual(['leading']), 10_000);
   await leases().patch('stolen', { type: 'merge', patch: { spec: { holderIdentity: 'thief' } } });
@@ -99,7 +99,7 @@ test('a leader whose lease somebody took stops', async () => {
   await one.ended;
 });
 
-test('periods that could let two lead are refused', () => {
+test('rejects periods that could let two processes lead', () => {
   expect(() => contend('wrong', { leaseDuration: 1000, renewDeadline: 1000 })).toThrow(
     'expected leaseDuration > renewDeadline > retryPeriod',
   );
@@ -108,7 +108,7 @@ test('periods that could let two lead are refused', () => {
 test.each([
   ['the monotonic clock', { monotonic: 100, wall: 0 }],
   ['the wall clock, because the machine slept or the clock was set', { monotonic: 0, wall: 100 }],
-])('a term is over when %s says so, and stays over', (_what, passed) => {
+])('a term ends when %s says so, and never resumes', (_what, passed) => {
   const now = { monotonic: 0, wall: 0 };
   const clock = { monotonic: () => now.monotonic, wall: () => now.wall };
   const term = new HeldTerm({ token: 1, clock, deadline: 100, since: { ...now } });
@@ -120,7 +120,7 @@ test.each([
   expect(term.isLeading()).toBe(false);
 });
 
-test('a wall clock that is set back does not lengthen a term', () => {
+test('a wall clock that is set back does not extend a term', () => {
   const now = { monotonic: 0, wall: 0 };
   const clock = { monotonic: () => now.monotonic, wall: () => now.wall };
   const term = new HeldTerm({ token: 1, clock, deadline: 100, since: { ...now } });

@@ -15,15 +15,15 @@ export interface LeaseOptions {
   readonly client: Client;
   readonly namespace: string;
   readonly name: string;
-  /** Different for each process that ever runs. */
+  /** Unique for each process that ever runs. */
   readonly identity: string;
   /** In milliseconds. */
   readonly leaseDuration: number;
-  /** Milliseconds since 1970: only written down for people, never compared. */
+  /** Milliseconds since 1970: recorded for people, never compared. */
   readonly wall: () => number;
 }
 
-/** The record that contenders write. Every write names the version that was read, so of two that write at once one is refused. */
+/** The record that contenders write. Every write has the version that was read, so of two concurrent writes one is rejected. */
 export class LeaseRecord {
   readonly resource: Resource<Lease>;
   readonly #options: LeaseOptions;
@@ -44,7 +44,7 @@ export class LeaseRecord {
     }
   }
 
-  /** The record as ours; undefined when somebody else made one first. */
+  /** Creates the record; undefined if another process created it first. */
   async create(signal: AbortSignal): Promise<Lease | undefined> {
     const { namespace, name } = this.#options;
     try {
@@ -58,7 +58,7 @@ export class LeaseRecord {
     }
   }
 
-  /** Takes a record over that is free or has expired. */
+  /** Takes over a record that is free or has expired. */
   take(lease: Lease, signal: AbortSignal): Promise<Lease> {
     return this.resource.update({ ...lease, spec: this.#spec(this.#time(), (lease.spec?.leaseTransitions ?? 0) + 1) }, { signal });
   }
@@ -68,7 +68,7 @@ export class LeaseRecord {
     return this.resource.update({ ...lease, spec: this.#spec(acquireTime ?? this.#time(), leaseTransitions ?? 0) }, { signal });
   }
 
-  /** Leaves it to whoever comes next. */
+  /** Frees the lease for the next contender. */
   release(lease: Lease, signal: AbortSignal): Promise<Lease> {
     return this.resource.update({ ...lease, spec: { ...lease.spec, holderIdentity: '', renewTime: this.#time() } }, { signal });
   }

@@ -34,7 +34,7 @@ function readClaims(log: string, from = 0): Claim[] {
     });
 }
 
-/** Who claimed to lead at a moment that lies within the time of another. */
+/** Claims to lead at a moment within the term of another process. */
 function overlaps(claims: readonly Claim[]): string[] {
   const terms = new Map<number, { first: bigint; last: bigint; identities: Set<string> }>();
   for (const { token, at, identity } of claims) {
@@ -53,7 +53,7 @@ function overlaps(claims: readonly Claim[]): string[] {
   });
 }
 
-test('leaders never overlap, however they are killed, paused, cut off, or their clocks set', {
+test('leaders never overlap, even if they are killed, paused or disconnected, or their clocks are adjusted', {
   timeout: 30_000 + rounds * 40_000,
 }, async () => {
   await using server = await startTestServer();
@@ -79,7 +79,7 @@ test('leaders never overlap, however they are killed, paused, cut off, or their 
     await end(old, signal);
     contenders = [...contenders.filter((one) => one !== old), await start(0)];
   };
-  /** The one that leads now, after somebody has claimed to since the call. */
+  /** The process that leads now, once one has claimed to since the call. */
   const leader = async (): Promise<Contender> => {
     const before = statSync(log).size;
     for (let tries = 0; tries < 3000; tries++) {
@@ -119,7 +119,7 @@ test('leaders never overlap, however they are killed, paused, cut off, or their 
     await leader();
     const claims = readClaims(log);
     expect(overlaps(claims)).toEqual([]);
-    // Kills, pauses and cuts each made another one lead.
+    // Each kill, pause and disconnection made another process lead.
     expect(new Set(claims.map(({ token }) => token)).size).toBeGreaterThanOrEqual(Math.min(4, rounds));
   } finally {
     await Promise.all(contenders.map((one) => end(one, 'SIGKILL')));

@@ -1,6 +1,6 @@
-/** Two clocks. Neither alone notices everything: the monotonic one may stand still while a machine sleeps, the other may be set. */
+/** Two clocks. Neither is enough: the monotonic one may stop while a machine sleeps, and the wall clock may be adjusted. */
 export interface Clock {
-  /** Milliseconds from some moment on, never set. */
+  /** Milliseconds since an arbitrary moment; never adjusted. */
   readonly monotonic: () => number;
   /** Milliseconds since 1970. */
   readonly wall: () => number;
@@ -15,7 +15,7 @@ export interface Moment {
 
 export const momentOf = (clock: Clock): Moment => ({ monotonic: clock.monotonic(), wall: clock.wall() });
 
-/** The more that passed by either clock: to believe in too much time only means to stop early. */
+/** The larger of the times that passed on the two clocks: an overestimate only means stopping early. */
 function elapsed(clock: Clock, since: Moment): number {
   return Math.max(clock.monotonic() - since.monotonic, clock.wall() - since.wall);
 }
@@ -27,15 +27,15 @@ export class NotLeadingError extends Error {
   }
 }
 
-/** One time of leading. Once over it stays over. */
+/** One period of leading. Once it has ended it never resumes. */
 export interface Term {
-  /** Grows with every term of anyone: what is written may carry it, so that late writes of an old leader can be told. */
+  /** Grows with every term of any process. Writes can carry it, so that late writes of an old leader can be recognized. */
   readonly token: number;
-  /** Aborted when work must stop, because leading ended or the process is asked to end. */
+  /** Aborted when work must stop, because the term ended or the process shuts down. */
   readonly signal: AbortSignal;
-  /** Aborted only when leading ended: what is under way must be dropped at once. */
+  /** Aborted only when the term ended: running work must be dropped at once. */
   readonly lost: AbortSignal;
-  /** Looks at the clocks. A process that was paused must ask before it goes on: its timers may fire late. */
+  /** Checks the clocks. A process that was paused must call this before it continues: its timers may fire late. */
   isLeading(): boolean;
   /** Throws `NotLeadingError` unless leading. */
   assertLeading(): void;
@@ -64,7 +64,7 @@ export class HeldTerm implements Term {
     return this.#gone.signal;
   }
 
-  /** In milliseconds until it ends unless renewed. */
+  /** Milliseconds until the term ends unless it is renewed. */
   get remaining(): number {
     return this.#deadline - elapsed(this.#clock, this.#renewed);
   }
@@ -78,7 +78,7 @@ export class HeldTerm implements Term {
     if (!this.isLeading()) throw new NotLeadingError();
   }
 
-  /** `sentAt` is from before the renewal was sent: whoever sees it sees it later. */
+  /** `sentAt` is from before the renewal was sent, so every other process sees it later. */
   renewed(sentAt: Moment): void {
     if (this.isLeading()) this.#renewed = sentAt;
   }
@@ -88,7 +88,7 @@ export class HeldTerm implements Term {
     this.stop();
   }
 
-  /** Work must stop, but nobody else leads yet. */
+  /** Stops the work while no other process leads yet. */
   stop(): void {
     this.#stop.abort();
   }

@@ -4,7 +4,7 @@ import { type Metrics, metricsType } from '@capstan/machinery';
 
 export interface HealthOptions {
   readonly host: string;
-  /** 0 takes any free one. */
+  /** 0 for any free port. */
   readonly port: number;
 }
 
@@ -12,10 +12,10 @@ export interface HealthServer extends AsyncDisposable {
   readonly port: number;
 }
 
-/** What the endpoints tell. */
+/** The state that the endpoints report. */
 export interface HealthSource {
   readonly metrics: Metrics;
-  /** Why it is not ready; undefined when it is. */
+  /** Why the process is not ready; undefined if it is. */
   notReady(): string | undefined;
 }
 

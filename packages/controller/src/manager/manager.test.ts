@@ -54,7 +54,7 @@ async function running(
   }
 }
 
-test('the example keeps a note in each namespace of a team, also when somebody deletes or changes it', async () => {
+test('the first example keeps a note in each namespace of a team, even if somebody deletes or changes it', async () => {
   await makeNamespace('early', { team: 'blue' });
   await running([teamNotes], async () => {
     await makeNamespace('late', { team: 'red' });
@@ -90,7 +90,7 @@ test('the second example keeps the number of ConfigMaps in an annotation', async
 });
 
 describe('results', () => {
-  test('an error is tried again, a terminal one is not, and a later look comes by itself', async () => {
+  test('retries an error but not a terminal one, and reconciles again when asked to', async () => {
     await makeNamespace('results');
     const attempts = new Map<string, number[]>();
     const errors: string[] = [];
@@ -125,7 +125,7 @@ describe('results', () => {
     );
   });
 
-  test('a reconcile that takes too long is aborted and tried again', async () => {
+  test('aborts and retries a reconcile that takes too long', async () => {
     await makeNamespace('slow');
     await make('slow', 'a');
     let calls = 0;
@@ -221,7 +221,7 @@ test('retries a conflict without reporting it, and stops when the object is gone
   );
 });
 
-test('never two reconciles of one object at the same time, and the last change is always seen', async () => {
+test('never reconciles an object twice at the same time, and never misses the last change', async () => {
   await makeNamespace('busy');
   const now = new Set<string>();
   const seen = new Map<string, unknown>();
@@ -248,7 +248,7 @@ test('never two reconciles of one object at the same time, and the last change i
   });
 });
 
-test('a change of what is watched leads to the objects that it is about, before and after', async () => {
+test('reconciles the objects that a watched object refers to, before and after its change', async () => {
   await makeNamespace('mapped');
   const looked: string[] = [];
   const one = controller('mapped')
@@ -270,7 +270,7 @@ test('a change of what is watched leads to the objects that it is about, before 
   });
 });
 
-test('a finalizer holds an object until its work is done', async () => {
+test('keeps an object with a finalizer until its work is done', async () => {
   await makeNamespace('held');
   const log: string[] = [];
   const one = controller('held')
@@ -296,7 +296,7 @@ test('a finalizer holds an object until its work is done', async () => {
   });
 });
 
-test('an owner is looked at when what it owns changes, whatever else has a similar owner', async () => {
+test('reconciles an owner when an object changes that it owns', async () => {
   await makeNamespace('owned');
   const looked: string[] = [];
   const one = controller('owned')
@@ -327,7 +327,7 @@ describe('a manager', () => {
     return { code: answer.status, text: await answer.text() };
   };
 
-  test('tells its health and its numbers', async () => {
+  test('serves its health and its metrics', async () => {
     await running(
       [idle()],
       async (manager) => {
@@ -352,7 +352,7 @@ describe('a manager', () => {
     );
   });
 
-  test('lets what is under way end when it is stopped', async () => {
+  test('lets running reconciles end when it is stopped', async () => {
     await makeNamespace('graceful');
     await make('graceful', 'a');
     const log: string[] = [];
@@ -371,7 +371,7 @@ describe('a manager', () => {
     });
   });
 
-  test('drops what does not end in time', async () => {
+  test('drops reconciles that do not end in time', async () => {
     await makeNamespace('stubborn');
     await make('stubborn', 'a');
     const lines: string[] = [];
@@ -393,7 +393,7 @@ describe('a manager', () => {
     );
   });
 
-  test('of two with the same lease one works, and the other follows when it ends', async () => {
+  test('lets one of two processes with the same lease work, and the other once it ends', async () => {
     await makeNamespace('elected');
     await make('elected', 'a');
     const log: string[] = [];
@@ -427,7 +427,7 @@ describe('a manager', () => {
     );
   });
 
-  test('runs anything with a name and a loop, as whoever it is added as', async () => {
+  test('runs anything with a name and a loop, with the client that it was added with', async () => {
     const impersonate = { user: 'system:serviceaccount:kube-system:loop' };
     using other = new Client({ ...client.connection, impersonate });
     const asked = Promise.withResolvers<unknown>();
@@ -450,7 +450,7 @@ describe('a manager', () => {
     await ended;
   });
 
-  test('refuses two controllers of one name', () => {
+  test('rejects two controllers with the same name', () => {
     expect(() => new Manager({ client }).add(idle()).add(idle())).toThrow('there is a controller "idle" already');
   });
 });

@@ -9,16 +9,16 @@ import { LeaseTroubles, Troubles } from './troubles.ts';
 
 export interface ManagerOptions {
   readonly client: Client;
-  /** Without it this process always works. */
+  /** Without it, this process always works. */
   readonly leaderElection?: Omit<ElectionOptions, 'client' | 'onError' | 'onLeader' | 'onReached' | 'onWaiting'>;
   readonly health?: HealthOptions;
-  /** In milliseconds: so long what is under way may take to end when the manager is stopped. */
+  /** In milliseconds: how long running reconciles may take to end when the manager is stopped. */
   readonly stopWithin?: number;
   readonly log?: (line: string) => void;
 }
 
 export interface AddOptions {
-  /** Acts as somebody else than the manager: each controller may have an account with just the rights it needs. */
+  /** A client with another identity than the manager's: each controller can have an account with just the rights that it needs. */
   readonly client?: Client;
 }
 
@@ -28,14 +28,14 @@ interface Added {
   readonly informers: InformerFactory;
 }
 
-/** What the controllers of one term share. */
+/** The state that the controllers of one term share. */
 interface Work {
-  /** Ends the work: what is under way may finish. */
+  /** Ends the work; running reconciles may finish. */
   readonly signal: AbortSignal;
-  /** Ends it at once. */
+  /** Ends the work at once. */
   readonly lost: AbortSignal;
   readonly isLeading: () => boolean;
-  /** The same client, which refuses to write when this process does not lead any more. */
+  /** Returns a client that refuses to write once this process no longer leads. */
   readonly guard: (client: Client) => Client;
 }
 
@@ -43,14 +43,14 @@ const never = new AbortController().signal;
 /** In milliseconds. */
 const settleEvery = 30_000;
 
-/** Runs controllers in one process: one copy of each kind of object, one place for health and metrics, one leader among many processes. */
+/** Runs controllers in one process, with shared informers, one server for health and metrics, and leader election. */
 export class Manager {
   readonly metrics = new Metrics();
   readonly #options: ManagerOptions;
   readonly #added: Added[] = [];
   readonly #log: (line: string) => void;
   readonly #troubles: Troubles;
-  /** Shared by those who act as the same account: what one may read another may not. */
+  /** Shared by controllers with the same account: other accounts may not be allowed to read the same objects. */
   readonly #informers = new Map<Client, InformerFactory>();
   readonly #texts = new SharedTexts();
   #health: HealthServer | undefined;
@@ -63,7 +63,7 @@ export class Manager {
     addProcessMetrics(this.metrics);
   }
 
-  /** Where health is served, once `run` was called. */
+  /** The port of the health server once `run` was called. */
   get healthPort(): number | undefined {
     return this.#health?.port;
   }
@@ -96,7 +96,7 @@ export class Manager {
     return made;
   }
 
-  /** Works until aborted; resolves when all has ended. */
+  /** Works until aborted; resolves when everything has ended. */
   async run(signal: AbortSignal): Promise<void> {
     const { health, leaderElection } = this.#options;
     this.#health = health && (await startHealthServer(health, { metrics: this.metrics, notReady: () => this.#notReady() }));
@@ -132,7 +132,7 @@ export class Manager {
       labels: { name: election.name },
       read: () => (elector.isLeading() ? 1 : 0),
     });
-    // A copy that is full already makes a hand-over short.
+    // Complete copies make a handover short.
     await Promise.all([...this.#informers.values()].map((informers) => informers.synced(signal))).catch(() => {});
     await elector.run(signal, (term) =>
       this.#work({
@@ -153,7 +153,7 @@ export class Manager {
     const onStop = (): void => {
       timer = setTimeout(() => {
         late.abort();
-        // One turn for those who listen to the signal; writes of those who do not are refused by the guard.
+        // Gives reconciles that observe the signal one turn to end; the guard refuses the writes of others.
         setImmediate(() => abandoned.resolve('late'));
       }, stopWithin);
     };

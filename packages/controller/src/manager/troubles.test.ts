@@ -19,8 +19,8 @@ const expired = new ApiError(
 );
 const watches = Array.from({ length: 30 }, (_, index) => ({ resource: `kind-${index}`, informer: String(index) }));
 
-describe('a server that goes away and comes back', () => {
-  it('takes two lines, however many watches and requests it interrupts', () => {
+describe('an outage of the server', () => {
+  it('is reported in two lines, however many watches and requests it interrupts', () => {
     for (let round = 0; round < 5; round++) {
       for (const watch of watches) troubles.watchFailed(refused, watch);
       troubles.requestFailed(refused, 'workspaces root|x');
@@ -35,7 +35,7 @@ describe('a server that goes away and comes back', () => {
 });
 
 describe('a kind that cannot be watched', () => {
-  it('is named, whatever else is wrong', () => {
+  it('is reported by name, whatever else is wrong', () => {
     troubles.watchFailed(refused, watches[0]!);
     for (let round = 0; round < 5; round++) troubles.watchFailed(forbidden, { resource: 'widgets', informer: 'w' });
     troubles.watchRecovered({ resource: 'widgets', informer: 'w' });
@@ -46,14 +46,14 @@ describe('a kind that cannot be watched', () => {
   });
 });
 
-it('other failures of requests are told one by one', () => {
+it('reports other failures of requests one by one', () => {
   troubles.requestFailed(forbidden, 'quotas root|a/q');
   troubles.requestFailed(new Error('broken'), 'quotas root|a/q');
   expect(log).toEqual([expect.stringMatching(/^quotas root\|a\/q: /), 'quotas root|a/q: broken']);
 });
 
 describe('a lease', () => {
-  it('says once who holds it, and again when that changes', () => {
+  it('is reported with its holder once, and again when that changes', () => {
     const lease = new LeaseTroubles('kube-system/x', { log: (line) => log.push(line), troubles });
     for (let times = 0; times < 10; times++) lease.waiting('first');
     for (let times = 0; times < 10; times++) lease.waiting('second');
@@ -61,7 +61,7 @@ describe('a lease', () => {
     expect(log).toEqual(['lease kube-system/x: waiting, held by first', 'lease kube-system/x: waiting, held by second']);
   });
 
-  it('that cannot be renewed says why, and when it can', () => {
+  it('that cannot be renewed is reported with the reason, and again once it can be', () => {
     const lease = new LeaseTroubles('kube-system/x', { log: (line) => log.push(line), troubles });
     for (let times = 0; times < 10; times++) lease.failed(new Error('timed out'));
     lease.reached();

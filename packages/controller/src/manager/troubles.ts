@@ -3,18 +3,18 @@ import { Trouble } from '@capstan/machinery';
 
 const now = (): number => performance.now();
 
-/** Names a watch: the resource, and what tells it from others of the same resource. */
+/** Identifies a watch: the resource, and a key that is unique among watches of the same resource. */
 export interface WatchSource {
   readonly resource: string;
   readonly informer: string;
 }
 
-/** Says in few lines what keeps controllers from their work, however many of them it keeps. */
+/** Reports problems in few log lines, however many controllers they affect. */
 export class Troubles {
   readonly #log: (line: string) => void;
-  /** The server is out of reach, or serves nobody. */
+  /** The server cannot be reached, or serves nobody. */
   readonly #server: Trouble;
-  /** The server answers, but refuses to let a resource be watched. */
+  /** The server answers, but rejects the watch of a resource. */
   readonly #refused = new Map<string, Trouble>();
 
   constructor(log: (line: string) => void) {
@@ -29,7 +29,7 @@ export class Troubles {
   }
 
   watchFailed(error: unknown, { resource, informer }: WatchSource): void {
-    // The watch is begun anew, with the whole state: nothing is wrong.
+    // The watch starts again with the whole state, so nothing is wrong.
     if (isExpired(error) || isTooLargeResourceVersion(error)) return;
     if (isServerTrouble(error)) this.#server.report(textOf(error), informer);
     else if (error instanceof ApiError) this.#refusedFor(resource).report(textOf(error), informer);
@@ -41,13 +41,13 @@ export class Troubles {
     this.#refused.get(resource)?.clear(informer);
   }
 
-  /** Of any request. What says only that the server is out of reach is told once for all. */
+  /** Reports the failure of a request. That the server cannot be reached is reported once for all requests. */
   requestFailed(error: unknown, doing: string): void {
     if (error instanceof ConnectionError) this.#server.report(textOf(error));
     else this.#log(`${doing}: ${textOf(error)}`);
   }
 
-  /** To be called now and then: notices that requests do not fail any more. */
+  /** To be called periodically: notices that requests no longer fail. */
   settle(): void {
     this.#server.settle();
   }
@@ -68,7 +68,7 @@ export class Troubles {
   }
 }
 
-/** Says who holds a lease that this process waits for, and whether it can be reached. */
+/** Reports who holds the lease that this process waits for, and problems with reaching it. */
 export class LeaseTroubles {
   readonly #waiting: Trouble;
   readonly #failing: Trouble;

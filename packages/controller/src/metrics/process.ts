@@ -1,6 +1,6 @@
 import type { Metrics } from '@capstan/machinery';
 
-/** What every process tells of itself, under the names that Prometheus' clients give them. */
+/** Adds the metrics of the process, under the names that Prometheus' clients use. */
 export function addProcessMetrics(metrics: Metrics): void {
   const began = Date.now() / 1000 - process.uptime();
   metrics.gauge('process_resident_memory_bytes', 'Resident memory.', { read: () => process.memoryUsage.rss() });

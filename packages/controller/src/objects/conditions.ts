@@ -1,17 +1,17 @@
 import { formatTime } from '@capstan/machinery';
 
-/** One line of what is known about an object, as in `status.conditions`. */
+/** A condition as in `status.conditions`. */
 export interface Condition {
   readonly type: string;
   readonly status: 'True' | 'False' | 'Unknown';
   readonly reason: string;
   readonly message: string;
-  /** The generation that this was seen at: an older one says nothing about what is wanted now. */
+  /** The generation that the condition is about: an older one says nothing about the current spec. */
   readonly observedGeneration?: number;
   readonly lastTransitionTime: string;
 }
 
-/** The list with this condition set. The time of transition stays unless the status changed; the same list comes back when nothing did. */
+/** The list with this condition set. The transition time changes only with the status. The same list is returned if nothing changed. */
 export function setCondition(
   conditions: readonly Condition[] | undefined,
   condition: Omit<Condition, 'lastTransitionTime'>,
@@ -39,7 +39,7 @@ export function findCondition(conditions: readonly Condition[] | undefined, type
   return conditions?.find((one) => one.type === type);
 }
 
-/** True, and about what is wanted now when the generation is given. */
+/** Whether the condition is true, and about this generation if one is given. */
 export function isConditionTrue(conditions: readonly Condition[] | undefined, type: string, generation?: number): boolean {
   const found = findCondition(conditions, type);
   return (

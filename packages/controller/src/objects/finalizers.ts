@@ -5,18 +5,18 @@ export function hasFinalizer(object: KubeObject, finalizer: string): boolean {
   return object.metadata.finalizers?.includes(finalizer) ?? false;
 }
 
-/** Whether somebody has asked for the object to go. */
+/** Whether the object is being deleted. */
 export function isDeleting(object: KubeObject): boolean {
   return object.metadata.deletionTimestamp !== undefined;
 }
 
-/** Holds the object until `removeFinalizer`. The object as it is after that. */
+/** Prevents the deletion of the object until `removeFinalizer`. Returns the updated object. */
 export function addFinalizer<T extends KubeObject>(resource: Resource<T>, object: T, finalizer: string): Promise<T> {
   if (hasFinalizer(object, finalizer)) return Promise.resolve(object);
   return write(resource, object, [...(object.metadata.finalizers ?? []), finalizer]);
 }
 
-/** Lets the object go, as far as this finalizer is concerned. */
+/** Allows the deletion of the object, as far as this finalizer is concerned. Returns the updated object. */
 export function removeFinalizer<T extends KubeObject>(resource: Resource<T>, object: T, finalizer: string): Promise<T> {
   if (!hasFinalizer(object, finalizer)) return Promise.resolve(object);
   return write(
@@ -26,7 +26,7 @@ export function removeFinalizer<T extends KubeObject>(resource: Resource<T>, obj
   );
 }
 
-/** The list is replaced as a whole, so it must be the one that was read. */
+/** A merge patch replaces the whole list, so the version must be the one that was read. */
 function write<T extends KubeObject>(resource: Resource<T>, { metadata }: T, finalizers: readonly string[]): Promise<T> {
   const { name = '', namespace, resourceVersion } = metadata;
   const patch = { metadata: { ...(resourceVersion !== undefined && { resourceVersion }), finalizers: [...finalizers] } };

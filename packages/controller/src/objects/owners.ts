@@ -1,6 +1,6 @@
 import type { KubeObject, OwnerReference } from '@capstan/machinery';
 
-/** A reference that makes `owner` the controller of what carries it: when the owner goes, it goes. */
+/** A reference that makes `owner` the controller of the object that has it: it is deleted with its owner. */
 export function ownerReferenceTo(owner: KubeObject): OwnerReference {
   const { apiVersion, kind, metadata } = owner;
   if (metadata.name === undefined || metadata.uid === undefined) {
@@ -17,7 +17,7 @@ export function isControlledBy(object: KubeObject, owner: KubeObject): boolean {
   return controllerOf(object)?.uid === owner.metadata.uid;
 }
 
-/** The object with `owner` as its controller. Throws when it has another one, or when the owner lives where it cannot own. */
+/** The object with `owner` as its controller. Throws if it has another one, or if the owner is in another namespace. */
 export function withController<T extends KubeObject>(object: T, owner: KubeObject): T {
   const reference = ownerReferenceTo(owner);
   const current = controllerOf(object);

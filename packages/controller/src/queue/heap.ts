@@ -1,4 +1,4 @@
-/** A binary heap: the smallest comes out first. */
+/** A binary heap: `pop` returns the smallest item. */
 export class Heap<T> {
   readonly #items: T[] = [];
   readonly #before: (one: T, other: T) => boolean;

@@ -1,4 +1,4 @@
-/** What waits in a lane. It is withdrawn by marking it, which costs nothing, and passed over when its turn comes. */
+/** An item that waits in a lane. Withdrawing it only marks it, which is cheap; it is skipped when its turn comes. */
 export interface Ticket {
   readonly key: string;
   withdrawn: boolean;
@@ -7,14 +7,14 @@ export interface Ticket {
 interface Line {
   readonly fairness: string;
   tickets: Ticket[];
-  /** Where the line begins: shifting an array would move all of it. */
+  /** The index of the first ticket: shifting the array would move all of it. */
   head: number;
 }
 
-/** First come, first served within one fairness key; the keys take turns, so that who has much to do does not hold up who has little. */
+/** First in, first out within one fairness key. The keys take turns, so that a busy one does not delay the others. */
 export class Lane {
   readonly #lines = new Map<string, Line>();
-  /** Whose turn it is, from `#turn` on. */
+  /** The lines in the order of their turns, from index `#turn`. */
   #order: Line[] = [];
   #turn = 0;
 
@@ -33,7 +33,7 @@ export class Lane {
     while (this.#turn < this.#order.length) {
       const line = this.#order[this.#turn++]!;
       const ticket = next(line);
-      // A line with more to come goes to the end of the order.
+      // A line with more tickets moves to the end of the order.
       if (line.head < line.tickets.length) this.#order.push(line);
       else this.#lines.delete(line.fairness);
       this.#compact();

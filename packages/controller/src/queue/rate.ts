@@ -3,7 +3,7 @@ export interface RateOptions {
   readonly burst: number;
 }
 
-/** Lets `burst` pass at once and `perSecond` after that; tells each comer how long to wait. */
+/** A token bucket: allows `burst` at once and then `perSecond`. */
 export class TokenBucket {
   readonly #options: RateOptions;
   #tokens: number;
@@ -15,7 +15,7 @@ export class TokenBucket {
     this.#at = now;
   }
 
-  /** Takes a place; in milliseconds until it is that place's turn. */
+  /** Takes a token and returns the milliseconds until it is available. */
   reserve(now: number): number {
     const { perSecond, burst } = this.#options;
     this.#tokens = Math.min(burst, this.#tokens + (Math.max(0, now - this.#at) / 1000) * perSecond) - 1;
@@ -23,7 +23,7 @@ export class TokenBucket {
     return this.#tokens >= 0 ? 0 : (-this.#tokens / perSecond) * 1000;
   }
 
-  /** Takes a place only when it is free now. */
+  /** Takes a token only if one is available now. */
   tryTake(now: number): boolean {
     const { perSecond, burst } = this.#options;
     this.#tokens = Math.min(burst, this.#tokens + (Math.max(0, now - this.#at) / 1000) * perSecond);

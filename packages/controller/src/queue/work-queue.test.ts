@@ -17,7 +17,7 @@ const drain = (queue: WorkQueue<string>): string[] => {
 beforeEach(() => void vi.useFakeTimers({ now: 0 }));
 afterEach(() => void vi.useRealTimers());
 
-test('an item that is added twice is worked on once', () => {
+test('returns an item once that was added twice', () => {
   const queue = make();
   queue.add('a');
   queue.add('b');
@@ -26,7 +26,7 @@ test('an item that is added twice is worked on once', () => {
   expect(drain(queue)).toEqual(['a', 'b']);
 });
 
-test('an item that is added while it is worked on comes back after that, once', () => {
+test('returns an item once more that was added while it was worked on', () => {
   const queue = make();
   queue.add('a');
   expect(queue.tryTake()).toBe('a');
@@ -37,14 +37,14 @@ test('an item that is added while it is worked on comes back after that, once', 
   expect(drain(queue)).toEqual(['a']);
 });
 
-test('who waits is given the next item', async () => {
+test('gives the next item to a waiting worker', async () => {
   const queue = make();
   const waiting = queue.take();
   queue.add('a');
   expect(await waiting).toBe('a');
 });
 
-test('an item is not done twice', () => {
+test('rejects a second done for the same item', () => {
   const queue = make();
   queue.add('a');
   queue.tryTake();
@@ -53,14 +53,14 @@ test('an item is not done twice', () => {
 });
 
 describe('priority', () => {
-  test('changes go before resyncs', () => {
+  test('returns changes before resyncs', () => {
     const queue = make();
     queue.add('old', 'resync');
     queue.add('new');
     expect(drain(queue)).toEqual(['new', 'old']);
   });
 
-  test('a change lifts the item that waits for a resync', () => {
+  test('moves an item ahead that waits for a resync when it changes', () => {
     const queue = make();
     queue.add('other', 'resync');
     queue.add('a', 'resync');
@@ -69,7 +69,7 @@ describe('priority', () => {
     expect(drain(queue)).toEqual(['a', 'other']);
   });
 
-  test('resyncs get their turn under a flood of changes', () => {
+  test('gives resyncs a turn under a flood of changes', () => {
     const queue = make();
     queue.add('resync', 'resync');
     for (let index = 0; index < 100; index++) queue.add(`${index}`);
@@ -77,7 +77,7 @@ describe('priority', () => {
   });
 });
 
-test('a noisy workspace does not hold up the others', () => {
+test('does not let a busy workspace delay the others', () => {
   const queue = make({ fairness: (item) => item.slice(0, 1) });
   for (let index = 0; index < 1000; index++) queue.add(`n${index}`);
   queue.add('q1');
@@ -88,8 +88,8 @@ test('a noisy workspace does not hold up the others', () => {
   expect(order).toHaveLength(1003);
 });
 
-describe('later', () => {
-  test('an item comes when it is due, the earliest of several times', () => {
+describe('delays', () => {
+  test('returns an item when it is due, at the earliest of several times', () => {
     const queue = make();
     queue.addAfter('a', 100);
     queue.addAfter('a', 50);
@@ -104,13 +104,13 @@ describe('later', () => {
     expect(queue.size).toBe(0);
   });
 
-  test('there is one timer however many wait', () => {
+  test('uses one timer for any number of items', () => {
     const queue = make();
     for (let index = 0; index < 100; index++) queue.addAfter(`${index}`, 1000 - index);
     expect(vi.getTimerCount()).toBe(1);
   });
 
-  test('a failing item waits twice as long each time, until it is forgotten', () => {
+  test('doubles the wait of a failing item until it is forgotten', () => {
     const queue = make({ backoff: { base: 10, max: 50 } });
     const waits: number[] = [];
     const fail = (): void => {
@@ -127,7 +127,7 @@ describe('later', () => {
     expect(waits).toEqual([10, 20, 40, 50, 50, 10]);
   });
 
-  test('all failing items together keep to the rate', () => {
+  test('limits the rate of all failing items together', () => {
     const queue = make({ backoff: { base: 1, max: 1 }, rate: { perSecond: 10, burst: 5 } });
     for (let index = 0; index < 25; index++) queue.addFailed(`${index}`);
     vi.advanceTimersByTime(1);
@@ -137,7 +137,7 @@ describe('later', () => {
   });
 });
 
-test('a closed queue ends those who wait, and takes nothing in', async () => {
+test('ends waiting workers when it is closed, and accepts nothing more', async () => {
   const queue = make();
   queue.add('worked on');
   expect(queue.tryTake()).toBe('worked on');
@@ -152,7 +152,7 @@ test('a closed queue ends those who wait, and takes nothing in', async () => {
   expect(queue.size).toBe(0);
 });
 
-test('whatever happens: never two workers on one item, nothing lost, nothing held', () => {
+test('never gives an item to two workers, loses none and holds none for any sequence of calls', () => {
   const item = fc.constantFrom('a1', 'a2', 'b1', 'b2', 'c1');
   const priority = fc.constantFrom('fresh' as const, 'resync' as const);
   const step = fc.oneof(
@@ -168,7 +168,7 @@ test('whatever happens: never two workers on one item, nothing lost, nothing hel
     fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
       const queue = make({ fairness: (one) => one.slice(0, 1), backoff: { base: 1, max: 8 }, rate: { perSecond: 1000, burst: 1000 } });
       const working: string[] = [];
-      /** Asked for, and not taken since. */
+      /** Added, and not taken since. */
       const owed = new Set<string>();
       for (const one of steps) {
         if (one.do === 'add') queue.add(one.item, one.priority);

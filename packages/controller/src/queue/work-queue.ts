@@ -3,26 +3,26 @@ import { Heap } from './heap.ts';
 import { Lane, type Ticket } from './lane.ts';
 import { type RateOptions, TokenBucket } from './rate.ts';
 
-/** `fresh`: something changed. `resync`: a look whether all is still well. */
+/** `fresh`: something changed. `resync`: a periodic check. */
 export type Priority = 'fresh' | 'resync';
 
-/** Told what happens, for metrics. Times in milliseconds. */
+/** Callbacks for metrics. Times are in milliseconds. */
 export interface QueueObserver {
   added?(): void;
   retried?(): void;
-  /** An item is handed out after it waited so long. */
+  /** A worker took an item after it had waited. */
   taken?(waited: number): void;
-  /** An item is given back after it was worked on so long. */
+  /** A worker finished an item. */
   finished?(worked: number): void;
 }
 
 export interface WorkQueueOptions<T> {
   readonly keyOf: (item: T) => string;
-  /** Items with the same fairness share one turn: the workspace, usually. */
+  /** Items with the same fairness share one turn; usually the workspace. */
   readonly fairness?: (item: T) => string;
-  /** In milliseconds: how long a failed item waits, doubled with each failure. */
+  /** How long a failed item waits; doubled with each failure. */
   readonly backoff?: BackoffLimits;
-  /** Over all failed items together. */
+  /** Limits all failed items together. */
   readonly rate?: RateOptions;
   readonly observer?: QueueObserver;
   /** Monotonic, in milliseconds. */
@@ -31,10 +31,10 @@ export interface WorkQueueOptions<T> {
 
 interface Entry<T> {
   item: T;
-  /** In a lane, when it waits there. */
+  /** Its ticket in a lane while it waits there. */
   ticket: Ticket | undefined;
   priority: Priority;
-  /** In the heap of delayed items, when it waits there. */
+  /** Its place in the heap of delayed items while it waits there. */
   delayed: Delayed<T> | undefined;
   working: boolean;
   /** Added again while it was worked on. */
@@ -50,14 +50,14 @@ interface Delayed<T> {
   readonly priority: Priority;
 }
 
-/** However much changes, resyncs get one turn in so many. */
+/** One turn of this many belongs to resyncs, however many changes wait. */
 const resyncTurn = 16;
-/** Timers of Node take no more. */
+/** The longest delay of a timer in Node. */
 const longestTimer = 2 ** 31 - 1;
 
 /**
- * Work to do, each item once however often it is added, and never by two workers at the same time: what is added while it is worked on
- * comes back after that. An item that is neither waiting, worked on nor failing is not held at all.
+ * A queue that holds each item once, however often it is added, and never gives it to two workers at the same time: an item that is added
+ * while it is worked on comes back afterwards. An item that is not waiting, worked on or failing is not held at all.
  */
 export class WorkQueue<T> {
   readonly #options: WorkQueueOptions<T>;
@@ -81,12 +81,12 @@ export class WorkQueue<T> {
     this.#bucket = new TokenBucket(options.rate ?? { perSecond: 10, burst: 100 }, this.#now());
   }
 
-  /** How many could be worked on now. */
+  /** How many items could be taken now. */
   get depth(): number {
     return this.#waiting.fresh + this.#waiting.resync;
   }
 
-  /** How many are known: waiting, delayed, worked on or failing. */
+  /** How many items are held: waiting, delayed, worked on or failing. */
   get size(): number {
     return this.#entries.size;
   }
@@ -116,7 +116,7 @@ export class WorkQueue<T> {
     this.#enqueue(entry, priority);
   }
 
-  /** Adds it later, unless it is due earlier already. */
+  /** Adds it after a delay, unless it is due earlier already. */
   addAfter(item: T, milliseconds: number, priority: Priority = 'fresh'): void {
     if (this.#closed) return;
     if (milliseconds <= 0) return this.add(item, priority);
@@ -138,7 +138,7 @@ export class WorkQueue<T> {
     this.addAfter(item, Math.max(own, this.#bucket.reserve(this.#now())));
   }
 
-  /** It went well: the next failure is a first one. */
+  /** Resets the failures of an item after a success. */
   forget(item: T): void {
     const entry = this.#entries.get(this.#options.keyOf(item));
     if (entry === undefined) return;
@@ -151,7 +151,7 @@ export class WorkQueue<T> {
     return this.#entries.get(this.#options.keyOf(item))?.failures ?? 0;
   }
 
-  /** The next item, which is the caller's alone until `done`; undefined when the queue is closed and empty. */
+  /** The next item, which belongs to the caller until `done`; undefined once the queue is closed and empty. */
   take(): Promise<T | undefined> {
     const item = this.tryTake();
     if (item !== undefined) return Promise.resolve(item);
@@ -189,7 +189,7 @@ export class WorkQueue<T> {
     } else this.#release(entry);
   }
 
-  /** Takes nothing more in. What waits is dropped; what is worked on may end. */
+  /** Ends the queue: waiting items are dropped, and workers may finish theirs. */
   close(): void {
     this.#closed = true;
     clearTimeout(this.#timer);
@@ -227,7 +227,7 @@ export class WorkQueue<T> {
     return entry;
   }
 
-  /** Forgets an entry that nothing is left to say about. */
+  /** Drops an entry that is not needed any more. */
   #release(entry: Entry<T>): void {
     if (entry.working || entry.ticket !== undefined || entry.delayed !== undefined || entry.failures > 0) return;
     this.#entries.delete(this.#options.keyOf(entry.item));
@@ -253,7 +253,7 @@ export class WorkQueue<T> {
     return this.#lanes.fresh.take();
   }
 
-  /** One timer for all that is delayed. */
+  /** Uses one timer for all delayed items. */
   #schedule(): void {
     const first = this.#delayed.peek();
     if (first === undefined || first.due >= this.#timerDue) return;

@@ -34,7 +34,7 @@ const makeSecret = (name: string, account: string, type = 'kubernetes.io/service
       type,
     } as KubeObject);
 
-/** The data of the secret, once there is a token. */
+/** The data of the secret, once it has a token. */
 async function filled(name: string): Promise<Record<string, string>> {
   return vi.waitFor(
     async () => {
@@ -52,7 +52,7 @@ async function userOf(token: string): Promise<unknown> {
   return status.user?.username;
 }
 
-test('a secret gets the token that it asks for, which holds as long as the secret', async () => {
+test('fills a secret with a token that is valid as long as the secret', async () => {
   await using _ = cluster.run(make());
   await makeAccount('builder');
   await makeSecret('builder-token', 'builder');
@@ -63,7 +63,7 @@ test('a secret gets the token that it asks for, which holds as long as the secre
   expect(await userOf(data['token']!)).toBeUndefined();
 });
 
-test('the tokens of an account go with it, and nothing else', async () => {
+test('deletes the tokens of a deleted account, and nothing else', async () => {
   await makeAccount('leaving');
   await makeAccount('staying');
   const held = cluster.client.resource(secrets).in(namespace);
@@ -79,7 +79,7 @@ test('the tokens of an account go with it, and nothing else', async () => {
     }
   }
   await makeSecret('notes', 'leaving', 'Opaque');
-  // Whoever comes later finds that it went.
+  // A controller that starts later notices the deletion.
   await cluster.client.resource(accounts).in(namespace).delete('leaving');
   await makeAccount('leaving');
   await using _ = cluster.run(make());
@@ -90,7 +90,7 @@ test('the tokens of an account go with it, and nothing else', async () => {
   await gone(held, 'other');
 });
 
-test('a secret for an account that is not there is deleted', async () => {
+test('deletes a secret for an account that does not exist', async () => {
   await using _ = cluster.run(make());
   await makeSecret('lost', 'nobody');
   await gone(cluster.client.resource(secrets).in(namespace), 'lost');

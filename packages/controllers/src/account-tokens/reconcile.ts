@@ -7,7 +7,7 @@ export interface TokenSecret extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-/** What the steps can do, for one service account. */
+/** The actions available to the steps, for one service account. */
 export interface TokenActions {
   readonly readAccount: () => Promise<KubeObject | undefined>;
   /** The secrets that hold tokens of accounts with this name. */

@@ -32,7 +32,7 @@ async function makeNamespace(client: Client): Promise<void> {
   await client.resource(namespaceType).create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } });
 }
 
-test('an export gets an identity, and an endpoint as soon as somebody is bound', async () => {
+test('gives an export an identity, and an endpoint as soon as somebody is bound', async () => {
   const provider = await suite.workspace('provider1');
   await offer(provider, 'cowboys');
   await eventually(async () =>
@@ -56,7 +56,7 @@ test('an export gets an identity, and an endpoint as soon as somebody is bound',
   await eventually(async () => expect((await slice()).status?.endpoints).toEqual([{ url }]));
 });
 
-test('an identity that is chosen is verified when it comes', async () => {
+test('verifies a chosen identity once its secret exists', async () => {
   const provider = await suite.workspace('provider2');
   await offer(provider, 'cowboys', { identity: { secretRef: { namespace: 'default', name: 'mine' } } });
   const identity = async () => (await exports(provider).get('cowboys')).status;
@@ -71,7 +71,7 @@ test('an identity that is chosen is verified when it comes', async () => {
   await eventually(async () => expect((await identity())?.conditions).toMatchObject([{ status: 'True' }]));
 });
 
-test('what is bound is served, follows the export, and stays when the provider goes', async () => {
+test('serves bound kinds, follows the export, and keeps serving without the provider', async () => {
   const provider = await suite.workspace('provider3');
   const consumer = await suite.workspace('consumer3');
   await offer(provider, 'cowboys');
@@ -103,7 +103,7 @@ test('what is bound is served, follows the export, and stays when the provider g
   expect((await bindings(consumer).get('cowboys')).status?.phase).toBe('Bound');
 });
 
-test('a binding goes with all that it brought, and says what holds it up', async () => {
+test('deletes a binding with its objects, and reports what remains', async () => {
   const provider = await suite.workspace('provider4');
   const consumer = await suite.workspace('consumer4');
   await offer(provider, 'cowboys');
@@ -127,7 +127,7 @@ test('a binding goes with all that it brought, and says what holds it up', async
   await expect(cowboys.list()).rejects.toMatchObject({ code: 404 });
 });
 
-test('what a workspace has already is not bound, until it has it no more', async () => {
+test('does not bind a resource that the workspace has already, until it is gone', async () => {
   const provider = await suite.workspace('provider5');
   const consumer = await suite.workspace('consumer5');
   await offer(provider, 'cowboys');
@@ -157,7 +157,7 @@ test('what a workspace has already is not bound, until it has it no more', async
   await eventually(async () => expect(await accepted()).toEqual({ NamesAccepted: 'True', Established: 'True' }));
 });
 
-test('claims are told as the export makes them, and applied as they were accepted', async () => {
+test('reports the claims of the export, and applies those that were accepted', async () => {
   const provider = await suite.workspace('provider6');
   const consumer = await suite.workspace('consumer6');
   const claim = { group: '', resource: 'configmaps', verbs: ['get'] };
@@ -183,7 +183,7 @@ test('claims are told as the export makes them, and applied as they were accepte
   });
 });
 
-test('copies of schemas are not for tenants', async () => {
+test('does not let tenants read copies of schemas', async () => {
   const reply = await suite.server.call(`/clusters/${boundSchemasCluster}/apis/apis.kcp.io/v1alpha1/apiresourceschemas`, {
     headers: { 'impersonate-user': 'somebody', 'impersonate-group': 'system:authenticated' },
   });

@@ -10,7 +10,7 @@ const at = <T extends KubeObject>(object: T, cluster: string, path?: string): T 
   metadata: { ...object.metadata, annotations: { 'kcp.io/cluster': cluster, ...(path !== undefined && { 'kcp.io/path': path }) } },
 });
 
-/** Objects that are there, by the index that is asked first. */
+/** Informers with these objects, by the index that is used first. */
 class Held {
   readonly #objects: readonly KubeObject[];
   #valuesOf: ((object: KubeObject) => readonly string[]) | undefined;
@@ -28,7 +28,7 @@ class Held {
   }
 }
 
-/** The workspace of the export that a binding is of, when these are all there are. */
+/** The workspace of a binding's export, if these are all exports. */
 function exportOf(bound: ApiBinding, exports: readonly KubeObject[]): string | undefined {
   const informers = { informer: () => new Held(exports) } as unknown as InformerFactory;
   return new SharingCaches(informers).exportOf(bound)?.metadata.annotations?.['kcp.io/cluster'];
@@ -37,13 +37,13 @@ function exportOf(bound: ApiBinding, exports: readonly KubeObject[]): string | u
 const first = at(cowboyExport('cowboys', 'today'), 'one', 'root:ranch');
 const second = at(cowboyExport('cowboys', 'today'), 'two', 'root:ranch');
 
-test('a new binding is of the export at the path that it names', () => {
+test('finds the export of a new binding at the path that it names', () => {
   expect(exportOf(at(binding('cowboys', 'root:ranch'), 'town'), [first])).toBe('one');
   expect(exportOf(at(binding('cowboys', 'one'), 'town'), [first])).toBe('one');
   expect(exportOf(at(binding('cowboys', ''), 'one'), [first])).toBe('one');
 });
 
-test('a binding that is bound does not follow a path to a workspace that was made anew', () => {
+test('does not follow the path of a bound binding to a workspace that was created again', () => {
   const bound = { ...at(binding('cowboys', 'root:ranch'), 'town'), status: { apiExportClusterName: 'one' } };
   expect(exportOf(bound, [second])).toBeUndefined();
   expect(exportOf(bound, [second, first])).toBe('one');

@@ -19,7 +19,7 @@ const identityOf = async (provider: Client): Promise<string | undefined> => (awa
 const condition = async (client: Client): Promise<object | undefined> =>
   (await bindings(client).get('cowboys')).status?.conditions?.find(({ type }) => type === 'APIExportValid');
 
-test('an export that comes again with another identity is another one: it sees nothing of those who are bound, and they keep what they have', async () => {
+test('treats an export that was created again with another identity as another one: consumers keep their objects, and it cannot see them', async () => {
   const provider = await suite.workspace('provider');
   const consumer = await suite.workspace('consumer');
   await offer(provider, 'cowboys', { permissionClaims: [claim] });
@@ -51,7 +51,7 @@ test('an export that comes again with another identity is another one: it sees n
   const inside = '/services/apiexport/provider/cowboys/clusters/consumer/api/v1/secrets';
   expect((await suite.server.call(inside)).code).toBe(403);
 
-  // Who has the old key gets the old identity, and with it those who are bound.
+  // With the old key the export has the old identity, and its consumers again.
   await exports(provider).delete('cowboys');
   await provider.resource(secretType).in('kcp-system').delete('cowboys');
   const { name, namespace } = key.metadata;

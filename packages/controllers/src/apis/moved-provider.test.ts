@@ -18,7 +18,7 @@ const condition = async (): Promise<object | undefined> =>
   (await bindings(consumer).get('cowboys')).status?.conditions?.find(({ type }) => type === 'APIExportValid');
 const identity = { secretRef: { namespace: 'default', name: 'key' } };
 
-/** A provider at the same path as the one before, with a key of its own. */
+/** A provider at the same path as an earlier one, with a key of its own. */
 async function startProvider(key: string): Promise<string> {
   const { spec } = await make(tenants.client, 'root', workspace('shop'));
   const provider = tenants.client.cluster('root:shop');
@@ -34,7 +34,7 @@ async function endProvider(): Promise<void> {
   await untilGone(tenants.client, 'root', 'shop');
 }
 
-test('a provider that comes again at its path is known by its key, and by nothing else', async () => {
+test('recognizes a provider that was created again at its path only by its key', async () => {
   await make(tenants.client, 'root', workspace('customer'));
   consumer = tenants.client.cluster('root:customer');
   const first = await startProvider('one');

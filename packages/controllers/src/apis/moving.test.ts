@@ -18,7 +18,7 @@ const rules = [
   { from: 'v1', to: 'v1alpha1', rules: rename('plan', 'intent'), preserve: ['.spec.mood'] },
 ];
 
-/** In which the field has another name, and objects are stored in the newer version. */
+/** A schema in which the field has another name, and objects are stored in the newer version. */
 function newerSchema(): ResourceSchema {
   const schema = cowboySchema('tomorrow');
   const version = (name: string, fields: string[], storage: boolean): object => {
@@ -40,7 +40,7 @@ const conversion = (conversions: readonly object[]): Conversion => ({
 const move = (provider: Client, schema: string): Promise<unknown> =>
   exports(provider).patch('cowboys', { type: 'json', patch: [{ op: 'replace', path: '/spec/resources/0/schema', value: schema }] });
 
-/** As an informer does it: list, then watch, again whenever the watch ends. */
+/** Like an informer: list, then watch, and again whenever the watch ends. */
 class Follower {
   readonly events: string[] = [];
   ends = 0;
@@ -63,7 +63,7 @@ class Follower {
   }
 }
 
-test('an export moves to a schema with another stored version: nothing is lost, and who watches goes on', async () => {
+test('moves an export to a schema with another stored version without losing objects or watches', async () => {
   const provider = await suite.workspace('mover');
   await offer(provider, 'cowboys');
   const consumers = [await suite.workspace('first'), await suite.workspace('second')];
@@ -106,7 +106,7 @@ test('an export moves to a schema with another stored version: nothing is lost, 
   }
   stop.abort();
 
-  // What its rules are is kept with what they are for, so that consumers go on without the provider.
+  // The conversion rules are copied with the schema, so that consumers do not depend on the provider.
   const changed = conversion([{ ...rules[0]!, rules: rename('intent', 'mood') }, rules[1]!]);
   const { resourceVersion } = (await provider.resource(conversionType).get('tomorrow.cowboys.wildwest.dev')).metadata;
   await provider

@@ -9,10 +9,10 @@ import { exportController } from './exports/controller.ts';
 import { type ApiBinding, type ApiExport, bindingType, exportType, type ResourceSchema, schemaType } from './kinds.ts';
 import { schemaCopyController } from './schemas/controller.ts';
 
-/** A server with the controllers by which workspaces share APIs. */
+/** A server with the controllers for shared APIs. */
 export interface SharingSuite extends AsyncDisposable {
   readonly server: TestServer;
-  /** Of one workspace, which is made when it is not there. */
+  /** A client for a workspace, which is created if it is missing. */
   workspace(id: string): Promise<Client>;
 }
 
@@ -64,7 +64,7 @@ export function binding(name: string, path: string, spec: Partial<ApiBinding['sp
   return { apiVersion: 'apis.kcp.io/v1alpha2', kind: 'APIBinding', metadata: { name }, spec: { reference, ...spec } };
 }
 
-/** Offers cowboys in a workspace. */
+/** Exports cowboys from a workspace. */
 export async function offer(provider: Client, name: string, spec: Partial<ApiExport['spec']> = {}): Promise<void> {
   await provider.resource<ResourceSchema>(schemaType).create(cowboySchema('today'));
   await provider.resource<ApiExport>(exportType).create(cowboyExport(name, 'today', spec));

@@ -79,7 +79,7 @@ const isBound = (client: Client): Promise<void> =>
 const why = async (client: Client): Promise<string | undefined> =>
   (await bindings(client).get('catalog')).status?.conditions?.find(({ type }) => type === 'APIExportValid')?.message;
 
-/** A provider with one flavor that is bound by a consumer. */
+/** A provider with one flavor, to which a consumer is bound. */
 async function shared(provider: Client, consumer: Client, id: string): Promise<void> {
   await define(provider);
   const { status } = await publish(provider);
@@ -89,7 +89,7 @@ async function shared(provider: Client, consumer: Client, id: string): Promise<v
   await isBound(consumer);
 }
 
-test('what is published is counted, as it comes and goes', async () => {
+test('counts the published objects as they are created and deleted', async () => {
   const provider = await suite.workspace('counting');
   await define(provider);
   for (const name of ['a', 'b']) await provider.resource(flavorType).create(flavor(name, { public: 'yes' }));
@@ -105,7 +105,7 @@ test('what is published is counted, as it comes and goes', async () => {
   await counts(2);
 });
 
-test('a kind that comes later is published when it is there', async () => {
+test('publishes a kind once it is served', async () => {
   const provider = await suite.workspace('early');
   const spec = { group: flavorType.group, version: 'v1', resource: 'flavors' };
   await cached(provider).create({ apiVersion: 'cache.kcp.io/v1alpha1', kind: 'CachedResource', metadata: { name: 'flavors' }, spec });
@@ -118,7 +118,7 @@ test('a kind that comes later is published when it is there', async () => {
   await eventually(async () => expect((await cached(provider).get('flavors')).status).toMatchObject({ phase: 'Ready' }));
 });
 
-test('a consumer sees what is published, and the slice tells where while it does', async () => {
+test('serves published objects to a consumer, and their URL while somebody is bound', async () => {
   const provider = await suite.workspace('provider1');
   const consumer = await suite.workspace('consumer1');
   await shared(provider, consumer, 'provider1');
@@ -134,7 +134,7 @@ test('a consumer sees what is published, and the slice tells where while it does
   await expect(consumer.resource(flavorType).list()).rejects.toMatchObject({ code: 404 });
 });
 
-test('a binding says what its provider took away, and goes all the same', async () => {
+test('reports in the binding what its provider removed, and lets it be deleted', async () => {
   const provider = await suite.workspace('provider2');
   const consumer = await suite.workspace('consumer2');
   await shared(provider, consumer, 'provider2');
@@ -143,7 +143,7 @@ test('a binding says what its provider took away, and goes all the same', async 
     expect(await why(consumer)).toContain('flavors.cloud.example.com: CachedResource provider2|flavors not found'),
   );
   await expect(consumer.resource(flavorType).list()).rejects.toMatchObject({ code: 500 });
-  // The key is still there, so it is the same identity.
+  // The key still exists, so the identity is the same.
   await publish(provider);
   await eventually(async () => expect(await why(consumer)).toBeUndefined());
   expect((await consumer.resource(flavorType).list()).items).toHaveLength(1);
@@ -162,7 +162,7 @@ test('a binding says what its provider took away, and goes all the same', async 
   expect((await provider.resource(flavorType).list()).items).toHaveLength(1);
 });
 
-test('a slice of another workspace is told whether there is such a thing', async () => {
+test('reports whether the CachedResource of a slice in another workspace exists', async () => {
   const provider = await suite.workspace('provider3');
   const other = await suite.workspace('other3');
   await define(provider);

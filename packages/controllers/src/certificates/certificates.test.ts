@@ -68,7 +68,7 @@ const issued = (name: string): Promise<string> =>
     return Buffer.from(status.certificate, 'base64').toString();
   }, patience);
 
-/** Who the server says the holder of a certificate is. */
+/** The user that the server recognizes in a certificate. */
 async function whoIs(cert: string): Promise<unknown> {
   using client = new Client({ ...cluster.client.connection, credentials: fixedCredentials({ certificate: { cert, key: keyPem } }) });
   const review = await client
@@ -91,7 +91,7 @@ test('signs an approved request with a certificate that works and is trusted thr
   const root = new X509Certificate(readFileSync(join(cluster.directory, 'pki', 'ca.crt')));
   expect([leaf!.verify(signer!.publicKey), signer!.verify(root.publicKey)]).toEqual([true, true]);
   expect(leaf!.checkPrivateKey(createPrivateKey(keyPem))).toBe(true);
-  // Who shows the leaf alone is known too.
+  // The leaf alone is accepted too.
   expect(await whoIs(leaf!.toString())).toMatchObject({ username: 'jane' });
 });
 
@@ -101,7 +101,7 @@ test('grants a short validity, and does not sign a request that was not approved
   await ask('short', { ...wanted, expirationSeconds: 600 });
   await approve('short');
   const { validFromDate, validToDate } = new X509Certificate(await issued('short'));
-  // Ten minutes from now, and five before it.
+  // Ten minutes from now, backdated by five.
   expect(validToDate.getTime() - validFromDate.getTime()).toBe(900_000);
   expect((await requests().get('waits')).status ?? {}).toEqual({});
 });

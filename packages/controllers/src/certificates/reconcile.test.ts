@@ -33,7 +33,7 @@ function request(asked: Asked): SigningRequest {
   };
 }
 
-/** What is done for a request by somebody who has these rights. */
+/** The actions for a request of a user with these rights. */
 async function doneFor(asked: Asked, rights: string[] = [], signs = true): Promise<string[]> {
   const log: string[] = [];
   const write = (what: string) => (written: SigningRequest) => {
@@ -55,32 +55,37 @@ const approved: RequestCondition[] = [{ type: 'Approved', status: 'True' }];
 const person = { signerName: 'kubernetes.io/kube-apiserver-client', commonName: 'jane', organizations: [], usages: ['client auth'] };
 
 test.each<[string, Asked, string[], string[]]>([
-  ['an enrolled node gets its certificate', {}, ['nodeagent/a'], ['approval: Approved', 'status: Approved with a certificate', 'done']],
-  ['the right to enrol another node does not help', {}, ['nodeagent/b'], ['requeueAfter']],
-  ['the right to renew does not help who is somebody else', {}, ['selfnodeagent'], ['requeueAfter']],
   [
-    'a node agent renews its own',
+    'approves and signs for a user who may enrol the node',
+    {},
+    ['nodeagent/a'],
+    ['approval: Approved', 'status: Approved with a certificate', 'done'],
+  ],
+  ['does not accept the right to enrol another node', {}, ['nodeagent/b'], ['requeueAfter']],
+  ['does not accept the right to renew from another user', {}, ['selfnodeagent'], ['requeueAfter']],
+  [
+    'renews the certificate of a node agent at its own request',
     { username: 'system:capstan-node-agent:a' },
     ['selfnodeagent'],
     ['approval: Approved', 'status: Approved with a certificate', 'done'],
   ],
-  ['a subject that is none of a node agent is never approved', { commonName: 'kubernetes-admin' }, ['nodeagent/'], ['done']],
-  ['what a person asks for waits for a person', person, ['nodeclient'], ['done']],
-  ['what was approved is signed', { ...person, conditions: approved }, [], ['status: Approved with a certificate', 'done']],
+  ['never approves a subject that is not that of a node agent', { commonName: 'kubernetes-admin' }, ['nodeagent/'], ['done']],
+  ['leaves the request of a person to a person', person, ['nodeclient'], ['done']],
+  ['signs an approved request', { ...person, conditions: approved }, [], ['status: Approved with a certificate', 'done']],
   [
-    'what was approved and cannot be signed fails',
+    'marks an approved request as failed that the signer rejects',
     { ...person, usages: ['server auth'], conditions: approved },
     [],
     ['status: Approved Failed', 'done'],
   ],
-  ['what was denied stays so', { conditions: [{ type: 'Denied', status: 'True' }] }, ['nodeagent/a'], ['done']],
-  ['what has a certificate keeps it', { conditions: approved, certificate: 'AAAA' }, [], ['done']],
-  ['a signer of somebody else is left to them', { signerName: 'example.com/other', conditions: approved }, [], ['done']],
+  ['leaves a denied request alone', { conditions: [{ type: 'Denied', status: 'True' }] }, ['nodeagent/a'], ['done']],
+  ['leaves a request with a certificate alone', { conditions: approved, certificate: 'AAAA' }, [], ['done']],
+  ['ignores requests for other signers', { signerName: 'example.com/other', conditions: approved }, [], ['done']],
 ])('%s', async (_, asked, rights, expected) => {
   expect(await doneFor(asked, rights)).toEqual(expected);
 });
 
-test('who only approves does not sign', async () => {
+test('does not sign without an authority', async () => {
   const kubelet = {
     signerName: 'kubernetes.io/kube-apiserver-client-kubelet',
     commonName: 'system:node:n',

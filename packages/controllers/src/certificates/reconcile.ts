@@ -3,7 +3,7 @@ import { type ParsedRequest, parseCertificateRequest } from '@capstan/pki';
 import { conditionOf, type SigningRequest, withCondition } from './request.ts';
 import type { Approval, Signer } from './signers.ts';
 
-/** What the steps can do. */
+/** The actions available to the steps. */
 export interface CertificateActions {
   /** Whether the requester has the right that stands for an approval. */
   readonly mayHave: (request: SigningRequest, right: { subresource: string; name: string | undefined }) => Promise<boolean>;

@@ -67,6 +67,6 @@ test.each<[string, ParsedRequest, string[], string | undefined]>([
     ['server auth', signature],
     'expected the usages client auth and digital signature',
   ],
-])('%s: case %#', (signer, request, usages, expected) => {
+])('%s accepts or rejects case %#', (signer, request, usages, expected) => {
   expect(objection(signer, request, ...usages)).toBe(expected);
 });

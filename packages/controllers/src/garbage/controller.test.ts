@@ -27,7 +27,7 @@ function ownedBy({ apiVersion, kind, metadata }: KubeObject, blockOwnerDeletion 
   return { apiVersion, kind, name: metadata.name!, uid: metadata.uid!, blockOwnerDeletion };
 }
 
-/** A chain: each owned by the one before. */
+/** A chain: each is owned by the one before. */
 async function chain(...names: string[]): Promise<void> {
   let last: KubeObject | undefined;
   for (const name of names) {
@@ -39,14 +39,14 @@ async function remove(name: string, propagationPolicy: NonNullable<DeleteOptions
   await maps().delete(name, { propagationPolicy });
 }
 
-test('background: dependents go after their owner, however deep', async () => {
+test('background: deletes dependents after their owner, at any depth', async () => {
   await chain('root', 'middle', 'leaf');
   await remove('root', 'Background');
   await gone(maps(), 'leaf');
   await gone(maps(), 'middle');
 });
 
-test('foreground: the owner goes last', async () => {
+test('foreground: deletes the owner last', async () => {
   const order: string[] = [];
   const stop = new AbortController();
   await chain('first', 'second', 'third');
@@ -61,7 +61,7 @@ test('foreground: the owner goes last', async () => {
   await watching.catch(() => {});
 });
 
-test('orphan: dependents stay, without their owner', async () => {
+test('orphan: keeps dependents, without the owner reference', async () => {
   await chain('parent', 'orphan');
   await vi.waitFor(async () => expect((await maps().get('orphan')).metadata.ownerReferences).toHaveLength(1), 20_000);
   await remove('parent', 'Orphan');
@@ -69,7 +69,7 @@ test('orphan: dependents stay, without their owner', async () => {
   expect((await maps().get('orphan')).metadata.ownerReferences).toBeUndefined();
 });
 
-test('a circle is deleted in the foreground too', async () => {
+test('deletes a cycle of owners in the foreground too', async () => {
   await chain('one', 'two');
   const two = await maps().get('two');
   await maps().patch('one', { type: 'merge', patch: { metadata: { ownerReferences: [{ ...ownedBy(two) }] } } });
@@ -78,14 +78,14 @@ test('a circle is deleted in the foreground too', async () => {
   await gone(maps(), 'two');
 });
 
-test('an owner with the right name but another uid is no owner', async () => {
+test('does not accept an owner with the right name and another uid', async () => {
   const owner = await maps().create(configMap('imposter'));
   await maps().create(configMap('misled', { ownerReferences: [{ ...ownedBy(owner), uid: '00000000-0000-0000-0000-000000000000' }] }));
   await gone(maps(), 'misled');
   expect(await maps().get('imposter')).toBeDefined();
 });
 
-test('one owner of two is enough to stay', async () => {
+test('keeps an object while one of two owners exists', async () => {
   const [kept, lost] = [await maps().create(configMap('kept')), await maps().create(configMap('lost'))];
   await maps().create(configMap('shared', { ownerReferences: [ownedBy(kept), ownedBy(lost)] }));
   await remove('lost', 'Background');
@@ -104,7 +104,7 @@ describe('owners across namespaces', () => {
     return items.map(({ reason, message }) => `${reason}: ${message}`);
   };
 
-  test('an owner in another namespace does not count, and this is told', async () => {
+  test('do not count, and are reported in an event', async () => {
     const owner = await maps('elsewhere').create(configMap('far'));
     const made = await maps().create(configMap('near', { ownerReferences: [ownedBy(owner)] }));
     await gone(maps(), 'near');
@@ -116,7 +116,7 @@ describe('owners across namespaces', () => {
     }, 20_000);
   });
 
-  test('an object outside of namespaces is not deleted for an owner inside', async () => {
+  test('do not lead to the deletion of a cluster-scoped object', async () => {
     const owner = await maps().create(configMap('inside'));
     const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: 'outside' }, rules: [] };
     const made = await cluster.client
@@ -127,7 +127,7 @@ describe('owners across namespaces', () => {
   });
 });
 
-test('custom resources own and are owned as soon as their type is served', async () => {
+test('collects custom resources as soon as their type is served', async () => {
   const group = 'garbage.example.com';
   const things = { group, version: 'v1', resource: 'things', namespaced: true };
   await cluster.client.resource(definitions).create({
@@ -163,7 +163,7 @@ test('custom resources own and are owned as soon as their type is served', async
   await gone(maps(), 'owned-map');
 });
 
-test('what happened while no collector ran is made up for', async () => {
+test('catches up with changes while no collector ran', async () => {
   await collector[Symbol.asyncDispose]();
   await chain('before', 'after');
   await chain('waits', 'held');
@@ -190,7 +190,7 @@ describe('in other workspaces', () => {
     for (const id of ['aaaa', 'bbbb']) await cluster.client.cluster(id).resource(logicalClusters).create(logicalCluster);
   });
 
-  test('what belonged to something that went goes after it', async () => {
+  test('deletes dependents after their owner', async () => {
     const owner = await rolesOf('aaaa').create(role('owner'));
     await rolesOf('aaaa').create(role('owned', { ownerReferences: [ownedBy(owner)] }));
     await rolesOf('bbbb').create(role('owned'));
@@ -199,7 +199,7 @@ describe('in other workspaces', () => {
     expect((await rolesOf('bbbb').get('owned')).metadata.name).toBe('owned');
   });
 
-  test('nothing belongs to an object of another workspace', async () => {
+  test('ignores owners in another workspace', async () => {
     const owner = await rolesOf('aaaa').create(role('foreign'));
     await rolesOf('bbbb').create(role('stray', { ownerReferences: [ownedBy(owner)] }));
     await gone(rolesOf('bbbb'), 'stray');

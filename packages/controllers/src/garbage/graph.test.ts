@@ -24,25 +24,25 @@ const item = (uid: string, owners: string[] = [], metadata: ObjectMeta = {}): It
 });
 const foreground = { deletionTimestamp: 'now', finalizers: ['foregroundDeletion'] };
 
-describe('what is looked at', () => {
-  test('an object whose owner is not known', () => {
+describe('a change asks for a look at', () => {
+  test('an object whose owner is unknown', () => {
     expect(new OwnerGraph().put(item('child', ['parent']))).toEqual(['child']);
   });
 
-  test('nothing, when the owner is there', () => {
+  test('nothing if the owner is known', () => {
     const graph = new OwnerGraph();
     graph.put(item('parent'));
     expect(graph.put(item('child', ['parent']))).toEqual([]);
   });
 
-  test('dependents, when their owner goes', () => {
+  test('dependents when their owner is deleted', () => {
     const graph = new OwnerGraph();
     graph.put(item('parent'));
     graph.put(item('child', ['parent']));
     expect(graph.remove('parent')).toEqual(['child']);
   });
 
-  test('dependents, when their owner begins to wait for them, once', () => {
+  test('dependents when their owner starts to wait for them, once', () => {
     const graph = new OwnerGraph();
     graph.put(item('parent'));
     graph.put(item('child', ['parent']));
@@ -50,7 +50,7 @@ describe('what is looked at', () => {
     expect(graph.put(item('parent', [], foreground))).toEqual(['parent']);
   });
 
-  test('an owner that waits, when a dependent goes or gives it up', () => {
+  test('an owner that waits when a dependent is deleted or drops its reference', () => {
     const graph = new OwnerGraph();
     graph.put(item('parent', [], foreground));
     graph.put(item('one', ['parent']));
@@ -59,7 +59,7 @@ describe('what is looked at', () => {
     expect(graph.put(item('two'))).toEqual(['parent']);
   });
 
-  test('a dependent that names an owner in another namespace, whichever comes first', () => {
+  test('a dependent that names an owner in another namespace, in either order', () => {
     const before = new OwnerGraph();
     before.put(item('parent', [], { namespace: 'other' }));
     expect(before.put(item('child', ['parent']))).toEqual(['child']);
@@ -69,7 +69,7 @@ describe('what is looked at', () => {
   });
 });
 
-test('dependents are always those that name the owner now', () => {
+test('dependents are always the objects that currently name the owner', () => {
   const uids = ['a', 'b', 'c', 'd'];
   const change = fc.oneof(
     fc.record({ put: fc.constantFrom(...uids), owners: fc.uniqueArray(fc.constantFrom(...uids)) }),

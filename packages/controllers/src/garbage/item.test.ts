@@ -5,7 +5,7 @@ import { Items } from './item.ts';
 const entry = (cluster: string, apiVersion: string, metadata: object): JournalEntry =>
   ({ type: 'ADDED', cluster, resource: 'widgets', kind: 'Widget', apiVersion, metadata }) as JournalEntry;
 
-test('an item says what the journal told', () => {
+test('an item has the identity and owners of its journal entry', () => {
   const metadata = { uid: 'u', name: 'a', namespace: 'x', finalizers: ['example.com/some-finalizer'] };
   expect(new Items().of(entry('one', 'things.example/v1', metadata))).toEqual({
     uid: 'u',
@@ -15,7 +15,7 @@ test('an item says what the journal told', () => {
   });
 });
 
-test('items of the same type share it, whatever workspace they are of', () => {
+test('items of the same type share it, in all workspaces', () => {
   const items = new Items();
   const [one, other] = ['one', 'two'].map((cluster) => items.of(entry(cluster, 'v1', { uid: cluster, name: 'a' })));
   expect(one!.type).toBe(other!.type);

@@ -30,7 +30,7 @@ const item = (uid: string, ownerReferences: OwnerReference[] = [], metadata: Obj
 });
 const leaving = (...finalizers: string[]): ObjectMeta => ({ deletionTimestamp: 'now', finalizers });
 
-/** What is done about the first of the items, when its owners are in these states. */
+/** The actions on the first of the items, if its owners are in these states. */
 async function doneAbout(items: readonly Item[], states: Readonly<Record<string, OwnerState>> = {}): Promise<string[]> {
   const graph = new OwnerGraph();
   for (const one of items) graph.put(one);
@@ -47,65 +47,70 @@ async function doneAbout(items: readonly Item[], states: Readonly<Record<string,
 }
 
 test.each<[string, Item[], Record<string, OwnerState>, string[]]>([
-  ['an object without owners stays', [item('a')], {}, []],
+  ['keeps an object without owners', [item('a')], {}, []],
   [
-    'it waits for nothing in another workspace, whatever that says',
+    'does not wait for dependents in another workspace',
     [item('a', [], leaving('foregroundDeletion')), { ...item('b', [owner('a')]), cluster: 'other' }],
     {},
     ['drop finalizer foregroundDeletion of a'],
   ],
   [
-    'it lets nothing loose in another workspace',
+    'does not orphan dependents in another workspace',
     [item('a', [], leaving('orphan')), { ...item('b', [owner('a')]), cluster: 'other' }],
     {},
     ['drop finalizer orphan of a'],
   ],
-  ['its only owner gone: it goes', [item('a', [owner('x')])], {}, ['remove a Background']],
-  ['all owners gone: it goes', [item('a', [owner('x'), owner('y')])], {}, ['remove a Background']],
-  ['an owner left: it stays', [item('a', [owner('x')])], { x: 'solid' }, []],
-  ['one owner left, one gone: only the reference goes', [item('a', [owner('x'), owner('y')])], { x: 'solid' }, ['drop owners y of a']],
+  ['deletes an object whose only owner is gone', [item('a', [owner('x')])], {}, ['remove a Background']],
+  ['deletes an object whose owners are all gone', [item('a', [owner('x'), owner('y')])], {}, ['remove a Background']],
+  ['keeps an object with an owner', [item('a', [owner('x')])], { x: 'solid' }, []],
   [
-    'one owner left, one waiting: the one that waits is freed',
+    'removes only the reference to one owner of two that is gone',
+    [item('a', [owner('x'), owner('y')])],
+    { x: 'solid' },
+    ['drop owners y of a'],
+  ],
+  [
+    'removes the reference to an owner that waits if another owner exists',
     [item('a', [owner('x'), owner('y')])],
     { x: 'solid', y: 'waiting' },
     ['drop owners y of a'],
   ],
-  ['an owner that cannot be: nothing is decided', [item('a', [owner('x'), owner('y')])], { x: 'impossible' }, []],
-  ['a wish to orphan is honoured', [item('a', [owner('x')], { finalizers: ['orphan'] })], {}, ['remove a Orphan']],
+  ['decides nothing about an object with an impossible owner', [item('a', [owner('x'), owner('y')])], { x: 'impossible' }, []],
+  ['orphans dependents if a finalizer asks for it', [item('a', [owner('x')], { finalizers: ['orphan'] })], {}, ['remove a Orphan']],
   [
-    'a wish to go after dependents is honoured',
+    'deletes in the foreground if a finalizer asks for it',
     [item('a', [owner('x')], { finalizers: ['foregroundDeletion'] })],
     {},
     ['remove a Foreground'],
   ],
-  ['its owner waits: it goes', [item('a', [owner('x')])], { x: 'waiting' }, ['remove a Background']],
+  ['deletes an object that its owner waits for', [item('a', [owner('x')])], { x: 'waiting' }, ['remove a Background']],
   [
-    'its owner waits, and it owns others: they go first',
+    'deletes an object that its owner waits for after its own dependents',
     [item('a', [owner('x')]), item('b', [owner('a')])],
     { x: 'waiting' },
     ['remove a Foreground'],
   ],
   [
-    'around a circle nobody is held up',
+    'breaks a cycle of owners that wait for each other',
     [item('a', [owner('b')]), item('b', [owner('a')], leaving('foregroundDeletion'))],
     { b: 'waiting' },
     ['unblock a', 'remove a Foreground'],
   ],
-  ['what leaves already is left alone', [item('a', [owner('x')], leaving('example.com/other'))], {}, []],
+  ['leaves an object alone that is being deleted', [item('a', [owner('x')], leaving('example.com/other'))], {}, []],
   [
-    'foreground: it waits for those that block it',
+    'foreground: waits for the dependents that block it',
     [item('a', [], leaving('foregroundDeletion')), item('b', [owner('a')]), item('c', [owner('a', false)])],
     {},
     ['look at b'],
   ],
   [
-    'foreground: nobody blocks it any more',
+    'foreground: releases the object once no dependent blocks it',
     [item('a', [], leaving('foregroundDeletion')), item('c', [owner('a', false)])],
     {},
     ['drop finalizer foregroundDeletion of a'],
   ],
   [
-    'orphan: dependents are let loose before it goes',
+    'orphan: removes the references of dependents before it releases the object',
     [item('a', [], leaving('orphan')), item('b', [owner('a')])],
     {},
     ['drop owners a of b', 'drop finalizer orphan of a'],
@@ -114,6 +119,6 @@ test.each<[string, Item[], Record<string, OwnerState>, string[]]>([
   expect(await doneAbout(items, states)).toEqual(expected);
 });
 
-test('what is gone meanwhile is no trouble', async () => {
+test('ignores an object that is gone', async () => {
   expect(await doneAbout([])).toEqual([]);
 });

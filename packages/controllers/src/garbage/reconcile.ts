@@ -16,7 +16,7 @@ export type OwnerState =
 
 export type Propagation = 'Foreground' | 'Background' | 'Orphan';
 
-/** What the steps can do. */
+/** The actions available to the steps. */
 export interface GarbageActions {
   readonly stateOf: (reference: OwnerReference, item: Item) => Promise<OwnerState>;
   readonly remove: (item: Item, propagation: Propagation) => Promise<void>;

@@ -36,7 +36,7 @@ describe('WorkspaceTypeCache', () => {
     expect(discover).toHaveBeenCalledTimes(2);
   });
 
-  test('asks again before it says that a type is not served, if told to', async () => {
+  test('findOrAsk asks again before it says that a type is not served', async () => {
     await cache.findOrAsk('a', 'carts', signal);
     await cache.findOrAsk('a', 'carts', signal);
     expect(discover).toHaveBeenCalledTimes(1);
@@ -44,7 +44,7 @@ describe('WorkspaceTypeCache', () => {
     expect(discover).toHaveBeenCalledTimes(2);
   });
 
-  test('asks again about a workspace that it was told to forget', async () => {
+  test('asks again about a forgotten workspace', async () => {
     await cache.find('a', 'carts', signal);
     cache.forget('a');
     await cache.find('a', 'carts', signal);

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => cluster[Symbol.asyncDispose]());
 
-test('every namespace, old or new, has them, and gets them back', async () => {
+test('keeps the objects in every old and new namespace, and restores them', async () => {
   const { client } = cluster;
   await using _ = cluster.run(namespaceDefaultsController({ authority: 'PEM' }));
   await makeNamespace(client, 'fresh');
@@ -37,7 +37,7 @@ test('every namespace, old or new, has them, and gets them back', async () => {
   }
 });
 
-test('a workspace that is being deleted gets nothing back', async () => {
+test('restores nothing in a workspace that is being deleted', async () => {
   await using tenants = await startTenants();
   const { client } = tenants;
   await using _tenancy = tenants.run();
@@ -53,7 +53,7 @@ test('a workspace that is being deleted gets nothing back', async () => {
   await maps.create(configMap('held', { finalizers: ['example.com/hold'] }));
   attempts = 0;
   await client.cluster('root').resource<Workspace>(workspaceType).delete('ending');
-  // It has seen that they are gone, and has tried.
+  // The controller has noticed the deletions, and has tried to restore the objects.
   await vi.waitFor(() => expect(attempts).toBeGreaterThan(0), { timeout: 10_000 });
   expect((await maps.list()).items.map(({ metadata }) => metadata.name)).toEqual(['held']);
   expect((await client.cluster('root:ending').resource(accounts).list()).items).toEqual([]);

@@ -24,11 +24,11 @@ async function writesFor(given: Partial<DefaultsActions>, of: KubeObject | undef
   return writes;
 }
 
-test('what is as it should be is left alone', async () => {
+test('writes nothing if both objects are right', async () => {
   expect(await writesFor({})).toEqual([]);
 });
 
-test('what is missing is made', async () => {
+test('creates missing objects', async () => {
   const writes = await writesFor({ readAccount: async () => undefined, readAuthority: async () => undefined });
   expect(writes).toEqual([
     ['create', account],
@@ -41,20 +41,20 @@ test.each([
   ['a second authority', map({ 'ca.crt': 'PEM', more: 'THEIRS' })],
   ['no description', map({ 'ca.crt': 'PEM' }, {})],
   ['no data', { ...map({}), data: undefined }],
-])('%s is put right', async (_what, wrong) => {
+])('restores a ConfigMap with %s', async (_what, wrong) => {
   const writes = await writesFor({ readAuthority: async () => wrong });
   expect(writes).toEqual([['update', expect.objectContaining({ data: { 'ca.crt': 'PEM' } })]]);
   expect(writes[0]?.[1].metadata.annotations?.['kubernetes.io/description']).not.toBe('');
 });
 
-test('a namespace that ends gets nothing, and neither does one that is gone', async () => {
+test('leaves a namespace alone that is being deleted or gone', async () => {
   const ending = { ...namespace, metadata: { name: 'shop', deletionTimestamp: 'now' } };
   const missing = { readAccount: async () => undefined, readAuthority: async () => undefined };
   expect(await writesFor(missing, ending)).toEqual([]);
   await reconcileDefaults(undefined, {} as DefaultsActions);
 });
 
-test('without a known authority only the account is kept', async () => {
+test('keeps only the account if the authority is not known', async () => {
   const writes = await writesFor({ readAccount: async () => undefined, readAuthority: async () => undefined, authority: undefined });
   expect(writes.map(([, { kind }]) => kind)).toEqual(['ServiceAccount']);
 });

@@ -5,7 +5,7 @@ export const authorityName = 'kube-root-ca.crt';
 const descriptionAnnotation = 'kubernetes.io/description';
 const description = 'Holds the certificate authority with which clients inside the cluster verify the API server.';
 
-/** What the steps can do, within one namespace. */
+/** The actions available to the steps, within one namespace. */
 export interface DefaultsActions {
   readonly readAccount: () => Promise<KubeObject | undefined>;
   readonly readAuthority: () => Promise<KubeObject | undefined>;

@@ -13,7 +13,7 @@ afterAll(() => cluster[Symbol.asyncDispose]());
 const all = () => cluster.client.resource<Namespace>(namespaces);
 const conditionOf = async (name: string, type: string) => (await all().get(name)).status?.conditions?.find((one) => one.type === type);
 
-test.each([5, 100])('a namespace goes with the %i objects that are in it', async (count) => {
+test.each([5, 100])('deletes a namespace with its %i objects', async (count) => {
   const name = `full-${count}`;
   await makeNamespace(cluster.client, name);
   const maps = cluster.client.resource(configMaps).in(name);
@@ -24,7 +24,7 @@ test.each([5, 100])('a namespace goes with the %i objects that are in it', async
   expect((await maps.list()).items).toEqual([]);
 });
 
-test('what holds it is told until it is gone', async () => {
+test('reports a remaining finalizer until it is removed', async () => {
   await makeNamespace(cluster.client, 'held');
   const maps = cluster.client.resource(configMaps).in('held');
   await maps.create(configMap('keeper', { finalizers: ['example.com/wait'] }));
@@ -45,7 +45,7 @@ test('what holds it is told until it is gone', async () => {
   await gone(all(), 'held');
 });
 
-test('a controller that starts later finishes what another began', async () => {
+test('finishes a deletion that another process started', async () => {
   await makeNamespace(cluster.client, 'resumed');
   const maps = cluster.client.resource(configMaps).in('resumed');
   await maps.create(configMap('keeper', { finalizers: ['example.com/wait'] }));

@@ -25,7 +25,7 @@ const leaving: Namespace = {
   status: { phase: 'Terminating' },
 };
 
-/** Records what is done to the namespace. */
+/** Records the actions on the namespace. */
 function recording(given: Partial<NamespaceActions> = {}) {
   const log: string[] = [];
   let written: Namespace | undefined;
@@ -44,7 +44,7 @@ function recording(given: Partial<NamespaceActions> = {}) {
   return { actions, log, condition };
 }
 
-test('a namespace that stays is left alone', async () => {
+test('leaves a namespace alone that is not being deleted', async () => {
   const { actions, log } = recording();
   const { deletionTimestamp: _, ...metadata } = leaving.metadata;
   expect(await reconcileNamespace({ ...leaving, metadata }, actions)).toEqual(done);
@@ -53,7 +53,7 @@ test('a namespace that stays is left alone', async () => {
   expect(log).toEqual([]);
 });
 
-test('pods go first, then all else, then the finalizer', async () => {
+test('deletes pods, then everything else, then the finalizer', async () => {
   const { actions, log, condition } = recording();
   expect(await reconcileNamespace(leaving, actions)).toEqual(done);
   expect(log).toEqual(['empty pods', 'empty configmaps', 'empty secrets', 'write status', 'finalize, keeping example.com/keep']);
@@ -66,7 +66,7 @@ test('pods go first, then all else, then the finalizer', async () => {
   });
 });
 
-test('what remains is told, and looked at again', async () => {
+test('reports remaining objects, and looks again', async () => {
   const held = { apiVersion: 'v1', kind: 'x', metadata: { finalizers: ['example.com/b'], deletionTimestamp: 'now' } };
   const { actions, log, condition } = recording({
     empty: async (one) => (one.resource === 'pods' ? undefined : remainsOf(one, [held, { ...held }])),
@@ -81,7 +81,7 @@ test('what remains is told, and looked at again', async () => {
   );
 });
 
-test('while pods remain, nothing else is touched', async () => {
+test('deletes nothing else while pods remain', async () => {
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { deletionTimestamp: 'soon', deletionGracePeriodSeconds: 30 } };
   const asked: string[] = [];
   const { actions, condition } = recording({
@@ -95,7 +95,7 @@ test('while pods remain, nothing else is touched', async () => {
   expect(condition('NamespaceContentRemaining')?.message).toBe('Some resources are remaining: pods. has 1 resource instances');
 });
 
-test('a type that cannot be emptied holds the namespace and is named', async () => {
+test('keeps the namespace and reports the type that cannot be emptied', async () => {
   const { actions, log, condition } = recording({
     empty: async (one) => {
       if (one.resource === 'secrets') throw new Error('secrets are locked');
@@ -111,7 +111,7 @@ test('a type that cannot be emptied holds the namespace and is named', async () 
   });
 });
 
-test('objects that stay without a reason are an error', async () => {
+test('fails if objects remain without a reason', async () => {
   const { actions, condition } = recording({
     empty: async (one) => (one.resource === 'secrets' ? remainsOf(one, [{ apiVersion: 'v1', kind: 'Secret', metadata: {} }]) : undefined),
   });
@@ -121,14 +121,14 @@ test('objects that stay without a reason are an error', async () => {
   );
 });
 
-test('without knowing the types nothing is let go', async () => {
+test('keeps the namespace if discovery fails', async () => {
   const { actions, log, condition } = recording({ discover: () => Promise.reject(new Error('no discovery today')) });
   expect(await reconcileNamespace(leaving, actions)).toMatchObject({ type: 'error', error: new Error('no discovery today') });
   expect(log).toEqual(['write status']);
   expect(condition('NamespaceDeletionDiscoveryFailure')).toMatchObject({ status: 'True', message: 'no discovery today' });
 });
 
-test('conditions that did not change are not written again', async () => {
+test('does not write unchanged conditions', async () => {
   const first = recording({ finalize: () => Promise.reject(new Error('killed')) });
   let stored: Namespace | undefined;
   const actions = { ...first.actions, writeStatus: async (namespace: Namespace) => (stored = namespace) };
@@ -138,7 +138,7 @@ test('conditions that did not change are not written again', async () => {
   expect(log.slice(3)).toEqual(['finalize, keeping example.com/keep']);
 });
 
-test('each type is emptied once, in the version that comes first, if it can be', () => {
+test('deletableTypes returns each type once, in its first version, if it can be listed and deleted', () => {
   const found = deletableTypes([
     type('jobs', { group: 'batch', version: 'v1' }),
     type('jobs', { group: 'batch', version: 'v1beta1' }),

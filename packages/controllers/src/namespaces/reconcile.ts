@@ -8,7 +8,7 @@ const ourFinalizer = 'kubernetes';
 /** How many types are emptied at the same time. */
 const width = 8;
 
-/** What the steps can do. */
+/** The actions available to the steps. */
 export interface NamespaceActions {
   readonly discover: () => Promise<readonly DiscoveredResource[]>;
   /** Deletes the objects of a type and returns what is left of them. */

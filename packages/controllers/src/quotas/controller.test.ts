@@ -34,7 +34,7 @@ const statusIs = (status: object, name = 'q') =>
     interval: 20,
   });
 
-test('a quota follows what comes and goes, and what it allows', async () => {
+test('follows objects as they are created and deleted, and changes of the limits', async () => {
   await using _ = cluster.run(quick());
   await makeMap('before');
   await limit({ configmaps: '2', 'count/configmaps': '5', secrets: '1' });
@@ -51,7 +51,7 @@ test('a quota follows what comes and goes, and what it allows', async () => {
   await statusIs({ hard: { configmaps: '3', 'count/configmaps': '5' }, used: { configmaps: '1', 'count/configmaps': '1' } });
 });
 
-test('a quota for the whole workspace counts in all namespaces, and what is in none', async () => {
+test('counts all namespaces and cluster-scoped objects for a quota of the whole workspace', async () => {
   await using _ = cluster.run(quick());
   await makeNamespace(cluster.client, 'admin');
   const maps = { group: '', version: 'v1', resource: 'configmaps', namespaced: true };
@@ -77,7 +77,7 @@ test('a quota for the whole workspace counts in all namespaces, and what is in n
   await admin.delete('all');
 });
 
-test('what is charged and not stored is given back', async () => {
+test('takes back charges for objects that were not stored', async () => {
   await using _ = cluster.run(quick());
   await limit({ configmaps: '5' });
   await statusIs({ hard: { configmaps: '5' }, used: { configmaps: '0' } });
@@ -86,7 +86,7 @@ test('what is charged and not stored is given back', async () => {
   await statusIs({ hard: { configmaps: '5' }, used: { configmaps: '1' } });
 });
 
-test('a pod gives back what it took when it ends', async () => {
+test('releases the usage of a pod when it ends', async () => {
   await using _ = cluster.run(quick());
   await limit({ pods: '1', 'requests.cpu': '1', 'count/pods': '2' }, { scopes: [] });
   const hard = { pods: '1', 'requests.cpu': '1', 'count/pods': '2' };
@@ -103,7 +103,7 @@ test('a pod gives back what it took when it ends', async () => {
   await statusIs({ hard, used: { pods: '0', 'requests.cpu': '0', 'count/pods': '1' } });
 });
 
-test('kinds that users add are counted from when they are there', async () => {
+test('counts custom resources from when their kind is served', async () => {
   await using _ = cluster.run(quick());
   await limit({ 'count/widgets.example.com': '1' });
   await statusIs({ hard: { 'count/widgets.example.com': '1' } });
@@ -131,7 +131,7 @@ test('kinds that users add are counted from when they are there', async () => {
   await statusIs({ hard: { 'count/widgets.example.com': '1' }, used: { 'count/widgets.example.com': '0' } });
 });
 
-test('whoever comes after one that was killed counts what that one missed', async () => {
+test('counts what a killed process missed', async () => {
   const first = cluster.run(quick());
   await limit({ configmaps: '100' });
   await statusIs({ hard: { configmaps: '100' }, used: { configmaps: '0' } });
@@ -145,7 +145,7 @@ test('whoever comes after one that was killed counts what that one missed', asyn
   await statusIs({ hard: { configmaps: '100' }, used: { configmaps: '5' } });
 });
 
-test('a quota is never exceeded, however much comes and goes while it is counted', async () => {
+test('never lets a quota be exceeded while objects are created and deleted during counts', async () => {
   await using _ = cluster.run(quick());
   await limit({ configmaps: '10' });
   await statusIs({ hard: { configmaps: '10' }, used: { configmaps: '0' } });

@@ -21,39 +21,39 @@ function recording(used: Readonly<Record<string, object>>, more: Partial<QuotaAc
   return { actions, written, asked };
 }
 
-test('what is used is written beside what is allowed', async () => {
+test('writes the usage beside the limits', async () => {
   const { actions, written, asked } = recording({ configmaps: { configmaps: '3' }, pods: { cpu: '1500m', 'limits.cpu': '2' } });
   expect(await reconcileQuota(quota({ configmaps: '5', cpu: '2', pods: '9' }), actions)).toEqual(done);
   expect(written).toEqual([{ hard: { configmaps: '5', cpu: '2', pods: '9' }, used: { configmaps: '3', cpu: '1500m', pods: '0' } }]);
   expect(asked).toEqual(['configmaps', 'pods']);
 });
 
-test('scopes narrow what counts', async () => {
+test('counts only objects within the scopes', async () => {
   const { actions, asked } = recording({ pods: {} });
   await reconcileQuota(quota({ pods: '1' }, {}, { scopes: ['BestEffort'] }), actions);
   expect(asked).toEqual(['pods BestEffort']);
 });
 
-test('nothing is written when nothing differs', async () => {
+test('writes nothing if nothing differs', async () => {
   const { actions, written } = recording({ pods: { cpu: '1000m' } });
   await reconcileQuota(quota({ cpu: '2' }, { hard: { cpu: '2' }, used: { cpu: '1' } }), actions);
   expect(written).toEqual([]);
 });
 
-test('what nobody can count keeps the usage that it had, and what is not limited any more loses it', async () => {
+test('keeps the usage of kinds that cannot be counted, and drops the usage of those that are no longer limited', async () => {
   const { actions, written } = recording({});
   const before = { hard: { 'count/x.gone': '1', secrets: '2' }, used: { 'count/x.gone': '1', secrets: '2' } };
   await reconcileQuota(quota({ 'count/x.gone': '1', 'count/x.never': '1' }, before), actions);
   expect(written).toEqual([{ hard: { 'count/x.gone': '1', 'count/x.never': '1' }, used: { 'count/x.gone': '1' } }]);
 });
 
-test('what is still being counted is counted again later', async () => {
+test('looks again later if a count is not known yet', async () => {
   const { actions, written } = recording({ pods: {} }, { usage: async () => ({ type: 'later' }) });
   expect(await reconcileQuota(quota({ pods: '1' }), actions)).toMatchObject({ type: 'requeueAfter' });
   expect(written).toEqual([{ hard: { pods: '1' }, used: {} }]);
 });
 
-test('what was charged a moment ago is not taken back, all else is', async () => {
+test('lowers usage, but not by recent charges', async () => {
   const pending = (name: string) => (name === 'pods' ? { amount: parseQuantity('2'), wait: 700 } : { amount: zeroQuantity, wait: 0 });
   const { actions, written } = recording({ pods: { pods: '1', cpu: '1' } }, { pending });
   const status = { hard: { pods: '5', cpu: '5' }, used: { pods: '5', cpu: '2' } };
@@ -61,7 +61,7 @@ test('what was charged a moment ago is not taken back, all else is', async () =>
   expect(written).toEqual([{ hard: { pods: '5', cpu: '5' }, used: { pods: '3', cpu: '1' } }]);
 });
 
-test('more than was charged is written at once, and pending charges raise nothing', async () => {
+test('raises usage at once, and not because of pending charges', async () => {
   const pending = () => ({ amount: parseQuantity('9'), wait: 700 });
   const { actions, written } = recording({ pods: { pods: '3' } }, { pending });
   expect(await reconcileQuota(quota({ pods: '5' }, { hard: { pods: '5' }, used: { pods: '2' } }), actions)).toEqual(done);
@@ -69,7 +69,7 @@ test('more than was charged is written at once, and pending charges raise nothin
   expect(written).toEqual([{ hard: { pods: '5' }, used: { pods: '3' } }]);
 });
 
-test('nothing is taken back while nobody knows what was charged', async () => {
+test('lowers nothing while recent charges are unknown', async () => {
   const { actions, written } = recording({ pods: {} }, { pending: () => ({ amount: undefined, wait: 300 }) });
   expect(await reconcileQuota(quota({ pods: '5' }, { hard: { pods: '5' }, used: { pods: '2' } }), actions)).toEqual(requeueAfter(300));
   expect(written).toEqual([]);

@@ -17,7 +17,7 @@ import {
 import type { Usage } from './census.ts';
 import type { Pending } from './settling.ts';
 
-/** What the steps can do. */
+/** The actions available to the steps. */
 export interface QuotaActions {
   /** The usage of objects of this kind in the quota's namespace. */
   readonly usage: (source: string, scopes: readonly Scope[]) => Promise<Usage>;

@@ -17,7 +17,7 @@ function started(): { settling: Settling; at: (now: number) => void; left: (name
   };
 }
 
-test('what was charged is pending until its object is seen', () => {
+test('a charge is pending until its object is visible', () => {
   const { settling, left } = started();
   settling.charged('q', quota({ pods: '1', cpu: '1', secrets: '1' }), quota({ pods: '4', cpu: '1000m', secrets: '0', configmaps: '9' }));
   expect(['pods', 'cpu', 'secrets', 'configmaps'].map(left)).toEqual(['3', '0', '0', '0']);
@@ -26,14 +26,14 @@ test('what was charged is pending until its object is seen', () => {
   expect(left('pods')).toBe('1');
 });
 
-test('an object may be seen before its charge', () => {
+test('an object may be visible before its charge', () => {
   const { settling, left } = started();
   settling.created('q', readAmounts({ cpu: '500m' }));
   settling.charged('q', quota({ cpu: '0' }), quota({ cpu: '2' }));
   expect(left('cpu')).toBe('1500m');
 });
 
-test('what no object is seen for is pending for a while', () => {
+test('a charge without an object is pending for a while', () => {
   const { settling, at, left, wait } = started();
   settling.charged('q', quota({ pods: '0' }), quota({ pods: '1' }));
   at(5400);
@@ -45,7 +45,7 @@ test('what no object is seen for is pending for a while', () => {
   expect([left('pods'), wait('pods')]).toEqual(['0', 0]);
 });
 
-test('of a quota that was there before, nobody knows at first what is pending', () => {
+test('the pending charges of an existing quota are unknown at first', () => {
   let now = 100;
   const settling = new Settling(1000, () => now);
   settling.inherit('old');
@@ -55,7 +55,7 @@ test('of a quota that was there before, nobody knows at first what is pending', 
   expect(settling.pending('old', 'pods')).toEqual({ amount: zeroQuantity, wait: 0 });
 });
 
-test('all that was charged and not seen is pending, in whatever order charges and objects come', () => {
+test('all charges without objects are pending, in whatever order charges and objects arrive', () => {
   const step = fc.record({ isCharge: fc.boolean(), amount: fc.integer({ min: 1, max: 9 }) });
   fc.assert(
     fc.property(fc.array(step), (all) => {

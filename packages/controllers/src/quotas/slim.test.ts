@@ -42,7 +42,7 @@ const scopes: readonly Scope[] = ['Terminating', 'BestEffort', 'PriorityClass', 
   operator: 'Exists',
 }));
 
-test('what is left of a pod uses the same, and is in the same scopes', () => {
+test('a slimmed pod has the same usage and the same scopes', () => {
   const measure = measureOf({ group: '', resource: 'pods' });
   const now = new Date('2026-01-01T00:00:50Z');
   fc.assert(

@@ -24,11 +24,11 @@ const make = (name: string, labels: Record<string, string>, more: object): Promi
 const rulesOf = async (name: string): Promise<unknown> => (await roles().get(name))['rules'] ?? [];
 const gathering = (label: string) => ({ aggregationRule: { clusterRoleSelectors: [{ matchLabels: { gather: label } }] }, rules: [] });
 
-test('a new server has its aggregated roles filled before any controller ran', async () => {
+test('a new server has the rules of its aggregated roles before any controller ran', async () => {
   for (const name of ['admin', 'edit', 'view']) expect(await rulesOf(name)).not.toEqual([]);
 });
 
-test('what was there before, and what comes and goes later, is gathered', async () => {
+test('aggregates roles that existed before, and those that are created and deleted later', async () => {
   await make('shop-all', {}, gathering('shop'));
   await make('shop-carts', { gather: 'shop' }, { rules: [rule('carts')] });
   running = cluster.run(new RoleAggregation());
@@ -41,12 +41,12 @@ test('what was there before, and what comes and goes later, is gathered', async 
   await vi.waitFor(async () => expect(await rulesOf('shop-all')).toEqual([]), patience);
 });
 
-test('rules that somebody wrote by hand are replaced', async () => {
+test('replaces rules that somebody wrote by hand', async () => {
   await make('hand-made', {}, { ...gathering('nothing'), rules: [rule('everything')] });
   await vi.waitFor(async () => expect(await rulesOf('hand-made')).toEqual([]), patience);
 });
 
-test('a role that is part of view reaches edit and admin too, and a tenant of view may do what it says', async () => {
+test('aggregates a part of view into edit and admin too, and the rights take effect', async () => {
   await make('things-viewer', { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' }, { rules: [rule('things')] });
   for (const name of ['view', 'edit', 'admin'])
     await vi.waitFor(async () => expect(await rulesOf(name)).toContainEqual(rule('things')), patience);

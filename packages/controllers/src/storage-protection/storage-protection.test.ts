@@ -45,14 +45,14 @@ const pod = (name: string, claimName: string, nodeName: string): KubeObject =>
     },
   }) as KubeObject;
 
-test('a claim that nobody uses goes at once', async () => {
+test('releases an unused claim at once', async () => {
   const made = await claims().create(claim('free'));
   expect(made.metadata.finalizers).toEqual(['kubernetes.io/pvc-protection']);
   await claims().delete('free');
   await gone(claims(), 'free');
 });
 
-test('a claim that a pod uses goes with the pod', async () => {
+test('releases a used claim with its pod', async () => {
   await claims().create(claim('used'));
   await pods().create(pod('user', 'used', 'node'));
   await claims().delete('used');
@@ -64,7 +64,7 @@ test('a claim that a pod uses goes with the pod', async () => {
   await gone(claims(), 'used');
 });
 
-test('a volume goes when it is no longer bound', async () => {
+test('releases a volume once it is not bound', async () => {
   const spec = { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], hostPath: { path: '/x' } };
   const make = (name: string): Promise<KubeObject> =>
     volumes().create({ apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name }, spec } as KubeObject);
@@ -81,7 +81,7 @@ test('a volume goes when it is no longer bound', async () => {
   await gone(volumes(), 'bound');
 });
 
-test('a class of volume attributes goes when no claim names it', async () => {
+test('releases a class of volume attributes once no claim names it', async () => {
   await classes().create({
     apiVersion: 'storage.k8s.io/v1',
     kind: 'VolumeAttributesClass',
@@ -96,7 +96,7 @@ test('a class of volume attributes goes when no claim names it', async () => {
   await gone(classes(), 'gold');
 });
 
-test('a claim is used by pods that have a node, and by the one that it was made for', () => {
+test('a claim is used by pods with a node, and by the pod that it was created for', () => {
   const made = (more: object): Claim =>
     ({ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name: 'p-v', namespace: 'n', ...more } }) as Claim;
   const using = pod('p', 'p-v', 'node') as Pod;
@@ -111,7 +111,7 @@ test('a claim is used by pods that have a node, and by the one that it was made 
   expect(podUses({ ...own, metadata: ended }, made({ ownerReferences: [owner] }))).toBe(false);
 });
 
-test('a claim keeps the class that it has, had and is to get', () => {
+test('a claim uses the classes that it has, had and is to get', () => {
   const status = { currentVolumeAttributesClassName: 'b', modifyVolumeStatus: { targetVolumeAttributesClassName: 'c' } };
   expect(classesOfClaim({ ...claim('x', { volumeAttributesClassName: 'a' }), status } as Claim)).toEqual(['a', 'b', 'c']);
 });

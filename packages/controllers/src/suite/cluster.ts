@@ -5,12 +5,12 @@ import type { KubeObject } from '@capstan/machinery';
 import { vi } from 'vitest';
 import { runControllers } from './running.ts';
 
-/** A server of its own, and controllers that can be started and ended over it. */
+/** A server, and controllers that can be started and stopped. */
 export interface TestCluster extends AsyncDisposable {
   readonly client: Client;
   readonly directory: string;
   readonly kubeconfigPath: string;
-  /** Disposing ends them as a crash would: nothing that is under way is waited for. */
+  /** Disposing stops them like a crash, without waiting for running work. */
   run(...controllers: Runnable[]): AsyncDisposable;
 }
 

@@ -1,6 +1,6 @@
 import { Manager, type ManagerOptions, type Runnable } from '@capstan/controller';
 
-/** Runs controllers until they are disposed of, which waits for nothing that they have begun. */
+/** Runs controllers until they are disposed, which does not wait for running work. */
 export function runControllers(options: Pick<ManagerOptions, 'client' | 'log'>, controllers: Iterable<Runnable>): AsyncDisposable {
   const stop = new AbortController();
   const manager = new Manager({ ...options, stopWithin: 1 });

@@ -8,11 +8,11 @@ import { runControllers } from './running.ts';
 import { startTenants } from './tenants.ts';
 
 export interface SharingTenants extends AsyncDisposable {
-  /** The administrator's. */
+  /** The administrator's client. */
   readonly client: Client;
 }
 
-/** Workspaces in a tree, with the controllers that make them and those by which they share APIs, each as the account that it really has. */
+/** A tree of workspaces with the controllers for tenancy and shared APIs, each with its real account. */
 export async function startSharingTenants(): Promise<SharingTenants> {
   const tenants = await startTenants();
   const running = tenants.run();

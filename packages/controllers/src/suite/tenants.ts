@@ -9,12 +9,12 @@ import { workspaceTypeController } from '../tenancy/workspace-types/controller.t
 import { workspaceController } from '../tenancy/workspaces/controller.ts';
 import { runControllers } from './running.ts';
 
-/** A server, its administrator's client, and controllers that act as the account that they really have. */
+/** A server, its administrator's client, and controllers with their real account. */
 export interface Tenants extends AsyncDisposable {
   readonly server: TestServer;
   readonly client: Client;
   readonly log: string[];
-  /** Disposing ends them as a crash would. */
+  /** Disposing stops them like a crash. */
   run(): AsyncDisposable;
 }
 
@@ -46,13 +46,13 @@ export function workspace(name: string, spec: Workspace['spec'] = {}): Workspace
   return { apiVersion: 'tenancy.kcp.io/v1alpha1', kind: 'Workspace', metadata: { name }, spec };
 }
 
-/** Creates a Workspace and waits until it can be used. */
+/** Creates a Workspace and waits until it is ready. */
 export async function make(client: Client, parent: string, object: Workspace): Promise<Workspace> {
   await client.cluster(parent).resource<Workspace>(workspaceType).create(object);
   return eventually(client, parent, object.metadata.name!, ({ status }) => status?.phase === 'Ready');
 }
 
-/** Waits until the Workspace is as it should be. */
+/** Waits until the Workspace satisfies the condition. */
 export async function eventually(client: Client, parent: string, name: string, is: (found: Workspace) => boolean): Promise<Workspace> {
   return vi.waitFor(
     async () => {

@@ -25,7 +25,7 @@ function workspaceTypeOf(name: string, spec: object): WorkspaceTypeObject {
 }
 
 describe('a Workspace', () => {
-  it('becomes ready, with a place, an address and conditions', async () => {
+  it('becomes ready, with a shard, a URL and conditions', async () => {
     const found = await make(client, 'root', workspace('ready'));
     expect(found.spec).toMatchObject({ type: { name: 'organization', path: 'root' }, URL: `${tenants.server.url}/clusters/root:ready` });
     expect(found.spec?.cluster).toMatch(/^[a-z0-9]{16}$/);
@@ -43,7 +43,7 @@ describe('a Workspace', () => {
     expect(cluster.metadata.annotations).toMatchObject({ 'kcp.io/path': 'root:ready', 'kcp.io/cluster': found.spec?.cluster });
   });
 
-  it('lies in a tree: children have the paths of their parents', async () => {
+  it('has the path of its parent before its name', async () => {
     await make(client, 'root', workspace('parent'));
     await make(client, 'root:parent', workspace('child', { type: { name: 'project' } }));
     expect((await logicalClusterAt(client, 'root:parent:child')).metadata.annotations).toMatchObject({
@@ -52,7 +52,7 @@ describe('a Workspace', () => {
     });
   });
 
-  it('says that no shard fits, and is placed as soon as one does', async () => {
+  it('reports that no shard matches, and is scheduled as soon as one does', async () => {
     const location = { selector: { matchLabels: { name: 'later' } } };
     await client.cluster('root').resource<Workspace>(workspaceType).create(workspace('waiting', { location }));
     const waiting = await eventually(client, 'root', 'waiting', ({ status }) => (status?.conditions ?? []).length > 0);
@@ -64,7 +64,7 @@ describe('a Workspace', () => {
     await client.cluster('root').resource(shards).delete('later');
   });
 
-  it('is refused where its type does not fit', async () => {
+  it('is rejected where its type is not allowed', async () => {
     await make(client, 'root', workspace('strict'));
     const create = client
       .cluster('root:strict')
@@ -77,7 +77,7 @@ describe('a Workspace', () => {
 });
 
 describe('initializers and terminators', () => {
-  it('hold a workspace until they are gone', async () => {
+  it('keep a workspace from its next phase until they are removed', async () => {
     const types = client.cluster('root').resource<WorkspaceTypeObject>(workspaceTypeType);
     await types.create(
       workspaceTypeOf('slow', { initializer: true, terminator: true, extend: { with: [{ name: 'universal', path: 'root' }] } }),
@@ -106,7 +106,7 @@ describe('initializers and terminators', () => {
     await untilGone(client, 'root', 'slow');
   });
 
-  it('are offered at addresses that the type names', async () => {
+  it('have their URLs in the status of the type', async () => {
     const types = client.cluster('root').resource<WorkspaceTypeObject>(workspaceTypeType);
     await expect
       .poll(async () => (await types.get('universal')).status?.virtualWorkspaces)
@@ -116,7 +116,7 @@ describe('initializers and terminators', () => {
       ]);
   });
 
-  it('wait for APIs that are not there, and say which', async () => {
+  it('wait for missing APIs, and report them', async () => {
     const types = client.cluster('root').resource<WorkspaceTypeObject>(workspaceTypeType);
     await types.create(workspaceTypeOf('lacking', { defaultAPIBindings: [{ path: 'root', export: 'not.there' }] }));
     await client
@@ -139,7 +139,7 @@ describe('initializers and terminators', () => {
 });
 
 describe('deleting a Workspace', () => {
-  it('takes all that is below it', async () => {
+  it('deletes everything below it', async () => {
     await make(client, 'root', workspace('old'));
     await make(client, 'root:old', workspace('a'));
     const b = await make(client, 'root:old:a', workspace('b'));
@@ -148,7 +148,7 @@ describe('deleting a Workspace', () => {
     await expect(logicalClusterAt(client, b.spec!.cluster!)).rejects.toThrow('not found');
   });
 
-  it('says what it waits for, and goes on when that is gone', async () => {
+  it('reports what it waits for, and continues once that is gone', async () => {
     await make(client, 'root', workspace('held'));
     const maps = client.cluster('root:held').resource(configMaps).in('default');
     await maps.create(configMap('held', { finalizers: ['example.com/hold'] }));
@@ -166,14 +166,14 @@ describe('deleting a Workspace', () => {
     await untilGone(client, 'root', 'held');
   });
 
-  it('ends one that never began', async () => {
+  it('deletes one that was never scheduled', async () => {
     const location = { selector: { matchLabels: { name: 'nowhere' } } };
     await client.cluster('root').resource<Workspace>(workspaceType).create(workspace('never', { location }));
     await client.cluster('root').resource<Workspace>(workspaceType).delete('never');
     await untilGone(client, 'root', 'never');
   });
 
-  it('a name that comes again is another workspace', async () => {
+  it('lets a new workspace have its name', async () => {
     const first = await make(client, 'root', workspace('again'));
     await client.cluster('root').resource<Workspace>(workspaceType).delete('again');
     await untilGone(client, 'root', 'again');
@@ -182,8 +182,8 @@ describe('deleting a Workspace', () => {
   });
 });
 
-describe('controllers that end at any point', () => {
-  it('leave nothing that their successors do not finish', async () => {
+describe('controllers that crash at any point', () => {
+  it('leave nothing unfinished to their successors', async () => {
     const workspaces = client.cluster('root').resource<Workspace>(workspaceType);
     for (let round = 0; round < 5; round++) {
       await workspaces.create(workspace(`crash-${round}`));

@@ -26,7 +26,7 @@ async function explained(): Promise<string[]> {
   return items.map((event) => (event['involvedObject'] as { name: string }).name).sort();
 }
 
-test('each pod gets one event, whoever runs the controller, and none once there is a node', async () => {
+test('records one event per pod across restarts, and none once there is a node', async () => {
   await makePod('early');
   for (const name of ['late', 'later']) {
     await using _ = cluster.run(unscheduledPods({ concurrency: undefined, patience: 1 }));

@@ -23,8 +23,8 @@ async function explain(one: Pod | undefined, { nodes = 0, age = 60_000 } = {}) {
   return { result, written };
 }
 
-describe('a pod that nobody looks at', () => {
-  test('gets an event that says why, under a name of its own', async () => {
+describe('a pod that no scheduler looks at', () => {
+  test('gets an event that explains why, under a name of its own', async () => {
     const { result, written } = await explain(pod());
     expect(result).toEqual(done);
     expect(written).toMatchObject([
@@ -46,11 +46,11 @@ describe('a pod that nobody looks at', () => {
 
 test.each([
   ['that is gone', undefined, {}],
-  ['where there are nodes', pod(), { nodes: 1 }],
+  ['while there are nodes', pod(), { nodes: 1 }],
   ['that has a node', pod({ spec: { nodeName: 'a' } }), {}],
   ['that a scheduler has looked at', pod({ status: { phase: 'Pending', conditions: [{ type: 'PodScheduled' }] } }), {}],
   ['that runs', pod({ status: { phase: 'Running' } }), {}],
   ['that is being deleted', pod({}, { deletionTimestamp: '2026-01-01T00:00:10Z' }), {}],
-])('a pod %s gets none', async (_, one, state) => {
+])('a pod %s gets no event', async (_, one, state) => {
   expect(await explain(one, state)).toEqual({ result: done, written: [] });
 });

@@ -7,7 +7,7 @@ export interface Pod extends KubeObject {
   readonly status?: { readonly phase?: string; readonly conditions?: readonly { readonly type: string }[] };
 }
 
-/** What the step can do. */
+/** The actions available to the step. */
 export interface PendingActions {
   readonly hasNodes: () => boolean;
   /** In milliseconds: how long a scheduler may take to look at a new pod. */

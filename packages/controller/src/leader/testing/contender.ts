@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, connectionOf, loadKubeconfig } from '@capstan/client';
 import { LeaderElector } from '../elector.ts';
 
-/** One contender as a process of its own: writes a line for every moment at which it believes to lead. */
+/** One contender as a process of its own. It writes a line for every moment at which it believes that it leads. */
 const { kubeconfig, server, log, identity, skew } = JSON.parse(process.argv[2]!) as Record<string, string>;
 
 let wallOffset = Number(skew);
@@ -28,7 +28,7 @@ const elector = new LeaderElector({
 
 await elector.run(stop.signal, async (term) => {
   while (!term.signal.aborted) {
-    // The time is taken before the question: a pause between the two can only make the claim older, never false.
+    // The time is read before the check: a pause between the two can only make the claim older, never false.
     const at = process.hrtime.bigint();
     if (term.isLeading()) appendFileSync(log!, `${term.token} ${at} ${identity}\n`);
     await sleep(2);

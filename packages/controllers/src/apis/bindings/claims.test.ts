@@ -11,23 +11,23 @@ function validity(claimed: Claim, accepted: Partial<ScopedClaim>): object | unde
   return claimsOf(binding, [claimed]).conditions.find(({ type }) => type === 'PermissionClaimsValid');
 }
 
-describe('a claim that is accepted', () => {
+describe('an accepted claim', () => {
   const configmaps = { resource: 'configmaps', verbs: ['get', 'list'] };
 
-  test('is valid when it is what the export asks for, in any order', () => {
+  test('is valid if the export asks for the same, in any order', () => {
     expect(validity(configmaps, { verbs: ['list', 'get'] })).toEqual({ type: 'PermissionClaimsValid', status: 'True' });
   });
 
-  test('is valid when either side means any verb', () => {
+  test('is valid if either side has all verbs', () => {
     expect(validity(configmaps, { verbs: ['*'] })).toMatchObject({ status: 'True' });
     expect(validity({ ...configmaps, verbs: ['*'] }, { verbs: ['get'] })).toMatchObject({ status: 'True' });
   });
 
-  test('is valid for any objects when the export does not say which', () => {
+  test('is valid for any objects if the export does not select some', () => {
     expect(validity(configmaps, { selector: gold })).toMatchObject({ status: 'True' });
   });
 
-  test('warns when it allows something else', () => {
+  test('leads to a warning if it allows something else', () => {
     expect(validity({ ...configmaps, defaultSelector: gold }, { verbs: ['get'] })).toEqual({
       type: 'PermissionClaimsValid',
       status: 'False',

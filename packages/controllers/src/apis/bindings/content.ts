@@ -30,7 +30,7 @@ export async function emptyKind(client: Client, schema: ResourceSchema, signal: 
 
 const isLeaving = ({ metadata }: Pick<KubeObject, 'metadata'>): boolean => metadata.deletionTimestamp !== undefined;
 
-/** The kind in a version that is served; undefined when none is. */
+/** The kind in a served version; undefined if none is served. */
 function typeOf({ spec }: ResourceSchema): ResourceType | undefined {
   const { group, names, scope, versions } = spec!;
   const version = versions.find(({ served, storage }) => served && storage) ?? versions.find(({ served }) => served);

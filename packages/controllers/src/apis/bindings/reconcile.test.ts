@@ -32,7 +32,7 @@ async function look(given: Partial<BindingActions> = {}, object: ApiBinding = bi
 }
 
 describe('a binding', () => {
-  test('is bound when every schema has a copy', async () => {
+  test('is bound once every schema has a copy', async () => {
     const { status, conditions, kept } = await look();
     expect(kept).toEqual(['uid-1']);
     expect(status).toMatchObject({
@@ -51,7 +51,7 @@ describe('a binding', () => {
       expect(conditions[type]).toMatchObject({ status: 'True' });
   });
 
-  test('stays with the identity that it was bound to, and says so', async () => {
+  test('keeps the identity that it was bound to, and reports another one', async () => {
     const bound = { ...binding('cowboys', 'provider'), status: (await look()).status };
     const renewed: ApiExport = { ...offered, spec: { ...offered.spec!, permissionClaims: [{ resource: 'secrets', verbs: ['*'] }] } };
     const other = { ...renewed, status: { identityHash: 'def' } };
@@ -73,7 +73,7 @@ describe('a binding', () => {
     expect(again.status.boundResources).toEqual(bound.status.boundResources);
   });
 
-  test('is the same when it is looked at again', async () => {
+  test('does not change if it is reconciled again', async () => {
     const bound = { ...binding('cowboys', 'provider'), status: (await look()).status };
     expect((await look({}, bound)).status).toEqual(bound.status);
   });
@@ -93,19 +93,19 @@ describe('a binding', () => {
       'Invalid APIExport. Please contact the APIExport owner to resolve: APIResourceSchema "today.cowboys.wildwest.dev" not found',
     ],
     [
-      'a schema is refused',
+      'a schema is rejected',
       { keepSchema: async () => 'spec.versions: Required value' },
       'BindingUpToDate',
       'APIResourceSchema provider|today.cowboys.wildwest.dev is invalid: spec.versions: Required value',
     ],
     [
-      'another has the resource',
+      'another binding has the resource',
       { taken: async () => [taken({ plural: 'cowboys' })] },
       'InitialBindingCompleted',
       'Unable to bind APIs because they are bound by other APIBindings or CRDs: map[cowboys.wildwest.dev:{sheriffs false}]',
     ],
     [
-      'another has the short name',
+      'another binding has the short name',
       { getSchema: async () => schema({ shortNames: ['cb'] }), taken: async () => [taken({ shortNames: ['cb'] })] },
       'BindingUpToDate',
       'Unable to bind APIs: naming conflict with APIBinding "sheriffs" bound to APIExport root:law:sheriffs: spec.names.shortNames=[cb] is forbidden',
@@ -116,13 +116,13 @@ describe('a binding', () => {
       'BindingUpToDate',
       'Unable to bind APIs: naming conflict with CustomResourceDefinition "sheriffs.wildwest.dev": spec.names.kind=Cowboy is forbidden',
     ],
-  ])('says so when %s', async (_, given, type, message) => {
+  ])('reports that %s', async (_, given, type, message) => {
     const { status, conditions } = await look(given);
     expect(conditions[type]).toMatchObject({ status: 'False', message });
     expect([status.phase, conditions['Ready']!.status]).toEqual(['Binding', 'False']);
   });
 
-  test('stays bound when something stands in the way later', async () => {
+  test('stays bound if a conflict appears later', async () => {
     const bound = { ...binding('cowboys', 'provider'), status: (await look()).status };
     const moved = { ...schema(), metadata: { name: 'tomorrow.cowboys.wildwest.dev', uid: 'uid-2' } };
     const { status, conditions } = await look({ getSchema: async () => moved, taken: async () => [taken({ kind: 'Cowboy' })] }, bound);
@@ -130,7 +130,7 @@ describe('a binding', () => {
     expect([conditions['Ready']!.status, conditions['BindingUpToDate']!.status]).toEqual(['True', 'False']);
   });
 
-  test('keeps what the export does not offer any more', async () => {
+  test('keeps resources that the export no longer offers', async () => {
     const bound = { ...binding('cowboys', 'provider'), status: (await look()).status };
     const emptied = { ...offered, spec: { resources: [] } };
     const { status } = await look({ getExport: async () => ({ cluster: 'provider', object: emptied }) }, bound);
@@ -147,7 +147,7 @@ describe('a binding', () => {
   });
 });
 
-describe('what is offered with virtual storage', () => {
+describe('a resource with virtual storage', () => {
   const reference = { apiGroup: 'cache.kcp.io', kind: 'CachedResourceEndpointSlice', name: 'cowboys' };
   const resource = { ...offered.spec!.resources![0]!, storage: { virtual: { reference, identityHash: 'def' } } };
   const offeredVirtually = async () => ({ cluster: 'provider', object: { ...offered, spec: { resources: [resource] } } });
@@ -160,7 +160,7 @@ describe('what is offered with virtual storage', () => {
     ]);
   });
 
-  test('is bound when it can be read, and says what it waits for', async () => {
+  test('is bound once it can be read, and reports what it waits for', async () => {
     const waiting = { readiness: () => ({ type: 'waiting', why: 'Waiting for an endpoint' }) as const };
     const { status, conditions, isWaiting } = await look({ getExport: offeredVirtually, ...waiting });
     expect([status.phase, status.boundResources, isWaiting]).toEqual(['Binding', [], true]);
@@ -172,8 +172,8 @@ describe('what is offered with virtual storage', () => {
 
   test.each([
     ['is not bound while it cannot be read', undefined],
-    ['stays bound when it cannot be read any more', 'Bound'],
-  ])('%s, and says why', async (_, phase) => {
+    ['stays bound if it can no longer be read', 'Bound'],
+  ])('%s, and reports why', async (_, phase) => {
     const before = {
       ...binding('cowboys', 'provider'),
       ...(phase !== undefined && { status: (await look({ getExport: offeredVirtually })).status }),
@@ -188,7 +188,7 @@ describe('what is offered with virtual storage', () => {
     });
   });
 
-  test('does not take the place of objects that are there', async () => {
+  test('does not replace stored objects', async () => {
     const stored = { ...binding('cowboys', 'provider'), status: (await look()).status };
     const { status, conditions } = await look({ getExport: offeredVirtually }, stored);
     expect(status.boundResources).toEqual(stored.status.boundResources);

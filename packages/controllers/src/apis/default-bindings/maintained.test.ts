@@ -15,8 +15,8 @@ function exportsIn(start: string, ...types: WorkspaceTypeObject[]): unknown {
   return maintainedExports(start, (path, name) => types.find((one) => keysOfType(one).includes(`${path}:${name}`)));
 }
 
-describe('what types look after', () => {
-  test('are the bindings of those that say so, of the type and of all that it extends', () => {
+describe('maintainedExports', () => {
+  test('returns the exports of the type and of all that it extends, where they are maintained', () => {
     const base = type('base', { defaultAPIBindings: [{ export: 'cowboys' }], defaultAPIBindingLifecycle: 'Maintain' });
     const loose = type('loose', { defaultAPIBindings: [{ export: 'sheriffs' }], defaultAPIBindingLifecycle: 'InitializeOnly' });
     const leaf = type('leaf', { extend: { with: [{ name: 'base', path: 'root:provider' }, { name: 'loose' }, { name: 'leaf' }] } });
@@ -25,7 +25,7 @@ describe('what types look after', () => {
   });
 });
 
-test('claims are accepted as they are made, in any order', () => {
+test('accepts claims as they are made, in any order', () => {
   const claims = [
     { resource: 'configmaps', verbs: ['get', 'list'] },
     { group: 'apps', resource: 'deployments', verbs: ['*'] },
@@ -38,7 +38,7 @@ test('claims are accepted as they are made, in any order', () => {
   expect(hasClaims(binding(accepted.map((claim) => ({ ...claim, state: 'Rejected' }))), exported)).toBe(false);
 });
 
-test('claims are accepted for the objects that the export asks for, where it says which', () => {
+test('accepts claims for the objects that the export selects, if it does', () => {
   const selector = { matchLabels: { 'platform.example.com/enabled': 'true' } };
   const claims = [{ resource: 'configmaps', verbs: ['get'], defaultSelector: selector }];
   const exported = { spec: { permissionClaims: claims } } as unknown as ApiExport;

@@ -3,7 +3,7 @@ import { ignoring } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
 import { type IdentityActions, identityActions } from './identity.ts';
 
-/** What a reconciler can do for an object that others can bind to: it has an identity, and a slice with the URL of its view. */
+/** The actions for an object that others can bind to: it has an identity, and a slice with the URL of its view. */
 export interface PublishingActions<T extends KubeObject, S extends KubeObject> extends IdentityActions {
   readonly hasSlice: (name: string) => boolean;
   /** Does nothing if it exists. */

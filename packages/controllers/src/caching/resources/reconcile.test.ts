@@ -32,7 +32,7 @@ async function look(given: Partial<CachedResourceActions> = {}, looked: CachedRe
 }
 
 describe('a CachedResource', () => {
-  test('is ready at once: nothing has to be copied', async () => {
+  test('is ready at once, since nothing has to be copied', async () => {
     const { status, result } = await look();
     expect(result).toEqual({ type: 'done' });
     expect(status).toMatchObject({ identityHash: hash, phase: 'Ready' });
@@ -44,7 +44,7 @@ describe('a CachedResource', () => {
     expect((await look({}, { ...object, status: status! })).status).toBeUndefined();
   });
 
-  test('gets an identity when nobody chose one', async () => {
+  test('gets an identity if nobody chose one', async () => {
     const made: string[] = [];
     const { spec, ...rest } = object;
     const { updated, status } = await look(
@@ -55,7 +55,7 @@ describe('a CachedResource', () => {
     expect(updated[0]?.spec?.identity).toEqual({ secretRef: { namespace: 'kcp-system', name: 'flavors' } });
   });
 
-  test('gets an endpoint slice that goes with it, unless it wants none', async () => {
+  test('gets an endpoint slice that is deleted with it, unless it asks for none', async () => {
     expect((await look()).slices).toMatchObject([
       {
         metadata: { name: 'flavors', ownerReferences: [{ kind: 'CachedResource', name: 'flavors', uid: 'uid-1' }] },
@@ -69,13 +69,13 @@ describe('a CachedResource', () => {
 
   test.each<[string, Partial<CachedResourceActions>, string, object]>([
     [
-      'its kind is not there',
+      'its kind is not served',
       { getKind: async () => undefined },
       'ResourceValid',
       { reason: 'NoResources', message: 'Resource flavors.cloud.example.com is not served in this workspace in version "v1"' },
     ],
     [
-      'its kind has namespaces',
+      'its kind is namespaced',
       { getKind: async () => ({ namespaced: true, verbs }) },
       'ResourceValid',
       { reason: 'ResourceNotClusterScoped', message: 'Resource flavors.cloud.example.com is not cluster-scoped' },
@@ -92,7 +92,7 @@ describe('a CachedResource', () => {
       'IdentityValid',
       { reason: 'IdentityVerificationFailed', message: 'secret "mine" not found' },
     ],
-  ])('is not ready when %s', async (_, given, type, expected) => {
+  ])('is not ready if %s', async (_, given, type, expected) => {
     const ready = { ...object, status: (await look()).status! };
     const { status, result } = await look(given, ready);
     expect([result.type, status?.phase]).toEqual(['requeueAfter', 'Initializing']);
@@ -100,7 +100,7 @@ describe('a CachedResource', () => {
       expect(status?.conditions?.find((condition) => condition.type === one)).toMatchObject({ status: 'False', ...expected });
   });
 
-  test('does not take another key for its own', async () => {
+  test('does not accept another key', async () => {
     const { status } = await look({}, { ...object, status: { identityHash: 'other' } });
     expect(status).toMatchObject({ identityHash: 'other' });
     expect(status?.conditions?.find(({ type }) => type === 'IdentityValid')?.message).toBe(
@@ -108,7 +108,7 @@ describe('a CachedResource', () => {
     );
   });
 
-  test('is left alone on its way out', async () => {
+  test('is left alone while it is being deleted', async () => {
     const { metadata } = object;
     const { status, updated, slices } = await look({}, { ...object, metadata: { ...metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } });
     expect([status, updated, slices]).toEqual([undefined, [], []]);

@@ -38,21 +38,21 @@ describe('the URL of a workspace', () => {
     expect(moved.status?.URL).toBe('https://here:6443/clusters/abc');
   });
 
-  it('is not written when it is right', async () => {
+  it('is not written if it is right', async () => {
     const acts = actions();
     await reconcileLogicalCluster(logicalCluster({ phase: 'Ready', URL: 'https://here:6443/clusters/abc' }), acts);
     expect(acts.updateStatus).not.toHaveBeenCalled();
   });
 });
 
-describe('a workspace that is on its way', () => {
-  it('is opened when nobody wants to do anything any more', async () => {
+describe('a new workspace', () => {
+  it('becomes ready once it has no initializers', async () => {
     const acts = actions();
     await reconcileLogicalCluster(logicalCluster({ phase: 'Initializing' }), acts);
     expect(acts.updateStatus).toHaveBeenLastCalledWith(expect.objectContaining({ status: expect.objectContaining({ phase: 'Ready' }) }));
   });
 
-  it('waits for those who do, and labels itself for them', async () => {
+  it('waits for its initializers, with labels for them', async () => {
     const acts = actions();
     await reconcileLogicalCluster(logicalCluster({ phase: 'Initializing', initializers: ['root:slow'] }), acts);
     const [[labelled]] = acts.update.mock.calls as [[LogicalCluster]];
@@ -61,7 +61,7 @@ describe('a workspace that is on its way', () => {
     expect(conditions).toMatchObject([{ type: 'WorkspaceInitialized', status: 'False', message: 'Initializers still exist: [root:slow]' }]);
   });
 
-  it('has what its type binds before that', async () => {
+  it('gets the bindings of its type before that', async () => {
     const waiting = actions({ bind: async () => ({ incomplete: ['a-1'], missing: [] }) });
     const fresh = logicalCluster({ phase: 'Initializing', initializers: ['system:apibindings'] });
     expect(await reconcileLogicalCluster(fresh, waiting)).toMatchObject({ type: 'requeueAfter' });
@@ -73,14 +73,14 @@ describe('a workspace that is on its way', () => {
     expect(bound.updateStatus.mock.calls.at(-1)![0].status).toMatchObject({ phase: 'Ready', initializers: [] });
   });
 
-  it('costs nothing once it is ready', async () => {
+  it('needs no requests once it is ready', async () => {
     const acts = actions();
     await reconcileLogicalCluster(logicalCluster({ phase: 'Ready' }), acts);
     for (const act of [acts.bind, acts.purge, acts.update, acts.updateStatus]) expect(act).not.toHaveBeenCalled();
   });
 });
 
-describe('a workspace that ends', () => {
+describe('a workspace that is being deleted', () => {
   const leaving = (
     status: Partial<NonNullable<LogicalCluster['status']>> = {},
     finalizers = ['core.kcp.io/logicalcluster-deletion'],
@@ -96,7 +96,7 @@ describe('a workspace that ends', () => {
     expect(acts.purge).toHaveBeenCalledOnce();
   });
 
-  it('waits for terminators, and says for which', async () => {
+  it('waits for its terminators, and reports them', async () => {
     const acts = actions();
     await reconcileLogicalCluster(leaving({ terminators: ['root:slow'] }), acts);
     expect(acts.purge).not.toHaveBeenCalled();
@@ -106,7 +106,7 @@ describe('a workspace that ends', () => {
     ]);
   });
 
-  it('is left to others when it is empty and they hold it', async () => {
+  it('is left alone if only others have finalizers on it', async () => {
     const acts = actions();
     await reconcileLogicalCluster(leaving({}, ['example.com/hold']), acts);
     expect(acts.purge).not.toHaveBeenCalled();

@@ -5,7 +5,7 @@ import type { LogicalCluster, Purged } from '../kinds.ts';
 import { labelChanges, trimmedOwner } from '../labels.ts';
 import { remaining, waitFor } from '../remains.ts';
 
-/** What the steps can do. */
+/** The actions available to the steps. */
 export interface LogicalClusterActions {
   /** The address of the shard that the workspace is on; undefined while it is not known. */
   readonly address: () => string | undefined;

@@ -60,7 +60,7 @@ function actions(own: LogicalCluster | undefined, more: Partial<WorkspaceActions
 }
 
 describe('a new Workspace', () => {
-  it('begins under the id that was chosen for it, in one request', async () => {
+  it('is created under the id that was chosen for it, in one request', async () => {
     const acts = actions(undefined);
     expect(await reconcileWorkspace(workspace(), acts)).toEqual({ type: 'done' });
     expect(acts.begin).toHaveBeenCalledExactlyOnceWith('idid', {
@@ -75,28 +75,28 @@ describe('a new Workspace', () => {
     expect(acts.patchStatus).not.toHaveBeenCalled();
   });
 
-  it('is told by patches when somebody changed it meanwhile', async () => {
+  it('is patched if somebody changed it meanwhile', async () => {
     const acts = actions(undefined, { begin: async () => ({ logicalCluster: logicalCluster({ phase: 'Ready' }), isTold: false }) });
     await reconcileWorkspace(workspace(), acts);
     expect(acts.patch).toHaveBeenCalledWith(expect.objectContaining({ spec: { cluster: 'idid', URL: 'https://x/clusters/root:org:w' } }));
     expect(acts.patchStatus).toHaveBeenCalledWith({ status: expect.objectContaining({ phase: 'Ready' }) });
   });
 
-  it('takes another id when its own is taken', async () => {
+  it('gets another id if its own is taken', async () => {
     const acts = actions(undefined, { begin: async () => undefined });
     await reconcileWorkspace(workspace(), acts);
     expect(acts.patch).toHaveBeenCalledExactlyOnceWith({ metadata: { annotations: { 'internal.tenancy.kcp.io/cluster': 'other' } } });
   });
 
   it.each([
-    ['no shard is there', {}, []],
-    ['none has the labels', { location: { selector: { matchLabels: { region: 'there' } } } }, [shard]],
+    ['there is no shard', {}, []],
+    ['no shard has the labels', { location: { selector: { matchLabels: { region: 'there' } } } }, [shard]],
     [
-      'none takes any',
+      'no shard accepts workspaces',
       {},
       [{ ...shard, metadata: { ...shard.metadata, annotations: { 'experimental.core.kcp.io/unschedulable': 'true' } } }],
     ],
-  ])('waits, and says so, when %s', async (_, spec, shards) => {
+  ])('stays unscheduled, with a condition, if %s', async (_, spec, shards) => {
     const acts = actions(undefined, { shards: () => shards });
     await reconcileWorkspace(workspace({}, { spec }), acts);
     expect(acts.begin).not.toHaveBeenCalled();
@@ -106,7 +106,7 @@ describe('a new Workspace', () => {
   });
 });
 
-describe('a Workspace that has its place', () => {
+describe('a scheduled Workspace', () => {
   const placed = (status: Workspace['status']): Workspace =>
     workspace(
       {
@@ -116,7 +116,7 @@ describe('a Workspace that has its place', () => {
       { spec: { cluster: 'idid', URL: 'https://x/clusters/root:org:w' }, ...(status && { status }) },
     );
 
-  it('follows its logical cluster', async () => {
+  it('has the phase of its logical cluster', async () => {
     const acts = actions(logicalCluster({ phase: 'Ready' }));
     await reconcileWorkspace(placed({ phase: 'Initializing', initializers: ['root:x'] }), acts);
     expect(acts.patch).toHaveBeenCalledWith(
@@ -125,7 +125,7 @@ describe('a Workspace that has its place', () => {
     expect(acts.patchStatus).toHaveBeenCalledWith({ status: expect.objectContaining({ phase: 'Ready', initializers: null }) });
   });
 
-  it('says that its logical cluster is gone only when the server says so too', async () => {
+  it('reports its logical cluster as gone only if the server says so too', async () => {
     const lagging = actions(undefined, { readLogicalCluster: async () => logicalCluster({ phase: 'Ready' }) });
     await reconcileWorkspace(placed(undefined), lagging);
     expect(lagging.patchStatus).toHaveBeenCalledWith({ status: expect.objectContaining({ phase: 'Ready' }) });
@@ -139,7 +139,7 @@ describe('a Workspace that is being deleted', () => {
   const leaving = (metadata: Partial<Workspace['metadata']> = {}): Workspace =>
     workspace({ deletionTimestamp: '2026-01-01T00:00:00Z', ...metadata });
 
-  it('is emptied and let go of in one request', async () => {
+  it('is emptied and released in one request', async () => {
     const acts = actions(logicalCluster({ phase: 'Ready' }));
     expect(await reconcileWorkspace(leaving(), acts)).toEqual({ type: 'done' });
     expect(acts.purge).toHaveBeenCalledExactlyOnceWith('idid');
@@ -152,7 +152,7 @@ describe('a Workspace that is being deleted', () => {
     expect(acts.purge).not.toHaveBeenCalled();
   });
 
-  it('says what remains, and looks again', async () => {
+  it('reports what remains, and is reconciled again', async () => {
     const remains = { resources: { 'configmaps.': 2 }, finalizers: { 'a/b': 2 } };
     const acts = actions(logicalCluster({ phase: 'Ready' }), { purge: async () => ({ gone: false, isTold: false, remains }) });
     expect(await reconcileWorkspace(leaving(), acts)).toMatchObject({ type: 'requeueAfter' });
@@ -165,7 +165,7 @@ describe('a Workspace that is being deleted', () => {
     });
   });
 
-  it('does not empty what is another workspace', async () => {
+  it('does not empty another workspace with its id', async () => {
     const stranger = {
       ...logicalCluster({ phase: 'Ready' }),
       spec: { owner: { apiVersion: '', resource: '', name: '', cluster: '', uid: 'another' } },

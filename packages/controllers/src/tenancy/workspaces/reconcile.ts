@@ -17,7 +17,7 @@ import { remaining, waitFor } from '../remains.ts';
 import { addressOf } from '../shard-address.ts';
 import { chooseShard } from './scheduling.ts';
 
-/** What the steps can do. `cluster` is the id of the workspace that contains the Workspace. */
+/** The actions available to the steps. `cluster` is the id of the workspace that contains the Workspace. */
 export interface WorkspaceActions {
   readonly cluster: string;
   readonly shards: () => readonly Shard[];

@@ -28,7 +28,7 @@ async function boundIn(name: string): Promise<string[]> {
   return items.filter(({ status }) => status?.phase === 'Bound').map(({ spec }) => spec!.reference!.export!.name);
 }
 
-test('workspaces get what their type has come to bind, where the type looks after it', async () => {
+test('creates bindings in existing workspaces that their type has started to maintain', async () => {
   const root = tenants.client.cluster('root');
   await offer(root, 'cowboys');
   const bound = { path: 'root', export: 'tenancy.kcp.io' };
@@ -45,14 +45,14 @@ test('workspaces get what their type has come to bind, where the type looks afte
     await vi.waitFor(async () => expect((await boundIn(name)).sort()).toContain('cowboys'), { timeout: 10_000, interval: 50 });
   expect(await boundIn('a-left-alone')).not.toContain('cowboys');
 
-  // One that begins now is bound once, and by its own beginning.
+  // A new workspace is bound once, when it is created.
   await make(tenants.client, 'root', workspace('newer', { type: { name: 'looked-after', path: 'root' } }));
   await vi.waitFor(async () => expect(await boundIn('newer')).toContain('cowboys'), { timeout: 10_000, interval: 50 });
   expect(
     (await bindings(tenants.client.cluster('root:newer')).list()).items.filter(({ spec }) => spec?.reference?.export?.name === 'cowboys'),
   ).toHaveLength(1);
 
-  // An export that comes later than the type that names it.
+  // An export that is created after the type that names it.
   await add('looked-after', 'late');
   const reconciled = async (name: string): Promise<object | undefined> =>
     (await logicalClusterAt(tenants.client, `root:${name}`)).status?.conditions?.find(({ type }) => type === 'APIBindingsReconciled');

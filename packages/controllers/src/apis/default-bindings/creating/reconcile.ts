@@ -8,7 +8,7 @@ import { acceptedClaims } from '../accepted-claims.ts';
 import { type ExportReference, type FindType, maintainedExports } from '../maintained.ts';
 import { bindingName } from '../names.ts';
 
-/** What the steps can do, in one workspace. */
+/** The actions available to the steps, in one workspace. */
 export interface DefaultBindingActions {
   readonly findType: FindType;
   readonly exportAt: (reference: ExportReference) => ApiExport | undefined;
