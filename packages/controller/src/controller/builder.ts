@@ -1,5 +1,5 @@
 import { clusterOf, type InformerFactory, type InformerSelection, type ObjectKey, objectKey, type ResourceType } from '@capstan/client';
-import type { KubeObject } from '@capstan/machinery';
+import { type KubeObject, parseApiVersion } from '@capstan/machinery';
 import { Controller, type ControllerOptions, type Reconciler, type Source } from './controller.ts';
 import type { Predicate } from './predicate.ts';
 
@@ -90,15 +90,13 @@ function sourceOf<S extends KubeObject, C>(
 function ownersOf(object: KubeObject, owner: KindType): ObjectKey[] {
   const cluster = clusterOf(object);
   return (object.metadata.ownerReferences ?? [])
-    .filter(({ controller: controls, kind, apiVersion }) => controls === true && kind === owner.kind && groupOf(apiVersion) === owner.group)
+    .filter(
+      ({ controller: controls, kind, apiVersion }) =>
+        controls === true && kind === owner.kind && parseApiVersion(apiVersion).group === owner.group,
+    )
     .map(({ name }) => ({
       ...(cluster !== undefined && { cluster }),
       ...(owner.namespaced && object.metadata.namespace !== undefined && { namespace: object.metadata.namespace }),
       name,
     }));
-}
-
-function groupOf(apiVersion: string): string {
-  const slash = apiVersion.indexOf('/');
-  return slash === -1 ? '' : apiVersion.slice(0, slash);
 }

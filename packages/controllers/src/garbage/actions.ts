@@ -1,6 +1,6 @@
 import { type Client, isNotFound, type Resource } from '@capstan/client';
 import { type EventRecorder, ignoring } from '@capstan/controller';
-import type { JsonObject, KubeObject, OwnerReference } from '@capstan/machinery';
+import { BoundedMap, type JsonObject, type KubeObject, type OwnerReference } from '@capstan/machinery';
 import type { WorkspaceTypeCache } from '../journal/workspace-type-cache.ts';
 import type { OwnerGraph } from './graph.ts';
 import { awaitsDependents, type Item, isMeant } from './item.ts';
@@ -20,7 +20,7 @@ const remembered = 4096;
 
 /** The actions of the collector on the server. */
 export function serverActions({ client, events, graph, types, look, signal }: ActionsOptions): GarbageActions {
-  const absent = new Set<string>();
+  const absent = new BoundedMap<string, true>(remembered);
   const resourceOf = ({ cluster, type, metadata }: Item): Resource => client.cluster(cluster).resource(type).in(metadata.namespace);
 
   /** The graph may be behind, so an owner counts as gone only if the server says so. */
@@ -32,11 +32,10 @@ export function serverActions({ client, events, graph, types, look, signal }: Ac
     const { namespace } = item.metadata;
     if (type.namespaced && namespace === undefined) return 'impossible';
     const place = JSON.stringify([cluster, uid, apiVersion, kind, namespace, name]);
-    if (absent.has(place)) return 'dangling';
+    if (absent.get(place)) return 'dangling';
     const owner = await ignoring(client.cluster(cluster).resource(type).in(namespace).metadata().get(name, { signal }), isNotFound);
     if (owner?.metadata.uid === uid) return awaitsDependents(owner) ? 'waiting' : 'solid';
-    absent.add(place);
-    if (absent.size > remembered) absent.delete(absent.values().next().value!);
+    absent.set(place, true);
     return 'dangling';
   };
 

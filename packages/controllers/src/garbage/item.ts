@@ -1,5 +1,5 @@
 import { SharedTexts } from '@capstan/client';
-import type { ObjectMeta, OwnerReference } from '@capstan/machinery';
+import { BoundedMap, type ObjectMeta, type OwnerReference, parseApiVersion } from '@capstan/machinery';
 import type { JournalEntry } from '../journal/follow.ts';
 
 export const orphanFinalizer = 'orphan';
@@ -28,7 +28,7 @@ export interface Item {
 /** Creates items. There is one for every object in all workspaces, so they share the strings and types that they have in common. */
 export class Items {
   readonly #texts = new SharedTexts();
-  readonly #types = new Map<string, ItemType>();
+  readonly #types = new BoundedMap<string, ItemType>(capacity);
 
   of({ cluster, resource, kind, apiVersion, metadata }: JournalEntry): Item {
     const { uid } = metadata;
@@ -43,14 +43,7 @@ export class Items {
 
   #type(resource: string, { kind, apiVersion }: { kind: string; apiVersion: string }, namespaced: boolean): ItemType {
     const key = `${apiVersion} ${kind} ${resource} ${namespaced}`;
-    let type = this.#types.get(key);
-    if (type === undefined) {
-      const slash = apiVersion.indexOf('/');
-      type = { group: slash < 0 ? '' : apiVersion.slice(0, slash), version: apiVersion.slice(slash + 1), resource, kind, namespaced };
-      if (this.#types.size >= capacity) this.#types.clear();
-      this.#types.set(key, type);
-    }
-    return type;
+    return this.#types.getOrCompute(key, () => ({ ...parseApiVersion(apiVersion), resource, kind, namespaced }));
   }
 }
 
@@ -75,7 +68,7 @@ export function awaitsOrphaning({ metadata }: { readonly metadata: ObjectMeta })
 /** Whether the reference in the object `by` refers to this item. An owner in another workspace does not count. */
 export function isMeant(reference: OwnerReference, by: Item, { cluster, type, metadata }: Item): boolean {
   const { namespace } = by.metadata;
-  const group = reference.apiVersion.includes('/') ? reference.apiVersion.slice(0, reference.apiVersion.indexOf('/')) : '';
+  const { group } = parseApiVersion(reference.apiVersion);
   return (
     cluster === by.cluster &&
     reference.kind === type.kind &&

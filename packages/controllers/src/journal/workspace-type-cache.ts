@@ -1,4 +1,5 @@
 import type { DiscoveredResource } from '@capstan/client';
+import { BoundedMap } from '@capstan/machinery';
 
 /** How many workspaces are remembered. */
 const capacity = 64;
@@ -15,11 +16,11 @@ export interface WorkspaceTypeCacheOptions {
 
 type Types = ReadonlyMap<string, DiscoveredResource>;
 
-/** The types that workspaces serve, as discovery lists them. Only the workspaces that were asked about last are remembered. */
+/** The types that workspaces serve, as discovery lists them. It remembers a limited number of workspaces. */
 export class WorkspaceTypeCache {
   readonly #options: WorkspaceTypeCacheOptions;
   readonly #now: () => number;
-  readonly #workspaces = new Map<string, { readonly at: number; readonly types: Promise<Types> }>();
+  readonly #workspaces = new BoundedMap<string, { readonly at: number; readonly types: Promise<Types> }>(capacity);
 
   constructor(options: WorkspaceTypeCacheOptions) {
     this.#options = options;
@@ -49,9 +50,7 @@ export class WorkspaceTypeCache {
 
   #discover(cluster: string, signal: AbortSignal): Promise<Types> {
     const types = this.#options.discover(cluster, signal).then((served) => this.#byKey(served));
-    this.#workspaces.delete(cluster);
     this.#workspaces.set(cluster, { at: this.#now(), types });
-    if (this.#workspaces.size > capacity) this.#workspaces.delete(this.#workspaces.keys().next().value!);
     types.catch(() => this.#workspaces.delete(cluster));
     return types;
   }

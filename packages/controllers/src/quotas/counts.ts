@@ -1,6 +1,6 @@
 import { type Client, isNotFound, type Resource } from '@capstan/client';
 import { ignoring } from '@capstan/controller';
-import { type KubeObject, measureOf, printSource, quotaSource } from '@capstan/machinery';
+import { type KubeObject, measureOf, parseApiVersion, printSource, quotaSource } from '@capstan/machinery';
 import { followJournal, type JournalEntry } from '../journal/follow.ts';
 import type { WorkspaceTypeCache } from '../journal/workspace-type-cache.ts';
 import { type Place, rootCluster } from './place.ts';
@@ -106,8 +106,7 @@ export class Counts implements AsyncDisposable {
       onTypes(cluster);
     }
     if (type === 'MODIFIED' && cluster === rootCluster) return;
-    const slash = apiVersion.indexOf('/');
-    const source = printSource({ group: slash < 0 ? '' : apiVersion.slice(0, slash), resource });
+    const source = printSource({ group: parseApiVersion(apiVersion).group, resource });
     const measure = measureOf(quotaSource(`count/${source}`)!);
     // In the root workspace, kinds whose content matters are followed by copies.
     if (measure.looksInside ? cluster === rootCluster : type === 'MODIFIED') return;

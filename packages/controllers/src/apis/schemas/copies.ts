@@ -1,5 +1,6 @@
 import { type Client, isAlreadyExists, isForbidden, isInvalid, isNotFound } from '@capstan/client';
 import { ignoring } from '@capstan/controller';
+import { BoundedMap } from '@capstan/machinery';
 import { type BoundResource, boundSchemasCluster, type ResourceSchema, schemaType } from '../kinds.ts';
 
 /** How many schemas are remembered. They never change. */
@@ -7,7 +8,7 @@ const capacity = 1_000;
 
 /** The schemas of providers, and their copies, from which bound kinds are served even if the original is gone. */
 export class SchemaCopies {
-  readonly #read = new Map<string, ResourceSchema>();
+  readonly #read = new BoundedMap<string, ResourceSchema>(capacity);
 
   /** A provider's schema; undefined if it does not exist. `uid` is the one that the informer knows: a schema with another uid is another schema. */
   async original(
@@ -22,7 +23,7 @@ export class SchemaCopies {
       isNotFound,
       isForbidden,
     );
-    if (found !== undefined) this.#remember(`${found.metadata.uid} ${at.cluster}/${at.name}`, found);
+    if (found !== undefined) this.#read.set(`${found.metadata.uid} ${at.cluster}/${at.name}`, found);
     return found;
   }
 
@@ -36,7 +37,7 @@ export class SchemaCopies {
       isNotFound,
       isForbidden,
     );
-    if (found !== undefined) this.#remember(name, found);
+    if (found !== undefined) this.#read.set(name, found);
     return found;
   }
 
@@ -60,11 +61,6 @@ export class SchemaCopies {
       if (!isAlreadyExists(error)) throw error;
     }
     return undefined;
-  }
-
-  #remember(key: string, schema: ResourceSchema): void {
-    if (this.#read.size >= capacity) this.#read.clear();
-    this.#read.set(key, schema);
   }
 }
 
