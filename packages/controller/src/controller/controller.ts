@@ -116,14 +116,15 @@ export class Controller<T extends KubeObject = KubeObject, C = undefined> implem
     });
     const run: Run<C> = { context, queue: loop.queue, copies, writes: new OwnWrites() };
     await context.informers.synced(context.signal);
-    using cleanup = new DisposableStack();
-    if (resyncEvery > 0) {
-      const timer = setInterval(() => this.#resync(run), resyncEvery);
-      cleanup.defer(() => clearInterval(timer));
+    // Node 20 has no DisposableStack.
+    const following = [this.#followOwnWrites(run), ...this.#all().map((source) => follow(source, run))];
+    const timer = resyncEvery > 0 ? setInterval(() => this.#resync(run), resyncEvery) : undefined;
+    try {
+      await loop.run((key, attempt) => this.#reconcile(key, attempt, run));
+    } finally {
+      clearInterval(timer);
+      for (const one of following) one[Symbol.dispose]();
     }
-    cleanup.use(this.#followOwnWrites(run));
-    for (const source of this.#all()) cleanup.use(follow(source, run));
-    await loop.run((key, attempt) => this.#reconcile(key, attempt, run));
   }
 
   #all(): readonly Source<C>[] {
