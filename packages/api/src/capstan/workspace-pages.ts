@@ -1,6 +1,6 @@
 import type { LogicalCluster } from '../kcp/tenancy.ts';
 
-/** Body of `POST /capstan/workspaces/<id>/begin`. */
+/** Body of `POST /capstan/workspaces/<id>/create`. */
 export interface WorkspaceCreation {
   readonly logicalCluster: LogicalCluster;
   /** Where people will find the workspace. */
@@ -9,18 +9,18 @@ export interface WorkspaceCreation {
   readonly shard: string;
 }
 
-/** Response of `POST /capstan/workspaces/<id>/begin`. */
+/** Response of `POST /capstan/workspaces/<id>/create`. */
 export interface CreatedWorkspace {
   readonly logicalCluster: LogicalCluster;
-  /** False if somebody changed the Workspace meanwhile, so that its status is still to be written. */
-  readonly isTold: boolean;
+  /** Whether the Workspace was updated too. False if somebody changed it meanwhile: its controller has to update it. */
+  readonly workspaceUpdated: boolean;
 }
 
 /** Response of `DELETE /capstan/workspaces/<id>/content`. */
 export interface PurgedWorkspace {
   readonly gone: boolean;
-  /** Whether the Workspace is gone too. */
-  readonly isTold: boolean;
+  /** Whether the Workspace that the request named was deleted too. */
+  readonly workspaceDeleted: boolean;
   readonly remains: { readonly resources: Readonly<Record<string, number>>; readonly finalizers: Readonly<Record<string, number>> };
 }
 

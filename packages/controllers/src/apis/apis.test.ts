@@ -1,15 +1,13 @@
+import {
+  type ApiExportEndpointSlice,
+  type ApiResourceSchema,
+  apiResourceSchemaKind,
+  boundSchemasCluster,
+  endpointSliceKind,
+} from '@capstan/api';
 import type { Client } from '@capstan/client';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import {
-  boundSchemasCluster,
-  definitionType,
-  type EndpointSlice,
-  namespaceType,
-  type ResourceSchema,
-  schemaType,
-  secretType,
-  sliceType,
-} from './kinds.ts';
+import { definitionType, namespaceType, secretType } from './kinds.ts';
 import { binding, bindings, cowboy, cowboySchema, cowboyType, exports, offer, type SharingSuite, startSharing } from './testing.ts';
 
 let suite: SharingSuite;
@@ -42,7 +40,7 @@ test('gives an export an identity, and an endpoint as soon as somebody is bound'
     }),
   );
   expect((await provider.resource(secretType).in('kcp-system').get('cowboys'))['data']).toHaveProperty('key');
-  const slice = (): Promise<EndpointSlice> => provider.resource<EndpointSlice>(sliceType).get('cowboys');
+  const slice = (): Promise<ApiExportEndpointSlice> => provider.resource<ApiExportEndpointSlice>(endpointSliceKind).get('cowboys');
   await eventually(async () =>
     expect((await slice()).status?.conditions?.map(({ type, status }) => [type, status])).toEqual([
       ['APIExportValid', 'True'],
@@ -81,7 +79,7 @@ test('serves bound kinds, follows the export, and keeps serving without the prov
   const cowboys = consumer.resource(cowboyType).in('default');
   await cowboys.create(cowboy('billy'));
   const before = (await bindings(consumer).get('cowboys')).status!.boundResources![0]!;
-  await provider.resource<ResourceSchema>(schemaType).create(cowboySchema('tomorrow'));
+  await provider.resource<ApiResourceSchema>(apiResourceSchemaKind).create(cowboySchema('tomorrow'));
   await exports(provider).patch('cowboys', {
     type: 'json',
     patch: [{ op: 'replace', path: '/spec/resources/0/schema', value: 'tomorrow.cowboys.wildwest.dev' }],
@@ -91,7 +89,7 @@ test('serves bound kinds, follows the export, and keeps serving without the prov
     expect(after!.schema).toMatchObject({ name: 'tomorrow.cowboys.wildwest.dev', identityHash: before.schema.identityHash });
   });
   await exports(provider).delete('cowboys');
-  for (const prefix of ['today', 'tomorrow']) await provider.resource(schemaType).delete(`${prefix}.cowboys.wildwest.dev`);
+  for (const prefix of ['today', 'tomorrow']) await provider.resource(apiResourceSchemaKind).delete(`${prefix}.cowboys.wildwest.dev`);
   await eventually(async () =>
     expect(await condition(consumer, 'cowboys', 'APIExportValid')).toMatchObject({
       status: 'False',

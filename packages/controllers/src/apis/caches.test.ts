@@ -1,8 +1,8 @@
+import type { ApiBinding } from '@capstan/api';
 import type { InformerFactory } from '@capstan/client';
 import type { KubeObject } from '@capstan/machinery';
 import { expect, test } from 'vitest';
 import { SharingCaches } from './caches.ts';
-import type { ApiBinding } from './kinds.ts';
 import { binding, cowboyExport } from './testing.ts';
 
 const at = <T extends KubeObject>(object: T, cluster: string, path?: string): T => ({

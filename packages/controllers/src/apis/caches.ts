@@ -1,18 +1,18 @@
-import { clusterOf, type Informer, type InformerFactory, type ObjectKey, objectKey } from '@capstan/client';
-import type { KubeObject } from '@capstan/machinery';
 import {
   type ApiBinding,
+  type ApiConversion,
   type ApiExport,
-  bindingType,
-  type Conversion,
-  conversionType,
-  definitionType,
-  type EndpointSlice,
-  exportType,
+  type ApiExportEndpointSlice,
+  apiBindingKind,
+  apiConversionKind,
+  apiExportKind,
+  apiResourceSchemaKind,
+  endpointSliceKind,
   pathAnnotation,
-  schemaType,
-  sliceType,
-} from './kinds.ts';
+} from '@capstan/api';
+import { clusterOf, type Informer, type InformerFactory, type ObjectKey, objectKey } from '@capstan/client';
+import type { KubeObject } from '@capstan/machinery';
+import { definitionType } from './kinds.ts';
 
 /** The key of an export; its workspace is an id or a path. */
 export const exportKey = (workspace: string, name: string): string => `${workspace}|${name}`;
@@ -23,19 +23,19 @@ const known = new WeakMap<InformerFactory, SharingCaches>();
 export class SharingCaches {
   readonly exports: Informer<ApiExport>;
   readonly bindings: Informer<ApiBinding>;
-  readonly slices: Informer<EndpointSlice>;
-  readonly conversions: Informer<Conversion>;
+  readonly slices: Informer<ApiExportEndpointSlice>;
+  readonly conversions: Informer<ApiConversion>;
   /** Metadata only: it matters just whether a workspace has any. */
   readonly definitions: Informer;
   /** Metadata only: schemas are large, and never change. */
   readonly schemas: Informer;
 
   constructor(informers: InformerFactory) {
-    this.exports = informers.informer<ApiExport>(exportType);
-    this.bindings = informers.informer<ApiBinding>(bindingType);
-    this.slices = informers.informer<EndpointSlice>(sliceType);
-    this.conversions = informers.informer<Conversion>(conversionType);
-    this.schemas = informers.informer(schemaType, { metadataOnly: true });
+    this.exports = informers.informer<ApiExport>(apiExportKind);
+    this.bindings = informers.informer<ApiBinding>(apiBindingKind);
+    this.slices = informers.informer<ApiExportEndpointSlice>(endpointSliceKind);
+    this.conversions = informers.informer<ApiConversion>(apiConversionKind);
+    this.schemas = informers.informer(apiResourceSchemaKind, { metadataOnly: true });
     this.definitions = informers.informer(definitionType, { metadataOnly: true });
     this.definitions.addIndex('cluster', (definition) => [clusterOf(definition) ?? '']);
     this.exports.addIndex('name', namesOf);
@@ -78,7 +78,7 @@ export class SharingCaches {
     return namesOf(object).some((name) => this.bindings.hasIndexed('export', name));
   }
 
-  slicesOf(object: ApiExport): EndpointSlice[] {
+  slicesOf(object: ApiExport): ApiExportEndpointSlice[] {
     return [...new Set(namesOf(object).flatMap((name) => this.slices.byIndex('export', name)))];
   }
 }

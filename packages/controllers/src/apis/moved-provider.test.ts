@@ -1,8 +1,8 @@
+import { workspaceKind } from '@capstan/api';
 import type { Client } from '@capstan/client';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type SharingTenants, startSharingTenants } from '../suite/sharing-tenants.ts';
 import { make, untilGone, workspace } from '../suite/tenants.ts';
-import { workspaceType } from '../tenancy/kinds.ts';
 import { namespaceType, secretType } from './kinds.ts';
 import { binding, bindings, cowboy, cowboyType, exports, offer } from './testing.ts';
 
@@ -30,7 +30,7 @@ async function startProvider(key: string): Promise<string> {
 }
 
 async function endProvider(): Promise<void> {
-  await tenants.client.cluster('root').resource(workspaceType).delete('shop');
+  await tenants.client.cluster('root').resource(workspaceKind).delete('shop');
   await untilGone(tenants.client, 'root', 'shop');
 }
 

@@ -1,7 +1,8 @@
+import { type ApiConversion, type ApiResourceSchema, apiConversionKind, apiResourceSchemaKind, boundSchemasCluster } from '@capstan/api';
 import type { Client, WatchEvent } from '@capstan/client';
 import type { KubeObject } from '@capstan/machinery';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { boundSchemasCluster, type Conversion, conversionType, namespaceType, type ResourceSchema, schemaType } from './kinds.ts';
+import { namespaceType } from './kinds.ts';
 import { binding, bindings, cowboy, cowboySchema, cowboyType, exports, offer, type SharingSuite, startSharing } from './testing.ts';
 
 let suite: SharingSuite;
@@ -19,7 +20,7 @@ const rules = [
 ];
 
 /** A schema in which the field has another name, and objects are stored in the newer version. */
-function newerSchema(): ResourceSchema {
+function newerSchema(): ApiResourceSchema {
   const schema = cowboySchema('tomorrow');
   const version = (name: string, fields: string[], storage: boolean): object => {
     const properties = Object.fromEntries(fields.map((field) => [field, { type: 'string' }]));
@@ -30,7 +31,7 @@ function newerSchema(): ResourceSchema {
   return { ...schema, spec: { ...schema.spec!, conversion: { strategy: 'None' }, versions: versions as never } };
 }
 
-const conversion = (conversions: readonly object[]): Conversion => ({
+const conversion = (conversions: readonly object[]): ApiConversion => ({
   apiVersion: 'apis.kcp.io/v1alpha1',
   kind: 'APIConversion',
   metadata: { name: 'tomorrow.cowboys.wildwest.dev' },
@@ -77,8 +78,8 @@ test('moves an export to a schema with another stored version without losing obj
     followers.push(new Follower(consumer, cowboyType, stop.signal));
   }
 
-  await provider.resource<ResourceSchema>(schemaType).create(newerSchema());
-  await provider.resource<Conversion>(conversionType).create(conversion(rules));
+  await provider.resource<ApiResourceSchema>(apiResourceSchemaKind).create(newerSchema());
+  await provider.resource<ApiConversion>(apiConversionKind).create(conversion(rules));
   await move(provider, 'tomorrow.cowboys.wildwest.dev');
   for (const [index, consumer] of consumers.entries()) {
     await eventually(async () => {
@@ -108,18 +109,18 @@ test('moves an export to a schema with another stored version without losing obj
 
   // The conversion rules are copied with the schema, so that consumers do not depend on the provider.
   const changed = conversion([{ ...rules[0]!, rules: rename('intent', 'mood') }, rules[1]!]);
-  const { resourceVersion } = (await provider.resource(conversionType).get('tomorrow.cowboys.wildwest.dev')).metadata;
+  const { resourceVersion } = (await provider.resource(apiConversionKind).get('tomorrow.cowboys.wildwest.dev')).metadata;
   await provider
-    .resource<Conversion>(conversionType)
+    .resource<ApiConversion>(apiConversionKind)
     .update({ ...changed, metadata: { ...changed.metadata, resourceVersion: resourceVersion! } });
-  const copies = (await provider.cluster(boundSchemasCluster).resource<Conversion>(conversionType).list()).items;
+  const copies = (await provider.cluster(boundSchemasCluster).resource<ApiConversion>(apiConversionKind).list()).items;
   expect(copies).toHaveLength(1);
   await eventually(async () =>
-    expect((await provider.cluster(boundSchemasCluster).resource<Conversion>(conversionType).get(copies[0]!.metadata.name!)).spec).toEqual(
-      changed.spec,
-    ),
+    expect(
+      (await provider.cluster(boundSchemasCluster).resource<ApiConversion>(apiConversionKind).get(copies[0]!.metadata.name!)).spec,
+    ).toEqual(changed.spec),
   );
-  await provider.resource(conversionType).delete('tomorrow.cowboys.wildwest.dev');
+  await provider.resource(apiConversionKind).delete('tomorrow.cowboys.wildwest.dev');
   await exports(provider).delete('cowboys');
   expect((await consumers[0]!.resource(v1).in('default').get('old'))['spec']).toEqual({ plan: 'ride', mood: 'tired' });
 });

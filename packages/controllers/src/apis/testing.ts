@@ -1,3 +1,11 @@
+import {
+  type ApiBinding,
+  type ApiExport,
+  type ApiResourceSchema,
+  apiBindingKind,
+  apiExportKind,
+  apiResourceSchemaKind,
+} from '@capstan/api';
 import { createWorkspace, startTestServer, type TestServer } from '@capstan/apiserver/testing';
 import { Client, connectionOf, loadKubeconfig } from '@capstan/client';
 import type { Runnable } from '@capstan/controller';
@@ -6,7 +14,6 @@ import { runControllers } from '../suite/running.ts';
 import { bindingController } from './bindings/controller.ts';
 import { endpointSliceController } from './endpoint-slices/controller.ts';
 import { exportController } from './exports/controller.ts';
-import { type ApiBinding, type ApiExport, bindingType, exportType, type ResourceSchema, schemaType } from './kinds.ts';
 import { schemaCopyController } from './schemas/controller.ts';
 
 /** A server with the controllers for shared APIs. */
@@ -37,7 +44,7 @@ export async function startSharing(more: readonly Runnable[] = []): Promise<Shar
 
 export const cowboyType = { group: 'wildwest.dev', version: 'v1alpha1', resource: 'cowboys', namespaced: true };
 
-export function cowboySchema(prefix: string, names: object = {}): ResourceSchema {
+export function cowboySchema(prefix: string, names: object = {}): ApiResourceSchema {
   const spec = { type: 'object', properties: { intent: { type: 'string' } } };
   return {
     apiVersion: 'apis.kcp.io/v1alpha1',
@@ -66,8 +73,8 @@ export function binding(name: string, path: string, spec: Partial<ApiBinding['sp
 
 /** Exports cowboys from a workspace. */
 export async function offer(provider: Client, name: string, spec: Partial<ApiExport['spec']> = {}): Promise<void> {
-  await provider.resource<ResourceSchema>(schemaType).create(cowboySchema('today'));
-  await provider.resource<ApiExport>(exportType).create(cowboyExport(name, 'today', spec));
+  await provider.resource<ApiResourceSchema>(apiResourceSchemaKind).create(cowboySchema('today'));
+  await provider.resource<ApiExport>(apiExportKind).create(cowboyExport(name, 'today', spec));
 }
 
 export const cowboy = (name: string, metadata: object = {}): KubeObject => ({
@@ -77,5 +84,5 @@ export const cowboy = (name: string, metadata: object = {}): KubeObject => ({
   spec: { intent: 'yeehaw' },
 });
 
-export const bindings = (client: Client) => client.resource<ApiBinding>(bindingType);
-export const exports = (client: Client) => client.resource<ApiExport>(exportType);
+export const bindings = (client: Client) => client.resource<ApiBinding>(apiBindingKind);
+export const exports = (client: Client) => client.resource<ApiExport>(apiExportKind);

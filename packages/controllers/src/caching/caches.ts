@@ -1,20 +1,27 @@
+import {
+  type ApiBinding,
+  type ApiExport,
+  type CachedResource,
+  type CachedResourceEndpointSlice,
+  cachedResourceKind,
+  cachedResourceSliceKind,
+  pathAnnotation,
+} from '@capstan/api';
 import { clusterOf, type Informer, type InformerFactory } from '@capstan/client';
 import { exportKey, SharingCaches } from '../apis/caches.ts';
-import { type ApiBinding, type ApiExport, pathAnnotation } from '../apis/kinds.ts';
-import { type CachedResource, type CachedSlice, cachedResourceType, cachedSliceType } from './kinds.ts';
 
 const known = new WeakMap<InformerFactory, CachingCaches>();
 
 /** Local copies of CachedResources and their slices in all workspaces, with indexes. */
 export class CachingCaches {
   readonly resources: Informer<CachedResource>;
-  readonly slices: Informer<CachedSlice>;
+  readonly slices: Informer<CachedResourceEndpointSlice>;
   readonly sharing: SharingCaches;
 
   constructor(informers: InformerFactory) {
     this.sharing = SharingCaches.of(informers);
-    this.resources = informers.informer<CachedResource>(cachedResourceType);
-    this.slices = informers.informer<CachedSlice>(cachedSliceType);
+    this.resources = informers.informer<CachedResource>(cachedResourceKind);
+    this.slices = informers.informer<CachedResourceEndpointSlice>(cachedResourceSliceKind);
     this.resources.addIndex('name', namesOf);
     this.resources.addIndex('cluster', (resource) => [clusterOf(resource) ?? '']);
     this.slices.addIndex('of', (slice) => {
@@ -36,17 +43,17 @@ export class CachingCaches {
   }
 
   /** The CachedResource that a slice refers to. */
-  resourceOf(slice: CachedSlice): CachedResource | undefined {
+  resourceOf(slice: CachedResourceEndpointSlice): CachedResource | undefined {
     const { path, name } = slice.spec?.cachedResource ?? {};
     return name === undefined ? undefined : this.resources.byIndex('name', exportKey(path || (clusterOf(slice) ?? ''), name))[0];
   }
 
-  slicesOf(resource: CachedResource): CachedSlice[] {
+  slicesOf(resource: CachedResource): CachedResourceEndpointSlice[] {
     return [...new Set(namesOf(resource).flatMap((name) => this.slices.byIndex('of', name)))];
   }
 
   /** The slices of everything that a workspace publishes. */
-  slicesFrom(cluster: string): CachedSlice[] {
+  slicesFrom(cluster: string): CachedResourceEndpointSlice[] {
     return this.in(cluster).flatMap((resource) => this.slicesOf(resource));
   }
 

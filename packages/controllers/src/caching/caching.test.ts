@@ -1,10 +1,19 @@
+import {
+  type ApiExport,
+  type ApiResourceSchema,
+  apiResourceSchemaKind,
+  type CachedResource,
+  type CachedResourceEndpointSlice,
+  cachedResourceKind,
+  cachedResourceSliceKind,
+  type ExportedResource,
+} from '@capstan/api';
 import type { Client } from '@capstan/client';
 import type { KubeObject } from '@capstan/machinery';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { type ApiExport, definitionType, type OfferedResource, type ResourceSchema, schemaType } from '../apis/kinds.ts';
+import { definitionType } from '../apis/kinds.ts';
 import { binding, bindings, exports, type SharingSuite, startSharing } from '../apis/testing.ts';
 import { CountController } from './counts/controller.ts';
-import { type CachedResource, type CachedSlice, cachedResourceType, cachedSliceType } from './kinds.ts';
 import { cachedResourceController } from './resources/controller.ts';
 import { cachedSliceController } from './slices/controller.ts';
 
@@ -16,8 +25,8 @@ afterAll(() => suite[Symbol.asyncDispose]());
 
 const flavorType = { group: 'cloud.example.com', version: 'v1', resource: 'flavors', namespaced: false };
 const eventually = (check: () => Promise<void>): Promise<void> => vi.waitFor(check, { timeout: 20_000, interval: 50 });
-const cached = (client: Client) => client.resource<CachedResource>(cachedResourceType);
-const slices = (client: Client) => client.resource<CachedSlice>(cachedSliceType);
+const cached = (client: Client) => client.resource<CachedResource>(cachedResourceKind);
+const slices = (client: Client) => client.resource<CachedResourceEndpointSlice>(cachedResourceSliceKind);
 
 const names = { plural: 'flavors', singular: 'flavor', kind: 'Flavor', listKind: 'FlavorList' };
 const version = { name: 'v1', served: true, storage: true };
@@ -52,14 +61,14 @@ async function publish(client: Client, spec: object = {}): Promise<CachedResourc
 }
 
 async function offer(client: Client, identityHash: string): Promise<void> {
-  await client.resource<ResourceSchema>(schemaType).create({
+  await client.resource<ApiResourceSchema>(apiResourceSchemaKind).create({
     apiVersion: 'apis.kcp.io/v1alpha1',
     kind: 'APIResourceSchema',
     metadata: { name: 'today.flavors.cloud.example.com' },
     spec: { group: flavorType.group, names, scope: 'Cluster', versions: [{ ...version, schema }] as never },
   });
   const reference = { apiGroup: 'cache.kcp.io', kind: 'CachedResourceEndpointSlice', name: 'flavors' };
-  const resource: OfferedResource = {
+  const resource: ExportedResource = {
     group: flavorType.group,
     name: 'flavors',
     schema: 'today.flavors.cloud.example.com',
@@ -167,7 +176,7 @@ test('reports whether the CachedResource of a slice in another workspace exists'
   const other = await suite.workspace('other3');
   await define(provider);
   await publish(provider);
-  const slice = (name: string, of: string): CachedSlice => ({
+  const slice = (name: string, of: string): CachedResourceEndpointSlice => ({
     apiVersion: 'cache.kcp.io/v1alpha1',
     kind: 'CachedResourceEndpointSlice',
     metadata: { name },

@@ -1,9 +1,8 @@
+import { type CachedResource, cachedResourceSliceKind, cacheGroup, type ExportedResource, isTrue } from '@capstan/api';
 import { type Change, clusterOf } from '@capstan/client';
 import { sameJson } from '@capstan/machinery';
-import type { OfferedResource } from '../apis/kinds.ts';
-import { isTrue } from '../kcp-conditions.ts';
 import type { CachingCaches } from './caches.ts';
-import { type CachedResource, cachedSliceType, cacheGroup, printPublished } from './kinds.ts';
+import { printPublished } from './published.ts';
 
 /** Whether a resource with virtual storage can be read, and why not: something is wrong, or it is not available yet. */
 export type Readiness = { readonly type: 'ready' } | { readonly type: 'broken' | 'waiting'; readonly why: string };
@@ -11,14 +10,14 @@ export type Readiness = { readonly type: 'ready' } | { readonly type: 'broken' |
 const broken = (why: string): Readiness => ({ type: 'broken', why });
 
 /** Follows the reference of a virtual storage as the server does when it is read. `cluster` is the id of the export's workspace. */
-export function readinessOf(caches: CachingCaches, cluster: string, { group = '', name, storage }: OfferedResource): Readiness {
+export function readinessOf(caches: CachingCaches, cluster: string, { group = '', name, storage }: ExportedResource): Readiness {
   const { reference, identityHash } = storage!.virtual!;
-  if (reference.apiGroup !== cacheGroup || reference.kind !== cachedSliceType.kind)
+  if (reference.apiGroup !== cacheGroup || reference.kind !== cachedResourceSliceKind.kind)
     return broken(
-      `virtual storage refers to ${reference.kind}.${reference.apiGroup ?? ''}, expected ${cachedSliceType.kind}.${cacheGroup}`,
+      `virtual storage refers to ${reference.kind}.${reference.apiGroup ?? ''}, expected ${cachedResourceSliceKind.kind}.${cacheGroup}`,
     );
   const slice = caches.slices.get({ cluster, name: reference.name });
-  if (slice === undefined) return broken(`${cachedSliceType.kind} ${cluster}|${reference.name} not found`);
+  if (slice === undefined) return broken(`${cachedResourceSliceKind.kind} ${cluster}|${reference.name} not found`);
   const { path = cluster, name: referred = '' } = slice.spec?.cachedResource ?? {};
   const place = `${path}|${referred}`;
   const found = caches.resourceOf(slice);
@@ -31,7 +30,7 @@ export function readinessOf(caches: CachingCaches, cluster: string, { group = ''
   if (found.status?.identityHash !== identityHash)
     return broken(`the identity hash of CachedResource ${place} is not the one that the APIExport names`);
   if ((slice.status?.endpoints ?? []).length === 0)
-    return { type: 'waiting', why: `Waiting for ${cachedSliceType.kind} ${cluster}|${reference.name} to have an endpoint` };
+    return { type: 'waiting', why: `Waiting for ${cachedResourceSliceKind.kind} ${cluster}|${reference.name} to have an endpoint` };
   return { type: 'ready' };
 }
 

@@ -1,3 +1,4 @@
+import { nodeAgentGroup } from '@capstan/api';
 import type { ParsedRequest } from '@capstan/pki';
 
 /** The requests that a signer accepts, and those that need no approval by a person. */
@@ -24,7 +25,6 @@ const day = 86_400;
 const year = 365 * day;
 const nodePrefix = 'system:node:';
 const nodeAgentPrefix = 'system:capstan-node-agent:';
-export const nodeAgentGroup = 'system:capstan-node-agents';
 
 /** The signers of Kubernetes. */
 export const kubernetesSigners: readonly Signer[] = [

@@ -1,8 +1,8 @@
+import { type Workspace, workspaceKind } from '@capstan/api';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { configMap, configMaps, makeNamespace, startTestCluster, type TestCluster } from '../suite/cluster.ts';
 import { runControllers } from '../suite/running.ts';
 import { make, startTenants, workspace } from '../suite/tenants.ts';
-import { type Workspace, workspaceType } from '../tenancy/kinds.ts';
 import { namespaceDefaultsController } from './controller.ts';
 
 const accounts = { group: '', version: 'v1', resource: 'serviceaccounts', namespaced: true };
@@ -52,7 +52,7 @@ test('restores nothing in a workspace that is being deleted', async () => {
   await vi.waitFor(async () => expect(await maps.get('kube-root-ca.crt')).toMatchObject({ data: { 'ca.crt': 'PEM' } }));
   await maps.create(configMap('held', { finalizers: ['example.com/hold'] }));
   attempts = 0;
-  await client.cluster('root').resource<Workspace>(workspaceType).delete('ending');
+  await client.cluster('root').resource<Workspace>(workspaceKind).delete('ending');
   // The controller has noticed the deletions, and has tried to restore the objects.
   await vi.waitFor(() => expect(attempts).toBeGreaterThan(0), { timeout: 10_000 });
   expect((await maps.list()).items.map(({ metadata }) => metadata.name)).toEqual(['held']);

@@ -1,3 +1,4 @@
+import { rootCluster } from '@capstan/api';
 import { type Change, type Client, ConnectionError, discover, Informer, type ResourceType } from '@capstan/client';
 import {
   type Amounts,
@@ -13,7 +14,7 @@ import {
 } from '@capstan/machinery';
 import { WorkspaceTypeCache } from '../journal/workspace-type-cache.ts';
 import { Counts, type CountsOptions } from './counts.ts';
-import { type Place, placeKey, placeOf, rootCluster, wholeOf } from './place.ts';
+import { type Place, placeKey, placeOf, wholeOf } from './place.ts';
 import { countableSource, findSource } from './served-sources.ts';
 import { slimMeasured } from './slim.ts';
 

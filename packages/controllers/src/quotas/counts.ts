@@ -1,9 +1,10 @@
+import { rootCluster } from '@capstan/api';
 import { type Client, isNotFound, type Resource } from '@capstan/client';
 import { ignoring } from '@capstan/controller';
 import { type KubeObject, measureOf, parseApiVersion, printSource, quotaSource } from '@capstan/machinery';
 import { followJournal, type JournalEntry } from '../journal/follow.ts';
 import type { WorkspaceTypeCache } from '../journal/workspace-type-cache.ts';
-import { type Place, rootCluster } from './place.ts';
+import type { Place } from './place.ts';
 import { findSource } from './served-sources.ts';
 import type { UsageChange } from './usage-change.ts';
 

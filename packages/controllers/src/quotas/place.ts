@@ -1,3 +1,4 @@
+import { rootCluster } from '@capstan/api';
 import { clusterOf } from '@capstan/client';
 import { isWorkspaceQuota, type KubeObject } from '@capstan/machinery';
 
@@ -6,9 +7,6 @@ export interface Place {
   readonly cluster: string;
   readonly namespace: string;
 }
-
-/** The workspace of objects that name none. */
-export const rootCluster = 'root';
 
 export function placeOf(object: KubeObject): Place {
   return { cluster: clusterOf(object) ?? rootCluster, namespace: object.metadata.namespace ?? '' };

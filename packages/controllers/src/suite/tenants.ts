@@ -1,9 +1,9 @@
 import { join } from 'node:path';
+import { type LogicalCluster, logicalClusterKind, logicalClusterName, type Workspace, workspaceKind } from '@capstan/api';
 import { startTestServer, type TestServer } from '@capstan/apiserver/testing';
 import { Client, connectionOf, loadKubeconfig } from '@capstan/client';
 import type { KubeObject } from '@capstan/machinery';
 import { vi } from 'vitest';
-import { type LogicalCluster, logicalClusterName, logicalClusterType, type Workspace, workspaceType } from '../tenancy/kinds.ts';
 import { logicalClusterController } from '../tenancy/logical-clusters/controller.ts';
 import { workspaceTypeController } from '../tenancy/workspace-types/controller.ts';
 import { workspaceController } from '../tenancy/workspaces/controller.ts';
@@ -48,7 +48,7 @@ export function workspace(name: string, spec: Workspace['spec'] = {}): Workspace
 
 /** Creates a Workspace and waits until it is ready. */
 export async function make(client: Client, parent: string, object: Workspace): Promise<Workspace> {
-  await client.cluster(parent).resource<Workspace>(workspaceType).create(object);
+  await client.cluster(parent).resource<Workspace>(workspaceKind).create(object);
   return eventually(client, parent, object.metadata.name!, ({ status }) => status?.phase === 'Ready');
 }
 
@@ -56,7 +56,7 @@ export async function make(client: Client, parent: string, object: Workspace): P
 export async function eventually(client: Client, parent: string, name: string, is: (found: Workspace) => boolean): Promise<Workspace> {
   return vi.waitFor(
     async () => {
-      const found = await client.cluster(parent).resource<Workspace>(workspaceType).get(name);
+      const found = await client.cluster(parent).resource<Workspace>(workspaceKind).get(name);
       if (!is(found)) throw new Error(`not yet: ${JSON.stringify(found)}`);
       return found;
     },
@@ -68,7 +68,7 @@ export async function eventually(client: Client, parent: string, name: string, i
 export async function untilGone(client: Client, parent: string, name: string): Promise<void> {
   await vi.waitFor(
     async () => {
-      const left = await client.cluster(parent).resource<Workspace>(workspaceType).list();
+      const left = await client.cluster(parent).resource<Workspace>(workspaceKind).list();
       const found = left.items.find(({ metadata }) => metadata.name === name);
       if (found !== undefined) throw new Error(`still there: ${JSON.stringify(found)}`);
     },
@@ -77,7 +77,7 @@ export async function untilGone(client: Client, parent: string, name: string): P
 }
 
 export const logicalClusterAt = (client: Client, path: string): Promise<LogicalCluster> =>
-  client.cluster(path).resource<LogicalCluster>(logicalClusterType).get(logicalClusterName);
+  client.cluster(path).resource<LogicalCluster>(logicalClusterKind).get(logicalClusterName);
 
 export const configMap = (name: string, metadata: Partial<KubeObject['metadata']> = {}): KubeObject => ({
   apiVersion: 'v1',

@@ -1,9 +1,8 @@
+import { type KcpCondition, lacks, type PurgedWorkspace } from '@capstan/api';
 import { waitByAge } from '@capstan/controller';
-import { type Condition, lacks } from '../kcp-conditions.ts';
-import type { Purged } from './kinds.ts';
 
 /** Reports what the deletion of a workspace waits for. */
-export function remaining({ resources, finalizers }: Purged['remains']): Omit<Condition, 'lastTransitionTime'> {
+export function remaining({ resources, finalizers }: PurgedWorkspace['remains']): Omit<KcpCondition, 'lastTransitionTime'> {
   const parts = [
     ...sentence('Some resources are remaining: ', resources, (kind, count) => `${kind} has ${count} resource instances`),
     ...sentence(

@@ -1,7 +1,7 @@
+import { type Workspace, type WorkspaceType, workspaceKind, workspaceTypeKind } from '@capstan/api';
 import type { Client } from '@capstan/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { configMap, eventually, logicalClusterAt, make, startTenants, type Tenants, untilGone, workspace } from '../suite/tenants.ts';
-import { type Workspace, type WorkspaceTypeObject, workspaceType, workspaceTypeType } from './kinds.ts';
 
 let tenants: Tenants;
 let client: Client;
@@ -20,7 +20,7 @@ afterAll(async () => {
 const configMaps = { group: '', version: 'v1', resource: 'configmaps', namespaced: true };
 const shards = { group: 'core.kcp.io', version: 'v1alpha1', resource: 'shards', namespaced: false };
 
-function workspaceTypeOf(name: string, spec: object): WorkspaceTypeObject {
+function workspaceTypeOf(name: string, spec: object): WorkspaceType {
   return { apiVersion: 'tenancy.kcp.io/v1alpha1', kind: 'WorkspaceType', metadata: { name }, spec };
 }
 
@@ -54,7 +54,7 @@ describe('a Workspace', () => {
 
   it('reports that no shard matches, and is scheduled as soon as one does', async () => {
     const location = { selector: { matchLabels: { name: 'later' } } };
-    await client.cluster('root').resource<Workspace>(workspaceType).create(workspace('waiting', { location }));
+    await client.cluster('root').resource<Workspace>(workspaceKind).create(workspace('waiting', { location }));
     const waiting = await eventually(client, 'root', 'waiting', ({ status }) => (status?.conditions ?? []).length > 0);
     expect(waiting.status?.conditions).toMatchObject([{ type: 'WorkspaceScheduled', status: 'False', reason: 'Unschedulable' }]);
     const { spec } = await client.cluster('root').resource(shards).get('root');
@@ -68,7 +68,7 @@ describe('a Workspace', () => {
     await make(client, 'root', workspace('strict'));
     const create = client
       .cluster('root:strict')
-      .resource<Workspace>(workspaceType)
+      .resource<Workspace>(workspaceKind)
       .create(workspace('no', { type: { name: 'organization' } }));
     await expect(create).rejects.toThrow(
       'workspaces.tenancy.kcp.io "no" is forbidden: workspace type root:organization only allows [root:root] parent workspaces, but parent type root:organization only implements [root:organization root:universal]',
@@ -78,13 +78,13 @@ describe('a Workspace', () => {
 
 describe('initializers and terminators', () => {
   it('keep a workspace from its next phase until they are removed', async () => {
-    const types = client.cluster('root').resource<WorkspaceTypeObject>(workspaceTypeType);
+    const types = client.cluster('root').resource<WorkspaceType>(workspaceTypeKind);
     await types.create(
       workspaceTypeOf('slow', { initializer: true, terminator: true, extend: { with: [{ name: 'universal', path: 'root' }] } }),
     );
     await client
       .cluster('root')
-      .resource<Workspace>(workspaceType)
+      .resource<Workspace>(workspaceKind)
       .create(workspace('slow', { type: { name: 'slow' } }));
     const slow = await eventually(client, 'root', 'slow', ({ status }) => status?.phase === 'Initializing');
     expect(slow.status).toMatchObject({ initializers: ['root:slow'], terminators: ['root:slow'] });
@@ -95,7 +95,7 @@ describe('initializers and terminators', () => {
       .resource(logicalClusters)
       .updateStatus({ ...status, status: { ...status.status, initializers: [] } } as never);
     await eventually(client, 'root', 'slow', (found) => found.status?.phase === 'Ready');
-    await client.cluster('root').resource<Workspace>(workspaceType).delete('slow');
+    await client.cluster('root').resource<Workspace>(workspaceKind).delete('slow');
     const says = 'Terminators still exist: [root:slow]';
     await eventually(client, 'root', 'slow', (found) => found.status?.conditions?.some(({ message }) => message === says) === true);
     const marked = await logicalClusterAt(client, 'root:slow');
@@ -107,7 +107,7 @@ describe('initializers and terminators', () => {
   });
 
   it('have their URLs in the status of the type', async () => {
-    const types = client.cluster('root').resource<WorkspaceTypeObject>(workspaceTypeType);
+    const types = client.cluster('root').resource<WorkspaceType>(workspaceTypeKind);
     await expect
       .poll(async () => (await types.get('universal')).status?.virtualWorkspaces)
       .toEqual([
@@ -117,11 +117,11 @@ describe('initializers and terminators', () => {
   });
 
   it('wait for missing APIs, and report them', async () => {
-    const types = client.cluster('root').resource<WorkspaceTypeObject>(workspaceTypeType);
+    const types = client.cluster('root').resource<WorkspaceType>(workspaceTypeKind);
     await types.create(workspaceTypeOf('lacking', { defaultAPIBindings: [{ path: 'root', export: 'not.there' }] }));
     await client
       .cluster('root')
-      .resource<Workspace>(workspaceType)
+      .resource<Workspace>(workspaceKind)
       .create(workspace('lacking', { type: { name: 'lacking' } }));
     await eventually(client, 'root', 'lacking', ({ status }) => status?.phase === 'Initializing');
     await expect
@@ -133,7 +133,7 @@ describe('initializers and terminators', () => {
           message: expect.stringContaining('root|not.there'),
         }),
       );
-    await client.cluster('root').resource<Workspace>(workspaceType).delete('lacking');
+    await client.cluster('root').resource<Workspace>(workspaceKind).delete('lacking');
     await untilGone(client, 'root', 'lacking');
   });
 });
@@ -143,7 +143,7 @@ describe('deleting a Workspace', () => {
     await make(client, 'root', workspace('old'));
     await make(client, 'root:old', workspace('a'));
     const b = await make(client, 'root:old:a', workspace('b'));
-    await client.cluster('root').resource<Workspace>(workspaceType).delete('old');
+    await client.cluster('root').resource<Workspace>(workspaceKind).delete('old');
     await untilGone(client, 'root', 'old');
     await expect(logicalClusterAt(client, b.spec!.cluster!)).rejects.toThrow('not found');
   });
@@ -152,7 +152,7 @@ describe('deleting a Workspace', () => {
     await make(client, 'root', workspace('held'));
     const maps = client.cluster('root:held').resource(configMaps).in('default');
     await maps.create(configMap('held', { finalizers: ['example.com/hold'] }));
-    await client.cluster('root').resource<Workspace>(workspaceType).delete('held');
+    await client.cluster('root').resource<Workspace>(workspaceKind).delete('held');
     const held = await eventually(client, 'root', 'held', ({ status }) => (status?.conditions ?? []).length === 3);
     expect(held.status?.conditions).toContainEqual(
       expect.objectContaining({
@@ -168,14 +168,14 @@ describe('deleting a Workspace', () => {
 
   it('deletes one that was never scheduled', async () => {
     const location = { selector: { matchLabels: { name: 'nowhere' } } };
-    await client.cluster('root').resource<Workspace>(workspaceType).create(workspace('never', { location }));
-    await client.cluster('root').resource<Workspace>(workspaceType).delete('never');
+    await client.cluster('root').resource<Workspace>(workspaceKind).create(workspace('never', { location }));
+    await client.cluster('root').resource<Workspace>(workspaceKind).delete('never');
     await untilGone(client, 'root', 'never');
   });
 
   it('lets a new workspace have its name', async () => {
     const first = await make(client, 'root', workspace('again'));
-    await client.cluster('root').resource<Workspace>(workspaceType).delete('again');
+    await client.cluster('root').resource<Workspace>(workspaceKind).delete('again');
     await untilGone(client, 'root', 'again');
     const second = await make(client, 'root', workspace('again'));
     expect(second.spec?.cluster).not.toBe(first.spec?.cluster);
@@ -184,7 +184,7 @@ describe('deleting a Workspace', () => {
 
 describe('controllers that crash at any point', () => {
   it('leave nothing unfinished to their successors', async () => {
-    const workspaces = client.cluster('root').resource<Workspace>(workspaceType);
+    const workspaces = client.cluster('root').resource<Workspace>(workspaceKind);
     for (let round = 0; round < 5; round++) {
       await workspaces.create(workspace(`crash-${round}`));
       if (round > 0) await workspaces.delete(`crash-${round - 1}`);

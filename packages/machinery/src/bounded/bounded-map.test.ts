@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { BoundedMap } from './bounded-map.ts';
 
 it('never holds more than its capacity', () => {
@@ -16,4 +16,11 @@ it('keeps the others when a value is replaced', () => {
   map.set('b', 2);
   map.set('a', 3);
   expect([map.get('a'), map.get('b')]).toEqual([3, 2]);
+});
+
+it('computes a value once', () => {
+  const map = new BoundedMap<string, string>(2);
+  const compute = vi.fn(() => 'value');
+  expect([map.getOrCompute('a', compute), map.getOrCompute('a', compute)]).toEqual(['value', 'value']);
+  expect(compute).toHaveBeenCalledOnce();
 });

@@ -11,4 +11,11 @@ export class BoundedMap<Key, Value> extends Map<Key, Value> {
     if (this.size >= this.#capacity && !this.has(key)) this.clear();
     return super.set(key, value);
   }
+
+  /** The value under the key, computed if it is missing. */
+  getOrCompute(key: Key, compute: () => Value): Value {
+    let value = this.get(key);
+    if (value === undefined) this.set(key, (value = compute()));
+    return value;
+  }
 }

@@ -52,7 +52,7 @@ export async function createWorkspace(
       throw status.conflict(logicalClusters, cluster, 'it is being made by somebody else');
     }
   }
-  return { logicalCluster: created, isTold: await updateWorkspace(cache, created, { url, shard, cluster, now: now() }) };
+  return { logicalCluster: created, workspaceUpdated: await updateWorkspace(cache, created, { url, shard, cluster, now: now() }) };
 }
 
 interface Placement {

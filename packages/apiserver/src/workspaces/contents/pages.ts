@@ -38,7 +38,10 @@ export interface ContentsOptions {
   readonly now: () => Date;
 }
 
-/** `<id>/begin`: POST makes it. `<id>/content`: DELETE empties and ends it, GET exports it, POST imports. `<id>/bindings`: POST binds what its type asks for, and tells what is left to do. */
+/**
+ * `<id>/create`: POST creates the workspace. `<id>/bindings`: POST creates its default bindings and reports those that are not complete.
+ * `<id>/content`: DELETE purges it, GET exports it, POST imports into it.
+ */
 export function contentsPage(options: ContentsOptions): Page {
   return async (exchange, info) => {
     const [cluster = '', part = '', ...rest] = info.path.slice(contentsPath.length).split('/');
@@ -47,7 +50,7 @@ export function contentsPage(options: ContentsOptions): Page {
     switch (action) {
       case 'DELETE content':
         return sendJson(exchange, info, JSON.stringify(await finalize(options, cluster, ownerIn(info.query))));
-      case 'POST begin': {
+      case 'POST create': {
         const wanted = parseCreation((await exchange.body(largestCreation)).toString('utf8'));
         return sendJson(exchange, info, JSON.stringify(await createWorkspace(options, cluster, wanted)));
       }
@@ -70,9 +73,13 @@ export function contentsPage(options: ContentsOptions): Page {
 }
 
 /** Purges a workspace and, once it is gone, deletes the Workspace that the request names. */
-async function finalize(options: ContentsOptions, cluster: string, owner: Owner | undefined): Promise<Purged & { isTold: boolean }> {
+async function finalize(
+  options: ContentsOptions,
+  cluster: string,
+  owner: Owner | undefined,
+): Promise<Purged & { workspaceDeleted: boolean }> {
   const purged = await purge(options, { cluster, now: options.now() });
-  return { ...purged, isTold: purged.gone && owner !== undefined && (await finalizeWorkspace(options, owner)) };
+  return { ...purged, workspaceDeleted: purged.gone && owner !== undefined && (await finalizeWorkspace(options, owner)) };
 }
 
 interface Owner {

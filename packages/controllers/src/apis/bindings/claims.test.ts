@@ -1,11 +1,11 @@
+import type { ApiBinding, PermissionClaim, ScopedClaim } from '@capstan/api';
 import { describe, expect, test } from 'vitest';
-import type { ApiBinding, Claim, ScopedClaim } from '../kinds.ts';
 import { claimsOf } from './claims.ts';
 
 const all = { matchAll: true };
 const gold = { matchLabels: { tier: 'gold' } };
 
-function validity(claimed: Claim, accepted: Partial<ScopedClaim>): object | undefined {
+function validity(claimed: PermissionClaim, accepted: Partial<ScopedClaim>): object | undefined {
   const claim = { ...claimed, selector: all, ...accepted, state: 'Accepted' as const };
   const binding = { spec: { permissionClaims: [claim] } } as unknown as ApiBinding;
   return claimsOf(binding, [claimed]).conditions.find(({ type }) => type === 'PermissionClaimsValid');

@@ -1,17 +1,16 @@
+import { type ApiBinding, holds, lacks, type NewCondition, type PermissionClaim, type ScopedClaim } from '@capstan/api';
 import { sameJson } from '@capstan/machinery';
-import { holds, lacks, type NewCondition } from '../../kcp-conditions.ts';
-import type { ApiBinding, Claim, ScopedClaim } from '../kinds.ts';
 
 /** How many are listed in messages; there may be any number. */
 const shown = 10;
 const shownMismatches = 5;
 
-const keyOf = ({ group = '', resource, identityHash = '' }: Claim): string => `${resource}/${group}/${identityHash}`;
+const keyOf = ({ group = '', resource, identityHash = '' }: PermissionClaim): string => `${resource}/${group}/${identityHash}`;
 
 /** Compares the claims that a binding accepts with those that its export makes. */
 export function claimsOf(
   binding: ApiBinding,
-  claimed: readonly Claim[],
+  claimed: readonly PermissionClaim[],
 ): { readonly applied: readonly ScopedClaim[]; readonly conditions: readonly NewCondition[] } {
   const wanted = new Map(claimed.map((claim) => [keyOf(claim), claim]));
   const accepted = (binding.spec?.permissionClaims ?? []).filter(({ state }) => state === 'Accepted');
@@ -24,9 +23,9 @@ export function claimsOf(
   return { applied, conditions: [mismatches.length > 0 ? mismatched(mismatches) : validity(unexpected), holds('PermissionClaimsApplied')] };
 }
 
-const byKey = (a: Claim, b: Claim): number => (keyOf(a) < keyOf(b) ? -1 : 1);
+const byKey = (a: PermissionClaim, b: PermissionClaim): number => (keyOf(a) < keyOf(b) ? -1 : 1);
 
-function validity(unexpected: readonly Claim[]): NewCondition {
+function validity(unexpected: readonly PermissionClaim[]): NewCondition {
   if (unexpected.length === 0) return holds('PermissionClaimsValid');
   const each = unexpected
     .slice(0, shown)
@@ -37,7 +36,7 @@ function validity(unexpected: readonly Claim[]): NewCondition {
 }
 
 /** Reports where a consumer accepts something else than the provider asks for. The binding works all the same, with fewer rights. */
-function mismatchOf({ group = '', resource, verbs, selector }: ScopedClaim, claimed: Claim): string[] {
+function mismatchOf({ group = '', resource, verbs, selector }: ScopedClaim, claimed: PermissionClaim): string[] {
   const differs = [
     ...(isSame(verbs, claimed.verbs) ? [] : [`verbs: accepted [${verbs.join(' ')}], exported [${claimed.verbs.join(' ')}]`]),
     ...(claimed.defaultSelector === undefined || sameJson(selector, claimed.defaultSelector)

@@ -1,16 +1,16 @@
-import type { ApiBinding, Names } from '../kinds.ts';
+import type { ApiBinding, ResourceNames } from '@capstan/api';
 
 /** A kind that a workspace has, and where it comes from. */
 export interface Taken {
   readonly group: string;
-  readonly names: Names;
+  readonly names: ResourceNames;
   readonly by: { readonly binding: ApiBinding } | { readonly definition: string };
 }
 
 /** The kind that a binding would add. */
 export interface Incoming {
   readonly group: string;
-  readonly names: Names;
+  readonly names: ResourceNames;
 }
 
 /** The owner of exactly this resource, undefined if there is none. Names that merely clash are a separate matter. */

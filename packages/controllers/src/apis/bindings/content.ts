@@ -1,13 +1,13 @@
+import type { ApiResourceSchema } from '@capstan/api';
 import { type Client, isNotFound, type ResourceType } from '@capstan/client';
 import { ignoring } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
-import type { ResourceSchema } from '../kinds.ts';
 import type { Remains } from './deletion.ts';
 
 const width = 32;
 
 /** Deletes all objects of a bound kind in a workspace, and returns what is left. No new ones appear: a kind that is being unbound rejects them. */
-export async function emptyKind(client: Client, schema: ResourceSchema, signal: AbortSignal): Promise<Remains> {
+export async function emptyKind(client: Client, schema: ApiResourceSchema, signal: AbortSignal): Promise<Remains> {
   const type = typeOf(schema);
   if (type === undefined) return { count: 0, finalizers: new Map() };
   const objects = client.resource(type).metadata();
@@ -31,7 +31,7 @@ export async function emptyKind(client: Client, schema: ResourceSchema, signal: 
 const isLeaving = ({ metadata }: Pick<KubeObject, 'metadata'>): boolean => metadata.deletionTimestamp !== undefined;
 
 /** The kind in a served version; undefined if none is served. */
-function typeOf({ spec }: ResourceSchema): ResourceType | undefined {
+function typeOf({ spec }: ApiResourceSchema): ResourceType | undefined {
   const { group, names, scope, versions } = spec!;
   const version = versions.find(({ served, storage }) => served && storage) ?? versions.find(({ served }) => served);
   return version && { group, version: version.name, resource: names.plural, namespaced: scope === 'Namespaced' };

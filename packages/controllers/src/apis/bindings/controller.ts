@@ -1,4 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type ApiBinding,
+  type ApiConversion,
+  type ApiExport,
+  type ApiResourceSchema,
+  apiBindingKind,
+  apiConversionKind,
+  apiExportKind,
+  apiResourceSchemaKind,
+  type BoundResource,
+  bindingFinalizer,
+  boundSchemasCluster,
+  type CachedResource,
+  type CachedResourceEndpointSlice,
+  cachedResourceKind,
+  cachedResourceSliceKind,
+  exportLabel,
+  withConditions,
+} from '@capstan/api';
 import { type Client, clusterOf, isForbidden, isNotFound, type ObjectKey } from '@capstan/client';
 import {
   type Controller,
@@ -13,22 +32,8 @@ import {
 } from '@capstan/controller';
 import { type KubeObject, sameJson } from '@capstan/machinery';
 import { CachingCaches } from '../../caching/caches.ts';
-import { type CachedResource, type CachedSlice, cachedResourceType, cachedSliceType } from '../../caching/kinds.ts';
 import { publishesOtherwise, readinessOf } from '../../caching/readiness.ts';
-import { withConditions } from '../../kcp-conditions.ts';
 import { keysOf, type SharingCaches } from '../caches.ts';
-import {
-  type ApiBinding,
-  type ApiExport,
-  type BoundResource,
-  bindingType,
-  boundSchemasCluster,
-  type Conversion,
-  conversionType,
-  exportType,
-  type ResourceSchema,
-  schemaType,
-} from '../kinds.ts';
 import { keepConversion } from '../schemas/conversions.ts';
 import { copyName, SchemaCopies, uidOfCopy } from '../schemas/copies.ts';
 import { unlessShut } from '../shut.ts';
@@ -40,8 +45,6 @@ import { takenKinds } from './taken.ts';
 
 /** In milliseconds: how long a write may take to arrive in the local copy. */
 const patience = 500;
-const finalizer = 'apis.kcp.io/apibinding-finalizer';
-const exportLabel = 'internal.apis.kcp.io/export';
 
 /** Watches APIBindings, and everything that their status depends on. */
 export function bindingController({
@@ -52,15 +55,19 @@ export function bindingController({
   const locks = new Locks();
   const schemas = new SchemaCopies();
   return controller('apibinding')
-    .for<ApiBinding>(bindingType)
+    .for<ApiBinding>(apiBindingKind)
     .reads(CachingCaches.of)
-    .watches<ApiExport>(exportType, (object, { sharing }) => keysOf(sharing.bindingsTo(object)))
-    .watches<CachedResource>(cachedResourceType, consumers, { predicate: publishesOtherwise })
-    .watches<CachedSlice>(cachedSliceType, consumers)
-    .watches(schemaType, (schema, { sharing }) => keysOf(bindingsWith(sharing, schema.metadata.name ?? '', clusterOf(schema) ?? '')), {
-      metadataOnly: true,
-    })
-    .watches<Conversion>(conversionType, (rules, { sharing }) => {
+    .watches<ApiExport>(apiExportKind, (object, { sharing }) => keysOf(sharing.bindingsTo(object)))
+    .watches<CachedResource>(cachedResourceKind, consumers, { predicate: publishesOtherwise })
+    .watches<CachedResourceEndpointSlice>(cachedResourceSliceKind, consumers)
+    .watches(
+      apiResourceSchemaKind,
+      (schema, { sharing }) => keysOf(bindingsWith(sharing, schema.metadata.name ?? '', clusterOf(schema) ?? '')),
+      {
+        metadataOnly: true,
+      },
+    )
+    .watches<ApiConversion>(apiConversionKind, (rules, { sharing }) => {
       const cluster = clusterOf(rules) ?? '';
       return cluster === boundSchemasCluster ? [] : keysOf(bindingsWith(sharing, rules.metadata.name ?? '', cluster));
     })
@@ -126,7 +133,7 @@ class Work {
       now: () => new Date(),
     });
     if (!sameJson(status, binding.status)) {
-      const written = await client.resource<ApiBinding>(bindingType).updateStatus({ ...binding, status }, { signal });
+      const written = await client.resource<ApiBinding>(apiBindingKind).updateStatus({ ...binding, status }, { signal });
       await this.#seen(written);
       if (binding.status?.apiExportClusterName && status.apiExportClusterName !== binding.status.apiExportClusterName)
         await this.#relabel(written);
@@ -138,7 +145,7 @@ class Work {
   async #relabel(binding: ApiBinding): Promise<void> {
     const { client, signal } = this.#parts;
     const { [exportLabel]: _, ...labels } = binding.metadata.labels ?? {};
-    await client.resource<ApiBinding>(bindingType).update({ ...binding, metadata: { ...binding.metadata, labels } }, { signal });
+    await client.resource<ApiBinding>(apiBindingKind).update({ ...binding, metadata: { ...binding.metadata, labels } }, { signal });
   }
 
   /** Waits until the copy has the write: the next reconcile in this workspace reads it there. */
@@ -163,19 +170,19 @@ class Work {
     // A workspace can have other paths than the one that the export names.
     if (!reference.path || binding.status?.apiExportClusterName) return undefined;
     const object = await ignoring(
-      client.cluster(reference.path).resource<ApiExport>(exportType).get(reference.name, { signal }),
+      client.cluster(reference.path).resource<ApiExport>(apiExportKind).get(reference.name, { signal }),
       isNotFound,
       isForbidden,
     );
     return object && { cluster: clusterOf(object) ?? '', object };
   }
 
-  #schema(cluster: string, name: string): Promise<ResourceSchema | undefined> {
+  #schema(cluster: string, name: string): Promise<ApiResourceSchema | undefined> {
     const { caches, client, copies, signal } = this.#parts;
     return copies.original(client, { cluster, name, uid: caches.schemas.get({ cluster, name })?.metadata.uid, signal });
   }
 
-  async #keep(schema: ResourceSchema): Promise<string | undefined> {
+  async #keep(schema: ApiResourceSchema): Promise<string | undefined> {
     const { caches, client, copies, signal } = this.#parts;
     const { group, names } = schema.spec!;
     const name = copyName(schema.metadata.uid ?? '', { group, resource: names.plural });
@@ -190,13 +197,13 @@ class Work {
   /** Deletes the objects of all bound kinds first, and reports what remains. */
   async #delete(binding: ApiBinding): Promise<Result> {
     const { client, signal } = this.#parts;
-    const bindings = client.resource<ApiBinding>(bindingType);
-    if (!hasFinalizer(binding, finalizer)) return done;
+    const bindings = client.resource<ApiBinding>(apiBindingKind);
+    if (!hasFinalizer(binding, bindingFinalizer)) return done;
     const remains = new Map<BoundResource, Remains>();
     for (const bound of binding.status?.boundResources ?? []) remains.set(bound, await this.#empty(bound, binding));
     const condition = deletionCondition(remains);
     if (condition.status === 'True') {
-      await removeFinalizer(bindings, binding, finalizer);
+      await removeFinalizer(bindings, binding, bindingFinalizer);
       return done;
     }
     const conditions = withConditions(binding.status?.conditions, [condition], new Date());

@@ -1,5 +1,4 @@
-import { holds, lacks, type NewCondition } from '../../kcp-conditions.ts';
-import type { BoundResource } from '../kinds.ts';
+import { type BoundResource, holds, lacks, type NewCondition } from '@capstan/api';
 
 /** The remaining objects of a bound kind. */
 export interface Remains {

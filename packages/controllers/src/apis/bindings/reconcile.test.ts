@@ -1,11 +1,11 @@
+import type { ApiBinding, ApiExport, ApiResourceSchema } from '@capstan/api';
 import { describe, expect, test } from 'vitest';
-import type { ApiBinding, ApiExport, ResourceSchema } from '../kinds.ts';
 import { binding, cowboyExport, cowboySchema } from '../testing.ts';
 import type { Taken } from './conflicts.ts';
 import { type BindingActions, reconcileBinding } from './reconcile.ts';
 
 const offered: ApiExport = { ...cowboyExport('cowboys', 'today'), status: { identityHash: 'abc' } };
-const schema = (names: object = {}): ResourceSchema => {
+const schema = (names: object = {}): ApiResourceSchema => {
   const made = cowboySchema('today', names);
   return { ...made, metadata: { ...made.metadata, uid: 'uid-1' } };
 };

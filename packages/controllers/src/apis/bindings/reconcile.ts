@@ -1,32 +1,43 @@
+import {
+  type ApiBinding,
+  type ApiBindingStatus,
+  type ApiExport,
+  type ApiResourceSchema,
+  type BoundResource,
+  type ExportedResource,
+  holds,
+  isTrue,
+  lacks,
+  type NewCondition,
+  withConditions,
+} from '@capstan/api';
 import type { Readiness } from '../../caching/readiness.ts';
-import { holds, isTrue, lacks, type NewCondition, withConditions } from '../../kcp-conditions.ts';
-import type { ApiBinding, ApiExport, BindingStatus, BoundResource, OfferedResource, ResourceSchema } from '../kinds.ts';
 import { claimsOf } from './claims.ts';
 import { namingConflict, ownerOf, printSkipped, type Taken } from './conflicts.ts';
 
 export interface BindingActions {
   /** The export that the binding refers to, with the id of its workspace; undefined if it does not exist. */
   readonly getExport: () => Promise<{ readonly cluster: string; readonly object: ApiExport } | undefined>;
-  readonly getSchema: (cluster: string, name: string) => Promise<ResourceSchema | undefined>;
+  readonly getSchema: (cluster: string, name: string) => Promise<ApiResourceSchema | undefined>;
   /** The other kinds of the workspace, from bindings and definitions, as they are now. */
   readonly taken: () => Promise<readonly Taken[]>;
   /** Creates the copy of a schema from which the bound kind is served. Returns the reason if the server rejects it. */
-  readonly keepSchema: (schema: ResourceSchema) => Promise<string | undefined>;
+  readonly keepSchema: (schema: ApiResourceSchema) => Promise<string | undefined>;
   /** Whether a resource with virtual storage can be read. */
-  readonly readiness: (cluster: string, resource: OfferedResource) => Readiness;
+  readonly readiness: (cluster: string, resource: ExportedResource) => Readiness;
   readonly now: () => Date;
 }
 
 /** The status of a binding, and whether to reconcile it again even if nothing changes. */
 export interface Outcome {
-  readonly status: BindingStatus;
+  readonly status: ApiBindingStatus;
   readonly isWaiting: boolean;
 }
 
 /** The status that a binding should have. */
 export async function reconcileBinding(binding: ApiBinding, actions: BindingActions): Promise<Outcome> {
   const { status = {} } = binding;
-  const begun: BindingStatus = status.phase === undefined ? { ...status, phase: 'Binding' } : status;
+  const begun: ApiBindingStatus = status.phase === undefined ? { ...status, phase: 'Binding' } : status;
   const found = await actions.getExport();
   const { path = '', name = '' } = binding.spec?.reference?.export ?? {};
   const place = `${path || (binding.metadata.annotations?.['kcp.io/cluster'] ?? '')}|${name}`;
@@ -62,7 +73,7 @@ export async function reconcileBinding(binding: ApiBinding, actions: BindingActi
     return { status: summarized(begun, mismatch, actions.now()), isWaiting: false };
   }
   const bound = await bind(binding, { cluster, object, identityHash }, actions);
-  const changed: BindingStatus = {
+  const changed: ApiBindingStatus = {
     ...known,
     apiExportClusterName: cluster,
     boundResources: merged(status.boundResources ?? [], bound.resources),
@@ -92,8 +103,8 @@ async function bind(binding: ApiBinding, { cluster, object, identityHash }: Prov
     isComplete: false,
     isWaiting,
   });
-  const schemas: ResourceSchema[] = [];
-  const virtual = new Map<ResourceSchema, Readiness>();
+  const schemas: ApiResourceSchema[] = [];
+  const virtual = new Map<ApiResourceSchema, Readiness>();
   for (const offered of object.spec?.resources ?? []) {
     const { schema } = offered;
     const read = await actions.getSchema(cluster, schema);
@@ -140,7 +151,7 @@ async function bind(binding: ApiBinding, { cluster, object, identityHash }: Prov
   return { resources, conditions, isComplete: true, isWaiting: false };
 }
 
-function isBound({ status }: ApiBinding, { spec, metadata }: ResourceSchema, identityHash: string): boolean {
+function isBound({ status }: ApiBinding, { spec, metadata }: ApiResourceSchema, identityHash: string): boolean {
   return (status?.boundResources ?? []).some(
     ({ group, resource, schema }) =>
       group === spec!.group && resource === spec!.names.plural && schema.UID === metadata.uid && schema.identityHash === identityHash,
@@ -153,17 +164,17 @@ function notUpToDate({ status }: ApiBinding, reason: string, message: string): N
   return isTrue(status?.conditions, 'InitialBindingCompleted') ? [one] : [one, { ...one, type: 'InitialBindingCompleted' }];
 }
 
-function boundBefore({ status }: ApiBinding, { spec }: ResourceSchema): BoundResource | undefined {
+function boundBefore({ status }: ApiBinding, { spec }: ApiResourceSchema): BoundResource | undefined {
   return (status?.boundResources ?? []).find((one) => one.group === spec!.group && one.resource === spec!.names.plural);
 }
 
 /** Whether the workspace stores its own objects of a kind: they would be lost if the kind were read from elsewhere. */
-function isStored(binding: ApiBinding, schema: ResourceSchema): boolean {
+function isStored(binding: ApiBinding, schema: ApiResourceSchema): boolean {
   return (boundBefore(binding, schema)?.storageVersions ?? []).length > 0;
 }
 
 /** The conditions to report if a resource with virtual storage cannot be read; undefined if all can. */
-function unreadableIn(binding: ApiBinding, virtual: ReadonlyMap<ResourceSchema, Readiness>): NewCondition[] | undefined {
+function unreadableIn(binding: ApiBinding, virtual: ReadonlyMap<ApiResourceSchema, Readiness>): NewCondition[] | undefined {
   const problems: string[] = [];
   const waiting: string[] = [];
   for (const [schema, readiness] of virtual) {
@@ -183,7 +194,7 @@ function unreadableIn(binding: ApiBinding, virtual: ReadonlyMap<ResourceSchema, 
 }
 
 function boundResource(
-  schema: ResourceSchema,
+  schema: ApiResourceSchema,
   { identityHash, isVirtual }: { identityHash: string; isVirtual: boolean },
   binding: ApiBinding,
 ): BoundResource {
@@ -207,7 +218,7 @@ function merged(before: readonly BoundResource[], now: readonly BoundResource[])
 }
 
 /** Adds the Ready condition, which says whether the binding was ever complete. */
-function summarized(status: BindingStatus, set: readonly NewCondition[], now: Date): BindingStatus {
+function summarized(status: ApiBindingStatus, set: readonly NewCondition[], now: Date): ApiBindingStatus {
   const initial: NewCondition[] = status.conditions?.some(({ type }) => type === 'InitialBindingCompleted') === true ? [] : [begins];
   const conditions = withConditions(status.conditions, [...initial, ...set], now);
   const { type: _, lastTransitionTime: __, ...completed } = conditions.find(({ type }) => type === 'InitialBindingCompleted')!;

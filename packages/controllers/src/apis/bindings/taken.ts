@@ -1,13 +1,14 @@
+import type { BoundResource, ResourceNames } from '@capstan/api';
 import type { Client } from '@capstan/client';
 import type { KubeObject } from '@capstan/machinery';
 import type { SharingCaches } from '../caches.ts';
-import { type BoundResource, definitionType, type Names } from '../kinds.ts';
+import { definitionType } from '../kinds.ts';
 import type { SchemaCopies } from '../schemas/copies.ts';
 import type { Taken } from './conflicts.ts';
 
 interface Definition extends KubeObject {
-  spec?: { group: string; names: Names };
-  status?: { acceptedNames?: Names };
+  spec?: { group: string; names: ResourceNames };
+  status?: { acceptedNames?: ResourceNames };
 }
 
 interface Parts {
@@ -40,6 +41,6 @@ async function defined(cluster: string, { caches, client, signal }: Parts): Prom
 }
 
 /** The names of a kind, as far as they are known without its schema. */
-function namesOf({ resource }: BoundResource): Names {
+function namesOf({ resource }: BoundResource): ResourceNames {
   return { plural: resource, kind: '' };
 }

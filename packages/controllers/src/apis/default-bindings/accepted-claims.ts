@@ -1,4 +1,4 @@
-import type { ApiBinding, ApiExport } from '../kinds.ts';
+import type { ApiBinding, ApiExport } from '@capstan/api';
 
 type Accepted = NonNullable<NonNullable<ApiBinding['spec']>['permissionClaims']>[number];
 

@@ -1,17 +1,16 @@
+import type { ApiBinding, ApiExport, WorkspaceType } from '@capstan/api';
 import { describe, expect, test } from 'vitest';
-import type { WorkspaceTypeObject } from '../../tenancy/kinds.ts';
-import type { ApiBinding, ApiExport } from '../kinds.ts';
 import { acceptedClaims, hasClaims } from './accepted-claims.ts';
 import { keysOfType, maintainedExports } from './maintained.ts';
 
-const type = (name: string, spec: WorkspaceTypeObject['spec'] & object): WorkspaceTypeObject => ({
+const type = (name: string, spec: WorkspaceType['spec'] & object): WorkspaceType => ({
   apiVersion: 'tenancy.kcp.io/v1alpha1',
   kind: 'WorkspaceType',
   metadata: { name, annotations: { 'kcp.io/cluster': 'id1', 'kcp.io/path': 'root:provider' } },
   spec,
 });
 
-function exportsIn(start: string, ...types: WorkspaceTypeObject[]): unknown {
+function exportsIn(start: string, ...types: WorkspaceType[]): unknown {
   return maintainedExports(start, (path, name) => types.find((one) => keysOfType(one).includes(`${path}:${name}`)));
 }
 

@@ -1,6 +1,5 @@
+import { pathAnnotation, type WorkspaceType } from '@capstan/api';
 import { clusterOf } from '@capstan/client';
-import { pathAnnotation } from '../../tenancy/facts.ts';
-import type { WorkspaceTypeObject } from '../../tenancy/kinds.ts';
 
 /** An export, by the path or id of its workspace. */
 export interface ExportReference {
@@ -9,19 +8,19 @@ export interface ExportReference {
 }
 
 /** Finds a type by the path or id of its workspace, and its name. */
-export type FindType = (path: string, name: string) => WorkspaceTypeObject | undefined;
+export type FindType = (path: string, name: string) => WorkspaceType | undefined;
 
 /** The key of a type. */
 export const typeKey = (path: string, name: string): string => `${path}:${name}`;
 
-export function keysOfType(type: WorkspaceTypeObject): string[] {
+export function keysOfType(type: WorkspaceType): string[] {
   const { name = '', annotations } = type.metadata;
   const cluster = clusterOf(type) ?? '';
   return [...new Set([cluster, annotations?.[pathAnnotation] ?? cluster])].map((path) => typeKey(path, name));
 }
 
 /** The exports whose bindings a type maintains. */
-export function exportsOf(type: WorkspaceTypeObject): ExportReference[] {
+export function exportsOf(type: WorkspaceType): ExportReference[] {
   const { defaultAPIBindingLifecycle, defaultAPIBindings = [] } = type.spec ?? {};
   if (defaultAPIBindingLifecycle !== 'Maintain') return [];
   return defaultAPIBindings.map(({ path, export: name }) => ({ path: path || (clusterOf(type) ?? ''), name }));
@@ -33,13 +32,13 @@ export function maintainedExports(type: string, find: FindType): ExportReference
 }
 
 /** The type itself and all that extend it: a change matters to their workspaces. */
-export function extendedBy(type: WorkspaceTypeObject, all: readonly WorkspaceTypeObject[], find: FindType): WorkspaceTypeObject[] {
+export function extendedBy(type: WorkspaceType, all: readonly WorkspaceType[], find: FindType): WorkspaceType[] {
   return all.filter((one) => keysOfType(one).some((key) => withExtended(key, find).includes(type)));
 }
 
 /** The type and all that it extends. */
-function withExtended(type: string, find: FindType): WorkspaceTypeObject[] {
-  const found = new Map<string, WorkspaceTypeObject>();
+function withExtended(type: string, find: FindType): WorkspaceType[] {
+  const found = new Map<string, WorkspaceType>();
   const walk = (path: string, name: string): void => {
     const one = find(path, name);
     const key = one && typeKey(clusterOf(one) ?? '', name);

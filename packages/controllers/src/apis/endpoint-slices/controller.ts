@@ -1,18 +1,20 @@
-import { type Client, clusterOf, type ResourceType } from '@capstan/client';
-import { type Controller, controller, done, type Result } from '@capstan/controller';
-import { holds, lacks } from '../../kcp-conditions.ts';
-import { keysOf, SharingCaches } from '../caches.ts';
 import {
   type ApiBinding,
   type ApiExport,
-  bindingType,
-  type EndpointSlice,
-  exportType,
-  partitionType,
-  shardType,
-  sliceType,
-} from '../kinds.ts';
-import { naming, type Partition, Places } from './places.ts';
+  type ApiExportEndpointSlice,
+  apiBindingKind,
+  apiExportKind,
+  endpointSliceKind,
+  holds,
+  lacks,
+  type Partition,
+  partitionKind,
+  shardKind,
+} from '@capstan/api';
+import { type Client, clusterOf, type ResourceType } from '@capstan/client';
+import { type Controller, controller, done, type Result } from '@capstan/controller';
+import { keysOf, SharingCaches } from '../caches.ts';
+import { naming, Places } from './places.ts';
 import { type Slice, type SliceFacts, withEndpoints } from './reconcile.ts';
 
 interface Copies {
@@ -21,19 +23,19 @@ interface Copies {
 }
 
 /** Watches endpoint slices, and everything that their URL depends on. */
-export function endpointSliceController(): Controller<EndpointSlice, Copies> {
+export function endpointSliceController(): Controller<ApiExportEndpointSlice, Copies> {
   return controller('apiexportendpointslice')
-    .for<EndpointSlice>(sliceType)
+    .for<ApiExportEndpointSlice>(endpointSliceKind)
     .reads((informers): Copies => ({ caches: SharingCaches.of(informers), places: new Places(informers) }))
-    .watches<ApiExport>(exportType, (object, { caches }) => keysOf(caches.slicesOf(object)))
-    .watches<ApiBinding>(bindingType, (binding, { caches }) => keysOf(slicesAround(caches, binding)))
-    .watches(shardType, (_shard, { caches }) => keysOf(caches.slices.list()))
-    .watches<Partition>(partitionType, (partition, { caches }) => keysOf(naming(caches.slices.list(), partition)))
+    .watches<ApiExport>(apiExportKind, (object, { caches }) => keysOf(caches.slicesOf(object)))
+    .watches<ApiBinding>(apiBindingKind, (binding, { caches }) => keysOf(slicesAround(caches, binding)))
+    .watches(shardKind, (_shard, { caches }) => keysOf(caches.slices.list()))
+    .watches<Partition>(partitionKind, (partition, { caches }) => keysOf(naming(caches.slices.list(), partition)))
     .reconcile(
       ({ object: slice, client, signal, copies: { caches, places } }) =>
         slice === undefined
           ? done
-          : keepSlice(slice, { ...factsOf(slice, caches), ...places.of(slice) }, { client, type: sliceType, signal }),
+          : keepSlice(slice, { ...factsOf(slice, caches), ...places.of(slice) }, { client, type: endpointSliceKind, signal }),
       { concurrency: 4, backoff: { base: 100, max: 30_000 } },
     );
 }
@@ -49,7 +51,7 @@ export async function keepSlice<T extends Slice>(
   return done;
 }
 
-function slicesAround(caches: SharingCaches, binding: ApiBinding): EndpointSlice[] {
+function slicesAround(caches: SharingCaches, binding: ApiBinding): ApiExportEndpointSlice[] {
   const found = exportOf(caches, binding.spec?.reference?.export, clusterOf(binding));
   return found === undefined ? [] : caches.slicesOf(found);
 }
@@ -62,7 +64,7 @@ function exportOf(
   return reference && caches.exportAt(reference, cluster ?? '');
 }
 
-function factsOf(slice: EndpointSlice, caches: SharingCaches): Pick<SliceFacts, 'reference' | 'view'> {
+function factsOf(slice: ApiExportEndpointSlice, caches: SharingCaches): Pick<SliceFacts, 'reference' | 'view'> {
   const { path = clusterOf(slice) ?? '', name = '' } = slice.spec?.export ?? {};
   const found = exportOf(caches, slice.spec?.export, clusterOf(slice));
   if (found === undefined) {

@@ -1,15 +1,8 @@
+import type { Partition, Shard } from '@capstan/api';
+import { partitionKind, shardKind } from '@capstan/api';
 import { clusterOf, type Informer, type InformerFactory } from '@capstan/client';
-import { everything, type KubeObject, type LabelSelector, type LabelSelectorObject, selectorOfObject } from '@capstan/machinery';
-import { partitionType, shardType } from '../kinds.ts';
+import { everything, type KubeObject, type LabelSelector, selectorOfObject } from '@capstan/machinery';
 import type { Slice, SliceFacts } from './reconcile.ts';
-
-interface Shard extends KubeObject {
-  spec?: { readonly virtualWorkspaceURL?: string };
-}
-
-export interface Partition extends KubeObject {
-  spec?: { readonly selector?: LabelSelectorObject };
-}
 
 /** The shards that serve views, and the partitions that select them. */
 export class Places {
@@ -17,8 +10,8 @@ export class Places {
   readonly #partitions: Informer<Partition>;
 
   constructor(informers: InformerFactory) {
-    this.#shards = informers.informer<Shard>(shardType);
-    this.#partitions = informers.informer<Partition>(partitionType);
+    this.#shards = informers.informer<Shard>(shardKind);
+    this.#partitions = informers.informer<Partition>(partitionKind);
   }
 
   of({ metadata, spec }: Slice): Pick<SliceFacts, 'shard' | 'partition'> {

@@ -1,10 +1,10 @@
+import { holds, type KcpCondition, lacks, type NewCondition, withConditions } from '@capstan/api';
 import { type KubeObject, type LabelSelector, sameJson } from '@capstan/machinery';
-import { type Condition, holds, lacks, type NewCondition, withConditions } from '../../kcp-conditions.ts';
 
 /** An object that publishes the URL of a view. */
 export interface Slice extends KubeObject {
   spec?: { readonly partition?: string };
-  status?: { endpoints?: readonly { readonly url: string }[]; shardSelector?: string; conditions?: readonly Condition[] };
+  status?: { endpoints?: readonly { readonly url: string }[]; shardSelector?: string; conditions?: readonly KcpCondition[] };
 }
 
 /** The facts that the status of a slice follows from. */

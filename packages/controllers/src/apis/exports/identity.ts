@@ -1,17 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { type ExportIdentity, holds, identityNamespace, lacks, type NewCondition } from '@capstan/api';
 import { type Client, isAlreadyExists, isNotFound } from '@capstan/client';
 import { ignoring } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
-import { holds, lacks, type NewCondition } from '../../kcp-conditions.ts';
 import { namespaceType, secretType } from '../kinds.ts';
-
-/** The namespace of identities that nobody chose. */
-export const identityNamespace = 'kcp-system';
-
-/** A reference to the secret that holds the key. */
-export interface Identity {
-  readonly secretRef?: { readonly namespace?: string; readonly name?: string };
-}
 
 export interface IdentityActions {
   readonly getSecret: (namespace: string, name: string) => Promise<KubeObject | undefined>;
@@ -20,7 +12,7 @@ export interface IdentityActions {
 }
 
 /** Creates a random key. */
-export async function makeIdentity(name: string, { createSecret }: IdentityActions): Promise<Identity> {
+export async function makeIdentity(name: string, { createSecret }: IdentityActions): Promise<ExportIdentity> {
   await createSecret({
     apiVersion: 'v1',
     kind: 'Secret',
@@ -32,7 +24,7 @@ export async function makeIdentity(name: string, { createSecret }: IdentityActio
 
 /** The hash of the key, and a condition that says whether it is still the same. */
 export async function checkIdentity(
-  { secretRef: { namespace = '', name = '' } = {} }: Identity,
+  { secretRef: { namespace = '', name = '' } = {} }: ExportIdentity,
   known: string | undefined,
   { getSecret }: IdentityActions,
 ): Promise<{ identityHash: string | undefined; condition: NewCondition }> {

@@ -1,6 +1,5 @@
+import { type ApiExport, type ApiExportEndpointSlice, isTrue, pathAnnotation, withConditions } from '@capstan/api';
 import { done, type Result, requeueAfter } from '@capstan/controller';
-import { isTrue, withConditions } from '../../kcp-conditions.ts';
-import { type ApiExport, type EndpointSlice, pathAnnotation } from '../kinds.ts';
 import { checkIdentity, makeIdentity } from './identity.ts';
 import type { PublishingActions } from './publishing.ts';
 
@@ -8,7 +7,7 @@ const skipSliceAnnotation = 'apiexports.apis.kcp.io/skip-endpointslice';
 /** In milliseconds. A missing identity may appear at any time, and secrets are not watched. */
 const lookAgain = 1_000;
 
-type ExportActions = PublishingActions<ApiExport, EndpointSlice>;
+type ExportActions = PublishingActions<ApiExport, ApiExportEndpointSlice>;
 
 /** Gives an export an identity, checks it, and creates its endpoint slice. */
 export async function reconcileExport(object: ApiExport, actions: ExportActions): Promise<Result> {

@@ -1,17 +1,17 @@
+import { type ApiBinding, apiBindingKind, apiConversionKind, apiResourceSchemaKind, boundSchemasCluster } from '@capstan/api';
 import { clusterOf, isNotFound } from '@capstan/client';
 import { type Controller, controller, ignoring } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
 import { SharingCaches } from '../caches.ts';
-import { type ApiBinding, bindingType, boundSchemasCluster, conversionType, schemaType } from '../kinds.ts';
 import { copyName, uidOfCopy } from './copies.ts';
 import { reconcileCopy } from './reconcile.ts';
 
 /** Watches copies of schemas, and the bindings that use them. */
 export function schemaCopyController(): Controller<KubeObject, SharingCaches> {
   return controller('apiresourceschema-cleanup')
-    .for<KubeObject>(schemaType, { metadataOnly: true, predicate: ({ object }) => clusterOf(object) === boundSchemasCluster })
+    .for<KubeObject>(apiResourceSchemaKind, { metadataOnly: true, predicate: ({ object }) => clusterOf(object) === boundSchemasCluster })
     .reads(SharingCaches.of)
-    .watches<ApiBinding>(bindingType, ({ status }) =>
+    .watches<ApiBinding>(apiBindingKind, ({ status }) =>
       (status?.boundResources ?? []).map((bound) => ({ cluster: boundSchemasCluster, name: copyName(bound.schema.UID, bound) })),
     )
     .reconcile(
@@ -19,8 +19,8 @@ export function schemaCopyController(): Controller<KubeObject, SharingCaches> {
         reconcileCopy(object, {
           isUsed: (name) => bindings.byIndex('schema', uidOfCopy(name)).length > 0,
           remove: async ({ metadata: { name = '', uid = '' } }) => {
-            await ignoring(client.resource(schemaType).delete(name, { preconditions: { uid }, signal }), isNotFound);
-            await ignoring(client.resource(conversionType).delete(name, { signal }), isNotFound);
+            await ignoring(client.resource(apiResourceSchemaKind).delete(name, { preconditions: { uid }, signal }), isNotFound);
+            await ignoring(client.resource(apiConversionKind).delete(name, { signal }), isNotFound);
           },
           now: Date.now,
         }),

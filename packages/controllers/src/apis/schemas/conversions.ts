@@ -1,7 +1,7 @@
+import { type ApiConversion, apiConversionKind, boundSchemasCluster } from '@capstan/api';
 import { type Client, isAlreadyExists } from '@capstan/client';
 import { ignoring } from '@capstan/controller';
 import { sameJson } from '@capstan/machinery';
-import { boundSchemasCluster, type Conversion, conversionType } from '../kinds.ts';
 
 /**
  * Creates or updates the copy of an APIConversion. It has the name of the copy of its schema. It stays when the original is deleted: objects may have been
@@ -9,12 +9,12 @@ import { boundSchemasCluster, type Conversion, conversionType } from '../kinds.t
  */
 export async function keepConversion(
   client: Client,
-  { rules, copy, name }: { rules: Conversion; copy: Conversion | undefined; name: string },
+  { rules, copy, name }: { rules: ApiConversion; copy: ApiConversion | undefined; name: string },
   signal: AbortSignal,
 ): Promise<void> {
   const { apiVersion, kind, spec } = rules;
   if (sameJson(copy?.spec, spec)) return;
-  const copies = client.cluster(boundSchemasCluster).resource<Conversion>(conversionType);
+  const copies = client.cluster(boundSchemasCluster).resource<ApiConversion>(apiConversionKind);
   if (copy !== undefined) {
     await copies.update({ ...copy, spec: spec! }, { signal });
     return;

@@ -1,25 +1,25 @@
+import { type ApiResourceSchema, apiResourceSchemaKind, type BoundResource, boundSchemasCluster } from '@capstan/api';
 import { type Client, isAlreadyExists, isForbidden, isInvalid, isNotFound } from '@capstan/client';
 import { ignoring } from '@capstan/controller';
 import { BoundedMap } from '@capstan/machinery';
-import { type BoundResource, boundSchemasCluster, type ResourceSchema, schemaType } from '../kinds.ts';
 
 /** How many schemas are remembered. They never change. */
 const capacity = 1_000;
 
 /** The schemas of providers, and their copies, from which bound kinds are served even if the original is gone. */
 export class SchemaCopies {
-  readonly #read = new BoundedMap<string, ResourceSchema>(capacity);
+  readonly #read = new BoundedMap<string, ApiResourceSchema>(capacity);
 
   /** A provider's schema; undefined if it does not exist. `uid` is the one that the informer knows: a schema with another uid is another schema. */
   async original(
     client: Client,
     at: { cluster: string; name: string; uid: string | undefined; signal: AbortSignal },
-  ): Promise<ResourceSchema | undefined> {
+  ): Promise<ApiResourceSchema | undefined> {
     const key = `${at.uid} ${at.cluster}/${at.name}`;
     const known = at.uid === undefined ? undefined : this.#read.get(key);
     if (known !== undefined) return known;
     const found = await ignoring(
-      client.cluster(at.cluster).resource<ResourceSchema>(schemaType).get(at.name, { signal: at.signal }),
+      client.cluster(at.cluster).resource<ApiResourceSchema>(apiResourceSchemaKind).get(at.name, { signal: at.signal }),
       isNotFound,
       isForbidden,
     );
@@ -28,12 +28,12 @@ export class SchemaCopies {
   }
 
   /** The copy for a bound resource; undefined if there is none. */
-  async copy(client: Client, bound: BoundResource, signal: AbortSignal): Promise<ResourceSchema | undefined> {
+  async copy(client: Client, bound: BoundResource, signal: AbortSignal): Promise<ApiResourceSchema | undefined> {
     const name = copyName(bound.schema.UID, bound);
     const known = this.#read.get(name);
     if (known !== undefined) return known;
     const found = await ignoring(
-      client.cluster(boundSchemasCluster).resource<ResourceSchema>(schemaType).get(name, { signal }),
+      client.cluster(boundSchemasCluster).resource<ApiResourceSchema>(apiResourceSchemaKind).get(name, { signal }),
       isNotFound,
       isForbidden,
     );
@@ -42,7 +42,7 @@ export class SchemaCopies {
   }
 
   /** Creates the copy, unless it exists. Returns the reason if the server rejects it. */
-  async keep(client: Client, schema: ResourceSchema, signal: AbortSignal): Promise<string | undefined> {
+  async keep(client: Client, schema: ApiResourceSchema, signal: AbortSignal): Promise<string | undefined> {
     const { apiVersion, kind, metadata, spec } = schema;
     const { 'kcp.io/cluster': cluster = '', 'api-approved.kubernetes.io': approved } = metadata.annotations ?? {};
     const annotations = {
@@ -54,7 +54,7 @@ export class SchemaCopies {
     try {
       await client
         .cluster(boundSchemasCluster)
-        .resource<ResourceSchema>(schemaType)
+        .resource<ApiResourceSchema>(apiResourceSchemaKind)
         .create({ apiVersion, kind, metadata: { name, annotations }, spec: spec! }, { signal });
     } catch (error) {
       if (isInvalid(error) || isForbidden(error)) return (error as Error).message;

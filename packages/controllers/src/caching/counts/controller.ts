@@ -1,7 +1,6 @@
+import { type CachedResource, cachedResourceKind, isTrue } from '@capstan/api';
 import { formatKey, type Informer, type InformerFactory, objectKey, parseKey } from '@capstan/client';
 import { type ControllerContext, done, type Runnable, WorkLoop } from '@capstan/controller';
-import { isTrue } from '../../kcp-conditions.ts';
-import { type CachedResource, cachedResourceType } from '../kinds.ts';
 import { Followed, whatOf } from './followed.ts';
 
 /** In milliseconds: objects change in bursts, and one count covers them all. */
@@ -12,17 +11,17 @@ export class CountController implements Runnable {
   readonly name = 'cachedresource-counts';
 
   prepare(informers: InformerFactory): void {
-    informers.informer<CachedResource>(cachedResourceType);
+    informers.informer<CachedResource>(cachedResourceKind);
   }
 
   async run(context: ControllerContext): Promise<void> {
     const { informers, signal } = context;
-    const known = informers.informer<CachedResource>(cachedResourceType);
+    const known = informers.informer<CachedResource>(cachedResourceKind);
     using loop = new WorkLoop<string>(context, {
       name: this.name,
       keyOf: (key) => key,
       objectOf: parseKey,
-      type: cachedResourceType,
+      type: cachedResourceKind,
       backoff: { base: 100, max: 30_000 },
     });
     await using counts = new Counts(context, { known, changed: (key) => loop.queue.addAfter(key, gather) });
@@ -81,7 +80,7 @@ class Counts implements AsyncDisposable {
     const patch = { status: { resourceCounts: { cache: count, local: count } } };
     await this.#context.client
       .cluster(cluster)
-      .resource<CachedResource>(cachedResourceType)
+      .resource<CachedResource>(cachedResourceKind)
       .patch(name, { type: 'merge', patch }, { subresource: 'status', signal: this.#context.drop });
   }
 }

@@ -1,6 +1,6 @@
+import type { CachedResource } from '@capstan/api';
 import { type Client, Informer } from '@capstan/client';
 import { type KubeObject, selectorOfObject } from '@capstan/machinery';
-import type { CachedResource } from '../kinds.ts';
 
 /** Follows the objects that a CachedResource publishes, with names and labels only, until it is disposed. */
 export class Followed implements AsyncDisposable {

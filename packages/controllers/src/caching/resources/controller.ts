@@ -1,29 +1,38 @@
+import {
+  type ApiBinding,
+  apiBindingKind,
+  type CachedResource,
+  type CachedResourceEndpointSlice,
+  cachedResourceKind,
+  cachedResourceSliceKind,
+} from '@capstan/api';
 import { ApiError, type Client, clusterOf, type ObjectKey } from '@capstan/client';
 import { type Controller, controller, done } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
 import { keysOf } from '../../apis/caches.ts';
 import { publishingActions } from '../../apis/exports/publishing.ts';
-import { type ApiBinding, bindingType, definitionType } from '../../apis/kinds.ts';
+import { definitionType } from '../../apis/kinds.ts';
 import { unlessShut } from '../../apis/shut.ts';
 import { CachingCaches } from '../caches.ts';
-import { type CachedResource, type CachedSlice, cachedResourceType, cachedSliceType } from '../kinds.ts';
 import { reconcileCachedResource, type ServedKind } from './reconcile.ts';
 
 /** Watches CachedResources, and everything that decides whether their kind is served. */
 export function cachedResourceController(): Controller<CachedResource, CachingCaches> {
   return controller('cachedresource')
-    .for<CachedResource>(cachedResourceType)
+    .for<CachedResource>(cachedResourceKind)
     .reads(CachingCaches.of)
-    .watches<CachedSlice>(cachedSliceType, (slice) => [{ cluster: clusterOf(slice), name: slice.metadata.name ?? '' }])
+    .watches<CachedResourceEndpointSlice>(cachedResourceSliceKind, (slice) => [
+      { cluster: clusterOf(slice), name: slice.metadata.name ?? '' },
+    ])
     .watches(definitionType, beside, { metadataOnly: true })
-    .watches<ApiBinding>(bindingType, beside)
+    .watches<ApiBinding>(apiBindingKind, beside)
     .reconcile(
       ({ key, object, client, signal, copies: { slices } }) => {
         if (object === undefined) return done;
-        const types = { type: cachedResourceType, sliceType: cachedSliceType, slices };
+        const types = { type: cachedResourceKind, sliceType: cachedResourceSliceKind, slices };
         return unlessShut(
           reconcileCachedResource(object, {
-            ...publishingActions<CachedResource, CachedSlice>({ key, client, signal }, types),
+            ...publishingActions<CachedResource, CachedResourceEndpointSlice>({ key, client, signal }, types),
             getKind: (kind) => servedKind(client, kind, signal),
           }),
         );

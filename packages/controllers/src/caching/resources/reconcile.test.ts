@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import type { CachedResource, CachedResourceEndpointSlice } from '@capstan/api';
 import { describe, expect, test } from 'vitest';
-import type { CachedResource, CachedSlice } from '../kinds.ts';
 import { type CachedResourceActions, reconcileCachedResource } from './reconcile.ts';
 
 const key = Buffer.from('a key').toString('base64');
@@ -16,7 +16,7 @@ const object: CachedResource = {
 async function look(given: Partial<CachedResourceActions> = {}, looked: CachedResource = object) {
   const written: CachedResource[] = [];
   const updated: CachedResource[] = [];
-  const slices: CachedSlice[] = [];
+  const slices: CachedResourceEndpointSlice[] = [];
   const result = await reconcileCachedResource(looked, {
     getSecret: async () => ({ apiVersion: 'v1', kind: 'Secret', metadata: {}, data: { key } }),
     createSecret: async () => {},

@@ -1,8 +1,16 @@
+import {
+  type CachedResource,
+  type CachedResourceEndpointSlice,
+  holds,
+  type KcpCondition,
+  lacks,
+  type NewCondition,
+  withConditions,
+} from '@capstan/api';
 import { done, type Result, requeueAfter } from '@capstan/controller';
 import { checkIdentity, makeIdentity } from '../../apis/exports/identity.ts';
 import type { PublishingActions } from '../../apis/exports/publishing.ts';
-import { type Condition, holds, lacks, type NewCondition, withConditions } from '../../kcp-conditions.ts';
-import { type CachedResource, type CachedSlice, printPublished } from '../kinds.ts';
+import { printPublished } from '../published.ts';
 
 const skipSliceAnnotation = 'cachedresources.cache.kcp.io/skip-endpointslice';
 /** In milliseconds. Missing parts may appear at any time, and not all of them are watched. */
@@ -14,7 +22,7 @@ export interface ServedKind {
   readonly verbs: readonly string[];
 }
 
-export interface CachedResourceActions extends PublishingActions<CachedResource, CachedSlice> {
+export interface CachedResourceActions extends PublishingActions<CachedResource, CachedResourceEndpointSlice> {
   /** Undefined if the workspace does not serve it. */
   readonly getKind: (kind: { group: string; version: string; resource: string }) => Promise<ServedKind | undefined>;
 }
@@ -59,7 +67,7 @@ async function checkKind(object: CachedResource, { getKind }: CachedResourceActi
 }
 
 /** The condition appears once something was published. */
-function started(before: readonly Condition[] = [], why: readonly NewCondition[] | undefined): NewCondition[] {
+function started(before: readonly KcpCondition[] = [], why: readonly NewCondition[] | undefined): NewCondition[] {
   if (why === undefined) return [holds('ReplicationStarted')];
   if (!before.some(({ type }) => type === 'ReplicationStarted')) return [];
   const { reason = '', message = '' } = why.find(({ status }) => status !== 'True')!;

@@ -1,13 +1,25 @@
+import {
+  type ApiBinding,
+  type ApiExport,
+  apiBindingKind,
+  apiExportKind,
+  type CachedResource,
+  type CachedResourceEndpointSlice,
+  cachedResourceKind,
+  cachedResourceSliceKind,
+  holds,
+  lacks,
+  type Partition,
+  partitionKind,
+  shardKind,
+} from '@capstan/api';
 import { clusterOf } from '@capstan/client';
 import { type Controller, controller, done } from '@capstan/controller';
 import { keysOf } from '../../apis/caches.ts';
 import { keepSlice } from '../../apis/endpoint-slices/controller.ts';
-import { naming, type Partition, Places } from '../../apis/endpoint-slices/places.ts';
+import { naming, Places } from '../../apis/endpoint-slices/places.ts';
 import type { SliceFacts } from '../../apis/endpoint-slices/reconcile.ts';
-import { type ApiBinding, type ApiExport, bindingType, exportType, partitionType, shardType } from '../../apis/kinds.ts';
-import { holds, lacks } from '../../kcp-conditions.ts';
 import { CachingCaches } from '../caches.ts';
-import { type CachedResource, type CachedSlice, cachedResourceType, cachedSliceType } from '../kinds.ts';
 
 interface Copies {
   readonly caches: CachingCaches;
@@ -15,30 +27,30 @@ interface Copies {
 }
 
 /** Watches endpoint slices, and everything that their URL depends on. */
-export function cachedSliceController(): Controller<CachedSlice, Copies> {
+export function cachedSliceController(): Controller<CachedResourceEndpointSlice, Copies> {
   return controller('cachedresourceendpointslice')
-    .for<CachedSlice>(cachedSliceType)
+    .for<CachedResourceEndpointSlice>(cachedResourceSliceKind)
     .reads((informers): Copies => ({ caches: CachingCaches.of(informers), places: new Places(informers) }))
-    .watches<CachedResource>(cachedResourceType, (resource, { caches }) => keysOf(caches.slicesOf(resource)))
-    .watches<ApiExport>(exportType, (object, { caches }) => keysOf(caches.slicesFrom(clusterOf(object) ?? '')))
-    .watches<ApiBinding>(bindingType, (binding, { caches }) => keysOf(slicesAround(caches, binding)))
-    .watches(shardType, (_shard, { caches }) => keysOf(caches.slices.list()))
-    .watches<Partition>(partitionType, (partition, { caches }) => keysOf(naming(caches.slices.list(), partition)))
+    .watches<CachedResource>(cachedResourceKind, (resource, { caches }) => keysOf(caches.slicesOf(resource)))
+    .watches<ApiExport>(apiExportKind, (object, { caches }) => keysOf(caches.slicesFrom(clusterOf(object) ?? '')))
+    .watches<ApiBinding>(apiBindingKind, (binding, { caches }) => keysOf(slicesAround(caches, binding)))
+    .watches(shardKind, (_shard, { caches }) => keysOf(caches.slices.list()))
+    .watches<Partition>(partitionKind, (partition, { caches }) => keysOf(naming(caches.slices.list(), partition)))
     .reconcile(
       ({ object: slice, client, signal, copies: { caches, places } }) =>
         slice === undefined
           ? done
-          : keepSlice(slice, { ...factsOf(slice, caches), ...places.of(slice) }, { client, type: cachedSliceType, signal }),
+          : keepSlice(slice, { ...factsOf(slice, caches), ...places.of(slice) }, { client, type: cachedResourceSliceKind, signal }),
       { concurrency: 4, backoff: { base: 100, max: 30_000 } },
     );
 }
 
-function slicesAround(caches: CachingCaches, binding: ApiBinding): CachedSlice[] {
+function slicesAround(caches: CachingCaches, binding: ApiBinding): CachedResourceEndpointSlice[] {
   const found = caches.sharing.exportOf(binding);
   return found === undefined ? [] : caches.slicesFrom(clusterOf(found) ?? '');
 }
 
-function factsOf(slice: CachedSlice, caches: CachingCaches): Pick<SliceFacts, 'reference' | 'view'> {
+function factsOf(slice: CachedResourceEndpointSlice, caches: CachingCaches): Pick<SliceFacts, 'reference' | 'view'> {
   const { path = clusterOf(slice) ?? '', name = '' } = slice.spec?.cachedResource ?? {};
   const found = caches.resourceOf(slice);
   if (found === undefined) {

@@ -1,17 +1,17 @@
-import { clusterOf, type Informer, isForbidden, isNotFound, type ObjectKey, objectKey } from '@capstan/client';
-import { type Controller, controller, done, type Reconcile, type Result } from '@capstan/controller';
 import {
   type LogicalCluster,
+  logicalClusterKind,
   logicalClusterName,
-  logicalClusterType,
-  type Purged,
+  type PurgedWorkspace,
   rootCluster,
   type Shard,
-  shardType,
+  shardAddress,
+  shardKind,
   type Workspace,
-  workspaceType,
-} from '../kinds.ts';
-import { addressOf } from '../shard-address.ts';
+  workspaceKind,
+} from '@capstan/api';
+import { clusterOf, type Informer, isForbidden, isNotFound, type ObjectKey, objectKey } from '@capstan/client';
+import { type Controller, controller, done, type Reconcile, type Result } from '@capstan/controller';
 import { reconcileLogicalCluster } from './reconcile.ts';
 
 interface Copies {
@@ -26,19 +26,19 @@ export function logicalClusterController({
   readonly concurrency?: number | undefined;
 } = {}): Controller<LogicalCluster, Copies> {
   return controller('logical-cluster')
-    .for<LogicalCluster>(logicalClusterType, { predicate: ({ type, object }) => type !== 'deleted' && clusterOf(object) !== rootCluster })
+    .for<LogicalCluster>(logicalClusterKind, { predicate: ({ type, object }) => type !== 'deleted' && clusterOf(object) !== rootCluster })
     .reads(
       (informers): Copies => ({
-        clusters: informers.informer<LogicalCluster>(logicalClusterType),
-        shards: informers.informer<Shard>(shardType),
+        clusters: informers.informer<LogicalCluster>(logicalClusterKind),
+        shards: informers.informer<Shard>(shardKind),
       }),
     )
-    .watches<Workspace>(workspaceType, parentOf, { predicate: ({ type }) => type === 'deleted' })
-    .watches<Shard>(shardType, (_shard, copies) => elsewhere(copies))
+    .watches<Workspace>(workspaceKind, parentOf, { predicate: ({ type }) => type === 'deleted' })
+    .watches<Shard>(shardKind, (_shard, copies) => elsewhere(copies))
     .reconcile(reconcileOne, { concurrency, backoff: { base: 100, max: 30_000 }, fairness: () => '' });
 }
 
-const addressIn = ({ shards }: Copies): string | undefined => shards.list().map(addressOf)[0];
+const addressIn = ({ shards }: Copies): string | undefined => shards.list().map(shardAddress)[0];
 
 /** The clusters whose URL does not have the address of the shard. */
 function elsewhere(copies: Copies): ObjectKey[] {
@@ -51,14 +51,14 @@ function elsewhere(copies: Copies): ObjectKey[] {
 
 async function reconcileOne({ key, object, client, signal, copies }: Reconcile<LogicalCluster, Copies>): Promise<Result> {
   if (key.cluster === undefined || key.cluster === rootCluster) return done;
-  const clusters = client.resource<LogicalCluster>(logicalClusterType);
+  const clusters = client.resource<LogicalCluster>(logicalClusterKind);
   const path = `/capstan/workspaces/${key.cluster}`;
   const root = client.cluster(rootCluster);
   try {
     return await reconcileLogicalCluster(object, {
       address: () => addressIn(copies),
       bind: () => root.json({ method: 'POST', path: `${path}/bindings`, signal }),
-      purge: () => root.json<Purged>({ method: 'DELETE', path: `${path}/content`, signal }),
+      purge: () => root.json<PurgedWorkspace>({ method: 'DELETE', path: `${path}/content`, signal }),
       update: (changed) => clusters.update(changed, { signal }),
       updateStatus: (changed) => clusters.updateStatus(changed, { signal }),
       now: () => new Date(),

@@ -1,5 +1,5 @@
+import type { LogicalCluster } from '@capstan/api';
 import { describe, expect, it, vi } from 'vitest';
-import type { LogicalCluster } from '../kinds.ts';
 import { type LogicalClusterActions, reconcileLogicalCluster } from './reconcile.ts';
 
 const now = new Date('2026-01-01T00:00:00Z');
@@ -22,7 +22,11 @@ function actions(more: Partial<Pick<LogicalClusterActions, 'bind'>> = {}) {
   return {
     address: () => 'https://here:6443',
     bind: vi.fn<LogicalClusterActions['bind']>(async () => ({ incomplete: [], missing: [] })),
-    purge: vi.fn<LogicalClusterActions['purge']>(async () => ({ gone: true, isTold: false, remains: { resources: {}, finalizers: {} } })),
+    purge: vi.fn<LogicalClusterActions['purge']>(async () => ({
+      gone: true,
+      workspaceDeleted: false,
+      remains: { resources: {}, finalizers: {} },
+    })),
     update: vi.fn(async (changed: LogicalCluster) => changed),
     updateStatus: vi.fn(async (changed: LogicalCluster) => changed),
     now: () => now,

@@ -1,8 +1,18 @@
+import {
+  bindingsInitializer,
+  contentFinalizer,
+  holds,
+  type KcpCondition,
+  type LogicalCluster,
+  lacks,
+  ownerAnnotation,
+  type PurgedWorkspace,
+  terminatorsFinalizer,
+  trimmedOwner,
+  withConditions,
+} from '@capstan/api';
 import { done, type Result, requeueAfter } from '@capstan/controller';
-import { type Condition, holds, lacks, withConditions } from '../../kcp-conditions.ts';
-import { bindingsInitializer, contentFinalizer, ownerAnnotation, terminatorsFinalizer } from '../facts.ts';
-import type { LogicalCluster, Purged } from '../kinds.ts';
-import { labelChanges, trimmedOwner } from '../labels.ts';
+import { labelChanges } from '../labels.ts';
 import { remaining, waitFor } from '../remains.ts';
 
 /** The actions available to the steps. */
@@ -11,7 +21,7 @@ export interface LogicalClusterActions {
   readonly address: () => string | undefined;
   /** Creates the bindings that the type asks for, and returns what is left to do. */
   readonly bind: () => Promise<{ readonly incomplete: readonly string[]; readonly missing: readonly string[] }>;
-  readonly purge: () => Promise<Purged>;
+  readonly purge: () => Promise<PurgedWorkspace>;
   readonly update: (logicalCluster: LogicalCluster) => Promise<LogicalCluster>;
   readonly updateStatus: (logicalCluster: LogicalCluster) => Promise<LogicalCluster>;
   readonly now: () => Date;
@@ -20,7 +30,7 @@ export interface LogicalClusterActions {
 /** A step ends the reconcile by returning a result. */
 type Step = (progress: { logicalCluster: LogicalCluster }, actions: LogicalClusterActions) => Promise<Result | undefined>;
 
-const steps: readonly Step[] = [describe, endWorkspace, locate, bindDefaults, openWorkspace];
+const steps: readonly Step[] = [describe, finalizeWorkspace, locate, createBindings, completeInitialization];
 
 /** Makes a new workspace usable, and empties one that is being deleted. It keeps no state, so it can continue after a crash at any point. */
 export async function reconcileLogicalCluster(logicalCluster: LogicalCluster | undefined, actions: LogicalClusterActions): Promise<Result> {
@@ -54,7 +64,10 @@ async function describe(progress: { logicalCluster: LogicalCluster }, { update }
   });
 }
 
-async function endWorkspace(progress: { logicalCluster: LogicalCluster }, actions: LogicalClusterActions): Promise<Result | undefined> {
+async function finalizeWorkspace(
+  progress: { logicalCluster: LogicalCluster },
+  actions: LogicalClusterActions,
+): Promise<Result | undefined> {
   const { metadata, status } = progress.logicalCluster;
   if (metadata.deletionTimestamp === undefined) return undefined;
   const terminators = status?.terminators ?? [];
@@ -78,7 +91,7 @@ async function locate(progress: { logicalCluster: LogicalCluster }, { address, u
   progress.logicalCluster = await updateStatus({ ...progress.logicalCluster, status: { ...status, URL: base + path } });
 }
 
-async function bindDefaults(progress: { logicalCluster: LogicalCluster }, actions: LogicalClusterActions): Promise<Result | undefined> {
+async function createBindings(progress: { logicalCluster: LogicalCluster }, actions: LogicalClusterActions): Promise<Result | undefined> {
   const { metadata, status } = progress.logicalCluster;
   if (status?.initializers?.includes(bindingsInitializer) !== true) return undefined;
   const { incomplete, missing } = await actions.bind();
@@ -90,7 +103,7 @@ async function bindDefaults(progress: { logicalCluster: LogicalCluster }, action
   await report(progress, [holds('APIBindingsInitialized')], actions, initializers);
 }
 
-function waiting(incomplete: readonly string[], missing: readonly string[]): Omit<Condition, 'lastTransitionTime'> {
+function waiting(incomplete: readonly string[], missing: readonly string[]): Omit<KcpCondition, 'lastTransitionTime'> {
   const type = 'APIBindingsInitialized';
   if (missing.length === 0) {
     const message = `APIBinding(s) not yet fully bound: ${incomplete.join(', ')}`;
@@ -100,7 +113,7 @@ function waiting(incomplete: readonly string[], missing: readonly string[]): Omi
   return lacks(type, { severity: 'Error', reason: 'APIBindingErrors', message });
 }
 
-async function openWorkspace(progress: { logicalCluster: LogicalCluster }, actions: LogicalClusterActions): Promise<undefined> {
+async function completeInitialization(progress: { logicalCluster: LogicalCluster }, actions: LogicalClusterActions): Promise<undefined> {
   const { status } = progress.logicalCluster;
   if (status?.phase !== 'Initializing') return;
   const { initializers = [] } = status;
@@ -118,7 +131,7 @@ async function openWorkspace(progress: { logicalCluster: LogicalCluster }, actio
 
 async function report(
   progress: { logicalCluster: LogicalCluster },
-  conditions: readonly Omit<Condition, 'lastTransitionTime'>[],
+  conditions: readonly Omit<KcpCondition, 'lastTransitionTime'>[],
   { updateStatus, now }: LogicalClusterActions,
   initializers?: string[],
 ): Promise<void> {

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { rootCluster, type Workspace, workspaceKind } from '@capstan/api';
 import { type Client, isAlreadyExists } from '@capstan/client';
 import { ignoring, type Runnable } from '@capstan/controller';
 import { Backoff } from '@capstan/machinery';
-import { rootCluster, type Workspace, workspaceType } from '../kinds.ts';
 import { createTree, firstWorkspaces, type TreeActions } from './reconcile.ts';
 
 /** In milliseconds, between two looks at a workspace that is not ready. */
@@ -30,14 +30,14 @@ export function platformTree(): Runnable {
 function serverActions(client: Client, signal: AbortSignal): TreeActions {
   return {
     find: async ({ parent, name }) => {
-      const workspaces = client.cluster(parent).resource<Workspace>(workspaceType);
+      const workspaces = client.cluster(parent).resource<Workspace>(workspaceKind);
       const { items } = await workspaces.list({ fieldSelector: `metadata.name=${name}`, signal });
       return items[0];
     },
     create: async ({ parent, name, type }) => {
       const spec = { type: { name: type, path: rootCluster } };
       const object: Workspace = { apiVersion: 'tenancy.kcp.io/v1alpha1', kind: 'Workspace', metadata: { name }, spec };
-      await ignoring(client.cluster(parent).resource<Workspace>(workspaceType).create(object, { signal }), isAlreadyExists);
+      await ignoring(client.cluster(parent).resource<Workspace>(workspaceKind).create(object, { signal }), isAlreadyExists);
     },
     wait: () => sleep(interval, undefined, { signal }),
   };

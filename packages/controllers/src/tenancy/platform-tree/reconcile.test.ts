@@ -1,5 +1,5 @@
+import type { Workspace } from '@capstan/api';
 import { describe, expect, test } from 'vitest';
-import type { Workspace } from '../kinds.ts';
 import { createTree, firstWorkspaces } from './reconcile.ts';
 
 const all = firstWorkspaces.map(({ name }) => name);

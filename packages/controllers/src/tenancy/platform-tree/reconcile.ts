@@ -1,4 +1,4 @@
-import { rootCluster, type Workspace } from '../kinds.ts';
+import { rootCluster, type Workspace } from '@capstan/api';
 
 /** A workspace to create, by the path of its parent. */
 export interface FirstWorkspace {

@@ -1,10 +1,10 @@
+import { rootCluster, type Shard, shardKind, type WorkspaceType, workspaceTypeKind } from '@capstan/api';
 import { type Informer, objectKey } from '@capstan/client';
 import { type Controller, controller, done } from '@capstan/controller';
-import { rootCluster, type Shard, shardType, type WorkspaceTypeObject, workspaceTypeType } from '../kinds.ts';
 import { withAddresses } from './reconcile.ts';
 
 interface Copies {
-  readonly types: Informer<WorkspaceTypeObject>;
+  readonly types: Informer<WorkspaceType>;
   readonly shards: Informer<Shard>;
 }
 
@@ -13,22 +13,22 @@ export function workspaceTypeController({
   concurrency = 4,
 }: {
   readonly concurrency?: number | undefined;
-} = {}): Controller<WorkspaceTypeObject, Copies> {
+} = {}): Controller<WorkspaceType, Copies> {
   return controller('workspace-type')
-    .for<WorkspaceTypeObject>(workspaceTypeType)
+    .for<WorkspaceType>(workspaceTypeKind)
     .reads(
       (informers): Copies => ({
-        types: informers.informer<WorkspaceTypeObject>(workspaceTypeType),
-        shards: informers.informer<Shard>(shardType),
+        types: informers.informer<WorkspaceType>(workspaceTypeKind),
+        shards: informers.informer<Shard>(shardKind),
       }),
     )
-    .watches<Shard>(shardType, (_shard, { types }) => types.list().map(objectKey))
+    .watches<Shard>(shardKind, (_shard, { types }) => types.list().map(objectKey))
     .reconcile(
       async ({ key, object, client, signal, copies }) => {
         if (object === undefined || object.metadata.deletionTimestamp !== undefined) return done;
         const cluster = key.cluster ?? rootCluster;
         const changed = withAddresses(object, { cluster, shards: copies.shards.list(), now: new Date() });
-        if (changed !== undefined) await client.resource<WorkspaceTypeObject>(workspaceTypeType).updateStatus(changed, { signal });
+        if (changed !== undefined) await client.resource<WorkspaceType>(workspaceTypeKind).updateStatus(changed, { signal });
         return done;
       },
       { concurrency },

@@ -1,8 +1,8 @@
+import type { Shard, WorkspaceType } from '@capstan/api';
 import { describe, expect, test } from 'vitest';
-import type { Shard, WorkspaceTypeObject } from '../kinds.ts';
 import { withAddresses } from './reconcile.ts';
 
-const type: WorkspaceTypeObject = { apiVersion: 'tenancy.kcp.io/v1alpha1', kind: 'WorkspaceType', metadata: { name: 'team' } };
+const type: WorkspaceType = { apiVersion: 'tenancy.kcp.io/v1alpha1', kind: 'WorkspaceType', metadata: { name: 'team' } };
 const shard = (name: string, virtualWorkspaceURL?: string): Shard => ({
   apiVersion: 'core.kcp.io/v1alpha1',
   kind: 'Shard',

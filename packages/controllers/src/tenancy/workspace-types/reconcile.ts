@@ -1,12 +1,11 @@
+import { holds, type Shard, type WorkspaceType, withConditions } from '@capstan/api';
 import { sameJson } from '@capstan/machinery';
-import { holds, withConditions } from '../../kcp-conditions.ts';
-import type { Shard, WorkspaceTypeObject } from '../kinds.ts';
 
 /** The type with the addresses at which initializers and terminators find its workspaces; undefined if it has them already. */
 export function withAddresses(
-  type: WorkspaceTypeObject,
+  type: WorkspaceType,
   context: { cluster: string; shards: readonly Shard[]; now: Date },
-): WorkspaceTypeObject | undefined {
+): WorkspaceType | undefined {
   const name = `${context.cluster}:${type.metadata.name}`;
   const bases = context.shards.map(({ spec }) => spec?.virtualWorkspaceURL).filter((url) => url !== undefined);
   const virtualWorkspaces = bases.flatMap((base) => [

@@ -1,20 +1,20 @@
 import { randomBytes } from 'node:crypto';
+import {
+  type CreatedWorkspace,
+  type LogicalCluster,
+  logicalClusterKind,
+  logicalClusterName,
+  type PurgedWorkspace,
+  rootCluster,
+  type Shard,
+  shardAddress,
+  shardKind,
+  type Workspace,
+  workspaceKind,
+} from '@capstan/api';
 import { type Client, type Informer, isForbidden, isNotFound, type ObjectKey, objectKey } from '@capstan/client';
 import { type Controller, controller, ignoring, type Reconcile, type Result } from '@capstan/controller';
 import type { JsonObject } from '@capstan/machinery';
-import {
-  type Begun,
-  type LogicalCluster,
-  logicalClusterName,
-  logicalClusterType,
-  type Purged,
-  rootCluster,
-  type Shard,
-  shardType,
-  type Workspace,
-  workspaceType,
-} from '../kinds.ts';
-import { addressOf } from '../shard-address.ts';
 import { isOurs, reconcileWorkspace } from './reconcile.ts';
 
 interface Copies {
@@ -31,17 +31,17 @@ export function workspaceController({
 } = {}): Controller<Workspace, Copies> {
   return (
     controller('workspace')
-      .for<Workspace>(workspaceType)
+      .for<Workspace>(workspaceKind)
       .reads(
         (informers): Copies => ({
-          workspaces: informers.informer<Workspace>(workspaceType),
-          clusters: informers.informer<LogicalCluster>(logicalClusterType),
-          shards: informers.informer<Shard>(shardType),
+          workspaces: informers.informer<Workspace>(workspaceKind),
+          clusters: informers.informer<LogicalCluster>(logicalClusterKind),
+          shards: informers.informer<Shard>(shardKind),
         }),
       )
       // This controller created a new one itself, so only its changes matter.
-      .watches<LogicalCluster>(logicalClusterType, ownerOf, { predicate: ({ type }) => type !== 'added' })
-      .watches<Shard>(shardType, (_shard, copies) => unlikeShards(copies))
+      .watches<LogicalCluster>(logicalClusterKind, ownerOf, { predicate: ({ type }) => type !== 'added' })
+      .watches<Shard>(shardKind, (_shard, copies) => unlikeShards(copies))
       .reconcile(reconcileOne, {
         concurrency,
         backoff: { base: 100, max: 30_000 },
@@ -52,7 +52,7 @@ export function workspaceController({
 }
 
 function reconcileOne({ key, object: workspace, client, signal, copies, wrote }: Reconcile<Workspace, Copies>): Promise<Result> {
-  const workspaces = client.resource<Workspace>(workspaceType);
+  const workspaces = client.resource<Workspace>(workspaceKind);
   const root = client.cluster(rootCluster);
   const write = async (patch: JsonObject, subresource?: string): Promise<void> => {
     const options = { signal, ...(subresource !== undefined && { subresource }) };
@@ -63,13 +63,13 @@ function reconcileOne({ key, object: workspace, client, signal, copies, wrote }:
     shards: () => copies.shards.list(),
     logicalCluster: (id) => copies.clusters.get({ cluster: id, name: logicalClusterName }),
     readLogicalCluster: (id) => readLogicalCluster(client, id, signal),
-    begin: async (id, wanted) => {
-      const call = { method: 'POST', path: `/capstan/workspaces/${id}/begin`, body: JSON.stringify(wanted), signal };
-      const begun = await root.json<Begun>(call);
-      return isOurs(begun.logicalCluster, workspace!) ? begun : undefined;
+    create: async (id, wanted) => {
+      const call = { method: 'POST', path: `/capstan/workspaces/${id}/create`, body: JSON.stringify(wanted), signal };
+      const created = await root.json<CreatedWorkspace>(call);
+      return isOurs(created.logicalCluster, workspace!) ? created : undefined;
     },
     purge: (id) =>
-      root.json<Purged>({ method: 'DELETE', path: `/capstan/workspaces/${id}/content?${ownerQuery(key, workspace!)}`, signal }),
+      root.json<PurgedWorkspace>({ method: 'DELETE', path: `/capstan/workspaces/${id}/content?${ownerQuery(key, workspace!)}`, signal }),
     patch: (patch) => write(patch),
     patchStatus: (patch) => write(patch, 'status'),
     newId: () =>
@@ -83,7 +83,7 @@ function reconcileOne({ key, object: workspace, client, signal, copies, wrote }:
 /** To this account, a workspace that does not exist looks like one that it may not enter. */
 function readLogicalCluster(client: Client, id: string, signal: AbortSignal): Promise<LogicalCluster | undefined> {
   return ignoring(
-    client.cluster(id).resource<LogicalCluster>(logicalClusterType).get(logicalClusterName, { signal }),
+    client.cluster(id).resource<LogicalCluster>(logicalClusterKind).get(logicalClusterName, { signal }),
     isNotFound,
     isForbidden,
   );
@@ -100,7 +100,7 @@ function ownerOf({ spec }: LogicalCluster): ObjectKey[] {
 
 /** Workspaces without a shard, or with the URL of a shard that has moved to another address. */
 function unlikeShards({ shards, workspaces }: Copies): ObjectKey[] {
-  const bases = shards.list().map(addressOf);
+  const bases = shards.list().map(shardAddress);
   return workspaces
     .list()
     .filter(

@@ -1,5 +1,5 @@
+import type { LogicalCluster, Shard, Workspace } from '@capstan/api';
 import { describe, expect, it, vi } from 'vitest';
-import type { LogicalCluster, Shard, Workspace } from '../kinds.ts';
 import { reconcileWorkspace, type WorkspaceActions } from './reconcile.ts';
 
 const now = new Date('2026-01-01T00:00:00Z');
@@ -49,8 +49,12 @@ function actions(own: LogicalCluster | undefined, more: Partial<WorkspaceActions
     shards: () => [shard],
     logicalCluster: (id: string) => (id === 'parent' ? parent : own),
     readLogicalCluster: vi.fn(async () => own),
-    begin: vi.fn<WorkspaceActions['begin']>(async () => ({ logicalCluster: logicalCluster({ phase: 'Ready' }), isTold: true })),
-    purge: vi.fn<WorkspaceActions['purge']>(async () => ({ gone: true, isTold: true, remains: { resources: {}, finalizers: {} } })),
+    create: vi.fn<WorkspaceActions['create']>(async () => ({ logicalCluster: logicalCluster({ phase: 'Ready' }), workspaceUpdated: true })),
+    purge: vi.fn<WorkspaceActions['purge']>(async () => ({
+      gone: true,
+      workspaceDeleted: true,
+      remains: { resources: {}, finalizers: {} },
+    })),
     patch: vi.fn(async () => undefined),
     patchStatus: vi.fn(async () => undefined),
     newId: () => 'other',
@@ -63,7 +67,7 @@ describe('a new Workspace', () => {
   it('is created under the id that was chosen for it, in one request', async () => {
     const acts = actions(undefined);
     expect(await reconcileWorkspace(workspace(), acts)).toEqual({ type: 'done' });
-    expect(acts.begin).toHaveBeenCalledExactlyOnceWith('idid', {
+    expect(acts.create).toHaveBeenCalledExactlyOnceWith('idid', {
       url: 'https://x/clusters/root:org:w',
       shard: '1pfxsevk',
       logicalCluster: expect.objectContaining({
@@ -76,14 +80,16 @@ describe('a new Workspace', () => {
   });
 
   it('is patched if somebody changed it meanwhile', async () => {
-    const acts = actions(undefined, { begin: async () => ({ logicalCluster: logicalCluster({ phase: 'Ready' }), isTold: false }) });
+    const acts = actions(undefined, {
+      create: async () => ({ logicalCluster: logicalCluster({ phase: 'Ready' }), workspaceUpdated: false }),
+    });
     await reconcileWorkspace(workspace(), acts);
     expect(acts.patch).toHaveBeenCalledWith(expect.objectContaining({ spec: { cluster: 'idid', URL: 'https://x/clusters/root:org:w' } }));
     expect(acts.patchStatus).toHaveBeenCalledWith({ status: expect.objectContaining({ phase: 'Ready' }) });
   });
 
   it('gets another id if its own is taken', async () => {
-    const acts = actions(undefined, { begin: async () => undefined });
+    const acts = actions(undefined, { create: async () => undefined });
     await reconcileWorkspace(workspace(), acts);
     expect(acts.patch).toHaveBeenCalledExactlyOnceWith({ metadata: { annotations: { 'internal.tenancy.kcp.io/cluster': 'other' } } });
   });
@@ -99,7 +105,7 @@ describe('a new Workspace', () => {
   ])('stays unscheduled, with a condition, if %s', async (_, spec, shards) => {
     const acts = actions(undefined, { shards: () => shards });
     await reconcileWorkspace(workspace({}, { spec }), acts);
-    expect(acts.begin).not.toHaveBeenCalled();
+    expect(acts.create).not.toHaveBeenCalled();
     expect(acts.patchStatus).toHaveBeenCalledWith({
       status: { conditions: [expect.objectContaining({ type: 'WorkspaceScheduled', status: 'False', reason: 'Unschedulable' })] },
     });
@@ -154,7 +160,7 @@ describe('a Workspace that is being deleted', () => {
 
   it('reports what remains, and is reconciled again', async () => {
     const remains = { resources: { 'configmaps.': 2 }, finalizers: { 'a/b': 2 } };
-    const acts = actions(logicalCluster({ phase: 'Ready' }), { purge: async () => ({ gone: false, isTold: false, remains }) });
+    const acts = actions(logicalCluster({ phase: 'Ready' }), { purge: async () => ({ gone: false, workspaceDeleted: false, remains }) });
     expect(await reconcileWorkspace(leaving(), acts)).toMatchObject({ type: 'requeueAfter' });
     expect(acts.patchStatus).toHaveBeenCalledWith({
       status: {

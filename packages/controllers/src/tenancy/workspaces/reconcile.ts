@@ -1,20 +1,29 @@
-import { done, type Result, requeueAfter } from '@capstan/controller';
-import type { JsonObject } from '@capstan/machinery';
-import { type Condition, holds, lacks, withConditions } from '../../kcp-conditions.ts';
 import {
+  type CreatedWorkspace,
   clusterIdAnnotation,
+  type LogicalCluster,
+  lacks,
+  type NewCondition,
   ownerAnnotation,
+  type PurgedWorkspace,
   pathAnnotation,
   phaseLabel,
   requiredGroupsAnnotation,
+  type Shard,
+  shardAddress,
   shardAnnotation,
+  trimmedOwner,
   typeAnnotation,
+  type Workspace,
+  withConditions,
   workspaceFinalizer,
-} from '../facts.ts';
-import type { Begun, LogicalCluster, Phase, Purged, Shard, Workspace } from '../kinds.ts';
-import { shardHash, trimmedOwner } from '../labels.ts';
+  workspacePhase,
+  workspaceStatus,
+} from '@capstan/api';
+import { shardHash } from '@capstan/api/hashes';
+import { done, type Result, requeueAfter } from '@capstan/controller';
+import { type JsonObject, sameJson } from '@capstan/machinery';
 import { remaining, waitFor } from '../remains.ts';
-import { addressOf } from '../shard-address.ts';
 import { chooseShard } from './scheduling.ts';
 
 /** The actions available to the steps. `cluster` is the id of the workspace that contains the Workspace. */
@@ -26,9 +35,12 @@ export interface WorkspaceActions {
   /** From the server, because the copy may be behind. */
   readonly readLogicalCluster: (id: string) => Promise<LogicalCluster | undefined>;
   /** Creates it, unless it exists, and updates the Workspace unless that has changed meanwhile. Returns undefined if another workspace has that id. */
-  readonly begin: (id: string, wanted: { logicalCluster: LogicalCluster; url: string; shard: string }) => Promise<Begun | undefined>;
+  readonly create: (
+    id: string,
+    wanted: { logicalCluster: LogicalCluster; url: string; shard: string },
+  ) => Promise<CreatedWorkspace | undefined>;
   /** Empties it, and removes the finalizer of the Workspace once it is gone. */
-  readonly purge: (id: string) => Promise<Purged>;
+  readonly purge: (id: string) => Promise<PurgedWorkspace>;
   readonly patch: (patch: JsonObject) => Promise<unknown>;
   readonly patchStatus: (patch: JsonObject) => Promise<unknown>;
   readonly newId: () => string;
@@ -45,7 +57,7 @@ interface Progress {
   shard: Shard | undefined;
 }
 
-const steps: readonly Step[] = [endWorkspace, findShard, beginWorkspace, describeWorkspace, reportPhase];
+const steps: readonly Step[] = [finalizeWorkspace, findShard, createLogicalCluster, describeWorkspace, reportPhase];
 
 /** Gives a Workspace its logical cluster, reports its phase, and ends both. It keeps no state, so it can continue after a crash at any point. */
 export async function reconcileWorkspace(workspace: Workspace | undefined, actions: WorkspaceActions): Promise<Result> {
@@ -59,7 +71,7 @@ export async function reconcileWorkspace(workspace: Workspace | undefined, actio
 }
 
 /** Waits for the finalizers of others first: they may still need the content of the workspace. */
-async function endWorkspace({ workspace }: Progress, actions: WorkspaceActions): Promise<Result | undefined> {
+async function finalizeWorkspace({ workspace }: Progress, actions: WorkspaceActions): Promise<Result | undefined> {
   const { metadata } = workspace;
   if (metadata.deletionTimestamp === undefined) return undefined;
   if (metadata.finalizers?.length !== 1 || metadata.finalizers[0] !== workspaceFinalizer) return done;
@@ -68,7 +80,7 @@ async function endWorkspace({ workspace }: Progress, actions: WorkspaceActions):
   // Once it is being deleted, its own controller empties it and reports what it waits for.
   if (logicalCluster?.metadata.deletionTimestamp !== undefined) return reportEnd(workspace, logicalCluster, actions);
   const purged = id === undefined || !isOurs(logicalCluster, workspace) ? undefined : await actions.purge(id);
-  if (purged?.isTold === true) return done;
+  if (purged?.workspaceDeleted === true) return done;
   if (purged === undefined || purged.gone) {
     await actions.patch({ metadata: { finalizers: null, resourceVersion: metadata.resourceVersion! } });
     return done;
@@ -100,7 +112,7 @@ async function findShard(progress: Progress, actions: WorkspaceActions): Promise
   return done;
 }
 
-async function beginWorkspace(progress: Progress, actions: WorkspaceActions): Promise<Result | undefined> {
+async function createLogicalCluster(progress: Progress, actions: WorkspaceActions): Promise<Result | undefined> {
   const { workspace } = progress;
   const id = idOf(workspace);
   if (id === undefined) {
@@ -115,17 +127,17 @@ async function beginWorkspace(progress: Progress, actions: WorkspaceActions): Pr
   const parent = actions.logicalCluster(actions.cluster);
   if (parent === undefined) return requeueAfter(100);
   const path = `${parent.metadata.annotations?.[pathAnnotation] ?? actions.cluster}:${workspace.metadata.name}`;
-  const made = await actions.begin(id, {
+  const created = await actions.create(id, {
     logicalCluster: logicalClusterFor(workspace, { path, cluster: actions.cluster }),
     url: urlOf(progress.shard!, path),
     shard: shardHash(progress.shard!.metadata.name!),
   });
-  if (made === undefined) {
+  if (created === undefined) {
     await actions.patch({ metadata: { annotations: { [clusterIdAnnotation]: actions.newId() } } });
     return done;
   }
-  if (made.isTold) return done;
-  progress.logicalCluster = made.logicalCluster;
+  if (created.workspaceUpdated) return done;
+  progress.logicalCluster = created.logicalCluster;
 }
 
 /** Writes the labels, annotations and spec fields that clients read. */
@@ -134,7 +146,7 @@ async function describeWorkspace({ workspace, logicalCluster, shard }: Progress,
   const id = idOf(workspace)!;
   const parentPath = actions.logicalCluster(actions.cluster)?.metadata.annotations?.[pathAnnotation] ?? actions.cluster;
   const url = urlOf(shard!, `${parentPath}:${metadata.name}`);
-  const phase = phaseOf(logicalCluster);
+  const phase = workspacePhase(logicalCluster);
   const annotations: Record<string, string> = {};
   const hash = shardHash(shard!.metadata.name!);
   if (metadata.annotations?.[shardAnnotation] !== hash) annotations[shardAnnotation] = hash;
@@ -146,39 +158,26 @@ async function describeWorkspace({ workspace, logicalCluster, shard }: Progress,
 }
 
 async function reportPhase({ workspace, logicalCluster }: Progress, actions: WorkspaceActions): Promise<undefined> {
-  const { initializers = [], terminators = [] } = logicalCluster?.status ?? {};
-  const phase = phaseOf(logicalCluster);
-  await writeStatus(
-    workspace,
-    { phase, initializers, terminators, conditions: [holds('WorkspaceScheduled'), initialized(phase, initializers)] },
-    actions,
-  );
-}
-
-function initialized(phase: Phase, initializers: readonly string[]): Omit<Condition, 'lastTransitionTime'> {
-  if (phase === 'Ready') return holds('WorkspaceInitialized');
-  if (phase === 'Unavailable')
-    return lacks('WorkspaceInitialized', { severity: 'Error', reason: 'WorkspaceDisappeared', message: 'LogicalCluster disappeared' });
-  const message = `Initializers still exist: [${initializers.join(' ')}]`;
-  return lacks('WorkspaceInitialized', { severity: 'Info', reason: 'InitializerExists', message });
+  const { status = {} } = workspace;
+  const wanted = workspaceStatus(logicalCluster, status.conditions, actions.now());
+  const patch: Record<string, unknown> = {};
+  for (const field of ['phase', 'initializers', 'terminators', 'conditions'] as const)
+    if (!sameJson(wanted[field], status[field])) patch[field] = wanted[field] ?? null;
+  if (Object.keys(patch).length > 0) await actions.patchStatus({ status: patch as JsonObject });
 }
 
 interface StatusChange {
-  readonly phase?: Phase;
-  readonly initializers?: readonly string[];
   readonly terminators?: readonly string[];
-  readonly conditions: readonly Omit<Condition, 'lastTransitionTime'>[];
+  readonly conditions: readonly NewCondition[];
 }
 
 async function writeStatus({ status = {} }: Workspace, change: StatusChange, actions: WorkspaceActions): Promise<void> {
   const conditions = withConditions(status.conditions, change.conditions, actions.now());
   const patch: Record<string, unknown> = {};
   if (conditions !== status.conditions && conditions.length > 0) patch['conditions'] = conditions;
-  if (change.phase !== undefined && change.phase !== status.phase) patch['phase'] = change.phase;
-  for (const field of ['initializers', 'terminators'] as const) {
-    const wanted = change[field];
-    if (wanted !== undefined && wanted.join() !== (status[field] ?? []).join()) patch[field] = wanted.length === 0 ? null : wanted;
-  }
+  const { terminators } = change;
+  if (terminators !== undefined && !sameJson(terminators, status.terminators ?? []))
+    patch['terminators'] = terminators.length === 0 ? null : terminators;
   if (Object.keys(patch).length > 0) await actions.patchStatus({ status: patch as JsonObject });
 }
 
@@ -209,7 +208,7 @@ function logicalClusterFor({ metadata, spec }: Workspace, place: { path: string;
 }
 
 function urlOf(shard: Shard, path: string): string {
-  return `${addressOf(shard)}/clusters/${path}`;
+  return `${shardAddress(shard)}/clusters/${path}`;
 }
 
 function idOf({ metadata, spec }: Workspace): string | undefined {
@@ -223,11 +222,6 @@ function isScheduled({ spec }: Workspace): boolean {
 /** A missing one counts as ours: ids are never reused. */
 export function isOurs(logicalCluster: LogicalCluster | undefined, { metadata }: Workspace): boolean {
   return logicalCluster === undefined || logicalCluster.spec?.owner?.uid === metadata.uid;
-}
-
-function phaseOf(logicalCluster: LogicalCluster | undefined): Phase {
-  if (logicalCluster === undefined) return 'Unavailable';
-  return logicalCluster.status?.phase ?? 'Scheduling';
 }
 
 function withOurs({ metadata }: Workspace): string[] {

@@ -1,6 +1,5 @@
+import { type Shard, unschedulableAnnotation, type Workspace } from '@capstan/api';
 import { selectorOfObject } from '@capstan/machinery';
-import { unschedulableAnnotation } from '../facts.ts';
-import type { Shard, Workspace } from '../kinds.ts';
 
 /** A shard for a new workspace, or why there is none. */
 export function chooseShard({ spec }: Workspace, shards: readonly Shard[]): Shard | string {

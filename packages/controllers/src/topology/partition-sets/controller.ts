@@ -1,7 +1,6 @@
+import { type Partition, type PartitionSet, partitionKind, partitionSetKind, type Shard, shardKind } from '@capstan/api';
 import { clusterOf, type Informer, isAlreadyExists, isNotFound, isTerminating, objectKey } from '@capstan/client';
 import { type Controller, controller, ignoring, isControlledBy } from '@capstan/controller';
-import { type Shard, shardType } from '../../tenancy/kinds.ts';
-import { type Partition, type PartitionSet, partitionSetType, partitionType } from '../kinds.ts';
 import { reconcilePartitionSet } from './reconcile.ts';
 
 interface Copies {
@@ -17,25 +16,25 @@ export function partitionSetController({
   readonly concurrency?: number | undefined;
 } = {}): Controller<PartitionSet, Copies> {
   return controller('partitionset')
-    .for<PartitionSet>(partitionSetType)
+    .for<PartitionSet>(partitionSetKind)
     .reads(
       (informers): Copies => ({
-        sets: informers.informer<PartitionSet>(partitionSetType),
-        partitions: informers.informer<Partition>(partitionType),
-        shards: informers.informer<Shard>(shardType),
+        sets: informers.informer<PartitionSet>(partitionSetKind),
+        partitions: informers.informer<Partition>(partitionKind),
+        shards: informers.informer<Shard>(shardKind),
       }),
     )
-    .owns<Partition>(partitionType)
-    .watches<Shard>(shardType, (_shard, { sets }) => sets.list().map(objectKey))
+    .owns<Partition>(partitionKind)
+    .watches<Shard>(shardKind, (_shard, { sets }) => sets.list().map(objectKey))
     .reconcile(
       ({ object, client, signal, copies }) => {
-        const partitions = client.resource<Partition>(partitionType);
+        const partitions = client.resource<Partition>(partitionKind);
         return reconcilePartitionSet(object, {
           shards: () => copies.shards.list(),
           partitionsOf: (set) => copies.partitions.list().filter((one) => clusterOf(one) === clusterOf(set) && isControlledBy(one, set)),
           remove: (name) => ignoring(partitions.delete(name, { signal }), isNotFound),
           create: (partition) => ignoring(partitions.create(partition, { signal }), isAlreadyExists, isTerminating),
-          updateStatus: (set) => client.resource<PartitionSet>(partitionSetType).updateStatus(set, { signal }),
+          updateStatus: (set) => client.resource<PartitionSet>(partitionSetKind).updateStatus(set, { signal }),
           now: () => new Date(),
         });
       },

@@ -1,6 +1,6 @@
+import type { PartitionSet } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
 import { describe, expect, test } from 'vitest';
-import type { PartitionSet } from '../kinds.ts';
 import { reconcilePartitionSet, wantedPartitions, withOutcome } from './reconcile.ts';
 
 const now = new Date('2026-01-02T03:04:05Z');

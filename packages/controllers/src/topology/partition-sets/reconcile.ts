@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
+import { holds, type KcpCondition, type Partition, type PartitionSet, partitionSetKind, withConditions } from '@capstan/api';
 import { done, type Result } from '@capstan/controller';
 import { everything, type KubeObject, type LabelSelectorObject, selectorOfObject } from '@capstan/machinery';
-import { type Condition, holds, withConditions } from '../../kcp-conditions.ts';
-import { type Partition, type PartitionSet, partitionSetType } from '../kinds.ts';
 
 /** The length of names that the server generates, and of their random ending. */
 const longestName = 63;
@@ -55,14 +54,14 @@ export function wantedPartitions(set: PartitionSet, shards: readonly KubeObject[
 export function withOutcome(set: PartitionSet, count: number, now: Date): PartitionSet | undefined {
   const conditions = withConditions(set.status?.conditions, [holds('PartitionSetValid'), holds('PartitionsReady')], now);
   if (conditions === set.status?.conditions && (set.status.count ?? 0) === count) return undefined;
-  return { ...set, status: { ...set.status, count, conditions: conditions as Condition[] } };
+  return { ...set, status: { ...set.status, count, conditions: conditions as KcpCondition[] } };
 }
 
 function partitionOf(set: PartitionSet, matchLabels: Record<string, string>, dimensions: readonly string[]): Partition {
   const { name = '', uid = '' } = set.metadata;
   const { matchExpressions = [] } = set.spec?.shardSelector ?? {};
   const selector: LabelSelectorObject = { matchLabels, ...(matchExpressions.length > 0 && { matchExpressions }) };
-  const { group, version, kind } = partitionSetType;
+  const { group, version, kind } = partitionSetKind;
   const apiVersion = `${group}/${version}`;
   return {
     apiVersion,

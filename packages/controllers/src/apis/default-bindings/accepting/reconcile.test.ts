@@ -1,6 +1,5 @@
+import type { ApiBinding, ApiExport, WorkspaceType } from '@capstan/api';
 import { describe, expect, test } from 'vitest';
-import type { WorkspaceTypeObject } from '../../../tenancy/kinds.ts';
-import type { ApiBinding, ApiExport } from '../../kinds.ts';
 import { reconcileClaims } from './reconcile.ts';
 
 const claim = { group: '', resource: 'configmaps', verbs: ['get'] };
@@ -12,7 +11,7 @@ const binding = (spec: ApiBinding['spec'] = {}, metadata: Partial<ApiBinding['me
   spec: { reference: { export: { path: 'root:provider', name: 'cowboys' } }, ...spec },
 });
 const accepted = { ...claim, selector: { matchAll: true }, state: 'Accepted' } as const;
-const type = (lifecycle: 'Maintain' | 'InitializeOnly'): WorkspaceTypeObject => ({
+const type = (lifecycle: 'Maintain' | 'InitializeOnly'): WorkspaceType => ({
   apiVersion: '',
   kind: 'WorkspaceType',
   metadata: { name: 'team', annotations: { 'kcp.io/cluster': 'root' } },

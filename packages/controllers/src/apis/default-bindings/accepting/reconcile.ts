@@ -1,12 +1,11 @@
+import type { ApiBinding, ApiExport, WorkspaceType } from '@capstan/api';
 import { clusterOf } from '@capstan/client';
 import { done, type Result } from '@capstan/controller';
-import type { WorkspaceTypeObject } from '../../../tenancy/kinds.ts';
-import type { ApiBinding, ApiExport } from '../../kinds.ts';
 import { acceptedClaims, hasClaims } from '../accepted-claims.ts';
 import { type ExportReference, exportsOf, type FindType, maintainedExports } from '../maintained.ts';
 
 export interface ClaimActions {
-  readonly types: { readonly list: () => readonly WorkspaceTypeObject[]; readonly find: FindType };
+  readonly types: { readonly list: () => readonly WorkspaceType[]; readonly find: FindType };
   readonly exportAt: (reference: ExportReference) => ApiExport | undefined;
   /** The type of the binding's workspace, as `path:name`; undefined if the workspace is gone. */
   readonly workspaceType: () => Promise<string | undefined>;

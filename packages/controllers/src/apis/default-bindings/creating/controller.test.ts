@@ -1,7 +1,7 @@
+import { type WorkspaceType, workspaceTypeKind } from '@capstan/api';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type SharingTenants, startSharingTenants } from '../../../suite/sharing-tenants.ts';
 import { logicalClusterAt, make, workspace } from '../../../suite/tenants.ts';
-import { type WorkspaceTypeObject, workspaceTypeType } from '../../../tenancy/kinds.ts';
 import { bindings, cowboyExport, exports, offer } from '../../testing.ts';
 
 let tenants: SharingTenants;
@@ -10,13 +10,13 @@ beforeAll(async () => {
 });
 afterAll(() => tenants[Symbol.asyncDispose]());
 
-const typeOf = (name: string, spec: object): WorkspaceTypeObject => ({
+const typeOf = (name: string, spec: object): WorkspaceType => ({
   apiVersion: 'tenancy.kcp.io/v1alpha1',
   kind: 'WorkspaceType',
   metadata: { name },
   spec,
 });
-const types = () => tenants.client.cluster('root').resource<WorkspaceTypeObject>(workspaceTypeType);
+const types = () => tenants.client.cluster('root').resource<WorkspaceType>(workspaceTypeKind);
 const add = (name: string, exported: string): Promise<unknown> =>
   types().patch(name, {
     type: 'json',

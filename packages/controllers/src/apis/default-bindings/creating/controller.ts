@@ -1,15 +1,18 @@
+import {
+  type ApiBinding,
+  type ApiExport,
+  apiBindingKind,
+  apiExportKind,
+  type LogicalCluster,
+  logicalClusterKind,
+  logicalClusterName,
+  typeAnnotation,
+  type WorkspaceType,
+  workspaceTypeKind,
+} from '@capstan/api';
 import { clusterOf, type Informer, type InformerFactory, isAlreadyExists } from '@capstan/client';
 import { type Controller, controller, done, ignoring } from '@capstan/controller';
-import { typeAnnotation } from '../../../tenancy/facts.ts';
-import {
-  type LogicalCluster,
-  logicalClusterName,
-  logicalClusterType,
-  type WorkspaceTypeObject,
-  workspaceTypeType,
-} from '../../../tenancy/kinds.ts';
 import { keysOf, SharingCaches } from '../../caches.ts';
-import { type ApiBinding, type ApiExport, bindingType, exportType } from '../../kinds.ts';
 import { unlessShut } from '../../shut.ts';
 import { exportsOf, extendedBy, keysOfType } from '../maintained.ts';
 import { WorkspaceTypes } from '../types.ts';
@@ -21,14 +24,12 @@ const byType = 'type';
 export function defaultBindingCreation(): Controller<LogicalCluster, Copies> {
   return (
     controller('default-binding-creation')
-      .for<LogicalCluster>(logicalClusterType)
+      .for<LogicalCluster>(logicalClusterKind)
       .reads((informers) => new Copies(informers))
-      .watches<WorkspaceTypeObject>(workspaceTypeType, (type, copies) =>
-        exportsOf(type).length === 0 ? [] : keysOf(copies.workspacesOf(type)),
-      )
-      .watches<ApiExport>(exportType, (exported, copies) => keysOf(copies.workspacesBinding(exported)))
+      .watches<WorkspaceType>(workspaceTypeKind, (type, copies) => (exportsOf(type).length === 0 ? [] : keysOf(copies.workspacesOf(type))))
+      .watches<ApiExport>(apiExportKind, (exported, copies) => keysOf(copies.workspacesBinding(exported)))
       // The workspace reports whether all of its bindings are complete.
-      .watches<ApiBinding>(bindingType, (binding) => [{ cluster: clusterOf(binding) ?? '', name: logicalClusterName }])
+      .watches<ApiBinding>(apiBindingKind, (binding) => [{ cluster: clusterOf(binding) ?? '', name: logicalClusterName }])
       .reconcile(
         ({ object, client, signal, copies: { caches, types } }) => {
           if (object === undefined) return done;
@@ -38,8 +39,8 @@ export function defaultBindingCreation(): Controller<LogicalCluster, Copies> {
               findType: types.find,
               exportAt: (reference) => caches.exportAt(reference, ''),
               bindingTo: (exported) => caches.bindings.byIndex('cluster', cluster).find((one) => caches.exportOf(one) === exported),
-              create: (binding) => ignoring(client.resource<ApiBinding>(bindingType).create(binding, { signal }), isAlreadyExists),
-              updateStatus: (changed) => client.resource<LogicalCluster>(logicalClusterType).updateStatus(changed, { signal }),
+              create: (binding) => ignoring(client.resource<ApiBinding>(apiBindingKind).create(binding, { signal }), isAlreadyExists),
+              updateStatus: (changed) => client.resource<LogicalCluster>(logicalClusterKind).updateStatus(changed, { signal }),
               now: () => new Date(),
             }),
           );
@@ -57,12 +58,12 @@ class Copies {
   constructor(informers: InformerFactory) {
     this.caches = SharingCaches.of(informers);
     this.types = new WorkspaceTypes(informers);
-    this.#workspaces = informers.informer<LogicalCluster>(logicalClusterType);
+    this.#workspaces = informers.informer<LogicalCluster>(logicalClusterKind);
     this.#workspaces.addIndex(byType, ({ metadata }) => [metadata.annotations?.[typeAnnotation] ?? '']);
   }
 
   /** The workspaces of the type itself and of all that extend it. */
-  workspacesOf(type: WorkspaceTypeObject): LogicalCluster[] {
+  workspacesOf(type: WorkspaceType): LogicalCluster[] {
     const types = extendedBy(type, this.types.list(), this.types.find);
     return types.flatMap((one) => keysOfType(one).flatMap((key) => this.#workspaces.byIndex(byType, key)));
   }

@@ -1,11 +1,10 @@
+import type { ApiBinding, ApiExport, LogicalCluster, WorkspaceType } from '@capstan/api';
 import { describe, expect, test } from 'vitest';
-import type { LogicalCluster, WorkspaceTypeObject } from '../../../tenancy/kinds.ts';
-import type { ApiBinding, ApiExport } from '../../kinds.ts';
 import { reconcileDefaultBindings } from './reconcile.ts';
 
 const now = new Date('2026-01-01T00:00:00Z');
 const exported: ApiExport = { apiVersion: '', kind: 'APIExport', metadata: { name: 'cowboys' } };
-const type: WorkspaceTypeObject = {
+const type: WorkspaceType = {
   apiVersion: '',
   kind: 'WorkspaceType',
   metadata: { name: 'team', annotations: { 'kcp.io/cluster': 'root' } },

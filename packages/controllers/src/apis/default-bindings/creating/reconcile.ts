@@ -1,9 +1,16 @@
+import {
+  type ApiBinding,
+  type ApiExport,
+  holds,
+  isTrue,
+  type LogicalCluster,
+  lacks,
+  type NewCondition,
+  typeAnnotation,
+  withConditions,
+} from '@capstan/api';
 import { clusterOf } from '@capstan/client';
 import { done, type Result } from '@capstan/controller';
-import { holds, isTrue, lacks, type NewCondition, withConditions } from '../../../kcp-conditions.ts';
-import { typeAnnotation } from '../../../tenancy/facts.ts';
-import type { LogicalCluster } from '../../../tenancy/kinds.ts';
-import type { ApiBinding, ApiExport } from '../../kinds.ts';
 import { acceptedClaims } from '../accepted-claims.ts';
 import { type ExportReference, type FindType, maintainedExports } from '../maintained.ts';
 import { bindingName } from '../names.ts';
