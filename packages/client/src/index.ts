@@ -2,7 +2,6 @@ export { type Credential, type Credentials, combinedCredentials, fixedCredential
 export { type ExecConfig, type ExecOptions, execCredentials } from './credentials/exec.ts';
 export { type OidcConfig, type OidcOptions, oidcCredentials } from './credentials/oidc.ts';
 export { type TokenFileOptions, tokenFileCredentials } from './credentials/token-file.ts';
-export { Backoff } from './informer/backoff.ts';
 export type { Change, IndexFunction } from './informer/cache.ts';
 export { dropManagedFields, type FactoryOptions, InformerFactory, type InformerSelection } from './informer/factory.ts';
 export { type ChangeHandler, Informer, type InformerOptions } from './informer/informer.ts';

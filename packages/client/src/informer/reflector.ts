@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '@capstan/machinery';
+import { Backoff } from '@capstan/machinery';
 import { ApiError, ConnectionError, isExpired, isTooLargeResourceVersion } from '../rest/error.ts';
 import type { WatchEvent } from '../rest/options.ts';
 import type { Resource } from '../rest/resource.ts';
 import { defaultIdleTimeout } from '../rest/watch.ts';
-import { Backoff } from './backoff.ts';
 import { keyText } from './key.ts';
 
 /** In milliseconds. */
