@@ -82,13 +82,20 @@ class Presence implements Announced {
 
   async begin(): Promise<void> {
     const { options, now, signal } = this.#options;
-    await this.#writeLease();
-    await this.#giveWayToOthers();
-    await Promise.all([
-      this.#publishEndpoints(),
-      this.#publishUrl(options.advertise !== undefined || options.etcd === undefined),
-      this.#writeKubeconfigs(),
-    ]);
+    const publish = (): Promise<unknown> =>
+      Promise.all([
+        this.#publishEndpoints(),
+        this.#publishUrl(options.advertise !== undefined || options.etcd === undefined),
+        this.#writeKubeconfigs(),
+      ]);
+    if (options.etcd === undefined) {
+      // No other server can share the store, so there is nobody to give way to.
+      await Promise.all([this.#writeLease(), publish()]);
+    } else {
+      await this.#writeLease();
+      await this.#giveWayToOthers();
+      await publish();
+    }
     keepStanding(this.#serving, {
       published: () => this.#published(),
       now,
@@ -170,8 +177,7 @@ class Presence implements Announced {
 
   /** Two servers that start at the same moment do not see each other's Lease in the first check. */
   async #giveWayToOthers(): Promise<void> {
-    const { options, now } = this.#options;
-    if (options.etcd === undefined) return;
+    const { now } = this.#options;
     const { cache } = this.#serving;
     await fresh(cache);
     const own = liveServers(cache, now()).find(({ name }) => name === this.#leaseName);
