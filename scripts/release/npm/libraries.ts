@@ -73,7 +73,7 @@ function compilerSettings(library: string, { source, target, staging }: { source
   };
 }
 
-/** What a package exports: the entry, and its file below `src` without the extension. */
+/** The entries that a package exports, each with its file below `src`, without the extension. */
 function entriesOf(library: string): (readonly [string, string])[] {
   const { exports = {} } = manifestOf(`packages/${library}`);
   return Object.entries(exports)

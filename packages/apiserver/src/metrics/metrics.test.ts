@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { createWorkspace, startTestServer } from '../testing/harness.ts';
-import { Metrics } from './metrics.ts';
+import { ServerMetrics } from './metrics.ts';
 
 const ask = (group: string, resource: string, subresource = '') => ({ verb: 'get', group, resource, subresource });
-const fresh = (): Metrics => new Metrics((group, resource) => group === '' && resource === 'pods');
+const fresh = (): ServerMetrics => new ServerMetrics((group, resource) => group === '' && resource === 'pods');
 
-const seriesIn = (metrics: Metrics): string[] =>
+const seriesIn = (metrics: ServerMetrics): string[] =>
   metrics
     .text()
     .split('\n')

@@ -1,19 +1,16 @@
 import { getHeapStatistics } from 'node:v8';
+import { type Counter, type Histogram, type LabelledNumbers, Metrics } from '@capstan/machinery';
 import { residentMemory } from '../upkeep/memory.ts';
 
-/** The Prometheus text format. */
-export const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
-
+const durationHelp = 'Time from the first byte of a request to its response, without watches.';
 /** Upper bounds in seconds of the request duration histogram. */
 const bounds = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 interface Series {
-  readonly labels: string;
-  /** The labels for successful lists, which the watch cache serves; undefined for other requests. */
-  readonly listLabels: string | undefined;
-  count: number;
-  sum: number;
-  readonly buckets: number[];
+  readonly total: Counter;
+  readonly duration: Histogram;
+  /** Counts successful lists, which the watch cache serves; undefined for other requests. */
+  readonly lists: Counter | undefined;
 }
 
 /** How many kinds that are not built in get series of their own. Tenants can define any number of kinds; the rest are counted together. */
@@ -52,23 +49,17 @@ export interface Gauge {
   readonly name: string;
   readonly help: string;
   /** One value, or one per value of a label. */
-  readonly value: () => number | Labelled;
+  readonly value: () => number | LabelledNumbers;
   readonly type?: 'gauge' | 'counter';
-}
-
-export interface Labelled {
-  readonly label: string;
-  /** Label values are object names, which need no quoting. */
-  readonly numbers: ReadonlyMap<string, number>;
 }
 
 /**
  * Counts requests and reports on the process in the Prometheus text format. Labels are few: workspaces are never a label, and
  * names that clients can choose are labels only up to a limit.
  */
-export class Metrics {
+export class ServerMetrics {
+  readonly #metrics = new Metrics();
   readonly #requests = new Map<string, Series>();
-  readonly #gauges: Gauge[] = [];
   readonly #names = new Set<string>();
   readonly #isBuiltin: (group: string, resource: string) => boolean;
 
@@ -77,15 +68,15 @@ export class Metrics {
     this.#isBuiltin = isBuiltin;
   }
 
-  gauge(gauge: Gauge): void {
-    this.#gauges.push(gauge);
+  gauge({ name, help, type, value }: Gauge): void {
+    this.#metrics.gauge(name, help, { ...(type !== undefined && { type }), read: value });
   }
 
   observe(request: Observed, code: number, seconds: number): void {
     const series = this.#requests.get(keyOf(request, code)) ?? this.#seriesOf(this.#known(request, code), code);
-    series.count++;
-    series.sum += seconds;
-    for (let at = bounds.length - 1; at >= 0 && seconds <= bounds[at]!; at--) series.buckets[at]!++;
+    series.total.increment();
+    series.duration.observe(seconds);
+    series.lists?.increment();
   }
 
   /** The request with everything that a client could have invented replaced. */
@@ -99,12 +90,14 @@ export class Metrics {
     let series = this.#requests.get(key);
     if (series === undefined) {
       const { verb, group, resource, subresource } = request;
+      const labels = { verb: verb.toUpperCase(), group, resource, subresource, code: String(code) };
+      const isList = verb === 'list' && code === 200;
       series = {
-        labels: `verb="${verb.toUpperCase()}",group="${group}",resource="${resource}",subresource="${subresource}",code="${code}"`,
-        listLabels: verb === 'list' && code === 200 ? `group="${group}",index="",resource="${resource}"` : undefined,
-        count: 0,
-        sum: 0,
-        buckets: bounds.map(() => 0),
+        total: this.#metrics.counter('apiserver_request_total', 'Requests by verb, resource and code.', labels),
+        duration: this.#metrics.histogram('apiserver_request_duration_seconds', durationHelp, { labels, buckets: bounds }),
+        lists: isList
+          ? this.#metrics.counter('apiserver_cache_list_total', 'Lists from the watch cache.', { group, index: '', resource })
+          : undefined,
       };
       this.#requests.set(key, series);
     }
@@ -122,32 +115,7 @@ export class Metrics {
   }
 
   text(): string {
-    const lines: string[] = [];
-    lines.push('# HELP apiserver_request_total Requests by verb, resource and code.', '# TYPE apiserver_request_total counter');
-    for (const { labels, count } of this.#requests.values()) lines.push(`apiserver_request_total{${labels}} ${count}`);
-    lines.push(
-      '# HELP apiserver_request_duration_seconds Time from the first byte of a request to its response, without watches.',
-      '# TYPE apiserver_request_duration_seconds histogram',
-    );
-    for (const { labels, count, sum, buckets } of this.#requests.values()) {
-      for (const [at, bound] of bounds.entries())
-        lines.push(`apiserver_request_duration_seconds_bucket{${labels},le="${bound}"} ${buckets[at]}`);
-      lines.push(`apiserver_request_duration_seconds_bucket{${labels},le="+Inf"} ${count}`);
-      lines.push(
-        `apiserver_request_duration_seconds_sum{${labels}} ${sum}`,
-        `apiserver_request_duration_seconds_count{${labels}} ${count}`,
-      );
-    }
-    lines.push('# HELP apiserver_cache_list_total Lists from the watch cache.', '# TYPE apiserver_cache_list_total counter');
-    for (const { listLabels, count } of this.#requests.values())
-      if (listLabels !== undefined) lines.push(`apiserver_cache_list_total{${listLabels}} ${count}`);
-    for (const { name, help, type, value } of this.#gauges) {
-      lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type ?? 'gauge'}`);
-      const now = value();
-      if (typeof now === 'number') lines.push(`${name} ${now}`);
-      else for (const [of, number] of now.numbers) lines.push(`${name}{${now.label}="${of}"} ${number}`);
-    }
-    return `${lines.join('\n')}\n`;
+    return this.#metrics.text();
   }
 }
 

@@ -20,7 +20,7 @@ import type { Flow } from '../limits/classifier.ts';
 import type { InFlight, RequestClass } from '../limits/in-flight.ts';
 import { lineOf } from '../limits/line.ts';
 import type { OpenCount } from '../limits/open-count.ts';
-import type { Metrics } from '../metrics/metrics.ts';
+import type { ServerMetrics } from '../metrics/metrics.ts';
 import { attributesOf } from '../registry/attributes.ts';
 import type { Catalog } from '../registry/catalog.ts';
 import { catalogFor } from '../registry/catalogs.ts';
@@ -50,7 +50,7 @@ export interface PipelineOptions {
   readonly classify: (attributes: Attributes) => Flow | undefined;
   readonly inFlight: InFlight;
   readonly watches: OpenCount;
-  readonly metrics: Metrics;
+  readonly metrics: ServerMetrics;
   readonly now: () => Date;
   readonly rejections: Rejections;
   readonly onUnexpected: (error: unknown, request: string) => void;

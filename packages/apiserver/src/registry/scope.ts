@@ -1,4 +1,4 @@
-import type { User } from '@capstan/api';
+import type { ClusterId, User } from '@capstan/api';
 import type { Gate } from '../authz/attributes.ts';
 import type { CacheEntry } from '../cache/entry.ts';
 import type { ParsedRequest } from '../request/info.ts';
@@ -12,7 +12,7 @@ import type { Resource } from './resource.ts';
  */
 export interface Scope {
   /** The id of a workspace, or `*`: never client input. */
-  readonly cluster: string;
+  readonly cluster: ClusterId;
   readonly catalog: Catalog;
   /** Scopes with equal keys give access to the same objects of the same kinds. */
   readonly key: string;

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { metricsType } from '@capstan/machinery';
 import { clientAuthorities } from '@capstan/pki';
 import { auditLog } from '../audit/log.ts';
 import { Health } from '../handlers/health.ts';
@@ -9,7 +10,6 @@ import { journalPath } from '../journal/journal.ts';
 import { flowClassifier } from '../limits/classifier.ts';
 import { InFlight } from '../limits/in-flight.ts';
 import { OpenCount } from '../limits/open-count.ts';
-import { metricsType } from '../metrics/metrics.ts';
 import { openApiPages } from '../openapi/pages.ts';
 import { Pipeline } from '../pipeline/pipeline.ts';
 import { addressesOf } from '../presence/addresses.ts';

@@ -2,7 +2,7 @@ import type { AuditLog } from '../audit/log.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { InFlight } from '../limits/in-flight.ts';
 import { nominalSeats } from '../limits/nominal-seats.ts';
-import { type Gauge, Metrics, processGauges } from '../metrics/metrics.ts';
+import { type Gauge, processGauges, ServerMetrics } from '../metrics/metrics.ts';
 import { type Catalog, isBuiltinKind } from '../registry/catalog.ts';
 import type { WatchHub } from '../watch/hub.ts';
 
@@ -14,8 +14,8 @@ interface Parts {
 }
 
 /** What the server tells about itself, in `/metrics`. */
-export function serverMetrics(catalog: Catalog, parts: Parts): Metrics {
-  const metrics = new Metrics((group, resource) => isBuiltinKind(catalog, group, resource));
+export function serverMetrics(catalog: Catalog, parts: Parts): ServerMetrics {
+  const metrics = new ServerMetrics((group, resource) => isBuiltinKind(catalog, group, resource));
   for (const gauge of [...processGauges(), ...gauges(parts)]) metrics.gauge(gauge);
   return metrics;
 }

@@ -72,7 +72,7 @@ export interface RunningServer extends AsyncDisposable {
   readonly closed: Promise<void>;
 }
 
-/** What every part of a running server shares: what ends with it, its clock, and the signal that it stops. */
+/** Shared by all parts of a running server: the resources that end with it, its clock, and the signal to stop. */
 export interface Lifetime {
   readonly resources: AsyncDisposableStack;
   readonly now: () => Date;

@@ -1,4 +1,4 @@
-import { controllerManagerUser, everyCluster, rootCluster, superuserGroup, type User } from '@capstan/api';
+import { asClusterId, type ClusterId, controllerManagerUser, everyCluster, rootCluster, superuserGroup, type User } from '@capstan/api';
 import { status } from '@capstan/machinery';
 import { homeOf } from '../authn/service-account.ts';
 import { forbidden } from '../authz/wording.ts';
@@ -12,7 +12,7 @@ import { logicalClusters, type Tree } from './tree.ts';
 /** A view across several workspaces, for the provider of an export or for controllers that initialize or terminate workspaces. */
 export interface WorkspaceView {
   /** `cluster` is the id of a workspace or `*`. Throws a status error if the user may not use the view. */
-  scope(request: { readonly of: readonly string[]; readonly cluster: string; readonly info: RequestInfo; readonly user: User }): Scope;
+  scope(request: { readonly of: readonly string[]; readonly cluster: ClusterId; readonly info: RequestInfo; readonly user: User }): Scope;
 }
 
 export interface ScopesOptions {
@@ -50,14 +50,14 @@ export class Scopes {
     return { ...info, cluster: scope.cluster, scope, ...(scope.verb !== undefined && { verb: scope.verb }) };
   }
 
-  #resolve({ path }: Exclude<Place, { kind: 'plain' }>, info: RequestInfo, user: User): string {
+  #resolve({ path }: Exclude<Place, { kind: 'plain' }>, info: RequestInfo, user: User): ClusterId {
     if (path !== everyCluster) {
       const id = this.#options.tree.resolve(path);
       if (id !== undefined) return id;
       // A new workspace starts with its logical cluster, and the creator chooses the id.
-      if (isFirstObject(info) && !path.includes(':')) return path;
+      if (isFirstObject(info) && !path.includes(':')) return asClusterId(path);
       // A deleted workspace has no objects, so superusers get an empty list.
-      if (info.isResource && info.verb === 'list' && user.groups.includes(superuserGroup)) return path;
+      if (info.isResource && info.verb === 'list' && user.groups.includes(superuserGroup)) return asClusterId(path);
       throw unreachable(path, info, user);
     }
     return everyCluster;

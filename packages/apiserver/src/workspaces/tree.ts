@@ -1,6 +1,7 @@
 import {
   adminCluster,
   boundSchemasCluster,
+  type ClusterId,
   groupResource,
   inactiveAnnotation,
   logicalClusterKind,
@@ -28,8 +29,9 @@ export class Tree {
   }
 
   /** The id of the workspace at a path; undefined if there is none. A path begins with `root`, an id, or `user:<name>`. */
-  resolve(path: string): string | undefined {
-    if (path === boundSchemasCluster || path === adminCluster) return path;
+  resolve(path: string): ClusterId | undefined {
+    if (path === boundSchemasCluster) return boundSchemasCluster;
+    if (path === adminCluster) return adminCluster;
     const { first, names } = beginningOf(path);
     let id = first;
     const children = names.length === 0 ? undefined : this.#cache.resource(workspaces).entries;
@@ -39,7 +41,7 @@ export class Tree {
       id = clusterOf(entry);
       if (id === '') return undefined;
     }
-    if (id === rootCluster) return id;
+    if (id === rootCluster) return rootCluster;
     // A substring of a request keeps the whole request in memory, and ids are kept for long, so return the cache's own string.
     const entry = this.#logicalCluster(id);
     return entry && clusterOfKey(entry.key);

@@ -1,3 +1,4 @@
+import type { ClusterId } from '@capstan/api';
 import { everyCluster, rootCluster } from '@capstan/api';
 import { fieldsOf, itemsOf, textOf } from '@capstan/machinery';
 import type { Attributes, Decision, Gate } from '../../authz/attributes.ts';
@@ -5,6 +6,7 @@ import type { BindingFacts, Bindings } from '../../bindings/bindings.ts';
 import { apiBindings } from '../../bindings/bound-resources.ts';
 import { apiExports, exportLabelValue } from '../../bindings/names.ts';
 import type { CacheEntry } from '../../cache/entry.ts';
+import { clusterOfKey } from '../../cache/key.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
 import type { Catalog } from '../../registry/catalog.ts';
 import type { Catalogs } from '../../registry/catalogs.ts';
@@ -62,10 +64,10 @@ function mayRead(authorizer: Gate, { verb, user }: Attributes, cluster: string):
 /** The schemas that a workspace has bound. Computed again after bindings or exports change. */
 class BoundSchemas {
   readonly #options: Options;
-  readonly #consumer: string;
+  readonly #consumer: ClusterId;
   #read: { readonly bindings: number; readonly exports: number; readonly keys: ReadonlySet<string> } | undefined;
 
-  constructor(options: Options, consumer: string) {
+  constructor(options: Options, consumer: ClusterId) {
     this.#options = options;
     this.#consumer = consumer;
   }
@@ -75,8 +77,8 @@ class BoundSchemas {
   }
 
   /** The workspace of the schema with this name; the consumer if it is not bound. */
-  clusterOf(name: string): string {
-    for (const key of this.#keys()) if (key.endsWith(`//${name}`)) return key.slice(0, -name.length - 2);
+  clusterOf(name: string): ClusterId {
+    for (const key of this.#keys()) if (key.endsWith(`//${name}`)) return clusterOfKey(key);
     return this.#consumer;
   }
 
