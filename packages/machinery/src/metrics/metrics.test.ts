@@ -62,3 +62,15 @@ test('rejects one name for two types of metrics', () => {
   metrics.counter('things', 'Things.');
   expect(() => metrics.histogram('things', 'Things.')).toThrow('the metric things is a counter, so it cannot be a histogram');
 });
+
+test('prints NaN for a gauge that cannot be read, and the others as usual', () => {
+  const metrics = new Metrics();
+  metrics.gauge('broken', 'Broken.', {
+    read: () => {
+      throw new Error('EMFILE');
+    },
+  });
+  metrics.gauge('fine', 'Fine.', { read: () => 1 });
+  expect(metrics.text()).toContain('broken NaN\n');
+  expect(metrics.text()).toContain('fine 1\n');
+});

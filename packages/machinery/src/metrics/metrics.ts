@@ -118,9 +118,18 @@ function obtain(series: Map<string, Series>, labels: string, make: () => Series)
 function printSeries(name: string, labels: string, one: Series): string[] {
   if (one instanceof Counter) return [`${name}${braced(labels)} ${one.value}`];
   if (one instanceof Histogram) return printHistogram(name, labels, one);
-  const now = one.read();
+  const now = readGauge(one);
   if (typeof now === 'number') return [`${name}${braced(labels)} ${now}`];
   return [...now.numbers].map(([value, number]) => `${name}${braced(joined(labels, printLabels({ [now.label]: value })))} ${number}`);
+}
+
+/** A gauge that cannot be read, such as the memory of a process without free file descriptors, does not take the other metrics with it. */
+function readGauge({ read }: GaugeOptions): number | LabelledNumbers {
+  try {
+    return read();
+  } catch {
+    return Number.NaN;
+  }
 }
 
 function printHistogram(name: string, labels: string, { buckets, counts, count, sum }: Histogram): string[] {
