@@ -1,0 +1,1 @@
+export type { Endpoints, PolicyRule, Product, ProductController } from './product.ts';
