@@ -1,0 +1,55 @@
+/** A program to run. It outlives the agent, which finds it again by its id. */
+export interface ProcessSpec {
+  /** Letters, digits and dashes; never used twice. */
+  readonly id: string;
+  readonly command: readonly [program: string, ...args: string[]];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly workingDirectory?: string;
+  /** In bytes. Further output is discarded, and the process is not told. */
+  readonly outputLimit: number;
+}
+
+export type ProcessState =
+  | { readonly phase: 'running'; readonly pid: number }
+  | { readonly phase: 'exited'; readonly code: number }
+  /** It was ended from outside, or the machine restarted: nobody knows how far it came. */
+  | { readonly phase: 'lost'; readonly reason: string };
+
+/** Where the output of a process is. */
+export interface ProcessOutput {
+  readonly file: string;
+  /** Whether output beyond the limit was discarded. */
+  readonly truncated: boolean;
+  /** Whether all of it has been written: the process and everything that has its output open has ended. */
+  readonly complete: boolean;
+}
+
+/**
+ * Runs processes that outlive the agent. Every driver passes `suite.ts`: systemd's transient units where systemd is, and the agent's own supervisor
+ * elsewhere.
+ */
+export interface ProcessDriver {
+  readonly name: 'systemd' | 'supervisor';
+  /** Resolves once the process has started. Rejects with `ProcessExists` if the id was used before. */
+  start(spec: ProcessSpec): Promise<void>;
+  /** Undefined if there is no record of it. */
+  find(id: string): Promise<ProcessState | undefined>;
+  output(id: string): Promise<ProcessOutput>;
+  /** Ends the process and everything that it started: politely, and after the grace, in milliseconds, by force. Resolves when nothing is left. */
+  kill(id: string, grace: number): Promise<void>;
+  /** Deletes the records of a process that has ended. */
+  forget(id: string): Promise<void>;
+  list(): Promise<string[]>;
+}
+
+/** Thrown by `start` when the id was used before. */
+export class ProcessExists extends Error {
+  override readonly name = 'ProcessExists';
+}
+
+const idPattern = /^[a-z0-9][a-z0-9-]{0,80}$/;
+
+/** Ids are parts of paths and of unit names. */
+export function checkId(id: string): void {
+  if (!idPattern.test(id)) throw new Error(`the id of a process must match ${idPattern.source}, but is ${JSON.stringify(id)}`);
+}

@@ -1,0 +1,50 @@
+import { readdir, readFile } from 'node:fs/promises';
+
+/** The environment variable that marks every process of a task, for machines without cgroups. */
+export const marker = 'CAPSTAN_PROCESS';
+
+/** Changes with every start of the machine. */
+export async function bootId(): Promise<string> {
+  return (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
+}
+
+export interface ProcessEntry {
+  readonly pid: number;
+  readonly session: number;
+  readonly isZombie: boolean;
+}
+
+/** Undefined if the process has ended. */
+export async function processEntry(pid: number): Promise<ProcessEntry | undefined> {
+  let text: string;
+  try {
+    text = await readFile(`/proc/${pid}/stat`, 'utf8');
+  } catch {
+    return undefined;
+  }
+  // The name, in parentheses, may itself contain spaces and parentheses.
+  const [state, , , session] = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return { pid, session: Number(session), isZombie: state === 'Z' };
+}
+
+/** The live processes of a session, and those that carry the marker of an id. */
+export async function processesOf(id: string, session: number | undefined): Promise<number[]> {
+  const found: number[] = [];
+  for (const name of await readdir('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    const pid = Number(name);
+    const entry = await processEntry(pid);
+    if (entry === undefined || entry.isZombie) continue;
+    if ((session !== undefined && entry.session === session) || (await isMarked(pid, id))) found.push(pid);
+  }
+  return found;
+}
+
+export async function isMarked(pid: number, id: string): Promise<boolean> {
+  try {
+    return (await readFile(`/proc/${pid}/environ`, 'utf8')).split('\0').includes(`${marker}=${id}`);
+  } catch {
+    // It has ended, or belongs to somebody else.
+    return false;
+  }
+}

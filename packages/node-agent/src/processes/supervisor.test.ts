@@ -1,0 +1,64 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, describe, expect, test } from 'vitest';
+import { processGroups } from './cgroup.ts';
+import { processEntry } from './proc.ts';
+import { driverSuite } from './suite.ts';
+import { Supervisor } from './supervisor.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'capstan-processes-'));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+describe('the supervisor without cgroups', () => {
+  driverSuite(() => new Supervisor({ directory, groups: undefined }));
+});
+
+const groups = await processGroups('capstan-test');
+describe.skipIf(groups === undefined)('the supervisor with cgroups', () => {
+  driverSuite(() => new Supervisor({ directory, groups }));
+
+  test('kill ends processes that have dropped the marker and the session', async () => {
+    const supervisor = new Supervisor({ directory, groups });
+    await supervisor.start({
+      id: 'hiding',
+      command: ['/bin/sh', '-c', `env -i setsid sh -c 'echo $$ > ${directory}/hidden; exec sleep 600' & wait`],
+      outputLimit: 1000,
+    });
+    const pid = await until(() => Number(readFileSync(join(directory, 'hidden'), 'utf8')) || undefined);
+    await supervisor.kill('hiding', 0);
+    expect((await processEntry(pid))?.isZombie ?? true).toBe(true);
+  });
+});
+
+describe('records', () => {
+  const supervisor = new Supervisor({ directory, groups: undefined });
+  const record = (id: string, files: Readonly<Record<string, string>>): void => {
+    mkdirSync(join(directory, id));
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, id, name), text);
+  };
+  const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+
+  test.each([
+    ['an agent that ended before the shim began', { spec: '{}', boot }, 'it was about to start when the agent ended'],
+    ['a pid that belongs to somebody else now', { spec: '{}', boot, pid: String(process.pid) }, 'it was killed from outside'],
+    ['a machine that restarted', { spec: '{}', boot: 'another', pid: String(process.pid) }, 'the machine restarted'],
+  ])('%s', async (what, { spec, ...files }, reason) => {
+    const id = what.replaceAll(' ', '-').slice(0, 30);
+    record(id, { 'spec.json': spec, ...files });
+    expect(await supervisor.find(id)).toEqual({ phase: 'lost', reason });
+  });
+});
+
+async function until<Value>(look: () => Value | undefined): Promise<Value> {
+  for (;;) {
+    try {
+      const value = look();
+      if (value !== undefined) return value;
+    } catch {
+      // Not there yet.
+    }
+    await sleep(20);
+  }
+}
