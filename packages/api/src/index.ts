@@ -6,6 +6,17 @@ export type {
   PurgedWorkspace,
   WorkspaceCreation,
 } from './capstan/workspace-pages.ts';
+export { definedKinds } from './defined-kinds.ts';
+export type { Condition } from './definition/common.ts';
+export * as common from './definition/common.ts';
+export { customResourceDefinition } from './definition/custom-resource-definition.ts';
+export * from './definition/define-kind.ts';
+export { objectSchema } from './definition/object-schema.ts';
+export { openApiComponents } from './definition/openapi.ts';
+export { referencePage } from './definition/reference-page.ts';
+export { resourceSchemaSpec } from './definition/resource-schema.ts';
+export type { ReadOf, Rule, Schema, WrittenOf } from './definition/schema.ts';
+export * as schema from './definition/schema.ts';
 export * from './kcp/apis.ts';
 export * from './kcp/cache.ts';
 export * from './kcp/clusters.ts';

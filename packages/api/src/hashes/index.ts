@@ -61,3 +61,4 @@ export function base62(hex: string): string {
   for (; rest > 0n; rest /= 62n) text = digits[Number(rest % 62n)] + text;
   return text;
 }
+export { apiResourceSchema } from './resource-schema.ts';

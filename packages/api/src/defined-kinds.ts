@@ -1,0 +1,4 @@
+import type { KindDefinition } from './definition/define-kind.ts';
+
+/** Every kind of Capstan's own. The files of `npm run generate` and the tests of all definitions follow this list. */
+export const definedKinds: readonly KindDefinition[] = [];
