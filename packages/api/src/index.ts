@@ -26,4 +26,4 @@ export * from './kcp/tenancy.ts';
 export * from './kcp/topology.ts';
 export * from './kcp/workspace-status.ts';
 export { groupResource, type KindReference } from './kind.ts';
-export { superuserGroup, type User } from './kubernetes/user.ts';
+export { nodeGroup, nodePrefix, superuserGroup, type User } from './kubernetes/user.ts';

@@ -8,3 +8,7 @@ export interface User {
 
 /** Members may do everything. */
 export const superuserGroup = 'system:masters';
+
+/** The group of kubelets, each of which is the user `system:node:<name>`. */
+export const nodeGroup = 'system:nodes';
+export const nodePrefix = 'system:node:';

@@ -53,8 +53,8 @@ describe('an AuthorizationConfiguration', () => {
     [() => read([{ type: 'RBAC', name: 'a' }], { kind: 'Policy' }), 'kind: expected AuthorizationConfiguration'],
     [() => read([{ type: 'RBAC', name: 'a' }], { apiVersion: 'v1' }), 'apiVersion: expected one of apiserver.config.k8s.io/v1'],
     [
-      () => read([{ type: 'Node', name: 'a' }]),
-      'authorizers[0].type: expected RBAC or Webhook or AlwaysAllowGroups or AlwaysAllowPaths, found "Node"',
+      () => read([{ type: 'ABAC', name: 'a' }]),
+      'authorizers[0].type: expected Node or RBAC or Webhook or AlwaysAllowGroups or AlwaysAllowPaths, found "ABAC"',
     ],
     [() => read([{ type: 'RBAC' }]), 'authorizers[0].name: is required'],
     [() => read([{ type: 'RBAC', name: 'A_' }]), 'authorizers[0].name: a lowercase RFC 1123 subdomain'],

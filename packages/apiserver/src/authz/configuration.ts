@@ -6,6 +6,7 @@ import { type Condition, compileCondition } from './webhook/conditions.ts';
 
 /** One of the configured authorizers. */
 export type AuthorizerSetting =
+  | { readonly type: 'Node' }
   | { readonly type: 'RBAC' }
   | { readonly type: 'AlwaysAllowGroups' }
   | { readonly type: 'AlwaysAllowPaths' }
@@ -41,7 +42,7 @@ interface Reading {
 
 function authorizerOf(part: Part, { seen, connect }: Reading): AuthorizerSetting {
   part.only(['type', 'name', 'webhook']);
-  const type = part.choice('type', ['RBAC', 'Webhook', 'AlwaysAllowGroups', 'AlwaysAllowPaths']);
+  const type = part.choice('type', ['Node', 'RBAC', 'Webhook', 'AlwaysAllowGroups', 'AlwaysAllowPaths']);
   if (type !== 'Webhook' && seen.types.has(type)) throw problem(`${part.at}.type`, `${type} is given twice`);
   seen.types.add(type);
   const name = part.required('name');

@@ -2,6 +2,7 @@ import { rootCluster } from '@capstan/api';
 import { dynamicAdmission } from '../admission/dynamic.ts';
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts';
 import { certificatePlugins } from '../admission/plugins/certificates.ts';
+import { nodeRestriction } from '../admission/plugins/node-restriction/plugin.ts';
 import { workloadPlugins } from '../admission/plugins/workload-plugins.ts';
 import { resourceQuota } from '../admission/quota/plugin.ts';
 import { rbacEscalation } from '../admission/rbac-escalation.ts';
@@ -76,7 +77,7 @@ function admission(
     ...tenants.rules,
     namespaceLifecycle(cache),
     definitionLifecycle,
-    ...workloadPlugins.filter(({ name }) => !options.disabledPlugins?.includes(name)),
+    ...[nodeRestriction(authorizer), ...workloadPlugins].filter(({ name }) => !options.disabledPlugins?.includes(name)),
     ...certificatePlugins(authorizer),
     ...dynamicAdmission({ objects: cache, catalogs: spaces.catalogs, authorizer, client: webhooks }),
     ...sharing.plugins,

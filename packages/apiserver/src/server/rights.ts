@@ -1,8 +1,13 @@
 import { rootCluster } from '@capstan/api';
 import { rbacAuthorizer } from '../authz/authorizer.ts';
+import { nodeAuthorizer } from '../authz/nodes/authorizer.ts';
+import { PodsOfNodes } from '../authz/nodes/pods-of-nodes.ts';
 import { Bindings } from '../bindings/bindings.ts';
+import { componentRoles } from '../bootstrap/cluster-roles.ts';
+import { parseRule } from '../bootstrap/rule-text.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { Catalog } from '../registry/catalog.ts';
+import type { Catalogs } from '../registry/catalogs.ts';
 import { workspaceAuthorizer } from '../workspaces/authorizer.ts';
 import { isTenantKind } from '../workspaces/kinds/tenant-kinds.ts';
 import { maximalPolicy } from '../workspaces/maximal-policy.ts';
@@ -17,9 +22,12 @@ export interface Rights {
   readonly authorizer: ReturnType<typeof authorization>;
 }
 
-/** Who may do what: the roles of each workspace, what providers permit at most, and whoever the operator asks beside them. */
+/**
+ * Who may do what: the rights of nodes, the roles of each workspace, what providers permit at most, and whoever the operator asks beside
+ * them.
+ */
 export function rights(
-  { cache, catalog }: { readonly cache: WatchCache; readonly catalog: Catalog },
+  { cache, catalog, catalogs }: { readonly cache: WatchCache; readonly catalog: Catalog; readonly catalogs: Catalogs },
   options: AuthorizationOptions | undefined,
   lasting: Parameters<typeof authorization>[2],
 ): Rights {
@@ -33,5 +41,11 @@ export function rights(
     isNeverBound: ({ cluster, group, resource }) => (cluster === rootCluster ? catalog.isBuiltin(group) : isTenantKind(group, resource)),
   });
   const roles = workspaceAuthorizer({ rbac, objects: cache, maximal, changedIn });
-  return { policyIn, rbac, authorizer: authorization(roles, options, lasting) };
+  const nodes = nodeAuthorizer({
+    objects: cache,
+    podsOfNodes: new PodsOfNodes(cache),
+    servesNodes: (cluster) => catalogs.of(cluster).resource('', 'v1', 'nodes') !== undefined,
+    rules: componentRoles['system:node']!.map(parseRule),
+  });
+  return { policyIn, rbac, authorizer: authorization({ nodes, roles }, options, lasting) };
 }

@@ -1,4 +1,4 @@
-import { nodeAgentGroup } from '@capstan/api';
+import { nodeAgentGroup, nodeGroup, nodePrefix } from '@capstan/api';
 import type { ParsedRequest } from '@capstan/pki';
 
 /** The requests that a signer accepts, and those that need no approval by a person. */
@@ -23,7 +23,6 @@ export interface Approval {
 
 const day = 86_400;
 const year = 365 * day;
-const nodePrefix = 'system:node:';
 const nodeAgentPrefix = 'system:capstan-node-agent:';
 
 /** The signers of Kubernetes. */
@@ -72,7 +71,7 @@ function clientObjection(_request: ParsedRequest, usages: readonly string[]): st
 
 function kubeletClientObjection(request: ParsedRequest, usages: readonly string[]): string | undefined {
   const { organizations, commonName } = request;
-  if (!areExactly(organizations, ['system:nodes'])) return 'subject organization is not system:nodes';
+  if (!areExactly(organizations, [nodeGroup])) return 'subject organization is not system:nodes';
   return (
     namesObjection(request) ??
     (commonName.startsWith(nodePrefix) ? undefined : 'subject common name does not begin with system:node:') ??
@@ -81,7 +80,7 @@ function kubeletClientObjection(request: ParsedRequest, usages: readonly string[
 }
 
 function kubeletServingObjection({ organizations, commonName, names }: ParsedRequest, usages: readonly string[]): string | undefined {
-  if (!areExactly(organizations, ['system:nodes'])) return 'subject organization is not system:nodes';
+  if (!areExactly(organizations, [nodeGroup])) return 'subject organization is not system:nodes';
   if (names.dns.length === 0 && names.addresses.length === 0) return 'DNS or IP subjectAltName is required';
   if (names.emails.length > 0) return 'Email subjectAltNames are not allowed';
   if (names.uris.length > 0) return 'URI subjectAltNames are not allowed';

@@ -14,6 +14,10 @@ export type ToolName =
   | 'haproxy'
   | 'kube-apiserver'
   | 'kube-controller-manager'
+  | 'kube-scheduler'
+  | 'kube-proxy'
+  | 'kubelet'
+  | 'agnhost'
   | 'e2e.test'
   | 'kubectl-ws'
   | 'kubectl-kcp'
@@ -90,6 +94,13 @@ const described: readonly ToolDescription[] = [
   },
   kubernetes('kube-apiserver'),
   kubernetes('kube-controller-manager'),
+  kubernetes('kube-scheduler'),
+  kubernetes('kube-proxy'),
+  kubernetes('kubelet'),
+  {
+    ...kubernetes('agnhost'),
+    go: { module: 'kubernetes', package: 'k8s.io/kubernetes/test/images/agnhost', linkerFlags: '-s -w' },
+  },
   {
     ...kubernetes('e2e.test'),
     go: { module: 'kubernetes', package: 'k8s.io/kubernetes/test/e2e', linkerFlags: kubernetesFlags, test: true },

@@ -26,4 +26,4 @@ export const workloadPlugins: readonly AdmissionPlugin[] = [
 ];
 
 /** The names of the plugins that can be disabled, as spelled in Kubernetes. */
-export const optionalPlugins: ReadonlySet<string> = new Set(workloadPlugins.map(({ name }) => name));
+export const optionalPlugins: ReadonlySet<string> = new Set(['NodeRestriction', ...workloadPlugins.map(({ name }) => name)]);
