@@ -11,6 +11,8 @@ export const exitCodes = {
   storeDamaged: 9,
   otherInstallation: 10,
   snapshotDamaged: 11,
+  notRunning: 12,
+  unhealthy: 13,
 } as const;
 
 export type ExitReason = keyof typeof exitCodes;

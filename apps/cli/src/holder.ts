@@ -3,11 +3,19 @@ import { join } from 'node:path';
 import { makeDirectory } from '@capstan/store';
 import { Failure } from './failure.ts';
 
-interface Holder {
+export interface Holder {
   readonly pid: number;
   /** The start time of the process in kernel ticks, which distinguishes it from a later process with the same id. */
   readonly began: string;
   readonly since: string;
+}
+
+const lockFile = (directory: string): string => join(directory, 'up.lock');
+
+/** The live `capstan up` that holds a data directory. */
+export function holderOf(directory: string): Holder | undefined {
+  const holder = read(lockFile(directory));
+  return holder !== undefined && beginningOf(holder.pid) === holder.began ? holder : undefined;
 }
 
 /**
@@ -16,12 +24,12 @@ interface Holder {
  */
 export function holdDirectory(directory: string): Disposable {
   makeDirectory(directory);
-  const file = join(directory, 'up.lock');
+  const file = lockFile(directory);
   const mark: Holder = { pid: process.pid, began: beginningOf(process.pid) ?? '', since: new Date().toISOString() };
   for (let attempt = 0; attempt < 2; attempt++) {
     if (create(file, JSON.stringify(mark))) return { [Symbol.dispose]: () => rmSync(file, { force: true }) };
-    const holder = read(file);
-    if (holder !== undefined && beginningOf(holder.pid) === holder.began) {
+    const holder = holderOf(directory);
+    if (holder !== undefined) {
       throw new Failure(
         'dataDirectoryHeld',
         `${directory} is in use by another "capstan up": process ${holder.pid}, since ${holder.since}. Stop it (kill ${holder.pid}), or choose another directory with --data-dir.`,

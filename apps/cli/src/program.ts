@@ -13,6 +13,7 @@ import {
 } from './commands/options.ts';
 import { parseRuntimeConfig } from './commands/runtime-config.ts';
 import type { SnapshotFlags } from './commands/snapshot.ts';
+import type { StatusFlags } from './commands/status.ts';
 import type { UpFlags } from './commands/up.ts';
 import { versionText } from './commands/version.ts';
 import type { WorkspaceSnapshotFlags } from './commands/workspace-snapshot.ts';
@@ -146,6 +147,7 @@ function createProgram(): Command {
     )
     .action(async (flags: ApiServerFlags) => (await import('./commands/apiserver.ts')).apiserver(flags));
   addControllerManager(program);
+  addStatus(program);
   addWorkspaces(program);
   addBindings(program);
   addSnapshot(program);
@@ -154,6 +156,25 @@ function createProgram(): Command {
     .description('Print the versions of Capstan, its Kubernetes API, Node and SQLite.')
     .action(() => void process.stdout.write(`${versionText()}\n`));
   return program;
+}
+
+function addStatus(program: Command): void {
+  program
+    .command('status')
+    .description('Show the processes of a running "capstan up": health, restarts, memory and ports.')
+    .addOption(new Option('-c, --config <file>', 'configuration file of the running "capstan up", for its data directory'))
+    .addOption(dataDirectoryOption())
+    .addOption(new Option('-o, --output <format>', 'print JSON instead of a table').choices(['json']))
+    .addHelpText(
+      'after',
+      examples(
+        ['capstan status', 'of the "capstan up" on ./capstan-data; works even if its API server is down'],
+        ['capstan status --output json', 'for scripts; the exit code is 12 if nothing runs and 13 if a required process is not healthy'],
+      ),
+    )
+    .action(async (flags: StatusFlags) => {
+      process.exitCode = await (await import('./commands/status.ts')).status(flags);
+    });
 }
 
 function addControllerManager(program: Command): void {

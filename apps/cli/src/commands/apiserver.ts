@@ -1,7 +1,9 @@
+import { join } from 'node:path';
 import { startServer } from '@capstan/apiserver';
 import { apiServerShape } from '../config/apiserver.ts';
 import { readProcessConfig } from '../config/capstan.ts';
 import { explain } from '../failure.ts';
+import { announceReady } from '../supervise/description.ts';
 import { type ApiServerFlags, settings } from './options.ts';
 import { serverOptions } from './server-options.ts';
 import { shutdownSignal } from './shutdown.ts';
@@ -19,7 +21,13 @@ export async function apiserver(flags: ApiServerFlags): Promise<void> {
     await using server = await startServer({ ...options, signal });
     const seconds = ((performance.now() - began) / 1000).toFixed(2);
     options.log(`ready at ${server.url} after ${seconds} s, kubeconfig ${server.kubeconfigPath}`);
-    process.send?.({ type: 'ready', url: server.url, kubeconfigPath: server.kubeconfigPath });
+    const { hostname, port } = new URL(server.localUrl);
+    announceReady({
+      url: server.url,
+      kubeconfigPath: server.kubeconfigPath,
+      ports: [{ name: 'https', host: hostname, port: port === '' ? 443 : Number(port) }],
+      health: { url: `${server.localUrl}/readyz`, authorityFile: join(chosen.dataDirectory, 'pki', 'ca.crt') },
+    });
     await server.closed;
   } catch (error) {
     throw explain(error, chosen);

@@ -1,4 +1,5 @@
 import { isNotFound } from '@capstan/client';
+import { columns } from '../columns.ts';
 import { Failure } from '../failure.ts';
 import { type ApiBinding, type BoundClaim, bindingsOf, claimName, decided, parseClaimName, stateOf } from '../workspaces/binding.ts';
 import { type ConnectionFlags, workspaceClient } from '../workspaces/connection.ts';
@@ -18,15 +19,7 @@ export async function listClaims(name: string | undefined, flags: ConnectionFlag
     ]),
   );
   if (rows.length === 0) return write('No bound export claims access to other resources.');
-  const table = [['BINDING', 'RESOURCE', 'VERBS', 'STATE'], ...rows];
-  const widths = [0, 1, 2].map((column) => Math.max(...table.map((row) => row[column]!.length)) + 3);
-  for (const row of table)
-    write(
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('')
-        .trimEnd(),
-    );
+  for (const line of columns([['BINDING', 'RESOURCE', 'VERBS', 'STATE'], ...rows])) write(line);
 }
 
 /** Accepts or rejects permission claims of a bound export. */

@@ -7,6 +7,7 @@ import { type ProcessConfig, readProcessConfig } from '../config/capstan.ts';
 import { type ControllerManagerConfig, controllerManagerShape } from '../config/controller-manager.ts';
 import { explain } from '../failure.ts';
 import { processLog } from '../log.ts';
+import { announceReady } from '../supervise/description.ts';
 import { readConnection } from './kubeconfig.ts';
 import { type ControllerManagerFlags, type ManagerSettings, managerSettings } from './manager-settings.ts';
 import { shutdownSignal } from './shutdown.ts';
@@ -37,7 +38,12 @@ export async function controllerManager(flags: ControllerManagerFlags): Promise<
       write(`controllers run against ${connection.server}, health at ${url}`);
       if (settings.signing === undefined)
         write('certificates are approved but not signed: no signer is configured; see "signing" in the configuration file');
-      process.send?.({ type: 'ready', url, kubeconfigPath: settings.kubeconfigPath });
+      announceReady({
+        url,
+        kubeconfigPath: settings.kubeconfigPath,
+        ports: [{ name: 'health', host, port: Number(new URL(url).port) }],
+        health: { url: `${url}/readyz` },
+      });
     }
     await running;
   } catch (error) {

@@ -2,6 +2,7 @@ import { homedir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, isForbidden, isNotFound, type Resource } from '@capstan/client';
 import type { KubeObject } from '@capstan/machinery';
+import { columns } from '../columns.ts';
 import { Failure } from '../failure.ts';
 import { type ConnectionFlags, workspaceClient, workspaceIn } from '../workspaces/connection.ts';
 import { KubeconfigFile } from '../workspaces/kubeconfig-file.ts';
@@ -215,14 +216,4 @@ class Place implements Disposable {
   [Symbol.dispose](): void {
     this.#client[Symbol.dispose]();
   }
-}
-
-function columns(rows: readonly (readonly string[])[]): string[] {
-  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-  return rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column]!))
-      .join('   ')
-      .trimEnd(),
-  );
 }

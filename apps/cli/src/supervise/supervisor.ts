@@ -1,101 +1,98 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Backoff } from '@capstan/machinery';
+import { Backoff, type BackoffLimits } from '@capstan/machinery';
 import { exitCodes } from '../failure.ts';
-import { eachLine } from './lines.ts';
+import { type ChildOptions, type Ending, type Readiness, runChild } from './child.ts';
+import type { ProcessDescription } from './description.ts';
+import type { ProcessStates } from './states.ts';
 
-export interface ProcessDescription {
-  /** The prefix of each of its lines. */
-  readonly name: string;
-  readonly args: readonly string[];
-}
-
-/** Sent by a supervised process to its supervisor. */
-export interface ReadyMessage {
-  readonly type: 'ready';
-  readonly url: string;
-  readonly kubeconfigPath: string;
-}
-
-export interface SupervisorOptions {
-  readonly program: string;
+export interface SupervisorOptions extends Pick<ChildOptions, 'program' | 'signal' | 'grace' | 'writeChild'> {
   readonly write: (line: string) => void;
-  /** Logs a line that the process printed. */
-  readonly writeChild: (line: string) => void;
-  readonly onReady: (name: string, message: ReadyMessage) => void;
-  readonly signal: AbortSignal;
-  /** How long processes may take to end before they are killed, in milliseconds. */
-  readonly grace: number;
+  readonly onReady: (readiness: Readiness) => void;
+  readonly states: ProcessStates;
+  /** The waits between restarts. */
+  readonly backoff?: BackoffLimits;
 }
 
-const backoffLimits = { base: 200, max: 10_000 };
+const requiredBackoff: BackoffLimits = { base: 200, max: 10_000 };
+/** The others serve without it, so there is no hurry. */
+const optionalBackoff: BackoffLimits = { base: 200, max: 60_000 };
 /** In milliseconds: a process that ran this long restarts as if it had never failed. */
 const healthyAfter = 30_000;
 
-/** Exit codes that a restart cannot fix: the user must change something first. */
+/** Exit codes of this program that a restart cannot fix: the user must change something first. */
 const lastingCodes: ReadonlySet<number> = new Set(
   Object.entries(exitCodes).flatMap(([reason, code]) => (reason === 'unexpected' || reason === 'etcdUnreachable' ? [] : [code])),
 );
 
-/** By default the C library keeps a mostly empty heap for each thread and never frees it: 30 MB in two processes that do little. */
-const fewArenas = { MALLOC_ARENA_MAX: '2' };
-
 /**
  * Keeps one process running until the signal is aborted: restarts it, with growing waits, whenever it ends. Resolves with the exit code for
- * the whole program: 0 after an abort, or that of a process that could not start for a lasting reason.
+ * the whole program: 0 after an abort, or that of a required process that could not start for a lasting reason.
  */
 export async function supervise(description: ProcessDescription, options: SupervisorOptions): Promise<number> {
-  const backoff = new Backoff(backoffLimits);
-  const { signal, write } = options;
+  const { name, optional = false } = description;
+  const { signal, write, states } = options;
+  const backoff = new Backoff(options.backoff ?? (optional ? optionalBackoff : requiredBackoff));
   let everReady = false;
   while (!signal.aborted) {
     const began = performance.now();
-    const code = await runOnce(description, {
+    const ending = await attempt(description, {
       ...options,
-      onReady: (name, message) => {
+      onReady: (readiness) => {
         everReady = true;
-        options.onReady(name, message);
+        options.onReady(readiness);
       },
     });
     if (signal.aborted) break;
-    if (!everReady && typeof code === 'number' && lastingCodes.has(code)) return code;
+    const code = everReady || optional ? undefined : lastingCode(ending, description);
+    if (code !== undefined) {
+      if (ending.type === 'not started') write(`${name} cannot start: ${ending.message}`);
+      states.set(name, { phase: 'stopped' });
+      return code;
+    }
     if (performance.now() - began >= healthyAfter) backoff.reset();
     const wait = backoff.next();
-    write(`${description.name} ended (${typeof code === 'number' ? `exit code ${code}` : code}), restarting it in ${wait} ms`);
+    const now = new Date();
+    states.failed(name, { message: fullText(ending), now, at: new Date(now.getTime() + wait) });
+    write(`${name} ended (${shortText(ending)}), restarting it in ${wait} ms`);
     await sleep(wait, undefined, { signal }).catch(() => {});
   }
+  states.set(name, { phase: 'stopped' });
   return 0;
 }
 
-async function runOnce({ name, args }: ProcessDescription, options: SupervisorOptions): Promise<number | string> {
-  const { signal, writeChild, program } = options;
-  // The closing channel tells the child that its supervisor has died, for whatever reason. Detached, it does not receive the terminal's
-  // Ctrl-C: the supervisor decides the order in which processes end.
-  const child = spawn(process.execPath, [program, ...args], {
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    env: { ...fewArenas, ...process.env },
+function attempt({ name, command }: ProcessDescription, options: SupervisorOptions): Promise<Ending> {
+  const { states, program, signal, grace, writeChild } = options;
+  const startedAt = new Date().toISOString();
+  let pid = 0;
+  return runChild(command, {
+    program,
+    signal,
+    grace,
+    writeChild,
+    onStarted: (id) => {
+      pid = id;
+      states.set(name, { phase: 'starting', pid, startedAt });
+    },
+    onReady: (readiness) => {
+      const { ports, health } = readiness;
+      states.set(name, { phase: 'ready', pid, startedAt, ports, ...(health && { health }) });
+      options.onReady(readiness);
+    },
   });
-  if (child.stdout !== null) eachLine(child.stdout, writeChild);
-  if (child.stderr !== null) eachLine(child.stderr, writeChild);
-  child.on('message', (message: ReadyMessage) => {
-    if (message.type === 'ready') options.onReady(name, message);
-  });
-  const ended = new Promise<number | string>((resolve) => {
-    child.on('error', (error) => resolve(error.message));
-    child.on('close', (code, killedBy) => resolve(code ?? killedBy ?? 'unknown'));
-  });
-  const stop = (): void => endGently(child, options.grace);
-  signal.addEventListener('abort', stop, { once: true });
-  if (signal.aborted) stop();
-  try {
-    return await ended;
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
 }
 
-function endGently(child: ChildProcess, grace: number): void {
-  child.kill('SIGTERM');
-  setTimeout(() => child.kill('SIGKILL'), grace).unref();
+function lastingCode(ending: Ending, { command }: ProcessDescription): number | undefined {
+  if (ending.type === 'not started') return exitCodes.unexpected;
+  // The codes of other programs mean something else.
+  return command.type === 'own' && ending.type === 'exit' && lastingCodes.has(ending.code) ? ending.code : undefined;
+}
+
+function shortText(ending: Ending): string {
+  if (ending.type === 'not started') return ending.message;
+  return ending.type === 'exit' ? `exit code ${ending.code}` : ending.signal;
+}
+
+function fullText(ending: Ending): string {
+  if (ending.type === 'not started' || ending.lastLine === '') return shortText(ending);
+  return `${shortText(ending)}: ${ending.lastLine.replace(/^capstan: /, '')}`;
 }

@@ -35,6 +35,8 @@ export interface AnnounceOptions {
 
 export interface Announced extends AsyncDisposable {
   readonly url: string;
+  /** For processes on the same machine. */
+  readonly localUrl: string;
   readonly kubeconfigPath: string;
 }
 
@@ -78,6 +80,10 @@ class Presence implements Announced {
 
   get url(): string {
     return this.#addresses.url;
+  }
+
+  get localUrl(): string {
+    return this.#addresses.localUrl;
   }
 
   async begin(): Promise<void> {

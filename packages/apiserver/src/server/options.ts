@@ -67,6 +67,8 @@ export type EtcdOptions = Omit<EtcdStoreOptions, 'signal'>;
 
 export interface RunningServer extends AsyncDisposable {
   readonly url: string;
+  /** For processes on the same machine: works without a load balancer or DNS. */
+  readonly localUrl: string;
   readonly kubeconfigPath: string;
   /** Resolves when the server has stopped. */
   readonly closed: Promise<void>;

@@ -36,19 +36,19 @@ async function start(options: ServerOptions, lifetime: Lifetime): Promise<Runnin
   const { definitions, spaces } = kinds;
   await startKeepers(serving, { definitions, boundKinds: spaces.boundKinds, resources, now, log: options.log });
   const listener = await openEndpoint(parts, options, lifetime);
-  const { url, kubeconfigPath } = resources.use(await announce(serving, { options, pki: storage.pki, listener, now, signal }));
+  const { url, localUrl, kubeconfigPath } = resources.use(await announce(serving, { options, pki: storage.pki, listener, now, signal }));
   keepTidy(storage.cache, options, { now, signal });
-  return running(options, { url, kubeconfigPath, resources });
+  return running(options, { url, localUrl, kubeconfigPath, resources });
 }
 
 function running(
   options: ServerOptions,
-  { url, kubeconfigPath, resources }: { url: string; kubeconfigPath: string; resources: AsyncDisposableStack },
+  { resources, ...addresses }: Pick<RunningServer, 'url' | 'localUrl' | 'kubeconfigPath'> & { readonly resources: AsyncDisposableStack },
 ): RunningServer {
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => (closing ??= resources.disposeAsync().then(resolve));
   options.signal?.addEventListener('abort', () => void close(), { once: true });
   if (options.signal?.aborted === true) void close();
-  return { url, kubeconfigPath, closed, [Symbol.asyncDispose]: close };
+  return { ...addresses, closed, [Symbol.asyncDispose]: close };
 }

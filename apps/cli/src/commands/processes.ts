@@ -1,0 +1,49 @@
+import { formatAdvertise } from '../config/advertise.ts';
+import type { WholeConfig } from '../config/capstan.ts';
+import type { ProcessDescription } from '../supervise/description.ts';
+import type { ApiServerFlags } from './options.ts';
+
+/** The processes of a Capstan on one machine, in the order in which they start. */
+export function processTable(flags: ApiServerFlags, file: WholeConfig): readonly ProcessDescription[] {
+  return [
+    { name: 'apiserver', command: { type: 'own', args: ['apiserver', ...apiServerArguments(flags)] } },
+    {
+      name: 'controller-manager',
+      command: { type: 'own', args: ['controller-manager', ...managerArguments(flags, file)] },
+      // Until the server is ready, the kubeconfig is missing or belongs to the last start.
+      needs: ['apiserver'],
+    },
+  ];
+}
+
+/** Only the flags that were given: the processes read the file themselves, and flags override it. */
+function apiServerArguments({ host, port, advertise, etcdEndpoints, runtimeConfig, ...common }: ApiServerFlags): string[] {
+  const flag = (name: string, value: string | number | undefined): string[] => (value === undefined ? [] : [`--${name}`, String(value)]);
+  return [
+    ...commonArguments(common),
+    ...flag('host', host),
+    ...flag('port', port),
+    ...flag('advertise', advertise && formatAdvertise(advertise)),
+    ...flag('etcd-endpoints', etcdEndpoints?.join(',')),
+    ...flag('runtime-config', runtimeConfig?.map((version) => `${version}=true`).join(',')),
+  ];
+}
+
+function managerArguments(flags: ApiServerFlags, { apiserver, controllerManager }: WholeConfig): string[] {
+  // Only one `capstan up` can use a directory with SQLite, so there is no second manager to contend with: skip the leader election.
+  const isAlone =
+    flags.etcdEndpoints === undefined && apiserver?.etcd === undefined && controllerManager?.leaderElection?.enabled !== 'true';
+  return [
+    ...commonArguments(flags),
+    ...(controllerManager?.listen?.port === undefined ? ['--port', '0'] : []),
+    ...(isAlone ? ['--no-leader-elect'] : []),
+  ];
+}
+
+function commonArguments({ config, dataDir, logFormat }: ApiServerFlags): string[] {
+  return [
+    ...(config === undefined ? [] : ['--config', config]),
+    ...(dataDir === undefined ? [] : ['--data-dir', dataDir]),
+    ...(logFormat === undefined ? [] : ['--log-format', logFormat]),
+  ];
+}
