@@ -1,1 +1,1 @@
-export {};
+export type { NodeConnection, NodeRequest, NodeResponse } from './node-connection.ts';
