@@ -1,0 +1,110 @@
+import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
+import type { Duplex } from 'node:stream';
+import type { NodeConnection, NodeRequest, NodeResponse } from '../node-connection.ts';
+import { TunnelError } from './error.ts';
+import { defaultLimits, plainHeaders, sendableHeaders, type TunnelLimits } from './protocol.ts';
+import { endSession, settled, watchPeer } from './session.ts';
+
+/** The end of a tunnel that sends requests. */
+export interface Tunnel extends NodeConnection, AsyncDisposable {
+  /** Whether it takes requests. False from the moment that either end announces its end. */
+  readonly isOpen: boolean;
+  readonly openStreams: number;
+  /** Resolves when the tunnel is gone, with the reason if it broke. */
+  readonly closed: Promise<Error | undefined>;
+  /** Takes no more requests and lets open streams finish, without a limit of time. */
+  drain(): void;
+  /** Ends it with all its streams. */
+  destroy(error?: Error): void;
+}
+
+/** Begins to send requests over a connection on which the other end has been told to expect them. */
+export async function openTunnel(socket: Duplex, options: Partial<TunnelLimits> = {}): Promise<Tunnel> {
+  await settled(socket);
+  const limits = { ...defaultLimits, ...options };
+  const session = connect('http://node', {
+    createConnection: () => socket,
+    settings: { initialWindowSize: limits.streamWindow, enablePush: false },
+    maxSessionMemory: 256,
+    peerMaxConcurrentStreams: limits.concurrentStreams,
+  });
+  return new RequestingEnd(session, limits);
+}
+
+class RequestingEnd implements Tunnel {
+  readonly closed: Promise<Error | undefined>;
+  readonly #session: ClientHttp2Session;
+  readonly #limits: TunnelLimits;
+  #isOpen = true;
+  #openStreams = 0;
+
+  constructor(session: ClientHttp2Session, limits: TunnelLimits) {
+    this.#session = session;
+    this.#limits = limits;
+    let failure: Error | undefined;
+    session.once('connect', () => session.setLocalWindowSize(limits.sessionWindow));
+    session.on('error', (error: Error) => (failure ??= error));
+    session.on('goaway', () => (this.#isOpen = false));
+    this.closed = new Promise((resolve) => {
+      session.once('close', () => {
+        this.#isOpen = false;
+        resolve(failure);
+      });
+    });
+    watchPeer(session, limits);
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  get openStreams(): number {
+    return this.#openStreams;
+  }
+
+  async request({ method, path, headers = {}, signal }: NodeRequest): Promise<NodeResponse> {
+    signal.throwIfAborted();
+    if (!this.#isOpen) throw new TunnelError('closed', 'the tunnel to the node is closed');
+    const { concurrentStreams } = this.#limits;
+    if (this.#openStreams >= concurrentStreams)
+      throw new TunnelError('busy', `the tunnel to the node has ${concurrentStreams} open streams, and no more are allowed`);
+    const hasBody = method !== 'GET' && method !== 'HEAD';
+    const stream = this.#session.request(
+      { ':method': method, ':path': path, ...sendableHeaders(headers) },
+      { endStream: !hasBody, signal },
+    );
+    this.#openStreams++;
+    stream.once('close', () => this.#openStreams--);
+    return answerOf(stream, signal);
+  }
+
+  drain(): void {
+    this.#isOpen = false;
+    if (!this.#session.closed) this.#session.close();
+  }
+
+  destroy(error?: Error): void {
+    this.#isOpen = false;
+    this.#session.destroy(error);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#isOpen = false;
+    return endSession(this.#session, this.#limits.grace);
+  }
+}
+
+function answerOf(stream: ClientHttp2Stream, signal: AbortSignal): Promise<NodeResponse> {
+  return new Promise((resolve, reject) => {
+    let failure: Error | undefined;
+    // Stays for the whole life of the stream: a reset must never end the process.
+    stream.on('error', (error: Error) => (failure ??= error));
+    stream.once('response', (headers) => {
+      resolve({ status: headers[':status'] ?? 0, headers: plainHeaders(headers), stream });
+    });
+    stream.once('close', () => {
+      if (signal.aborted) reject(signal.reason);
+      else reject(new TunnelError('closed', 'the tunnel ended before the node answered', failure && { cause: failure }));
+    });
+  });
+}
