@@ -17,6 +17,8 @@ export { referencePage } from './definition/reference-page.ts';
 export { resourceSchemaSpec } from './definition/resource-schema.ts';
 export type { ReadOf, Rule, Schema, WrittenOf } from './definition/schema.ts';
 export * as schema from './definition/schema.ts';
+export * from './fleet/node-task.ts';
+export * from './fleet/task-types.ts';
 export * from './kcp/apis.ts';
 export * from './kcp/cache.ts';
 export * from './kcp/clusters.ts';

@@ -1,0 +1,119 @@
+import { duration } from '../definition/common.ts';
+import { choice, flag, integer, list, map, object, optional, type ReadOf, text, withDefault } from '../definition/schema.ts';
+
+/** Tasks never get a command line from outside: they name a script of the catalog, and parameters. */
+
+const path = (description: string) => text(description, { minLength: 2, maxLength: 4096, pattern: '^/[^\\x00]*$' });
+const unitName = text('Name of the service.', { minLength: 1, maxLength: 128, pattern: '^[A-Za-z0-9][A-Za-z0-9_.@-]*$' });
+
+const fileWrite = object('Writes a file as a whole, atomically.', {
+  path: path('Where the file is.'),
+  content: text('Content of the file.', { maxLength: 524_288 }),
+  mode: withDefault(text('Permissions, in octal digits.', { pattern: '^0?[0-7]{3}$' }), '0644'),
+  owner: optional(text('User and group, such as `root:root`.', { maxLength: 65, pattern: '^[a-z_][a-z0-9_-]*(:[a-z_][a-z0-9_-]*)?$' })),
+});
+
+const packageEnsure = object('Installs packages of the operating system, or removes them.', {
+  names: list('Names of the packages.', text('Name.', { minLength: 1, maxLength: 128, pattern: '^[a-z0-9][a-z0-9+.:-]*$' }), {
+    minItems: 1,
+    maxItems: 64,
+  }),
+  state: withDefault(choice('Wanted state.', ['present', 'absent']), 'present'),
+});
+
+const serviceEnsure = object('Keeps a service running or stopped.', {
+  name: unitName,
+  state: withDefault(choice('Wanted state.', ['running', 'stopped']), 'running'),
+  command: optional(
+    list(
+      'Program and arguments of a service that the agent runs. Absent for a service that the machine already has.',
+      text('Argument.', { maxLength: 4096 }),
+      {
+        minItems: 1,
+        maxItems: 128,
+      },
+    ),
+  ),
+  environment: optional(map('Environment of the program.', text('Value.', { maxLength: 32_768 }), { maxProperties: 128 })),
+});
+
+const processRun = object('Runs a script of the catalog.', {
+  script: text('Name of the script.', { minLength: 1, maxLength: 63, pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$' }),
+  arguments: optional(list('Arguments of the script.', text('Argument.', { maxLength: 4096 }), { maxItems: 64 })),
+  environment: optional(map('Environment of the script.', text('Value.', { maxLength: 32_768 }), { maxProperties: 64 })),
+});
+
+const port = integer('Port.', { minimum: 1, maximum: 65_535 });
+const probeTimes = {
+  timeout: withDefault(duration('How long one attempt may take.'), '5s'),
+  interval: withDefault(duration('Time between two attempts.'), '1s'),
+};
+
+const probeHttp = object('Waits until an address on this node answers over HTTP.', {
+  host: withDefault(text('Host.', { maxLength: 253 }), '127.0.0.1'),
+  port,
+  path: withDefault(text('Path.', { maxLength: 2048, pattern: '^/' }), '/'),
+  tls: withDefault(flag('Use HTTPS, without checking the certificate.'), false),
+  status: withDefault(integer('Expected status code.', { minimum: 100, maximum: 599 }), 200),
+  ...probeTimes,
+});
+
+const probeTcp = object('Waits until a port accepts connections.', {
+  host: withDefault(text('Host.', { maxLength: 253 }), '127.0.0.1'),
+  port,
+  ...probeTimes,
+});
+
+const probeCommand = object('Waits until a script of the catalog succeeds.', {
+  script: text('Name of the script.', { minLength: 1, maxLength: 63, pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$' }),
+  arguments: optional(list('Arguments of the script.', text('Argument.', { maxLength: 4096 }), { maxItems: 64 })),
+  ...probeTimes,
+});
+
+const collectLogs = object('Collects the ends of log files and of the journal into the output of the task.', {
+  files: optional(list('Files.', path('Path.'), { maxItems: 32 })),
+  units: optional(list('Services.', unitName, { maxItems: 32 })),
+  lines: withDefault(integer('Lines of each.', { minimum: 1, maximum: 100_000 }), 1000),
+});
+
+const gpuInspect = object('Looks at the GPUs of the node now, and reports them.', {
+  deep: withDefault(flag('Also run the vendor’s self-test where there is one.'), false),
+});
+
+const nodeClean = object('Removes the traces of an allocation: processes, mounts, GPU memory and files. Reports everything that remains.', {
+  allocation: text('Id of the allocation.', { minLength: 1, maxLength: 128 }),
+});
+
+/** The parameters of each type of task, by the name of its field in `spec`. */
+export const taskFields = {
+  fileWrite,
+  packageEnsure,
+  serviceEnsure,
+  processRun,
+  probeHttp,
+  probeTcp,
+  probeCommand,
+  collectLogs,
+  gpuInspect,
+  nodeClean,
+};
+
+export type TaskField = keyof typeof taskFields;
+/** The parameters of a type of task. */
+export type TaskParameters<F extends TaskField> = ReadOf<(typeof taskFields)[F]>;
+
+/** The names of the types, and the fields with their parameters. */
+export const taskTypes = {
+  'file.write': 'fileWrite',
+  'package.ensure': 'packageEnsure',
+  'service.ensure': 'serviceEnsure',
+  'process.run': 'processRun',
+  'probe.http': 'probeHttp',
+  'probe.tcp': 'probeTcp',
+  'probe.command': 'probeCommand',
+  'collect.logs': 'collectLogs',
+  'gpu.inspect': 'gpuInspect',
+  'node.clean': 'nodeClean',
+} as const satisfies Readonly<Record<string, TaskField>>;
+
+export type TaskTypeName = keyof typeof taskTypes;
