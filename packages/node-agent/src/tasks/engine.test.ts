@@ -1,0 +1,285 @@
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { NodeTask, NodeTaskStatus } from '@capstan/api';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { processesOf } from '../processes/proc.ts';
+import { Supervisor } from '../processes/supervisor.ts';
+import { keyOf, TaskEngine } from './engine.ts';
+import { Journal, type Moment } from './journal.ts';
+import { TaskOutput } from './output.ts';
+import type { TaskRequest, TaskType } from './task-type.ts';
+import { collectLogs } from './types/collect-logs.ts';
+import { fileWrite } from './types/file-write.ts';
+import { probeCommand, probeHttp, probeTcp } from './types/probes.ts';
+import { processRun } from './types/process-run.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'capstan-tasks-'));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+const catalog = { find: async (name: string) => (existsSync(join(directory, name)) ? join(directory, name) : undefined) };
+function script(name: string, text: string): string {
+  writeFileSync(join(directory, name), `#!/bin/sh\n${text}\n`);
+  chmodSync(join(directory, name), 0o755);
+  return name;
+}
+
+let count = 0;
+let state: string;
+const started = { wall: Date.UTC(2030, 0, 1), boot: 'boot', uptime: 1_000 };
+let clock: Moment = started;
+beforeEach(() => {
+  state = join(directory, `agent-${count++}`);
+  clock = started;
+});
+
+interface Agent extends AsyncDisposable {
+  readonly engine: TaskEngine;
+  readonly reports: NodeTaskStatus[];
+  readonly outputs: TaskOutput;
+}
+
+/** An agent on the state directory of this test; a second one is the same agent after a restart. */
+async function startAgent(more: { types?: readonly TaskType[]; online?: () => boolean } = {}): Promise<Agent> {
+  const outputs = new TaskOutput({ directory: join(state, 'output'), limit: 10_000 });
+  const journal = await Journal.open(join(state, 'journal'));
+  const reports: NodeTaskStatus[] = [];
+  const engine = new TaskEngine({
+    journal,
+    types: [fileWrite, processRun(catalog), probeHttp, probeTcp, probeCommand(catalog), collectLogs, ...(more.types ?? [])],
+    processes: new Supervisor({ directory: join(directory, 'processes'), groups: undefined }),
+    outputs,
+    report: async (_request, status, signal) => {
+      while (more.online?.() === false) await sleep(10, undefined, { signal });
+      reports.push(status);
+    },
+    now: async () => clock,
+    onError: (error) => expect.fail(String(error)),
+  });
+  engine.resume();
+  return {
+    engine,
+    reports,
+    outputs,
+    async [Symbol.asyncDispose]() {
+      await engine[Symbol.asyncDispose]();
+      await journal[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function request(spec: Partial<NodeTask['spec']> & Pick<NodeTask['spec'], 'type'>): TaskRequest {
+  return {
+    uid: `uid-${count}`,
+    name: 'task',
+    attempt: spec.attempt ?? 1,
+    spec: { deadline: '10m', attempt: 1, cancelled: false, ...spec },
+  };
+}
+
+async function until<Value>(look: () => Value | undefined | false): Promise<Value> {
+  for (;;) {
+    const value = look();
+    if (value !== undefined && value !== false) return value;
+    await sleep(10);
+  }
+}
+const outcome = ({ reports }: Agent): Promise<NodeTaskStatus> => until(() => reports.find(({ finishedAt }) => finishedAt !== undefined));
+
+describe('the life of a task', () => {
+  test('runs, reports and keeps its output', async () => {
+    await using agent = await startAgent();
+    const wanted = request({
+      type: 'process.run',
+      processRun: { script: script('greet', 'echo hello $1 $NAME'), arguments: ['dear'], environment: { NAME: 'node' } },
+    });
+    await agent.engine.accept(wanted);
+    expect(await outcome(agent)).toMatchObject({ phase: 'Succeeded', exitCode: 0, attempt: 1, startedAt: '2030-01-01T00:00:00.000Z' });
+    expect(agent.reports[0]).toMatchObject({ phase: 'Running' });
+    expect(readFileSync(agent.outputs.file(keyOf(wanted)), 'utf8')).toBe('hello dear node\n');
+  });
+
+  test('is not run again, but reported again', async () => {
+    await using agent = await startAgent();
+    const wanted = request({ type: 'process.run', processRun: { script: script('append', `echo x >> ${directory}/appended`) } });
+    await agent.engine.accept(wanted);
+    await outcome(agent);
+    await agent.engine.accept(wanted);
+    expect(agent.reports.filter(({ phase }) => phase === 'Succeeded')).toHaveLength(2);
+    expect(readFileSync(join(directory, 'appended'), 'utf8')).toBe('x\n');
+  });
+
+  test('a failing command is named with its exit code', async () => {
+    await using agent = await startAgent();
+    await agent.engine.accept(request({ type: 'process.run', processRun: { script: script('fail', 'exit 7') } }));
+    expect(await outcome(agent)).toMatchObject({ phase: 'Failed', exitCode: 7, error: { code: 'CommandFailed', retryable: true } });
+  });
+
+  test('the deadline ends it', async () => {
+    await using agent = await startAgent();
+    const wanted = request({ type: 'process.run', deadline: '100ms', processRun: { script: script('sleep', 'sleep 600 & sleep 600') } });
+    await agent.engine.accept(wanted);
+    expect(await outcome(agent)).toMatchObject({ phase: 'Failed', error: { code: 'DeadlineExceeded', message: 'not done within 100ms' } });
+    expect(await processesOf(keyOf(wanted), undefined)).toEqual([]);
+  });
+
+  test('cancelling kills everything that it started', async () => {
+    await using agent = await startAgent();
+    const wanted = request({ type: 'process.run', processRun: { script: script('tree', 'sleep 600 & sleep 600 & wait') } });
+    await agent.engine.accept(wanted);
+    await until(() => agent.reports.length > 0);
+    await agent.engine.accept({ ...wanted, spec: { ...wanted.spec, cancelled: true } });
+    expect(await outcome(agent)).toMatchObject({ phase: 'Cancelled' });
+    expect(await processesOf(keyOf(wanted), undefined)).toEqual([]);
+  });
+
+  test('nothing happens before the control plane knows that it runs', async () => {
+    let online = false;
+    await using agent = await startAgent({ online: () => online });
+    const target = join(directory, 'not-yet');
+    await agent.engine.accept(request({ type: 'file.write', fileWrite: { path: target, content: 'x', mode: '0644' } }));
+    await sleep(100);
+    expect(existsSync(target)).toBe(false);
+    online = true;
+    expect(await outcome(agent)).toMatchObject({ phase: 'Succeeded' });
+    expect(readFileSync(target, 'utf8')).toBe('x');
+  });
+
+  test('a task that an older agent does not know', async () => {
+    await using agent = await startAgent();
+    await agent.engine.accept(request({ type: 'node.clean' }));
+    expect(await outcome(agent)).toMatchObject({ phase: 'Failed', error: { code: 'UnknownType', userFixable: true, retryable: false } });
+  });
+});
+
+describe('an agent that restarts', () => {
+  test('finds the process of its task again', async () => {
+    const wanted = request({
+      type: 'process.run',
+      processRun: {
+        script: script('slow', `echo begun >> ${directory}/begun; while [ ! -e ${directory}/go ]; do sleep 0.05; done; exit 5`),
+      },
+    });
+    {
+      await using agent = await startAgent();
+      await agent.engine.accept(wanted);
+      await until(() => existsSync(join(directory, 'begun')));
+    }
+    await using agent = await startAgent();
+    await agent.engine.accept(wanted);
+    writeFileSync(join(directory, 'go'), '');
+    expect(await outcome(agent)).toMatchObject({ phase: 'Failed', exitCode: 5 });
+    expect(readFileSync(join(directory, 'begun'), 'utf8')).toBe('begun\n');
+  });
+
+  test('counts the time that it was away, whatever the clock says', async () => {
+    const wanted = request({ type: 'process.run', deadline: '1h', processRun: { script: script('long', 'sleep 600') } });
+    {
+      await using agent = await startAgent();
+      await agent.engine.accept(wanted);
+      await until(() => agent.reports.length > 0);
+    }
+    clock = { ...started, wall: 0, uptime: started.uptime + 3_600_000 };
+    await using agent = await startAgent();
+    expect(await outcome(agent)).toMatchObject({ phase: 'Failed', error: { code: 'DeadlineExceeded' } });
+  });
+
+  test('leaves work alone that must not be done twice', async () => {
+    let runs = 0;
+    const delicate: TaskType = {
+      name: 'node.clean',
+      field: 'nodeClean',
+      afterCrash: 'ask',
+      check: async () => false,
+      run: (_parameters, { signal }) => {
+        runs++;
+        return sleep(60_000, {}, { signal });
+      },
+    };
+    const wanted = request({ type: 'node.clean', nodeClean: { allocation: 'a' } });
+    {
+      await using agent = await startAgent({ types: [delicate] });
+      await agent.engine.accept(wanted);
+      await until(() => runs === 1);
+    }
+    await using agent = await startAgent({ types: [delicate] });
+    expect(await outcome(agent)).toMatchObject({ phase: 'Unknown', error: { code: 'Interrupted' } });
+    expect(runs).toBe(1);
+  });
+});
+
+describe('types', () => {
+  test('file.write changes a file once', async () => {
+    await using agent = await startAgent();
+    const path = join(directory, 'motd');
+    const wanted = request({ type: 'file.write', fileWrite: { path, content: 'welcome\n', mode: '0640' } });
+    await agent.engine.accept(wanted);
+    await outcome(agent);
+    expect(readFileSync(path, 'utf8')).toBe('welcome\n');
+    await agent.engine.accept({ ...wanted, attempt: 2 });
+    expect(await until(() => agent.reports.find(({ attempt, finishedAt }) => attempt === 2 && finishedAt))).toMatchObject({
+      phase: 'Succeeded',
+      skipped: true,
+    });
+  });
+
+  test('file.write into a folder that does not exist', async () => {
+    await using agent = await startAgent();
+    await agent.engine.accept(request({ type: 'file.write', fileWrite: { path: '/does/not/exist', content: '', mode: '0644' } }));
+    expect(await outcome(agent)).toMatchObject({ phase: 'Failed', error: { code: 'InvalidParameters', userFixable: true } });
+  });
+
+  test('process.run refuses scripts outside of the catalog', async () => {
+    await using agent = await startAgent();
+    await agent.engine.accept(request({ type: 'process.run', processRun: { script: 'rm' } }));
+    expect(await outcome(agent)).toMatchObject({ phase: 'Failed', error: { code: 'UnknownScript' } });
+  });
+
+  test('probe.http waits for the expected answer and says why it waits', async () => {
+    let code = 503;
+    const server = createServer((_request, response) => response.writeHead(code).end());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    try {
+      await using agent = await startAgent();
+      const { port } = server.address() as AddressInfo;
+      const wanted = request({
+        type: 'probe.http',
+        probeHttp: { host: '127.0.0.1', port, path: '/', tls: false, status: 200, timeout: '5s', interval: '20ms' },
+      });
+      await agent.engine.accept(wanted);
+      await until(() => existsSync(agent.outputs.file(keyOf(wanted))));
+      code = 200;
+      expect(await outcome(agent)).toMatchObject({ phase: 'Succeeded' });
+      expect(readFileSync(agent.outputs.file(keyOf(wanted)), 'utf8')).toBe('attempt 1: expected status 200, but found 503\n');
+    } finally {
+      server.close();
+    }
+  });
+
+  test('collect.logs reports files that it cannot read', async () => {
+    writeFileSync(join(directory, 'some.log'), 'one\ntwo\nthree\n');
+    await using agent = await startAgent();
+    const wanted = request({ type: 'collect.logs', collectLogs: { files: [join(directory, 'some.log'), '/does/not/exist'], lines: 2 } });
+    await agent.engine.accept(wanted);
+    expect(await outcome(agent)).toMatchObject({
+      phase: 'Succeeded',
+      report: [{ name: '/does/not/exist', message: expect.stringContaining('ENOENT') }],
+    });
+    expect(readFileSync(agent.outputs.file(keyOf(wanted)), 'utf8')).toBe(`==> ${directory}/some.log <==\ntwo\nthree\n\n`);
+  });
+});
+
+test('a torn line at the end of the journal is ignored', async () => {
+  const file = join(directory, 'torn');
+  {
+    await using journal = await Journal.open(file);
+    await journal.append({ state: 'accepted', key: 'a', request: request({ type: 'gpu.inspect' }) });
+  }
+  writeFileSync(file, `${readFileSync(file, 'utf8')}{"state":"done","key":"a","outc`);
+  await using journal = await Journal.open(file);
+  expect([...journal.records.keys()]).toEqual(['a']);
+  expect(journal.records.get('a')?.outcome).toBeUndefined();
+});

@@ -1,0 +1,271 @@
+import type { NodeTaskStatus } from '@capstan/api';
+import { type ProcessDriver, ProcessExists } from '../processes/driver.ts';
+import { milliseconds } from './duration.ts';
+import { asFailure, errorStatus, TaskFailure } from './failure.ts';
+import type { Journal, JournalRecord, Moment } from './journal.ts';
+import type { TaskOutput } from './output.ts';
+import type { TaskContext, TaskOutcome, TaskRequest, TaskResult, TaskType } from './task-type.ts';
+
+export interface EngineOptions {
+  readonly journal: Journal;
+  readonly types: readonly TaskType[];
+  readonly processes: ProcessDriver;
+  readonly outputs: TaskOutput;
+  /** Stores the status of an attempt at the control plane. Repeats itself until that worked or the signal is aborted. */
+  readonly report: (request: TaskRequest, status: NodeTaskStatus, signal: AbortSignal) => Promise<void>;
+  /** The time, as the journal keeps it. */
+  readonly now: () => Promise<Moment>;
+  /** How many tasks run at once. */
+  readonly concurrency?: number;
+  readonly onError: (error: unknown) => void;
+}
+
+interface Attempt {
+  readonly request: TaskRequest;
+  readonly abort: AbortController;
+}
+
+/**
+ * Runs tasks, each attempt at most once. The journal has an attempt as running before its first effect, and the control plane knows it too; after a
+ * crash, the type of the task decides how it goes on.
+ */
+export class TaskEngine implements AsyncDisposable {
+  readonly #options: EngineOptions;
+  readonly #types: ReadonlyMap<string, TaskType>;
+  readonly #attempts = new Map<string, Attempt>();
+  readonly #running = new Set<Promise<void>>();
+  /** Ends with the agent; the processes of tasks go on. */
+  readonly #stopped = new AbortController();
+  readonly #waiting: (() => boolean)[] = [];
+  readonly #exclusive = new Set<string>();
+  #free: number;
+
+  constructor(options: EngineOptions) {
+    this.#options = options;
+    this.#types = new Map(options.types.map((type) => [type.name, type]));
+    this.#free = options.concurrency ?? 4;
+  }
+
+  /** Continues everything that the journal has and that has not ended. Call it once, before `accept`. */
+  resume(): void {
+    for (const [key, record] of this.#options.journal.records) if (record.outcome === undefined) this.#start(key, record);
+  }
+
+  /** Takes an attempt, or cancels it. Doing so again changes nothing. Resolves when the attempt is in the journal. */
+  async accept(request: TaskRequest): Promise<void> {
+    const key = keyOf(request);
+    const { journal } = this.#options;
+    const known = journal.records.get(key);
+    if (known?.outcome !== undefined) return this.#repeat(request, known.outcome);
+    if (known === undefined && !this.#attempts.has(key)) {
+      const attempt = this.#add(key, request);
+      try {
+        await journal.append({ state: 'accepted', key, request });
+      } catch (error) {
+        this.#attempts.delete(key);
+        throw error;
+      }
+      this.#launch(key, attempt, { request });
+    }
+    if (request.spec.cancelled) this.cancel(key);
+  }
+
+  cancel(key: string): void {
+    this.#attempts.get(key)?.abort.abort(new TaskFailure('Cancelled', 'cancelled'));
+  }
+
+  /** Leaves running processes alone: the next agent finds them again. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopped.abort();
+    await Promise.allSettled(this.#running);
+  }
+
+  /** The control plane may have missed how the attempt ended. */
+  async #repeat(request: TaskRequest, outcome: TaskOutcome): Promise<void> {
+    await this.#options.report(request, await this.#finalStatus(request, outcome), this.#stopped.signal);
+  }
+
+  #add(key: string, request: TaskRequest): Attempt {
+    const attempt = { request, abort: new AbortController() };
+    this.#attempts.set(key, attempt);
+    return attempt;
+  }
+
+  #start(key: string, record: JournalRecord): void {
+    this.#launch(key, this.#add(key, record.request), record);
+  }
+
+  #launch(key: string, attempt: Attempt, record: JournalRecord): void {
+    const running = this.#run(key, attempt, record)
+      .catch(this.#options.onError)
+      .finally(() => {
+        this.#attempts.delete(key);
+        this.#running.delete(running);
+      });
+    this.#running.add(running);
+  }
+
+  async #run(key: string, attempt: Attempt, record: JournalRecord): Promise<void> {
+    const { journal, report } = this.#options;
+    const { request } = attempt;
+    const outcome = await this.#outcome(key, attempt, record);
+    // The agent is stopping: the next one continues.
+    if (outcome === undefined) return;
+    await journal.append({ state: 'done', key, outcome });
+    await report(request, await this.#finalStatus(request, outcome), this.#stopped.signal);
+  }
+
+  async #outcome(key: string, attempt: Attempt, record: JournalRecord): Promise<TaskOutcome | undefined> {
+    const type = this.#types.get(attempt.request.spec.type);
+    try {
+      if (type === undefined)
+        throw new TaskFailure('UnknownType', `this agent has no tasks of type ${attempt.request.spec.type}; upgrade the agent`);
+      if (record.since !== undefined && type.afterCrash === 'ask')
+        throw new TaskFailure('Interrupted', 'the agent ended while the task ran; check the node, then raise spec.attempt to run it again');
+      await using _place = await this.#place(type, attempt.abort.signal);
+      return await this.#perform(type, { key, attempt, record });
+    } catch (error) {
+      if (this.#stopped.signal.aborted) return undefined;
+      return failed(asFailure(error), await this.#wallTime());
+    }
+  }
+
+  async #perform(
+    type: TaskType,
+    { key, attempt, record }: { readonly key: string; readonly attempt: Attempt; readonly record: JournalRecord },
+  ): Promise<TaskOutcome> {
+    const { request, abort } = attempt;
+    const parameters = request.spec[type.field];
+    if (parameters === undefined) throw new TaskFailure('InvalidParameters', `spec.${type.field} is missing`);
+    const since = record.since ?? (await this.#options.now());
+    using deadline = await this.#deadline(request, since, abort);
+    const context = this.#context(key, attempt, since);
+    abort.signal.throwIfAborted();
+    if (record.since === undefined || type.afterCrash === 'rerun') {
+      if (await type.check(parameters as never, context)) return { ...succeeded(await this.#wallTime()), skipped: true };
+      abort.signal.throwIfAborted();
+    }
+    if (record.since === undefined) {
+      await this.#options.report(request, this.#statusNow(request, since), AbortSignal.any([abort.signal, this.#stopped.signal]));
+      await this.#options.journal.append({ state: 'running', key, since });
+    }
+    const result = await untilAborted(type.run(parameters as never, context), deadline.signal);
+    return { ...succeeded(await this.#wallTime()), ...result };
+  }
+
+  #context(key: string, { request, abort }: Attempt, since: Moment): TaskContext {
+    const { processes, outputs, report, onError } = this.#options;
+    const signal = AbortSignal.any([abort.signal, this.#stopped.signal]);
+    return {
+      id: key,
+      signal,
+      processes,
+      step: (step) => {
+        report(request, { ...this.#statusNow(request, since), step: step.slice(0, 256) }, signal).catch((error: unknown) => {
+          if (!signal.aborted) onError(error);
+        });
+      },
+      print: (text) => outputs.append(key, text),
+      outputIn: (file) => outputs.redirect(key, file),
+    };
+  }
+
+  #statusNow({ attempt }: TaskRequest, since: Moment): NodeTaskStatus {
+    return { phase: 'Running', attempt, startedAt: new Date(since.wall).toISOString() };
+  }
+
+  async #finalStatus(request: TaskRequest, outcome: TaskOutcome): Promise<NodeTaskStatus> {
+    const key = keyOf(request);
+    const since = this.#options.journal.records.get(key)?.since;
+    const output = await this.#options.outputs.size(key);
+    return {
+      attempt: request.attempt,
+      ...(since && { startedAt: new Date(since.wall).toISOString() }),
+      ...outcome,
+      ...(output && { output }),
+    };
+  }
+
+  /** Aborts the attempt when its time is over. Time goes on while the agent is not running, and clocks that jump change nothing. */
+  async #deadline(request: TaskRequest, since: Moment, abort: AbortController): Promise<Disposable & { readonly signal: AbortSignal }> {
+    const now = await this.#options.now();
+    const passed = now.boot === since.boot ? now.uptime - since.uptime : Math.max(0, now.wall - since.wall);
+    const limit = milliseconds(request.spec.deadline);
+    const give = (): void => abort.abort(new TaskFailure('DeadlineExceeded', `not done within ${request.spec.deadline}`));
+    const timer = setTimeout(give, Math.min(Math.max(0, limit - passed), 2 ** 31 - 1));
+    return { signal: AbortSignal.any([abort.signal, this.#stopped.signal]), [Symbol.dispose]: () => clearTimeout(timer) };
+  }
+
+  async #wallTime(): Promise<string> {
+    return new Date((await this.#options.now()).wall).toISOString();
+  }
+
+  /** Waits for one of the places, and for the end of tasks that exclude this one. */
+  async #place({ exclusive }: TaskType, signal: AbortSignal): Promise<AsyncDisposable> {
+    const take = (): boolean => {
+      if (this.#free === 0 || (exclusive !== undefined && this.#exclusive.has(exclusive))) return false;
+      this.#free--;
+      if (exclusive !== undefined) this.#exclusive.add(exclusive);
+      return true;
+    };
+    if (!take()) await this.#turn(take, AbortSignal.any([signal, this.#stopped.signal]));
+    return {
+      [Symbol.asyncDispose]: async () => {
+        this.#free++;
+        if (exclusive !== undefined) this.#exclusive.delete(exclusive);
+        for (let index = 0; index < this.#waiting.length; ) {
+          if (this.#waiting[index]!()) this.#waiting.splice(index, 1);
+          else index++;
+        }
+      },
+    };
+  }
+
+  #turn(take: () => boolean, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const attempt = (): boolean => {
+        if (signal.aborted || !take()) return signal.aborted;
+        signal.removeEventListener('abort', giveUp);
+        resolve();
+        return true;
+      };
+      const giveUp = (): void => reject(signal.reason);
+      if (signal.aborted) return giveUp();
+      signal.addEventListener('abort', giveUp, { once: true });
+      this.#waiting.push(attempt);
+    });
+  }
+}
+
+/** Names an attempt, also as a process: a uid and a number. */
+export const keyOf = ({ uid, attempt }: Pick<TaskRequest, 'uid' | 'attempt'>): string => `task-${uid}-${attempt}`;
+
+function succeeded(finishedAt: string): TaskOutcome {
+  return { phase: 'Succeeded', finishedAt };
+}
+
+function failed(failure: TaskFailure, finishedAt: string): TaskOutcome {
+  const phases: Readonly<Record<string, TaskOutcome['phase']>> = { Cancelled: 'Cancelled', Interrupted: 'Unknown' };
+  const { exitCode } = failure;
+  return { phase: phases[failure.code] ?? 'Failed', finishedAt, error: errorStatus(failure), ...(exitCode !== undefined && { exitCode }) };
+}
+
+/** A type that ignores its signal does not hold up the others. */
+async function untilAborted(work: Promise<TaskResult>, signal: AbortSignal): Promise<TaskResult> {
+  work.catch(() => {});
+  const given = new Promise<never>((_resolve, reject) => {
+    const abort = (): void => reject(signal.reason);
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+  });
+  try {
+    return await Promise.race([work, given]);
+  } catch (error) {
+    // Tasks end their processes before they reject, which takes a moment.
+    if (signal.aborted) await Promise.race([work.catch(() => {}), new Promise((resolve) => setTimeout(resolve, killTime).unref())]);
+    throw error instanceof ProcessExists ? new TaskFailure('Interrupted', error.message, { cause: error }) : error;
+  }
+}
+
+/** In milliseconds, how long a task may take to end its processes. */
+const killTime = 30_000;

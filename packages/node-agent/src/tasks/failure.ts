@@ -1,0 +1,55 @@
+import type { TaskError } from '@capstan/api';
+
+/** The errors of tasks. `userFixable`: the person who asked can fix it. `retryable`: trying again may help. */
+const catalogue = {
+  Cancelled: { userFixable: false, retryable: true },
+  DeadlineExceeded: { userFixable: true, retryable: true },
+  /** The agent died while the task ran, and its type does not allow to guess how far it came. */
+  Interrupted: { userFixable: false, retryable: true },
+  InvalidParameters: { userFixable: true, retryable: false },
+  UnknownType: { userFixable: true, retryable: false },
+  UnknownScript: { userFixable: true, retryable: false },
+  CommandFailed: { userFixable: true, retryable: true },
+  NotPermitted: { userFixable: false, retryable: false },
+  NotSupported: { userFixable: false, retryable: false },
+  DiskFull: { userFixable: false, retryable: true },
+  /** Everything that nobody foresaw. */
+  Internal: { userFixable: false, retryable: true },
+} as const satisfies Readonly<Record<string, Pick<TaskError, 'userFixable' | 'retryable'>>>;
+
+export type TaskErrorCode = keyof typeof catalogue;
+
+/** Why a task failed. */
+export class TaskFailure extends Error {
+  override readonly name = 'TaskFailure';
+  readonly code: TaskErrorCode;
+  readonly exitCode: number | undefined;
+
+  constructor(code: TaskErrorCode, message: string, options: ErrorOptions & { readonly exitCode?: number } = {}) {
+    super(message, options);
+    this.code = code;
+    this.exitCode = options.exitCode;
+  }
+}
+
+const systemCodes: Readonly<Record<string, TaskErrorCode>> = {
+  ENOSPC: 'DiskFull',
+  EDQUOT: 'DiskFull',
+  EACCES: 'NotPermitted',
+  EPERM: 'NotPermitted',
+  EROFS: 'NotPermitted',
+};
+
+/** Any error, as a failure of a task. */
+export function asFailure(error: unknown): TaskFailure {
+  if (error instanceof TaskFailure) return error;
+  const { code = '', message = String(error) } = error as NodeJS.ErrnoException;
+  return new TaskFailure(systemCodes[code] ?? 'Internal', message, { cause: error });
+}
+
+const longestMessage = 4096;
+
+/** A failure as it appears in the status of a task. */
+export function errorStatus({ code, message }: TaskFailure): TaskError {
+  return { code, message: message.slice(0, longestMessage), ...catalogue[code] };
+}

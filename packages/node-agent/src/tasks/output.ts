@@ -1,0 +1,45 @@
+import { appendFileSync, mkdirSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { NodeTaskStatus } from '@capstan/api';
+
+/** The output of tasks, in one file each, up to a limit. */
+export class TaskOutput {
+  readonly #directory: string;
+  readonly #limit: number;
+  readonly #written = new Map<string, number>();
+  readonly #elsewhere = new Map<string, string>();
+
+  constructor({ directory, limit }: { readonly directory: string; readonly limit: number }) {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    this.#directory = directory;
+    this.#limit = limit;
+  }
+
+  get limit(): number {
+    return this.#limit;
+  }
+
+  /** Output beyond the limit is discarded. */
+  append(key: string, text: string): void {
+    const written = this.#written.get(key) ?? 0;
+    const bytes = Buffer.from(text);
+    this.#written.set(key, written + bytes.length);
+    if (written >= this.#limit) return;
+    appendFileSync(this.file(key), bytes.subarray(0, this.#limit - written), { mode: 0o600 });
+  }
+
+  redirect(key: string, file: string): void {
+    this.#elsewhere.set(key, file);
+  }
+
+  file(key: string): string {
+    return this.#elsewhere.get(key) ?? join(this.#directory, key);
+  }
+
+  /** Undefined if there is no output. */
+  async size(key: string): Promise<NodeTaskStatus['output']> {
+    const found = await stat(this.file(key)).catch(() => undefined);
+    return found && { bytes: found.size, truncated: (this.#written.get(key) ?? 0) > this.#limit || found.size >= this.#limit };
+  }
+}

@@ -1,0 +1,47 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ProcessExists } from '../processes/driver.ts';
+import { TaskFailure } from './failure.ts';
+import type { TaskContext, TaskResult } from './task-type.ts';
+
+export interface ProcessOptions {
+  readonly command: readonly [program: string, ...args: string[]];
+  readonly environment?: Readonly<Record<string, string>>;
+  /** The exit codes of success. By default, 0. */
+  readonly success?: readonly number[];
+}
+
+/** In milliseconds, between two looks at a process, and how long one may take to end. */
+const interval = 50;
+const grace = 10_000;
+const outputLimit = 64 << 20;
+
+/**
+ * Runs the process of a task, or finds the one that an agent before this one started. Ends it, with everything that it started, when the task is
+ * cancelled or its time is over; leaves it alone when the agent stops.
+ */
+export async function runProcess(context: TaskContext, { command, environment = {}, success = [0] }: ProcessOptions): Promise<TaskResult> {
+  const { id, processes, signal } = context;
+  try {
+    await processes.start({ id, command, environment, outputLimit });
+  } catch (error) {
+    if (!(error instanceof ProcessExists)) throw error;
+  }
+  context.outputIn((await processes.output(id)).file);
+  const code = await exitCode(context).catch(async (error: unknown) => {
+    if (signal.reason instanceof TaskFailure) await processes.kill(id, grace);
+    throw error;
+  });
+  if (!success.includes(code))
+    throw new TaskFailure('CommandFailed', `${command[0]} ended with exit code ${code}; its output says more`, { exitCode: code });
+  return { exitCode: code };
+}
+
+async function exitCode({ id, processes, signal }: TaskContext): Promise<number> {
+  for (;;) {
+    const state = await processes.find(id);
+    if (state?.phase === 'exited') return state.code;
+    if (state?.phase !== 'running')
+      throw new TaskFailure('Interrupted', `nobody knows how far the process came: ${state?.reason ?? 'it has no record'}`);
+    await sleep(interval, undefined, { signal });
+  }
+}
