@@ -27,5 +27,5 @@ export * from './kcp/facts.ts';
 export * from './kcp/tenancy.ts';
 export * from './kcp/topology.ts';
 export * from './kcp/workspace-status.ts';
-export { groupResource, type KindReference } from './kind.ts';
+export { groupResource, type KindReference, type StoredKind } from './kind.ts';
 export { nodeGroup, nodePrefix, superuserGroup, type User } from './kubernetes/user.ts';

@@ -1,4 +1,4 @@
-import type { KubeObject } from '@capstan/machinery/objects';
+import type { JsonObject, KubeObject, LabelSelectorObject } from '@capstan/machinery/objects';
 import { clusterScoped } from '../kind.ts';
 import type { KcpCondition } from './conditions.ts';
 
@@ -6,11 +6,11 @@ export const apisGroup = 'apis.kcp.io';
 const v1alpha1 = clusterScoped(apisGroup, 'v1alpha1');
 const v1alpha2 = clusterScoped(apisGroup, 'v1alpha2');
 
-export const apiExportKind = v1alpha2('apiexports', 'APIExport');
-export const apiBindingKind = v1alpha2('apibindings', 'APIBinding');
-export const apiResourceSchemaKind = v1alpha1('apiresourceschemas', 'APIResourceSchema');
-export const apiConversionKind = v1alpha1('apiconversions', 'APIConversion');
-export const endpointSliceKind = v1alpha1('apiexportendpointslices', 'APIExportEndpointSlice');
+export const apiExportKind = v1alpha2<ApiExport>('apiexports', 'APIExport');
+export const apiBindingKind = v1alpha2<ApiBinding>('apibindings', 'APIBinding');
+export const apiResourceSchemaKind = v1alpha1<ApiResourceSchema>('apiresourceschemas', 'APIResourceSchema');
+export const apiConversionKind = v1alpha1<ApiConversion>('apiconversions', 'APIConversion');
+export const endpointSliceKind = v1alpha1<ApiExportEndpointSlice>('apiexportendpointslices', 'APIExportEndpointSlice');
 
 /** The namespace of identity secrets that nobody placed elsewhere. */
 export const identityNamespace = 'kcp-system';
@@ -29,10 +29,8 @@ export interface PermissionClaim {
   readonly defaultSelector?: ClaimSelector;
 }
 
-export interface ClaimSelector {
+export interface ClaimSelector extends LabelSelectorObject {
   readonly matchAll?: boolean;
-  readonly matchLabels?: Readonly<Record<string, string>>;
-  readonly matchExpressions?: readonly object[];
 }
 
 export interface ScopedClaim extends PermissionClaim {
@@ -41,7 +39,8 @@ export interface ScopedClaim extends PermissionClaim {
 
 /** A kind that an export offers. */
 export interface ExportedResource {
-  readonly group?: string;
+  /** Empty for the core group. */
+  readonly group: string;
   readonly name: string;
   readonly schema: string;
   readonly storage?: { readonly crd?: object; readonly virtual?: VirtualStorage };
@@ -58,8 +57,10 @@ export interface ApiExport extends KubeObject {
     resources?: readonly ExportedResource[];
     identity?: ExportIdentity;
     permissionClaims?: readonly PermissionClaim[];
+    /** Consumers may do no more with the kinds than the roles of the provider's workspace allow them. */
+    maximalPermissionPolicy?: { readonly local?: object };
   };
-  status?: { identityHash?: string; conditions?: readonly KcpCondition[] };
+  status?: { identityHash?: string; virtualWorkspaces?: readonly { readonly url: string }[]; conditions?: readonly KcpCondition[] };
 }
 
 export interface BoundResource {
@@ -92,14 +93,41 @@ export interface ApiResourceSchema extends KubeObject {
     group: string;
     names: ResourceNames;
     scope: string;
-    versions: readonly { readonly name: string; readonly served: boolean; readonly storage: boolean }[];
+    versions: readonly SchemaVersion[];
+    nameValidation?: string;
     conversion?: object;
   };
 }
 
+export interface SchemaVersion {
+  readonly name: string;
+  readonly served: boolean;
+  readonly storage: boolean;
+  readonly schema: JsonObject;
+  readonly subresources?: object;
+  readonly additionalPrinterColumns?: readonly object[];
+  readonly deprecated?: boolean;
+  readonly deprecationWarning?: string;
+}
+
 /** Conversion rules between the versions of the schema of the same name. */
 export interface ApiConversion extends KubeObject {
-  spec?: object;
+  spec?: { conversions: readonly VersionConversion[] };
+}
+
+export interface VersionConversion {
+  readonly from: string;
+  readonly to: string;
+  readonly rules: readonly ConversionRule[];
+  /** Fields that the conversion would lose. */
+  readonly preserve?: readonly string[];
+}
+
+export interface ConversionRule {
+  readonly field: string;
+  readonly destination: string;
+  /** An expression in CEL; the value is copied if absent. */
+  readonly transformation?: string;
 }
 
 export interface ResourceNames {
@@ -108,6 +136,7 @@ export interface ResourceNames {
   readonly kind: string;
   readonly listKind?: string;
   readonly shortNames?: readonly string[];
+  readonly categories?: readonly string[];
 }
 
 /** Lists the URLs at which a provider finds the objects of its consumers. */

@@ -6,8 +6,8 @@ import type { KcpCondition } from './conditions.ts';
 export const cacheGroup = 'cache.kcp.io';
 const v1alpha1 = clusterScoped(cacheGroup, 'v1alpha1');
 
-export const cachedResourceKind = v1alpha1('cachedresources', 'CachedResource');
-export const cachedResourceSliceKind = v1alpha1('cachedresourceendpointslices', 'CachedResourceEndpointSlice');
+export const cachedResourceKind = v1alpha1<CachedResource>('cachedresources', 'CachedResource');
+export const cachedResourceSliceKind = v1alpha1<CachedResourceEndpointSlice>('cachedresourceendpointslices', 'CachedResourceEndpointSlice');
 
 /** Publishes objects of a kind to every workspace that binds them. */
 export interface CachedResource extends KubeObject {

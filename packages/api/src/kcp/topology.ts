@@ -4,8 +4,8 @@ import type { KcpCondition } from './conditions.ts';
 
 const v1alpha1 = clusterScoped('topology.kcp.io', 'v1alpha1');
 
-export const partitionSetKind = v1alpha1('partitionsets', 'PartitionSet');
-export const partitionKind = v1alpha1('partitions', 'Partition');
+export const partitionSetKind = v1alpha1<PartitionSet>('partitionsets', 'PartitionSet');
+export const partitionKind = v1alpha1<Partition>('partitions', 'Partition');
 
 /** Divides shards into partitions by the values of labels. */
 export interface PartitionSet extends KubeObject {

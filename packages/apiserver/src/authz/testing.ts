@@ -1,5 +1,5 @@
-import type { User } from '@capstan/api';
-import type { ObjectReader } from '@capstan/kinds';
+import type { StoredKind, User } from '@capstan/api';
+import type { ObjectKey, ObjectReader } from '@capstan/kinds';
 import type { GroupResource, KubeObject } from '@capstan/machinery';
 import type { Attributes } from './attributes.ts';
 
@@ -21,17 +21,17 @@ export class MemoryObjects implements ObjectReader {
     this.#changed(at);
   }
 
-  get(at: { group: string; resource: string; cluster: string; namespace: string; name: string }): KubeObject | undefined {
-    return this.#objects.get(this.#key(at))?.object;
+  get<T extends KubeObject = KubeObject>(at: ObjectKey<T>): T | undefined {
+    return this.#objects.get(this.#key(at))?.object as T | undefined;
   }
 
-  list({ resource }: GroupResource, cluster: string, namespace?: string): KubeObject[] {
+  list<T extends KubeObject = KubeObject>({ resource }: StoredKind<T>, cluster: string, namespace?: string): T[] {
     this.lists++;
     return [...this.#objects.values()]
       .filter(
         (entry) => entry.resource === resource && entry.cluster === cluster && (namespace === undefined || entry.namespace === namespace),
       )
-      .map(({ object }) => object);
+      .map(({ object }) => object as T);
   }
 
   generation({ resource }: GroupResource): number {

@@ -1,17 +1,5 @@
-import { exportLabel } from '@capstan/api';
-import {
-  BoundedMap,
-  everything,
-  fieldsOf,
-  type GroupResource,
-  itemsOf,
-  type LabelSelector,
-  type LabelSelectorObject,
-  selectorOfObject,
-  stringMapOf,
-  textOf,
-  textsOf,
-} from '@capstan/machinery';
+import { type ApiBinding, exportLabel, type ScopedClaim } from '@capstan/api';
+import { BoundedMap, everything, type GroupResource, type LabelSelector, selectorOfObject } from '@capstan/machinery';
 import type { CacheEntry } from '../cache/entry.ts';
 import type { EntryReader } from '../cache/reader.ts';
 import { apiBindings, type BoundResource, boundResources } from './bound-resources.ts';
@@ -43,29 +31,29 @@ export interface BindingFacts {
   readonly claimsKey: string;
 }
 
-const known = new WeakMap<CacheEntry, BindingFacts>();
+const known = new WeakMap<CacheEntry<ApiBinding>, BindingFacts>();
 /** Thousands of workspaces have few different bindings. */
 const capacity = 10_000;
 const shared = new BoundedMap<string, BindingFacts>(capacity);
 
-export function factsOf(entry: CacheEntry): BindingFacts {
+export function factsOf(entry: CacheEntry<ApiBinding>): BindingFacts {
   let facts = known.get(entry);
   if (facts === undefined) known.set(entry, (facts = read(entry)));
   return facts;
 }
 
-function read(entry: CacheEntry): BindingFacts {
+function read(entry: CacheEntry<ApiBinding>): BindingFacts {
   const binding = entry.parse();
-  const provider = textOf(fieldsOf(binding['status'])['apiExportClusterName']);
+  const provider = binding.status?.apiExportClusterName ?? '';
   const exportName = referenceOf(binding)?.name ?? '';
   const label = binding.metadata.labels?.[exportLabel] ?? '';
   const isEnding = binding.metadata.deletionTimestamp !== undefined;
   // The owner of the workspace can write the status but not the label, and setting the label required permission to bind that export.
   const offeredBy = provider !== '' && label === exportLabelValue(provider, exportName) ? { provider, exportName } : undefined;
-  const bound = boundResources(binding['status'])
+  const bound = boundResources(binding.status)
     .filter(({ isVirtual }) => isVirtual !== true || offeredBy !== undefined)
     .map((one) => ({ ...one, ...(one.isVirtual === true && { offeredBy: offeredBy! }), ...(isEnding && { isEnding: true as const }) }));
-  const accepted = itemsOf(fieldsOf(binding['spec'])['permissionClaims']).filter(({ state }) => state === 'Accepted');
+  const accepted = (binding.spec?.permissionClaims ?? []).filter(({ state }) => state === 'Accepted');
   const claimsKey = accepted.length === 0 ? '' : JSON.stringify(accepted);
   const key = JSON.stringify([provider, exportName, label, bound, claimsKey]);
   let facts = shared.get(key);
@@ -76,15 +64,14 @@ function read(entry: CacheEntry): BindingFacts {
   return facts;
 }
 
-function claimOf(claim: Readonly<Record<string, unknown>>): AcceptedClaim {
-  const selector = fieldsOf(claim['selector']);
+function claimOf({ group = '', resource, identityHash = '', verbs, selector }: ScopedClaim): AcceptedClaim {
   return {
-    group: textOf(claim['group']),
-    resource: textOf(claim['resource']),
-    identity: textOf(claim['identityHash']),
-    verbs: textsOf(claim['verbs']),
-    selector: selector['matchAll'] === true ? everything : selectorOfObject(selector as LabelSelectorObject),
-    labels: selector['matchAll'] === true ? {} : stringMapOf(selector['matchLabels']),
+    group,
+    resource,
+    identity: identityHash,
+    verbs,
+    selector: selector.matchAll === true ? everything : selectorOfObject(selector),
+    labels: selector.matchAll === true ? {} : (selector.matchLabels ?? {}),
   };
 }
 

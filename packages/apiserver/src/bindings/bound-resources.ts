@@ -1,6 +1,6 @@
-import { fieldsOf, itemsOf, textOf, textsOf } from '@capstan/machinery';
+import { type ApiBinding, apiBindingKind, groupResource } from '@capstan/api';
 
-export const apiBindings = { group: 'apis.kcp.io', resource: 'apibindings' } as const;
+export const apiBindings = groupResource(apiBindingKind);
 
 /** A kind in the status of a binding. */
 export interface BoundResource {
@@ -18,16 +18,13 @@ export interface BoundResource {
 }
 
 /** The kinds in the status of an APIBinding. */
-export function boundResources(status: unknown): BoundResource[] {
-  return itemsOf(fieldsOf(status)['boundResources']).map((bound) => {
-    const schema = fieldsOf(bound['schema']);
-    return {
-      group: textOf(bound['group']),
-      resource: textOf(bound['resource']),
-      schema: textOf(schema['UID']),
-      identity: textOf(schema['identityHash']),
-      // Kinds stored in the workspace list their storage versions.
-      ...(textsOf(bound['storageVersions']).length === 0 && { isVirtual: true as const }),
-    };
-  });
+export function boundResources(status: ApiBinding['status']): BoundResource[] {
+  return (status?.boundResources ?? []).map(({ group, resource, schema, storageVersions = [] }) => ({
+    group,
+    resource,
+    schema: schema.UID,
+    identity: schema.identityHash,
+    // Kinds stored in the workspace list their storage versions.
+    ...(storageVersions.length === 0 && { isVirtual: true as const }),
+  }));
 }

@@ -1,4 +1,4 @@
-import { fieldsOf, type KubeObject, textOf } from '@capstan/machinery';
+import type { ApiBinding } from '@capstan/api';
 
 /** A reference to an export. */
 export interface ExportReference {
@@ -8,7 +8,7 @@ export interface ExportReference {
 }
 
 /** The export that a binding refers to; undefined if it has no reference. */
-export function referenceOf({ spec }: KubeObject): ExportReference | undefined {
-  const { path, name } = fieldsOf(fieldsOf(fieldsOf(spec)['reference'])['export']);
-  return name === undefined ? undefined : { path: textOf(path), name: textOf(name) };
+export function referenceOf({ spec }: ApiBinding): ExportReference | undefined {
+  const found = spec?.reference?.export;
+  return found && { path: found.path ?? '', name: found.name };
 }

@@ -2,13 +2,13 @@ import { clusterAnnotation, rootCluster } from '@capstan/api';
 import { type KubeObject, parseExact } from '@capstan/machinery';
 import { clusterOfKey } from './key.ts';
 
-/** One version of one object in memory: its text, built once, and the parts of it parsed on demand. */
-export class CacheEntry {
+/** One version of one object in memory: its text, built once, and the parts of it parsed on demand. The object passed its schema before it was stored. */
+export class CacheEntry<T extends KubeObject = KubeObject> {
   /** `cluster/namespace/name`, or `cluster//name` for cluster-scoped objects. */
   readonly key: string;
   readonly text: string;
   readonly revision: number;
-  #object: KubeObject | WeakRef<KubeObject> | undefined;
+  #object: T | WeakRef<T> | undefined;
   #labels: Readonly<Record<string, string>> | undefined;
 
   constructor(key: string, text: string, revision: number, labels?: Readonly<Record<string, string>>) {
@@ -24,7 +24,7 @@ export class CacheEntry {
   }
 
   /** The parsed object, kept as long as the entry: only for kinds that the server itself reads often. Do not modify it. */
-  get object(): KubeObject {
+  get object(): T {
     const known = this.#object;
     if (known !== undefined && !(known instanceof WeakRef)) return known;
     return (this.#object = known?.deref() ?? this.parse());
@@ -34,7 +34,7 @@ export class CacheEntry {
    * The same, but garbage-collected when memory is needed: for kinds that every workspace has, so that thousands of unused
    * objects cost nothing.
    */
-  get passingObject(): KubeObject {
+  get passingObject(): T {
     const kept = this.#kept();
     if (kept !== undefined) return kept;
     const object = this.parse();
@@ -43,11 +43,11 @@ export class CacheEntry {
   }
 
   /** A parsed copy that the caller may modify. */
-  parse(): KubeObject {
-    return parseExact(this.text) as unknown as KubeObject;
+  parse(): T {
+    return parseExact(this.text) as unknown as T;
   }
 
-  #kept(): KubeObject | undefined {
+  #kept(): T | undefined {
     const known = this.#object;
     return known instanceof WeakRef ? known.deref() : known;
   }

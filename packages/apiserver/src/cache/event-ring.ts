@@ -1,11 +1,12 @@
+import type { KubeObject } from '@capstan/machinery';
 import type { CacheEntry } from './entry.ts';
 
-export interface CacheEvent {
+export interface CacheEvent<T extends KubeObject = KubeObject> {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   readonly revision: number;
   /** The object after the change; for DELETED its last state, at the revision of the deletion. */
-  readonly entry: CacheEntry;
-  readonly previous: CacheEntry | undefined;
+  readonly entry: CacheEntry<T>;
+  readonly previous: CacheEntry<T> | undefined;
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { StoredKind } from '@capstan/api';
 import type { ObjectKey, ObjectReader } from '@capstan/kinds';
 import type { GroupResource, KubeObject } from '@capstan/machinery';
 import { prefixRange, type Range, type Store, type StoreError, type StoreEvent, type Watch } from '@capstan/store';
@@ -12,8 +13,8 @@ const registry = '/registry/';
 export const registryRange: Range = prefixRange(registry);
 
 /** Receives every event of one resource, in order, synchronously, once per commit. */
-export interface CacheListener {
-  changed(events: readonly CacheEvent[]): void;
+export interface CacheListener<T extends KubeObject = KubeObject> {
+  changed(events: readonly CacheEvent<T>[]): void;
 }
 
 /** Receives every event of every resource. Resources are named `group/resource`, with `core` for the group without a name. */
@@ -29,15 +30,15 @@ const passing: ReadonlySet<string> = new Set([
 ]);
 
 /** All objects of one resource in all workspaces. */
-export class ResourceCache {
+export class ResourceCache<T extends KubeObject = KubeObject> {
   /** The stored `group/resource`. */
   readonly name: string;
-  entries = new SortedMap<CacheEntry>();
+  entries = new SortedMap<CacheEntry<T>>();
   readonly ring: EventRing;
-  readonly listeners = new Set<CacheListener>();
+  readonly listeners = new Set<CacheListener<T>>();
   generation = 0;
   /** Writes of this server that have not come back through the watch yet. Empty if the commit itself updates the cache. */
-  readonly ahead = new Map<string, CacheEntry>();
+  readonly ahead = new Map<string, CacheEntry<T>>();
   readonly #isPassing: boolean;
 
   constructor(name: string, ring: EventRing) {
@@ -47,7 +48,7 @@ export class ResourceCache {
   }
 
   /** The parsed object of an entry, for the server's own use. Do not modify it. */
-  objectOf(entry: CacheEntry): KubeObject {
+  objectOf(entry: CacheEntry<T>): T {
     return this.#isPassing ? entry.passingObject : entry.object;
   }
 
@@ -56,7 +57,7 @@ export class ResourceCache {
   }
 
   /** The newest version known to this server: the base of the next change. Reads use `entries`, so that they see a consistent state. */
-  newest(key: string): CacheEntry | undefined {
+  newest(key: string): CacheEntry<T> | undefined {
     const seen = this.entries.get(key);
     if (this.ahead.size === 0) return seen;
     const written = this.ahead.get(key);
@@ -123,8 +124,8 @@ export class WatchCache implements ObjectReader, EntryReader, Disposable {
     return total;
   }
 
-  resource({ group, resource }: GroupResource): ResourceCache {
-    return this.#resourceAt(`${group === '' ? 'core' : group}/${resource}`);
+  resource<T extends KubeObject = KubeObject>({ group, resource }: StoredKind<T>): ResourceCache<T> {
+    return this.#resourceAt(`${group === '' ? 'core' : group}/${resource}`) as ResourceCache as ResourceCache<T>;
   }
 
   /** Every resource that has ever had an object. */
@@ -136,15 +137,15 @@ export class WatchCache implements ObjectReader, EntryReader, Disposable {
     this.#followers.add(follower);
   }
 
-  get(at: ObjectKey): KubeObject | undefined {
+  get<T extends KubeObject = KubeObject>(at: ObjectKey<T>): T | undefined {
     const held = this.resource(at);
     const entry = held.entries.get(cacheKey(at));
     return entry && held.objectOf(entry);
   }
 
-  list(resource: GroupResource, cluster: string, namespace?: string): KubeObject[] {
+  list<T extends KubeObject = KubeObject>(resource: StoredKind<T>, cluster: string, namespace?: string): T[] {
     const prefix = namespace === undefined ? `${cluster}/` : `${cluster}/${namespace}/`;
-    const found: KubeObject[] = [];
+    const found: T[] = [];
     const held = this.resource(resource);
     held.entries.walk(prefix, endOf(prefix), (entry) => {
       found.push(held.objectOf(entry));
@@ -153,7 +154,7 @@ export class WatchCache implements ObjectReader, EntryReader, Disposable {
     return found;
   }
 
-  walk(resource: GroupResource, cluster: string, visit: (entry: CacheEntry) => boolean): void {
+  walk<T extends KubeObject = KubeObject>(resource: StoredKind<T>, cluster: string, visit: (entry: CacheEntry<T>) => boolean): void {
     const prefix = `${cluster}/`;
     this.resource(resource).entries.walk(prefix, endOf(prefix), visit);
   }

@@ -1,3 +1,4 @@
+import type { StoredKind } from '@capstan/api';
 import type { DeleteOptions, KubeObject, ObjectType } from '@capstan/machinery';
 import type { RequestContext } from './context.ts';
 import type { Reinvocation } from './reinvocation.ts';
@@ -5,17 +6,23 @@ import type { Resource } from './resource.ts';
 
 export type Operation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
 
-/** A change about to be made. */
-export interface AdmissionRequest {
+/**
+ * A change about to be made.
+ *
+ * Objects may be read by the type of their kind once they have passed its schema. Stored objects have: `old`, and everything in the cache. `object` has
+ * only in `validate` and `accompany`, which run after validation: see `isValidated`. In `mutate` and `complete`, which run before, a field may hold anything
+ * that a client, a webhook or a policy has put there, so they use checked reads such as `fieldsOf`.
+ */
+export interface AdmissionRequest<T extends KubeObject = KubeObject> {
   readonly operation: Operation;
   readonly resource: Resource;
   readonly subresource: string;
   readonly namespace: string;
   readonly name: string;
   /** The new object; undefined for deletions. Mutating plugins modify it in place. */
-  readonly object: KubeObject | undefined;
+  readonly object: T | undefined;
   /** The current object; undefined for creations. */
-  readonly old: KubeObject | undefined;
+  readonly old: T | undefined;
   readonly context: RequestContext;
   readonly dryRun: boolean;
   /** The type of `object` and `old` if a subresource has another one than the resource itself: a `Scale`, a `Binding`. */
@@ -40,6 +47,19 @@ export interface AdmissionPlugin {
   readonly name: string;
   mutate?(request: AdmissionRequest): void | Promise<void>;
   validate?(request: AdmissionRequest): void | Promise<void>;
+}
+
+/** Whether the request is about objects of this kind. */
+export function isOf({ resource }: AdmissionRequest, wanted: StoredKind): boolean {
+  return resource.resource === wanted.resource && resource.group === wanted.group;
+}
+
+/**
+ * The same, after validation: its objects then have the type of the kind. Only for `validate` and `accompany`. The type is that of the stored version; requests in another
+ * version are converted first.
+ */
+export function isValidated<T extends KubeObject>(request: AdmissionRequest, wanted: StoredKind<T>): request is AdmissionRequest<T> {
+  return isOf(request, wanted);
 }
 
 type Ask = (request: AdmissionRequest) => void | Promise<void>;

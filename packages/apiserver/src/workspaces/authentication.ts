@@ -1,7 +1,6 @@
-import { rootCluster, typeAnnotation, type User } from '@capstan/api';
+import { groupResource, rootCluster, typeAnnotation, type User, workspaceAuthenticationKind, workspaceTypeKind } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
-import { fieldsOf, itemsOf, textOf } from '@capstan/machinery';
 import { parseIssuers } from '../authn/authentication-configuration.ts';
 import { type BearerTokens, bearerToken, sharedAudiences, type TokenAuthenticator } from '../authn/bearer.ts';
 import { oidc } from '../authn/oidc.ts';
@@ -11,8 +10,8 @@ import { scopesExtra } from '../authz/effective-users.ts';
 import type { Outbound } from '../http/outbound.ts';
 import { logicalClusterOf, type Tree } from './tree.ts';
 
-const workspaceTypes = { group: 'tenancy.kcp.io', resource: 'workspacetypes' } as const;
-const configurations = { group: 'tenancy.kcp.io', resource: 'workspaceauthenticationconfigurations' } as const;
+const workspaceTypes = groupResource(workspaceTypeKind);
+const configurations = groupResource(workspaceAuthenticationKind);
 
 interface Options {
   readonly objects: ObjectReader;
@@ -69,13 +68,13 @@ export class WorkspaceAuthentication {
     const colon = type.lastIndexOf(':');
     const home = colon < 0 ? undefined : tree.resolve(type.slice(0, colon));
     if (home === undefined) return;
-    const spec = objects.get({ ...workspaceTypes, cluster: home, namespace: '', name: type.slice(colon + 1) })?.['spec'];
-    for (const { name } of itemsOf(fieldsOf(spec)['authenticationConfigurations'])) {
-      const configuration = objects.get({ ...configurations, cluster: home, namespace: '', name: textOf(name) });
+    const found = objects.get({ ...workspaceTypes, cluster: home, namespace: '', name: type.slice(colon + 1) });
+    for (const { name } of found?.spec?.authenticationConfigurations ?? []) {
+      const configuration = objects.get({ ...configurations, cluster: home, namespace: '', name });
       if (configuration === undefined) continue;
       let made = this.#made.get(configuration);
       if (made === undefined) {
-        made = parseIssuers(fieldsOf(configuration['spec'])['jwt'], audiences).map((issuer) =>
+        made = parseIssuers(configuration.spec?.jwt, audiences).map((issuer) =>
           // The root workspace belongs to the operator.
           oidc({ ...issuer, outbound: home === rootCluster ? undefined : outbound }),
         );

@@ -1,7 +1,6 @@
 import { everyCluster, requiredGroupsAnnotation, rootCluster, superuserGroup, type User } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
-import { fieldsOf, textOf } from '@capstan/machinery';
 import { homeOf, isServiceAccount, parseServiceAccountName } from '../authn/service-account.ts';
 import { type Attributes, type Authorizer, type Decision, nothingWanted } from '../authz/attributes.ts';
 import type { RuleResolver } from '../authz/authorizer.ts';
@@ -42,7 +41,7 @@ export function workspaceAuthorizer(options: {
     const groups = groupsIn(cluster, user);
     if (groups.has(logicalClusterAdminGroup)) return true;
     const workspace = logicalClusterOf(objects, cluster);
-    if (workspace === undefined || closedPhases.has(textOf(fieldsOf(workspace['status'])['phase']))) return false;
+    if (workspace === undefined || closedPhases.has(workspace.status?.phase ?? '')) return false;
     if (isServiceAccount(user.name) && homeOf(user) === cluster) return true;
     if (!isExpected(user, workspace, groups)) return false;
     return rbac.authorize({ ...entering, user, cluster }).allowed;
@@ -52,7 +51,7 @@ export function workspaceAuthorizer(options: {
   /** Whether a workspace is closed to a user, whatever its roles say. */
   function isShut(user: User, cluster: string): boolean {
     const workspace = logicalClusterOf(objects, cluster);
-    if (workspace === undefined || closedPhases.has(textOf(fieldsOf(workspace['status'])['phase']))) return true;
+    if (workspace === undefined || closedPhases.has(workspace.status?.phase ?? '')) return true;
     return !isExpected(user, workspace, groupsIn(cluster, user));
   }
 

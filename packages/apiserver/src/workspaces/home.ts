@@ -1,6 +1,15 @@
-import { isPath, logicalClusterName, ownerAnnotation, pathAnnotation, rootCluster, superuserGroup, typeAnnotation } from '@capstan/api';
+import {
+  isPath,
+  type LogicalCluster,
+  logicalClusterName,
+  ownerAnnotation,
+  pathAnnotation,
+  rootCluster,
+  superuserGroup,
+  typeAnnotation,
+} from '@capstan/api';
 import { homeClusterId } from '@capstan/api/hashes';
-import { fieldsOf, type KubeObject, StatusError, status, textOf } from '@capstan/machinery';
+import { type KubeObject, StatusError, status } from '@capstan/machinery';
 import { isServiceAccount } from '../authn/service-account.ts';
 import type { Gate } from '../authz/attributes.ts';
 import { forbidden } from '../authz/wording.ts';
@@ -27,8 +36,8 @@ export function homeWorkspace(options: {
       throw forbidden(attributesOf(context.info, context.user), 'service accounts have no home workspace');
     const cluster = homeClusterId(context.user.name);
     const found = logicalClusterOf(context.objects, cluster) ?? (await makeHome(cluster, context, { ...options, backend }));
-    const { phase, URL: url, conditions, initializers } = fieldsOf(found['status']);
-    if (textOf(phase) !== 'Ready') throw status.tooManyRequests('Creating the home workspace', 1);
+    const { phase, URL: url, conditions, initializers } = found.status ?? {};
+    if (phase !== 'Ready') throw status.tooManyRequests('Creating the home workspace', 1);
     return {
       kind: 'Workspace',
       apiVersion: 'tenancy.kcp.io/v1alpha1',
@@ -48,14 +57,14 @@ async function makeHome(
   cluster: string,
   context: RequestContext,
   { backend, catalogs, authorizer, creators }: Parameters<typeof homeWorkspace>[0] & { readonly backend: Backend },
-): Promise<KubeObject> {
+): Promise<LogicalCluster> {
   const asked = { ...attributesOf(context.info, context.user), verb: 'create' };
   const isPermitted =
     creators === undefined || context.user.groups.includes(superuserGroup)
       ? (await authorizer.authorize(asked)).allowed
       : context.user.groups.some((group) => creators.includes(group));
   if (!isPermitted) throw forbidden(asked, 'workspace access not permitted');
-  const object: KubeObject = {
+  const object: LogicalCluster = {
     apiVersion: 'core.kcp.io/v1alpha1',
     kind: 'LogicalCluster',
     metadata: {
@@ -72,7 +81,7 @@ async function makeHome(
   const inside = new RequestContext({ ...context, info: { ...context.info, cluster }, user: serverUser });
   try {
     const { entry } = await create(backend, inside, { resource, namespace: '', object, manager: 'kube-apiserver', dryRun: false });
-    return entry.parse();
+    return entry.parse() as LogicalCluster;
   } catch (error) {
     // Another request of the same user created it at the same time.
     if (error instanceof StatusError && error.reason === 'AlreadyExists') throw status.tooManyRequests('Creating the home workspace', 1);

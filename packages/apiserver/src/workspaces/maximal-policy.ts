@@ -1,6 +1,5 @@
 import { rootCluster, type User } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
-import { fieldsOf, maybeFields } from '@capstan/machinery';
 import type { Attributes, Authorizer } from '../authz/attributes.ts';
 import type { Bindings } from '../bindings/bindings.ts';
 import { apiExports } from '../bindings/names.ts';
@@ -35,7 +34,7 @@ export function maximalPolicy(options: {
       if (binding === undefined) return true;
       const { provider, exportName } = binding;
       const source = objects.get({ ...apiExports, cluster: provider, namespace: '', name: exportName });
-      if (maybeFields(fieldsOf(fieldsOf(source?.['spec'])['maximalPermissionPolicy'])['local']) === undefined) return true;
+      if (source?.spec?.maximalPermissionPolicy?.local === undefined) return true;
       return rbac.authorize({ ...attributes, cluster: provider, user: prefixed(user) }).allowed;
     },
   };

@@ -4,9 +4,11 @@ import {
   type ClusterId,
   groupResource,
   inactiveAnnotation,
+  type LogicalCluster,
   logicalClusterKind,
   logicalClusterName,
   rootCluster,
+  type Workspace,
   workspaceKind,
 } from '@capstan/api';
 import { homeClusterId } from '@capstan/api/hashes';
@@ -18,7 +20,7 @@ import type { WatchCache } from '../cache/watch-cache.ts';
 export const logicalClusters = groupResource(logicalClusterKind);
 export const workspaces = groupResource(workspaceKind);
 
-const ids = new WeakMap<CacheEntry, string>();
+const ids = new WeakMap<CacheEntry<Workspace>, string>();
 
 /** Resolves the paths of workspaces. It reads the cache and has no state of its own. */
 export class Tree {
@@ -57,7 +59,7 @@ export class Tree {
     return id === rootCluster || this.#logicalCluster(id) !== undefined;
   }
 
-  #logicalCluster(id: string): CacheEntry | undefined {
+  #logicalCluster(id: string): CacheEntry<LogicalCluster> | undefined {
     return this.#cache.resource(logicalClusters).entries.get(`${id}//${logicalClusterName}`);
   }
 }
@@ -70,16 +72,15 @@ export function beginningOf(path: string): { first: string; names: string[] } {
 }
 
 /** The id of the workspace of a Workspace object; empty until it has one. */
-export function clusterOf(entry: CacheEntry): string {
+export function clusterOf(entry: CacheEntry<Workspace>): string {
   let id = ids.get(entry);
   if (id === undefined) {
-    const { cluster = '' } = (entry.parse()['spec'] ?? {}) as { cluster?: string };
-    ids.set(entry, (id = cluster));
+    ids.set(entry, (id = entry.parse().spec?.cluster ?? ''));
   }
   return id;
 }
 
 /** The logical cluster object of a workspace. */
-export function logicalClusterOf(objects: ObjectReader, cluster: string): ReturnType<ObjectReader['get']> {
+export function logicalClusterOf(objects: ObjectReader, cluster: string): LogicalCluster | undefined {
   return objects.get({ ...logicalClusters, cluster, namespace: '', name: logicalClusterName });
 }

@@ -1,4 +1,11 @@
-import { type ApiConversion, type ApiResourceSchema, apiConversionKind, apiResourceSchemaKind, boundSchemasCluster } from '@capstan/api';
+import {
+  type ApiConversion,
+  type ApiResourceSchema,
+  apiConversionKind,
+  apiResourceSchemaKind,
+  boundSchemasCluster,
+  type VersionConversion,
+} from '@capstan/api';
 import type { Client, WatchEvent } from '@capstan/client';
 import type { KubeObject } from '@capstan/machinery';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
@@ -31,7 +38,7 @@ function newerSchema(): ApiResourceSchema {
   return { ...schema, spec: { ...schema.spec!, conversion: { strategy: 'None' }, versions: versions as never } };
 }
 
-const conversion = (conversions: readonly object[]): ApiConversion => ({
+const conversion = (conversions: readonly VersionConversion[]): ApiConversion => ({
   apiVersion: 'apis.kcp.io/v1alpha1',
   kind: 'APIConversion',
   metadata: { name: 'tomorrow.cowboys.wildwest.dev' },

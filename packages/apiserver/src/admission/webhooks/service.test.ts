@@ -1,13 +1,14 @@
+import type { StoredKind } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
 import { describe, expect, it } from 'vitest';
 import { addressOf } from './service.ts';
 
 function reader(objects: Readonly<Record<string, readonly object[]>>): ObjectReader {
-  const of = (resource: string): KubeObject[] => (objects[resource] ?? []) as KubeObject[];
+  const of = <T extends KubeObject>({ resource }: StoredKind<T>): T[] => (objects[resource] ?? []) as T[];
   return {
-    get: ({ resource, name }) => of(resource).find(({ metadata }) => metadata.name === name),
-    list: ({ resource }) => of(resource),
+    get: (at) => of(at).find(({ metadata }) => metadata.name === at.name),
+    list: of,
     generation: () => 0,
   };
 }

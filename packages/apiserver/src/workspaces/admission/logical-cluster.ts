@@ -1,5 +1,6 @@
 import {
   contentFinalizer,
+  type LogicalCluster,
   ownerAnnotation,
   pathAnnotation,
   requiredGroupsAnnotation,
@@ -8,9 +9,9 @@ import {
   typeAnnotation,
 } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
-import { fieldsOf, sameJson, textOf, textsOf } from '@capstan/machinery';
+import { sameJson } from '@capstan/machinery';
 import { forbidden } from '../../admission/forbidden.ts';
-import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission.ts';
+import { type AdmissionPlugin, type AdmissionRequest, isOf, isValidated } from '../../registry/admission.ts';
 import { adminGroup, bootstrapperGroup, externalLogicalClusterAdminGroup, logicalClusterAdminGroup } from '../policy.ts';
 import { isSystem } from '../system-user.ts';
 import { logicalClusters } from '../tree.ts';
@@ -29,11 +30,11 @@ const privileged = [logicalClusterAdminGroup, externalLogicalClusterAdminGroup, 
 export const logicalClusterRules: AdmissionPlugin = {
   name: 'LogicalCluster',
   mutate(request) {
-    if (isLogicalCluster(request) && request.operation === 'UPDATE' && !isPrivileged(request))
+    if (isOf(request, logicalClusters) && request.operation === 'UPDATE' && !isPrivileged(request))
       keepFinalizers(request.object!, request.old!);
   },
   validate(request) {
-    if (!isLogicalCluster(request)) return;
+    if (!isValidated(request, logicalClusters)) return;
     if (request.operation === 'DELETE' && request.context.cluster === rootCluster)
       throw forbidden(request, 'LogicalCluster cannot be deleted');
     if (isPrivileged(request)) return;
@@ -41,10 +42,6 @@ export const logicalClusterRules: AdmissionPlugin = {
     if (why !== undefined) throw forbidden(request, why);
   },
 };
-
-function isLogicalCluster({ resource }: AdmissionRequest): boolean {
-  return resource.resource === logicalClusters.resource && resource.group === logicalClusters.group;
-}
 
 function isPrivileged({ context: { user } }: AdmissionRequest): boolean {
   return isSystem(user) || privileged.some((group) => user.groups.includes(group));
@@ -59,12 +56,12 @@ function keepFinalizers(object: KubeObject, old: KubeObject): void {
   if (lost.length > 0) object.metadata.finalizers = [...finalizers, ...lost];
 }
 
-function problemOf(request: AdmissionRequest): string | undefined {
+function problemOf(request: AdmissionRequest<LogicalCluster>): string | undefined {
   switch (request.operation) {
     case 'CREATE':
       return 'LogicalCluster cannot be created';
     case 'DELETE':
-      return fieldsOf(request.old!['spec'])['directlyDeletable'] === true ? undefined : 'LogicalCluster cannot be deleted';
+      return request.old!.spec?.directlyDeletable === true ? undefined : 'LogicalCluster cannot be deleted';
     case 'UPDATE':
       return problemOfChange(request.object!, request.old!) ?? problemOfWaiting(request) ?? problemOfAnnotations(request);
     default:
@@ -72,21 +69,20 @@ function problemOf(request: AdmissionRequest): string | undefined {
   }
 }
 
-function problemOfChange(object: KubeObject, old: KubeObject): string | undefined {
-  const before = { spec: fieldsOf(old['spec']), status: fieldsOf(old['status']) };
-  const after = { spec: fieldsOf(object['spec']), status: fieldsOf(object['status']) };
-  const had = new Set(textsOf(before.status['initializers']));
-  const has = new Set(textsOf(after.status['initializers']));
-  const [from, to] = [textOf(before.status['phase']), textOf(after.status['phase'])];
-  if (!isSame(before.spec['initializers'], after.spec['initializers'])) return 'spec.initializers is immutable';
-  if (!isSame(before.spec['terminators'], after.spec['terminators'])) return 'spec.terminators is immutable';
-  if (!sameJson(before.spec['owner'], after.spec['owner'])) return 'spec.owner is immutable';
+function problemOfChange(object: LogicalCluster, old: LogicalCluster): string | undefined {
+  const before = { spec: old.spec ?? {}, status: old.status ?? {} };
+  const after = { spec: object.spec ?? {}, status: object.status ?? {} };
+  const had = new Set(before.status.initializers);
+  const has = new Set(after.status.initializers);
+  const [from, to] = [before.status.phase ?? '', after.status.phase ?? ''];
+  if (!isSame(before.spec.initializers, after.spec.initializers)) return 'spec.initializers is immutable';
+  if (!isSame(before.spec.terminators, after.spec.terminators)) return 'spec.terminators is immutable';
+  if (!sameJson(before.spec.owner, after.spec.owner)) return 'spec.owner is immutable';
   if (!sameJson(before.spec, after.spec)) return 'spec is immutable';
   // An owner reference could delete it, and with it the whole workspace, which its users may not delete.
   if (!sameJson(old.metadata.ownerReferences ?? [], object.metadata.ownerReferences ?? [])) return 'metadata.ownerReferences is immutable';
   const begins = from !== 'Initializing' && to === 'Initializing';
-  if (begins && !isSame(after.spec['initializers'], after.status['initializers']))
-    return 'status.initializers do not equal spec.initializers';
+  if (begins && !isSame(after.spec.initializers, after.status.initializers)) return 'status.initializers do not equal spec.initializers';
   if (!begins && to === 'Initializing' && [...has].some((name) => !had.has(name))) return 'status.initializers must not grow';
   if (to !== 'Initializing' && !isSame([...had], [...has])) return 'status.initializers is immutable after initialization';
   if (from === 'Initializing' && to !== 'Initializing' && has.size > 0) return 'status.initializers is not empty';
@@ -94,11 +90,10 @@ function problemOfChange(object: KubeObject, old: KubeObject): string | undefine
 }
 
 /** Initializers and terminators report through their own view that they are done; users of the workspace cannot do so for them. */
-function problemOfWaiting({ object, old, context }: AdmissionRequest): string | undefined {
+function problemOfWaiting({ object, old, context }: AdmissionRequest<LogicalCluster>): string | undefined {
   const { place } = context.info;
   if ((place.kind === 'view' && place.view !== 'apiexport') || context.user.groups.includes(adminGroup)) return undefined;
-  const [before, after] = [fieldsOf(old!['status']), fieldsOf(object!['status'])];
-  const changed = ['initializers', 'terminators'].find((field) => !isSame(before[field], after[field]));
+  const changed = (['initializers', 'terminators'] as const).find((field) => !isSame(old!.status?.[field], object!.status?.[field]));
   return changed && `status.${changed} can only be changed by the ${changed} themselves`;
 }
 
@@ -109,7 +104,7 @@ function problemOfAnnotations({ object, old, context }: AdmissionRequest): strin
   return changed && `annotation ${changed} is immutable`;
 }
 
-function isSame(one: unknown, other: unknown): boolean {
-  const [a, b] = [new Set(textsOf(one)), new Set(textsOf(other))];
+function isSame(one: readonly string[] = [], other: readonly string[] = []): boolean {
+  const [a, b] = [new Set(one), new Set(other)];
   return a.size === b.size && [...a].every((name) => b.has(name));
 }

@@ -1,5 +1,5 @@
-import { pathAnnotation, rootCluster } from '@capstan/api';
-import { fieldsOf, type KubeObject, StatusError, textOf } from '@capstan/machinery';
+import { type LogicalCluster, pathAnnotation, rootCluster } from '@capstan/api';
+import { StatusError } from '@capstan/machinery';
 import { forbidden } from '../../admission/forbidden.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission.ts';
@@ -22,10 +22,10 @@ export function workspaceLifecycle(cache: WatchCache): AdmissionPlugin {
 }
 
 /** A workspace is ending as soon as its Workspace is deleted, even if finalizers keep its content for longer. */
-export function isEnding(cache: WatchCache, logicalCluster: KubeObject): boolean {
+export function isEnding(cache: WatchCache, logicalCluster: LogicalCluster): boolean {
   if (logicalCluster.metadata.deletionTimestamp !== undefined) return true;
-  const { cluster, name, uid } = fieldsOf(fieldsOf(logicalCluster['spec'])['owner']);
-  const entry = cache.resource(workspaces).entries.get(`${textOf(cluster)}//${textOf(name)}`);
+  const { cluster = '', name = '', uid } = logicalCluster.spec?.owner ?? {};
+  const entry = cache.resource(workspaces).entries.get(`${cluster}//${name}`);
   // Most are not being deleted, which shows without parsing.
   if (entry === undefined || !entry.text.includes('"deletionTimestamp":"')) return false;
   const { metadata } = entry.parse();
@@ -33,7 +33,7 @@ export function isEnding(cache: WatchCache, logicalCluster: KubeObject): boolean
 }
 
 /** Kubernetes clients know the cause `NamespaceTerminating`, and do not retry. */
-function refusal(request: AdmissionRequest, { metadata }: KubeObject): StatusError {
+function refusal(request: AdmissionRequest, { metadata }: LogicalCluster): StatusError {
   const path = metadata.annotations?.[pathAnnotation] ?? request.context.cluster;
   const { status } = forbidden(request, `unable to create new content in workspace ${path} because it is being terminated`);
   const message = `workspace ${path} is being terminated`;

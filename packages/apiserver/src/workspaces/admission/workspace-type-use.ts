@@ -1,9 +1,9 @@
-import { pathAnnotation, typeAnnotation } from '@capstan/api';
-import { type Fields, fieldsOf, itemsOf, stringMapOf, textOf } from '@capstan/machinery';
+import { pathAnnotation, typeAnnotation, type Workspace, type WorkspaceTypeReference } from '@capstan/api';
+import { type Fields, fieldsOf, textOf } from '@capstan/machinery';
 import { forbidden } from '../../admission/forbidden.ts';
 import type { Authorizer } from '../../authz/attributes.ts';
-import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission.ts';
-import { logicalClusterOf } from '../tree.ts';
+import { type AdmissionPlugin, type AdmissionRequest, isValidated } from '../../registry/admission.ts';
+import { logicalClusterOf, workspaces } from '../tree.ts';
 import { TypeProblem, type WorkspaceType, type WorkspaceTypes, workspaceTypes } from '../types/workspace-types.ts';
 import { isWorkspace } from './workspace.ts';
 
@@ -17,7 +17,7 @@ export function workspaceTypeUse({ types, authorizer }: { types: WorkspaceTypes;
       if (applies(request)) explained(request, () => choose(request, types));
     },
     validate(request) {
-      if (applies(request)) explained(request, () => check(request, types, authorizer));
+      if (applies(request) && isValidated(request, workspaces)) explained(request, () => check(request, types, authorizer));
     },
   };
 }
@@ -34,31 +34,31 @@ function choose(request: AdmissionRequest, types: WorkspaceTypes): void {
   const object = request.object!;
   const spec = { ...fieldsOf(object['spec']) };
   const given = fieldsOf(spec['type']);
-  const wanted = textOf(given['name']) === '' ? defaultChild(parentType(request, types)) : given;
+  const wanted: Readonly<Fields> = textOf(given['name']) === '' ? { ...defaultChild(parentType(request, types)) } : given;
   const type = types.resolve({ path: textOf(wanted['path']), name: textOf(wanted['name']) }, pathOf(request));
   spec['type'] = { name: type.name, path: textOf(wanted['path']) || type.path };
   object['spec'] = spec;
-  const more = stringMapOf(type.spec['additionalWorkspaceLabels']);
+  const more = type.spec.additionalWorkspaceLabels ?? {};
   if (Object.keys(more).length > 0) object.metadata.labels = { ...more, ...object.metadata.labels };
 }
 
-function defaultChild({ spec, qualified }: WorkspaceType): Readonly<Fields> {
-  if (spec['defaultChildWorkspaceType'] === undefined)
+function defaultChild({ spec, qualified }: WorkspaceType): WorkspaceTypeReference {
+  if (spec.defaultChildWorkspaceType === undefined)
     throw new TypeProblem(`spec.defaultChildWorkspaceType of workspace type ${qualified} must be set`);
-  return fieldsOf(spec['defaultChildWorkspaceType']);
+  return spec.defaultChildWorkspaceType;
 }
 
-function check(request: AdmissionRequest, types: WorkspaceTypes, authorizer: Authorizer): void {
-  const { path, name } = fieldsOf(fieldsOf(request.object!['spec'])['type']);
-  if (textOf(path) === '') throw new TypeProblem('spec.type.path must be set');
-  const child = types.withInherited(types.resolve({ path: textOf(path), name: textOf(name) }, request.context.cluster));
+function check(request: AdmissionRequest<Workspace>, types: WorkspaceTypes, authorizer: Authorizer): void {
+  const { path = '', name = '' } = request.object!.spec?.type ?? {};
+  if (path === '') throw new TypeProblem('spec.type.path must be set');
+  const child = types.withInherited(types.resolve({ path, name }, request.context.cluster));
   for (const type of child) {
     if (authorizer.authorize({ ...using, cluster: type.cluster, user: request.context.user, name: type.name }).allowed) continue;
     throw new TypeProblem(`unable to use workspace type ${type.qualified}: missing verb='use' permission on workspacetype`);
   }
   const parent = parentType(request, types);
   const parents = types.withInherited(parent);
-  const childName = `${textOf(path)}:${textOf(name)}`;
+  const childName = `${path}:${name}`;
   const problems = [
     ...limits(child, parents, { kind: 'parent', own: childName, other: parent.qualified }),
     ...limits(parents, child, { kind: 'child', own: parent.qualified, other: childName }),
@@ -84,9 +84,9 @@ function limits(
 ): string[] {
   const field = words.kind === 'parent' ? 'limitAllowedParents' : 'limitAllowedChildren';
   return own.flatMap((type) => {
-    const limit = fieldsOf(type.spec[field]);
-    if (limit['none'] === true) return [`workspace type ${words.own} cannot have any ${words.kind}`];
-    const allowed = itemsOf(limit['types']).map(({ path, name }) => `${textOf(path)}:${textOf(name)}`);
+    const limit = type.spec[field];
+    if (limit?.none === true) return [`workspace type ${words.own} cannot have any ${words.kind}`];
+    const allowed = (limit?.types ?? []).map(({ path = '', name }) => `${path}:${name}`);
     if (allowed.length === 0 || others.some(({ qualified }) => allowed.includes(qualified))) return [];
     const extending = type.qualified === words.own ? '' : ` extends ${type.qualified}, which`;
     const implemented = others.map(({ qualified }) => qualified);

@@ -1,9 +1,16 @@
-import { clusterIdAnnotation, ownerAnnotation, requiredGroupsAnnotation, workspaceFinalizer } from '@capstan/api';
+import {
+  clusterIdAnnotation,
+  type MountReference,
+  ownerAnnotation,
+  requiredGroupsAnnotation,
+  type Workspace,
+  workspaceFinalizer,
+} from '@capstan/api';
 import { newClusterId } from '@capstan/api/hashes';
 import type { KubeObject } from '@capstan/machinery';
-import { type Fields, fieldsOf, sameJson, textOf } from '@capstan/machinery';
+import { fieldsOf, sameJson } from '@capstan/machinery';
 import { forbidden } from '../../admission/forbidden.ts';
-import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission.ts';
+import { type AdmissionPlugin, type AdmissionRequest, isOf, isValidated } from '../../registry/admission.ts';
 import { isSystem } from '../system-user.ts';
 import { logicalClusterOf, workspaces } from '../tree.ts';
 import { ownerText } from './owner.ts';
@@ -17,16 +24,14 @@ export const workspaceRules: AdmissionPlugin = {
     else if (request.operation === 'UPDATE' && !isSystem(request.context.user)) restore(request.object!, request.old!);
   },
   validate(request) {
-    if (!isWorkspace(request)) return;
+    if (!isValidated(request, workspaces)) return;
     const why =
       request.operation === 'CREATE' ? problemOfNew(request) : request.operation === 'UPDATE' ? problemOfChange(request) : undefined;
     if (why !== undefined) throw forbidden(request, why);
   },
 };
 
-export function isWorkspace({ resource }: AdmissionRequest): boolean {
-  return resource.resource === workspaces.resource && resource.group === workspaces.group;
-}
+export const isWorkspace = (request: AdmissionRequest): boolean => isOf(request, workspaces);
 
 function complete(request: AdmissionRequest): void {
   const { context } = request;
@@ -63,12 +68,14 @@ function requiredGroups({ context }: AdmissionRequest): string | undefined {
   return logicalClusterOf(context.objects, context.cluster)?.metadata.annotations?.[requiredGroupsAnnotation];
 }
 
-function problemOfNew(request: AdmissionRequest): string | undefined {
-  const spec = fieldsOf(request.object!['spec']);
+type Spec = NonNullable<Workspace['spec']>;
+
+function problemOfNew(request: AdmissionRequest<Workspace>): string | undefined {
+  const { spec = {} } = request.object!;
   const isPrivileged = isSystem(request.context.user);
   const { annotations = {} } = request.object!.metadata;
-  if (textOf(spec['cluster']) !== '' && !isPrivileged) return 'spec.Cluster can only be set by system privileged users';
-  if (textOf(spec['URL']) !== '' && !isPrivileged) return 'spec.URL can only be set by system privileged users';
+  if (spec.cluster && !isPrivileged) return 'spec.Cluster can only be set by system privileged users';
+  if (spec.URL && !isPrivileged) return 'spec.URL can only be set by system privileged users';
   if (!isPrivileged) {
     const owner = ownerText(request.context.user);
     if (annotations[ownerAnnotation] !== owner) return `expected user annotation ${ownerAnnotation}=${owner}`;
@@ -76,39 +83,36 @@ function problemOfNew(request: AdmissionRequest): string | undefined {
     if ((annotations[requiredGroupsAnnotation] ?? '') !== required)
       return `missing required groups annotation ${requiredGroupsAnnotation}=${required}`;
   }
-  if (spec['mount'] === undefined) return undefined;
-  const reference = mountOf(spec);
-  for (const field of ['kind', 'name', 'apiVersion']) if (textOf(reference[field]) === '') return `spec.mount.${field} must be set`;
-  return !isPrivileged && spec['type'] !== undefined ? 'spec.type cannot be set for mounted workspaces' : undefined;
+  if (spec.mount === undefined) return undefined;
+  for (const field of ['kind', 'name', 'apiVersion'] as const) if (spec.mount.ref[field] === '') return `spec.mount.${field} must be set`;
+  return !isPrivileged && spec.type !== undefined ? 'spec.type cannot be set for mounted workspaces' : undefined;
 }
 
-function problemOfChange(request: AdmissionRequest): string | undefined {
-  const spec = fieldsOf(request.object!['spec']);
-  const old = fieldsOf(request.old!['spec']);
+function problemOfChange(request: AdmissionRequest<Workspace>): string | undefined {
+  const { spec = {}, status } = request.object!;
+  const { spec: old = {}, status: before } = request.old!;
   const isPrivileged = isSystem(request.context.user);
-  if (old['mount'] !== undefined) return problemOfMount(spec, old, isPrivileged);
-  if (spec['mount'] !== undefined) return 'spec.mount is immutable';
-  if (textOf(old['cluster']) !== '' && textOf(spec['cluster']) === '') return 'spec.cluster cannot be unset';
-  if (!isPrivileged && textOf(old['cluster']) !== textOf(spec['cluster']))
-    return 'spec.cluster can only be changed by system privileged users';
-  if (!isPrivileged && textOf(old['URL']) !== textOf(spec['URL'])) return 'spec.URL can only be changed by system privileged users';
-  if (!sameJson(old['type'], spec['type'])) return 'spec.type is immutable';
-  const phase = textOf(fieldsOf(request.object!['status'])['phase']);
-  if (phase !== 'Ready' || textOf(fieldsOf(request.old!['status'])['phase']) === 'Ready') return undefined;
-  if (textOf(spec['cluster']) === '') return `spec.cluster must be set for phase ${phase}`;
-  return textOf(spec['URL']) === '' ? `spec.URL must be set for phase ${phase}` : undefined;
+  if (old.mount !== undefined) return problemOfMount(spec, old, isPrivileged);
+  if (spec.mount !== undefined) return 'spec.mount is immutable';
+  if (old.cluster && !spec.cluster) return 'spec.cluster cannot be unset';
+  if (!isPrivileged && differs(old.cluster, spec.cluster)) return 'spec.cluster can only be changed by system privileged users';
+  if (!isPrivileged && differs(old.URL, spec.URL)) return 'spec.URL can only be changed by system privileged users';
+  if (!sameJson(old.type, spec.type)) return 'spec.type is immutable';
+  if (status?.phase !== 'Ready' || before?.phase === 'Ready') return undefined;
+  if (!spec.cluster) return 'spec.cluster must be set for phase Ready';
+  return spec.URL ? undefined : 'spec.URL must be set for phase Ready';
 }
 
-function problemOfMount(spec: Readonly<Fields>, old: Readonly<Fields>, isPrivileged: boolean): string | undefined {
-  for (const field of ['kind', 'name', 'namespace', 'apiVersion'])
-    if (textOf(mountOf(old)[field]) !== textOf(mountOf(spec)[field])) return `spec.mount.${field} is immutable`;
+/** An absent text equals an empty one. */
+const differs = (one = '', other = ''): boolean => one !== other;
+
+const mountFields: readonly (keyof MountReference)[] = ['kind', 'name', 'namespace', 'apiVersion'];
+
+function problemOfMount(spec: Spec, old: Spec, isPrivileged: boolean): string | undefined {
+  for (const field of mountFields) if (differs(old.mount?.ref[field], spec.mount?.ref[field])) return `spec.mount.${field} is immutable`;
   if (isPrivileged) return undefined;
-  if (textOf(old['cluster']) !== textOf(spec['cluster'])) return 'spec.cluster can only be changed by system privileged users';
-  if (textOf(old['URL']) !== textOf(spec['URL'])) return 'spec.URL can only be changed by system privileged users';
-  if (spec['type'] !== undefined) return 'spec.type cannot be set for mounted workspaces';
-  return sameJson(old['type'], spec['type']) ? undefined : 'spec.type is immutable';
-}
-
-function mountOf(spec: Readonly<Fields>): Readonly<Fields> {
-  return fieldsOf(fieldsOf(spec['mount'])['ref']);
+  if (differs(old.cluster, spec.cluster)) return 'spec.cluster can only be changed by system privileged users';
+  if (differs(old.URL, spec.URL)) return 'spec.URL can only be changed by system privileged users';
+  if (spec.type !== undefined) return 'spec.type cannot be set for mounted workspaces';
+  return sameJson(old.type, spec.type) ? undefined : 'spec.type is immutable';
 }

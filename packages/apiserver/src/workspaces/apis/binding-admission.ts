@@ -1,24 +1,13 @@
-import { bindingFinalizer, exportLabel } from '@capstan/api';
-import {
-  type FieldError,
-  FieldPath,
-  fieldError,
-  fieldsOf,
-  isObject,
-  itemsOf,
-  type KubeObject,
-  sameJson,
-  status,
-  textOf,
-} from '@capstan/machinery';
+import { type ApiBinding, bindingFinalizer, type ClaimSelector, exportLabel, rootCluster } from '@capstan/api';
+import { type FieldError, FieldPath, fieldError, fieldsOf, type KubeObject, sameJson, status, textOf } from '@capstan/machinery';
 import { apiBindings } from '../../bindings/bound-resources.ts';
 import { exportLabelValue } from '../../bindings/names.ts';
 import { type ExportReference, referenceOf } from '../../bindings/reference.ts';
-import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission.ts';
+import { type AdmissionPlugin, type AdmissionRequest, isOf, isValidated } from '../../registry/admission.ts';
 import { toV1alpha2 } from '../kinds/conversions.ts';
 import { isSystem } from '../system-user.ts';
 import { type ExportAccess, exportCluster, mayBind, printReference } from './reference.ts';
-import { isOf, refuse } from './refusal.ts';
+import { refuse } from './refusal.ts';
 
 /** Checks who may bind an export, and keeps a binding until the objects of its kinds are deleted. */
 export function bindingAdmission(access: ExportAccess): AdmissionPlugin {
@@ -28,7 +17,7 @@ export function bindingAdmission(access: ExportAccess): AdmissionPlugin {
       const { operation, object, subresource, context } = request;
       if (!isOf(request, apiBindings) || operation === 'DELETE' || object === undefined || subresource !== '') return;
       keepFinalizer(object);
-      const reference = referenceOf(object);
+      const reference = claimedReference(object);
       if (reference === undefined || !refersAnew(request)) return;
       const cluster = providerOf(access, request, reference);
       object.metadata.labels = { ...object.metadata.labels, [exportLabel]: exportLabelValue(cluster, reference.name) };
@@ -36,9 +25,10 @@ export function bindingAdmission(access: ExportAccess): AdmissionPlugin {
       if (!mayBind(access, context.user, { cluster, name: reference.name })) throw noPermission(request, reference);
     },
     validate(request) {
+      if (!isValidated(request, apiBindings) || request.object === undefined) return;
       const { operation, object, old, subresource, context } = request;
-      if (!isOf(request, apiBindings) || operation === 'DELETE' || object === undefined) return;
-      refuse(request, bindingErrors(toV1alpha2(object), old));
+      if (operation === 'DELETE') return;
+      refuse(request, bindingErrors(toV1alpha2(object) as ApiBinding, old));
       if (subresource !== '') return;
       checkFinalizer(request, { isSystem: isSystem(context.user) });
       const reference = referenceOf(object);
@@ -53,6 +43,12 @@ export function bindingAdmission(access: ExportAccess): AdmissionPlugin {
   };
 }
 
+/** The reference in an object that has not been validated. */
+function claimedReference({ spec }: KubeObject): ExportReference | undefined {
+  const { path, name } = fieldsOf(fieldsOf(fieldsOf(spec)['reference'])['export']);
+  return name === undefined ? undefined : { path: textOf(path), name: textOf(name) };
+}
+
 /** Whether the export must be checked: the binding is new, or its reference or its label has changed. */
 function refersAnew({ object, old }: AdmissionRequest): boolean {
   if (old === undefined || object === undefined) return true;
@@ -62,7 +58,7 @@ function refersAnew({ object, old }: AdmissionRequest): boolean {
 
 function providerOf(access: ExportAccess, request: AdmissionRequest, reference: ExportReference): string {
   // The first bindings of the root workspace are created before their exports.
-  const cluster = reference.path === 'root' ? 'root' : exportCluster(access, reference, request.context.cluster);
+  const cluster = reference.path === rootCluster ? rootCluster : exportCluster(access, reference, request.context.cluster);
   if (cluster === undefined) throw noPermission(request, reference);
   return cluster;
 }
@@ -86,13 +82,12 @@ function checkFinalizer({ resource, name, object, old }: AdmissionRequest, user:
   if (has(old) && !user.isSystem) throw status.forbidden(resource, name, `removing the finalizer ${bindingFinalizer} is forbidden`);
 }
 
-function bindingErrors(binding: KubeObject, old: KubeObject | undefined): FieldError[] {
-  const spec = fieldsOf(binding['spec']);
-  const phase = (one: KubeObject): string => textOf(fieldsOf(one['status'])['phase']);
+function bindingErrors(binding: ApiBinding, old: ApiBinding | undefined): FieldError[] {
+  const phase = ({ status: state }: ApiBinding): string => state?.phase ?? '';
   const errors = [
-    ...referenceErrors(fieldsOf(spec['reference'])['export'], FieldPath.of('spec', 'reference', 'export')),
-    ...itemsOf(spec['permissionClaims']).flatMap(({ selector }, index) =>
-      selectorErrors(fieldsOf(selector), FieldPath.of('spec', 'permissionClaims').index(index).child('selector')),
+    ...referenceErrors(referenceOf(binding), FieldPath.of('spec', 'reference', 'export')),
+    ...(binding.spec?.permissionClaims ?? []).flatMap(({ selector }, index) =>
+      selectorErrors(selector, FieldPath.of('spec', 'permissionClaims').index(index).child('selector')),
     ),
   ];
   if (old !== undefined && phase(old) !== '' && phase(binding) === '')
@@ -100,21 +95,19 @@ function bindingErrors(binding: KubeObject, old: KubeObject | undefined): FieldE
   return errors;
 }
 
-function referenceErrors(reference: unknown, at: FieldPath): FieldError[] {
-  if (!isObject(reference)) return [fieldError.required(at)];
-  return textOf(reference['name']) === '' ? [fieldError.required(at.child('name'))] : [];
+function referenceErrors(reference: ExportReference | undefined, at: FieldPath): FieldError[] {
+  if (reference === undefined) return [fieldError.required(at)];
+  return reference.name === '' ? [fieldError.required(at.child('name'))] : [];
 }
 
-function selectorErrors(selector: Readonly<Record<string, unknown>>, at: FieldPath): FieldError[] {
-  const { matchAll, matchLabels, matchExpressions } = selector;
-  const labels = Object.keys(fieldsOf(matchLabels)).length > 0;
-  const expressions = itemsOf(matchExpressions).length > 0;
+function selectorErrors(selector: ClaimSelector, at: FieldPath): FieldError[] {
+  const { matchAll, matchLabels = {}, matchExpressions = [] } = selector;
+  const labels = Object.keys(matchLabels).length > 0;
+  const expressions = matchExpressions.length > 0;
   if (matchAll !== true)
     return labels || expressions ? [] : [fieldError.required(at, 'either one of matchAll, matchLabels, or matchExpressions must be set')];
   return [
-    ...(labels ? [fieldError.invalid(at.child('matchLabels'), selector as object, 'matchLabels cannot be used with matchAll')] : []),
-    ...(expressions
-      ? [fieldError.invalid(at.child('matchExpressions'), selector as object, 'matchExpressions cannot be used with matchAll')]
-      : []),
+    ...(labels ? [fieldError.invalid(at.child('matchLabels'), selector, 'matchLabels cannot be used with matchAll')] : []),
+    ...(expressions ? [fieldError.invalid(at.child('matchExpressions'), selector, 'matchExpressions cannot be used with matchAll')] : []),
   ];
 }

@@ -1,9 +1,9 @@
-import { fieldsOf, itemsOf, status, textOf } from '@capstan/machinery';
-import type { AdmissionPlugin } from '../../registry/admission.ts';
+import type { WorkspaceType } from '@capstan/api';
+import { status } from '@capstan/machinery';
+import { type AdmissionPlugin, isValidated } from '../../registry/admission.ts';
 import { isSystem } from '../system-user.ts';
 import { workspaceTypes } from '../types/workspace-types.ts';
 import { type ExportAccess, mayBind, printReference } from './reference.ts';
-import { isOf } from './refusal.ts';
 
 /**
  * The platform creates the default bindings of a type for its users, so the author of the type needs permission to bind exports of other
@@ -13,8 +13,9 @@ export function defaultBindingAdmission(access: ExportAccess): AdmissionPlugin {
   return {
     name: 'DefaultAPIBindings',
     validate(request) {
+      if (!isValidated(request, workspaceTypes)) return;
       const { operation, object, old, resource, name, context } = request;
-      if (!isOf(request, workspaceTypes) || object === undefined || operation === 'DELETE' || isSystem(context.user)) return;
+      if (object === undefined || operation === 'DELETE' || isSystem(context.user)) return;
       const had = new Set(namedIn(old).map(printReference));
       for (const reference of namedIn(object)) {
         if (had.has(printReference(reference))) continue;
@@ -27,7 +28,6 @@ export function defaultBindingAdmission(access: ExportAccess): AdmissionPlugin {
   };
 }
 
-function namedIn(type: object | undefined): { path: string; name: string }[] {
-  const { defaultAPIBindings } = fieldsOf(fieldsOf(type)['spec']);
-  return itemsOf(defaultAPIBindings).map(({ path, export: name }) => ({ path: textOf(path), name: textOf(name) }));
+function namedIn(type: WorkspaceType | undefined): { path: string; name: string }[] {
+  return (type?.spec?.defaultAPIBindings ?? []).map(({ path = '', export: name }) => ({ path, name }));
 }

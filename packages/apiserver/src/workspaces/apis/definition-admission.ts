@@ -1,10 +1,9 @@
 import { apisGroup, rootCluster } from '@capstan/api';
 import { fieldsOf, status, textOf } from '@capstan/machinery';
 import { definitionResource } from '../../crds/definitions.ts';
-import type { AdmissionPlugin } from '../../registry/admission.ts';
+import { type AdmissionPlugin, isOf } from '../../registry/admission.ts';
 import { kcpDefinitions } from '../kinds/definitions.ts';
 import { isTenantKind } from '../kinds/tenant-kinds.ts';
-import { isOf } from './refusal.ts';
 
 /** Whether the platform uses the annotation to describe definitions. */
 function isMark(annotation: string): boolean {

@@ -1,8 +1,7 @@
 import { pathAnnotation } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
-import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission.ts';
+import { type AdmissionPlugin, type AdmissionRequest, isOf } from '../../registry/admission.ts';
 import { logicalClusterOf, logicalClusters } from '../tree.ts';
-import { isOf } from './refusal.ts';
 
 /** Kinds that others refer to by the path of their workspace. */
 const referred: ReadonlySet<string> = new Set([

@@ -1,4 +1,4 @@
-import { type FieldError, type GroupResource, status } from '@capstan/machinery';
+import { type FieldError, status } from '@capstan/machinery';
 import type { AdmissionRequest } from '../../registry/admission.ts';
 
 /** Throws the errors in the format of kcp's admission, which responds with Forbidden instead of Invalid. */
@@ -6,8 +6,4 @@ export function refuse({ resource, name }: AdmissionRequest, errors: readonly Fi
   if (errors.length === 0) return;
   const texts = errors.map(({ field, body }) => `${field}: ${body}`);
   throw status.forbidden(resource, name, `[${texts.join(' ')}]`);
-}
-
-export function isOf({ resource }: AdmissionRequest, wanted: GroupResource): boolean {
-  return resource.resource === wanted.resource && resource.group === wanted.group;
 }

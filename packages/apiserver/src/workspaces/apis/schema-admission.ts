@@ -1,18 +1,9 @@
-import { boundSchemasCluster } from '@capstan/api';
+import { type ApiResourceSchema, boundSchemasCluster } from '@capstan/api';
 import { definitionErrors, ruleErrors } from '@capstan/kinds';
-import {
-  type FieldError,
-  FieldPath,
-  fieldError,
-  fieldsOf,
-  type KubeObject,
-  names as nameRules,
-  sameJson,
-  textOf,
-} from '@capstan/machinery';
-import type { AdmissionPlugin } from '../../registry/admission.ts';
+import { type FieldError, FieldPath, fieldError, names as nameRules, sameJson } from '@capstan/machinery';
+import { type AdmissionPlugin, isValidated } from '../../registry/admission.ts';
 import { apiResourceSchemas, asDefinition } from '../kinds/bound-definitions.ts';
-import { isOf, refuse } from './refusal.ts';
+import { refuse } from './refusal.ts';
 
 const prefixPattern = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
 
@@ -23,21 +14,20 @@ const singleSegmentGroups: ReadonlySet<string> = new Set(['apps', 'batch', 'exte
 export const schemaAdmission: AdmissionPlugin = {
   name: 'APIResourceSchema',
   validate(request) {
+    if (!isValidated(request, apiResourceSchemas)) return;
     const { operation, object, old, context } = request;
-    if (!isOf(request, apiResourceSchemas) || operation === 'DELETE' || object === undefined) return;
+    if (operation === 'DELETE' || object === undefined) return;
     // Copies have been checked already, and have different names.
     if (context.cluster === boundSchemasCluster) return;
-    const isChanged = old !== undefined && !sameJson(object['spec'], old['spec']);
+    const isChanged = old !== undefined && !sameJson(object.spec, old.spec);
     // An accepted schema stays valid: only a new one needs validation.
     const errors = old === undefined || isChanged ? schemaErrors(object) : [];
-    if (isChanged) errors.push(fieldError.invalid(FieldPath.of('spec'), object['spec'] as object, 'is immutable'));
+    if (isChanged) errors.push(fieldError.invalid(FieldPath.of('spec'), object.spec ?? {}, 'is immutable'));
     refuse(request, errors);
   },
 };
 
-function schemaErrors(schema: KubeObject): FieldError[] {
-  const spec = fieldsOf(schema['spec']);
-  const group = textOf(spec['group']);
+function schemaErrors(schema: ApiResourceSchema): FieldError[] {
   const definition = asDefinition(schema);
   const { annotations = {} } = schema.metadata;
   const checked = definitionErrors({ ...definition, metadata: { ...definition.metadata, annotations } }, undefined, (json, at) =>
@@ -45,10 +35,10 @@ function schemaErrors(schema: KubeObject): FieldError[] {
   );
   return [
     ...nameErrors(schema),
-    ...groupErrors(group, FieldPath.of('spec', 'group')),
+    ...groupErrors(schema.spec?.group ?? '', FieldPath.of('spec', 'group')),
     // The group has been checked above, by looser rules; and there is no default for missing names.
     ...checked.filter(({ field }) => field !== 'spec.group').map((error) => ({ ...error, field: inVersion(error.field) })),
-    ...missingNames(fieldsOf(spec['names']), FieldPath.of('spec', 'names')),
+    ...missingNames(schema.spec?.names, FieldPath.of('spec', 'names')),
   ];
 }
 
@@ -59,11 +49,10 @@ function inVersion(field: string): string {
     .replace(/^spec\.(subresources|additionalPrinterColumns)\b/, 'spec.versions[0].$1');
 }
 
-function nameErrors({ metadata, spec }: KubeObject): FieldError[] {
-  const { group, names } = fieldsOf(spec);
-  const plural = textOf(fieldsOf(names)['plural']);
+function nameErrors({ metadata, spec }: ApiResourceSchema): FieldError[] {
+  const plural = spec?.names.plural ?? '';
   const name = metadata.name ?? '';
-  const end = `.${plural}.${textOf(group) || 'core'}`;
+  const end = `.${plural}.${spec?.group || 'core'}`;
   if (plural === '') return [];
   const at = FieldPath.of('metadata', 'name');
   if (!name.endsWith(end)) return [fieldError.invalid(at, name, `must end in ${end}`)];
@@ -79,6 +68,6 @@ function groupErrors(group: string, at: FieldPath): FieldError[] {
   return group.includes('.') ? [] : [fieldError.invalid(at, group, 'should be a domain with at least one dot')];
 }
 
-function missingNames(names: Readonly<Record<string, unknown>>, at: FieldPath): FieldError[] {
-  return ['singular', 'listKind'].filter((key) => textOf(names[key]) === '').map((key) => fieldError.required(at.child(key)));
+function missingNames(names: NonNullable<ApiResourceSchema['spec']>['names'] | undefined, at: FieldPath): FieldError[] {
+  return (['singular', 'listKind'] as const).filter((key) => (names?.[key] ?? '') === '').map((key) => fieldError.required(at.child(key)));
 }

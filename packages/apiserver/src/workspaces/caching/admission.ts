@@ -1,18 +1,9 @@
+import type { CachedResource } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
-import {
-  FieldPath,
-  fieldError,
-  fieldsOf,
-  type KubeObject,
-  type LabelSelectorObject,
-  sameJson,
-  status,
-  validateLabelSelector,
-} from '@capstan/machinery';
+import { FieldPath, fieldError, sameJson, status, validateLabelSelector } from '@capstan/machinery';
 import type { Authorizer } from '../../authz/attributes.ts';
-import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission.ts';
+import { type AdmissionPlugin, type AdmissionRequest, isValidated } from '../../registry/admission.ts';
 import type { Resource } from '../../registry/resource.ts';
-import { isOf } from '../apis/refusal.ts';
 import { isSystem } from '../system-user.ts';
 import { cachedResources, type PublishedKind, publishedBy } from './names.ts';
 
@@ -31,8 +22,9 @@ export function cachedResourceAdmission(rules: PublishingRules): AdmissionPlugin
   return {
     name: 'CachedResource',
     validate(request) {
+      if (!isValidated(request, cachedResources)) return;
       const { object, old, operation, subresource } = request;
-      if (!isOf(request, cachedResources) || operation === 'DELETE' || object === undefined || subresource !== '') return;
+      if (operation === 'DELETE' || object === undefined || subresource !== '') return;
       const kind = publishedBy(object);
       if (old === undefined || !sameJson(publishedBy(old), kind)) checkKind(request, rules, kind);
       if (old !== undefined && !isWider(object, old)) return;
@@ -56,14 +48,12 @@ function checkKind(request: AdmissionRequest, { objects, kindIn, isOwn }: Publis
 }
 
 /** Whether more may be published than before; any change counts. */
-function isWider(object: KubeObject, old: KubeObject): boolean {
-  const selector = ({ spec }: KubeObject): unknown => fieldsOf(spec)['labelSelector'];
-  return !sameJson(publishedBy(object), publishedBy(old)) || !sameJson(selector(object), selector(old));
+function isWider(object: CachedResource, old: CachedResource): boolean {
+  return !sameJson(publishedBy(object), publishedBy(old)) || !sameJson(object.spec?.labelSelector, old.spec?.labelSelector);
 }
 
-function checkSelector({ resource, name }: AdmissionRequest, { spec }: KubeObject): void {
-  const selector = fieldsOf(spec)['labelSelector'] as LabelSelectorObject | undefined;
-  const errors = validateLabelSelector(selector, FieldPath.of('spec', 'labelSelector'));
+function checkSelector({ resource, name }: AdmissionRequest, { spec }: CachedResource): void {
+  const errors = validateLabelSelector(spec?.labelSelector, FieldPath.of('spec', 'labelSelector'));
   if (errors.length > 0) throw status.invalidObject({ group: resource.group, kind: resource.kind }, name, errors);
 }
 

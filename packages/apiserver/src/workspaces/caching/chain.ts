@@ -1,6 +1,12 @@
-import { cacheGroup } from '@capstan/api';
+import {
+  type ApiExport,
+  type CachedResource,
+  type CachedResourceEndpointSlice,
+  cacheGroup,
+  type StoredKind,
+  type VirtualStorage,
+} from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
-import { type Fields, fieldsOf, itemsOf, maybeFields, textOf } from '@capstan/machinery';
 import { apiExports } from '../../bindings/names.ts';
 import type { CacheEntry } from '../../cache/entry.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
@@ -25,7 +31,7 @@ export const keyOf = (offers: readonly Offer[]): string =>
     .join(' ');
 
 /** The source of an offer, or an error message. */
-export type Followed = { readonly entry: CacheEntry } | { readonly broken: string };
+export type Followed = { readonly entry: CacheEntry<CachedResource> } | { readonly broken: string };
 
 /**
  * Follows the references of virtual storage: export, endpoint slice, CachedResource. All are in the workspace of the export, so that nobody
@@ -44,43 +50,42 @@ export class Chain {
     const { provider, exportName } = offer;
     const offering = this.#get(apiExports, provider, exportName);
     if (offering === undefined) return { broken: `APIExport ${provider}|${exportName} not found` };
-    if (textOf(fieldsOf(offering.object['status'])['identityHash']) !== offer.identity)
+    if ((offering.object.status?.identityHash ?? '') !== offer.identity)
       return { broken: `APIExport ${provider}|${exportName} has a different identity than the one that was bound` };
     const storage = virtualStorageIn(offering.object, offer);
     if (storage === undefined) return { broken: `APIExport ${provider}|${exportName} no longer offers it with virtual storage` };
-    const { apiGroup, kind, name } = fieldsOf(storage['reference']);
+    const { apiGroup = '', kind, name } = storage.reference;
     if (apiGroup !== cacheGroup || kind !== sliceKind)
-      return { broken: `virtual storage refers to ${textOf(kind)}.${textOf(apiGroup)}, expected ${sliceKind}.${cacheGroup}` };
-    const slice = this.#get(cachedResourceSlices, provider, textOf(name));
-    if (slice === undefined) return { broken: `${sliceKind} ${provider}|${textOf(name)} not found` };
-    return this.#published(slice.object, { offer, identity: textOf(storage['identityHash']) });
+      return { broken: `virtual storage refers to ${kind}.${apiGroup}, expected ${sliceKind}.${cacheGroup}` };
+    const slice = this.#get(cachedResourceSlices, provider, name);
+    if (slice === undefined) return { broken: `${sliceKind} ${provider}|${name} not found` };
+    return this.#published(slice.object, { offer, identity: storage.identityHash });
   }
 
-  #published(slice: KubeObject, { offer, identity }: { offer: Offer; identity: string }): Followed {
+  #published(slice: CachedResourceEndpointSlice, { offer, identity }: { offer: Offer; identity: string }): Followed {
     const { provider, group, resource } = offer;
-    const { path, name } = fieldsOf(fieldsOf(slice['spec'])['cachedResource']);
-    const place = `${textOf(path) || provider}|${textOf(name)}`;
-    if (textOf(path) !== '' && this.#tree.resolve(textOf(path)) !== provider)
+    const { path = '', name = '' } = slice.spec?.cachedResource ?? {};
+    const place = `${path || provider}|${name}`;
+    if (path !== '' && this.#tree.resolve(path) !== provider)
       return { broken: `CachedResource ${place} is not in the workspace of the APIExport` };
-    const entry = this.#get(cachedResources, provider, textOf(name));
+    const entry = this.#get(cachedResources, provider, name);
     if (entry === undefined) return { broken: `CachedResource ${place} not found` };
     const { object } = entry;
     if (object.metadata.deletionTimestamp !== undefined) return { broken: `CachedResource ${place} is being deleted` };
     const kind = publishedBy(object);
     if (kind.group !== group || kind.resource !== resource)
       return { broken: `CachedResource ${place} publishes ${kind.resource}.${kind.group}` };
-    if (identity === '' || textOf(fieldsOf(object['status'])['identityHash']) !== identity)
+    if (identity === '' || object.status?.identityHash !== identity)
       return { broken: `the identity hash of CachedResource ${place} is not the one that the APIExport names` };
     return { entry };
   }
 
-  #get(resource: { group: string; resource: string }, cluster: string, name: string): CacheEntry | undefined {
+  #get<T extends KubeObject>(resource: StoredKind<T>, cluster: string, name: string): CacheEntry<T> | undefined {
     return this.#cache.resource(resource).entries.get(`${cluster}//${name}`);
   }
 }
 
 /** The virtual storage of a resource in an export; undefined if it has none. */
-export function virtualStorageIn({ spec }: KubeObject, { group, resource }: Pick<Offer, 'group' | 'resource'>): Fields | undefined {
-  const offered = itemsOf(fieldsOf(spec)['resources']).find((one) => textOf(one['group']) === group && one['name'] === resource);
-  return maybeFields(fieldsOf(offered?.['storage'])['virtual']);
+export function virtualStorageIn({ spec }: ApiExport, { group, resource }: Pick<Offer, 'group' | 'resource'>): VirtualStorage | undefined {
+  return spec?.resources?.find((one) => one.group === group && one.name === resource)?.storage?.virtual;
 }

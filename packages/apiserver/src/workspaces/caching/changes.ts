@@ -1,4 +1,5 @@
-import { fieldsOf, itemsOf } from '@capstan/machinery';
+import type { ApiBinding, ApiExport, CachedResource, StoredKind } from '@capstan/api';
+import type { KubeObject } from '@capstan/machinery';
 import { factsOf } from '../../bindings/bindings.ts';
 import { apiBindings } from '../../bindings/bound-resources.ts';
 import { apiExports } from '../../bindings/names.ts';
@@ -27,7 +28,7 @@ export class PublishedChanges {
   readonly #revisions = new Map<string, number>();
   /** Earlier changes are unknown. */
   #floor: number;
-  #seen: ResourceCache['entries'];
+  #seen: ResourceCache<ApiBinding>['entries'];
   /** Called on every change. */
   readonly listeners = new Set<(name: string, revision: number) => void>();
 
@@ -36,7 +37,7 @@ export class PublishedChanges {
     this.#floor = cache.revision;
     this.#seen = cache.resource(apiBindings).entries;
     this.#follow(cachedResources, publication);
-    this.#follow(cachedResourceSlices, ({ object }) => JSON.stringify(object['spec']));
+    this.#follow(cachedResourceSlices, ({ object }) => JSON.stringify(object.spec));
     this.#follow(apiExports, virtualOffers);
     cache.resource(apiBindings).listeners.add({
       changed: (events) => {
@@ -56,7 +57,7 @@ export class PublishedChanges {
     return Math.max(this.#floor, ...names.map((name) => this.#revisions.get(name) ?? 0));
   }
 
-  #follow(resource: { group: string; resource: string }, what: (entry: CacheEntry) => string): void {
+  #follow<T extends KubeObject>(resource: StoredKind<T>, what: (entry: CacheEntry<T>) => string): void {
     this.#cache.resource(resource).listeners.add({
       changed: (events) => {
         for (const event of events) if (differs(event, what)) this.#note(publishedName(clusterOfKey(event.entry.key)), event.revision);
@@ -64,7 +65,7 @@ export class PublishedChanges {
     });
   }
 
-  #consumerChanged({ entry, previous, revision }: CacheEvent): void {
+  #consumerChanged({ entry, previous, revision }: CacheEvent<ApiBinding>): void {
     this.#note(consumerName(clusterOfKey(entry.key)), revision);
     for (const binding of [entry, previous]) {
       const provider = binding === undefined ? '' : factsOf(binding).provider;
@@ -83,22 +84,22 @@ export class PublishedChanges {
 }
 
 /** New and deleted objects differ too, unless their description is empty. */
-function differs({ type, entry, previous }: CacheEvent, what: (entry: CacheEntry) => string): boolean {
+function differs<T extends KubeObject>({ type, entry, previous }: CacheEvent<T>, what: (entry: CacheEntry<T>) => string): boolean {
   const now = type === 'DELETED' ? '' : what(entry);
   return now !== (previous === undefined ? '' : what(previous));
 }
 
 /** The parts of a CachedResource that determine what is published, without its counters. */
-function publication({ object }: CacheEntry): string {
-  return JSON.stringify([object['spec'], fieldsOf(object['status'])['identityHash'], object.metadata.deletionTimestamp]);
+function publication({ object: { metadata, spec, status } }: CacheEntry<CachedResource>): string {
+  return JSON.stringify([spec, status?.identityHash, metadata.deletionTimestamp]);
 }
 
-function virtualOffers({ object }: CacheEntry): string {
-  const offers = itemsOf(fieldsOf(object['spec'])['resources']).filter(({ storage }) => fieldsOf(storage)['virtual'] !== undefined);
-  return offers.length === 0 ? '' : JSON.stringify([offers, fieldsOf(object['status'])['identityHash']]);
+function virtualOffers({ object: { spec, status } }: CacheEntry<ApiExport>): string {
+  const offers = (spec?.resources ?? []).filter(({ storage }) => storage?.virtual !== undefined);
+  return offers.length === 0 ? '' : JSON.stringify([offers, status?.identityHash]);
 }
 
-function boundVirtually(entry: CacheEntry): string {
+function boundVirtually(entry: CacheEntry<ApiBinding>): string {
   const virtual = factsOf(entry).bound.filter(({ isVirtual }) => isVirtual === true);
   return virtual.length === 0 ? '' : JSON.stringify(virtual);
 }

@@ -1,3 +1,4 @@
+import type { ApiBinding } from '@capstan/api';
 import { BoundedMap } from '@capstan/machinery';
 import { type BindingFacts, factsOf } from '../../bindings/bindings.ts';
 import { apiBindings } from '../../bindings/bound-resources.ts';
@@ -13,10 +14,10 @@ const capacity = 1_000;
 /** The workspaces with virtual kinds. Few bindings have any, so only those are searched. */
 export class Consumers {
   readonly #cache: WatchCache;
-  readonly #held: ResourceCache;
+  readonly #held: ResourceCache<ApiBinding>;
   /** By the keys of the bindings; undefined until first used. */
-  #virtual: Map<string, CacheEntry> | undefined;
-  #seen: ResourceCache['entries'];
+  #virtual: Map<string, CacheEntry<ApiBinding>> | undefined;
+  #seen: ResourceCache<ApiBinding>['entries'];
   readonly #lists = new BoundedMap<string, readonly string[]>(capacity);
 
   constructor(cache: WatchCache) {
@@ -44,10 +45,10 @@ export class Consumers {
     return clusters;
   }
 
-  #all(): Map<string, CacheEntry> {
+  #all(): Map<string, CacheEntry<ApiBinding>> {
     // The cache starts with a new map after it lost its connection to the store.
     if (this.#virtual !== undefined && this.#seen === this.#held.entries) return this.#virtual;
-    const virtual = new Map<string, CacheEntry>();
+    const virtual = new Map<string, CacheEntry<ApiBinding>>();
     this.#seen = this.#held.entries;
     this.#lists.clear();
     this.#seen.walk('', endOf(''), (entry) => {
@@ -58,7 +59,7 @@ export class Consumers {
     return virtual;
   }
 
-  #follow(events: readonly CacheEvent[]): void {
+  #follow(events: readonly CacheEvent<ApiBinding>[]): void {
     if (this.#virtual === undefined) return;
     for (const { type, entry } of events) {
       const isOne = type !== 'DELETED' && isVirtual(entry);
@@ -70,7 +71,7 @@ export class Consumers {
   }
 }
 
-const isVirtual = (entry: CacheEntry): boolean => factsOf(entry).bound.some((one) => one.isVirtual === true);
+const isVirtual = (entry: CacheEntry<ApiBinding>): boolean => factsOf(entry).bound.some((one) => one.isVirtual === true);
 
 function isOf({ provider, exportName, bound }: BindingFacts, offer: Offer): boolean {
   if (provider !== offer.provider || exportName !== offer.exportName) return false;

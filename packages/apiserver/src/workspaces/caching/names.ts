@@ -1,6 +1,4 @@
-import { cachedResourceKind, cachedResourceSliceKind, groupResource } from '@capstan/api';
-import type { KubeObject } from '@capstan/machinery';
-import { fieldsOf, textOf } from '@capstan/machinery';
+import { type CachedResource, cachedResourceKind, cachedResourceSliceKind, groupResource } from '@capstan/api';
 
 export const cachedResources = groupResource(cachedResourceKind);
 export const cachedResourceSlices = groupResource(cachedResourceSliceKind);
@@ -15,7 +13,6 @@ export interface PublishedKind {
 }
 
 /** The kind that a CachedResource publishes. */
-export function publishedBy({ spec }: KubeObject): PublishedKind {
-  const { group, version, resource } = fieldsOf(spec);
-  return { group: textOf(group), version: textOf(version), resource: textOf(resource) };
+export function publishedBy({ spec }: CachedResource): PublishedKind {
+  return { group: spec?.group ?? '', version: spec?.version ?? '', resource: spec?.resource ?? '' };
 }

@@ -1,5 +1,5 @@
-import { everyCluster } from '@capstan/api';
-import { everything, fieldsOf, type LabelSelector, type LabelSelectorObject, selectorOfObject, status } from '@capstan/machinery';
+import { type CachedResource, everyCluster } from '@capstan/api';
+import { everything, type LabelSelector, selectorOfObject, status } from '@capstan/machinery';
 import type { BoundResource } from '../../bindings/bound-resources.ts';
 import type { CacheEntry } from '../../cache/entry.ts';
 import { clusterOfKey } from '../../cache/key.ts';
@@ -27,7 +27,7 @@ const readVerbs = ['get', 'list', 'watch'];
 export class VirtualKinds {
   readonly #chain: Chain;
   readonly #consumers: Consumers;
-  readonly #selectors = new WeakMap<CacheEntry, LabelSelector>();
+  readonly #selectors = new WeakMap<CacheEntry<CachedResource>, LabelSelector>();
   readonly #made = new WeakMap<Definition, Map<string, Definition>>();
   /** When other objects were published. */
   readonly changes: PublishedChanges;
@@ -111,10 +111,10 @@ export class VirtualKinds {
     return offers.some((offer) => this.#consumers.isOne(cluster, offer)) ? () => one : undefined;
   }
 
-  #selectorOf(entry: CacheEntry): LabelSelector {
+  #selectorOf(entry: CacheEntry<CachedResource>): LabelSelector {
     let selector = this.#selectors.get(entry);
     if (selector === undefined) {
-      const wanted = fieldsOf(entry.object['spec'])['labelSelector'] as LabelSelectorObject | undefined;
+      const wanted = entry.object.spec?.labelSelector;
       this.#selectors.set(entry, (selector = wanted === undefined ? everything : selectorOfObject(wanted)));
     }
     return selector;

@@ -178,4 +178,20 @@ describe('moving a workspace', () => {
     const { code, text } = await server.call(content('empty'), { method: 'POST', body: '{"kind":"Nothing"}\n' });
     expect([code, text]).toEqual([400, expect.stringContaining('line 1')]);
   });
+
+  it('refuses objects of the platform that do not fit their schema, since the server trusts stored ones', async () => {
+    await createWorkspace(server, 'crafted');
+    const header = '{"kind":"CapstanWorkspace","version":1,"cluster":"x","path":"root:x","revision":1}';
+    const place = 'apis.kcp.io/apiexports//evil';
+    const exported = { apiVersion: 'apis.kcp.io/v1alpha2', kind: 'APIExport', metadata: { name: 'evil' } };
+    const send = async (object: object): Promise<[number, string]> => {
+      const body = `${header}\n${JSON.stringify({ at: place, object })}\n`;
+      const { code, text } = await server.call(content('crafted'), { method: 'POST', body });
+      return [code, text];
+    };
+    expect(await send({ ...exported, spec: { resources: 5 } })).toEqual([400, expect.stringContaining(`line 2: ${place} does not fit`)]);
+    const disguised = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'evil' }, spec: { resources: 5 } };
+    expect(await send(disguised)).toEqual([400, expect.stringContaining('is not stored there')]);
+    expect((await send({ ...exported, spec: {} }))[0]).toBe(200);
+  });
 });

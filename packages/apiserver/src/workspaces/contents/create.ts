@@ -42,7 +42,7 @@ export async function createWorkspace(
 ): Promise<CreatedWorkspace> {
   const resource = kinds().resource(logicalClusters.group, 'v1alpha1', logicalClusters.resource)!;
   const context = serverContext({ cluster, objects: cache, now });
-  let created = logicalClusterOf(cache, cluster) as LogicalCluster | undefined;
+  let created = logicalClusterOf(cache, cluster);
   if (created === undefined) {
     try {
       const request = { resource, namespace: '', object: logicalCluster, manager: 'kube-apiserver', dryRun: false };
@@ -67,7 +67,7 @@ async function updateWorkspace(cache: WatchCache, logicalCluster: LogicalCluster
   const { cluster = '', name = '', uid } = logicalCluster.spec?.owner ?? {};
   const entry = cache.resource(workspaces).newest(`${cluster}//${name}`);
   if (entry === undefined) return false;
-  const workspace: Workspace = entry.parse();
+  const workspace = entry.parse();
   if (workspace.metadata.uid !== uid || workspace.metadata.deletionTimestamp !== undefined) return false;
   try {
     const key = storeKey({ ...workspaces, cluster, namespace: '', name });

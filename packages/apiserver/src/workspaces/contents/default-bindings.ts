@@ -1,10 +1,18 @@
 import { createHash } from 'node:crypto';
-import { bindingFinalizer, exportLabel, pathAnnotation, rootCluster } from '@capstan/api';
+import {
+  type ApiBinding,
+  type ApiExport,
+  type ApiResourceSchema,
+  bindingFinalizer,
+  exportLabel,
+  isTrue,
+  pathAnnotation,
+  rootCluster,
+} from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
-import type { JsonObject, KubeObject } from '@capstan/machinery';
-import { fieldsOf, itemsOf, maybeFields, textOf } from '@capstan/machinery';
 import { apiBindings } from '../../bindings/bound-resources.ts';
 import { apiExports, exportLabelValue } from '../../bindings/names.ts';
+import { referenceOf } from '../../bindings/reference.ts';
 import { apiResourceSchemas } from '../kinds/bound-definitions.ts';
 import { exportedByRoot } from '../kinds/definitions.ts';
 import { apiBindingStatus } from '../root/objects.ts';
@@ -24,7 +32,7 @@ export interface Workplace {
 /** How the bindings of a workspace's type stand. */
 export interface BindingsState {
   /** To be written: not there, though the exports are. */
-  readonly wanted: readonly KubeObject[];
+  readonly wanted: readonly ApiBinding[];
   /** What is not bound yet. */
   readonly incomplete: readonly string[];
   /** Exports that are not there. */
@@ -44,8 +52,8 @@ export class DefaultBindings {
   }
 
   state(bindings: readonly DefaultBinding[], place: Workplace): BindingsState {
-    const present = new Map(this.#objects.list(apiBindings, place.cluster).map((binding) => [referenceOf(binding), binding]));
-    const wanted: KubeObject[] = [];
+    const present = new Map(this.#objects.list(apiBindings, place.cluster).map((binding) => [exportOf(binding), binding]));
+    const wanted: ApiBinding[] = [];
     const incomplete: string[] = [];
     const missing: string[] = [];
     for (const binding of bindings) {
@@ -62,13 +70,13 @@ export class DefaultBindings {
   }
 
   /** Undefined when the export is not there. */
-  #make({ path, name }: DefaultBinding, { cluster, path: ownPath, now }: Workplace): KubeObject | undefined {
+  #make({ path, name }: DefaultBinding, { cluster, path: ownPath, now }: Workplace): ApiBinding | undefined {
     const provider = this.#tree.resolve(path);
     if (provider === undefined) return undefined;
     const exported = this.#objects.get({ ...apiExports, cluster: provider, namespace: '', name });
     if (exported === undefined) return undefined;
     const claims = acceptedClaims(exported);
-    const binding = born(
+    const binding = born<ApiBinding>(
       {
         kind: 'APIBinding',
         apiVersion: 'apis.kcp.io/v1alpha2',
@@ -88,22 +96,22 @@ export class DefaultBindings {
   }
 
   /** The binding as it will be when it is done; as it is when that cannot be told. */
-  #bound(binding: KubeObject, exported: KubeObject, now: Date): KubeObject {
-    const identity = textOf(fieldsOf(exported['status'])['identityHash']);
-    const names = itemsOf(fieldsOf(exported['spec'])['resources']).map((resource) => textOf(resource['schema']));
+  #bound(binding: ApiBinding, exported: ApiExport, now: Date): ApiBinding {
+    const identity = exported.status?.identityHash ?? '';
+    const names = (exported.spec?.resources ?? []).map(({ schema }) => schema);
     const schemas = names.map((name) => this.#objects.get({ ...apiResourceSchemas, cluster: rootCluster, namespace: '', name }));
     if (identity === '' || schemas.includes(undefined)) return binding;
-    return { ...binding, status: apiBindingStatus(schemas as KubeObject[], identity, now) };
+    return { ...binding, status: apiBindingStatus(schemas as ApiResourceSchema[], identity, now) };
   }
 }
 
 /** All that an export claims, of the objects that it asks for: of all when it does not say. */
-function acceptedClaims(exported: KubeObject): JsonObject[] {
-  return itemsOf(fieldsOf(exported['spec'])['permissionClaims']).map(({ defaultSelector, ...claim }) => ({
+function acceptedClaims({ spec }: ApiExport): NonNullable<NonNullable<ApiBinding['spec']>['permissionClaims']> {
+  return (spec?.permissionClaims ?? []).map(({ defaultSelector, ...claim }) => ({
     ...claim,
-    selector: maybeFields(defaultSelector) ?? { matchAll: true },
+    selector: defaultSelector ?? { matchAll: true },
     state: 'Accepted',
-  })) as unknown as JsonObject[];
+  }));
 }
 
 /** The same for the same workspace and export, so that two who bind make one binding. */
@@ -112,13 +120,9 @@ export function bindingName(cluster: string, { path, name }: DefaultBinding): st
   return `${name.slice(0, longestExportName)}-${BigInt(`0x${digest}`).toString(36).slice(0, 5)}`;
 }
 
-function referenceOf(binding: KubeObject): string {
-  const { path, name } = fieldsOf(fieldsOf(fieldsOf(binding['spec'])['reference'])['export']);
-  return `${textOf(path)}|${textOf(name)}`;
+function exportOf(binding: ApiBinding): string {
+  const { path = '', name = '' } = referenceOf(binding) ?? {};
+  return `${path}|${name}`;
 }
 
-function isBound(binding: KubeObject): boolean {
-  return itemsOf(fieldsOf(binding['status'])['conditions']).some(
-    ({ type, status }) => type === 'InitialBindingCompleted' && status === 'True',
-  );
-}
+const isBound = ({ status }: ApiBinding): boolean => isTrue(status?.conditions, 'InitialBindingCompleted');

@@ -16,7 +16,7 @@ export function firstObjects(logicalCluster: KubeObject, { authority, now }: { a
 }
 
 /** The object with what the server gives every new one. */
-export function born(object: KubeObject, now: Date): KubeObject {
+export function born<T extends KubeObject>(object: T, now: Date): T {
   return { ...object, metadata: { ...object.metadata, uid: randomUUID(), creationTimestamp: formatTime(now) } };
 }
 

@@ -1,6 +1,6 @@
-import { isPath, pathAnnotation, rootCluster, typeAnnotation } from '@capstan/api';
+import { isPath, type LogicalCluster, pathAnnotation, rootCluster, typeAnnotation } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
-import { type KubeObject, status } from '@capstan/machinery';
+import { status } from '@capstan/machinery';
 import type { Store } from '@capstan/store';
 import type { WatchCache } from '../../cache/watch-cache.ts';
 import { sendJson } from '../../handlers/nonresource.ts';
@@ -9,14 +9,16 @@ import type { Catalog } from '../../registry/catalog.ts';
 import type { Backend } from '../../registry/objects.ts';
 import type { Page } from '../../registry/page.ts';
 import type { Query } from '../../request/info.ts';
+import { serverContext } from '../../upkeep/context.ts';
 import { isEnding } from '../admission/workspace-lifecycle.ts';
 import { logicalClusterOf, logicalClusters, Tree } from '../tree.ts';
 import { defaultBindingsOf, type WorkspaceTypes } from '../types/workspace-types.ts';
 import { createWorkspace, parseCreation } from './create.ts';
 import type { DefaultBindings } from './default-bindings.ts';
 import { finalizeWorkspace } from './finalize.ts';
+import { checkPlatformLine } from './platform-lines.ts';
 import { type Purged, purge } from './purge.ts';
-import { exportLines, importLines } from './transfer.ts';
+import { exportLines, type ImportParts, importLines } from './transfer.ts';
 import { writeMissing } from './writing.ts';
 
 /** Operations on one workspace as a whole lie below this path of the root workspace: who may call them can read and delete everything in it. */
@@ -61,7 +63,10 @@ export function contentsPage(options: ContentsOptions): Page {
         checkOpen(options, existing(options, cluster));
         const text = (await exchange.body(largestImport)).toString('utf8');
         const rebind = info.query.get('rebind') === 'true';
-        const parts = { ...options, tree: new Tree(options.cache) };
+        const context = serverContext({ cluster, objects: options.cache, now: options.now });
+        const kinds = options.kinds();
+        const check: ImportParts['check'] = (line, number) => checkPlatformLine(line, { line: number, kinds, context });
+        const parts = { ...options, tree: new Tree(options.cache), check };
         return sendJson(exchange, info, JSON.stringify(await importLines(parts, { cluster, rebind }, text)));
       }
       case 'POST bindings':
@@ -111,14 +116,14 @@ async function bind(options: ContentsOptions, cluster: string): Promise<{ incomp
   return { incomplete, missing };
 }
 
-function existing({ objects }: ContentsOptions, cluster: string): KubeObject {
+function existing({ objects }: ContentsOptions, cluster: string): LogicalCluster {
   const found = logicalClusterOf(objects, cluster);
   if (found === undefined) throw status.notFound(logicalClusters, cluster);
   return found;
 }
 
 /** An import does not pass admission, which refuses new objects in a workspace that is being deleted. */
-function checkOpen({ cache }: ContentsOptions, logicalCluster: KubeObject): void {
+function checkOpen({ cache }: ContentsOptions, logicalCluster: LogicalCluster): void {
   if (!isEnding(cache, logicalCluster)) return;
   throw status.forbidden(
     logicalClusters,

@@ -1,6 +1,6 @@
-import { contentFinalizer } from '@capstan/api';
+import { bindingFinalizer, contentFinalizer, type LogicalCluster } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
-import { fieldsOf, formatTime, type KubeObject, textsOf } from '@capstan/machinery';
+import { formatTime, type KubeObject } from '@capstan/machinery';
 import { type Entry, prefixRange, type Store, StoreError } from '@capstan/store';
 import { storedText } from '../../cache/entry.ts';
 import { parseStoreKey } from '../../cache/watch-cache.ts';
@@ -24,7 +24,7 @@ export interface Purged {
 /** What these wait for happens by the deletion of the whole workspace, so nobody is waited for. */
 const moot: ReadonlySet<string> = new Set([
   contentFinalizer,
-  'apis.kcp.io/apibinding-finalizer',
+  bindingFinalizer,
   'customresourcecleanup.apiextensions.k8s.io',
   'foregroundDeletion',
   'orphan',
@@ -111,8 +111,9 @@ function holders({ object, resource }: Found, gone: ReadonlySet<string>): readon
   return (object.metadata.finalizers ?? []).filter((finalizer) => !moot.has(finalizer));
 }
 
+/** Of the workspace's own object. */
 function terminatorsIn({ object }: Found): readonly string[] {
-  return textsOf(fieldsOf(object?.['status'])['terminators']);
+  return (object as LogicalCluster | undefined)?.status?.terminators ?? [];
 }
 
 /** Says that it is being deleted; false when somebody changed it meanwhile. */

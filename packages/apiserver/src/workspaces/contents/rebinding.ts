@@ -1,7 +1,6 @@
-import { exportLabel } from '@capstan/api';
+import { type ApiBinding, type ApiExport, exportLabel } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
-import { type Fields, fieldsOf, itemsOf, textOf } from '@capstan/machinery';
 import { apiBindings, boundResources } from '../../bindings/bound-resources.ts';
 import { apiExports, exportLabelValue } from '../../bindings/names.ts';
 import { referenceOf } from '../../bindings/reference.ts';
@@ -67,10 +66,11 @@ export function rebindLines(lines: readonly TransferLine[], options: RebindingOp
   const rebound: string[] = [];
   const fitted = new Map<TransferLine, KubeObject | undefined>();
   for (const line of lines) {
-    const reference = bindingPlace.test(line.at) ? referenceOf(line.object) : undefined;
-    if (reference === undefined) continue;
-    const name = line.object.metadata.name!;
-    const others = [...new Set(boundResources(line.object['status']).map(({ identity }) => identity))];
+    const binding = bindingPlace.test(line.at) ? (line.object as ApiBinding) : undefined;
+    const reference = binding && referenceOf(binding);
+    if (binding === undefined || reference === undefined) continue;
+    const name = binding.metadata.name!;
+    const others = [...new Set(boundResources(binding.status).map(({ identity }) => identity))];
     const objects = others.reduce((sum, identity) => sum + (counts.get(identity) ?? 0), 0);
     const found = findExport(reference, lines, options);
     const report = (reason: Unbound['reason']): number =>
@@ -90,7 +90,7 @@ export function rebindLines(lines: readonly TransferLine[], options: RebindingOp
       if (!isTwice || objects > 0) rebound.push(name);
     }
     if (isTwice) skipped.push(line.at);
-    fitted.set(line, isTwice ? undefined : fit(line.object, found, reference.name));
+    fitted.set(line, isTwice ? undefined : fit(binding, found, reference.name));
   }
   const moved = new Map<string, string>();
   const kept = lines.flatMap((line): TransferLine[] => {
@@ -98,7 +98,7 @@ export function rebindLines(lines: readonly TransferLine[], options: RebindingOp
     if (object === undefined) return [];
     const at = movedPlace(line.at, identities);
     if (at !== line.at) moved.set(at, line.at);
-    return [{ at, object: bindingPlace.test(at) ? withClaims(object, identities) : object }];
+    return [{ at, object: bindingPlace.test(at) ? withClaims(object as ApiBinding, identities) : object }];
   });
   return { lines: kept, skipped, unbound, rebound, moved };
 }
@@ -125,34 +125,33 @@ function findExport(
   if (provider === undefined) return undefined;
   const exported =
     objects.get({ ...apiExports, cluster: provider, namespace: '', name }) ??
-    (isOwn ? lines.find(({ at }) => at === `${apiExports.group}/${apiExports.resource}//${name}`)?.object : undefined);
-  return exported && { provider, identity: textOf(fieldsOf(exported['status'])['identityHash']) };
+    (isOwn
+      ? (lines.find(({ at }) => at === `${apiExports.group}/${apiExports.resource}//${name}`)?.object as ApiExport | undefined)
+      : undefined);
+  return exported && { provider, identity: exported.status?.identityHash ?? '' };
 }
 
 /** The binding, of the export that is here. Its schemas are others: they are bound anew by whoever looks after bindings. */
-function fit(binding: KubeObject, { provider, identity }: Found, name: string): KubeObject {
-  const status = fieldsOf(binding['status']);
-  const bound = itemsOf(status['boundResources']).map((one) => ({
-    ...one,
-    schema: { ...fieldsOf(one['schema']), identityHash: identity },
-  }));
+function fit(binding: ApiBinding, { provider, identity }: Found, name: string): ApiBinding {
+  const { status = {} } = binding;
+  const bound = (status.boundResources ?? []).map((one) => ({ ...one, schema: { ...one.schema, identityHash: identity } }));
   return {
     ...binding,
     metadata: { ...binding.metadata, labels: { ...binding.metadata.labels, [exportLabel]: exportLabelValue(provider, name) } },
     ...(Object.keys(status).length > 0 && {
-      status: { ...status, apiExportClusterName: provider, ...(bound.length > 0 && { boundResources: bound }) } as Fields,
+      status: { ...status, apiExportClusterName: provider, ...(bound.length > 0 && { boundResources: bound }) },
     }),
-  } as KubeObject;
+  };
 }
 
-function withClaims(binding: KubeObject, identities: ReadonlyMap<string, string>): KubeObject {
-  const spec = fieldsOf(binding['spec']);
-  if (identities.size === 0 || spec['permissionClaims'] === undefined) return binding;
-  const permissionClaims = itemsOf(spec['permissionClaims']).map((claim) => {
-    const identityHash = identities.get(textOf(claim['identityHash']));
+function withClaims(binding: ApiBinding, identities: ReadonlyMap<string, string>): ApiBinding {
+  const { spec } = binding;
+  if (identities.size === 0 || spec?.permissionClaims === undefined) return binding;
+  const permissionClaims = spec.permissionClaims.map((claim) => {
+    const identityHash = identities.get(claim.identityHash ?? '');
     return identityHash === undefined ? claim : { ...claim, identityHash };
   });
-  return { ...binding, spec: { ...spec, permissionClaims } as unknown as KubeObject['spec'] } as KubeObject;
+  return { ...binding, spec: { ...spec, permissionClaims } };
 }
 
 function movedPlace(at: string, identities: ReadonlyMap<string, string>): string {

@@ -52,6 +52,14 @@ export async function* exportLines(
   }
 }
 
+export interface ImportParts {
+  readonly store: Store;
+  readonly objects: ObjectReader;
+  readonly tree: Tree;
+  /** Throws for an object that must not be stored. */
+  readonly check: (line: TransferLine, number: number) => void;
+}
+
 interface Place {
   readonly store: Store;
   readonly cluster: string;
@@ -62,13 +70,14 @@ interface Place {
  * exports that have the same path and name here; it may be asked for later, too.
  */
 export async function importLines(
-  { store, objects, tree }: { store: Store; objects: ObjectReader; tree: Tree },
+  { store, objects, tree, check }: ImportParts,
   { cluster, rebind }: { cluster: string; rebind: boolean },
   text: string,
 ): Promise<Imported> {
   const [first = '', ...rest] = text.split('\n').filter((line) => line !== '');
   const header = parseHeader(first);
   const lines = rest.map((line, index) => parseLine(line, index + 2));
+  for (const [index, line] of lines.entries()) check(line, index + 2);
   const path = logicalClusterOf(objects, cluster)?.metadata.annotations?.[pathAnnotation] ?? cluster;
   const uids = new Map(lines.map(({ object }) => [object.metadata.uid ?? '', randomUUID() as string]));
   const isLeftOut = ({ at }: TransferLine): boolean => leftOut.some((pattern) => pattern.test(at));

@@ -1,5 +1,6 @@
+import type { ApiConversion, ConversionRule, VersionConversion } from '@capstan/api';
 import { compile, declarationOfSchema, type Program, type StructuralSchema } from '@capstan/cel';
-import { type FieldError, FieldPath, type Fields, fieldError, fieldsOf, itemsOf, type Schema, textOf, textsOf } from '@capstan/machinery';
+import { type FieldError, FieldPath, fieldError, type Schema } from '@capstan/machinery';
 import { keepsAt, type Path, parsePath, schemaAt } from './paths.ts';
 
 export interface CompiledRule {
@@ -27,9 +28,9 @@ export interface Compiled {
 const fixed: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
 /** Compiles the `spec` of an APIConversion. Errors have kcp's wording. */
-export function compileConversions(spec: unknown, schemaOf: (version: string) => Schema | undefined): Compiled {
+export function compileConversions(spec: ApiConversion['spec'], schemaOf: (version: string) => Schema | undefined): Compiled {
   const errors: FieldError[] = [];
-  const versions = itemsOf(fieldsOf(spec)['conversions']).map((conversion, index) =>
+  const versions = (spec?.conversions ?? []).map((conversion, index) =>
     compileVersions(conversion, { schemaOf, at: FieldPath.of('spec', 'conversions').index(index), errors }),
   );
   return { versions, errors };
@@ -41,22 +42,18 @@ interface Place {
   readonly errors: FieldError[];
 }
 
-function compileVersions(conversion: Readonly<Fields>, { schemaOf, at, errors }: Place): VersionRules {
-  const from = textOf(conversion['from']);
-  const to = textOf(conversion['to']);
+function compileVersions(conversion: VersionConversion, { schemaOf, at, errors }: Place): VersionRules {
+  const { from, to, preserve = [] } = conversion;
   const source = schemaOf(from);
   const target = schemaOf(to);
   const unknown = 'unable to find structural schema for version';
   if (source === undefined) errors.push(fieldError.invalid(at.child('from'), from, unknown));
   if (target === undefined) errors.push(fieldError.invalid(at.child('to'), to, unknown));
-  const preserve = textsOf(conversion['preserve']);
   for (const [index, text] of preserve.entries()) {
     const wrong = source && fieldProblem(source, text);
     if (wrong !== undefined) errors.push(fieldError.invalid(at.child('preserve').index(index), text, wrong));
   }
-  const rules = itemsOf(conversion['rules']).map((rule, index) =>
-    compileRule(rule, { source, target, at: at.child('rules').index(index), errors }),
-  );
+  const rules = conversion.rules.map((rule, index) => compileRule(rule, { source, target, at: at.child('rules').index(index), errors }));
   return { from, to, rules, preserve: preserve.map(parsePath).filter(([first]) => !fixed.has(first!)) };
 }
 
@@ -67,10 +64,8 @@ interface RulePlace {
   readonly errors: FieldError[];
 }
 
-function compileRule(rule: Readonly<Fields>, { source, target, at, errors }: RulePlace): CompiledRule {
-  const field = textOf(rule['field']);
-  const destination = textOf(rule['destination']);
-  const transformation = textOf(rule['transformation']);
+function compileRule(rule: ConversionRule, { source, target, at, errors }: RulePlace): CompiledRule {
+  const { field, destination, transformation = '' } = rule;
   const from = parsePath(field);
   const to = parsePath(destination);
   const found = source && schemaAt(source, from);

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import type { ApiConversion } from '@capstan/api';
 import { type FieldError, FieldPath, fieldError, type KubeObject, StatusError, status } from '@capstan/machinery';
 import type { CacheEntry } from '../../cache/entry.ts';
 import { type ConversionParts, renew, typePrefix, versionOf } from '../../crds/conversion.ts';
@@ -10,7 +11,7 @@ import { ConversionTable, RuleFailure } from './table.ts';
 const slice = 5;
 
 /** Conversion by the rules in the `spec` of an APIConversion, compiled on first use. */
-export function ruleConversion(spec: unknown): (parts: ConversionParts) => Conversion {
+export function ruleConversion(spec: ApiConversion['spec']): (parts: ConversionParts) => Conversion {
   let table: ConversionTable | undefined;
   return (parts) => {
     const made = new Converted(parts, () => (table ??= tableOf(spec, parts)));
@@ -23,7 +24,7 @@ export function ruleConversion(spec: unknown): (parts: ConversionParts) => Conve
   };
 }
 
-function tableOf(spec: unknown, { summary, schemaOf }: ConversionParts): ConversionTable {
+function tableOf(spec: ApiConversion['spec'], { summary, schemaOf }: ConversionParts): ConversionTable {
   const names = new Set(summary.versions.map(({ name }) => name));
   const { versions, errors } = compileConversions(spec, (version) => (names.has(version) ? schemaOf(version).schema : undefined));
   if (errors.length > 0) throw broken(`the rules of its APIConversion: ${errors.map(printed).join(', ')}`);

@@ -1,3 +1,4 @@
+import type { VersionConversion } from '@capstan/api';
 import { compileSchema, type JsonObject, type KubeObject } from '@capstan/machinery';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -18,11 +19,11 @@ const whole = { field: '.spec.name', destination: '.spec.name', transformation: 
 const up = { from: 'v1', to: 'v2', rules: [first, last, { field: 'spec.count', destination: 'spec.total' }], preserve: ['.spec.old'] };
 const down = { from: 'v2', to: 'v1', rules: [whole, { field: 'spec.total', destination: 'spec.count' }], preserve: ['.spec.fresh'] };
 
-function errorsOf(...conversions: object[]): string[] {
+function errorsOf(...conversions: VersionConversion[]): string[] {
   return compileConversions({ conversions }, schemaOf).errors.map(({ field, body }) => `${field}: ${body}`);
 }
 
-function tableOf(...conversions: object[]): ConversionTable {
+function tableOf(...conversions: VersionConversion[]): ConversionTable {
   const { versions, errors } = compileConversions({ conversions }, schemaOf);
   expect(errors).toEqual([]);
   return new ConversionTable(versions);

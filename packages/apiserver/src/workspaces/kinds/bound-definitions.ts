@@ -1,7 +1,15 @@
-import { boundSchemasCluster, rootCluster } from '@capstan/api';
+import {
+  type ApiConversion,
+  type ApiResourceSchema,
+  apiConversionKind,
+  apiResourceSchemaKind,
+  boundSchemasCluster,
+  groupResource,
+  rootCluster,
+} from '@capstan/api';
 import type { RuleCompiler } from '@capstan/kinds';
 import type { JsonObject, KubeObject } from '@capstan/machinery';
-import { BoundedMap, fieldsOf, itemsOf, textOf } from '@capstan/machinery';
+import { BoundedMap } from '@capstan/machinery';
 import type { BoundResource } from '../../bindings/bound-resources.ts';
 import { CacheEntry, servedText, storedText } from '../../cache/entry.ts';
 import type { CacheEvent } from '../../cache/event-ring.ts';
@@ -12,8 +20,8 @@ import { ruleConversion } from '../conversions/rule-conversion.ts';
 import { rootResourceSchemas } from './definitions.ts';
 import type { PlatformKinds } from './platform-kinds.ts';
 
-export const apiConversions = { group: 'apis.kcp.io', resource: 'apiconversions' } as const;
-export const apiResourceSchemas = { group: 'apis.kcp.io', resource: 'apiresourceschemas' } as const;
+export const apiConversions = groupResource(apiConversionKind);
+export const apiResourceSchemas = groupResource(apiResourceSchemaKind);
 
 /** The name of the copy of a schema. */
 const boundSchemaName = ({ schema, resource, group }: BoundResource): string => `${schema}.${resource}.${group || 'core'}`;
@@ -35,8 +43,8 @@ export class BoundDefinitions {
   readonly #options: Options;
   readonly #made = new BoundedMap<string, Definition>(capacity);
   readonly #platformSchemas: readonly string[];
-  readonly #conversions: ResourceCache;
-  #seen: ResourceCache['entries'];
+  readonly #conversions: ResourceCache<ApiConversion>;
+  #seen: ResourceCache<ApiConversion>['entries'];
   #generation = 0;
 
   /** Called with definitions that are out of date because their conversion rules changed. */
@@ -72,23 +80,21 @@ export class BoundDefinitions {
   };
 
   /** The definition of a schema in its provider's workspace, for objects under an identity. It equals that of the schema's copy. */
-  ofSchema(schema: KubeObject, identity: string): Definition {
+  ofSchema(schema: ApiResourceSchema, identity: string): Definition {
     const { metadata, spec } = schema;
-    const { group, names } = fieldsOf(spec);
-    const uid = metadata.uid ?? '';
-    const bound = { group: textOf(group), resource: textOf(fieldsOf(names)['plural']), schema: uid, identity };
+    const bound = { group: spec?.group ?? '', resource: spec?.names.plural ?? '', schema: metadata.uid ?? '', identity };
     if (this.#isPlatform(bound)) return this.#options.platform.all.get(bound.group, bound.resource)!;
     this.#refresh();
     return this.#made.get(keyOf(bound)) ?? this.#remember(schema, bound);
   }
 
-  #remember(schema: KubeObject, bound: BoundResource): Definition {
+  #remember(schema: ApiResourceSchema, bound: BoundResource): Definition {
     const definition = this.#make(schema, bound);
     this.#made.set(keyOf(bound), definition);
     return definition;
   }
 
-  #make(schema: KubeObject, bound: BoundResource): Definition {
+  #make(schema: ApiResourceSchema, bound: BoundResource): Definition {
     const { identity, isEnding } = bound;
     const { cache, platform: _, ...parts } = this.#options;
     const rules = cache.get({ ...apiConversions, cluster: boundSchemasCluster, namespace: '', name: boundSchemaName(bound) });
@@ -100,7 +106,7 @@ export class BoundDefinitions {
       entry,
       since: 0,
       storedAs: `${object.metadata.name!.slice(0, object.metadata.name!.indexOf('.'))}:${identity}`,
-      ...(rules !== undefined && { conversion: ruleConversion(rules['spec']) }),
+      ...(rules !== undefined && { conversion: ruleConversion(rules.spec) }),
     });
   }
 
@@ -141,22 +147,21 @@ export class BoundDefinitions {
 }
 
 /** An APIResourceSchema is a definition in another form, which is not served until it is bound. */
-export function asDefinition(schema: KubeObject, isEnding = false): KubeObject {
-  const spec = fieldsOf(schema['spec']);
-  const names = fieldsOf(spec['names']);
-  const versions = itemsOf(spec['versions']).map(({ schema: openAPIV3Schema, ...version }) => ({
+export function asDefinition({ spec }: ApiResourceSchema, isEnding = false): KubeObject {
+  const names = spec?.names;
+  const versions = (spec?.versions ?? []).map(({ schema: openAPIV3Schema, ...version }) => ({
     ...version,
     schema: { openAPIV3Schema },
   }));
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
-    metadata: { name: `${String(names['plural'])}.${String(spec['group'])}`, generation: 1 },
+    metadata: { name: `${names?.plural}.${spec?.group}`, generation: 1 },
     spec: { conversion: { strategy: 'None' }, ...spec, versions } as unknown as JsonObject,
     status: {
       acceptedNames: names,
       conditions: ['Established', ...(isEnding ? ['Terminating'] : [])].map((type) => ({ type, status: 'True' })),
-      storedVersions: itemsOf(spec['versions']).flatMap(({ name, storage }) => (storage === true ? [name] : [])),
+      storedVersions: versions.flatMap(({ name, storage }) => (storage ? [name] : [])),
     },
   } as unknown as KubeObject;
 }

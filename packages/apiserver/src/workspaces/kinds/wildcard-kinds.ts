@@ -1,5 +1,5 @@
 import { defaultPrinter } from '@capstan/kinds';
-import { builtinTypes, fieldsOf, itemsOf, textOf } from '@capstan/machinery';
+import { builtinTypes, type KubeObject } from '@capstan/machinery';
 import { factsOf } from '../../bindings/bindings.ts';
 import { apiBindings } from '../../bindings/bound-resources.ts';
 import { apiExports } from '../../bindings/names.ts';
@@ -56,7 +56,7 @@ export class WildcardKinds implements CustomKinds {
 
   #isSomewhere(group: string, resource: string): boolean {
     const { cache } = this.#options;
-    const isFound = (held: ResourceCache, matches: (entry: CacheEntry) => boolean): boolean => {
+    const isFound = <T extends KubeObject>(held: ResourceCache<T>, matches: (entry: CacheEntry<T>) => boolean): boolean => {
       let found = false;
       held.entries.walk('', endOf(''), (entry) => !(found = matches(entry)));
       return found;
@@ -74,10 +74,10 @@ export class WildcardKinds implements CustomKinds {
     let found: Definition | undefined;
     cache.resource(apiExports).entries.walk('', endOf(''), (entry) => {
       const { spec, status } = entry.object;
-      if (fieldsOf(status)['identityHash'] !== identity) return true;
-      const offered = itemsOf(fieldsOf(spec)['resources']).find((one) => one['group'] === group && one['name'] === resource);
-      const at = { ...apiResourceSchemas, cluster: clusterOfKey(entry.key), namespace: '', name: textOf(offered?.['schema']) };
-      const schema = offered && cache.get(at);
+      if (status?.identityHash !== identity) return true;
+      const offered = spec?.resources?.find((one) => one.group === group && one.name === resource);
+      const cluster = clusterOfKey(entry.key);
+      const schema = offered && cache.get({ ...apiResourceSchemas, cluster, namespace: '', name: offered.schema });
       if (schema !== undefined) found = bound.ofSchema(schema, identity);
       return found === undefined;
     });

@@ -1,5 +1,13 @@
-import { type KcpCondition, ownerAnnotation, phaseLabel, rootCluster, trimmedOwner } from '@capstan/api';
-import { type Fields, fieldsOf, formatTime, itemsOf, type KubeObject, parseApiVersion, sameJson, textOf } from '@capstan/machinery';
+import {
+  type KcpCondition,
+  type MountReference,
+  ownerAnnotation,
+  phaseLabel,
+  rootCluster,
+  trimmedOwner,
+  type Workspace,
+} from '@capstan/api';
+import { fieldsOf, formatTime, type KubeObject, parseApiVersion, sameJson, textOf } from '@capstan/machinery';
 import type { CacheEntry } from '../../cache/entry.ts';
 import type { Catalogs } from '../../registry/catalogs.ts';
 import type { RequestContext } from '../../registry/context.ts';
@@ -39,7 +47,7 @@ export class MountKeeper implements Disposable {
     const { backend, catalogs } = options;
     this.#resource = catalogs.of(rootCluster).resource(workspaces.group, 'v1alpha1', workspaces.resource)!;
     const held = backend.cache.resource(workspaces);
-    held.entries.walk('', '\uffff', (entry: CacheEntry) => {
+    held.entries.walk('', '\uffff', (entry) => {
       this.#learn(entry);
       return true;
     });
@@ -66,7 +74,7 @@ export class MountKeeper implements Disposable {
     clearInterval(this.#timer);
   }
 
-  #learn(entry: CacheEntry): void {
+  #learn(entry: CacheEntry<Workspace>): void {
     const reference = referenceOf(entry.parse());
     if (reference === undefined) return;
     const key = `${entry.key.slice(0, entry.key.indexOf('/'))}/${reference.namespace}/${reference.name}`;
@@ -94,13 +102,13 @@ export class MountKeeper implements Disposable {
     const [cluster = '', , name = ''] = key.split('/');
     const context = serverContext({ cluster, objects: backend.cache, now, userAgent: manager });
     const found = this.#found(reference, context);
-    const write = async (subresource: string, wanted: (current: KubeObject) => KubeObject): Promise<void> => {
+    const write = async (subresource: string, wanted: (current: Workspace) => Workspace): Promise<void> => {
       if (sameJson(wanted(workspace!), workspace!)) return;
       const change = (current: KubeObject): { object: KubeObject } => ({ object: wanted(current) });
       await update(backend, context, { resource: this.#resource, namespace: '', name, subresource, manager, dryRun: false, change });
     };
     await write('', (current) => described(current, found));
-    await write('status', (current) => ({ ...current, status: statusOf(fieldsOf(current['status']), found, now()) }));
+    await write('status', (current) => ({ ...current, status: statusOf(current.status, found, now()) }));
   }
 
   #found(reference: Reference, context: RequestContext): Found {
@@ -130,12 +138,7 @@ export class MountKeeper implements Disposable {
 
 const conditionType = 'WorkspaceMountReady';
 
-interface Reference {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly name: string;
-  readonly namespace: string;
-}
+type Reference = Required<MountReference>;
 
 /** The state of a mount object. */
 interface Found {
@@ -148,11 +151,9 @@ function lacking(reason: string, message: string): Found {
   return { phase: 'Unavailable', url: '', condition: { type: conditionType, status: 'False', severity: 'Error', reason, message } };
 }
 
-function referenceOf(workspace: KubeObject): Reference | undefined {
-  const { mount, cluster } = fieldsOf(workspace['spec']);
-  if (mount === undefined || textOf(cluster) !== '') return undefined;
-  const { apiVersion, kind, name, namespace } = fieldsOf(fieldsOf(mount)['ref']);
-  return { apiVersion: textOf(apiVersion), kind: textOf(kind), name: textOf(name), namespace: textOf(namespace) };
+function referenceOf({ spec }: Workspace): Reference | undefined {
+  if (spec?.mount === undefined || (spec.cluster ?? '') !== '') return undefined;
+  return { namespace: '', ...spec.mount.ref };
 }
 
 function kindOf(catalogs: Catalogs, cluster: string, { apiVersion, kind, namespace }: Reference): Resource | undefined {
@@ -163,7 +164,7 @@ function kindOf(catalogs: Catalogs, cluster: string, { apiVersion, kind, namespa
   return undefined;
 }
 
-function described(workspace: KubeObject, { url, phase }: Found): KubeObject {
+function described(workspace: Workspace, { url, phase }: Found): Workspace {
   const { metadata } = workspace;
   const owner = phase === 'Ready' ? trimmedOwner(metadata.annotations?.[ownerAnnotation]) : undefined;
   return {
@@ -173,17 +174,17 @@ function described(workspace: KubeObject, { url, phase }: Found): KubeObject {
       labels: { ...metadata.labels, [phaseLabel]: phase },
       ...(owner !== undefined && { annotations: { ...metadata.annotations, [ownerAnnotation]: owner } }),
     },
-    spec: { ...fieldsOf(workspace['spec']), ...(url !== '' && { URL: url }) },
-  } as KubeObject;
+    spec: { ...workspace.spec, ...(url !== '' && { URL: url }) },
+  };
 }
 
 /** Other conditions are kept, and an unchanged condition keeps its time. */
-function statusOf(status: Readonly<Fields>, { phase, condition }: Found, now: Date): Fields {
-  const conditions = itemsOf(status['conditions']);
-  const { lastTransitionTime: since, ...before } = conditions.find(({ type }) => type === conditionType) ?? {};
-  const time = before['status'] === condition.status && typeof since === 'string' ? since : formatTime(now);
+function statusOf(status: Workspace['status'], { phase, condition }: Found, now: Date): NonNullable<Workspace['status']> {
+  const conditions = status?.conditions ?? [];
+  const before = conditions.find(({ type }) => type === conditionType);
+  const lastTransitionTime = before?.status === condition.status ? before.lastTransitionTime : formatTime(now);
   const others = conditions.filter(({ type }) => type !== conditionType);
-  return { ...status, phase, conditions: [...others, { ...condition, lastTransitionTime: time }].sort(byType) as never };
+  return { ...status, phase, conditions: [...others, { ...condition, lastTransitionTime }].sort(byType) };
 }
 
-const byType = (left: object, right: object): number => (textOf(fieldsOf(left)['type']) < textOf(fieldsOf(right)['type']) ? -1 : 1);
+const byType = (left: KcpCondition, right: KcpCondition): number => (left.type < right.type ? -1 : 1);

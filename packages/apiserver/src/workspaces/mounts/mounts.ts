@@ -1,4 +1,5 @@
-import { fieldsOf, type StatusError, status, textOf } from '@capstan/machinery';
+import type { Workspace } from '@capstan/api';
+import { type StatusError, status } from '@capstan/machinery';
 import type { CacheEntry } from '../../cache/entry.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
 import type { RequestInfo } from '../../registry/scope.ts';
@@ -36,7 +37,7 @@ export interface RoutedRequest extends RequestInfo {
 
 /** A mounted workspace in a path, and the names after it. */
 interface Mount {
-  readonly entry: CacheEntry;
+  readonly entry: CacheEntry<Workspace>;
   /** The id of the workspace that contains it. */
   readonly parent: string;
   readonly names: readonly string[];
@@ -87,9 +88,9 @@ export class Mounts {
   }
 
   #targetOf({ entry, names }: Mount): Target | undefined {
-    const workspace = entry.object;
-    if (textOf(fieldsOf(workspace['status'])['phase']) !== 'Ready') return undefined;
-    const target = this.target(textOf(fieldsOf(workspace['spec'])['URL']));
+    const { spec, status: state } = entry.object;
+    if (state?.phase !== 'Ready') return undefined;
+    const target = this.target(spec?.URL ?? '');
     return target && below(target, names);
   }
 }
@@ -101,11 +102,11 @@ function leaving(target: (Target & { readonly kind: 'away' }) | undefined, paren
   return { kind: 'elsewhere', backend: target.backend, url };
 }
 
-const mounted = new WeakMap<CacheEntry, boolean>();
+const mounted = new WeakMap<CacheEntry<Workspace>, boolean>();
 
-function isMounted(entry: CacheEntry): boolean {
+function isMounted(entry: CacheEntry<Workspace>): boolean {
   let known = mounted.get(entry);
-  if (known === undefined) mounted.set(entry, (known = fieldsOf(entry.parse()['spec'])['mount'] !== undefined));
+  if (known === undefined) mounted.set(entry, (known = entry.parse().spec?.mount !== undefined));
   return known;
 }
 

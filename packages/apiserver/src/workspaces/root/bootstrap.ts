@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { identityNamespace, rootCluster } from '@capstan/api';
+import { type ApiExport, type ApiResourceSchema, groupResource, identityNamespace, rootCluster, shardKind } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import { applySchemaDefaults, asJson, fieldsOf, type KubeObject, StatusError, sameJson, textOf } from '@capstan/machinery';
 import { StoreError } from '@capstan/store';
@@ -22,7 +22,7 @@ export async function bootstrapRoot(serving: Serving, context: RequestContext): 
   const root = new Root(serving, context);
   await root.ensure(logicalCluster());
   await root.ensure({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: identityNamespace } });
-  const schemas = new Map<string, KubeObject>();
+  const schemas = new Map<string, ApiResourceSchema>();
   for (const schema of rootResourceSchemas()) schemas.set(schema.metadata.name!, await root.ensure(schema));
   for (const exported of exportedByRoot()) await share(root, exported, schemas);
   for (const type of rootTypes()) await root.ensure(type);
@@ -30,8 +30,8 @@ export async function bootstrapRoot(serving: Serving, context: RequestContext): 
 
 /** The URL of the server in the Shard; undefined until it is published. */
 export function publishedUrl(objects: ObjectReader): string | undefined {
-  const found = objects.get({ group: 'core.kcp.io', resource: 'shards', cluster: rootCluster, namespace: '', name: 'root' });
-  return textOf(fieldsOf(found?.['spec'])['externalURL']) || undefined;
+  const found = objects.get({ ...groupResource(shardKind), cluster: rootCluster, namespace: '', name: 'root' });
+  return found?.spec?.externalURL || undefined;
 }
 
 /** Publishes the URL of the server, from which controllers build the URLs of workspaces and views. */
@@ -39,31 +39,29 @@ export async function publishShard(serving: Serving, context: RequestContext, ur
   const root = new Root(serving, context);
   const wanted = shard(url);
   const existing = await root.ensure(wanted);
-  if (!sameJson(existing['spec'], wanted['spec'])) await root.change(existing, '', (object) => ({ ...object, spec: wanted['spec'] }));
+  if (!sameJson(existing.spec, wanted.spec)) await root.change(existing, '', (object) => ({ ...object, spec: wanted.spec! }));
   const cluster = await root.ensure(logicalCluster());
-  const status = { ...fieldsOf(cluster['status']), phase: 'Ready', URL: `${url}/clusters/${rootCluster}` };
-  if (!sameJson(cluster['status'], status)) await root.status(cluster, status);
+  const status = { ...cluster.status, phase: 'Ready', URL: `${url}/clusters/${rootCluster}` };
+  if (!sameJson(cluster.status, status)) await root.status(cluster, status);
 }
 
-async function share(root: Root, exported: RootExport, schemas: ReadonlyMap<string, KubeObject>): Promise<void> {
+async function share(root: Root, exported: RootExport, schemas: ReadonlyMap<string, ApiResourceSchema>): Promise<void> {
   const { name } = exported;
   const secret = await root.ensure(identitySecret(name, randomBytes(32).toString('base64url')));
   const identityHash = hashOf(secret);
   const wanted = apiExport(exported);
   const existing = await root.ensure({ ...wanted, status: apiExportStatus(undefined, identityHash, root.now) });
-  const { resources } = fieldsOf(wanted['spec']);
-  if (!sameJson(fieldsOf(existing['spec'])['resources'], resources)) {
-    await root.change(existing, '', (object) => ({ ...object, spec: { ...fieldsOf(object['spec']), resources } }));
-  }
-  if (fieldsOf(existing['status'])['identityHash'] !== identityHash)
-    await root.status(existing, apiExportStatus(existing['status'], identityHash, root.now));
+  const { resources = [] } = wanted.spec!;
+  if (!sameJson(existing.spec?.resources, resources))
+    await root.change<ApiExport>(existing, '', (object) => ({ ...object, spec: { ...object.spec, resources } }));
+  if (existing.status?.identityHash !== identityHash) await root.status(existing, apiExportStatus(existing.status, identityHash, root.now));
   const bound = apiBindingStatus(
     exported.resources.map(({ schema }) => schemas.get(schema)!),
     identityHash,
     root.now,
   );
   const binding = await root.ensure({ ...apiBinding(name), status: bound });
-  if (!sameJson(fieldsOf(binding['status'])['boundResources'], bound['boundResources'])) await root.status(binding, bound);
+  if (!sameJson(binding.status?.boundResources, bound.boundResources)) await root.status(binding, bound);
 }
 
 /** The identity under which all objects of an export are stored. */
@@ -92,17 +90,17 @@ class Root {
   }
 
   /** The existing object, or else creates it. */
-  async ensure(object: KubeObject): Promise<KubeObject> {
+  async ensure<T extends KubeObject>(object: T): Promise<T> {
     const { name = '', namespace = '' } = object.metadata;
     const resource = this.#resourceOf(object);
     const target = { resource, namespace, name };
     const cached = cachedEntry(this.#serving, this.#context, target);
-    if (cached !== undefined) return objectOf(resource, cached);
+    if (cached !== undefined) return objectOf(resource, cached) as T;
     try {
-      return objectOf(resource, await this.#make(target, structuredClone(object)));
+      return objectOf(resource, await this.#make(target, structuredClone(object))) as T;
     } catch (error) {
       if (!isThere(error)) throw error;
-      return objectOf(resource, (await storedEntry(this.#serving, this.#context, target))!);
+      return objectOf(resource, (await storedEntry(this.#serving, this.#context, target))!) as T;
     }
   }
 
@@ -123,7 +121,7 @@ class Root {
     return this.change(object, 'status', (current) => ({ ...current, status }));
   }
 
-  async change(object: KubeObject, subresource: '' | 'status', change: (current: KubeObject) => KubeObject): Promise<void> {
+  async change<T extends KubeObject>(object: T, subresource: '' | 'status', change: (current: T) => T): Promise<void> {
     const { name = '', namespace = '' } = object.metadata;
     await update(this.#serving, this.#context, {
       resource: this.#resourceOf(object),
@@ -132,7 +130,7 @@ class Root {
       subresource,
       manager,
       dryRun: false,
-      change: (current) => ({ object: change(current) }),
+      change: (current) => ({ object: change(current as T) }),
     });
   }
 

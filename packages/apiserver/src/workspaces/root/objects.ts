@@ -1,12 +1,25 @@
-import { holding, identityNamespace, logicalClusterName, pathAnnotation, rootCluster, typeAnnotation } from '@capstan/api';
-import type { JsonObject, KubeObject } from '@capstan/machinery';
-import { type Fields, fieldsOf, textOf } from '@capstan/machinery';
+import {
+  type ApiBinding,
+  type ApiBindingStatus,
+  type ApiExport,
+  type ApiResourceSchema,
+  type BoundResource,
+  holding,
+  identityNamespace,
+  type LogicalCluster,
+  logicalClusterName,
+  pathAnnotation,
+  rootCluster,
+  type Shard,
+  typeAnnotation,
+} from '@capstan/api';
+import type { KubeObject } from '@capstan/machinery';
 import type { RootExport } from '../kinds/definitions.ts';
 
 const v1alpha2 = 'apis.kcp.io/v1alpha2';
 const annotations = { [pathAnnotation]: rootCluster };
 
-export function logicalCluster(): KubeObject {
+export function logicalCluster(): LogicalCluster {
   return {
     apiVersion: 'core.kcp.io/v1alpha1',
     kind: 'LogicalCluster',
@@ -16,7 +29,7 @@ export function logicalCluster(): KubeObject {
 }
 
 /** kcp distributes workspaces over several shards; here the server is the only one. */
-export function shard(url: string): KubeObject {
+export function shard(url: string): Shard {
   return {
     apiVersion: 'core.kcp.io/v1alpha1',
     kind: 'Shard',
@@ -36,7 +49,7 @@ export function identitySecret(name: string, key: string): KubeObject {
   };
 }
 
-export function apiExport({ name, resources, maximalPermissionPolicy }: RootExport): KubeObject {
+export function apiExport({ name, resources, maximalPermissionPolicy }: RootExport): ApiExport {
   return {
     apiVersion: v1alpha2,
     kind: 'APIExport',
@@ -44,16 +57,16 @@ export function apiExport({ name, resources, maximalPermissionPolicy }: RootExpo
     spec: {
       identity: { secretRef: { namespace: identityNamespace, name } },
       ...(maximalPermissionPolicy !== undefined && { maximalPermissionPolicy }),
-      resources: resources as unknown as JsonObject[],
+      resources,
     },
   };
 }
 
-export function apiExportStatus(status: unknown, identityHash: string, now: Date): Fields {
-  return { ...fieldsOf(status), identityHash, conditions: holding(['IdentityValid'], now) };
+export function apiExportStatus(status: ApiExport['status'], identityHash: string, now: Date): NonNullable<ApiExport['status']> {
+  return { ...status, identityHash, conditions: holding(['IdentityValid'], now) };
 }
 
-export function apiBinding(name: string): KubeObject {
+export function apiBinding(name: string): ApiBinding {
   return {
     apiVersion: v1alpha2,
     kind: 'APIBinding',
@@ -63,7 +76,7 @@ export function apiBinding(name: string): KubeObject {
 }
 
 /** The final status of a binding to all resources of an export. */
-export function apiBindingStatus(schemas: readonly KubeObject[], identityHash: string, now: Date): Fields {
+export function apiBindingStatus(schemas: readonly ApiResourceSchema[], identityHash: string, now: Date): ApiBindingStatus {
   const conditions = [
     'Ready',
     'APIExportValid',
@@ -82,12 +95,12 @@ export function apiBindingStatus(schemas: readonly KubeObject[], identityHash: s
   };
 }
 
-function boundResource({ metadata, spec }: KubeObject, identityHash: string): Fields {
-  const { group, names, versions } = fieldsOf(spec);
+function boundResource({ metadata, spec }: ApiResourceSchema, identityHash: string): BoundResource {
+  const { group, names, versions } = spec!;
   return {
-    group: textOf(group),
-    resource: textOf(fieldsOf(names)['plural']),
-    schema: { name: metadata.name, UID: metadata.uid, identityHash },
-    storageVersions: (versions as Fields[]).filter(({ storage }) => storage === true).map(({ name }) => name),
+    group,
+    resource: names.plural,
+    schema: { name: metadata.name!, UID: metadata.uid!, identityHash },
+    storageVersions: versions.filter(({ storage }) => storage).map(({ name }) => name),
   };
 }

@@ -1,10 +1,17 @@
-import { bindingsInitializer, clusterAnnotation, pathAnnotation, rootCluster } from '@capstan/api';
+import {
+  bindingsInitializer,
+  clusterAnnotation,
+  groupResource,
+  pathAnnotation,
+  rootCluster,
+  type WorkspaceType as WorkspaceTypeObject,
+  type WorkspaceTypeReference,
+  workspaceTypeKind,
+} from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
-import type { KubeObject } from '@capstan/machinery';
-import { fieldsOf, itemsOf, textOf } from '@capstan/machinery';
 import type { Tree } from '../tree.ts';
 
-export const workspaceTypes = { group: 'tenancy.kcp.io', resource: 'workspacetypes' } as const;
+export const workspaceTypes = groupResource(workspaceTypeKind);
 
 /** A reference to a type. Without a path, the type is looked up from the workspace upwards. */
 export interface TypeReference {
@@ -20,7 +27,7 @@ export interface WorkspaceType {
   readonly name: string;
   /** `path:name`. */
   readonly qualified: string;
-  readonly spec: Readonly<Record<string, unknown>>;
+  readonly spec: Readonly<NonNullable<WorkspaceTypeObject['spec']>>;
 }
 
 /** An export that is bound when a workspace is created. */
@@ -72,7 +79,7 @@ export class WorkspaceTypes {
   #inherited(type: WorkspaceType, walk: { seen: Set<string>; line: readonly string[] }): WorkspaceType[] {
     walk.seen.add(type.qualified);
     const line = [...walk.line, type.qualified];
-    return itemsOf(fieldsOf(type.spec['extend'])['with']).flatMap((reference) => {
+    return (type.spec.extend?.with ?? []).flatMap((reference) => {
       const base = this.#base(reference, type);
       const at = line.indexOf(base.qualified);
       if (at >= 0)
@@ -82,10 +89,9 @@ export class WorkspaceTypes {
     });
   }
 
-  #base(reference: Readonly<Record<string, unknown>>, { path }: WorkspaceType): WorkspaceType {
-    const name = textOf(reference['name']);
+  #base({ name, path = '' }: WorkspaceTypeReference, from: WorkspaceType): WorkspaceType {
     try {
-      return this.resolve({ path: textOf(reference['path']), name }, path);
+      return this.resolve({ path, name }, from.path);
     } catch {
       throw new TypeProblem(`unable to find inherited workspace type ${name}`);
     }
@@ -94,22 +100,21 @@ export class WorkspaceTypes {
 
 /** The initializers that must finish before a workspace of these types is ready. */
 export function initializersOf(types: readonly WorkspaceType[]): string[] {
-  const names = types.filter(({ spec }) => spec['initializer'] === true).map(waiterName);
+  const names = types.filter(({ spec }) => spec.initializer === true).map(waiterName);
   return defaultBindingsOf(types).length > 0 ? [...names, bindingsInitializer] : names;
 }
 
 /** The terminators that must finish before a workspace of these types is deleted. */
 export function terminatorsOf(types: readonly WorkspaceType[]): string[] {
-  return types.filter(({ spec }) => spec['terminator'] === true).map(waiterName);
+  return types.filter(({ spec }) => spec.terminator === true).map(waiterName);
 }
 
 /** The default bindings of a workspace of these types, each once. */
 export function defaultBindingsOf(types: readonly WorkspaceType[]): DefaultBinding[] {
   const found = new Map<string, DefaultBinding>();
   for (const { spec, cluster } of types) {
-    for (const binding of itemsOf(spec['defaultAPIBindings'])) {
-      const path = textOf(binding['path']) || cluster;
-      const name = textOf(binding['export']);
+    for (const { path: given, export: name } of spec.defaultAPIBindings ?? []) {
+      const path = given || cluster;
       found.set(`${path}|${name}`, { path, name });
     }
   }
@@ -119,10 +124,10 @@ export function defaultBindingsOf(types: readonly WorkspaceType[]): DefaultBindi
 /** Uses the id of the workspace, since its path may later refer to another workspace. */
 const waiterName = ({ cluster, name }: Pick<WorkspaceType, 'cluster' | 'name'>): string => `${cluster}:${name}`;
 
-function typeOf(object: KubeObject, place: { cluster: string; path: string }): WorkspaceType {
+function typeOf(object: WorkspaceTypeObject, place: { cluster: string; path: string }): WorkspaceType {
   const name = object.metadata.name!;
   const { [pathAnnotation]: path = place.path, [clusterAnnotation]: cluster = place.cluster } = object.metadata.annotations ?? {};
-  return { cluster, path, name, qualified: `${path}:${name}`, spec: fieldsOf(object['spec']) };
+  return { cluster, path, name, qualified: `${path}:${name}`, spec: object.spec ?? {} };
 }
 
 /** The path of the parent workspace; every path ends at the root workspace, whatever it begins with. */

@@ -1,5 +1,5 @@
 import { apisGroup, everyCluster, superuserGroup, type User } from '@capstan/api';
-import { fieldsOf, maybeFields, status } from '@capstan/machinery';
+import { status } from '@capstan/machinery';
 import { clusterExtra } from '../../authn/service-account.ts';
 import type { Attributes, Authorizer, Decision, Gate } from '../../authz/attributes.ts';
 import { warrantsExtra } from '../../authz/effective-users.ts';
@@ -164,7 +164,7 @@ class Look implements Gate {
     const offering = this.#options.kinds.withIdentity(claim.identity);
     if (offering.length === 0) return denied;
     for (const { cluster, object } of offering) {
-      if (maybeFields(fieldsOf(fieldsOf(object['spec'])['maximalPermissionPolicy'])['local']) === undefined) continue;
+      if (object.spec?.maximalPermissionPolicy?.local === undefined) continue;
       if (!this.#options.rbac.authorize({ ...attributes, cluster, user: prefixed(attributes.user) }).allowed) return denied;
     }
     return decision;

@@ -1,6 +1,5 @@
 import type { ClusterId } from '@capstan/api';
 import { everyCluster, rootCluster } from '@capstan/api';
-import { fieldsOf, itemsOf, textOf } from '@capstan/machinery';
 import type { Attributes, Decision, Gate } from '../../authz/attributes.ts';
 import type { BindingFacts, Bindings } from '../../bindings/bindings.ts';
 import { apiBindings } from '../../bindings/bound-resources.ts';
@@ -96,6 +95,6 @@ class BoundSchemas {
     // The owner of the workspace can write the status but not the label, and setting the label required permission to bind that export.
     if (bound.length === 0 || label !== exportLabelValue(provider, exportName)) return [];
     const offering = this.#options.cache.get({ ...apiExports, cluster: provider, namespace: '', name: exportName });
-    return itemsOf(fieldsOf(offering?.['spec'])['resources']).map(({ schema }) => `${provider}//${textOf(schema)}`);
+    return (offering?.spec?.resources ?? []).map(({ schema }) => `${provider}//${schema}`);
   }
 }

@@ -1,6 +1,5 @@
-import { everyCluster } from '@capstan/api';
+import { type ApiBinding, type ApiExport, everyCluster } from '@capstan/api';
 import type { GroupResource } from '@capstan/machinery';
-import { fieldsOf } from '@capstan/machinery';
 import { factsOf } from '../../bindings/bindings.ts';
 import { apiBindings } from '../../bindings/bound-resources.ts';
 import { apiExports, claimsName } from '../../bindings/names.ts';
@@ -58,7 +57,7 @@ export class ViewExpiry implements Disposable {
     clearTimeout(this.#timer);
   }
 
-  #claimsChanged(...bindings: readonly (CacheEntry | undefined)[]): void {
+  #claimsChanged(...bindings: readonly (CacheEntry<ApiBinding> | undefined)[]): void {
     for (const binding of bindings) {
       if (binding === undefined) continue;
       const { provider, exportName, claims } = factsOf(binding);
@@ -84,20 +83,19 @@ export class ViewExpiry implements Disposable {
 const kindKey = ({ group, resource }: GroupResource): string => `${group}/${resource}`;
 
 /** Claims count once the binding knows its provider. */
-function claimsKey(entry: CacheEntry): string {
+function claimsKey(entry: CacheEntry<ApiBinding>): string {
   const { provider, claimsKey: key } = factsOf(entry);
   return provider === '' ? '' : key;
 }
 
 /** Identifies the schemas that a binding brings into its workspace. */
-function boundKey(entry: CacheEntry): string {
+function boundKey(entry: CacheEntry<ApiBinding>): string {
   const { provider, exportName, bound } = factsOf(entry);
   return bound.length === 0 ? '' : `${provider}/${exportName}`;
 }
 
-function offerKey(entry: CacheEntry): string {
-  const { permissionClaims, resources } = fieldsOf(entry.object['spec']);
-  return JSON.stringify([permissionClaims, resources, fieldsOf(entry.object['status'])['identityHash']]);
+function offerKey({ object: { spec, status } }: CacheEntry<ApiExport>): string {
+  return JSON.stringify([spec?.permissionClaims, spec?.resources, status?.identityHash]);
 }
 
 const nameOf = ({ key }: CacheEntry): string => key.slice(key.lastIndexOf('/') + 1);

@@ -1,5 +1,4 @@
-import type { KubeObject } from '@capstan/machinery';
-import { fieldsOf, itemsOf, textOf, textsOf } from '@capstan/machinery';
+import type { ApiExport } from '@capstan/api';
 import { apiBindings } from '../../bindings/bound-resources.ts';
 import { apiExports } from '../../bindings/names.ts';
 import type { CacheEntry } from '../../cache/entry.ts';
@@ -84,8 +83,8 @@ export class ExportedKindsOf {
   }
 
   /** All exports with this identity. */
-  withIdentity(identity: string): { cluster: string; object: KubeObject }[] {
-    const found: { cluster: string; object: KubeObject }[] = [];
+  withIdentity(identity: string): { cluster: string; object: ApiExport }[] {
+    const found: { cluster: string; object: ApiExport }[] = [];
     this.#options.cache.resource(apiExports).entries.walk('', endOf(''), (entry) => {
       if (identityOf(entry.object) === identity) found.push({ cluster: clusterOfKey(entry.key), object: entry.object });
       return true;
@@ -93,13 +92,13 @@ export class ExportedKindsOf {
     return found;
   }
 
-  #make(object: KubeObject, { cluster, name }: { cluster: string; name: string }): Pick<Made, 'kinds' | 'isOpen'> {
+  #make(object: ApiExport, { cluster, name }: { cluster: string; name: string }): Pick<Made, 'kinds' | 'isOpen'> {
     const identity = identityOf(object);
     const custom = new WorkspaceKinds();
     const own = new Set<string>();
     let isOpen = false;
-    for (const resource of itemsOf(fieldsOf(object['spec'])['resources'])) {
-      const definition = this.#offered(object, cluster, textOf(resource['schema']));
+    for (const { schema } of object.spec?.resources ?? []) {
+      const definition = this.#offered(object, cluster, schema);
       if (definition === undefined) {
         isOpen = true;
         continue;
@@ -122,7 +121,7 @@ export class ExportedKindsOf {
   }
 
   /** A kind that an export of `cluster` offers, with its schema and storage. */
-  #offered(object: KubeObject, cluster: string, schemaName: string): Definition | undefined {
+  #offered(object: ApiExport, cluster: string, schemaName: string): Definition | undefined {
     const { cache, bound, virtual } = this.#options;
     const identity = identityOf(object);
     const schema = cache.get({ ...apiResourceSchemas, cluster, namespace: '', name: schemaName });
@@ -138,23 +137,21 @@ export class ExportedKindsOf {
     const { catalog, platform } = this.#options;
     if (identity === '') return isBuiltinKind(catalog, group, resource) ? undefined : platform.system.get(group, resource);
     for (const { cluster, object } of this.withIdentity(identity)) {
-      const offered = itemsOf(fieldsOf(object['spec'])['resources']).find((one) => one['group'] === group && one['name'] === resource);
-      const definition = offered && this.#offered(object, cluster, textOf(offered['schema']));
+      const offered = object.spec?.resources?.find((one) => one.group === group && one.name === resource);
+      const definition = offered && this.#offered(object, cluster, offered.schema);
       if (definition !== undefined) return definition;
     }
     return undefined;
   }
 }
 
-function identityOf(object: KubeObject): string {
-  return textOf(fieldsOf(object['status'])['identityHash']);
-}
+const identityOf = ({ status }: ApiExport): string => status?.identityHash ?? '';
 
-function claimsOf(object: KubeObject): ExportClaim[] {
-  return itemsOf(fieldsOf(object['spec'])['permissionClaims']).map((claim) => ({
-    group: textOf(claim['group']),
-    resource: textOf(claim['resource']),
-    identity: textOf(claim['identityHash']),
-    verbs: textsOf(claim['verbs']),
+function claimsOf({ spec }: ApiExport): ExportClaim[] {
+  return (spec?.permissionClaims ?? []).map(({ group = '', resource, identityHash = '', verbs }) => ({
+    group,
+    resource,
+    identity: identityHash,
+    verbs,
   }));
 }

@@ -1,4 +1,3 @@
-import { fieldsOf, itemsOf, textOf } from '@capstan/machinery';
 import { factsOf } from '../../bindings/bindings.ts';
 import { apiBindings } from '../../bindings/bound-resources.ts';
 import { apiExports } from '../../bindings/names.ts';
@@ -28,12 +27,11 @@ export function followBoundKinds({ cache, hub, bound }: { cache: WatchCache; hub
     changed: (events) => {
       for (const { entry, previous } of events) {
         if (previous === undefined || previous.text === entry.text) continue;
-        const identity = textOf(fieldsOf(previous.object['status'])['identityHash']);
+        const identity = previous.object.status?.identityHash ?? '';
         if (identity === '') continue;
-        const now = itemsOf(fieldsOf(entry.object['spec'])['resources']);
-        for (const was of itemsOf(fieldsOf(previous.object['spec'])['resources']))
-          if (!now.some(({ schema }) => schema === was['schema']))
-            end({ group: textOf(was['group']), resource: textOf(was['name']), identity }, '');
+        const now = entry.object.spec?.resources ?? [];
+        for (const was of previous.object.spec?.resources ?? [])
+          if (!now.some(({ schema }) => schema === was.schema)) end({ group: was.group, resource: was.name, identity }, '');
       }
     },
   });

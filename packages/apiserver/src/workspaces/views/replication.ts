@@ -1,5 +1,4 @@
 import { everyCluster } from '@capstan/api';
-import { fieldsOf, itemsOf, textOf } from '@capstan/machinery';
 import type { Attributes, Decision, Gate } from '../../authz/attributes.ts';
 import { apiExports } from '../../bindings/names.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
@@ -82,7 +81,7 @@ class PublishedKinds {
     const found: Offer[] = [];
     cache.walk(apiExports, provider, ({ key, object }) => {
       if (virtualStorageIn(object, { group, resource }) === undefined) return true;
-      const identity = textOf(fieldsOf(object['status'])['identityHash']);
+      const identity = object.status?.identityHash ?? '';
       const offer = { provider, exportName: key.slice(key.lastIndexOf('/') + 1), identity, group, resource };
       const followed = virtual.follow(offer);
       const isMeant = 'entry' in followed && followed.entry === entry;
@@ -109,10 +108,8 @@ class PublishedKinds {
     const { cache, bound, virtual } = this.#options;
     const [{ provider, exportName, identity, group, resource }] = offers;
     const offering = cache.get({ ...apiExports, cluster: provider, namespace: '', name: exportName });
-    const named = itemsOf(fieldsOf(offering?.['spec'])['resources']).find(
-      (one) => textOf(one['group']) === group && one['name'] === resource,
-    );
-    const schema = cache.get({ ...apiResourceSchemas, cluster: provider, namespace: '', name: textOf(named?.['schema']) });
+    const named = offering?.spec?.resources?.find((one) => one.group === group && one.name === resource);
+    const schema = named && cache.get({ ...apiResourceSchemas, cluster: provider, namespace: '', name: named.schema });
     return schema === undefined || identity === '' ? undefined : virtual.readBy(bound.ofSchema(schema, identity), offers);
   }
 }

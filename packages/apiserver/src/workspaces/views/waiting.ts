@@ -1,11 +1,11 @@
-import { everyCluster, ownerAnnotation, rootCluster, superuserGroup, type User } from '@capstan/api';
+import { everyCluster, type LogicalCluster, ownerAnnotation, rootCluster, superuserGroup, type User } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import { FieldPath, fieldError, fieldsOf, status, stringMapOf, textOf, textsOf } from '@capstan/machinery';
 import type { Authorizer, Gate } from '../../authz/attributes.ts';
 import { scopesExtra, warrantsExtra } from '../../authz/effective-users.ts';
 import { forbidden } from '../../authz/wording.ts';
 import type { CacheEntry } from '../../cache/entry.ts';
-import type { AdmissionPlugin } from '../../registry/admission.ts';
+import { type AdmissionPlugin, isValidated } from '../../registry/admission.ts';
 import { attributesOf } from '../../registry/attributes.ts';
 import type { Catalog } from '../../registry/catalog.ts';
 import type { Catalogs } from '../../registry/catalogs.ts';
@@ -22,7 +22,7 @@ export interface Waiter {
   /** The field in the status of a LogicalCluster that lists them. */
   readonly field: 'initializers' | 'terminators';
   /** Whether a workspace currently waits for a name. */
-  readonly isWaiting: (logicalCluster: object, name: string) => boolean;
+  readonly isWaiting: (logicalCluster: LogicalCluster, name: string) => boolean;
   /** Whether they can access the workspace's content, on behalf of its creator. */
   readonly entersContent: boolean;
 }
@@ -30,20 +30,14 @@ export interface Waiter {
 export const initializing: Waiter = {
   verb: 'initialize',
   field: 'initializers',
-  isWaiting: (object, name) => {
-    const { phase, initializers } = fieldsOf(fieldsOf(object)['status']);
-    return textOf(phase) === 'Initializing' && textsOf(initializers).includes(name);
-  },
+  isWaiting: ({ status: state }, name) => state?.phase === 'Initializing' && state.initializers?.includes(name) === true,
   entersContent: true,
 };
 
 export const terminating: Waiter = {
   verb: 'terminate',
   field: 'terminators',
-  isWaiting: (object, name) => {
-    const { metadata, status: state } = fieldsOf(object);
-    return fieldsOf(metadata)['deletionTimestamp'] !== undefined && textsOf(fieldsOf(state)['terminators']).includes(name);
-  },
+  isWaiting: ({ metadata, status: state }, name) => metadata.deletionTimestamp !== undefined && state?.terminators?.includes(name) === true,
   entersContent: false,
 };
 
@@ -67,7 +61,7 @@ export function waitingView(waiter: Waiter, { objects, catalogs, rbac, authorize
   const shows =
     (name: string) =>
     (_: unknown, entry: CacheEntry): boolean =>
-      waiter.isWaiting(entry.object, name);
+      waiter.isWaiting(entry.object as LogicalCluster, name);
   return {
     scope({ of, cluster, info, user }) {
       const name = of[0]!;
@@ -99,10 +93,12 @@ export function waitingView(waiter: Waiter, { objects, catalogs, rbac, authorize
 
 /** The only change that a view allows is removing one's own name from the list. */
 function onlyRemoves({ field }: Waiter, name: string): NonNullable<AdmissionPlugin['validate']> {
-  return ({ operation, resource, object, old }) => {
+  return (request) => {
+    if (!isValidated(request, logicalClusters)) return;
+    const { operation, resource, object, old } = request;
     if (operation !== 'UPDATE') return;
-    const had = textsOf(fieldsOf(old!['status'])[field]);
-    const has = textsOf(fieldsOf(object!['status'])[field]);
+    const had = old!.status?.[field] ?? [];
+    const has = object!.status?.[field] ?? [];
     if (had.length - has.length === 1 && !has.includes(name) && has.every((one) => had.includes(one))) return;
     const why = `only removing the ${JSON.stringify(name)} ${field.slice(0, -1)} is supported`;
     const problem = fieldError.invalid(FieldPath.of('status', field), [...has], why);

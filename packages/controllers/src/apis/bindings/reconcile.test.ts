@@ -141,7 +141,7 @@ describe('a binding', () => {
     const bound = { ...binding('cowboys', 'provider'), status: (await look()).status };
     const next = schema();
     next.metadata.uid = 'uid-2';
-    next.spec = { ...next.spec!, versions: [{ name: 'v1', served: true, storage: true }] };
+    next.spec = { ...next.spec!, versions: [{ name: 'v1', served: true, storage: true, schema: {} }] };
     const { status } = await look({ getSchema: async () => next }, bound);
     expect(status.boundResources![0]!.storageVersions).toEqual(['v1', 'v1alpha1']);
   });
