@@ -69,7 +69,7 @@ export class CachingCaches {
       .byIndex('cluster', clusterOf({ metadata } as CachedResource) ?? '')
       .filter((object) =>
         (object.spec?.resources ?? []).some(
-          ({ group = '', name, storage }) =>
+          ({ group, name, storage }) =>
             storage?.virtual !== undefined &&
             name === spec?.resource &&
             group === (spec.group ?? '') &&

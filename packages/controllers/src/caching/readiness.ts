@@ -10,7 +10,7 @@ export type Readiness = { readonly type: 'ready' } | { readonly type: 'broken' |
 const broken = (why: string): Readiness => ({ type: 'broken', why });
 
 /** Follows the reference of a virtual storage as the server does when it is read. `cluster` is the id of the export's workspace. */
-export function readinessOf(caches: CachingCaches, cluster: string, { group = '', name, storage }: ExportedResource): Readiness {
+export function readinessOf(caches: CachingCaches, cluster: string, { group, name, storage }: ExportedResource): Readiness {
   const { reference, identityHash } = storage!.virtual!;
   if (reference.apiGroup !== cacheGroup || reference.kind !== cachedResourceSliceKind.kind)
     return broken(
