@@ -4,11 +4,14 @@
  *     npm run release                                    everything
  *     npm run release -- libraries command               some parts
  *     npm run release -- image --output /tmp/capstan     to another folder
+ *
+ * `schemas` keeps the schemas of this release in the repository: later ones must accept the objects that are stored with them.
  */
 import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { recordSchemas } from '../generate/record.ts';
 import { packChart } from './chart.ts';
 import { writeImage } from './image/image.ts';
 import { bundle, packCommand } from './npm/command.ts';
@@ -16,6 +19,7 @@ import { packLibraries } from './npm/libraries.ts';
 import { releaseDirectory, root } from './place.ts';
 
 const parts: Readonly<Record<string, (output: string) => void>> = {
+  schemas: recordSchemas,
   libraries: packLibraries,
   command: packCommand,
   chart: packChart,

@@ -120,7 +120,7 @@ function faultOf({ file, target }: Import, manifestOf: (folder: string) => Manif
       ? { ...manifest.devDependencies, ...manifestOf('.').devDependencies }
       : {}),
   };
-  const runsAll = home === 'tests' && scope === '@capstan';
+  const runsAll = (home === 'tests' || home === 'scripts') && scope === '@capstan';
   if (!runsAll && !Object.hasOwn(declared, dependency)) return `${dependency} is not in ${home}/package.json`;
   return scope === '@capstan'
     ? layerFault({ home, isTest }, second!, { target, exports: manifestOf(folderOf(second!)).exports ?? {} })

@@ -9,6 +9,7 @@ export type {
 export { definedKinds } from './defined-kinds.ts';
 export type { Condition } from './definition/common.ts';
 export * as common from './definition/common.ts';
+export { kindChanges } from './definition/compatibility/kind-changes.ts';
 export { customResourceDefinition } from './definition/custom-resource-definition.ts';
 export * from './definition/define-kind.ts';
 export { objectSchema } from './definition/object-schema.ts';
