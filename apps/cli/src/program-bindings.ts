@@ -5,7 +5,7 @@ import type { ConnectionFlags } from './workspaces/connection.ts';
 
 export const kubeconfigOption = (): Option =>
   new Option('-k, --kubeconfig <file>', 'the kubeconfig to use (default: $KUBECONFIG, then ~/.kube/config)');
-const contextOption = (): Option => new Option('--context <name>', 'the context in the kubeconfig (default: the current context)');
+export const contextOption = (): Option => new Option('--context <name>', 'the context in the kubeconfig (default: the current context)');
 
 const listOption = (flag: string, what: string): Option =>
   new Option(`${flag} <resource.group>`, what).argParser((value: string, before: string[] | undefined) => [

@@ -22,6 +22,7 @@ import { exitCodes, Failure } from './failure.ts';
 import { commented, examples, type HelpLine } from './help.ts';
 import { logFormats } from './log.ts';
 import { addBindings, kubeconfigOption } from './program-bindings.ts';
+import { addKubelets } from './program-kubelets.ts';
 import { addWorkspaces } from './program-workspaces.ts';
 
 /** Parses the command line and runs the command. Commands are loaded on demand: `capstan version` does not load a server. */
@@ -150,6 +151,7 @@ function createProgram(): Command {
   addStatus(program);
   addWorkspaces(program);
   addBindings(program);
+  addKubelets(program);
   addSnapshot(program);
   program
     .command('version')

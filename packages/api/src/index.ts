@@ -1,4 +1,4 @@
-export { controllerManagerUser, nodeAgentGroup } from './capstan/accounts.ts';
+export { controllerManagerUser, kubeletBootstrappersGroup, nodeAgentGroup } from './capstan/accounts.ts';
 export type {
   CreatedWorkspace,
   DefaultBindingsState,
@@ -29,4 +29,4 @@ export * from './kcp/tenancy.ts';
 export * from './kcp/topology.ts';
 export * from './kcp/workspace-status.ts';
 export { groupResource, type KindReference, type StoredKind } from './kind.ts';
-export { nodeGroup, nodePrefix, superuserGroup, type User } from './kubernetes/user.ts';
+export { bootstrappersGroup, nodeGroup, nodePrefix, superuserGroup, type User } from './kubernetes/user.ts';

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Client, connectionOf, loadKubeconfig } from '@capstan/client';
-import { Manager } from '@capstan/controller';
+import { Client, connectionOf, isNotFound, loadKubeconfig } from '@capstan/client';
+import { ignoring, Manager } from '@capstan/controller';
+import type { KubeObject } from '@capstan/machinery';
 import { expect, test, vi } from 'vitest';
 import { controllers } from './index.ts';
-import { configMap, configMaps, gone, makeNamespace, namespaces, startTestCluster } from './suite/cluster.ts';
+import { configMap, configMaps, gone, makeNamespace, namespaces, startTestCluster, type TestCluster } from './suite/cluster.ts';
 
 const leases = { group: 'coordination.k8s.io', version: 'v1', resource: 'leases', namespaced: true };
 
@@ -18,9 +19,12 @@ test('every account has its role, bound to it, and the process may act as it', a
   const connection = connectionOf(loadKubeconfig({ path: join(cluster.directory, 'controller-manager.kubeconfig') }));
   using process = new Client(connection);
   for (const account of new Set(controllers.map((one) => one.account))) {
-    const role = await cluster.client.resource(roles).get(`system:controller:${account}`);
+    // Some have rights in their own namespace only.
+    const [role, bound] = await Promise.all([
+      readEither(cluster, 'clusterroles', 'roles', account),
+      readEither(cluster, 'clusterrolebindings', 'rolebindings', account),
+    ]);
     expect(role['rules'], account).not.toEqual([]);
-    const bound = await cluster.client.resource({ ...roles, resource: 'clusterrolebindings' }).get(`system:controller:${account}`);
     expect(bound['subjects']).toMatchObject([{ kind: 'ServiceAccount', name: account, namespace: 'kube-system' }]);
     const review = await process.resource(accessReviews).create({
       apiVersion: 'authorization.k8s.io/v1',
@@ -31,6 +35,18 @@ test('every account has its role, bound to it, and the process may act as it', a
     expect(review['status'], account).toMatchObject({ allowed: true });
   }
 });
+
+async function readEither({ client }: TestCluster, clusterWide: string, namespaced: string, account: string): Promise<KubeObject> {
+  const name = `system:controller:${account}`;
+  const found = await ignoring(client.resource({ ...roles, resource: clusterWide }).get(name), isNotFound);
+  return (
+    found ??
+    client
+      .resource({ ...roles, resource: namespaced, namespaced: true })
+      .in('kube-system')
+      .get(name)
+  );
+}
 
 test('every controller works with the rights of its account alone, and the process with its own', async () => {
   await using cluster = await startTestCluster();

@@ -5,6 +5,7 @@ import { registration as defaultBindingCreation } from './apis/default-bindings/
 import { registration as endpointSlices } from './apis/endpoint-slices/registration.ts';
 import { registration as exports } from './apis/exports/registration.ts';
 import { registration as schemaCopies } from './apis/schemas/registration.ts';
+import { registration as bootstrapTokens } from './bootstrap-tokens/registration.ts';
 import { registration as cachedResourceCounts } from './caching/counts/registration.ts';
 import { registration as cachedResources } from './caching/resources/registration.ts';
 import { registration as cachedSlices } from './caching/slices/registration.ts';
@@ -39,6 +40,7 @@ export const controllers: readonly Registration[] = [
   quotas,
   accountTokens,
   identityLeases,
+  bootstrapTokens,
   roleAggregation,
   claimProtection,
   volumeProtection,

@@ -3,3 +3,6 @@ export const controllerManagerUser = 'system:capstan-controller-manager';
 
 /** The group of node agents. The certificate that the signer `capstan.dev/node-agent` issues names it as the only organization. */
 export const nodeAgentGroup = 'system:capstan-node-agents';
+
+/** The group of bootstrap tokens with which kubelets may request their first certificate. */
+export const kubeletBootstrappersGroup = 'system:bootstrappers:capstan:kubelets';

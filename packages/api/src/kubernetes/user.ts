@@ -12,3 +12,6 @@ export const superuserGroup = 'system:masters';
 /** The group of kubelets, each of which is the user `system:node:<name>`. */
 export const nodeGroup = 'system:nodes';
 export const nodePrefix = 'system:node:';
+
+/** The group of all users with a bootstrap token. */
+export const bootstrappersGroup = 'system:bootstrappers';

@@ -33,7 +33,8 @@ describe('bootstrapObjects', () => {
     expect(Object.fromEntries(Object.entries(counts).map(([kind, list]) => [kind, list!.length]))).toEqual({
       Namespace: 4,
       ClusterRole: 68 + own,
-      ClusterRoleBinding: 49 + own,
+      // Three with which kubelets join.
+      ClusterRoleBinding: 49 + own + 3,
       Role: 7 + 1,
       RoleBinding: 7 + 1,
       FlowSchema: 11,

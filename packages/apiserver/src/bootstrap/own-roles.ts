@@ -74,6 +74,7 @@ const accounts = [
   'pv-protection-controller',
   'pvc-protection-controller',
   'resourcequota-controller',
+  'token-cleaner',
   'volumeattributesclass-protection-controller',
   ...Object.keys(ownControllerRoles),
 ];

@@ -1,4 +1,4 @@
-import { controllerManagerUser, nodeAgentGroup } from '@capstan/api';
+import { controllerManagerUser, kubeletBootstrappersGroup, nodeAgentGroup, nodeGroup } from '@capstan/api';
 import { type KubeObject, staleAggregations } from '@capstan/machinery';
 import { rbacGroup, type Subject } from '../authz/resolver.ts';
 import { componentRoles, userRoles } from './cluster-roles.ts';
@@ -35,6 +35,13 @@ const clusterBindings: Readonly<Record<string, readonly Subject[]>> = {
   'system:public-info-viewer': [group('system:authenticated'), group('system:unauthenticated')],
   'system:service-account-issuer-discovery': [group('system:serviceaccounts')],
   'system:volume-scheduler': [user('system:kube-scheduler')],
+};
+
+/** What kubeadm binds, so that kubelets can join with a bootstrap token: further names → ClusterRole and subject. */
+const kubeletBindings: Readonly<Record<string, readonly [string, Subject]>> = {
+  'capstan:kubelet-bootstrap': ['system:node-bootstrapper', group(kubeletBootstrappersGroup)],
+  'capstan:kubelet-approval': ['system:certificates.k8s.io:certificatesigningrequests:nodeclient', group(kubeletBootstrappersGroup)],
+  'capstan:kubelet-renewal': ['system:certificates.k8s.io:certificatesigningrequests:selfnodeclient', group(nodeGroup)],
 };
 
 interface NamespaceBinding {
@@ -123,14 +130,15 @@ function aggregatedRole(name: string): KubeObject {
 const withSubjects = (subjects: readonly Subject[]): { subjects?: readonly Subject[] } => (subjects.length === 0 ? {} : { subjects });
 
 function clusterRoleBindings(): KubeObject[] {
-  const binding = (name: string, subjects: readonly Subject[]): KubeObject => ({
+  const binding = (name: string, subjects: readonly Subject[], role = name): KubeObject => ({
     kind: 'ClusterRoleBinding',
     apiVersion,
     metadata: metadata(name),
     ...withSubjects(subjects),
-    roleRef: { apiGroup: rbacGroup, kind: 'ClusterRole', name },
+    roleRef: { apiGroup: rbacGroup, kind: 'ClusterRole', name: role },
   });
   return [
+    ...Object.entries(kubeletBindings).map(([name, [role, subject]]) => binding(name, [subject], role)),
     ...Object.entries(clusterBindings).map(([name, subjects]) => binding(name, subjects)),
     ...Object.keys(everyControllersRoles).map((name) => binding(`system:controller:${name}`, [serviceAccount(name)])),
   ];

@@ -1,5 +1,8 @@
+import { rootCluster } from '@capstan/api';
+import { bootstrapTokens } from '../authn/bootstrap-tokens.ts';
 import { oidc } from '../authn/oidc.ts';
 import { staticTokens } from '../authn/static-tokens.ts';
+import { scopesExtra } from '../authz/effective-users.ts';
 import { addressesOf } from '../presence/addresses.ts';
 import { thisMachine } from '../presence/machine.ts';
 import { WorkspaceAuthentication } from '../workspaces/authentication.ts';
@@ -28,6 +31,8 @@ export function accessOf(
     clientAuthority: options.clientAuthority,
     more: [
       ...(options.tokens === undefined ? [] : [staticTokens(options.tokens, audiences)]),
+      // Kubelets join the root workspace, so their tokens are worth nothing elsewhere.
+      bootstrapTokens({ objects: cache, now: () => now().getTime(), audiences, extra: { [scopesExtra]: [`cluster:${rootCluster}`] } }),
       ...(options.oidc ?? []).map((one) => oidc({ ...one, audiences })),
     ],
   });
