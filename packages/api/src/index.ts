@@ -18,6 +18,7 @@ export { referencePage } from './definition/reference-page.ts';
 export { resourceSchemaSpec } from './definition/resource-schema.ts';
 export type { ReadOf, Rule, Schema, WrittenOf } from './definition/schema.ts';
 export * as schema from './definition/schema.ts';
+export * from './fleet/gpus.ts';
 export * from './fleet/node-task.ts';
 export * from './fleet/task-types.ts';
 export * from './kcp/apis.ts';
