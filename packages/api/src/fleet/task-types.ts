@@ -1,7 +1,7 @@
 import { duration } from '../definition/common.ts';
 import { choice, flag, integer, list, map, object, optional, type ReadOf, text, withDefault } from '../definition/schema.ts';
 
-/** Tasks never get a command line from outside: they name a script of the catalog, and parameters. */
+/** Scripts come from the catalog; only services, which the platform's own controllers write, have commands. */
 
 const path = (description: string) => text(description, { minLength: 2, maxLength: 4096, pattern: '^/[^\\x00]*$' });
 const unitName = text('Name of the service.', { minLength: 1, maxLength: 128, pattern: '^[A-Za-z0-9][A-Za-z0-9_.@-]*$' });

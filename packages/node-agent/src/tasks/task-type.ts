@@ -28,11 +28,11 @@ export interface TaskContext {
   readonly signal: AbortSignal;
   readonly processes: ProcessDriver;
   /** Reports what the task does now. */
-  step(text: string): void;
+  readonly step: (text: string) => void;
   /** Appends to the output of the task. */
-  print(text: string): void;
+  readonly print: (text: string) => void;
   /** Tells where the output of the task is, if a process writes it. */
-  outputIn(file: string): void;
+  readonly outputIn: (file: string) => void;
 }
 
 export interface TaskResult {
