@@ -1,4 +1,5 @@
-export { controllerManagerUser, kubeletBootstrappersGroup, nodeAgentGroup } from './capstan/accounts.ts';
+export * from './capstan/accounts.ts';
+export { appliedAnnotation, builtInKindsAnnotation, platformWorkspace } from './capstan/platform.ts';
 export type {
   CreatedWorkspace,
   DefaultBindingsState,
@@ -30,4 +31,4 @@ export * from './kcp/tenancy.ts';
 export * from './kcp/topology.ts';
 export * from './kcp/workspace-status.ts';
 export { groupResource, type KindReference, type StoredKind } from './kind.ts';
-export { bootstrappersGroup, nodeGroup, nodePrefix, superuserGroup, type User } from './kubernetes/user.ts';
+export * from './kubernetes/user.ts';

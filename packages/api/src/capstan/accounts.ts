@@ -6,3 +6,5 @@ export const nodeAgentGroup = 'system:capstan-node-agents';
 
 /** The group of bootstrap tokens with which kubelets may request their first certificate. */
 export const kubeletBootstrappersGroup = 'system:bootstrappers:capstan:kubelets';
+/** The user that `platform-controllers` authenticates as. It installs what products need in the platform's workspace, and runs their controllers. */
+export const platformControllersUser = 'system:capstan:platform-controllers';

@@ -1,4 +1,4 @@
-import { adminCluster, rootCluster } from '@capstan/api';
+import { adminCluster, platformControllersUser, rootCluster } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import { type KubeObject, rulesOf } from '@capstan/machinery';
 import { type StaticPolicy, staticPolicy } from '../authz/policy.ts';
@@ -27,6 +27,24 @@ export const maximalPermissionPrefix = 'apis.kcp.io:binding:';
 export const boundObjects = { group: 'workspaces.capstan.dev', resource: 'boundobjects' } as const;
 
 /**
+ * The rights of `platform-controllers` in the platform's workspace: to install what products need, and to act as their accounts. Publishing a
+ * catalog needs the right to read it, and creating a role needs all of its rights, so these are many.
+ */
+const platformContent: readonly string[] = [
+  'access url:/',
+  'read * @*',
+  'create,delete,patch,update apiresourceschemas,apiexports,apiexportendpointslices,apibindings @apis.kcp.io',
+  'bind apiexports @apis.kcp.io',
+  'create,delete,patch,update cachedresources,cachedresourceendpointslices @cache.kcp.io',
+  'bind,create,delete,escalate,patch,update clusterroles,clusterrolebindings,roles,rolebindings @rbac.authorization.k8s.io',
+  'create,delete,patch,update namespaces,serviceaccounts,configmaps',
+  'create serviceaccounts/token',
+  'create,delete,patch,update leases @coordination.k8s.io',
+  'create,patch,update events',
+  'create,patch,update events @events.k8s.io',
+];
+
+/**
  * Roles that can be bound in any workspace. The last four are for people: the platform's owner, providers of APIs, their users, and
  * viewers.
  */
@@ -40,6 +58,7 @@ const rolesEverywhere: RuleTable = {
     'read apiexportendpointslices @apis.kcp.io',
     'access url:/',
   ],
+  [platformControllersUser]: platformContent,
   'system:kcp:tenancy:reader': ['read workspaces,workspacetypes @tenancy.kcp.io', 'read logicalclusters @core.kcp.io'],
   'system:kcp:workspace:access': ['access url:/'],
   'platform-owner': ['* * @*', '* url:*'],
@@ -94,6 +113,7 @@ const rolesInRoot: RuleTable = {
   'system:kcp:apiexport:topology:maximal-permission-policy': ['* partitions,partitionsets @topology.kcp.io'],
   'system:kcp:home-workspace-create': ['create,get workspaces @tenancy.kcp.io #~'],
   'system:capstan:journal': ['get url:/capstan/journal'],
+  'system:capstan:platform-types': ['get,patch,update workspacetypes @tenancy.kcp.io #project,home'],
   'system:kcp:universal-workspacetype-use': ['use workspacetypes @tenancy.kcp.io #universal,organization,team,project'],
 };
 
@@ -132,7 +152,14 @@ export function workspacePolicies(objects: ObjectReader): (cluster: string) => S
   const own = [...roles(rolesEverywhere), ...holdersEverywhere.map(binding)];
   const everywhere = staticPolicy([...kubernetes, ...own]);
   const clusterAdmin = kubernetes.filter(({ kind, metadata }) => kind === 'ClusterRole' && metadata.name === 'cluster-admin');
-  const root = staticPolicy([...clusterAdmin, ...own, ...roles(rolesInRoot), ...holdersInRoot.map(binding), journalBinding]);
+  const root = staticPolicy([
+    ...clusterAdmin,
+    ...own,
+    ...roles(rolesInRoot),
+    ...holdersInRoot.map(binding),
+    journalBinding,
+    platformTypesBinding,
+  ]);
   const withOwners = (policy: StaticPolicy): StaticPolicy => ({
     clusterRole: (name) => {
       const role = objects.get({ ...rbacResources.clusterRoles, cluster: adminCluster, namespace: '', name });
@@ -167,6 +194,15 @@ const journalBinding: KubeObject = {
   metadata: { name: 'system:capstan:journal' },
   subjects: journalReaders.map((name) => ({ kind: 'ServiceAccount', namespace: 'kube-system', name })),
   roleRef: { apiGroup: rbacGroup, kind: 'ClusterRole', name: 'system:capstan:journal' },
+};
+
+/** Products are bound by the types of projects and homes. */
+const platformTypesBinding: KubeObject = {
+  apiVersion: `${rbacGroup}/v1`,
+  kind: 'ClusterRoleBinding',
+  metadata: { name: 'system:capstan:platform-types' },
+  subjects: [{ kind: 'User', apiGroup: rbacGroup, name: platformControllersUser }],
+  roleRef: { apiGroup: rbacGroup, kind: 'ClusterRole', name: 'system:capstan:platform-types' },
 };
 
 function binding([group, role]: readonly [string, string]): KubeObject {

@@ -43,8 +43,9 @@ const systemCodes: Readonly<Record<string, TaskErrorCode>> = {
 /** Any error, as a failure of a task. */
 export function asFailure(error: unknown): TaskFailure {
   if (error instanceof TaskFailure) return error;
-  const { code = '', message = String(error) } = error as NodeJS.ErrnoException;
-  return new TaskFailure(systemCodes[code] ?? 'Internal', message, { cause: error });
+  if (!(error instanceof Error)) return new TaskFailure('Internal', String(error));
+  const { code } = error as NodeJS.ErrnoException;
+  return new TaskFailure((code && systemCodes[code]) || 'Internal', error.message, { cause: error });
 }
 
 const longestMessage = 4096;

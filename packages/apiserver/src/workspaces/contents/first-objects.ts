@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { ownerAnnotation, ownerName } from '@capstan/api';
+import { ownerAnnotation, ownerName, pathAnnotation, platformWorkspace } from '@capstan/api';
 import { formatTime, type KubeObject } from '@capstan/machinery';
 import { rbacGroup } from '../../authz/resolver.ts';
 import { objectsOfNamespace } from '../../bootstrap/core.ts';
+import { platformRights } from '../root/platform-rights.ts';
 
 /** Tools that install themselves into a cluster expect the second. */
 const firstNamespaces = ['default', 'kube-system'];
@@ -12,6 +13,7 @@ export function firstObjects(logicalCluster: KubeObject, { authority, now }: { a
   const owner = ownerName(logicalCluster.metadata.annotations?.[ownerAnnotation]);
   const objects = firstNamespaces.flatMap((name) => [namespace(name), ...objectsOfNamespace(name, authority)]);
   if (owner !== undefined) objects.push(administration(owner));
+  if (logicalCluster.metadata.annotations?.[pathAnnotation] === platformWorkspace) objects.push(platformRights());
   return objects.map((object) => born(object, now));
 }
 

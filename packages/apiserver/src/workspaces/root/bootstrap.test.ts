@@ -46,3 +46,22 @@ test('it does not change when the server restarts', async () => {
   const after = [await get(`${apis}/apiexports`), await get(`${apis}/apibindings`)].flatMap(({ items }) => items);
   expect(after).toEqual(before);
 });
+
+test('brings types of older versions up to date at the next start, and keeps what the owner edited', async () => {
+  const path = '/apis/tenancy.kcp.io/v1alpha1/workspacetypes';
+  const put = async (name: string, change: (spec: Record<string, unknown>) => object, annotations?: Record<string, string>) => {
+    const type = await get(`${path}/${name}`);
+    const metadata = { ...type.metadata, ...(annotations && { annotations }) };
+    const body = { ...type, metadata, spec: change(type['spec'] as Record<string, unknown>) };
+    expect((await server.call(`/clusters/root${path}/${name}`, { method: 'PUT', body })).code).toBe(200);
+  };
+  // As a version without products wrote it.
+  await put('project', ({ defaultAPIBindingLifecycle: _, ...spec }) => spec, {});
+  await put('home', (spec) => ({ ...spec, defaultAPIBindingLifecycle: 'InitializeOnly' }));
+  await server.restart();
+  expect(await get(`${path}/project`)).toMatchObject({ spec: { defaultAPIBindingLifecycle: 'Maintain' } });
+  expect(await get(`${path}/home`)).toMatchObject({ spec: { defaultAPIBindingLifecycle: 'InitializeOnly' } });
+  const before = await get(path);
+  await server.restart();
+  expect((await get(path)).items).toEqual(before.items);
+});

@@ -11,8 +11,11 @@ import { stampNew } from '../../registry/metadata.ts';
 import { cachedEntry, entryAfter, placeOf, storedEntry, type Target, textForStore } from '../../registry/objects.ts';
 import { objectOf, type Resource } from '../../registry/resource.ts';
 import { update } from '../../registry/update.ts';
+import { serverContext } from '../../upkeep/context.ts';
 import { exportedByRoot, type RootExport, rootResourceSchemas } from '../kinds/definitions.ts';
+import { renewed } from './applied.ts';
 import { apiBinding, apiBindingStatus, apiExport, apiExportStatus, identitySecret, logicalCluster, shard } from './objects.ts';
+import { platformCluster, platformRights } from './platform-rights.ts';
 import { rootTypes } from './types.ts';
 
 const manager = 'kube-apiserver';
@@ -25,7 +28,8 @@ export async function bootstrapRoot(serving: Serving, context: RequestContext): 
   const schemas = new Map<string, ApiResourceSchema>();
   for (const schema of rootResourceSchemas()) schemas.set(schema.metadata.name!, await root.ensure(schema));
   for (const exported of exportedByRoot()) await share(root, exported, schemas);
-  for (const type of rootTypes()) await root.ensure(type);
+  for (const type of rootTypes()) await root.renew(type);
+  await root.within(platformCluster(serving.cache))?.ensure(platformRights());
 }
 
 /** The URL of the server in the Shard; undefined until it is published. */
@@ -75,7 +79,7 @@ function isThere(error: unknown): boolean {
   return error instanceof StoreError ? error.code === 'exists' : error instanceof StatusError && error.reason === 'AlreadyExists';
 }
 
-/** Writes to the root workspace, concurrently with other servers that do the same. */
+/** Writes to the root workspace, or the platform's, concurrently with other servers that do the same. */
 class Root {
   readonly #serving: Serving;
   readonly #context: RequestContext;
@@ -102,6 +106,19 @@ class Root {
       if (!isThere(error)) throw error;
       return objectOf(resource, (await storedEntry(this.#serving, this.#context, target))!) as T;
     }
+  }
+
+  /** Creates the object, or brings those of its parts up to date that nobody edited. */
+  async renew(object: KubeObject): Promise<void> {
+    const existing = await this.ensure(object);
+    if (renewed(existing, object) !== undefined) await this.change(existing, '', (current) => renewed(current, object) ?? current);
+  }
+
+  /** Writes to another workspace; undefined if there is none. */
+  within(cluster: string | undefined): Root | undefined {
+    if (cluster === undefined) return undefined;
+    const { objects, now } = this.#context;
+    return new Root(this.#serving, serverContext({ cluster, objects, now }));
   }
 
   async #make(target: Target, object: KubeObject): Promise<CacheEntry> {
@@ -135,6 +152,6 @@ class Root {
   }
 
   #resourceOf(object: KubeObject): Resource {
-    return this.#serving.catalogs.of(rootCluster).ofObject(object);
+    return this.#serving.catalogs.of(this.#context.cluster).ofObject(object);
   }
 }

@@ -1,8 +1,12 @@
 import { pathAnnotation, rootCluster } from '@capstan/api';
 import type { JsonObject, KubeObject } from '@capstan/machinery';
+import { withApplied } from './applied.ts';
 
 const inRoot = (name: string): JsonObject => ({ name, path: rootCluster });
 const universal = { extend: { with: [inRoot('universal')] }, defaultChildWorkspaceType: inRoot('universal') };
+
+/** Bindings to products are added by `platform-controllers`, to existing workspaces too. */
+const products = { defaultAPIBindingLifecycle: 'Maintain' };
 
 /** Specs by name. */
 const types: Readonly<Record<string, JsonObject>> = {
@@ -24,18 +28,20 @@ const types: Readonly<Record<string, JsonObject>> = {
     limitAllowedParents: { types: [inRoot('root')] },
   },
   /** A place for a tenant's objects. */
-  project: { ...universal, limitAllowedParents: { types: ['organization', 'team', 'project'].map(inRoot) } },
+  project: { ...universal, ...products, limitAllowedParents: { types: ['organization', 'team', 'project'].map(inRoot) } },
   team: { ...universal, limitAllowedParents: { types: ['organization', 'team'].map(inRoot) } },
   /** A user's home. It has no parent. */
-  home: { ...universal, limitAllowedParents: { none: true } },
+  home: { ...universal, ...products, limitAllowedParents: { none: true } },
 };
 
 /** The types that are available to every workspace. */
 export function rootTypes(): KubeObject[] {
-  return Object.entries(types).map(([name, spec]) => ({
-    apiVersion: 'tenancy.kcp.io/v1alpha1',
-    kind: 'WorkspaceType',
-    metadata: { name, annotations: { [pathAnnotation]: rootCluster } },
-    spec: structuredClone(spec),
-  }));
+  return Object.entries(types).map(([name, spec]) =>
+    withApplied({
+      apiVersion: 'tenancy.kcp.io/v1alpha1',
+      kind: 'WorkspaceType',
+      metadata: { name, annotations: { [pathAnnotation]: rootCluster } },
+      spec: structuredClone(spec),
+    }),
+  );
 }
