@@ -21,7 +21,7 @@ const streams = (connection: SpdyConnection, headers: Record<string, string>) =>
 describe('a port-forward', () => {
   test('pairs streams by their request, and each connection reaches its port', async () => {
     const [port, program] = duplexPair();
-    program.on('data', (data: Buffer) => void program.write(`80 says ${data}`)).on('end', () => program.end());
+    program.on('data', (data: Buffer) => void program.write(`80 says ${data.toString()}`)).on('end', () => program.end());
     const asked: number[] = [];
     const connection = serve((forwarded) => {
       asked.push(forwarded.port);
