@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { ServerHttp2Stream } from 'node:http2';
 import { status } from '@capstan/machinery';
+import type { UpgradeRequest } from '@capstan/streams';
 import type { Connection } from './connection.ts';
 import type { Answer, AnswerKeeper } from './exchange.ts';
 
@@ -17,6 +18,8 @@ export abstract class BaseExchange {
   received: Buffer | undefined;
   sent: string | Buffer | undefined;
   annotations: Readonly<Record<string, string>> | undefined;
+  isPatient = false;
+  beforeStream: (() => Promise<void>) | undefined;
   protected readonly connection: Connection;
   /** Rejects the body that is being awaited. */
   #refuseBody: ((error: Error) => void) | undefined;
@@ -25,6 +28,14 @@ export abstract class BaseExchange {
 
   constructor(connection: Connection) {
     this.connection = connection;
+  }
+
+  get upgradeTo(): string | undefined {
+    return undefined;
+  }
+
+  upgrade(): UpgradeRequest {
+    throw new TypeError('expected a request with an Upgrade header');
   }
 
   authenticated(): void {

@@ -182,7 +182,7 @@ export class Connection {
   /** Detects a client that reads nothing of what it was sent. */
   #lookUnsent(socket: TLSSocket, clock: number): Failure | undefined {
     const queued = this.#session === undefined && socket.writableLength === 0 ? 0 : queuedBytes(this.#raw, socket);
-    if (queued === 0 || queued !== this.#queued) {
+    if (queued === 0 || queued !== this.#queued || this.#newest?.isPatient === true) {
       this.#queued = queued;
       this.#stuckSince = clock;
       return undefined;

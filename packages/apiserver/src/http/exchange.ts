@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { TLSSocket } from 'node:tls';
+import type { UpgradeRequest } from '@capstan/streams';
 
 export interface Answer {
   readonly code: number;
@@ -48,6 +49,14 @@ export interface Exchange {
   readonly closed: boolean;
   /** Called once when the exchange is over, however it ended. */
   onClose(listener: () => void): void;
+  /** The protocol that an HTTP/1.1 client wants to switch to, in lower case; undefined for ordinary requests. */
+  readonly upgradeTo: string | undefined;
+  /** Hands over the connection of a request with `upgradeTo` to the caller, which sends the response: 101 with the given headers. */
+  upgrade(): UpgradeRequest;
+  /** Set for streams of which little waits for the client: it may stop reading for as long as it likes. */
+  isPatient: boolean;
+  /** To be awaited before a stream starts: the last chance to record it. */
+  beforeStream: (() => Promise<void>) | undefined;
   /** To be called when the sender is authenticated: unauthenticated connections are closed first to make room. */
   authenticated(): void;
 }

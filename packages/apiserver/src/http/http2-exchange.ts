@@ -83,7 +83,7 @@ export class Http2Exchange extends BaseExchange implements Exchange {
   look(clock: number, { body, answer }: ConnectionTimeouts): void {
     const { isLingering } = this;
     if (this.isOverdue(clock, body, isLingering) && isLingering) this.#stream.close(constants.NGHTTP2_NO_ERROR);
-    else if (!this.#isTimed && this.#stream.writableLength > 0) this.#time(answer);
+    else if (!this.#isTimed && !this.isPatient && this.#stream.writableLength > 0) this.#time(answer);
   }
 
   /** Node reports the lack of progress of a stream only through this timer. It is set only for streams found waiting. */

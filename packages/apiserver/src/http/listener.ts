@@ -7,6 +7,7 @@ import { type ConnectionLimits, Connections } from './connections.ts';
 import type { Exchange } from './exchange.ts';
 import { Http1Exchange } from './http1-exchange.ts';
 import { Http2Exchange } from './http2-exchange.ts';
+import { asksToUpgrade, UpgradeExchange } from './upgrade-exchange.ts';
 
 export interface ListenerOptions {
   readonly host: string;
@@ -51,11 +52,18 @@ export class Listener implements AsyncDisposable {
     this.#connections = new Connections({ limits: options.limits, timeouts });
     this.#front = createNetServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveAfter }, (raw) => this.#accept(raw));
     // This server never listens itself, so Node's own header and body timeouts never run; `Connections` implements them.
-    this.#http = createHttpServer({ maxHeaderSize, keepAliveTimeout: timeouts.idle, noDelay: true }, (request, response) => {
-      const connection = this.#ofSocket.get(request.socket)!;
-      const exchange = new Http1Exchange(request, response, connection);
+    const settings = { maxHeaderSize, keepAliveTimeout: timeouts.idle, noDelay: true, shouldUpgradeCallback: asksToUpgrade };
+    const handle = (exchange: Http1Exchange, connection: Connection): void => {
       connection.asked(exchange);
       options.handle(exchange);
+    };
+    this.#http = createHttpServer(settings, (request, response) => {
+      const connection = this.#ofSocket.get(request.socket)!;
+      handle(new Http1Exchange(request, response, connection), connection);
+    });
+    this.#http.on('upgrade', (request, socket, head) => {
+      const connection = this.#ofSocket.get(socket)!;
+      handle(new UpgradeExchange(request, { socket: socket as TLSSocket, head }, connection), connection);
     });
     this.#http.on('clientError', (_error, socket) => {
       if (socket.writable)
