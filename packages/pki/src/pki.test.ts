@@ -23,7 +23,7 @@ describe('ensurePki', () => {
   it('creates everything on the first start and nothing on the second', async () => {
     await ensurePki(directory);
     const first = all();
-    const pairs = ['admin', 'apiserver', 'ca', 'controller-manager', 'kcp-admin', 'signer'].flatMap((name) => [
+    const pairs = ['admin', 'apiserver', 'apiserver-kubelet-client', 'ca', 'controller-manager', 'kcp-admin', 'signer'].flatMap((name) => [
       `${name}.crt`,
       `${name}.key`,
     ]);
@@ -54,6 +54,13 @@ describe('ensurePki', () => {
     expect(admin.keyUsage).toEqual(['1.3.6.1.5.5.7.3.2']);
     expect(admin.ca).toBe(false);
     expect(new X509Certificate(pki.authority.certificate).ca).toBe(true);
+  });
+
+  it('creates a client of kubelets without groups, for the rights are bound to its name', async () => {
+    const { kubeletClient } = await ensurePki(directory);
+    const client = new X509Certificate(kubeletClient!.certificate);
+    expect(client.subject).toBe('CN=kube-apiserver-kubelet-client');
+    expect(client.keyUsage).toEqual(['1.3.6.1.5.5.7.3.2']);
   });
 
   it('creates a controller-manager without groups, and an intermediate authority for its signatures', async () => {

@@ -18,7 +18,7 @@ export function secureContext(pki: Pki): { cert: string; key: string; ca: string
 /** Checks the certificates now: renews those past two thirds of their lifetime, and loads those replaced on disk. */
 export async function renew(pki: Pki, options: PkiOptions = {}): Promise<{ pki: Pki; changed: boolean }> {
   const fresh = await ensurePki(pki.directory, options);
-  const changed = (['authority', 'serving', 'admin', 'platformAdmin', 'controllerManager', 'signer'] as const).some(
+  const changed = (['authority', 'serving', 'admin', 'platformAdmin', 'controllerManager', 'kubeletClient', 'signer'] as const).some(
     (part) => fresh[part]?.certificate !== pki[part]?.certificate,
   );
   return { pki: fresh, changed };

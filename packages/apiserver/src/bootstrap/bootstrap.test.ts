@@ -33,8 +33,8 @@ describe('bootstrapObjects', () => {
     expect(Object.fromEntries(Object.entries(counts).map(([kind, list]) => [kind, list!.length]))).toEqual({
       Namespace: 4,
       ClusterRole: 68 + own,
-      // Three with which kubelets join.
-      ClusterRoleBinding: 49 + own + 3,
+      // Three with which kubelets join, and one for the API server, which Kubernetes leaves to installers.
+      ClusterRoleBinding: 49 + own + 4,
       Role: 7 + 1,
       RoleBinding: 7 + 1,
       FlowSchema: 11,
@@ -87,6 +87,34 @@ describe('bootstrapObjects', () => {
     expect(actions()).toEqual([true, true, true, true, false]);
     give('cluster-admin');
     expect(actions()).toEqual([true, true, true, true, true]);
+  });
+
+  it('lets editors open streams to pods, viewers read their logs, and the server itself call kubelets', () => {
+    const rbac = rbacAuthorizer(objects);
+    const may = (subject: string, verb: string, subresource: string): boolean =>
+      rbac.authorize(asking({ name: subject, groups: [] }, verb, { resource: 'pods', subresource, namespace: 'shop' })).allowed;
+    for (const role of ['admin', 'edit', 'view']) {
+      objects.put(
+        { group: 'rbac.authorization.k8s.io', resource: 'rolebindings' },
+        {
+          apiVersion: 'rbac.authorization.k8s.io/v1',
+          kind: 'RoleBinding',
+          metadata: { name: role, namespace: 'shop' },
+          roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
+          subjects: [{ kind: 'User', name: role }],
+        },
+      );
+    }
+    for (const subresource of ['exec', 'attach', 'portforward', 'proxy']) {
+      for (const verb of ['get', 'create']) {
+        const allowed = ['admin', 'edit', 'view'].map((role) => may(role, verb, subresource));
+        expect([verb, subresource, ...allowed]).toEqual([verb, subresource, true, true, false]);
+      }
+    }
+    expect(['admin', 'edit', 'view'].map((role) => may(role, 'get', 'log'))).toEqual([true, true, true]);
+    const server = { name: 'kube-apiserver-kubelet-client', groups: ['system:authenticated'] };
+    expect(rbac.authorize(asking(server, 'create', { resource: 'nodes', subresource: 'proxy' })).allowed).toBe(true);
+    expect(rbac.authorize(asking(server, 'get', { resource: 'secrets' })).allowed).toBe(false);
   });
 
   it('lets authenticated users use discovery and ask who they are, and anonymous users only check health', () => {

@@ -1,4 +1,4 @@
-import { controllerManagerUser, kubeletBootstrappersGroup, nodeAgentGroup, nodeGroup } from '@capstan/api';
+import { controllerManagerUser, kubeletBootstrappersGroup, kubeletClientUser, nodeAgentGroup, nodeGroup } from '@capstan/api';
 import { type KubeObject, staleAggregations } from '@capstan/machinery';
 import { rbacGroup, type Subject } from '../authz/resolver.ts';
 import { componentRoles, userRoles } from './cluster-roles.ts';
@@ -29,6 +29,8 @@ const clusterBindings: Readonly<Record<string, readonly Subject[]>> = {
   'system:kube-controller-manager': [user('system:kube-controller-manager')],
   'system:kube-dns': [serviceAccount('kube-dns')],
   'system:kube-scheduler': [user('system:kube-scheduler')],
+  // Kubernetes leaves this to installers. Kubelets ask the API server whether its own user may call them.
+  'system:kubelet-api-admin': [user(kubeletClientUser)],
   'system:monitoring': [group('system:monitoring')],
   'system:node': [],
   'system:node-proxier': [user('system:kube-proxy')],

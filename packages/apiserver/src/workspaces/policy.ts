@@ -77,6 +77,8 @@ const rolesEverywhere: RuleTable = {
     'access url:/',
     'all configmaps,secrets,serviceaccounts,serviceaccounts/token,namespaces',
     'read events,resourcequotas,limitranges',
+    'get pods,pods/log',
+    'create,get pods/attach,pods/exec,pods/portforward',
     'all apibindings @apis.kcp.io',
     'all boundobjects,boundobjects/scale @workspaces.capstan.dev',
     'get boundobjects/status @workspaces.capstan.dev',
@@ -88,6 +90,7 @@ const rolesEverywhere: RuleTable = {
   viewer: [
     'access url:/',
     'read configmaps,serviceaccounts,namespaces,events,resourcequotas,limitranges',
+    'get pods,pods/log',
     'read apibindings,apiexports,apiresourceschemas @apis.kcp.io',
     'read boundobjects,boundobjects/scale,boundobjects/status @workspaces.capstan.dev',
     'read workspaces,workspacetypes @tenancy.kcp.io',
