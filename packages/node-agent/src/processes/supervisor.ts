@@ -98,7 +98,7 @@ export class Supervisor implements ProcessDriver {
   }
 
   async list(): Promise<string[]> {
-    return (await readdir(this.#options.directory).catch(() => [])).sort();
+    return readdir(this.#options.directory).catch(() => []);
   }
 
   /** Written and synced before the process starts, so that an id is never used twice. */

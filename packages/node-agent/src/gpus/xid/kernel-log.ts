@@ -52,7 +52,7 @@ function parseLine(line: string, clock: LogClock): XidEvent | undefined {
     pciBus: [Number.parseInt(domain!, 16).toString(16).padStart(4, '0'), ...device].join(':'),
     at: timeOf(prefix, clock),
     ...(pid !== undefined && { pid: Number(pid) }),
-    ...(processName !== undefined && !/^<unknown>/.test(processName) && { processName }),
+    ...(processName !== undefined && !processName.startsWith('<unknown>') && { processName }),
     detail: rest!.trim().slice(0, 512),
     ...(Number(code) === recoveryXid && { recoveryAction: recoveryActionOf(/\bto 0x[0-9a-f]+ \(([^)]{1,60})\)/i.exec(rest!)?.[1]) }),
   };
