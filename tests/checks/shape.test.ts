@@ -40,3 +40,14 @@ test('reports a name that is defined twice, whatever it is called', () => {
     "packages/c/src/c.ts: rootCluster is 'root', which packages/api/src/a.ts (rootCluster) defines already; import it",
   ]);
 });
+
+test('reports a kind that is spelled out outside of the api package', () => {
+  const kind = "const type = { group: 'apis.kcp.io', version: 'v1alpha2', resource: 'apiexports' };\n";
+  const files = {
+    'packages/api/src/a.ts': kind,
+    'packages/b/src/b.ts': `${kind}const other = { group: 'apps', resource: 'deployments' };\n`,
+  };
+  expect(treeOf(files, checkFacts)).toEqual([
+    'packages/b/src/b.ts: spells out the kind apiexports.apis.kcp.io; import its reference from @capstan/api, or define it there',
+  ]);
+});

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ApiBinding } from '@capstan/api';
 import { isAlreadyExists } from '@capstan/client';
 import { Failure } from '../failure.ts';
-import { type ApiBinding, type BoundClaim, bindingsOf, claimName, decided, parseClaimName, whyNotBound } from '../workspaces/binding.ts';
+import { type BoundClaim, bindingsOf, claimName, decided, parseClaimName, whyNotBound } from '../workspaces/binding.ts';
 import { type ConnectionFlags, workspaceClient } from '../workspaces/connection.ts';
 
 export interface BindFlags extends ConnectionFlags {
@@ -31,11 +32,11 @@ export async function bind(reference: string, flags: BindFlags): Promise<void> {
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
     const { spec } = await bindings.get(name);
-    const { export: bound } = spec.reference;
-    if (bound.name !== exported || (bound.path ?? '') !== path) {
+    const bound = spec?.reference?.export;
+    if (bound?.name !== exported || (bound.path ?? '') !== path) {
       throw new Failure(
         'usage',
-        `a binding "${name}" already exists, to ${bound.path ?? ''}:${bound.name}. Choose another name with --name.`,
+        `a binding "${name}" already exists, to ${bound?.path ?? ''}:${bound?.name}. Choose another name with --name.`,
       );
     }
   }
@@ -43,7 +44,7 @@ export async function bind(reference: string, flags: BindFlags): Promise<void> {
   const resources = (binding.status?.boundResources ?? []).map(({ group, resource }) => `${resource}${group ? `.${group}` : ''}`);
   write(`${reference} is bound as "${name}": ${resources.join(', ')} can be used here.`);
   const open = (binding.status?.exportPermissionClaims ?? []).filter(
-    (claim) => !(binding.spec.permissionClaims ?? []).some((one) => claimName(one) === claimName(claim)),
+    (claim) => !(binding.spec?.permissionClaims ?? []).some((one) => claimName(one) === claimName(claim)),
   );
   if (open.length > 0) {
     write(

@@ -1,7 +1,8 @@
+import type { ApiBinding } from '@capstan/api';
 import { isNotFound } from '@capstan/client';
 import { columns } from '../columns.ts';
 import { Failure } from '../failure.ts';
-import { type ApiBinding, type BoundClaim, bindingsOf, claimName, decided, parseClaimName, stateOf } from '../workspaces/binding.ts';
+import { type BoundClaim, bindingsOf, claimName, decided, parseClaimName, stateOf } from '../workspaces/binding.ts';
 import { type ConnectionFlags, workspaceClient } from '../workspaces/connection.ts';
 
 const write = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -14,7 +15,7 @@ export async function listClaims(name: string | undefined, flags: ConnectionFlag
     (binding.status?.exportPermissionClaims ?? []).map((claim) => [
       binding.metadata.name ?? '',
       claimName(claim),
-      (claim.verbs ?? ['*']).join(','),
+      claim.verbs.join(','),
       stateOf(binding, claim),
     ]),
   );

@@ -2,6 +2,7 @@ import { createWriteStream } from 'node:fs';
 import { readFile, rename, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { logicalClusterKind, logicalClusterName, workspaceKind } from '@capstan/api';
 import { type Client, followLines, isForbidden, isNotFound } from '@capstan/client';
 import type { KubeObject } from '@capstan/machinery';
 import { Failure } from '../failure.ts';
@@ -27,8 +28,6 @@ interface Imported {
   }[];
 }
 
-const logicalClusters = { group: 'core.kcp.io', version: 'v1alpha1', resource: 'logicalclusters', namespaced: false };
-const workspaces = { group: 'tenancy.kcp.io', version: 'v1alpha1', resource: 'workspaces', namespaced: false };
 const idle = 60_000;
 /** In milliseconds: how long a new workspace may take to become ready. */
 const readyWithin = 60_000;
@@ -103,7 +102,7 @@ export function describeImport({ created, kept, skipped, rebound, unbound }: Imp
 
 async function idOf(client: Client, path: string): Promise<string | undefined> {
   try {
-    const { metadata } = await client.cluster(path).resource(logicalClusters).get('cluster');
+    const { metadata } = await client.cluster(path).resource(logicalClusterKind).get(logicalClusterName);
     return metadata.annotations?.['kcp.io/cluster'];
   } catch (error) {
     if (isNotFound(error) || isForbidden(error)) return undefined;
@@ -115,7 +114,7 @@ async function makeWorkspace(client: Client, path: string): Promise<string> {
   const colon = path.lastIndexOf(':');
   if (colon <= 0) throw missing(path);
   const [parent, name] = [path.slice(0, colon), path.slice(colon + 1)];
-  const children = client.cluster(parent).resource(workspaces);
+  const children = client.cluster(parent).resource(workspaceKind);
   await children.create({ apiVersion: 'tenancy.kcp.io/v1alpha1', kind: 'Workspace', metadata: { name }, spec: {} } as KubeObject);
   for (const deadline = Date.now() + readyWithin; ; ) {
     const { spec, status } = (await children.get(name)) as KubeObject & { spec?: { cluster?: string }; status?: { phase?: string } };

@@ -1,5 +1,6 @@
 import { homedir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { logicalClusterKind, logicalClusterName, type Workspace, workspaceKind } from '@capstan/api';
 import { type Client, isForbidden, isNotFound, type Resource } from '@capstan/client';
 import type { KubeObject } from '@capstan/machinery';
 import { columns } from '../columns.ts';
@@ -7,14 +8,6 @@ import { Failure } from '../failure.ts';
 import { type ConnectionFlags, workspaceClient, workspaceIn } from '../workspaces/connection.ts';
 import { KubeconfigFile } from '../workspaces/kubeconfig-file.ts';
 import { pathFrom } from '../workspaces/target.ts';
-
-const type = { group: 'tenancy.kcp.io', version: 'v1alpha1', resource: 'workspaces', namespaced: false };
-const logicalClusters = { group: 'core.kcp.io', version: 'v1alpha1', resource: 'logicalclusters', namespaced: false };
-
-interface Workspace extends KubeObject {
-  spec?: { type?: { name: string; path?: string }; cluster?: string; URL?: string };
-  status?: { phase?: string; conditions?: { type: string; status: string; message?: string }[] };
-}
 
 export interface CreateFlags extends ConnectionFlags {
   readonly type?: string;
@@ -156,7 +149,7 @@ class Place implements Disposable {
   }
 
   children(path: string): Resource<Workspace> {
-    return this.#client.cluster(path).resource<Workspace>(type);
+    return this.#client.cluster(path).resource(workspaceKind);
   }
 
   /** The absolute path of a workspace, which a server's address may name by its id. */
@@ -175,7 +168,7 @@ class Place implements Disposable {
   async serverOf(target: string): Promise<{ readonly server: string; readonly notice?: string }> {
     // Shells expand `~` to the home directory.
     if (target === '~' || target === homedir())
-      return { server: String((await this.#client.cluster('root').resource<Workspace>(type).get('~')).spec?.URL) };
+      return { server: String((await this.#client.cluster('root').resource(workspaceKind).get('~')).spec?.URL) };
     if (target === '-') {
       const server = this.file.previousServer;
       if (server === undefined) throw new Failure('usage', 'there is no previous workspace to return to.');
@@ -205,7 +198,7 @@ class Place implements Disposable {
   /** The absolute path of a workspace; undefined if it does not exist or is not accessible. */
   async #find(path: string): Promise<string | undefined> {
     try {
-      const { metadata } = await this.#client.cluster(path).resource(logicalClusters).get('cluster');
+      const { metadata } = await this.#client.cluster(path).resource(logicalClusterKind).get(logicalClusterName);
       return metadata.annotations?.['kcp.io/path'] ?? path;
     } catch (error) {
       if (isForbidden(error) || isNotFound(error)) return undefined;

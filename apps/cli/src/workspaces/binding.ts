@@ -1,36 +1,9 @@
+import { type ApiBinding, apiBindingKind, type PermissionClaim } from '@capstan/api';
 import type { Client, Resource } from '@capstan/client';
-import { type Condition, findCondition } from '@capstan/controller';
-import type { KubeObject } from '@capstan/machinery';
 
-/** Access to other resources that an export asks for. */
-export interface PermissionClaim {
-  readonly group?: string;
-  readonly resource: string;
-  readonly identityHash?: string;
-  readonly verbs?: readonly string[];
-}
+export type BoundClaim = NonNullable<NonNullable<ApiBinding['spec']>['permissionClaims']>[number];
 
-export interface BoundClaim extends PermissionClaim {
-  readonly state: 'Accepted' | 'Rejected';
-  readonly selector?: object;
-}
-
-export interface ApiBinding extends KubeObject {
-  readonly spec: {
-    readonly reference: { readonly export: { readonly path?: string; readonly name: string } };
-    readonly permissionClaims?: readonly BoundClaim[];
-  };
-  readonly status?: {
-    readonly phase?: string;
-    readonly boundResources?: readonly { readonly group?: string; readonly resource: string }[];
-    readonly exportPermissionClaims?: readonly PermissionClaim[];
-    readonly conditions?: Condition[];
-  };
-}
-
-const type = { group: 'apis.kcp.io', version: 'v1alpha2', resource: 'apibindings', namespaced: false };
-
-export const bindingsOf = (client: Client): Resource<ApiBinding> => client.resource<ApiBinding>(type);
+export const bindingsOf = (client: Client): Resource<ApiBinding> => client.resource(apiBindingKind);
 
 /** `resource.group`, with `core` for the empty group. */
 export const claimName = ({ group, resource }: Pick<PermissionClaim, 'group' | 'resource'>): string => `${resource}.${group || 'core'}`;
@@ -43,9 +16,8 @@ export function parseClaimName(text: string): { group: string; resource: string 
 
 /** The claims of the binding with one more decided, for all verbs that the claim asks for and for all objects. */
 export function decided(binding: ApiBinding, claim: PermissionClaim, state: BoundClaim['state']): BoundClaim[] {
-  const others = (binding.spec.permissionClaims ?? []).filter((one) => !isSame(one, claim));
-  const { verbs = ['*'], ...rest } = claim;
-  return [...others, { ...rest, verbs, state, selector: { matchAll: true } }];
+  const others = (binding.spec?.permissionClaims ?? []).filter((one) => !isSame(one, claim));
+  return [...others, { ...claim, state, selector: { matchAll: true } }];
 }
 
 export function isSame(a: PermissionClaim, b: PermissionClaim): boolean {
@@ -53,14 +25,14 @@ export function isSame(a: PermissionClaim, b: PermissionClaim): boolean {
 }
 
 export const stateOf = (binding: ApiBinding, claim: PermissionClaim): string =>
-  binding.spec.permissionClaims?.find((one) => isSame(one, claim))?.state ?? 'Undecided';
+  binding.spec?.permissionClaims?.find((one) => isSame(one, claim))?.state ?? 'Undecided';
 
 /** Why a binding is not bound yet, according to its conditions. */
 export function whyNotBound({ status }: ApiBinding): string {
   const conditions = status?.conditions ?? [];
   const failing = conditions.filter((condition) => condition.status === 'False' && condition.message !== '');
-  const ready = findCondition(conditions, 'Ready');
+  const ready = conditions.find(({ type }) => type === 'Ready');
   return (failing.length > 0 ? failing : ready === undefined ? [] : [ready])
-    .map(({ type: what, message }) => `${what}: ${message}`)
+    .map(({ type: what, message }) => `${what}: ${message ?? ''}`)
     .join('; ');
 }

@@ -1,9 +1,16 @@
 declare const clusterIdBrand: unique symbol;
+declare const pathBrand: unique symbol;
 
 /**
  * The id of a workspace that exists, or `*` for all of them. Only resolving a path yields one: text that a client sent is never a ClusterId.
  */
 export type ClusterId = string & { readonly [clusterIdBrand]: true };
+
+/**
+ * Text with the form of a path or an id of a workspace: the names from the top of the tree down to it, separated by colons. Nothing has been looked up, so a
+ * workspace need not exist there.
+ */
+export type WorkspacePath = string & { readonly [pathBrand]: true };
 
 /** Turns text into an id without looking it up: for ids that the platform itself chose or stored. */
 export const asClusterId = (text: string): ClusterId => text as ClusterId;
@@ -18,7 +25,7 @@ export const adminCluster = asClusterId('system:admin');
 export const boundSchemasCluster = asClusterId('system:bound-crds');
 
 /** Stands for every workspace. */
-export const everyCluster = asClusterId('*');
+export const everyCluster = '*' as ClusterId & '*';
 
 /** The name of the one LogicalCluster that every workspace has. The workspace exists as long as this object does. */
 export const logicalClusterName = 'cluster';
@@ -29,5 +36,4 @@ const pathPattern = new RegExp(`^${segment}(?::${segment})*$`);
 /** Longer than the path of any workspace that can be created. */
 const longestPath = 1024;
 
-/** Whether text is the id of a workspace, or its path: the names from the top of the tree down to it, separated by colons. */
-export const isPath = (text: string): boolean => text.length <= longestPath && pathPattern.test(text);
+export const isPath = (text: string): text is WorkspacePath => text.length <= longestPath && pathPattern.test(text);

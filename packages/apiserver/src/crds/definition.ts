@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
+import type { ClusterId } from '@capstan/api';
 import type { RuleChecker, RuleCompiler } from '@capstan/kinds';
 import { type CompiledSchema, compileSchema, fieldsOf, itemsOf, type JsonObject, type KubeObject, maybeFields } from '@capstan/machinery';
 import type { CacheEntry } from '../cache/entry.ts';
+import { clusterOfKey } from '../cache/key.ts';
 import type { Conversion, Resource } from '../registry/resource.ts';
 import { type ConversionParts, plainConversion } from './conversion.ts';
 import { customResource } from './kind.ts';
@@ -144,9 +146,7 @@ export function nameOf(entry: CacheEntry): string {
   return entry.key.slice(entry.key.lastIndexOf('/') + 1);
 }
 
-export function clusterOf(entry: CacheEntry): string {
-  return entry.key.slice(0, entry.key.indexOf('/'));
-}
+export const clusterOf = ({ key }: CacheEntry): ClusterId => clusterOfKey(key);
 
 function schemaIn(definition: KubeObject, version: string): JsonObject {
   const found = itemsOf(fieldsOf(definition['spec'])['versions']).find(({ name }) => name === version);

@@ -27,13 +27,13 @@ import { catalogFor } from '../registry/catalogs.ts';
 import { RequestContext } from '../registry/context.ts';
 import type { RequestInfo } from '../registry/scope.ts';
 import { toStatus } from '../registry/store-errors.ts';
-import { parseRequest } from '../request/info.ts';
+import { type ParsedRequest, parseRequest } from '../request/info.ts';
 import { MalformedUrl } from '../request/malformed-url.ts';
 import { requestTimeout, timedOut } from '../request/timeout.ts';
 import type { WorkspaceAuthentication } from '../workspaces/authentication.ts';
 import { checkImpersonation, scopedTo } from '../workspaces/impersonation.ts';
 import type { MountedWorkspaces } from '../workspaces/mounts/mounted.ts';
-import type { Away, RoutedRequest } from '../workspaces/mounts/mounts.ts';
+import { type Away, type AwayRequest, isAway } from '../workspaces/mounts/mounts.ts';
 import { type Scopes, unreachable } from '../workspaces/scopes.ts';
 import { Audited } from './audited.ts';
 
@@ -81,20 +81,22 @@ export class Pipeline {
     const audited = new Audited(audit, exchange, auditId(exchange));
     exchange.header('Audit-Id', audited.id);
     exchange.header('Cache-Control', 'no-cache, private');
-    let info: RoutedRequest | undefined;
+    let parsed: ParsedRequest | AwayRequest | undefined;
     try {
-      info = parseRequest(exchange.method, exchange.url);
-      if (mounted !== undefined) info = mounted.mounts.follow(info, exchange.url);
-      const limit = info.query.isEmpty || info.verb === 'watch' ? undefined : requestTimeout(info.query.get('timeout') ?? '');
-      const authenticated = this.#authenticate(exchange, info);
+      parsed = parseRequest(exchange.method, exchange.url);
+      if (mounted !== undefined) parsed = mounted.mounts.follow(parsed, exchange.url);
+      const { query } = parsed;
+      const limit = query.isEmpty || parsed.verb === 'watch' ? undefined : requestTimeout(query.get('timeout') ?? '');
+      const authenticated = this.#authenticate(exchange, parsed);
       const sender = (authenticated instanceof Promise ? await authenticated : authenticated) ?? anonymous;
       if (sender !== anonymous) exchange.authenticated();
       audited.authenticated(sender);
-      if (info.away !== undefined) return await this.#away(exchange, info, { sender, audited, limit });
-      info = this.#enter(exchange, info, sender);
+      if (isAway(parsed)) return await this.#away(exchange, parsed, { sender, audited, limit });
+      let info = this.#enter(exchange, parsed, sender);
+      parsed = info;
       const user = asksForSomebodyElse(exchange.headers) ? await this.#impersonated(exchange, info, sender) : sender;
       // The impersonated user must have access to the view too.
-      if (user !== sender && info.place.kind === 'view') info = this.#options.scopes.enter(info, user);
+      if (user !== sender && info.place.kind === 'view') parsed = info = this.#options.scopes.enter(info, user);
       const attributes = attributesOf(info, user);
       audited.begin(attributes);
       // Long-running requests are not queued.
@@ -120,7 +122,7 @@ export class Pipeline {
         });
       } else {
         if (error instanceof Unauthenticated) this.#options.rejections.add(error, exchange.remoteAddress);
-        const answer = asStatus(error, info);
+        const answer = asStatus(error, parsed);
         if (answer instanceof StatusError) audited.failed(answer);
         replyError(exchange, answer, (unexpected) =>
           this.#options.onUnexpected(unexpected, `${exchange.method} ${exchange.url.slice(0, longestLogged)}`),
@@ -128,12 +130,12 @@ export class Pipeline {
       }
     } finally {
       audited.end();
-      if (info !== undefined && info.verb !== 'watch') metrics.observe(info, exchange.code, (performance.now() - started) / 1000);
+      if (parsed !== undefined && parsed.verb !== 'watch') metrics.observe(parsed, exchange.code, (performance.now() - started) / 1000);
     }
   }
 
   /** Rejects a missing workspace exactly like an inaccessible one, including the headers. */
-  #enter(exchange: Exchange, info: RoutedRequest, user: User): RoutedRequest {
+  #enter(exchange: Exchange, info: ParsedRequest, user: User): RequestInfo {
     try {
       return this.#options.scopes.enter(info, user);
     } catch (error) {
@@ -153,12 +155,12 @@ export class Pipeline {
   /** A request that is forwarded to another server. That server authorizes it, but anonymous requests are rejected here. */
   async #away(
     exchange: Exchange,
-    info: RoutedRequest,
+    info: AwayRequest,
     { sender, audited, limit }: { sender: User; audited: Audited; limit: number | undefined },
   ): Promise<void> {
     const attributes = attributesOf(info, sender);
     audited.begin(attributes);
-    if (sender.name === anonymous.name || !(await this.#mayKnow(info.away!, sender))) throw unreachable(info.cluster, info, sender);
+    if (sender.name === anonymous.name || !(await this.#mayKnow(info.away, sender))) throw unreachable(info.cluster, info, sender);
     audited.admitted();
     limitTime(exchange, limit);
     if (info.verb === 'watch') await this.#watch(exchange, info, sender);
@@ -173,7 +175,7 @@ export class Pipeline {
   }
 
   /** Watches stay open, so they are counted separately and do not occupy a place in the queues. */
-  async #watch(exchange: Exchange, info: RequestInfo, user: User): Promise<void> {
+  async #watch(exchange: Exchange, info: RequestInfo | AwayRequest, user: User): Promise<void> {
     const { watches } = this.#options;
     const line = lineOf(info.cluster, user);
     watches.open(line, user);
@@ -181,7 +183,7 @@ export class Pipeline {
     await this.#dispatch(exchange, info, user);
   }
 
-  async #inTurn(exchange: Exchange, info: RequestInfo, user: User): Promise<void> {
+  async #inTurn(exchange: Exchange, info: RequestInfo | AwayRequest, user: User): Promise<void> {
     const { inFlight } = this.#options;
     const kind: RequestClass = exchange.method === 'GET' || exchange.method === 'HEAD' ? 'readonly' : 'mutating';
     const line = lineOf(info.cluster, user);
@@ -194,7 +196,7 @@ export class Pipeline {
     }
   }
 
-  #authenticate(exchange: Exchange, { place }: RequestInfo): ReturnType<Authenticator['authenticate']> {
+  #authenticate(exchange: Exchange, { place }: Pick<ParsedRequest, 'place'>): ReturnType<Authenticator['authenticate']> {
     const { authenticator, workspaceAuthentication } = this.#options;
     const credentials = credentialsOf(exchange);
     if (place.kind === 'plain') return authenticator.authenticate(credentials);
@@ -236,9 +238,9 @@ export class Pipeline {
     if (!decision.allowed) throw refused(attributes, decision);
   }
 
-  async #dispatch(exchange: Exchange, info: RoutedRequest, user: User): Promise<void> {
+  async #dispatch(exchange: Exchange, info: RequestInfo | AwayRequest, user: User): Promise<void> {
     const { serving, now, pages, mounted } = this.#options;
-    if (info.away !== undefined && mounted !== undefined) return mounted.forwarder.forward(exchange, info.away, user);
+    if (isAway(info)) return mounted!.forwarder.forward(exchange, info.away, user);
     if (!info.isResource) return pages.handle(exchange, info);
     // A group that nobody serves gets the plain 404 page; a resource missing from one of the server's own groups gets a Status.
     if (!serving.catalog.hasGroup(info.group) && !isServed(catalogFor(serving, info), info))
@@ -284,7 +286,7 @@ function limitTime(exchange: Exchange, limit: number | undefined): void {
 
 const openSubresources = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
 
-function staysOpen({ subresource }: RequestInfo): boolean {
+function staysOpen({ subresource }: ParsedRequest): boolean {
   return subresource !== '' && openSubresources.has(subresource);
 }
 
@@ -307,7 +309,7 @@ function auditId(exchange: Exchange): string {
   return typeof given === 'string' && /^[\w-]{1,64}$/.test(given) ? given : randomUUID();
 }
 
-function asStatus(error: unknown, info: RequestInfo | undefined): unknown {
+function asStatus(error: unknown, info: Pick<ParsedRequest, 'group' | 'resource' | 'name'> | undefined): unknown {
   if (error instanceof Unauthenticated) return status.unauthorized();
   if (error instanceof MalformedUrl) return status.badRequest(error.message);
   if (error instanceof StoreError) return toStatus(error, { group: info?.group ?? '', resource: info?.resource ?? '' }, info?.name ?? '');

@@ -1,9 +1,9 @@
 import type { User } from '@capstan/api';
 import type { Attributes } from '../authz/attributes.ts';
-import type { RequestInfo } from './scope.ts';
+import type { ParsedRequest } from '../request/info.ts';
 
 /** The authorization attributes of a request. */
-export function attributesOf(info: RequestInfo, user: User): Attributes {
+export function attributesOf(info: Omit<ParsedRequest, 'cluster'> & { readonly cluster: string }, user: User): Attributes {
   const { cluster, verb, isResource, group, version, resource, subresource, namespace, name, path } = info;
   const attributes = { cluster, user, verb, isResource, group, version, resource, subresource, namespace, name, path };
   if (info.query.isEmpty || !selecting.has(verb)) return attributes;

@@ -1,4 +1,4 @@
-import type { User } from '@capstan/api';
+import type { ClusterId, User } from '@capstan/api';
 import type { ObjectReader, StrategyContext } from '@capstan/kinds';
 import type { EntryReader } from '../cache/reader.ts';
 import { longestWarning, mostInWarnings } from '../http/warnings.ts';
@@ -37,7 +37,7 @@ export class RequestContext implements StrategyContext {
     this.permit = options.permit;
   }
 
-  get cluster(): string {
+  get cluster(): ClusterId {
     return this.info.cluster;
   }
 

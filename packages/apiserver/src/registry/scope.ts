@@ -34,6 +34,7 @@ export interface Scope {
 
 /** A request whose place has been resolved. */
 export interface RequestInfo extends ParsedRequest {
+  readonly cluster: ClusterId;
   /** The reach of the request. Undefined for plain requests, which see the root workspace as Kubernetes would show it. */
   readonly scope?: Scope;
 }

@@ -1,4 +1,4 @@
-import { rootCluster } from '@capstan/api';
+import { type ClusterId, rootCluster } from '@capstan/api';
 import { queryBoolean } from '@capstan/machinery';
 import { MalformedUrl } from './malformed-url.ts';
 import { type Place, parsePlace, plain } from './place.ts';
@@ -7,8 +7,8 @@ import { type Place, parsePlace, plain } from './place.ts';
 export interface ParsedRequest {
   /** The start of the path. */
   readonly place: Place;
-  /** The id of the workspace, or `*`. Empty until the place has been looked up. */
-  readonly cluster: string;
+  /** The id of the workspace, or `*`. Empty until the place has been looked up: only that makes an id of text. */
+  readonly cluster: ClusterId | '';
   /** The path without the workspace prefix and without the query. */
   readonly path: string;
   readonly query: Query;

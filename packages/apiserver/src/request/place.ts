@@ -1,13 +1,15 @@
-import { everyCluster, isPath } from '@capstan/api';
+import { everyCluster, isPath, type WorkspacePath } from '@capstan/api';
 import { MalformedUrl } from './malformed-url.ts';
 
 /** The place in the workspace tree that a request's path names. Nothing has been looked up yet. */
 export type Place =
   | { readonly kind: 'plain' }
   /** `/clusters/<path>`: a path, an id, or `*`. */
-  | { readonly kind: 'workspace'; readonly path: string }
+  | { readonly kind: 'workspace'; readonly path: PlacePath }
   /** `/services/<view>/<of…>/clusters/<path>`. */
-  | { readonly kind: 'view'; readonly view: ViewName; readonly of: readonly string[]; readonly path: string };
+  | { readonly kind: 'view'; readonly view: ViewName; readonly of: readonly string[]; readonly path: PlacePath };
+
+export type PlacePath = WorkspacePath | typeof everyCluster;
 
 export type ViewName = 'apiexport' | 'apiresourceschema' | 'cache' | 'initializingworkspaces' | 'replication' | 'terminatingworkspaces';
 
@@ -50,7 +52,7 @@ function inClusters(
   path: string,
   start: number,
   decode: (text: string) => string,
-  place: (cluster: string) => Place,
+  place: (cluster: PlacePath) => Place,
 ): { place: Place; rest: string } {
   const slash = path.indexOf('/', start);
   const end = slash < 0 ? path.length : slash;

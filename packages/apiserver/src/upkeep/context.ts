@@ -1,4 +1,4 @@
-import type { User } from '@capstan/api';
+import type { ClusterId, User } from '@capstan/api';
 import { superuserGroup } from '@capstan/api';
 import { RequestContext } from '../registry/context.ts';
 import { parseRequest } from '../request/info.ts';
@@ -13,7 +13,7 @@ export function serverContext({
   now,
   userAgent = 'kube-apiserver',
 }: {
-  readonly cluster: string;
+  readonly cluster: ClusterId;
   readonly objects: RequestContext['objects'];
   readonly now: () => Date;
   readonly userAgent?: string;

@@ -1,4 +1,4 @@
-import { everyCluster, requiredGroupsAnnotation, rootCluster, superuserGroup, type User } from '@capstan/api';
+import { boundObjects, everyCluster, requiredGroupsAnnotation, rootCluster, superuserGroup, type User } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
 import { homeOf, isServiceAccount, parseServiceAccountName } from '../authn/service-account.ts';
@@ -7,7 +7,7 @@ import type { RuleResolver } from '../authz/authorizer.ts';
 import { effectiveUsers } from '../authz/effective-users.ts';
 import { EntryRights } from './entry-rights.ts';
 import type { MaximalPolicy } from './maximal-policy.ts';
-import { adminGroup, bootstrapperGroup, boundObjects, externalLogicalClusterAdminGroup, logicalClusterAdminGroup } from './policy.ts';
+import { adminGroup, bootstrapperGroup, externalLogicalClusterAdminGroup, logicalClusterAdminGroup } from './policy.ts';
 import { logicalClusterOf } from './tree.ts';
 
 /** Workspaces in these phases cannot be entered. A workspace that is being deleted can, since it has to be emptied. */

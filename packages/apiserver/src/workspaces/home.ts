@@ -1,4 +1,5 @@
 import {
+  type ClusterId,
   isPath,
   type LogicalCluster,
   logicalClusterName,
@@ -54,7 +55,7 @@ function homePath(user: string, cluster: string): string {
 }
 
 async function makeHome(
-  cluster: string,
+  cluster: ClusterId,
   context: RequestContext,
   { backend, catalogs, authorizer, creators }: Parameters<typeof homeWorkspace>[0] & { readonly backend: Backend },
 ): Promise<LogicalCluster> {

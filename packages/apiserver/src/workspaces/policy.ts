@@ -21,12 +21,6 @@ export const externalLogicalClusterAdminGroup = 'system:kcp:external-logical-clu
 export const maximalPermissionPrefix = 'apis.kcp.io:binding:';
 
 /**
- * Represents, in rules, every kind that a workspace has bound, since no role can name future kinds. Users must not write the status of
- * bound objects, which belongs to the provider.
- */
-export const boundObjects = { group: 'workspaces.capstan.dev', resource: 'boundobjects' } as const;
-
-/**
  * The rights of `platform-controllers` in the platform's workspace: to install what products need, and to act as their accounts. Publishing a
  * catalog needs the right to read it, and creating a role needs all of its rights, so these are many.
  */

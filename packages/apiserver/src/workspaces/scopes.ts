@@ -6,13 +6,14 @@ import { attributesOf } from '../registry/attributes.ts';
 import type { Catalog } from '../registry/catalog.ts';
 import type { Catalogs } from '../registry/catalogs.ts';
 import type { RequestInfo, Scope } from '../registry/scope.ts';
-import type { Place, ViewName } from '../request/place.ts';
+import type { ParsedRequest } from '../request/info.ts';
+import type { Place, PlacePath, ViewName } from '../request/place.ts';
 import { logicalClusters, type Tree } from './tree.ts';
 
 /** A view across several workspaces, for the provider of an export or for controllers that initialize or terminate workspaces. */
 export interface WorkspaceView {
   /** `cluster` is the id of a workspace or `*`. Throws a status error if the user may not use the view. */
-  scope(request: { readonly of: readonly string[]; readonly cluster: ClusterId; readonly info: RequestInfo; readonly user: User }): Scope;
+  scope(request: { readonly of: readonly string[]; readonly cluster: ClusterId; readonly info: ParsedRequest; readonly user: User }): Scope;
 }
 
 export interface ScopesOptions {
@@ -33,10 +34,10 @@ export class Scopes {
     this.#options = options;
   }
 
-  /** The request with its workspace and the kinds it can reach. */
-  enter(info: RequestInfo, user: User): RequestInfo {
+  /** The request with its workspace and the kinds it can reach. Nothing else makes the id of a workspace of what a client sent. */
+  enter(info: ParsedRequest, user: User): RequestInfo {
     const place = placeOf(info.place, user);
-    if (place.kind === 'plain') return info;
+    if (place.kind === 'plain') return info as RequestInfo;
     const cluster = this.#resolve(place, info, user);
     if (this.#options.tree.isInactive(cluster) && !isAboutItself(info)) throw closed(cluster);
     if (place.kind === 'workspace') {
@@ -50,7 +51,7 @@ export class Scopes {
     return { ...info, cluster: scope.cluster, scope, ...(scope.verb !== undefined && { verb: scope.verb }) };
   }
 
-  #resolve({ path }: Exclude<Place, { kind: 'plain' }>, info: RequestInfo, user: User): ClusterId {
+  #resolve({ path }: Exclude<Place, { kind: 'plain' }>, info: ParsedRequest, user: User): ClusterId {
     if (path !== everyCluster) {
       const id = this.#options.tree.resolve(path);
       if (id !== undefined) return id;
@@ -67,14 +68,14 @@ export class Scopes {
 /** A service account whose request names no workspace means its own, like a program inside a cluster. */
 function placeOf(place: Place, user: User): Place {
   const home = place.kind === 'plain' ? homeOf(user) : undefined;
-  return home === undefined || home === rootCluster ? place : { kind: 'workspace', path: home };
+  return home === undefined || home === rootCluster ? place : { kind: 'workspace', path: home as PlacePath };
 }
 
-function isFirstObject({ group, resource, subresource, verb }: RequestInfo): boolean {
+function isFirstObject({ group, resource, subresource, verb }: ParsedRequest): boolean {
   return verb === 'create' && group === logicalClusters.group && resource === logicalClusters.resource && subresource === '';
 }
 
-function isAboutItself({ isResource, group, resource, path }: RequestInfo): boolean {
+function isAboutItself({ isResource, group, resource, path }: ParsedRequest): boolean {
   return path.startsWith('/openapi') || (isResource && group === logicalClusters.group && resource === logicalClusters.resource);
 }
 
@@ -85,7 +86,7 @@ function closed(cluster: string): Error {
 /**
  * Users without access must not learn whether a workspace exists: a missing one looks like a closed one. Only the platform gets NotFound.
  */
-export function unreachable(path: string, info: RequestInfo, user: User): Error {
+export function unreachable(path: string, info: Parameters<typeof attributesOf>[0], user: User): Error {
   if (user.groups.includes(superuserGroup) || user.name === controllerManagerUser) return status.notFound(logicalClusters, path);
   return forbidden(attributesOf(info, user), 'access denied');
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { KindReference } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
 import type { Connection } from '../kubeconfig/connection.ts';
 import { readText } from './body.ts';
@@ -45,8 +46,10 @@ export class Client implements Transport {
     this.#transport = options.transport ?? new HttpTransport(connection, { timeouts: options.timeouts, userAgent: options.userAgent });
   }
 
-  /** A handle on all objects of a type. No code is generated: the type is described, and its shape is `T`. */
-  resource<T extends KubeObject = KubeObject>(type: ResourceType): Resource<T> {
+  /** A handle on all objects of a type. No code is generated: the type is described, and its shape is `T`. A reference of `@capstan/api` carries its shape. */
+  resource<T extends KubeObject>(type: KindReference<T>): Resource<T>;
+  resource<T extends KubeObject = KubeObject>(type: ResourceType): Resource<T>;
+  resource<T extends KubeObject>(type: ResourceType): Resource<T> {
     return new Resource<T>(this, type, {});
   }
 

@@ -1,6 +1,7 @@
 import type { KubeObject } from '@capstan/machinery';
 import { fieldsOf } from '@capstan/machinery';
 import type { CacheEntry } from '../../cache/entry.ts';
+import { clusterOfKey } from '../../cache/key.ts';
 import type { Catalogs } from '../../registry/catalogs.ts';
 import type { Backend } from '../../registry/objects.ts';
 import type { Resource } from '../../registry/resource.ts';
@@ -48,7 +49,8 @@ export class PolicyKeeper implements Disposable {
     const { backend, catalogs, now } = this.#options;
     const current = backend.cache.resource(this.#resource).entries.get(key)?.object;
     if (current === undefined || !isUnchecked(current)) return;
-    const [cluster = '', , name = ''] = key.split('/');
+    const [, , name = ''] = key.split('/');
+    const cluster = clusterOfKey(key);
     const context = serverContext({ cluster, objects: backend.cache, now, userAgent: manager });
     await update(backend, context, {
       resource: this.#resource,

@@ -1,3 +1,4 @@
+import type { ClusterId } from '@capstan/api';
 import { type KubeObject, workspaceQuotaNamespace } from '@capstan/machinery';
 import type { Store } from '@capstan/store';
 import type { WatchCache } from '../../cache/watch-cache.ts';
@@ -23,7 +24,7 @@ export interface QuotaOptions {
 
 /** A group of quotas that are charged together: those of a namespace, either for the namespace itself or for the whole workspace. */
 interface Place {
-  readonly cluster: string;
+  readonly cluster: ClusterId;
   readonly namespace: string;
   readonly isForWorkspace: boolean;
 }

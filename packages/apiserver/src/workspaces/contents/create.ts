@@ -1,4 +1,5 @@
 import {
+  type ClusterId,
   type CreatedWorkspace,
   type LogicalCluster,
   ownerAnnotation,
@@ -37,7 +38,7 @@ export function parseCreation(text: string): WorkspaceCreation {
 /** Creates a workspace and updates its Workspace: one request instead of three. Whatever exists already is kept, so that a retry completes the work. */
 export async function createWorkspace(
   { backend, cache, kinds, now }: { backend: Backend; cache: WatchCache; kinds: () => Catalog; now: () => Date },
-  cluster: string,
+  cluster: ClusterId,
   { logicalCluster, url, shard }: WorkspaceCreation,
 ): Promise<CreatedWorkspace> {
   const resource = kinds().resource(logicalClusters.group, 'v1alpha1', logicalClusters.resource)!;

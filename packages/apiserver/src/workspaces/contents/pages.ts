@@ -1,4 +1,4 @@
-import { isPath, type LogicalCluster, pathAnnotation, rootCluster, typeAnnotation } from '@capstan/api';
+import { asClusterId, isPath, type LogicalCluster, pathAnnotation, rootCluster, typeAnnotation } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import { status } from '@capstan/machinery';
 import type { Store } from '@capstan/store';
@@ -46,9 +46,11 @@ export interface ContentsOptions {
  */
 export function contentsPage(options: ContentsOptions): Page {
   return async (exchange, info) => {
-    const [cluster = '', part = '', ...rest] = info.path.slice(contentsPath.length).split('/');
+    const [id = '', part = '', ...rest] = info.path.slice(contentsPath.length).split('/');
     const action = `${exchange.method} ${part}`;
-    if (rest.length > 0 || cluster === rootCluster || cluster.includes(':') || !isPath(cluster)) throw status.noSuchResource();
+    if (rest.length > 0 || id === rootCluster || id.includes(':') || !isPath(id)) throw status.noSuchResource();
+    // Only the platform comes here, and it also names workspaces that do not exist yet, or no longer.
+    const cluster = asClusterId(id);
     switch (action) {
       case 'DELETE content':
         return sendJson(exchange, info, JSON.stringify(await finalize(options, cluster, ownerIn(info.query))));

@@ -9,6 +9,7 @@ import {
 } from '@capstan/api';
 import { fieldsOf, formatTime, type KubeObject, parseApiVersion, sameJson, textOf } from '@capstan/machinery';
 import type { CacheEntry } from '../../cache/entry.ts';
+import { clusterOfKey } from '../../cache/key.ts';
 import type { Catalogs } from '../../registry/catalogs.ts';
 import type { RequestContext } from '../../registry/context.ts';
 import { type Backend, cachedEntry } from '../../registry/objects.ts';
@@ -99,7 +100,8 @@ export class MountKeeper implements Disposable {
     const workspace = backend.cache.resource(workspaces).entries.get(key)?.parse();
     const reference = workspace && referenceOf(workspace);
     if (reference === undefined || workspace!.metadata.deletionTimestamp !== undefined) return;
-    const [cluster = '', , name = ''] = key.split('/');
+    const [, , name = ''] = key.split('/');
+    const cluster = clusterOfKey(key);
     const context = serverContext({ cluster, objects: backend.cache, now, userAgent: manager });
     const found = this.#found(reference, context);
     const write = async (subresource: string, wanted: (current: Workspace) => Workspace): Promise<void> => {

@@ -1,8 +1,7 @@
-import type { Workspace } from '@capstan/api';
+import type { Workspace, WorkspacePath } from '@capstan/api';
 import { type StatusError, status } from '@capstan/machinery';
 import type { CacheEntry } from '../../cache/entry.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
-import type { RequestInfo } from '../../registry/scope.ts';
 import type { ParsedRequest } from '../../request/info.ts';
 import { parseRequest } from '../../request/info.ts';
 import { beginningOf, clusterOf, workspaces } from '../tree.ts';
@@ -29,11 +28,14 @@ export type Away =
       readonly parent: string;
     };
 
-/** A request after following the mounts in its path. */
-export interface RoutedRequest extends RequestInfo {
-  /** Set if a mount leads the request away from this server. */
-  readonly away?: Away;
+/** A request that a mount leads away from this server. */
+export interface AwayRequest extends Omit<ParsedRequest, 'cluster'> {
+  /** The path in the request: it leads to no workspace of this server. */
+  readonly cluster: WorkspacePath;
+  readonly away: Away;
 }
+
+export const isAway = (info: ParsedRequest | AwayRequest): info is AwayRequest => (info as Partial<AwayRequest>).away !== undefined;
 
 /** A mounted workspace in a path, and the names after it. */
 interface Mount {
@@ -58,7 +60,7 @@ export class Mounts {
   }
 
   /** The request after following the mounts in its path. */
-  follow(info: ParsedRequest, url: string): RoutedRequest {
+  follow(info: ParsedRequest, url: string): ParsedRequest | AwayRequest {
     let followed = info;
     let at = url;
     for (let hops = 0; followed.place.kind === 'workspace'; hops++) {
@@ -66,7 +68,8 @@ export class Mounts {
       if (mount === undefined) return followed;
       const target = hops === mostHops ? undefined : this.#targetOf(mount);
       const rest = restOf(at);
-      if (target?.kind !== 'here') return { ...followed, cluster: followed.place.path, away: leaving(target, mount.parent, rest) };
+      if (target?.kind !== 'here')
+        return { ...followed, cluster: followed.place.path as WorkspacePath, away: leaving(target, mount.parent, rest) };
       at = `/clusters/${target.path}${rest}`;
       followed = parseRequest(info.method, at);
     }

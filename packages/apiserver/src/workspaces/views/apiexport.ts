@@ -10,7 +10,8 @@ import type { CacheEntry } from '../../cache/entry.ts';
 import { clusterOfKey } from '../../cache/key.ts';
 import type { AdmissionRequest } from '../../registry/admission.ts';
 import type { Resource } from '../../registry/resource.ts';
-import type { RequestInfo, Scope } from '../../registry/scope.ts';
+import type { Scope } from '../../registry/scope.ts';
+import type { ParsedRequest } from '../../request/info.ts';
 import { isGuarded } from '../authorizer.ts';
 import { prefixed } from '../maximal-policy.ts';
 import { adminGroup } from '../policy.ts';
@@ -86,7 +87,7 @@ class Look implements Gate {
   /** The binding of the last requested workspace: objects are visited workspace by workspace. */
   #last: { cluster: string; generation: number; binding: BindingFacts | undefined } | undefined;
 
-  constructor(options: ApiExportViewOptions, { kinds, cluster, info }: { kinds: ExportedKinds; cluster: string; info: RequestInfo }) {
+  constructor(options: ApiExportViewOptions, { kinds, cluster, info }: { kinds: ExportedKinds; cluster: string; info: ParsedRequest }) {
     this.#options = options;
     this.#kinds = kinds;
     this.#cluster = cluster;

@@ -9,7 +9,7 @@ import { type AdmissionPlugin, isValidated } from '../../registry/admission.ts';
 import { attributesOf } from '../../registry/attributes.ts';
 import type { Catalog } from '../../registry/catalog.ts';
 import type { Catalogs } from '../../registry/catalogs.ts';
-import type { RequestInfo } from '../../registry/scope.ts';
+import type { ParsedRequest } from '../../request/info.ts';
 import type { WorkspaceView } from '../scopes.ts';
 import { logicalClusterOf, logicalClusters } from '../tree.ts';
 import { workspaceTypes } from '../types/workspace-types.ts';
@@ -106,12 +106,12 @@ function onlyRemoves({ field }: Waiter, name: string): NonNullable<AdmissionPlug
   };
 }
 
-function isAboutCluster({ isResource, group, resource }: RequestInfo): boolean {
+function isAboutCluster({ isResource, group, resource }: ParsedRequest): boolean {
   return isResource && group === logicalClusters.group && resource === logicalClusters.resource;
 }
 
 /** The name is that of a type, prefixed with the id of its workspace. */
-function permit(name: string, { waiter, info, user, rbac }: { waiter: Waiter; info: RequestInfo; user: User; rbac: Authorizer }): void {
+function permit(name: string, { waiter, info, user, rbac }: { waiter: Waiter; info: ParsedRequest; user: User; rbac: Authorizer }): void {
   if (user.groups.includes(superuserGroup)) return;
   const colon = name.lastIndexOf(':');
   const asked = { ...wanting, cluster: name.slice(0, Math.max(colon, 0)), user, verb: waiter.verb, name: name.slice(colon + 1) };
