@@ -35,7 +35,9 @@ export {
   isTooLargeResourceVersion,
 } from './rest/error.ts';
 export { followLines, type LinesCall } from './rest/lines.ts';
+export type { ObservedRequest, RequestObserver } from './rest/observer.ts';
 export type * from './rest/options.ts';
 export { type Patch, Resource, type ResourceType, type Target } from './rest/resource.ts';
 export type { Repeatable, RetryOptions } from './rest/retry.ts';
 export { HttpTransport, type Outgoing, type Timeouts, type Transport } from './rest/transport.ts';
+export { noTracer, type Span, type SpanAttributes, type Tracer, traced } from './tracing/tracer.ts';

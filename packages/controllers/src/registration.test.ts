@@ -17,7 +17,7 @@ describe.each(controllers)('the registration of $name', ({ name, watches, make }
   test('states the kinds that the controller watches', () => {
     using client = new Client({ server: 'http://127.0.0.1:1', credentials: fixedCredentials({}), namespace: 'default' });
     const asked = new RecordingFactory({ client });
-    make(settings).prepare?.(asked);
+    make(settings).prepare?.(asked, () => asked);
     expect([...asked.resources].sort()).toEqual([...watches].sort());
   });
 });

@@ -26,6 +26,8 @@ export interface FactoryOptions {
 /** One informer per resource and selection, shared by all callers. */
 export class InformerFactory implements AsyncDisposable {
   readonly #options: FactoryOptions;
+  /** Set for a part: the factory that makes, starts and ends its informers. */
+  #whole: InformerFactory | undefined;
   readonly #informers = new Map<string, Informer>();
   readonly #stop = new AbortController();
   #started = false;
@@ -40,10 +42,16 @@ export class InformerFactory implements AsyncDisposable {
     const key = JSON.stringify([type.group, type.version, type.resource, namespace, labelSelector, fieldSelector, metadataOnly === true]);
     const known = this.#informers.get(key);
     if (known !== undefined) return known as unknown as Informer<T>;
+    if (this.#whole !== undefined) {
+      const shared = this.#whole.informer<T>(type, selection);
+      this.#informers.set(key, shared as unknown as Informer);
+      return shared;
+    }
     const { client, transform, idleTimeout, pageSize, onError, onRecovered } = this.#options;
     const handle = client.resource<T>(type).in(namespace);
     const made = new Informer<T>({
       resource: metadataOnly === true ? (handle.metadata() as unknown as typeof handle) : handle,
+      oneWorkspace: !client.coversWorkspaces,
       labelSelector,
       fieldSelector,
       transform,
@@ -57,7 +65,23 @@ export class InformerFactory implements AsyncDisposable {
     return made;
   }
 
+  /**
+   * The same informers, for one of several users: `synced` and `hasSynced` of a part are about those that were asked for through it, so that a user
+   * does not wait for the objects of others. Starting and disposing are up to the whole.
+   */
+  part(): InformerFactory {
+    const part = new InformerFactory(this.#options);
+    part.#whole = this.#whole ?? this;
+    return part;
+  }
+
+  /** The informers of a resource that were asked for, whatever their selection. */
+  of(type: Pick<ResourceType, 'group' | 'resource'>): Informer[] {
+    return [...this.#informers.values()].filter(({ resource }) => resource.group === type.group && resource.resource === type.resource);
+  }
+
   start(): void {
+    if (this.#whole !== undefined) return;
     this.#started = true;
     for (const informer of this.#informers.values()) void informer.start(this.#stop.signal);
   }
@@ -72,6 +96,7 @@ export class InformerFactory implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#whole !== undefined) return;
     this.#stop.abort();
     if (this.#started) await Promise.all([...this.#informers.values()].map((informer) => informer.start(this.#stop.signal)));
   }

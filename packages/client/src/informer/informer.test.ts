@@ -1,4 +1,4 @@
-import { startTestServer, type TestServer } from '@capstan/apiserver/testing';
+import { createWorkspace, startTestServer, type TestServer } from '@capstan/apiserver/testing';
 import { type KubeObject, parseLabelSelector } from '@capstan/machinery';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { connectionOf } from '../kubeconfig/connection.ts';
@@ -146,4 +146,36 @@ test('notices and replaces a connection that died silently', async () => {
   await make('unseen');
   cable.heal();
   await vi.waitFor(() => expect(informer.get({ namespace: 'half-open', name: 'unseen' })).toBeDefined(), 20_000);
+});
+
+test('names the workspace in its keys only if it covers several', async () => {
+  await createWorkspace(server, 'alone');
+  const spaces = { group: '', version: 'v1', resource: 'namespaces', namespaced: false };
+  const there = client.cluster('alone');
+  const made = await there.resource(spaces).create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'it' } });
+  await using inside = new InformerFactory({ client: there });
+  await using across = new InformerFactory({ client: client.cluster('*') });
+  const [one, all] = [inside.informer(spaces), across.informer(spaces)];
+  for (const factory of [inside, across]) {
+    factory.start();
+    await factory.synced(AbortSignal.timeout(10_000));
+  }
+  expect(one.get({ name: 'it' })?.metadata.uid).toBe(made.metadata.uid);
+  expect(one.getByText(one.textOf(made))).toBe(one.get({ name: 'it' }));
+  expect(all.get({ cluster: 'alone', name: 'it' })?.metadata.uid).toBe(made.metadata.uid);
+  expect(all.getByText(all.textOf(made))?.metadata.uid).toBe(made.metadata.uid);
+  await there.resource(spaces).create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'late' } });
+  await vi.waitFor(() => expect(one.get({ name: 'late' })).toBeDefined());
+});
+
+test('a part waits only for the informers that were asked for through it', async () => {
+  await using factory = new InformerFactory({ client });
+  const [fine, waiting] = [factory.part(), factory.part()];
+  const shared = fine.informer(configMaps);
+  expect(waiting.informer(configMaps)).toBe(shared);
+  waiting.informer({ group: 'example.com', version: 'v1', resource: 'unknowns', namespaced: false });
+  factory.start();
+  await fine.synced(AbortSignal.timeout(10_000));
+  expect([fine.hasSynced, waiting.hasSynced, factory.hasSynced]).toEqual([true, false, false]);
+  expect([fine.of(configMaps), fine.of({ group: 'example.com', resource: 'unknowns' })]).toEqual([[shared], []]);
 });

@@ -1,7 +1,8 @@
 import type { KubeObject, LabelSelector } from '@capstan/machinery';
 import { deferred } from '../rest/deferred.ts';
+import type { ResourceType } from '../rest/resource.ts';
 import { type Change, type IndexFunction, ObjectCache } from './cache.ts';
-import { formatKey, type ObjectKey } from './key.ts';
+import { formatKey, keyText, type ObjectKey } from './key.ts';
 import { Reflector, type ReflectorOptions } from './reflector.ts';
 
 /** Called synchronously for each change, in order: it should only take note of it. */
@@ -29,6 +30,11 @@ export class Informer<T extends KubeObject = KubeObject> {
         remove: (object) => this.#tell(this.#cache.remove(object)),
       },
     });
+  }
+
+  /** The type of its objects. */
+  get resource(): ResourceType {
+    return this.#options.resource.type;
   }
 
   /** Whether the first complete state has arrived and been reported to every handler. */
@@ -75,6 +81,18 @@ export class Informer<T extends KubeObject = KubeObject> {
 
   get(key: ObjectKey): T | undefined {
     return this.#cache.get(formatKey(key));
+  }
+
+  /** By a key as `formatKey` writes it. */
+  getByText(key: string): T | undefined {
+    return this.#cache.get(key);
+  }
+
+  /** The key of an object that the server answered with. In the copy of one workspace, keys do not name it. */
+  textOf(object: KubeObject): string {
+    if (this.#options.oneWorkspace !== true) return keyText(object);
+    const { namespace, name = '' } = object.metadata;
+    return formatKey({ namespace, name });
   }
 
   /** The returned objects are shared and must not be changed. */

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { clusterAnnotation } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
 import { Backoff } from '@capstan/machinery';
 import { ApiError, ConnectionError, isExpired, isTooLargeResourceVersion } from '../rest/error.ts';
@@ -28,6 +29,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly fieldSelector?: string | undefined;
   /** Applied to each object before it is stored. */
   readonly transform?: ((object: T) => T) | undefined;
+  /** All objects are of the same workspace, so that their keys need not name it. */
+  readonly oneWorkspace?: boolean | undefined;
   /** In milliseconds: a connection that is silent for this long is closed. */
   readonly idleTimeout?: number | undefined;
   /** In milliseconds: a server that accepts a streamed list but falls silent before its end is asked for pages instead. */
@@ -106,6 +109,7 @@ export class Reflector<T extends KubeObject> {
         { ...this.#watchOptions(AbortSignal.any([signal, stop.signal])), sendInitialEvents: true, onOpen },
         (event) => {
           if (state === undefined) return this.#take(event);
+          this.#simplify(event.object);
           timer.refresh();
           if (event.type === 'BOOKMARK') {
             if (event.object.metadata.annotations?.[initialEventsEnd] !== 'true') return;
@@ -137,7 +141,10 @@ export class Reflector<T extends KubeObject> {
     let revision = '';
     for await (const page of resource.pages({ labelSelector, fieldSelector, limit: pageSize, signal })) {
       const type = itemType(page as unknown as KubeObject);
-      for (const item of page.items) this.#collect(state, type === undefined ? item : { ...type, ...item });
+      for (const item of page.items) {
+        this.#simplify(item);
+        this.#collect(state, type === undefined ? item : { ...type, ...item });
+      }
       revision = page.metadata.resourceVersion;
     }
     this.#complete(state, revision);
@@ -174,12 +181,18 @@ export class Reflector<T extends KubeObject> {
 
   #take(event: WatchEvent<T>): void {
     const { sink, transform } = this.#options;
+    this.#simplify(event.object);
     if (event.type === 'DELETED') sink.remove(event.object);
     else if (event.type !== 'BOOKMARK') sink.put(transform === undefined ? event.object : transform(event.object));
     const version = event.object.metadata.resourceVersion;
     if (version !== undefined && version !== '') this.#revision = version;
     this.#backoff.reset();
     this.#recovered();
+  }
+
+  /** Keys of the objects of one workspace do not name it: controllers that know nothing of workspaces work in any of them. */
+  #simplify({ metadata }: KubeObject): void {
+    if (this.#options.oneWorkspace === true && metadata.annotations !== undefined) delete metadata.annotations[clusterAnnotation];
   }
 
   #collect(state: Map<string, T>, object: T): void {

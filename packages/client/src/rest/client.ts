@@ -2,8 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import type { KindReference } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
 import type { Connection } from '../kubeconfig/connection.ts';
+import { noTracer, type Tracer, traced } from '../tracing/tracer.ts';
 import { readText } from './body.ts';
 import { ApiError } from './error.ts';
+import type { RequestObserver } from './observer.ts';
 import { Resource, type ResourceType } from './resource.ts';
 import { defaultRetry, type Repeatable, type RetryOptions, withRetries } from './retry.ts';
 import { defaultTimeouts, HttpTransport, type Outgoing, type Timeouts, type Transport } from './transport.ts';
@@ -15,6 +17,10 @@ export interface ClientOptions {
   readonly userAgent?: string;
   /** Called for each `Warning` header of a response. */
   readonly onWarning?: (warning: string) => void;
+  /** Called after each request, for metrics. */
+  readonly onRequest?: RequestObserver;
+  /** Traces each request. */
+  readonly tracer?: Tracer;
 }
 
 export interface Call extends Outgoing {
@@ -53,10 +59,23 @@ export class Client implements Transport {
     return new Resource<T>(this, type, {});
   }
 
+  /** Whether it reads the objects of many workspaces at once. */
+  get coversWorkspaces(): boolean {
+    return this.#prefix.endsWith('/clusters/*');
+  }
+
   /** The same user in another workspace of the same server: replaces `/clusters/<path>` in the server's address. */
   cluster(path: string): Client {
     const server = `${this.connection.server.replace(/(\/clusters\/[^/]+)?\/*$/, '')}/clusters/${path}`;
     return this.#sibling({ ...this.connection, server }, this.#guard);
+  }
+
+  /** The same user at another path of the same server, such as that of a view: replaces the path of the server's address. */
+  under(path: string): Client {
+    return this.#sibling(
+      { ...this.connection, server: `${new URL(this.connection.server).origin}${path.replace(/\/+$/, '')}` },
+      this.#guard,
+    );
   }
 
   /** Calls `check` before every attempt to write; an exception from it is thrown instead of writing. */
@@ -73,7 +92,32 @@ export class Client implements Transport {
 
   /** One attempt, with its response as it is and the body unread. */
   send(outgoing: Outgoing): Promise<IncomingMessage> {
-    return this.#transport.send(this.#prefix === '' ? outgoing : { ...outgoing, path: this.#prefix + outgoing.path });
+    const whole = this.#prefix === '' ? outgoing : { ...outgoing, path: this.#prefix + outgoing.path };
+    const { onRequest, tracer } = this.#options;
+    if (onRequest === undefined && tracer === undefined) return this.#transport.send(whole);
+    return this.#observed(whole);
+  }
+
+  async #observed(outgoing: Outgoing): Promise<IncomingMessage> {
+    const { onRequest, tracer = noTracer } = this.#options;
+    const { method, path } = outgoing;
+    const attributes = {
+      'http.request.method': method,
+      'url.path': path.split('?')[0]!,
+      'server.address': new URL(this.connection.server).host,
+    };
+    const began = performance.now();
+    let code: number | undefined;
+    try {
+      return await traced(tracer, { name: method, attributes }, async (span) => {
+        const answer = await this.#transport.send(outgoing);
+        code = answer.statusCode;
+        span.setAttribute('http.response.status_code', code ?? 0);
+        return answer;
+      });
+    } finally {
+      onRequest?.({ method, code, milliseconds: performance.now() - began });
+    }
   }
 
   /** Any call, with a text response. Error responses are thrown as `ApiError`. */

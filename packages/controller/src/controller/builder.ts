@@ -1,6 +1,15 @@
-import { clusterOf, type InformerFactory, type InformerSelection, type ObjectKey, objectKey, type ResourceType } from '@capstan/client';
+import {
+  type Client,
+  clusterOf,
+  type InformerFactory,
+  type InformerSelection,
+  type ObjectKey,
+  objectKey,
+  type ResourceType,
+} from '@capstan/client';
 import { type KubeObject, parseApiVersion } from '@capstan/machinery';
-import { Controller, type ControllerOptions, type Reconciler, type Source } from './controller.ts';
+import type { Channel } from './channel.ts';
+import { Controller, type ControllerOptions, type Reconciler, type Signals, type Source } from './controller.ts';
 import type { Predicate } from './predicate.ts';
 
 /** A type whose kind is known, so that owner references to it can be recognized. */
@@ -10,10 +19,15 @@ export interface KindType extends ResourceType {
 
 export interface SourceOptions<T extends KubeObject = KubeObject> extends InformerSelection {
   readonly predicate?: Predicate<T>;
+  /** Where the objects are, if not where the controller's own objects are: another workspace or server, or another user. */
+  readonly client?: Client;
 }
 
+/** Options for the objects of a controller itself: they are always those of its own client. */
+export type PrimaryOptions<T extends KubeObject = KubeObject> = Omit<SourceOptions<T>, 'client'>;
+
 /** Starts the description of a controller. The name appears in metrics, logs and events. */
-export function controller(name: string): { for<T extends KubeObject>(type: KindType, options?: SourceOptions<T>): ControllerBuilder<T> } {
+export function controller(name: string): { for<T extends KubeObject>(type: KindType, options?: PrimaryOptions<T>): ControllerBuilder<T> } {
   return {
     for: (type, options = {}) =>
       new ControllerBuilder({
@@ -21,6 +35,7 @@ export function controller(name: string): { for<T extends KubeObject>(type: Kind
         type,
         primary: sourceOf(type, options, (object) => [objectKey(object)]),
         sources: [],
+        signals: [],
         reads: () => undefined,
       }),
   };
@@ -31,7 +46,8 @@ interface Draft<C> {
   readonly type: KindType;
   readonly primary: Source<C>;
   readonly sources: readonly Source<C>[];
-  readonly reads: (informers: InformerFactory) => C;
+  readonly signals: readonly Signals<C>[];
+  readonly reads: (informers: InformerFactory, at: (client: Client) => InformerFactory) => C;
 }
 
 export class ControllerBuilder<T extends KubeObject, C = undefined> {
@@ -43,13 +59,21 @@ export class ControllerBuilder<T extends KubeObject, C = undefined> {
 
   /**
    * Local copies of other kinds that the reconciler and the functions of `watches` read. `learn` is called before the informers fill, so it can also add
-   * indexes; its result is passed on as `copies`. Reading a kind does not watch it: name it in `watches` too if its changes matter.
+   * indexes; its result is passed on as `copies`. Reading a kind does not watch it: name it in `watches` too if its changes matter. `at` returns the
+   * informers of another client.
    */
-  reads<N>(learn: (informers: InformerFactory) => N): ControllerBuilder<T, N> {
-    const { primary, sources } = this.#draft;
-    if (sources.length > 0) throw new Error('call reads before owns and watches: their functions are given its result');
+  reads<N>(learn: (informers: InformerFactory, at: (client: Client) => InformerFactory) => N): ControllerBuilder<T, N> {
+    const { primary, sources, signals } = this.#draft;
+    if (sources.length > 0 || signals.length > 0)
+      throw new Error('call reads before owns, watches and receives: their functions are given its result');
     // The source of the objects themselves reads no copies.
-    return new ControllerBuilder<T, N>({ ...this.#draft, primary: primary as unknown as Source<N>, sources: [], reads: learn });
+    return new ControllerBuilder<T, N>({
+      ...this.#draft,
+      primary: primary as unknown as Source<N>,
+      sources: [],
+      signals: [],
+      reads: learn,
+    });
   }
 
   /** Objects that the reconciler creates: when one changes, its owner is reconciled. */
@@ -67,9 +91,18 @@ export class ControllerBuilder<T extends KubeObject, C = undefined> {
     return this.#with(sourceOf(type, options, map));
   }
 
+  /** Events from outside of the API: `map` returns the keys of the objects to reconcile. */
+  receives<E>(channel: Channel<E>, map: (event: E, copies: C) => readonly ObjectKey[]): ControllerBuilder<T, C> {
+    const listen: Signals<C> = (copies, add) =>
+      channel.listen((event) => {
+        for (const key of map(event, copies)) add(key);
+      });
+    return new ControllerBuilder<T, C>({ ...this.#draft, signals: [...this.#draft.signals, listen] });
+  }
+
   reconcile(reconciler: Reconciler<T, C>, options: ControllerOptions = {}): Controller<T, C> {
-    const { name, primary, sources, reads } = this.#draft;
-    return new Controller<T, C>({ name, primary, sources, reads, reconciler, options });
+    const { name, primary, sources, signals, reads } = this.#draft;
+    return new Controller<T, C>({ name, primary, sources, signals, reads, reconciler, options });
   }
 
   #with(source: Source<C>): ControllerBuilder<T, C> {
@@ -82,8 +115,8 @@ function sourceOf<S extends KubeObject, C>(
   options: SourceOptions<S>,
   map: (object: S, copies: C) => readonly ObjectKey[],
 ): Source<C> {
-  const { predicate, ...selection } = options;
-  return { type, selection, predicate: predicate as Predicate | undefined, keysOf: map as Source<C>['keysOf'] };
+  const { predicate, client, ...selection } = options;
+  return { type, selection, client, predicate: predicate as Predicate | undefined, keysOf: map as Source<C>['keysOf'] };
 }
 
 /** The controlling owner, if it is of that kind in any version. */

@@ -14,9 +14,11 @@ import type { EventRecorder } from '../events/recorder.ts';
 import type { ControllerContext, Runnable } from '../manager/runnable.ts';
 import type { RateOptions } from '../queue/rate.ts';
 import type { Priority, WorkQueue } from '../queue/work-queue.ts';
+import { arrivesWithin, OtherWrites } from './other-writes.ts';
 import { OwnWrites } from './own-writes.ts';
+import { Places } from './places.ts';
 import type { Predicate } from './predicate.ts';
-import { done, type Result } from './result.ts';
+import { done, type Result, requeueAfter } from './result.ts';
 import { WorkLoop } from './work-loop.ts';
 
 /** The arguments of a reconciler. */
@@ -34,10 +36,10 @@ export interface Reconcile<T extends KubeObject, C = undefined> {
   /** 0, then one more for each failure in a row. */
   readonly attempt: number;
   /**
-   * Reports the server's answer to a write of this object. It is not reconciled again before the local copy has that write, so the reconciler never decides
-   * from the state before it.
+   * Reports the server's answer to a write of this object, or of an object of another `type` that the controller watches or reads. This object is not
+   * reconciled again before the local copy has that write, so the reconciler never decides from the state before it.
    */
-  readonly wrote: (object: KubeObject) => void;
+  readonly wrote: (object: KubeObject, type?: Pick<ResourceType, 'group' | 'resource'>) => void;
 }
 
 export type Reconciler<T extends KubeObject, C = undefined> = (request: Reconcile<T, C>) => Promise<Result> | Result;
@@ -46,9 +48,14 @@ export type Reconciler<T extends KubeObject, C = undefined> = (request: Reconcil
 export interface Source<C> {
   readonly type: ResourceType;
   readonly selection: InformerSelection;
+  /** Where the objects are, if not at the controller's own client. */
+  readonly client: Client | undefined;
   readonly predicate: Predicate | undefined;
   readonly keysOf: (object: KubeObject, copies: C) => readonly ObjectKey[];
 }
+
+/** Listens to events from outside of the API until it is disposed of. */
+export type Signals<C> = (copies: C, add: (key: ObjectKey) => void) => Disposable;
 
 export interface ControllerOptions {
   /** How many objects at the same time; 1 by default. */
@@ -67,7 +74,8 @@ export interface ControllerSpec<T extends KubeObject, C> {
   readonly name: string;
   readonly primary: Source<C>;
   readonly sources: readonly Source<C>[];
-  readonly reads: (informers: InformerFactory) => C;
+  readonly signals: readonly Signals<C>[];
+  readonly reads: (informers: InformerFactory, at: (client: Client) => InformerFactory) => C;
   readonly reconciler: Reconciler<T, C>;
   readonly options: ControllerOptions;
 }
@@ -78,6 +86,8 @@ interface Run<C> {
   readonly queue: WorkQueue<ObjectKey>;
   readonly copies: C;
   readonly writes: OwnWrites;
+  readonly others: OtherWrites;
+  readonly places: Places;
 }
 
 const tenHours = 36_000_000;
@@ -86,7 +96,8 @@ const tenHours = 36_000_000;
 export class Controller<T extends KubeObject = KubeObject, C = undefined> implements Runnable {
   readonly name: string;
   readonly #spec: ControllerSpec<T, C>;
-  #copies: { readonly of: InformerFactory; readonly value: C } | undefined;
+  /** What `reads` returned when the controller was prepared: it may hold state that belongs to the informers. */
+  readonly #prepared = new WeakMap<InformerFactory, { readonly value: C; readonly used: ReadonlySet<InformerFactory> }>();
 
   constructor(spec: ControllerSpec<T, C>) {
     this.name = spec.name;
@@ -94,16 +105,25 @@ export class Controller<T extends KubeObject = KubeObject, C = undefined> implem
   }
 
   /** Asks for all informers, so that they can fill before the work begins. */
-  prepare(informers: InformerFactory): void {
-    for (const { type, selection } of this.#all()) informers.informer(type, selection);
-    this.#read(informers);
+  prepare(informers: InformerFactory, at: (client: Client) => InformerFactory): void {
+    for (const { type, selection, client } of this.#all()) (client === undefined ? informers : at(client)).informer(type, selection);
+    const used = new Set<InformerFactory>();
+    const value = this.#spec.reads(informers, (client) => {
+      const there = at(client);
+      used.add(there);
+      return there;
+    });
+    this.#prepared.set(informers, { value, used });
   }
 
   /** Works until the signal; resolves when the last reconcile has ended. */
   async run(context: ControllerContext): Promise<void> {
-    const { primary, options } = this.#spec;
-    const { concurrency, backoff, rate, resyncEvery = tenHours, fairness = ({ cluster }) => cluster ?? '' } = options;
-    const copies = this.#read(context.informers);
+    const { primary, options, reads } = this.#spec;
+    const { concurrency, backoff, rate, fairness = ({ cluster }) => cluster ?? '' } = options;
+    await using places = new Places(context);
+    for (const source of this.#all()) places.informersOf(source.client).informer(source.type, source.selection);
+    const prepared = this.#prepared.get(context.informers);
+    const copies = prepared === undefined ? reads(context.informers, (client) => places.informersOf(client)) : prepared.value;
     using loop = new WorkLoop<ObjectKey>(context, {
       name: this.name,
       keyOf: formatKey,
@@ -114,26 +134,33 @@ export class Controller<T extends KubeObject = KubeObject, C = undefined> implem
       ...(backoff && { backoff }),
       ...(rate && { rate }),
     });
-    const run: Run<C> = { context, queue: loop.queue, copies, writes: new OwnWrites() };
-    await context.informers.synced(context.signal);
-    // Node 20 has no DisposableStack.
-    const following = [this.#followOwnWrites(run), ...this.#all().map((source) => follow(source, run))];
-    const timer = resyncEvery > 0 ? setInterval(() => this.#resync(run), resyncEvery) : undefined;
+    const { queue } = loop;
+    using others = new OtherWrites((key) => queue.add(key));
+    const run: Run<C> = { context, queue, copies, writes: new OwnWrites(), others, places };
+    await Promise.all([places, ...(prepared?.used ?? [])].map((one) => one.synced(context.signal)));
+    const following = this.#follow(run);
     try {
       await loop.run((key, attempt) => this.#reconcile(key, attempt, run));
     } finally {
-      clearInterval(timer);
       for (const one of following) one[Symbol.dispose]();
     }
   }
 
-  #all(): readonly Source<C>[] {
-    return [this.#spec.primary, ...this.#spec.sources];
+  /** Everything that asks for reconciles. Node 20 has no DisposableStack. */
+  #follow(run: Run<C>): Disposable[] {
+    const { signals, options } = this.#spec;
+    const { resyncEvery = tenHours } = options;
+    const timer = resyncEvery > 0 ? setInterval(() => this.#resync(run), resyncEvery) : undefined;
+    return [
+      this.#followOwnWrites(run),
+      ...this.#all().map((source) => follow(source, run)),
+      ...signals.map((listen) => listen(run.copies, (key) => run.queue.add(key))),
+      { [Symbol.dispose]: () => clearInterval(timer) },
+    ];
   }
 
-  #read(informers: InformerFactory): C {
-    if (this.#copies?.of !== informers) this.#copies = { of: informers, value: this.#spec.reads(informers) };
-    return this.#copies.value;
+  #all(): readonly Source<C>[] {
+    return [this.#spec.primary, ...this.#spec.sources];
   }
 
   #resync({ context, queue }: Run<C>): void {
@@ -149,12 +176,15 @@ export class Controller<T extends KubeObject = KubeObject, C = undefined> implem
     });
   }
 
-  #reconcile(key: ObjectKey, attempt: number, { context, copies, writes }: Run<C>): Promise<Result> | Result {
+  #reconcile(key: ObjectKey, attempt: number, run: Run<C>): Promise<Result> | Result {
+    const { context, copies, writes, others } = run;
     const { primary, reconciler, options } = this.#spec;
     const known = context.informers.informer<T>(primary.type, primary.selection);
     const object = known.get(key);
     const text = formatKey(key);
     if (writes.isBehind(text, object)) return done;
+    // The arrival calls earlier; this is for an object that the copy does not select.
+    if (others.isBehind(key)) return requeueAfter(arrivesWithin);
     return reconciler({
       key,
       object,
@@ -163,18 +193,28 @@ export class Controller<T extends KubeObject = KubeObject, C = undefined> implem
       events: context.events,
       signal: options.timeout === undefined ? context.drop : AbortSignal.any([context.drop, AbortSignal.timeout(options.timeout)]),
       attempt,
-      wrote: (written) => writes.note(text, written, known.get(key)),
+      wrote: (written, type = primary.type) => {
+        if (isSameType(type, primary.type)) writes.note(text, written, known.get(key));
+        else others.note(key, written, run.places.copyOf(type));
+      },
     });
   }
 }
 
-function follow<C>(source: Source<C>, { context, queue, copies }: Run<C>): Disposable {
-  return context.informers.informer(source.type, source.selection).onChange((change) => {
-    if (source.predicate !== undefined && !source.predicate(change)) return;
-    // Objects that existed before the start are only checked; everything later is a change.
-    const priority: Priority = change.type === 'added' && change.initial ? 'resync' : 'fresh';
-    for (const key of keysOf(source, change, copies)) queue.add(key, priority);
-  });
+function isSameType(one: Pick<ResourceType, 'group' | 'resource'>, other: Pick<ResourceType, 'group' | 'resource'>): boolean {
+  return one.group === other.group && one.resource === other.resource;
+}
+
+function follow<C>(source: Source<C>, { queue, copies, places }: Run<C>): Disposable {
+  return places
+    .informersOf(source.client)
+    .informer(source.type, source.selection)
+    .onChange((change) => {
+      if (source.predicate !== undefined && !source.predicate(change)) return;
+      // Objects that existed before the start are only checked; everything later is a change.
+      const priority: Priority = change.type === 'added' && change.initial ? 'resync' : 'fresh';
+      for (const key of keysOf(source, change, copies)) queue.add(key, priority);
+    });
 }
 
 /** Includes the keys that the object pointed to before: they lost something. The queue removes duplicates. */

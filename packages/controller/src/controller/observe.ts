@@ -2,6 +2,32 @@ import type { Metrics } from '@capstan/machinery';
 import type { QueueObserver } from '../queue/work-queue.ts';
 import type { Result } from './result.ts';
 
+/** The loops of each name, per registry: a controller has one for each endpoint, and its gauges are their sums. */
+const loops = new WeakMap<Metrics, Map<string, Set<LoopNumbers>>>();
+
+interface LoopNumbers {
+  readonly depth: () => number;
+  readonly active: () => number;
+  readonly workers: number;
+}
+
+/** Adds a loop to the gauges of its name, until it is disposed of. */
+export function observeLoop(name: string, metrics: Metrics, loop: LoopNumbers): Disposable {
+  const named = loops.get(metrics) ?? new Map<string, Set<LoopNumbers>>();
+  loops.set(metrics, named);
+  const known = named.get(name) ?? new Set<LoopNumbers>();
+  if (!named.has(name)) {
+    named.set(name, known);
+    const sum = (numberOf: (one: LoopNumbers) => number) => () => [...known].reduce((total, one) => total + numberOf(one), 0);
+    const labels = { controller: name };
+    metrics.gauge('workqueue_depth', 'Objects that wait.', { labels: { name }, read: sum(({ depth }) => depth()) });
+    metrics.gauge('controller_runtime_active_workers', 'Workers that reconcile now.', { labels, read: sum(({ active }) => active()) });
+    metrics.gauge('controller_runtime_max_concurrent_reconciles', 'Workers.', { labels, read: sum(({ workers }) => workers) });
+  }
+  known.add(loop);
+  return { [Symbol.dispose]: () => void known.delete(loop) };
+}
+
 /** Counts what a queue does, under the names that dashboards for Kubernetes controllers know. */
 export function observeQueue(name: string, metrics: Metrics): QueueObserver {
   const labels = { name };

@@ -43,6 +43,6 @@ export class OwnWrites {
 }
 
 /** NaN, which is neither smaller nor larger than any number, for servers whose versions are not numbers. */
-function revisionOf({ metadata }: KubeObject): number {
+export function revisionOf({ metadata }: KubeObject): number {
   return Number(metadata.resourceVersion);
 }

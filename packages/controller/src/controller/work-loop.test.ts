@@ -1,4 +1,4 @@
-import { ApiError, type Client, InformerFactory } from '@capstan/client';
+import { ApiError, type Client, InformerFactory, noTracer } from '@capstan/client';
 import { Metrics, status } from '@capstan/machinery';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { EventRecorder } from '../events/recorder.ts';
@@ -26,10 +26,15 @@ const context = (): ControllerContext => ({
   informers: new InformerFactory({ client }),
   events: {} as EventRecorder,
   metrics,
+  tracer: noTracer,
   isLeading: () => isLeading,
   signal: stop.signal,
   drop: drop.signal,
   onError: (error, { name }) => void errors.push(`${name}: ${(error as Error).message}`),
+  at: () => {
+    throw new Error('a loop stays where it is');
+  },
+  log: () => {},
 });
 const makeLoop = (): WorkLoop<string> =>
   new WorkLoop<string>(context(), {

@@ -1,8 +1,8 @@
-import type { ObjectKey, ResourceType } from '@capstan/client';
+import { noTracer, type ObjectKey, type ResourceType, traced } from '@capstan/client';
 import type { ControllerContext } from '../manager/runnable.ts';
 import { WorkQueue, type WorkQueueOptions } from '../queue/work-queue.ts';
 import { resultOf, type Subject } from './failure.ts';
-import { observeQueue, type ReconcileMetrics, reconcileMetrics } from './observe.ts';
+import { observeLoop, observeQueue, type ReconcileMetrics, reconcileMetrics } from './observe.ts';
 import type { Result } from './result.ts';
 
 export interface WorkLoopOptions<T> extends Pick<WorkQueueOptions<T>, 'keyOf' | 'fairness' | 'backoff' | 'rate'> {
@@ -26,6 +26,8 @@ export class WorkLoop<T> implements Disposable {
   readonly #options: WorkLoopOptions<T>;
   readonly #metrics: ReconcileMetrics;
   readonly #close = (): void => this.queue.close();
+  readonly #gauges: Disposable;
+  #active = 0;
 
   constructor(context: ControllerContext, options: WorkLoopOptions<T>) {
     const { name, keyOf, fairness, backoff, rate } = options;
@@ -40,7 +42,11 @@ export class WorkLoop<T> implements Disposable {
       observer: observeQueue(name, context.metrics),
     });
     this.queue = queue;
-    context.metrics.gauge('workqueue_depth', 'Objects that wait.', { labels: { name }, read: () => queue.depth });
+    this.#gauges = observeLoop(name, context.metrics, {
+      depth: () => queue.depth,
+      active: () => this.#active,
+      workers: options.concurrency ?? 1,
+    });
     context.signal.addEventListener('abort', this.#close, { once: true });
     if (context.signal.aborted) this.#close();
   }
@@ -52,6 +58,7 @@ export class WorkLoop<T> implements Disposable {
 
   [Symbol.dispose](): void {
     this.#context.signal.removeEventListener('abort', this.#close);
+    this.#gauges[Symbol.dispose]();
     this.#close();
   }
 
@@ -64,7 +71,9 @@ export class WorkLoop<T> implements Disposable {
         return;
       }
       const before = performance.now();
+      this.#active++;
       const result = await this.#outcome(item, work);
+      this.#active--;
       this.#metrics.ended(result.type, performance.now() - before);
       this.#settle(result, item);
       queue.done(item);
@@ -73,8 +82,14 @@ export class WorkLoop<T> implements Disposable {
 
   /** Never rejects, whatever the work does. */
   async #outcome(item: T, work: (item: T, attempt: number) => Promise<Result> | Result): Promise<Result> {
+    const { name, objectOf } = this.#options;
+    const { tracer } = this.#context;
     try {
-      return await work(item, this.queue.failures(item));
+      const attempt = this.queue.failures(item);
+      if (tracer === noTracer) return await work(item, attempt);
+      const { cluster = '', namespace = '', name: object } = objectOf(item);
+      const attributes = { controller: name, 'object.cluster': cluster, 'object.namespace': namespace, 'object.name': object, attempt };
+      return await traced(tracer, { name: `reconcile ${name}`, attributes }, async () => work(item, attempt));
     } catch (error) {
       return resultOf(error, this.#subjectOf(item));
     }

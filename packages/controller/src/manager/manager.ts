@@ -1,10 +1,23 @@
-import { type Client, deferred, dropManagedFields, formatKey, InformerFactory, type ObjectKey, SharedTexts } from '@capstan/client';
+import {
+  type Client,
+  deferred,
+  dropManagedFields,
+  type FactoryOptions,
+  formatKey,
+  type InformerFactory,
+  noTracer,
+  type ObjectKey,
+  SharedTexts,
+  type Tracer,
+} from '@capstan/client';
 import { Metrics } from '@capstan/machinery';
 import { EventRecorder } from '../events/recorder.ts';
 import { type ElectionOptions, LeaderElector } from '../leader/elector.ts';
 import { addProcessMetrics } from '../metrics/process.ts';
 import { type HealthOptions, type HealthServer, startHealthServer } from './health.ts';
-import type { Runnable } from './runnable.ts';
+import { type HeldInformers, InformerPool } from './informer-pool.ts';
+import { keepRunning } from './keep-running.ts';
+import type { ControllerContext, Elsewhere, Runnable } from './runnable.ts';
 import { LeaseTroubles, Troubles } from './troubles.ts';
 
 export interface ManagerOptions {
@@ -14,7 +27,13 @@ export interface ManagerOptions {
   readonly health?: HealthOptions;
   /** In milliseconds: how long running reconciles may take to end when the manager is stopped. */
   readonly stopWithin?: number;
+  /** In milliseconds: how long to wait for complete local copies before taking part in an election; ten seconds by default. */
+  readonly syncWithin?: number;
   readonly log?: (line: string) => void;
+  /** The registry to use; a new one by default. */
+  readonly metrics?: Metrics;
+  /** Traces each reconcile. */
+  readonly tracer?: Tracer;
 }
 
 export interface AddOptions {
@@ -25,7 +44,8 @@ export interface AddOptions {
 interface Added {
   readonly runnable: Runnable;
   readonly client: Client;
-  readonly informers: InformerFactory;
+  /** Of its client, and of the others that it asked for when it was prepared. */
+  readonly held: readonly HeldInformers[];
 }
 
 /** The state that the controllers of one term share. */
@@ -39,25 +59,29 @@ interface Work {
   readonly guard: (client: Client) => Client;
 }
 
+/** A term's work, with the signal that drops running reconciles. */
+type RunningWork = Work & { readonly drop: AbortSignal };
+
 const never = new AbortController().signal;
 /** In milliseconds. */
 const settleEvery = 30_000;
 
 /** Runs controllers in one process, with shared informers, one server for health and metrics, and leader election. */
 export class Manager {
-  readonly metrics = new Metrics();
+  readonly metrics: Metrics;
   readonly #options: ManagerOptions;
   readonly #added: Added[] = [];
   readonly #log: (line: string) => void;
   readonly #troubles: Troubles;
-  /** Shared by controllers with the same account: other accounts may not be allowed to read the same objects. */
-  readonly #informers = new Map<Client, InformerFactory>();
+  readonly #pool = new InformerPool((client) => this.#factoryOptions(client));
   readonly #texts = new SharedTexts();
+  #factories = 0;
   #health: HealthServer | undefined;
   #stopping = false;
 
   constructor(options: ManagerOptions) {
     this.#options = options;
+    this.metrics = options.metrics ?? new Metrics();
     this.#log = options.log ?? (() => {});
     this.#troubles = new Troubles(this.#log);
     addProcessMetrics(this.metrics);
@@ -71,17 +95,21 @@ export class Manager {
   add(runnable: Runnable, { client = this.#options.client }: AddOptions = {}): this {
     if (this.#added.some((one) => one.runnable.name === runnable.name))
       throw new Error(`there is a controller "${runnable.name}" already; names must differ`);
-    const informers = this.#informersOf(client);
-    this.#added.push({ runnable, client, informers });
-    runnable.prepare?.(informers);
+    const own = this.#pool.hold(client);
+    const others = new Map<Client, HeldInformers>();
+    const at = (other: Client): InformerFactory => {
+      const known = others.get(other) ?? this.#pool.hold(other);
+      others.set(other, known);
+      return known.informers;
+    };
+    runnable.prepare?.(own.informers, at);
+    this.#added.push({ runnable, client, held: [own, ...others.values()] });
     return this;
   }
 
-  #informersOf(client: Client): InformerFactory {
-    const known = this.#informers.get(client);
-    if (known !== undefined) return known;
-    const owner = this.#informers.size;
-    const made = new InformerFactory({
+  #factoryOptions(client: Client): FactoryOptions {
+    const owner = this.#factories++;
+    return {
       client,
       transform: (object) => {
         this.#texts.within(dropManagedFields(object));
@@ -91,9 +119,7 @@ export class Manager {
         if (!this.#stopping) this.#troubles.watchFailed(error, { resource, informer: `${owner} ${informer}` });
       },
       onRecovered: ({ resource }, informer) => this.#troubles.watchRecovered({ resource, informer: `${owner} ${informer}` }),
-    });
-    this.#informers.set(client, made);
-    return made;
+    };
   }
 
   /** Works until aborted; resolves when everything has ended. */
@@ -103,12 +129,12 @@ export class Manager {
     signal.addEventListener('abort', () => (this.#stopping = true), { once: true });
     const settling = setInterval(() => this.#troubles.settle(), settleEvery).unref();
     try {
-      for (const informers of this.#informers.values()) informers.start();
+      this.#pool.start();
       if (leaderElection === undefined) await this.#work({ signal, lost: never, isLeading: () => true, guard: (client) => client });
       else await this.#contend(leaderElection, signal);
     } finally {
       clearInterval(settling);
-      await Promise.all([...this.#informers.values()].map((informers) => informers[Symbol.asyncDispose]()));
+      await Promise.all(this.#added.flatMap(({ held }) => held.map((one) => one[Symbol.asyncDispose]())));
       await this.#health?.[Symbol.asyncDispose]();
     }
   }
@@ -132,8 +158,7 @@ export class Manager {
       labels: { name: election.name },
       read: () => (elector.isLeading() ? 1 : 0),
     });
-    // Complete copies make a handover short.
-    await Promise.all([...this.#informers.values()].map((informers) => informers.synced(signal))).catch(() => {});
+    await this.#synced(signal);
     await elector.run(signal, (term) =>
       this.#work({
         signal: term.signal,
@@ -142,6 +167,12 @@ export class Manager {
         guard: (one) => one.guarded(() => term.assertLeading()),
       }),
     );
+  }
+
+  /** Complete copies make a handover short. Those that cannot be completed hold up only the controllers that need them. */
+  async #synced(signal: AbortSignal): Promise<void> {
+    const either = AbortSignal.any([signal, AbortSignal.timeout(this.#options.syncWithin ?? 10_000)]);
+    await Promise.allSettled(this.#added.flatMap(({ held }) => held.map(({ informers }) => informers.synced(either))));
   }
 
   async #work(work: Work): Promise<void> {
@@ -160,7 +191,7 @@ export class Manager {
     signal.addEventListener('abort', onStop, { once: true });
     if (signal.aborted) onStop();
     const drop = AbortSignal.any([lost, late.signal]);
-    const running = Promise.all(this.#added.map((one) => this.#runOne(one, work, drop)));
+    const running = Promise.all(this.#added.map((one) => this.#runOne(one, { ...work, drop })));
     try {
       const outcome = await Promise.race([running, abandoned.promise]);
       if (outcome === 'late') this.#log(`some reconciles did not end within ${stopWithin} ms and were dropped`);
@@ -170,27 +201,55 @@ export class Manager {
     }
   }
 
-  async #runOne({ runnable, client: own, informers }: Added, { signal, isLeading, guard }: Work, drop: AbortSignal): Promise<void> {
-    const client = guard(own);
+  /** A runnable that fails is started again, and never stops the others. */
+  async #runOne({ runnable, client, held }: Added, work: RunningWork): Promise<void> {
     const { name } = runnable;
+    await using context = this.#context(name, work, { client, informers: held[0]!.informers });
+    await keepRunning(runnable, context, {
+      onFailure: (error, wait) => this.#troubles.requestFailed(error, `${name} failed and starts again in ${Math.ceil(wait / 1000)} s`),
+    });
+  }
+
+  #context(name: string, work: RunningWork, place: { readonly client: Client; readonly informers: InformerFactory }): Elsewhere {
+    const { signal, drop, isLeading, guard } = work;
+    const client = guard(place.client);
     const events = new EventRecorder({
       client,
       component: name,
       onError: (error) => this.#troubles.requestFailed(error, `${name}: event not written`),
     });
-    const onError = (error: unknown, key: ObjectKey): void => this.#troubles.requestFailed(error, `${name} ${formatKey(key)}`);
-    try {
-      await runnable.run({ informers, client, events, metrics: this.metrics, isLeading, signal, drop, onError });
-      await events.flush();
-    } catch (error) {
-      if (!signal.aborted) throw error;
-    }
+    const context: ControllerContext = {
+      informers: place.informers,
+      client,
+      events,
+      metrics: this.metrics,
+      tracer: this.#options.tracer ?? noTracer,
+      isLeading,
+      signal,
+      drop,
+      onError: (error: unknown, key: ObjectKey) => this.#troubles.requestFailed(error, `${name} ${formatKey(key)}`),
+      at: (other) => this.#elsewhere(name, work, other),
+      log: (line) => this.#log(`${name}: ${line}`),
+    };
+    return { ...context, [Symbol.asyncDispose]: () => events.flush() };
+  }
+
+  #elsewhere(name: string, work: RunningWork, client: Client): Elsewhere {
+    const held = this.#pool.hold(client);
+    const there = this.#context(name, work, { client, informers: held.informers });
+    return {
+      ...there,
+      [Symbol.asyncDispose]: async () => {
+        await there[Symbol.asyncDispose]();
+        await held[Symbol.asyncDispose]();
+      },
+    };
   }
 
   #notReady(): string | undefined {
     if (this.#stopping) return 'stopping';
-    return [...this.#informers.values()].every(({ hasSynced }) => hasSynced)
-      ? undefined
-      : 'the first copy of what is watched is not complete yet';
+    const waiting = this.#added.filter(({ held }) => held.some(({ informers }) => !informers.hasSynced));
+    if (waiting.length === 0) return undefined;
+    return `the first copy of what is watched is not complete yet: ${waiting.map(({ runnable }) => runnable.name).join(', ')}`;
   }
 }
