@@ -25,7 +25,9 @@ export interface LogClock {
   readonly now: number;
 }
 
-const xid = /NVRM: Xid \((?:PCI:)?([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2})(?:\.[0-7])?\): (\d{1,4}),?\s?(.*)$/i;
+const xid = /NVRM: Xid \((?:PCI:)?([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2})(?:\.[0-7])?\): (\d{1,4})(?!\d),?\s?(.*)$/i;
+/** A record of /dev/kmsg, a time of dmesg or the start of a journal's line. Elsewhere in a line, the text is a program's and proves nothing. */
+const knownPrefix = /^(?:|\d{1,3},\d{1,20},\d{1,20}[^;]{0,40};|\[[^\]]{1,40}\] ?|.{1,120}\bkernel: (?:\[[^\]]{1,40}\] ?)?)$/;
 /** Lines of several megabytes do not come from the kernel. */
 const maxLine = 8_192;
 
@@ -45,6 +47,7 @@ function parseLine(line: string, clock: LogClock): XidEvent | undefined {
   const processName = /\bname='?([^,']{1,64})/.exec(rest!)?.[1]?.trim();
   const [domain, ...device] = bus!.toLowerCase().split(':');
   const prefix = line.slice(0, line.length - whole.length);
+  if (!knownPrefix.test(prefix) || isFromProgram(prefix)) return undefined;
   const stamp = /^\d{1,3},\d{1,20},\d{1,20}(?=[,;])/.exec(prefix)?.[0] ?? prefix.trim();
   return {
     id: `${stamp} ${bus!.toLowerCase()} ${code}`,
@@ -56,6 +59,11 @@ function parseLine(line: string, clock: LogClock): XidEvent | undefined {
     detail: rest!.trim().slice(0, 512),
     ...(Number(code) === recoveryXid && { recoveryAction: recoveryActionOf(/\bto 0x[0-9a-f]+ \(([^)]{1,60})\)/i.exec(rest!)?.[1]) }),
   };
+}
+
+/** Programs may write to /dev/kmsg; the kernel marks their records with another facility than its own, 0. */
+function isFromProgram(prefix: string): boolean {
+  return Number(/^(\d{1,3}),/.exec(prefix)?.[1] ?? 0) >= 8;
 }
 
 /** `4,360,49105995,c;` of /dev/kmsg, `[   49.105995]` of dmesg, or `1763260800.123456 host kernel:` of `journalctl -o short-unix`. */

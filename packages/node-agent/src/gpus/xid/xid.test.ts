@@ -61,6 +61,12 @@ describe('parseXids', () => {
     expect(one('NVRM: Xid (PCI:0000:b9:00): 74, pid=<unknown>, name=<unknown>, NVLink: fatal error')).not.toHaveProperty('processName');
   });
 
+  test('ignores what programs write', () => {
+    expect(one('12,360,49105995,-;NVRM: Xid (PCI:0000:00:06): 79, forged')).toBeUndefined();
+    expect(one('4,360,49105995,-;traps: NVRM: Xid (PCI:0000:00:06): 79, forged')).toBeUndefined();
+    expect(one('[   49.105995] process NVRM: Xid (PCI:0000:00:06): 79, forged')).toBeUndefined();
+  });
+
   test('skips other lines, hostile ones too', () => {
     fc.assert(fc.property(fc.string(), (text) => Array.isArray(parseXids(text, clock))));
     expect(parseXids(`NVRM: Xid (PCI:0000:b9:00): ${'7'.repeat(50)}, x\nNVRM: Xid (PCI:zz): 79\n${'x'.repeat(100_000)}`, clock)).toEqual(
