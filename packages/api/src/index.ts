@@ -8,6 +8,8 @@ export type {
   PurgedWorkspace,
   WorkspaceCreation,
 } from './capstan/workspace-pages.ts';
+export * from './compute/allocation.ts';
+export * from './compute/offering.ts';
 export { definedKinds } from './defined-kinds.ts';
 export type { Condition } from './definition/common.ts';
 export * as common from './definition/common.ts';
@@ -20,6 +22,7 @@ export { referencePage } from './definition/reference-page.ts';
 export { resourceSchemaSpec } from './definition/resource-schema.ts';
 export type { ReadOf, Rule, Schema, WrittenOf } from './definition/schema.ts';
 export * as schema from './definition/schema.ts';
+export * from './fleet/booking.ts';
 export * from './fleet/gpus.ts';
 export * from './fleet/node-task.ts';
 export * from './fleet/task-types.ts';

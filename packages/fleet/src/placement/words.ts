@@ -1,0 +1,56 @@
+import type { GpuWish, PlacementRequest } from './request.ts';
+
+const gibibyte = 2 ** 30;
+
+/** `a`, `a and b`, `a, b and c`. */
+export function listed(words: readonly string[]): string {
+  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
+}
+
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+export function gibibytes(bytes: number): string {
+  return `${Math.round((10 * bytes) / gibibyte) / 10} GiB`;
+}
+
+/** Thousandths of a core as `12 CPUs`. */
+export function cpus(thousandths: number): string {
+  return counted(Math.max(0, thousandths) / 1000, 'CPU');
+}
+
+/** `4 H100`, `2 GPUs with 40 GiB`, `3 instances 1g.10gb of H100`. */
+export function gpuWords(count: number, wish: GpuWish): string {
+  const { model, memory, migProfile } = wish;
+  const what =
+    migProfile === undefined
+      ? (model ?? (count === 1 ? 'GPU' : 'GPUs'))
+      : `${count === 1 ? 'instance' : 'instances'} ${migProfile}${model === undefined ? '' : ` of ${model}`}`;
+  return `${count} ${what}${memory === undefined ? '' : ` with ${gibibytes(memory)}`}`;
+}
+
+/** What a request asks for: `4 H100 on one node`, `4 nodes with 8 H100 each`. */
+export function wishWords(request: PlacementRequest): string {
+  const { size, nodes, topology } = request;
+  const where = topology?.strength === 'required' ? ` with the same ${topology.label}` : '';
+  const each = nodes > 1 ? ' each' : '';
+  if (size.kind === 'devices') {
+    const words = [
+      ...(size.count > 0 ? [gpuWords(size.count, size.gpu) + linkWords(size.gpu, size.count)] : []),
+      ...(typeof size.cpu === 'number' && size.cpu > 0 ? [cpus(size.cpu)] : []),
+      ...(typeof size.memory === 'number' && size.memory > 0 ? [`${gibibytes(size.memory)} of memory`] : []),
+    ];
+    return nodes > 1 ? `${nodes} nodes${where} with ${listed(words)} each` : `${listed(words)} on one node`;
+  }
+  if (size.kind === 'fraction') {
+    const part = `1/${size.parts} of a node with ${size.gpu.model ?? 'GPUs'}`;
+    return nodes > 1 ? `${part} on ${nodes} nodes${where}` : part;
+  }
+  const start = nodes > 1 ? `${nodes} whole nodes${where}` : 'a whole node';
+  return size.count > 0 ? `${start} with ${gpuWords(size.count, size.gpu)}${each}` : start;
+}
+
+function linkWords({ nvlink }: GpuWish, count: number): string {
+  return nvlink === 'required' && count > 1 ? ' connected by NVLink' : '';
+}
