@@ -73,7 +73,7 @@ test.each([
   ['listen: 6443\n', 'capstan.yaml:2:11: expected a section with host, port, names, found "6443"'],
   [
     'admission:\n  disabledPlugins: [ServiceAccounts]\n',
-    /^capstan.yaml:3:23: expected one of LimitRanger, ServiceAccount, .*, found "ServiceAccounts"$/,
+    /^capstan.yaml:3:23: expected one of NodeRestriction, LimitRanger, ServiceAccount, .*, found "ServiceAccounts"$/,
   ],
   ['authorization:\n  alwaysAllowPaths: /healthz\n', 'capstan.yaml:3:23: expected a list of paths such as [/healthz], found "/healthz"'],
   [
