@@ -25,7 +25,7 @@ export interface ProcessOutput {
 }
 
 /**
- * Runs processes that outlive the agent. Every driver passes `suite.ts`: systemd's transient units where systemd is, and the agent's own supervisor
+ * Runs processes that outlive the agent. Every driver passes `suite/process-driver.ts`: systemd's transient units where systemd is, and the agent's own supervisor
  * elsewhere.
  */
 export interface ProcessDriver {

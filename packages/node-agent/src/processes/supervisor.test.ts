@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
+import { driverSuite } from '../suite/process-driver.ts';
 import { processGroups } from './cgroup.ts';
 import { processEntry } from './proc.ts';
-import { driverSuite } from './suite.ts';
 import { Supervisor } from './supervisor.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'capstan-processes-'));

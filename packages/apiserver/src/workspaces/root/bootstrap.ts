@@ -1,5 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { type ApiExport, type ApiResourceSchema, groupResource, identityNamespace, rootCluster, shardKind } from '@capstan/api';
+import {
+  type ApiExport,
+  type ApiResourceSchema,
+  type ClusterId,
+  groupResource,
+  identityNamespace,
+  rootCluster,
+  shardKind,
+} from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import { applySchemaDefaults, asJson, fieldsOf, type KubeObject, StatusError, sameJson, textOf } from '@capstan/machinery';
 import { StoreError } from '@capstan/store';
@@ -115,7 +123,7 @@ class Root {
   }
 
   /** Writes to another workspace; undefined if there is none. */
-  within(cluster: string | undefined): Root | undefined {
+  within(cluster: ClusterId | undefined): Root | undefined {
     if (cluster === undefined) return undefined;
     const { objects, now } = this.#context;
     return new Root(this.#serving, serverContext({ cluster, objects, now }));

@@ -1,4 +1,4 @@
-import { platformControllersUser, platformWorkspace } from '@capstan/api';
+import { type ClusterId, platformControllersUser, platformWorkspace } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
 import { rbacGroup } from '../../authz/resolver.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
@@ -16,6 +16,6 @@ export function platformRights(): KubeObject {
 }
 
 /** The id of the platform's workspace; undefined until it exists. */
-export function platformCluster(cache: WatchCache): string | undefined {
+export function platformCluster(cache: WatchCache): ClusterId | undefined {
   return new Tree(cache).resolve(platformWorkspace);
 }

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { type ProcessDriver, ProcessExists, type ProcessSpec, type ProcessState } from './driver.ts';
-import { processesOf } from './proc.ts';
+import { type ProcessDriver, ProcessExists, type ProcessSpec, type ProcessState } from '../processes/driver.ts';
+import { processesOf } from '../processes/proc.ts';
 
 const newId = (): string => `test-${randomUUID().slice(0, 8)}`;
 
