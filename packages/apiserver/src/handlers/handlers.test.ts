@@ -159,6 +159,16 @@ it('a pod that never ran is returned as deleted immediately', async () => {
 });
 
 describe('a path', () => {
+  it('may contain an escaped name, whatever the verb', async () => {
+    const roles = '/apis/rbac.authorization.k8s.io/v1/clusterroles';
+    const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: 'part:one' }, rules: [] };
+    expect((await server.call(roles, { method: 'POST', body: role })).code).toBe(201);
+    const headers = { 'content-type': 'application/merge-patch+json' };
+    const patch = { method: 'PATCH', headers, body: { metadata: { labels: { a: 'b' } } } };
+    for (const call of [{}, patch, { method: 'PUT', body: role }, { method: 'DELETE' }])
+      expect((await server.call(`${roles}/part%3Aone`, call)).code).toBe(200);
+  });
+
   const configMaps = '/api/v1/namespaces/default/configmaps';
   it.each([
     ['GET', `${configMaps}/a%2Fb`, 404, 'the server could not find the requested resource'],

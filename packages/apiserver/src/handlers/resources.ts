@@ -30,7 +30,7 @@ export function handleResource(serving: Serving, exchange: Exchange, context: Re
   if (resource.virtual) return handleVirtual(serving, exchange, context, resource);
   // The path exists, but only for other verbs: a list below a name, or a name below a list.
   if (!resource.verbs.has(info.verb)) throw status.methodNotAllowed();
-  if (!fits(info.verb, info.path, context)) refuseMisfit(resource, info.verb, exchange);
+  if (!fits(info)) refuseMisfit(resource, info.verb, exchange);
   const deprecation = deprecations.get(`${info.group}/${info.resource}`);
   if (deprecation !== undefined) warnOfDeprecation(deprecation, exchange, context);
   const virtual =
@@ -97,9 +97,8 @@ function refuseMisfit({ custom }: Resource, verb: string, { headers }: Exchange)
 }
 
 /** Creates are sent to the collection; changes are sent to a name. */
-function fits(verb: string, path: string, { info }: RequestContext): boolean {
-  const named = info.name !== '' && path.endsWith(`/${info.name}`);
-  if (verb === 'create') return !named;
-  if (verb === 'update' || verb === 'patch') return named;
+function fits({ verb, name }: RequestContext['info']): boolean {
+  if (verb === 'create') return name === '';
+  if (verb === 'update' || verb === 'patch') return name !== '';
   return true;
 }

@@ -56,7 +56,7 @@ test('brings types of older versions up to date at the next start, and keeps wha
     expect((await server.call(`/clusters/root${path}/${name}`, { method: 'PUT', body })).code).toBe(200);
   };
   // As a version without products wrote it.
-  await put('project', ({ defaultAPIBindingLifecycle: _lifecycle, ...spec }) => spec, {});
+  await put('project', (spec) => ({ ...spec, defaultAPIBindingLifecycle: undefined }), {});
   await put('home', (spec) => ({ ...spec, defaultAPIBindingLifecycle: 'InitializeOnly' }));
   await server.restart();
   expect(await get(`${path}/project`)).toMatchObject({ spec: { defaultAPIBindingLifecycle: 'Maintain' } });
