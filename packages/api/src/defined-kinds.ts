@@ -1,5 +1,8 @@
+import { allocationKind } from './compute/allocation.ts';
+import { offeringKind } from './compute/offering.ts';
 import type { KindDefinition } from './definition/define-kind.ts';
+import { nodeBookingKind } from './fleet/booking.ts';
 import { nodeTaskKind } from './fleet/node-task.ts';
 
 /** Every kind of Capstan's own. The files of `npm run generate` and the tests of all definitions follow this list. */
-export const definedKinds: readonly KindDefinition[] = [nodeTaskKind];
+export const definedKinds: readonly KindDefinition[] = [nodeTaskKind, nodeBookingKind, offeringKind, allocationKind];

@@ -9,6 +9,7 @@ export type {
   WorkspaceCreation,
 } from './capstan/workspace-pages.ts';
 export * from './compute/allocation.ts';
+export { computeGroup, type Strength } from './compute/fields.ts';
 export * from './compute/offering.ts';
 export { definedKinds } from './defined-kinds.ts';
 export type { Condition } from './definition/common.ts';

@@ -1,36 +1,61 @@
-import type { KubeObject } from '@capstan/machinery/objects';
-import type { Strength } from './offering.ts';
+import { conditions, immutable, objectName } from '../definition/common.ts';
+import { defineKind, type ObjectOf } from '../definition/define-kind.ts';
+import { choice, integer, list, object, optional, type ReadOf, text, withDefault } from '../definition/schema.ts';
+import { computeGroup, strength } from './fields.ts';
 
-/** A tenant's order of an offering, and the nodes and devices that it got. */
-export interface Allocation extends KubeObject {
-  spec?: AllocationSpec;
-  status?: AllocationStatus;
-}
+export const allocationPhases = ['Pending', 'Active', 'Releasing', 'Failed'] as const;
+export type AllocationPhase = (typeof allocationPhases)[number];
 
-export interface AllocationSpec {
-  /** The name of an Offering. */
-  readonly offering: string;
-  /** The number of nodes that get the offering's size each; all of them or none. One if absent. */
-  readonly nodes?: number;
-  /** Nodes that have the same value of this label. */
-  readonly topology?: { readonly label: string; readonly strength: Strength };
-  /** Higher goes first. */
-  readonly priority?: number;
-}
+const part = object('What the allocation has on one node.', {
+  node: objectName('Name of the node.'),
+  devices: list('UUIDs of the GPUs, or of their MIG instances.', text('UUID of a GPU or a MIG instance.', { maxLength: 128 }), {
+    maxItems: 1024,
+  }),
+});
 
-export type AllocationPhase = 'Pending' | 'Active' | 'Releasing' | 'Failed';
+const topology = object('Nodes with the same value of a label.', {
+  label: text('Label of the nodes, such as the rack or the fabric.', { minLength: 1, maxLength: 316 }),
+  strength: strength('Whether other nodes may be used if there are too few with the same value.'),
+});
 
-export interface AllocationStatus {
-  readonly observedGeneration?: number;
-  readonly phase?: AllocationPhase;
-  /** The attempt whose booking entries count. It is set once, together with `parts`. */
-  readonly attempt?: string;
-  readonly parts?: readonly AllocatedPart[];
-  /** Why it is pending, in one sentence. */
-  readonly message?: string;
-}
+export const allocationKind = defineKind({
+  group: computeGroup,
+  kind: 'Allocation',
+  plural: 'allocations',
+  categories: ['capstan'],
+  scope: 'Namespaced',
+  description: 'An order of an offering: nodes and GPUs that are reserved for it until it is deleted.',
+  versions: {
+    v1alpha1: {
+      spec: object(
+        'The order.',
+        {
+          offering: objectName('Name of the Offering.'),
+          nodes: withDefault(integer('Number of nodes that get the offering each: all of them or none.', { minimum: 1, maximum: 1024 }), 1),
+          topology: optional(topology),
+          priority: withDefault(integer('Orders with a higher number are served first.', { minimum: -1000, maximum: 1000 }), 0),
+        },
+        { rules: [immutable] },
+      ),
+      status: object('State of the order.', {
+        observedGeneration: optional(integer('Generation of the object that the status describes.', { minimum: 0 })),
+        phase: optional(choice('State in one word.', allocationPhases)),
+        message: optional(text('Why it waits or failed, in one sentence.', { maxLength: 4096 })),
+        attempt: optional(text('The try whose bookings count. It is set once, together with `parts`.', { maxLength: 64 })),
+        parts: optional(list('Nodes and devices that it has.', part, { maxItems: 1024 })),
+        conditions: optional(conditions()),
+      }),
+      columns: [
+        { name: 'Offering', type: 'string', path: '.spec.offering' },
+        { name: 'Nodes', type: 'integer', path: '.spec.nodes' },
+        { name: 'Phase', type: 'string', path: '.status.phase' },
+        { name: 'Message', type: 'string', path: '.status.message' },
+      ],
+    },
+  },
+});
 
-export interface AllocatedPart {
-  readonly node: string;
-  readonly devices: readonly string[];
-}
+export type Allocation = ObjectOf<typeof allocationKind>;
+export type AllocationSpec = Allocation['spec'];
+export type AllocationStatus = NonNullable<Allocation['status']>;
+export type AllocatedPart = ReadOf<typeof part>;

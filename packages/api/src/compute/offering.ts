@@ -1,43 +1,75 @@
-import type { KubeObject } from '@capstan/machinery/objects';
+import { quantity } from '../definition/common.ts';
+import { defineKind, type ObjectOf } from '../definition/define-kind.ts';
+import { choice, flag, integer, list, map, object, optional, text, withDefault } from '../definition/schema.ts';
+import { computeGroup, strength } from './fields.ts';
 
-/** Something that tenants can order. Offerings are written in `root:platform` and read everywhere. */
-export interface Offering extends KubeObject {
-  spec?: OfferingSpec;
-}
+const gpu = object('The GPUs on each node.', {
+  model: optional(text('Model, such as `H100`. Any if absent.', { minLength: 1, maxLength: 64 })),
+  count: optional(integer('Number of GPUs; with `exclusive`, the least number.', { minimum: 0, maximum: 1024 })),
+  memory: optional(quantity('The least memory of each GPU, such as `80Gi`.')),
+  migProfile: optional(text('Instances with this profile, such as `1g.10gb`, instead of whole GPUs.', { minLength: 1, maxLength: 32 })),
+  nvlink: optional(strength('Whether the GPUs of a node have to be connected by NVLink.')),
+});
 
-export interface OfferingSpec {
-  readonly displayName?: string;
-  readonly size: OfferingSize;
-  /** The pools of nodes that it may use; all if absent. */
-  readonly pools?: readonly string[];
-  readonly nodeSelector?: Readonly<Record<string, string>>;
-  /** `Pack` fills nodes that are in use already; `Spread` prefers those with the most free GPUs. */
-  readonly strategy?: 'Pack' | 'Spread';
-}
+const labelValue = text('Value of the label.', { maxLength: 63 });
 
-/** How much of a node an allocation gets. */
-export type OfferingSize =
-  | {
-      readonly type: 'Devices';
-      /** No GPUs if absent. */
-      readonly gpu?: OfferedGpu & { readonly count: number };
-      /** Quantities. If absent, the node's cpu and memory are divided by its GPUs. */
-      readonly cpu?: string;
-      readonly memory?: string;
-    }
-  /** One of `parts` equal parts of a node with such GPUs. */
-  | { readonly type: 'Fraction'; readonly gpu: OfferedGpu; readonly parts: number }
-  /** A whole node with at least so many GPUs, and nobody else on it. */
-  | { readonly type: 'Node'; readonly gpu?: OfferedGpu & { readonly count: number } };
+export const offeringKind = defineKind({
+  group: computeGroup,
+  kind: 'Offering',
+  plural: 'offerings',
+  categories: ['capstan'],
+  scope: 'Cluster',
+  description: 'Something that tenants can order: GPUs of a model with cpu and memory, a fraction of a node, or a whole node.',
+  versions: {
+    v1alpha1: {
+      spec: object(
+        'What an allocation of the offering gets on each of its nodes.',
+        {
+          displayName: optional(text('Name for people.', { maxLength: 128 })),
+          gpu: optional(gpu),
+          cpu: optional(quantity('Cores, such as `8` or `500m`. If absent, each GPU comes with its share of the cores of the node.')),
+          memory: optional(quantity('Memory, such as `64Gi`. If absent, each GPU comes with its share of the memory of the node.')),
+          fraction: optional(
+            integer('One of so many equal parts of a node: of its GPUs, its cores and its memory.', { minimum: 1, maximum: 64 }),
+          ),
+          exclusive: withDefault(flag('A whole node, and nobody else on it.'), false),
+          pools: optional(
+            list('Pools of nodes that may be used. All if absent.', text('Name of a pool.', { maxLength: 63 }), { maxItems: 64 }),
+          ),
+          nodeSelector: optional(map('Labels that nodes must have.', labelValue, { maxProperties: 32 })),
+          strategy: withDefault(
+            choice('`Pack` fills nodes that are in use already; `Spread` takes those with the most free GPUs.', ['Pack', 'Spread']),
+            'Pack',
+          ),
+        },
+        {
+          rules: [
+            {
+              rule: '!has(self.fraction) || !(self.exclusive || has(self.cpu) || has(self.memory) || (has(self.gpu) && has(self.gpu.count)))',
+              message: 'must be absent if exclusive, cpu, memory or gpu.count is set',
+              fieldPath: '.fraction',
+            },
+            {
+              rule: '!self.exclusive || !(has(self.cpu) || has(self.memory))',
+              message: 'must be false if cpu or memory is set',
+              fieldPath: '.exclusive',
+            },
+            {
+              rule: 'self.exclusive || has(self.fraction) || has(self.cpu) || has(self.memory) || (has(self.gpu) && has(self.gpu.count))',
+              message: 'must say what is offered: gpu.count, cpu, memory, fraction or exclusive',
+            },
+          ],
+        },
+      ),
+      columns: [
+        { name: 'Model', type: 'string', path: '.spec.gpu.model' },
+        { name: 'GPUs', type: 'integer', path: '.spec.gpu.count' },
+        { name: 'CPU', type: 'string', path: '.spec.cpu' },
+        { name: 'Memory', type: 'string', path: '.spec.memory' },
+      ],
+    },
+  },
+});
 
-export interface OfferedGpu {
-  /** Any model if absent. */
-  readonly model?: string;
-  /** The least memory of each GPU, as a quantity. */
-  readonly memory?: string;
-  /** `1g.10gb`: instances with this profile instead of whole GPUs. */
-  readonly migProfile?: string;
-  readonly nvlink?: Strength;
-}
-
-export type Strength = 'Required' | 'Preferred';
+export type Offering = ObjectOf<typeof offeringKind>;
+export type OfferingSpec = Offering['spec'];

@@ -1,4 +1,7 @@
-import type { KubeObject } from '@capstan/machinery/objects';
+import { objectName } from '../definition/common.ts';
+import { defineKind, type ObjectOf } from '../definition/define-kind.ts';
+import { choice, flag, integer, list, object, optional, type ReadOf, type Required, text } from '../definition/schema.ts';
+import { fleetGroup } from './fields.ts';
 
 declare const allocationIdBrand: unique symbol;
 
@@ -7,48 +10,68 @@ export type AllocationId = string & { readonly [allocationIdBrand]: true };
 
 export const asAllocationId = (uid: string): AllocationId => uid as AllocationId;
 
-/** Says who has what on one node. It lies in `root:platform`, has the name of the node, and only the scheduler writes it. */
-export interface NodeBooking extends KubeObject {
-  spec?: NodeBookingSpec;
-}
+/** The states of something that is booked. Free is the absence of an entry. */
+export const bookingStates = ['Held', 'Granted', 'Releasing', 'Cleaning'] as const;
+export type BookingState = (typeof bookingStates)[number];
 
-export interface NodeBookingSpec {
-  /** At most one for each allocation and attempt. No device is in two of them. */
-  readonly entries: readonly BookingEntry[];
-}
+const mostDevices = 1024;
+const mostNodes = 1024;
 
-/** A state of something that is booked. Free is the absence of an entry. */
-export type BookingState = 'Held' | 'Granted' | 'Releasing' | 'Cleaning';
+const amounts = {
+  devices: list('UUIDs of the GPUs, or of their MIG instances.', text('UUID of a GPU or a MIG instance.', { maxLength: 128 }), {
+    maxItems: mostDevices,
+  }),
+  cpu: integer('Processor time, in thousandths of a core.', { minimum: 0 }),
+  memory: integer('Memory, in bytes.', { minimum: 0 }),
+};
 
-export interface BookingEntry {
-  readonly allocation: AllocationReference;
-  /** One try to place the allocation. After a crash, entries of different tries can exist; the status of the allocation names the one that counts. */
-  readonly attempt: string;
-  readonly state: BookingState;
-  /** The uuids of the GPUs or of their MIG instances. */
-  readonly devices: readonly string[];
-  /** In thousandths of a core. */
-  readonly cpu: number;
-  /** In bytes. */
-  readonly memory: number;
-  /** Nothing else may be booked on the node. */
-  readonly exclusive?: boolean;
-  /** All parts of the allocation if it has several nodes, this one included, the same in each booking. The first decides for all. */
-  readonly gang?: readonly BookedPart[];
-}
+const part = object('Part of an allocation on one node.', { node: objectName('Name of the node.'), ...amounts });
 
-/** Part of an allocation on one node. */
-export interface BookedPart {
-  readonly node: string;
-  readonly devices: readonly string[];
-  readonly cpu: number;
-  readonly memory: number;
-}
+const allocation = object('The Allocation that the entry belongs to.', {
+  cluster: text('Id of its workspace.', { minLength: 1, maxLength: 253 }),
+  namespace: text('Its namespace.', { minLength: 1, maxLength: 63 }),
+  name: text('Its name.', { minLength: 1, maxLength: 253 }),
+  uid: text('Its UID.', { minLength: 1, maxLength: 64 }) as Required<AllocationId>,
+});
 
-export interface AllocationReference {
-  /** The id of the tenant's workspace. */
-  readonly cluster: string;
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: AllocationId;
-}
+const entry = object('Something that one allocation has on the node.', {
+  allocation,
+  attempt: text(
+    'One try to place the allocation. A crash can leave entries of several tries; the status of the Allocation names the one that counts.',
+    { minLength: 1, maxLength: 64 },
+  ),
+  state: choice('State of the entry. An entry that became free is removed.', bookingStates),
+  ...amounts,
+  exclusive: optional(flag('Nothing else may be booked on the node.')),
+  gang: optional(
+    list('All parts of an allocation with several nodes, the same in the booking of each. The first decides for all.', part, {
+      minItems: 2,
+      maxItems: mostNodes,
+    }),
+  ),
+});
+
+export type AllocationReference = ReadOf<typeof allocation>;
+export type BookedPart = ReadOf<typeof part>;
+export type BookingEntry = ReadOf<typeof entry>;
+
+export const nodeBookingKind = defineKind({
+  group: fleetGroup,
+  kind: 'NodeBooking',
+  plural: 'nodebookings',
+  categories: ['capstan'],
+  scope: 'Cluster',
+  description:
+    'Says which allocations have what of the node with the same name. Only the scheduler reads and writes it: a grant is one compare-and-swap on this object, so ' +
+    'that no device is given away twice.',
+  versions: {
+    v1alpha1: {
+      spec: object('The bookings.', {
+        entries: list('At most one entry for each try of an allocation. No device is in two of them.', entry, { maxItems: 1024 }),
+      }),
+    },
+  },
+});
+
+export type NodeBooking = ObjectOf<typeof nodeBookingKind>;
+export type NodeBookingSpec = NodeBooking['spec'];

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chooseDevices, largestLinked } from './devices.ts';
-import type { Gpu } from './node.ts';
+import type { Device } from './node.ts';
 
-const gpu = (uuid: string, nvlink?: string, numa?: number): Gpu => ({
+const gpu = (uuid: string, nvlink?: string, numa?: number): Device => ({
   uuid,
   model: 'H100',
   memory: 1,
@@ -11,7 +11,7 @@ const gpu = (uuid: string, nvlink?: string, numa?: number): Gpu => ({
   ...(nvlink === undefined ? {} : { nvlink }),
   ...(numa === undefined ? {} : { numa }),
 });
-const uuids = (gpus: readonly Gpu[]): string => gpus.map(({ uuid }) => uuid).join(' ');
+const uuids = (gpus: readonly Device[]): string => gpus.map(({ uuid }) => uuid).join(' ');
 
 describe('the GPUs of a node', () => {
   const free = [gpu('a1', 'a'), gpu('a2', 'a'), gpu('a3', 'a'), gpu('a4', 'a'), gpu('b1', 'b'), gpu('b2', 'b'), gpu('c1', 'c')];

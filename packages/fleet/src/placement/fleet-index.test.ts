@@ -213,7 +213,7 @@ describe('placing on several nodes', () => {
 });
 
 describe('a node that is named', () => {
-  const broken = makeNode('n1', { cordoned: true, each: { health: 'Unhealthy' } });
+  const broken = makeNode('n1', { cordoned: true, each: { health: 'Failed' } });
   const named = (devices: string[] | undefined, repair: boolean): PlacementRequest =>
     ask(devices?.length ?? 1, { named: { node: 'n1', repair, ...(devices && { devices }) } });
 

@@ -1,5 +1,5 @@
 import { demandOn } from './demand.ts';
-import { labelOf } from './node.ts';
+import { isUsable, labelOf } from './node.ts';
 import type { NodeRecord, Stock } from './node-record.ts';
 import { type PlacementRequest, wantsGpus } from './request.ts';
 import { noGpus } from './shape.ts';
@@ -68,7 +68,7 @@ function busy({ size }: PlacementRequest, record: NodeRecord, stock: Stock): Con
   if (demand === undefined || demand.gpus > stock.gpus.length || demand.cpu > node.cpu || demand.memory > node.memory) return 'capacity';
   if (node.ready !== 'True') return node.ready === 'Unknown' ? 'silent' : 'notReady';
   if (node.cordoned) return 'cordoned';
-  if (demand.gpus > stock.gpus.filter(({ health }) => health === 'Healthy').length) return 'health';
+  if (demand.gpus > stock.gpus.filter(isUsable).length) return 'health';
   if (size.kind === 'node' && !record.isEmpty) return 'whole';
   if (demand.gpus > stock.free.length) return 'gpus';
   if (size.gpu.nvlink === 'required' && demand.gpus > 1 && demand.gpus > stock.linked) return 'nvlink';

@@ -1,5 +1,5 @@
 import { demandOn, fits, takeFrom } from './demand.ts';
-import type { Gpu, PlacedPart } from './node.ts';
+import { type Device, isUsable, type PlacedPart } from './node.ts';
 import type { NodeRecord, Stock } from './node-record.ts';
 import { type NamedTarget, type PlacementRequest, wantsGpus } from './request.ts';
 import { isShapeFor } from './shape.ts';
@@ -39,23 +39,24 @@ function placeOnDevices(
   if (new Set(devices).size < devices.length) return 'names a GPU twice';
   const taken = new Set(record.bookings.values().flatMap((one) => one.devices));
   const isWhole = record.bookings.values().some(({ exclusive }) => exclusive);
-  for (const { uuid, health } of gpus as Gpu[]) {
+  for (const device of gpus as Device[]) {
+    const { uuid, health } = device;
     if (isWhole || taken.has(uuid)) return `${uuid} on ${name} is in use`;
-    if (health !== 'Healthy' && !repair) return `${uuid} on ${name} is ${health === 'Unknown' ? 'in an unknown state' : 'unhealthy'}`;
+    if (!repair && !isUsable(device)) return `the health of ${uuid} on ${name} is ${health}`;
   }
-  const stock = stockOf(record, gpus as Gpu[]);
+  const stock = stockOf(record, gpus as Device[]);
   if (stock === undefined || (stock !== record.whole && !isShapeFor(stock.shape, size)))
     return `the named GPUs of ${name} are not of the kind that is needed`;
   const demand = demandOn(size, record, stock.shape)!;
   if (size.kind === 'node') return `a whole node is needed, but single GPUs of ${name} are named`;
   if (demand.gpus !== devices.length) return `needs ${demand.gpus} GPUs, but names ${devices.length}`;
   if (demand.cpu > record.freeCpu || demand.memory > record.freeMemory) return `${name} has too little cpu or memory free`;
-  if (size.gpu.nvlink === 'required' && new Set((gpus as Gpu[]).map(({ nvlink, uuid }) => nvlink ?? `/${uuid}`)).size > 1)
+  if (size.gpu.nvlink === 'required' && new Set((gpus as Device[]).map(({ nvlink, uuid }) => nvlink ?? `/${uuid}`)).size > 1)
     return `the named GPUs of ${name} are not connected by NVLink`;
   return { node: name, devices, cpu: demand.cpu, memory: demand.memory };
 }
 
-function stockOf(record: NodeRecord, gpus: readonly Gpu[]): Stock | undefined {
+function stockOf(record: NodeRecord, gpus: readonly Device[]): Stock | undefined {
   if (gpus.length === 0) return record.whole;
   return record.stocks.find((stock) => gpus.every((gpu) => stock.gpus.includes(gpu)));
 }

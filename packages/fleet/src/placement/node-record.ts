@@ -1,13 +1,13 @@
 import { largestLinked } from './devices.ts';
-import type { Booked, FleetNode, Gpu } from './node.ts';
+import { type Booked, type Device, type FleetNode, isUsable } from './node.ts';
 import { kindOf, noGpus, type Shape, shapeOf } from './shape.ts';
 
 /** The GPUs of one shape on a node. */
 export interface Stock {
   readonly shape: Shape;
-  readonly gpus: readonly Gpu[];
-  /** Healthy and not booked, in the node's order. */
-  free: readonly Gpu[];
+  readonly gpus: readonly Device[];
+  /** Usable and not booked, in the node's order. */
+  free: readonly Device[];
   /** The most of them that are connected by NVLink. */
   linked: number;
 }
@@ -69,7 +69,7 @@ export class NodeRecord {
     this.freeCpu = isWhole ? Number.NEGATIVE_INFINITY : cpu;
     this.freeMemory = isWhole ? Number.NEGATIVE_INFINITY : memory;
     for (const stock of this.stocks) {
-      stock.free = isWhole ? [] : stock.gpus.filter(({ uuid, health }) => health === 'Healthy' && !taken.has(uuid));
+      stock.free = isWhole ? [] : stock.gpus.filter((device) => isUsable(device) && !taken.has(device.uuid));
       stock.linked = largestLinked(stock.free);
     }
     this.whole.free = this.stocks.length === 1 ? this.stocks[0]!.free : this.stocks.flatMap(({ free }) => free);

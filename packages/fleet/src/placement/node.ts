@@ -1,3 +1,5 @@
+import type { GpuHealthState } from '@capstan/api';
+
 /** A node as placement sees it: the owner's wishes and the agent's reports in one. */
 export interface FleetNode {
   readonly name: string;
@@ -10,11 +12,11 @@ export interface FleetNode {
   readonly cpu: number;
   /** In bytes. */
   readonly memory: number;
-  readonly gpus: readonly Gpu[];
+  readonly gpus: readonly Device[];
 }
 
 /** A GPU, or one of its MIG instances: a GPU that is divided is listed as its instances only. */
-export interface Gpu {
+export interface Device {
   readonly uuid: string;
   readonly model: string;
   /** In bytes. */
@@ -22,7 +24,7 @@ export interface Gpu {
   /** GPUs of a node with the same group are connected by NVLink. */
   readonly nvlink?: string;
   readonly numa?: number;
-  readonly health: 'Healthy' | 'Unhealthy' | 'Unknown';
+  readonly health: GpuHealthState;
   /** `1g.10gb`, for an instance. */
   readonly migProfile?: string;
 }
@@ -42,4 +44,9 @@ export interface PlacedPart extends Booked {
 
 export function labelOf({ labels }: FleetNode, label: string): string | undefined {
   return Object.hasOwn(labels, label) ? labels[label] : undefined;
+}
+
+/** Degraded devices work and need attention. */
+export function isUsable({ health }: Device): boolean {
+  return health === 'Healthy' || health === 'Degraded';
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FleetIndex } from './fleet-index.ts';
-import { type Booked, type FleetNode, type Gpu, labelOf, type PlacedPart } from './node.ts';
+import { type Booked, type Device, type FleetNode, labelOf, type PlacedPart } from './node.ts';
 import type { PlacementRequest, Size } from './request.ts';
 
 /** Usually absent: many constraints at once leave little to choose from. */
@@ -16,12 +16,12 @@ const gpus = fc
       memory: mostly(80, 40),
       nvlink: fc.constantFrom('a', 'b', undefined),
       numa: fc.nat(1),
-      health: mostly<Gpu['health']>('Healthy', 'Unhealthy', 'Unknown'),
+      health: mostly<Device['health']>('Healthy', 'Degraded', 'Failed', 'Unknown'),
       migProfile: mostly<string | undefined>(undefined, '1g'),
     }),
     { maxLength: 5 },
   )
-  .map((list) => list as Omit<Gpu, 'uuid'>[]);
+  .map((list) => list as Omit<Device, 'uuid'>[]);
 
 const names = ['n0', 'n1', 'n2', 'n3', 'n4'];
 
@@ -103,7 +103,7 @@ class Model {
     const sum = (what: 'cpu' | 'memory'): number => others.reduce((total, one) => total + one[what], part[what]);
     if (sum('cpu') > home.cpu || sum('memory') > home.memory) return false;
     const chosen = part.devices.map((uuid) => home.gpus.find((gpu) => gpu.uuid === uuid)!);
-    if (chosen.some((gpu) => gpu?.health !== 'Healthy')) return false;
+    if (chosen.some((gpu) => gpu === undefined || !works(gpu))) return false;
     return wanted.kind === 'node' ? part.exclusive === true : isSized(wanted, { home, chosen, part });
   }
 
@@ -140,16 +140,18 @@ class Model {
   }
 }
 
-const kindOf = ({ model, memory, migProfile }: Gpu): string => `${model} ${memory} ${migProfile ?? ''}`;
+const works = ({ health }: Device): boolean => ['Healthy', 'Degraded'].includes(health);
 
-const isWished = (gpu: Gpu, wanted: Size['gpu']): boolean =>
+const kindOf = ({ model, memory, migProfile }: Device): string => `${model} ${memory} ${migProfile ?? ''}`;
+
+const isWished = (gpu: Device, wanted: Size['gpu']): boolean =>
   (wanted.model ?? gpu.model) === gpu.model && (wanted.memory ?? 0) <= gpu.memory && wanted.migProfile === gpu.migProfile;
 
-function isLinked(wanted: Size, chosen: readonly Gpu[]): boolean {
+function isLinked(wanted: Size, chosen: readonly Device[]): boolean {
   return wanted.gpu.nvlink !== 'required' || chosen.length < 2 || chosen.every(({ nvlink }) => nvlink && nvlink === chosen[0]!.nvlink);
 }
 
-function isSized(wanted: Size, { home, chosen, part }: { home: FleetNode; chosen: readonly Gpu[]; part: PlacedPart }): boolean {
+function isSized(wanted: Size, { home, chosen, part }: { home: FleetNode; chosen: readonly Device[]; part: PlacedPart }): boolean {
   if (!chosen.every((gpu) => isWished(gpu, wanted.gpu) && kindOf(gpu) === kindOf(chosen[0]!)) || !isLinked(wanted, chosen)) return false;
   const members = home.gpus.filter((gpu) => chosen[0] !== undefined && kindOf(gpu) === kindOf(chosen[0]));
   const expected = partOf(wanted, { home, members, chosen });
@@ -159,11 +161,11 @@ function isSized(wanted: Size, { home, chosen, part }: { home: FleetNode; chosen
 /** The part with these devices, if there are as many as the size means on this node. */
 function partOf(
   wanted: Size,
-  { home, members, chosen }: { home: FleetNode; members: readonly Gpu[]; chosen: readonly Gpu[] },
+  { home, members, chosen }: { home: FleetNode; members: readonly Device[]; chosen: readonly Device[] },
 ): PlacedPart | undefined {
   const devices = chosen.map(({ uuid }) => uuid);
   if (wanted.kind === 'node') {
-    const healthy = home.gpus.filter(({ health }) => health === 'Healthy').map(({ uuid }) => uuid);
+    const healthy = home.gpus.filter(works).map(({ uuid }) => uuid);
     return chosen.length === wanted.count
       ? { node: home.name, devices: healthy, cpu: home.cpu, memory: home.memory, exclusive: true }
       : undefined;
@@ -179,10 +181,10 @@ function partOf(
   return { node: home.name, devices, cpu: amount(wanted.cpu, home.cpu), memory: amount(wanted.memory, home.memory) };
 }
 
-function* subsets(list: readonly Gpu[]): Generator<Gpu[]> {
+function* subsets(list: readonly Device[]): Generator<Device[]> {
   for (let bits = 0; bits < 2 ** list.length; bits++) {
     const chosen = list.filter((_, at) => bits & (2 ** at));
-    if (chosen.every(({ health }) => health === 'Healthy')) yield chosen;
+    if (chosen.every(works)) yield chosen;
   }
 }
 

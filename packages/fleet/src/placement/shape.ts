@@ -1,4 +1,4 @@
-import type { Gpu } from './node.ts';
+import type { Device } from './node.ts';
 import type { GpuWish, Size } from './request.ts';
 
 /** A kind of GPU, and how many of it a node has. Nodes with the same shapes compete for the same requests. */
@@ -15,11 +15,11 @@ export interface Shape {
 /** Every node has it: requests for no GPUs go to the node with the fewest free ones. */
 export const noGpus: Shape = { key: '', kind: '', model: '', memory: 0, migProfile: undefined, perNode: 0 };
 
-export function kindOf({ model, memory, migProfile }: Gpu): string {
+export function kindOf({ model, memory, migProfile }: Device): string {
   return `${model}/${memory}/${migProfile ?? ''}`;
 }
 
-export function shapeOf(gpu: Gpu, perNode: number): Shape {
+export function shapeOf(gpu: Device, perNode: number): Shape {
   const { model, memory, migProfile } = gpu;
   const kind = kindOf(gpu);
   return { key: `${kind}/${perNode}`, kind, model, memory, migProfile, perNode };

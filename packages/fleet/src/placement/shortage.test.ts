@@ -62,7 +62,7 @@ describe('the reason in one sentence', () => {
       message: 'needs 4 H100 on one node; free: 3 on n2, 3 on n3, 2 on n0 and 3 more',
     },
     {
-      fleet: nodes(1, { each: { health: 'Unhealthy' } }),
+      fleet: nodes(1, { each: { health: 'Failed' } }),
       request: ask(1),
       message: 'needs 1 H100 on one node; too many GPUs are unhealthy on n0',
     },

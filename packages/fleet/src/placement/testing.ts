@@ -1,4 +1,4 @@
-import type { FleetNode, Gpu } from './node.ts';
+import type { Device, FleetNode } from './node.ts';
 import type { PlacementRequest, Size } from './request.ts';
 
 export const gibibyte = 2 ** 30;
@@ -8,7 +8,7 @@ export interface NodeOptions extends Partial<Omit<FleetNode, 'gpus'>> {
   readonly model?: string;
   /** How many GPUs are connected with each other. */
   readonly linked?: number;
-  readonly each?: Partial<Gpu>;
+  readonly each?: Partial<Device>;
 }
 
 /** A node with 8 H100 in one NVLink group, 8 cores and 64 GiB, unless told otherwise. GPUs are `<node>-0`, `<node>-1`… */
