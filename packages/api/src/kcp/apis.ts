@@ -58,7 +58,8 @@ export interface ApiExport extends KubeObject {
     identity?: ExportIdentity;
     permissionClaims?: readonly PermissionClaim[];
     /** Consumers may do no more with the kinds than the roles of the provider's workspace allow them. */
-    maximalPermissionPolicy?: { readonly local?: object };
+    /** Explicitly undefined where a write must remove it. */
+    maximalPermissionPolicy?: { readonly local?: object } | undefined;
   };
   status?: { identityHash?: string; virtualWorkspaces?: readonly { readonly url: string }[]; conditions?: readonly KcpCondition[] };
 }
