@@ -2,6 +2,8 @@ export { type Credential, type Credentials, combinedCredentials, fixedCredential
 export { type ExecConfig, type ExecOptions, execCredentials } from './credentials/exec.ts';
 export { type OidcConfig, type OidcOptions, oidcCredentials } from './credentials/oidc.ts';
 export { type TokenFileOptions, tokenFileCredentials } from './credentials/token-file.ts';
+export { Client } from './http/client.ts';
+export { HttpTransport } from './http/http-transport.ts';
 export type { Change, IndexFunction } from './informer/cache.ts';
 export { dropManagedFields, type FactoryOptions, InformerFactory, type InformerSelection } from './informer/factory.ts';
 export { type ChangeHandler, Informer, type InformerOptions } from './informer/informer.ts';
@@ -18,7 +20,6 @@ export {
   mergeKubeconfigs,
   parseKubeconfig,
 } from './kubeconfig/kubeconfig.ts';
-export { type Answer, type Call, Client, type ClientOptions } from './rest/client.ts';
 export { type Deferred, deferred } from './rest/deferred.ts';
 export { type DiscoveredResource, discover, resourceForKind } from './rest/discovery.ts';
 export {
@@ -38,6 +39,7 @@ export { followLines, type LinesCall } from './rest/lines.ts';
 export type { ObservedRequest, RequestObserver } from './rest/observer.ts';
 export type * from './rest/options.ts';
 export { type Patch, Resource, type ResourceType, type Target } from './rest/resource.ts';
+export { type Address, type Answer, type Call, type ClientOptions, RestClient } from './rest/rest-client.ts';
 export type { Repeatable, RetryOptions } from './rest/retry.ts';
-export { HttpTransport, type Outgoing, type Timeouts, type Transport } from './rest/transport.ts';
+export type { Outgoing, Received, Timeouts, Transport } from './rest/transport.ts';
 export { noTracer, type Span, type SpanAttributes, type Tracer, traced } from './tracing/tracer.ts';

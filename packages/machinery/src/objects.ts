@@ -6,5 +6,6 @@ export { type GroupVersion, parseApiVersion } from './meta/group-version.ts';
 export { sameJson } from './meta/same-json.ts';
 export * from './quantity/quantity.ts';
 export type { LabelSelectorObject } from './selector/selector-object.ts';
+export type { Status, StatusCause, StatusDetails } from './status/status.ts';
 export { age, humanDuration } from './time/duration.ts';
 export { formatMicroTime, formatTime, parseTime } from './time/time.ts';

@@ -1,5 +1,5 @@
 import type { KubeObject } from '@capstan/machinery';
-import type { Client } from '../rest/client.ts';
+import type { Client } from '../http/client.ts';
 import type { ResourceType } from '../rest/resource.ts';
 import { Informer } from './informer.ts';
 

@@ -1,9 +1,9 @@
 import { createWorkspace, startTestServer, type TestServer } from '@capstan/apiserver/testing';
 import { type KubeObject, parseLabelSelector } from '@capstan/machinery';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { Client } from '../http/client.ts';
 import { connectionOf } from '../kubeconfig/connection.ts';
 import { loadKubeconfig } from '../kubeconfig/kubeconfig.ts';
-import { Client } from '../rest/client.ts';
 import { type TcpProxy, tcpProxy } from '../testing/scripted-server.ts';
 import { dropManagedFields, InformerFactory } from './factory.ts';
 

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test, vi } from 'vitest';
-import { Client } from '../rest/client.ts';
+import { Client } from '../http/client.ts';
 import { scriptedServer } from '../testing/scripted-server.ts';
 import { Informer } from './informer.ts';
 

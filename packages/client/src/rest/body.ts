@@ -1,36 +1,8 @@
-import type { IncomingMessage } from 'node:http';
-import { ConnectionError } from './error.ts';
+import type { Received } from './transport.ts';
 
-/** Calls `onText` with each chunk of the body as it arrives. Fails if the body is silent for `idle` milliseconds, or is truncated. */
-export function readPieces(answer: IncomingMessage, idle: number, onText: (text: string) => void): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      answer.destroy(new ConnectionError('idle-timeout', `the response was silent for ${idle} ms`));
-    }, idle);
-    answer.setEncoding('utf8');
-    answer.on('data', (text: string) => {
-      timer.refresh();
-      onText(text);
-    });
-    answer.on('end', () => {
-      clearTimeout(timer);
-      resolve();
-    });
-    answer.on('error', (error) => {
-      clearTimeout(timer);
-      const known = error instanceof ConnectionError || error.name === 'AbortError';
-      reject(known ? error : new ConnectionError('failed', `the response was interrupted: ${error.message}`, error));
-    });
-    answer.on('close', () => {
-      clearTimeout(timer);
-      if (!answer.readableEnded) reject(new ConnectionError('failed', 'the response was interrupted'));
-    });
-  });
-}
-
-export async function readText(answer: IncomingMessage, idle: number): Promise<string> {
+export async function readText(answer: Received, idle: number): Promise<string> {
   let text = '';
-  await readPieces(answer, idle, (piece) => {
+  await answer.read(idle, (piece) => {
     text += piece;
   });
   return text;

@@ -1,7 +1,7 @@
-import { parseApiVersion } from '@capstan/machinery';
-import type { Client } from './client.ts';
+import { parseApiVersion } from '@capstan/machinery/objects';
 import { ApiError } from './error.ts';
 import type { ResourceType } from './resource.ts';
+import type { RestClient } from './rest-client.ts';
 
 export interface DiscoveredResource extends ResourceType {
   readonly kind: string;
@@ -42,13 +42,13 @@ const aggregated = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDisco
 /**
  * All resources that the server serves, with the preferred version of each group first. Two requests on servers with aggregated discovery.
  */
-export async function discover(client: Client, signal?: AbortSignal): Promise<DiscoveredResource[]> {
+export async function discover(client: RestClient, signal?: AbortSignal): Promise<DiscoveredResource[]> {
   const both = await Promise.all(['/api', '/apis'].map((path) => discoverBelow(client, path, signal)));
   return both.flat();
 }
 
 /** The resource of a kind, as in manifests; undefined if the server does not serve it. */
-export async function resourceForKind(client: Client, apiVersion: string, kind: string): Promise<DiscoveredResource | undefined> {
+export async function resourceForKind(client: RestClient, apiVersion: string, kind: string): Promise<DiscoveredResource | undefined> {
   try {
     return (await listVersion(client, parseApiVersion(apiVersion))).find((one) => one.kind === kind);
   } catch (error) {
@@ -57,7 +57,7 @@ export async function resourceForKind(client: Client, apiVersion: string, kind: 
   }
 }
 
-async function discoverBelow(client: Client, path: string, signal: AbortSignal | undefined): Promise<DiscoveredResource[]> {
+async function discoverBelow(client: RestClient, path: string, signal: AbortSignal | undefined): Promise<DiscoveredResource[]> {
   const answer = await client.json<
     AggregatedList & { readonly kind: string; readonly versions?: readonly string[]; readonly groups?: readonly Group[] }
   >({
@@ -97,7 +97,7 @@ function ofAggregated(list: AggregatedList): DiscoveredResource[] {
 }
 
 async function listVersion(
-  client: Client,
+  client: RestClient,
   { group, version }: { readonly group: string; readonly version: string },
   signal?: AbortSignal,
 ): Promise<DiscoveredResource[]> {

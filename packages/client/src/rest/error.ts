@@ -1,4 +1,4 @@
-import { isObject, type Status } from '@capstan/machinery';
+import { isObject, type Status } from '@capstan/machinery/objects';
 
 /** The server answered with an error. */
 export class ApiError extends Error {

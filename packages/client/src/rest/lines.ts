@@ -1,4 +1,4 @@
-import { LineSplitter, readPieces, readText } from './body.ts';
+import { LineSplitter, readText } from './body.ts';
 import { ApiError } from './error.ts';
 import type { Transport } from './transport.ts';
 
@@ -16,8 +16,8 @@ export interface LinesCall {
 /** Reads an endless response line by line, until the server ends it. */
 export async function followLines(transport: Transport, { path, idle, signal, onOpen, onLine }: LinesCall): Promise<void> {
   const answer = await transport.send({ method: 'GET', path, dedicated: true, signal });
-  if (answer.statusCode !== 200) throw ApiError.of(answer.statusCode ?? 0, await readText(answer, idle), answer.headers['retry-after']);
+  if (answer.code !== 200) throw ApiError.of(answer.code, await readText(answer, idle), answer.header('retry-after'));
   onOpen?.();
   const lines = new LineSplitter(onLine);
-  await readPieces(answer, idle, (text) => lines.push(text));
+  await answer.read(idle, (text) => lines.push(text));
 }

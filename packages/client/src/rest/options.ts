@@ -1,4 +1,4 @@
-import type { KubeObject } from '@capstan/machinery';
+import type { KubeObject } from '@capstan/machinery/objects';
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;

@@ -1,5 +1,4 @@
-import type { Json, JsonObject, KubeObject, Status } from '@capstan/machinery';
-import type { Client } from './client.ts';
+import type { Json, JsonObject, KubeObject, Status } from '@capstan/machinery/objects';
 import {
   type ApplyOptions,
   type CallOptions,
@@ -13,6 +12,7 @@ import {
   type WatchOptions,
   type WriteOptions,
 } from './options.ts';
+import type { RestClient } from './rest-client.ts';
 import type { Outgoing } from './transport.ts';
 import { defaultIdleTimeout, followWatch, iterateWatch } from './watch.ts';
 
@@ -55,10 +55,10 @@ export class Resource<T extends KubeObject = KubeObject> {
   readonly type: ResourceType;
   readonly namespace: string | undefined;
   readonly metadataOnly: boolean;
-  readonly #client: Client;
+  readonly #client: RestClient;
   readonly #root: string;
 
-  constructor(client: Client, type: ResourceType, scope: Scope) {
+  constructor(client: RestClient, type: ResourceType, scope: Scope) {
     this.type = type;
     this.namespace = scope.namespace;
     this.metadataOnly = scope.metadataOnly ?? false;

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError, ConnectionError } from './error.ts';
+import { sleep } from './sleep.ts';
 
 /** When a call may be retried. */
 export type Repeatable =
@@ -34,7 +34,7 @@ export async function withRetries<T>(
     } catch (error) {
       const wait = attempt < retry.attempts ? waitAfter(error, repeatable, { attempt, random: retry.random ?? Math.random }) : undefined;
       if (wait === undefined || wait > retry.longestWait) throw error;
-      await sleep(wait, undefined, signal && { signal });
+      await sleep(wait, signal);
     }
   }
 }

@@ -1,7 +1,7 @@
-import { type KubeObject, type Status, status as statusText } from '@capstan/machinery';
-import { LineSplitter, readPieces, readText } from './body.ts';
+import type { KubeObject, Status } from '@capstan/machinery/objects';
+import { LineSplitter, readText } from './body.ts';
 import { deferred } from './deferred.ts';
-import { ApiError } from './error.ts';
+import { ApiError, ConnectionError } from './error.ts';
 import type { WatchEvent } from './options.ts';
 import type { Outgoing, Transport } from './transport.ts';
 
@@ -26,9 +26,7 @@ export interface WatchCall<T extends KubeObject> {
 /** Follows a watch until the server ends it. An error event, or an exception from `onEvent`, ends it with that error. */
 export async function followWatch<T extends KubeObject>(transport: Transport, call: WatchCall<T>): Promise<void> {
   const answer = await transport.send({ ...call.outgoing, dedicated: true });
-  if (answer.statusCode !== 200) {
-    throw ApiError.of(answer.statusCode ?? 0, await readText(answer, call.idle), answer.headers['retry-after']);
-  }
+  if (answer.code !== 200) throw ApiError.of(answer.code, await readText(answer, call.idle), answer.header('retry-after'));
   call.onOpen?.();
   let failure: { readonly error: unknown } | undefined;
   const lines = new LineSplitter((line) => {
@@ -41,12 +39,9 @@ export async function followWatch<T extends KubeObject>(transport: Transport, ca
     }
   });
   try {
-    await readPieces(answer, call.idle, (text) => {
+    await answer.read(call.idle, (text) => {
       lines.push(text);
-      const pause = call.onPause?.();
-      if (pause === undefined) return;
-      answer.pause();
-      void pause.then(() => answer.resume());
+      return call.onPause?.();
     });
   } catch (error) {
     if (failure === undefined) throw error;
@@ -68,7 +63,7 @@ function readFrame<T extends KubeObject>(line: string): WatchEvent<T> {
       throw new ApiError(told, { code: told.code ?? 500 });
     }
     default:
-      throw statusText.internalError(`a watch sent an event of the unknown type "${frame.type}"`);
+      throw new ConnectionError('failed', `a watch sent an event of the unknown type "${frame.type}"`);
   }
 }
 

@@ -3,9 +3,9 @@ import type { KubeObject } from '@capstan/machinery';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connectionOf } from '../kubeconfig/connection.ts';
 import { loadKubeconfig } from '../kubeconfig/kubeconfig.ts';
+import { discover, resourceForKind } from '../rest/discovery.ts';
+import { ApiError, isAlreadyExists, isConflict, isNotFound } from '../rest/error.ts';
 import { Client } from './client.ts';
-import { discover, resourceForKind } from './discovery.ts';
-import { ApiError, isAlreadyExists, isConflict, isNotFound } from './error.ts';
 
 const configMaps = { group: '', version: 'v1', resource: 'configmaps', namespaced: true };
 const namespaces = { group: '', version: 'v1', resource: 'namespaces', namespaced: false };

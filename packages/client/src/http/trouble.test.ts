@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { ConnectionError } from '../rest/error.ts';
 import { scriptedServer } from '../testing/scripted-server.ts';
 import { Client } from './client.ts';
-import { ConnectionError } from './error.ts';
 
 const configMaps = { group: '', version: 'v1', resource: 'configmaps', namespaced: true };
 const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', namespace: 'default' } };

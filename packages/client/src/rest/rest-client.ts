@@ -1,14 +1,12 @@
-import type { IncomingMessage } from 'node:http';
 import type { KindReference } from '@capstan/api';
-import type { KubeObject } from '@capstan/machinery';
-import type { Connection } from '../kubeconfig/connection.ts';
+import type { KubeObject } from '@capstan/machinery/objects';
 import { noTracer, type Tracer, traced } from '../tracing/tracer.ts';
 import { readText } from './body.ts';
 import { ApiError } from './error.ts';
 import type { RequestObserver } from './observer.ts';
 import { Resource, type ResourceType } from './resource.ts';
 import { defaultRetry, type Repeatable, type RetryOptions, withRetries } from './retry.ts';
-import { defaultTimeouts, HttpTransport, type Outgoing, type Timeouts, type Transport } from './transport.ts';
+import { defaultTimeouts, type Outgoing, type Received, type Timeouts, type Transport } from './transport.ts';
 
 export interface ClientOptions {
   readonly timeouts?: Partial<Timeouts>;
@@ -32,9 +30,15 @@ export interface Answer {
   readonly text: string;
 }
 
-/** Talks to one server, as one user. */
-export class Client implements Transport {
-  readonly connection: Connection;
+/** Where a server is. */
+export interface Address {
+  /** With a path, which is prefixed to every path: `https://host:6443/clusters/root:org`. */
+  readonly server: string;
+}
+
+/** Talks to one server, as one user, through a transport. It needs neither Node nor a browser. */
+export class RestClient<A extends Address = Address> implements Transport {
+  readonly connection: A;
   readonly #transport: Transport;
   /** The path of the server's address, prefixed to every path. */
   readonly #prefix: string;
@@ -43,13 +47,13 @@ export class Client implements Transport {
   readonly #idle: number;
   #guard: (() => void) | undefined;
 
-  constructor(connection: Connection, options: ClientOptions & { readonly transport?: Transport } = {}) {
+  constructor(connection: A, options: ClientOptions & { readonly transport: Transport }) {
     this.connection = connection;
     this.#options = options;
     this.#retry = { ...defaultRetry, ...options.retry };
     this.#idle = { ...defaultTimeouts, ...options.timeouts }.idle;
     this.#prefix = new URL(connection.server).pathname.replace(/\/+$/, '');
-    this.#transport = options.transport ?? new HttpTransport(connection, { timeouts: options.timeouts, userAgent: options.userAgent });
+    this.#transport = options.transport;
   }
 
   /** A handle on all objects of a type. No code is generated: the type is described, and its shape is `T`. A reference of `@capstan/api` carries its shape. */
@@ -65,13 +69,13 @@ export class Client implements Transport {
   }
 
   /** The same user in another workspace of the same server: replaces `/clusters/<path>` in the server's address. */
-  cluster(path: string): Client {
+  cluster(path: string): this {
     const server = `${this.connection.server.replace(/(\/clusters\/[^/]+)?\/*$/, '')}/clusters/${path}`;
     return this.#sibling({ ...this.connection, server }, this.#guard);
   }
 
   /** The same user at another path of the same server, such as that of a view: replaces the path of the server's address. */
-  under(path: string): Client {
+  under(path: string): this {
     return this.#sibling(
       { ...this.connection, server: `${new URL(this.connection.server).origin}${path.replace(/\/+$/, '')}` },
       this.#guard,
@@ -79,26 +83,27 @@ export class Client implements Transport {
   }
 
   /** Calls `check` before every attempt to write; an exception from it is thrown instead of writing. */
-  guarded(check: () => void): Client {
+  guarded(check: () => void): this {
     return this.#sibling(this.connection, check);
   }
 
   /** Shares the connections. */
-  #sibling(connection: Connection, guard: (() => void) | undefined): Client {
-    const sibling = new Client(connection, { ...this.#options, transport: this.#transport });
+  #sibling(connection: A, guard: (() => void) | undefined): this {
+    const Same = this.constructor as new (connection: A, options: ClientOptions & { readonly transport: Transport }) => this;
+    const sibling = new Same(connection, { ...this.#options, transport: this.#transport });
     sibling.#guard = guard;
     return sibling;
   }
 
   /** One attempt, with its response as it is and the body unread. */
-  send(outgoing: Outgoing): Promise<IncomingMessage> {
+  send(outgoing: Outgoing): Promise<Received> {
     const whole = this.#prefix === '' ? outgoing : { ...outgoing, path: this.#prefix + outgoing.path };
     const { onRequest, tracer } = this.#options;
     if (onRequest === undefined && tracer === undefined) return this.#transport.send(whole);
     return this.#observed(whole);
   }
 
-  async #observed(outgoing: Outgoing): Promise<IncomingMessage> {
+  async #observed(outgoing: Outgoing): Promise<Received> {
     const { onRequest, tracer = noTracer } = this.#options;
     const { method, path } = outgoing;
     const attributes = {
@@ -111,8 +116,8 @@ export class Client implements Transport {
     try {
       return await traced(tracer, { name: method, attributes }, async (span) => {
         const answer = await this.#transport.send(outgoing);
-        code = answer.statusCode;
-        span.setAttribute('http.response.status_code', code ?? 0);
+        code = answer.code;
+        span.setAttribute('http.response.status_code', code);
         return answer;
       });
     } finally {
@@ -136,16 +141,15 @@ export class Client implements Transport {
     if (call.method !== 'GET') this.#guard?.();
     const answer = await this.send(call);
     const text = await readText(answer, call.timeouts?.idle ?? this.#idle);
-    const code = answer.statusCode ?? 0;
-    if (this.#options.onWarning !== undefined) this.#warn(answer.headers['warning'] as string | string[] | undefined);
-    if (code < 200 || code > 299) throw ApiError.of(code, text, answer.headers['retry-after']);
+    const { code } = answer;
+    if (this.#options.onWarning !== undefined) this.#warn(answer.header('warning') ?? '');
+    if (code < 200 || code > 299) throw ApiError.of(code, text, answer.header('retry-after'));
     return { code, text };
   }
 
   /** `299 - "text"`, several of them in one header or in many. */
-  #warn(header: string | string[] | undefined): void {
-    const all = Array.isArray(header) ? header.join(', ') : (header ?? '');
-    for (const [, quoted] of all.matchAll(/299 \S+ "((?:[^"\\]|\\.)*)"/g)) this.#options.onWarning?.(quoted!.replace(/\\(.)/g, '$1'));
+  #warn(header: string): void {
+    for (const [, quoted] of header.matchAll(/299 \S+ "((?:[^"\\]|\\.)*)"/g)) this.#options.onWarning?.(quoted!.replace(/\\(.)/g, '$1'));
   }
 
   [Symbol.dispose](): void {
