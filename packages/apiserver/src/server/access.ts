@@ -37,7 +37,10 @@ export function accessOf(
     ],
   });
   return {
-    ...rights({ cache, catalog, catalogs: spaces.catalogs }, options.authorization, { resources, log: options.log }),
+    ...rights({ cache, catalog, catalogs: spaces.catalogs, builtIn: spaces.builtIn }, options.authorization, {
+      resources,
+      log: options.log,
+    }),
     identities,
     workspaceAuthentication: new WorkspaceAuthentication({ objects: cache, tree: spaces.tree, audiences, outbound }),
   };

@@ -26,7 +26,7 @@ export function apiSharing(options: {
   readonly rbac: Authorizer;
 }): { readonly plugins: readonly AdmissionPlugin[]; readonly expiry: Disposable } {
   const { cache, hub, catalog, workspaces, authorizer, rbac } = options;
-  const { tree, platform, bound, virtual, views, labelled } = workspaces;
+  const { tree, platform, builtIn, bound, virtual, views, labelled } = workspaces;
   const kinds = new ExportedKindsOf({ cache, catalog, platform, bound, virtual });
   views.set('replication', replicationView({ cache, catalog, tree, bound, virtual, authorizer, labelled }));
   views.set('apiexport', apiExportView({ tree, kinds, bindings: new Bindings(cache), authorizer, rbac, labelled }));
@@ -37,7 +37,13 @@ export function apiSharing(options: {
     isBuiltinKind(catalog, group, resource) || platform.system.get(group, resource) !== undefined;
   const plugins = [
     cachedResourceAdmission({ objects: cache, rbac, kindIn: virtual.kindIn, isOwn: virtual.isOwn }),
-    ...apiSharingPlugins({ objects: cache, tree, rbac, isBuiltin }),
+    ...apiSharingPlugins({
+      objects: cache,
+      tree,
+      rbac,
+      isBuiltin,
+      isServed: (cluster, group, resource) => builtIn.in(cluster).has(group, resource),
+    }),
   ];
   const expiry = new DisposableStack();
   expiry.use(new ViewExpiry(cache, hub));

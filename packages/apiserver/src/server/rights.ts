@@ -9,7 +9,7 @@ import type { WatchCache } from '../cache/watch-cache.ts';
 import type { Catalog } from '../registry/catalog.ts';
 import type { Catalogs } from '../registry/catalogs.ts';
 import { workspaceAuthorizer } from '../workspaces/authorizer.ts';
-import { isTenantKind } from '../workspaces/kinds/tenant-kinds.ts';
+import type { BuiltInKinds } from '../workspaces/kinds/built-in-kinds.ts';
 import { maximalPolicy } from '../workspaces/maximal-policy.ts';
 import { changesOfRights, workspacePolicies } from '../workspaces/policy.ts';
 import { type AuthorizationOptions, authorization } from './authorization.ts';
@@ -22,12 +22,19 @@ export interface Rights {
   readonly authorizer: ReturnType<typeof authorization>;
 }
 
+interface RightsParts {
+  readonly cache: WatchCache;
+  readonly catalog: Catalog;
+  readonly catalogs: Catalogs;
+  readonly builtIn: BuiltInKinds;
+}
+
 /**
  * Who may do what: the rights of nodes, the roles of each workspace, what providers permit at most, and whoever the operator asks beside
  * them.
  */
 export function rights(
-  { cache, catalog, catalogs }: { readonly cache: WatchCache; readonly catalog: Catalog; readonly catalogs: Catalogs },
+  { cache, catalog, catalogs, builtIn }: RightsParts,
   options: AuthorizationOptions | undefined,
   lasting: Parameters<typeof authorization>[2],
 ): Rights {
@@ -38,7 +45,8 @@ export function rights(
     objects: cache,
     bindings: new Bindings(cache),
     rbac,
-    isNeverBound: ({ cluster, group, resource }) => (cluster === rootCluster ? catalog.isBuiltin(group) : isTenantKind(group, resource)),
+    isNeverBound: ({ cluster, group, resource }) =>
+      cluster === rootCluster ? catalog.isBuiltin(group) : builtIn.in(cluster).has(group, resource),
   });
   const roles = workspaceAuthorizer({ rbac, objects: cache, maximal, changedIn });
   const nodes = nodeAuthorizer({

@@ -8,6 +8,7 @@ import type { Catalogs } from '../registry/catalogs.ts';
 import type { Backend, ObjectCreation } from '../registry/objects.ts';
 import type { Page } from '../registry/page.ts';
 import type { ViewName } from '../request/place.ts';
+import { builtInKindRules } from '../workspaces/admission/built-in-kinds.ts';
 import { logicalClusterRules } from '../workspaces/admission/logical-cluster.ts';
 import { workspaceRules } from '../workspaces/admission/workspace.ts';
 import { workspaceLifecycle } from '../workspaces/admission/workspace-lifecycle.ts';
@@ -63,6 +64,7 @@ export function tenancy(options: {
       workspaceRules,
       workspaceTypeUse({ types, authorizer: rbac }),
       workspaceTypeRules,
+      builtInKindRules(catalogs.builtin),
       logicalClusterRules,
     ],
     creations: new Map([[logicalClusters.resource, workspaceCreation({ store, kinds, types, bindings, authority, url })]]),

@@ -1,4 +1,3 @@
-import { rootCluster } from '@capstan/api';
 import { rulesOf } from '@capstan/kinds';
 import { Bindings } from '../bindings/bindings.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
@@ -11,9 +10,9 @@ import { ClaimLabels } from '../workspaces/apis/claim-labels.ts';
 import { VirtualKinds } from '../workspaces/caching/virtual-kinds.ts';
 import { BoundDefinitions } from '../workspaces/kinds/bound-definitions.ts';
 import { BoundKinds } from '../workspaces/kinds/bound-kinds.ts';
+import { BuiltInKinds } from '../workspaces/kinds/built-in-kinds.ts';
 import { KindsByWorkspace } from '../workspaces/kinds/kinds-by-workspace.ts';
 import { PlatformKinds } from '../workspaces/kinds/platform-kinds.ts';
-import { isTenantKind } from '../workspaces/kinds/tenant-kinds.ts';
 import { WildcardKinds } from '../workspaces/kinds/wildcard-kinds.ts';
 import { Scopes, type WorkspaceView } from '../workspaces/scopes.ts';
 import { Tree } from '../workspaces/tree.ts';
@@ -24,6 +23,8 @@ export interface Workspaces {
   readonly tree: Tree;
   /** The kinds of the platform itself. */
   readonly platform: PlatformKinds;
+  /** The kinds of Kubernetes that each workspace serves. */
+  readonly builtIn: BuiltInKinds;
   /** The kinds that exports offer. */
   readonly bound: BoundDefinitions;
   /** The kinds that workspaces have bound. */
@@ -60,10 +61,10 @@ export function workspaces(options: {
     bound: boundKinds,
     defined: definitions,
   });
-  const tenants = catalog.only(isTenantKind, platform.system);
+  const builtIn = new BuiltInKinds({ cache, catalog, system: platform.system, tree });
   const catalogs = new Catalogs({
     builtin: catalog,
-    builtinIn: (cluster) => (cluster === rootCluster ? catalog : tenants),
+    builtinIn: (cluster) => builtIn.in(cluster).catalog,
     customIn: (cluster) => kinds.in(cluster),
   });
   const everywhere = catalog.with(new WildcardKinds({ cache, platform, bound }));
@@ -73,6 +74,7 @@ export function workspaces(options: {
     catalogs,
     tree,
     platform,
+    builtIn,
     bound,
     boundKinds,
     virtual,

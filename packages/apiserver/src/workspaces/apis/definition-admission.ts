@@ -1,9 +1,15 @@
-import { apisGroup, rootCluster } from '@capstan/api';
+import { apisGroup } from '@capstan/api';
 import { fieldsOf, status, textOf } from '@capstan/machinery';
 import { definitionResource } from '../../crds/definitions.ts';
 import { type AdmissionPlugin, isOf } from '../../registry/admission.ts';
 import { kcpDefinitions } from '../kinds/definitions.ts';
-import { isTenantKind } from '../kinds/tenant-kinds.ts';
+
+/** The kinds of Kubernetes and the platform. */
+export interface ServedKinds {
+  readonly isBuiltin: (group: string, resource: string) => boolean;
+  /** Whether a workspace serves a kind of Kubernetes. */
+  readonly isServed: (cluster: string, group: string, resource: string) => boolean;
+}
 
 /** Whether the platform uses the annotation to describe definitions. */
 function isMark(annotation: string): boolean {
@@ -17,7 +23,7 @@ const platformKinds = new Set(kcpDefinitions().map(({ metadata }) => metadata.na
  * Rejects definitions of the platform's kinds, in any version: their objects would be stored among the platform's and be trusted. A
  * definition of a bound kind is accepted but not served, since its names are taken.
  */
-export function definitionAdmission(isBuiltin: (group: string, resource: string) => boolean): AdmissionPlugin {
+export function definitionAdmission({ isBuiltin, isServed }: ServedKinds): AdmissionPlugin {
   return {
     name: 'ReservedDefinition',
     validate(request) {
@@ -30,8 +36,7 @@ export function definitionAdmission(isBuiltin: (group: string, resource: string)
       if (marks.length > 0)
         throw status.forbidden(resource, name, status.aggregate(marks.map((mark) => `${mark} is a reserved annotation`)));
       if (group.endsWith(apisGroup)) throw status.forbidden(resource, name, `${group} is a reserved group`);
-      const isServed = isBuiltin(group, plural) && (context.cluster === rootCluster || isTenantKind(group, plural));
-      if (isServed || platformKinds.has(`${plural}.${group}`))
+      if ((isBuiltin(group, plural) && isServed(context.cluster, group, plural)) || platformKinds.has(`${plural}.${group}`))
         throw status.forbidden(resource, name, `${plural}.${group} is defined by the platform`);
     },
   };

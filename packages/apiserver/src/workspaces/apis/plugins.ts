@@ -2,15 +2,13 @@ import type { AdmissionPlugin } from '../../registry/admission.ts';
 import { bindingAdmission } from './binding-admission.ts';
 import { conversionAdmission } from './conversion-admission.ts';
 import { defaultBindingAdmission } from './default-binding-admission.ts';
-import { definitionAdmission } from './definition-admission.ts';
+import { definitionAdmission, type ServedKinds } from './definition-admission.ts';
 import { endpointSliceAdmission, exportAdmission } from './export-admission.ts';
 import { pathAnnotations } from './path-annotation.ts';
 import type { ExportAccess } from './reference.ts';
 import { schemaAdmission } from './schema-admission.ts';
 
-export interface ApiSharingOptions extends ExportAccess {
-  readonly isBuiltin: (group: string, resource: string) => boolean;
-}
+export type ApiSharingOptions = ExportAccess & ServedKinds;
 
 /** Limits writes through a view to the objects that it shows. */
 const throughViews: AdmissionPlugin = {
@@ -29,7 +27,7 @@ export function apiSharingPlugins(options: ApiSharingOptions): AdmissionPlugin[]
     endpointSliceAdmission(options),
     bindingAdmission(options),
     defaultBindingAdmission(options),
-    definitionAdmission(options.isBuiltin),
+    definitionAdmission(options),
     throughViews,
   ];
 }

@@ -13,8 +13,8 @@ const wholeGroups = new Set([
 const coreKinds = new Set(['configmaps', 'events', 'namespaces', 'resourcequotas', 'secrets', 'serviceaccounts']);
 
 /**
- * The Kubernetes kinds that a tenant's workspace needs to operate. Workloads, networks and machines are offered by providers, and a
- * workspace has them when it binds them. The root workspace has all kinds.
+ * The Kubernetes kinds that every workspace needs to operate. Workloads, networks and machines are offered by providers, and a workspace has them
+ * when it binds them or its type names them. The root workspace has all kinds.
  */
 export function isTenantKind(group: string, resource: string): boolean {
   return group === '' ? coreKinds.has(resource) : wholeGroups.has(group);

@@ -1,4 +1,4 @@
-import { pathAnnotation, rootCluster } from '@capstan/api';
+import { builtInKindsAnnotation, pathAnnotation, rootCluster } from '@capstan/api';
 import type { JsonObject, KubeObject } from '@capstan/machinery';
 import { withApplied } from './applied.ts';
 
@@ -34,14 +34,22 @@ const types: Readonly<Record<string, JsonObject>> = {
   home: { ...universal, ...products, limitAllowedParents: { none: true } },
 };
 
+/** The kinds of Kubernetes that the workspaces of a type serve beside those that all have. */
+const builtInKinds: Readonly<Record<string, string>> = { project: 'pods', home: 'pods' };
+
 /** The types that are available to every workspace. */
 export function rootTypes(): KubeObject[] {
   return Object.entries(types).map(([name, spec]) =>
     withApplied({
       apiVersion: 'tenancy.kcp.io/v1alpha1',
       kind: 'WorkspaceType',
-      metadata: { name, annotations: { [pathAnnotation]: rootCluster } },
+      metadata: { name, annotations: { [pathAnnotation]: rootCluster, ...kindsOf(name) } },
       spec: structuredClone(spec),
     }),
   );
+}
+
+function kindsOf(name: string): Record<string, string> {
+  const kinds = builtInKinds[name];
+  return kinds === undefined ? {} : { [builtInKindsAnnotation]: kinds };
 }

@@ -28,6 +28,7 @@ export interface WorkspaceType {
   /** `path:name`. */
   readonly qualified: string;
   readonly spec: Readonly<NonNullable<WorkspaceTypeObject['spec']>>;
+  readonly annotations: Readonly<Record<string, string>>;
 }
 
 /** An export that is bound when a workspace is created. */
@@ -127,7 +128,14 @@ const waiterName = ({ cluster, name }: Pick<WorkspaceType, 'cluster' | 'name'>):
 function typeOf(object: WorkspaceTypeObject, place: { cluster: string; path: string }): WorkspaceType {
   const name = object.metadata.name!;
   const { [pathAnnotation]: path = place.path, [clusterAnnotation]: cluster = place.cluster } = object.metadata.annotations ?? {};
-  return { cluster, path, name, qualified: `${path}:${name}`, spec: object.spec ?? {} };
+  return {
+    cluster,
+    path,
+    name,
+    qualified: `${path}:${name}`,
+    spec: object.spec ?? {},
+    annotations: object.metadata.annotations ?? {},
+  };
 }
 
 /** The path of the parent workspace; every path ends at the root workspace, whatever it begins with. */
