@@ -50,6 +50,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
     'crds',
     'discovery',
     'openapi',
+    'connect',
     'handlers',
     'reviews',
     'bootstrap',

@@ -30,9 +30,16 @@ export interface AuditPolicy {
   readonly denials?: boolean;
 }
 
-/** Records every write and every denial, but no other reads. */
+/** Subresources of Kubernetes' kinds that lead to a node. */
+const streams = ['pods/attach', 'pods/exec', 'pods/log', 'pods/portforward', 'pods/proxy', 'services/proxy', 'nodes/proxy'];
+
+/** Records every write, every stream to a node and every denial, but no other reads. */
 export const defaultPolicy: AuditPolicy = {
-  rules: [{ level: 'None', verbs: ['get', 'list', 'watch'] }, { level: 'Metadata' }],
+  rules: [
+    { level: 'Metadata', resources: [{ group: '', resources: streams }] },
+    { level: 'None', verbs: ['get', 'list', 'watch'] },
+    { level: 'Metadata' },
+  ],
   omitStages: ['RequestReceived'],
   omitManagedFields: true,
   denials: true,

@@ -1,3 +1,4 @@
+import type { Connections } from '../connect/connections.ts';
 import type { Catalog } from '../registry/catalog.ts';
 import type { Catalogs } from '../registry/catalogs.ts';
 import type { Backend } from '../registry/objects.ts';
@@ -13,6 +14,8 @@ export interface Serving extends Backend {
   /** The kinds served in each workspace. */
   readonly catalogs: Catalogs;
   readonly hub: WatchHub;
+  /** Subresources that lead to a node. */
+  readonly connections: Connections;
   /** By `group/resource`. */
   readonly virtualKinds: ReadonlyMap<string, VirtualKind>;
   /** By `group/resource/name`, in the root workspace. */

@@ -7,7 +7,6 @@ import { fresh } from '../registry/list.ts';
 import { cachedEntry, type Target } from '../registry/objects.ts';
 import type { Resource, Subresource } from '../registry/resource.ts';
 import { objectOf } from '../registry/resource.ts';
-import { handleConnect, isConnection, noNode } from './connect.ts';
 import { handleGet, send } from './read.ts';
 import { handleScale } from './scale.ts';
 import type { Serving } from './serving.ts';
@@ -24,17 +23,20 @@ export type VirtualSubresource = (call: {
 }) => KubeObject | Promise<KubeObject>;
 
 export function handleSubresource(serving: Serving, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
+  const isConnection = serving.connections.has(resource, context.info.subresource);
   const sub = resource.subresources.get(context.info.subresource);
+  // Subresources that nodes serve are not part of a kind's definition.
+  if (sub === undefined && isConnection) return serving.connections.handle(exchange, context, resource);
   if (sub === undefined) throw resource.custom === undefined ? status.noSuchResource() : status.notFound(resource, context.info.name);
   if (!sub.verbs.has(context.info.verb))
     throw resource.custom === undefined ? status.methodNotAllowed() : unsupported(resource, context.info.verb);
-  if (resource.custom === undefined && !isConnection(resource, sub.name)) requireOffered(exchange.headers.accept);
+  if (resource.custom === undefined && !isConnection) requireOffered(exchange.headers.accept);
   if (sub.name === 'status' && withoutTables.has(`${resource.group}/${resource.resource}`)) dropTables(exchange);
   if (sub.name === 'scale') return handleScale(serving, exchange, context, { resource, sub });
-  if (isConnection(resource, sub.name)) return handleConnect(serving, exchange, context, resource);
+  if (isConnection) return serving.connections.handle(exchange, context, resource);
   if (sub.kind === resource.kind && sub.groupVersion === resource.groupVersion) return handleWhole(serving, exchange, context, resource);
   if (context.info.verb === 'create') return handleVirtualSubresource(serving, exchange, context, { resource, sub });
-  throw noNode(resource, sub.name);
+  throw status.methodNotAllowed();
 }
 
 /** Kinds whose status is not available as a table. */
@@ -67,7 +69,7 @@ function handleWhole(serving: Serving, exchange: Exchange, context: RequestConte
     case 'patch':
       return handlePatch(serving, exchange, context, resource);
     default:
-      throw noNode(resource, context.info.subresource);
+      throw status.methodNotAllowed();
   }
 }
 
@@ -80,7 +82,7 @@ async function handleVirtualSubresource(
   { resource, sub }: { resource: Resource; sub: Subresource },
 ): Promise<void> {
   const answerer = serving.virtualSubresources.get(`${resource.group}/${resource.resource}/${sub.name}`);
-  if (answerer === undefined || sub.type === undefined) throw noNode(resource, sub.name);
+  if (answerer === undefined || sub.type === undefined) throw status.methodNotAllowed();
   const wanted = negotiate(exchange.headers.accept);
   const settings = writeSettings(context, 'CreateOptions');
   const object = await readObject(serving, exchange, {

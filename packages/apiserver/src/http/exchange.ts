@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Readable } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import type { UpgradeRequest } from '@capstan/streams';
 
@@ -39,6 +40,8 @@ export interface Exchange {
   header(name: string, value: string): void;
   /** Reads the whole body. Rejects with a `StatusError` if it is too large or does not arrive. */
   body(limit: number): Promise<Buffer>;
+  /** The body as it arrives, for those who pass it on. */
+  bodyStream(): Readable;
   send(answer: Answer): void;
   /** Starts a streaming response. */
   stream(code: number, type: string): AnswerStream;

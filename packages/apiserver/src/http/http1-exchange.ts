@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { Readable } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { BaseExchange } from './base-exchange.ts';
 import type { Connection, ConnectionTimeouts } from './connection.ts';
@@ -42,6 +43,10 @@ export class Http1Exchange extends BaseExchange implements Exchange {
     return this.receiving(this.#request, this.#request.headers['content-length'], limit);
   }
 
+  bodyStream(): Readable {
+    return this.#request;
+  }
+
   get closed(): boolean {
     return this.#response.destroyed;
   }
@@ -65,7 +70,7 @@ export class Http1Exchange extends BaseExchange implements Exchange {
   stream(code: number, type: string): AnswerStream {
     this.code = code;
     const response = this.#response;
-    response.writeHead(code, [...this.extra, 'Content-Type', type, 'Transfer-Encoding', 'chunked']);
+    response.writeHead(code, [...this.extra, ...(type === '' ? [] : ['Content-Type', type]), 'Transfer-Encoding', 'chunked']);
     response.flushHeaders();
     return {
       write: (chunk) => void response.write(chunk),

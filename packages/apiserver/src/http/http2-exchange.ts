@@ -1,4 +1,5 @@
 import { constants, type IncomingHttpHeaders as Http2Headers, type ServerHttp2Stream } from 'node:http2';
+import type { Readable } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { BaseExchange } from './base-exchange.ts';
 import type { Connection, ConnectionTimeouts } from './connection.ts';
@@ -35,6 +36,10 @@ export class Http2Exchange extends BaseExchange implements Exchange {
 
   body(limit: number): Promise<Buffer> {
     return this.receiving(this.#stream, this.headers['content-length'], limit);
+  }
+
+  bodyStream(): Readable {
+    return this.#stream;
   }
 
   get closed(): boolean {

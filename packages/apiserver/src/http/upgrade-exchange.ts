@@ -1,5 +1,5 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
+import { type Duplex, Readable } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import type { UpgradeRequest } from '@capstan/streams';
 import type { Connection } from './connection.ts';
@@ -34,6 +34,15 @@ export class UpgradeExchange extends Http1Exchange {
 
   override get upgradeTo(): string | undefined {
     return this.#request.headers.upgrade?.toLowerCase();
+  }
+
+  /** Such a request has no body, and its end is never reported. */
+  override body(): Promise<Buffer> {
+    return Promise.resolve(Buffer.alloc(0));
+  }
+
+  override bodyStream(): Readable {
+    return Readable.from([]);
   }
 
   override get closed(): boolean {

@@ -46,6 +46,13 @@ export class Audited implements AnswerKeeper {
     this.#record('RequestReceived');
   }
 
+  /** A stream starts. Resolves when that is recorded, or at once if responses do not wait for their records. */
+  started(): Promise<void> {
+    if (this.#log.mode === 'blocking') return new Promise((resolve) => this.#record('ResponseStarted', resolve));
+    this.#record('ResponseStarted');
+    return Promise.resolve();
+  }
+
   decided(decision: Decision, authorizer: Gate): void {
     if (decision.allowed) this.admitted();
     else this.#recording ??= this.#log.denials;

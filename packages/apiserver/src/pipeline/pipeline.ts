@@ -6,6 +6,7 @@ import type { AuditLog } from '../audit/log.ts';
 import { peerCertificate } from '../authn/peer-certificate.ts';
 import type { Rejections } from '../authn/rejections.ts';
 import { type Authenticator, anonymous, type Credentials, Unauthenticated } from '../authn/user.ts';
+import { takeWebSocketToken } from '../authn/web-socket-token.ts';
 import { type Attributes, type Authorizer, type Decision, type Gate, nothingWanted } from '../authz/attributes.ts';
 import { asksForSomebodyElse, BadImpersonation, impersonate } from '../authz/impersonation.ts';
 import { settled } from '../authz/settled.ts';
@@ -50,6 +51,8 @@ export interface PipelineOptions {
   readonly classify: (attributes: Attributes) => Flow | undefined;
   readonly inFlight: InFlight;
   readonly watches: OpenCount;
+  /** Streams to nodes. */
+  readonly streams: OpenCount;
   readonly metrics: ServerMetrics;
   readonly now: () => Date;
   readonly rejections: Rejections;
@@ -82,6 +85,7 @@ export class Pipeline {
     exchange.header('Audit-Id', audited.id);
     exchange.header('Cache-Control', 'no-cache, private');
     let parsed: ParsedRequest | AwayRequest | undefined;
+    let isStream = false;
     try {
       parsed = parseRequest(exchange.method, exchange.url);
       if (mounted !== undefined) parsed = mounted.mounts.follow(parsed, exchange.url);
@@ -100,7 +104,7 @@ export class Pipeline {
       const attributes = attributesOf(info, user);
       audited.begin(attributes);
       // Long-running requests are not queued.
-      if (!staysOpen(info)) this.#tellFlow(exchange, attributes);
+      if (!this.#staysOpen(info)) this.#tellFlow(exchange, attributes);
       const gate = info.scope?.authorizer ?? this.#options.authorizer;
       const decision = gate.authorize(attributes);
       const decided = decision instanceof Promise ? await decision : decision;
@@ -110,8 +114,15 @@ export class Pipeline {
         throw refused(attributes, decided);
       }
       limitTime(exchange, limit);
-      if (info.verb === 'watch') await this.#watch(exchange, info, user);
-      else if (!exchange.answered) await this.#inTurn(exchange, info, user);
+      if (info.verb === 'watch') await this.#open(this.#options.watches, exchange, info, user);
+      else if (exchange.answered) return;
+      else if (this.#staysOpen(info)) {
+        exchange.beforeStream = () => {
+          isStream = true;
+          return audited.started();
+        };
+        await this.#open(this.#options.streams, exchange, info, user);
+      } else await this.#inTurn(exchange, info, user);
     } catch (error) {
       if (error instanceof BadImpersonation || error instanceof Undecided) {
         exchange.header('X-Content-Type-Options', 'nosniff');
@@ -130,7 +141,8 @@ export class Pipeline {
       }
     } finally {
       audited.end();
-      if (parsed !== undefined && parsed.verb !== 'watch') metrics.observe(parsed, exchange.code, (performance.now() - started) / 1000);
+      if (parsed !== undefined && parsed.verb !== 'watch' && !isStream)
+        metrics.observe(parsed, exchange.code, (performance.now() - started) / 1000);
     }
   }
 
@@ -139,7 +151,7 @@ export class Pipeline {
     try {
       return this.#options.scopes.enter(info, user);
     } catch (error) {
-      if (!staysOpen(info)) this.#tellFlow(exchange, attributesOf(info, user));
+      if (!this.#staysOpen(info)) this.#tellFlow(exchange, attributesOf(info, user));
       exchange.header('X-Content-Type-Options', 'nosniff');
       throw error;
     }
@@ -163,7 +175,7 @@ export class Pipeline {
     if (sender.name === anonymous.name || !(await this.#mayKnow(info.away, sender))) throw unreachable(info.cluster, info, sender);
     audited.admitted();
     limitTime(exchange, limit);
-    if (info.verb === 'watch') await this.#watch(exchange, info, sender);
+    if (info.verb === 'watch') await this.#open(this.#options.watches, exchange, info, sender);
     else await this.#inTurn(exchange, info, sender);
   }
 
@@ -174,13 +186,16 @@ export class Pipeline {
     return (await this.#options.authorizer.authorize(entering)).allowed;
   }
 
-  /** Watches stay open, so they are counted separately and do not occupy a place in the queues. */
-  async #watch(exchange: Exchange, info: RequestInfo | AwayRequest, user: User): Promise<void> {
-    const { watches } = this.#options;
+  /** Watches and streams stay open, so they are counted separately and do not occupy a place in the queues. */
+  async #open(count: OpenCount, exchange: Exchange, info: RequestInfo | AwayRequest, user: User): Promise<void> {
     const line = lineOf(info.cluster, user);
-    watches.open(line, user);
-    exchange.onClose(() => watches.close(line));
+    count.open(line, user);
+    exchange.onClose(() => count.close(line));
     await this.#dispatch(exchange, info, user);
+  }
+
+  #staysOpen({ subresource, isResource, group, resource }: ParsedRequest): boolean {
+    return subresource !== '' && isResource && this.#options.serving.connections.has({ group, resource }, subresource);
   }
 
   async #inTurn(exchange: Exchange, info: RequestInfo | AwayRequest, user: User): Promise<void> {
@@ -251,8 +266,11 @@ export class Pipeline {
       objects: serving.cache,
       now,
       userAgent: exchange.headers['user-agent'] ?? '',
-      // Updates and patches may turn out to be creations, which need their own permission.
-      permit: info.verb === 'patch' || info.verb === 'update' ? (verb) => this.#permit(info, user, verb) : undefined,
+      // Updates and patches may turn out to be creations, and WebSockets can be opened only with GET. Both need their own permission.
+      permit:
+        info.verb === 'patch' || info.verb === 'update' || (info.verb === 'get' && exchange.upgradeTo !== undefined)
+          ? (verb) => this.#permit(info, user, verb)
+          : undefined,
       deepReview: exchange.headers[deepReviewHeader] === 'true' && user.groups.includes(superuserGroup),
     });
     exchange.beforeAnswer = () => {
@@ -284,12 +302,6 @@ function limitTime(exchange: Exchange, limit: number | undefined): void {
   exchange.onClose(() => clearTimeout(timer));
 }
 
-const openSubresources = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
-
-function staysOpen({ subresource }: ParsedRequest): boolean {
-  return subresource !== '' && openSubresources.has(subresource);
-}
-
 /** Kinds that users added are served only in their own scope: with a namespace if they are namespaced, without one otherwise. */
 function isServed(catalog: Catalog, info: RequestInfo): boolean {
   const resource = catalog.resource(info.group, info.version, info.resource);
@@ -299,7 +311,8 @@ function isServed(catalog: Catalog, info: RequestInfo): boolean {
 }
 
 function credentialsOf(exchange: Exchange): Credentials {
-  const { authorization } = exchange.headers;
+  const webSocketToken = exchange.upgradeTo === 'websocket' ? takeWebSocketToken(exchange.headers) : undefined;
+  const authorization = exchange.headers.authorization ?? webSocketToken;
   const certificate = (): Buffer | undefined => peerCertificate(exchange.socket);
   return authorization === undefined ? { certificate } : { authorization, certificate };
 }

@@ -116,6 +116,8 @@ export function parseRequest(method: string, url: string): ParsedRequest {
     if (rest.length > 2 && !(rest.length === 3 && namespaceSubresources.has(rest[2]!))) rest = rest.slice(2);
   }
   const [resource = '', name = '', subresource = '', ...tail] = rest;
+  // Those behind a proxy may answer HEAD; no other resource does.
+  if (method === 'HEAD' && subresource === 'proxy') verb = 'get';
   if (verb === 'get' && name === '') verb = 'list';
   if (verb === 'list' && queryBoolean(query.get('watch'))) verb = 'watch';
   // A list or watch of a single name by field selector is authorized by rules for that name.

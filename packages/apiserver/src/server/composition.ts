@@ -18,6 +18,7 @@ import type { Kinds } from './kinds.ts';
 import type { Lifetime, ServerOptions } from './options.ts';
 import { reviewKinds } from './reviews.ts';
 import type { Storage } from './storage.ts';
+import { connectionsOf } from './streams.ts';
 import { type Tenancy, tenancy } from './tenancy.ts';
 
 export interface Parts {
@@ -49,6 +50,7 @@ export function compose(parts: Parts, options: ServerOptions, lifetime: Lifetime
     catalog,
     catalogs: spaces.catalogs,
     hub,
+    connections: connectionsOf(storage, options, lifetime),
     virtualKinds: new Map([
       ...reviewKinds({ authorizer, rbac }, (cluster) =>
         cluster === rootCluster ? identities.tokens : workspaceAuthentication.tokensIn(cluster, identities.tokens),

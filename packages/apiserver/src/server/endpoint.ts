@@ -42,7 +42,7 @@ export async function openEndpoint(parts: EndpointParts, options: ServerOptions,
     }),
   );
   const inFlight = new InFlight(options.limits);
-  const metrics = serverMetrics(kinds.catalog, { cache, hub, audit, inFlight });
+  const metrics = serverMetrics(kinds.catalog, { cache, hub, audit, inFlight, connections: serving.connections });
   const health = new Health();
   health.add({ name: 'store', problem: () => store.failure?.message, readyOnly: true });
   const own: [string, Page][] = [
@@ -68,6 +68,7 @@ export async function openEndpoint(parts: EndpointParts, options: ServerOptions,
     classify: flowClassifier(cache),
     inFlight,
     watches: new OpenCount({ what: 'watches', overall: 20_000, perLine: 2_000, ...options.limits?.watches }),
+    streams: new OpenCount({ what: 'streams', overall: 10_000, perLine: 1_000, ...options.limits?.streams }),
     now,
     rejections: resources.use(reportTroubles({ store, log: options.log })).rejections,
     onUnexpected: (error, request) => options.log(`${request}: ${error instanceof Error ? error.stack : String(error)}`),
@@ -84,8 +85,9 @@ export async function openEndpoint(parts: EndpointParts, options: ServerOptions,
     }),
   );
   for (const gauge of connectionGauges(listener)) metrics.gauge(gauge);
-  // Watches end first, then connections, then the store.
+  // Watches and streams end first, then connections, then the store.
   resources.defer(() => {
+    serving.connections.end();
     hub[Symbol.dispose]();
     journal[Symbol.dispose]();
   });

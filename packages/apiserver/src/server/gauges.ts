@@ -1,5 +1,6 @@
 import type { AuditLog } from '../audit/log.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
+import type { Connections } from '../connect/connections.ts';
 import type { InFlight } from '../limits/in-flight.ts';
 import { nominalSeats } from '../limits/nominal-seats.ts';
 import { type Gauge, processGauges, ServerMetrics } from '../metrics/metrics.ts';
@@ -11,6 +12,7 @@ interface Parts {
   readonly hub: WatchHub;
   readonly audit: AuditLog;
   readonly inFlight: InFlight;
+  readonly connections: Connections;
 }
 
 /** What the server tells about itself, in `/metrics`. */
@@ -20,9 +22,14 @@ export function serverMetrics(catalog: Catalog, parts: Parts): ServerMetrics {
   return metrics;
 }
 
-function gauges({ cache, hub, audit, inFlight }: Parts): Gauge[] {
+function gauges({ cache, hub, audit, inFlight, connections }: Parts): Gauge[] {
   return [
     { name: 'capstan_watches', help: 'Open watches.', value: () => hub.count },
+    {
+      name: 'capstan_streams',
+      help: 'Open streams to nodes: logs, commands, port-forwards, proxied requests.',
+      value: () => connections.open,
+    },
     {
       name: 'capstan_audit_dropped_total',
       help: 'Audit events that could not be written.',

@@ -1,6 +1,9 @@
 import type { EtcdStoreOptions } from '@capstan/store';
 import type { AuditLogOptions } from '../audit/log.ts';
 import type { OidcOptions } from '../authn/oidc.ts';
+import type { KubeletOptions } from '../connect/kubelet.ts';
+import type { NodeSubresource } from '../connect/node-subresource.ts';
+import type { Tunnels } from '../connect/tunnels.ts';
 import type { ConnectionTimeouts } from '../http/connection.ts';
 import type { OutboundOptions } from '../http/outbound.ts';
 import type { InFlightOptions } from '../limits/in-flight.ts';
@@ -25,6 +28,8 @@ export interface ServerOptions {
   readonly audit?: Partial<AuditLogOptions>;
   readonly limits?: InFlightOptions & {
     readonly watches?: { readonly overall?: number; readonly perLine?: number };
+    /** Streams to nodes: logs, commands, port-forwards and proxied requests. 10,000 and 1,000 when absent. */
+    readonly streams?: { readonly overall?: number; readonly perLine?: number };
     /** 20,000 when absent; never more than the process can hold without running out of file descriptors. */
     readonly connections?: number;
     /** From one address, or one /64 network: 2,000 when absent. */
@@ -46,6 +51,12 @@ export interface ServerOptions {
   readonly outbound?: OutboundOptions;
   /** Lets workspaces be mounted from elsewhere; nothing can when absent. */
   readonly mounts?: MountOptions;
+  /** How kubelets are reached and checked. */
+  readonly kubelets?: KubeletOptions;
+  /** Nodes that dial in; none when absent. */
+  readonly tunnels?: Tunnels;
+  /** Subresources of our own kinds that nodes serve. */
+  readonly nodeSubresources?: readonly NodeSubresource[];
   /** Groups whose members get a workspace of their own when they ask for `~`; everybody who is known when absent. */
   readonly homeCreators?: readonly string[];
   /** The text of a token file: token, user name, uid, groups. */

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import type { KubeObject } from '@capstan/machinery';
 import type { ServerOptions } from '../server/options.ts';
@@ -26,6 +27,13 @@ export interface Call {
   readonly anonymous?: boolean;
 }
 
+/** A connection that has changed protocols. */
+export interface Upgraded {
+  readonly code: 101;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly socket: Duplex;
+}
+
 export interface WatchEvent {
   readonly type: string;
   readonly object: KubeObject;
@@ -36,7 +44,11 @@ export interface TestServer extends AsyncDisposable {
   readonly url: string;
   readonly kubeconfigPath: string;
   readonly directory: string;
+  /** The administrator's certificate, and the authority of the server's. */
+  readonly identity: { readonly ca: Buffer; readonly cert: Buffer; readonly key: Buffer };
   call(path: string, call?: Call): Promise<Reply>;
+  /** Asks to change protocols. Resolves with the connection, or with the reply if the server refuses. */
+  upgrade(path: string, call: Call): Promise<Upgraded | Reply>;
   /** Starts a GET request and returns the response to be read by the test. */
   open(path: string): Promise<IncomingMessage>;
   /** Collects events until there are `count` of them or the watch ends. */
@@ -54,9 +66,11 @@ export async function startTestServer(options: Partial<ServerOptions> = {}): Pro
     const kubeconfig = await readFile(server.kubeconfigPath, 'utf8');
     const pem = (name: string): Buffer => Buffer.from(new RegExp(`${name}: "?([^"\\s]+)`).exec(kubeconfig)![1]!, 'base64');
     const ca = pem('certificate-authority-data');
+    const identity = { ca, cert: pem('client-certificate-data'), key: pem('client-key-data') };
     return {
       server,
-      admin: new Agent({ keepAlive: true, ca, cert: pem('client-certificate-data'), key: pem('client-key-data') }),
+      identity,
+      admin: new Agent({ keepAlive: true, ...identity }),
       nobody: new Agent({ keepAlive: true, ca }),
     };
   };
@@ -117,7 +131,30 @@ export async function startTestServer(options: Partial<ServerOptions> = {}): Pro
       return running.server.kubeconfigPath;
     },
     directory,
+    get identity() {
+      return running.identity;
+    },
     call: (path, call) => send(path, call),
+    upgrade: (path, { method = 'POST', headers = {}, anonymous = false }) =>
+      new Promise((resolve, reject) => {
+        const agent = anonymous ? running.nobody : running.admin;
+        const outgoing = request(`${running.server.url}${path}`, { method, agent, headers: { connection: 'Upgrade', ...headers } });
+        outgoing.on('error', reject);
+        outgoing.on('upgrade', (incoming, socket, head) => {
+          if (head.length > 0) socket.unshift(head);
+          resolve({ code: 101, headers: incoming.headers, socket });
+        });
+        outgoing.on('response', (incoming) => {
+          const chunks: Buffer[] = [];
+          incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+          incoming.on('end', () => {
+            const body = Buffer.concat(chunks);
+            const text = body.toString();
+            resolve({ code: incoming.statusCode ?? 0, headers: incoming.headers, body, text, json: () => JSON.parse(text) });
+          });
+        });
+        outgoing.end();
+      }),
     open: (path) =>
       new Promise((resolve, reject) => {
         request(`${running.server.url}${path}`, { agent: running.admin }).on('response', resolve).on('error', reject).end();

@@ -2,10 +2,11 @@ import type { Workspace, WorkspacePath } from '@capstan/api';
 import { type StatusError, status } from '@capstan/machinery';
 import type { CacheEntry } from '../../cache/entry.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
+import { staysBelow } from '../../request/below.ts';
 import type { ParsedRequest } from '../../request/info.ts';
 import { parseRequest } from '../../request/info.ts';
 import { beginningOf, clusterOf, workspaces } from '../tree.ts';
-import { below, type MountBackend, staysBelow, type Target, targetOf } from './target.ts';
+import { below, type MountBackend, type Target, targetOf } from './target.ts';
 
 /** Mounts may lead to other mounts; longer chains are taken for cycles. */
 const mostHops = 8;

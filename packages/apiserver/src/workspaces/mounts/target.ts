@@ -53,20 +53,3 @@ function isBelow(url: URL, top: URL): boolean {
   const prefix = top.pathname.replace(/\/$/, '');
   return url.origin === top.origin && (url.pathname === prefix || url.pathname.startsWith(`${prefix}/`));
 }
-
-/** Whether the path of a request stays below the target. */
-export function staysBelow(path: string): boolean {
-  if (path.includes('\\') || path.includes('#')) return false;
-  return path.split('/').every((segment) => {
-    const plain = decoded(segment);
-    return plain !== undefined && plain !== '.' && plain !== '..' && !/[\\/]\.\.?(?:[\\/]|$)|^\.\.?[\\/]/.test(plain);
-  });
-}
-
-function decoded(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
-}

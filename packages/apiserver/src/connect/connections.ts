@@ -1,0 +1,103 @@
+import { type KubeObject, status } from '@capstan/machinery';
+import type { WatchCache } from '../cache/watch-cache.ts';
+import { negotiateDocument } from '../discovery/negotiate.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { accepted, requireOffered } from '../http/negotiate.ts';
+import type { RequestContext } from '../registry/context.ts';
+import { fresh } from '../registry/list.ts';
+import type { Resource } from '../registry/resource.ts';
+import { serveCommand } from './command.ts';
+import { containerOf } from './container.ts';
+import { serveLog } from './log.ts';
+import { checkLogOptions } from './log-options.ts';
+import { type NodeSubresource, serveNodeSubresource } from './node-subresource.ts';
+import type { OpenStream, OpenStreams } from './open-streams.ts';
+import { servePortForward } from './port-forward.ts';
+import { ReverseProxy } from './proxy.ts';
+import { findObject, nodeNameOf, type Reach, reachNode } from './target.ts';
+
+export interface ConnectionsOptions extends Reach {
+  readonly cache: WatchCache;
+  readonly streams: OpenStreams;
+  /** Subresources of our own kinds that nodes serve. */
+  readonly nodeSubresources?: readonly NodeSubresource[];
+}
+
+/** Subresources of Kubernetes' kinds that need a node. */
+const builtin = new Set(['log', 'exec', 'attach', 'portforward', 'proxy']);
+/** Subresources that give a client power over a pod. A WebSocket can be opened only with GET, so the verb alone does not show that. */
+const powerful = new Set(['exec', 'attach', 'portforward']);
+
+/** Serves subresources that lead to a node: logs, commands, port-forwards and proxies. */
+export class Connections implements Disposable {
+  readonly #options: ConnectionsOptions;
+  readonly #proxy: ReverseProxy;
+  readonly #ofNodes: ReadonlyMap<string, NodeSubresource>;
+
+  constructor(options: ConnectionsOptions) {
+    this.#options = options;
+    this.#proxy = new ReverseProxy(options);
+    const entries = options.nodeSubresources ?? [];
+    this.#ofNodes = new Map(entries.map((entry) => [keyOf(entry, entry.subresource), entry]));
+  }
+
+  get open(): number {
+    return this.#options.streams.count;
+  }
+
+  /** The server stops: tells all clients, and ends their streams. */
+  end(): void {
+    this.#options.streams[Symbol.dispose]();
+  }
+
+  [Symbol.dispose](): void {
+    this.#proxy[Symbol.dispose]();
+  }
+
+  /** Whether requests for a subresource are streams. */
+  has(resource: { readonly group: string; readonly resource: string }, subresource: string): boolean {
+    if (resource.group === '') return builtin.has(subresource);
+    return this.#ofNodes.size > 0 && this.#ofNodes.has(keyOf(resource, subresource));
+  }
+
+  /** Resolves when the stream is over. */
+  async handle(exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
+    const { subresource, name, query, verb } = context.info;
+    if (subresource === 'log' && resource.group === '') {
+      requireOffered(exchange.headers.accept, ['text/plain', ...accepted]);
+      negotiateDocument(exchange.headers.accept, false);
+      checkLogOptions(name, query);
+    }
+    if (verb === 'get' && resource.group === '' && powerful.has(subresource)) await context.permit?.('create');
+    await fresh(this.#options.cache);
+    await this.#options.streams.serve(exchange, (stream) => this.#serve(stream, context, resource));
+  }
+
+  async #serve(stream: OpenStream, context: RequestContext, resource: Resource): Promise<void> {
+    const { subresource, name } = context.info;
+    const { tunnels } = this.#options;
+    const ofNode = resource.group === '' ? undefined : this.#ofNodes.get(keyOf(resource, subresource));
+    if (ofNode === undefined && subresource === 'proxy') return this.#proxy.serve(stream, context, resource);
+    const object = findObject(context, resource, name);
+    if (object === undefined) throw status.notFound(resource, name);
+    if (ofNode !== undefined) return serveNodeSubresource(tunnels, ofNode, { stream, context, object });
+    await this.#servePod(stream, context, { pod: object, resource });
+  }
+
+  async #servePod(stream: OpenStream, context: RequestContext, { pod, resource }: { pod: KubeObject; resource: Resource }): Promise<void> {
+    const { subresource, name, query } = context.info;
+    const { kubelets } = this.#options;
+    const container = subresource === 'portforward' ? '' : containerOf(pod, query.get('container') ?? '');
+    const node = nodeNameOf(pod);
+    // A pod without a node has not logged anything yet.
+    if (node === '' && subresource === 'log') return stream.exchange.send({ code: 204, type: '', body: '' });
+    if (node === '') throw status.badRequest(`pod ${name} does not have a host assigned`);
+    const target = await reachNode(this.#options, context, { name: node, resource });
+    if (subresource === 'log') return serveLog(this.#options, { stream, context, pod, container, target });
+    if (subresource === 'portforward') return servePortForward(kubelets, { stream, context, pod, target });
+    return serveCommand(kubelets, { stream, context, pod, container, target });
+  }
+}
+
+const keyOf = ({ group, resource }: { readonly group: string; readonly resource: string }, subresource: string): string =>
+  `${group}/${resource}/${subresource}`;

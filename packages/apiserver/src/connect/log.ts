@@ -1,0 +1,65 @@
+import { type KubeObject, StatusError, status } from '@capstan/machinery';
+import type { RequestContext } from '../registry/context.ts';
+import type { OpenStream } from './open-streams.ts';
+import { readStart, relayBody, tunnelRefusal } from './relay.ts';
+import type { NodeTarget, Reach } from './target.ts';
+import { tunnelHeaders } from './tunnel-headers.ts';
+
+const passedOn = ['follow', 'previous', 'timestamps', 'sinceSeconds', 'sinceTime', 'tailLines', 'limitBytes'];
+
+/** Sends the log of a container. */
+export async function serveLog(
+  { kubelets }: Pick<Reach, 'kubelets'>,
+  {
+    stream,
+    context,
+    pod,
+    container,
+    target,
+  }: { stream: OpenStream; context: RequestContext; pod: KubeObject; container: string; target: NodeTarget },
+): Promise<void> {
+  const { query, name } = context.info;
+  const parameters = new URLSearchParams();
+  for (const key of passedOn) {
+    const value = query.get(key);
+    if (value !== null) parameters.set(key, value);
+  }
+  const path = [pod.metadata.namespace ?? '', name, container].map(encodeURIComponent).join('/');
+  const { signal } = stream;
+  if (target.kind === 'tunnel') {
+    const response = await target.connection.request({
+      method: 'GET',
+      path: `/logs/${encodeURIComponent(context.cluster)}/${path}?${parameters.toString()}`,
+      headers: tunnelHeaders(context),
+      signal,
+    });
+    if (response.status !== 200) throw await tunnelRefusal(response, target.node);
+    response.stream.end();
+    return relayBody(stream, { code: 200, type: 'text/plain', body: response.stream });
+  }
+  const response = await kubelets.send(target.kubelet, {
+    method: 'GET',
+    path: `/containerLogs/${path}?${parameters.toString()}`,
+    signal,
+    ...(query.get('insecureSkipTLSVerifyBackend') === 'true' && { skipCertificateCheck: true }),
+  });
+  const code = response.statusCode ?? 0;
+  if (code < 200 || code > 206) throw refusal(code, (await readStart(response)).toString(), name);
+  await relayBody(stream, { code: 200, type: 'text/plain', body: response });
+}
+
+/** The error of a kubelet in Kubernetes' words. */
+function refusal(code: number, text: string, name: string): StatusError {
+  if (code === 500) return status.internalError(text);
+  if (code === 400) return status.badRequest(text);
+  const where = `( pods/log ${name})`;
+  if (code === 404)
+    return new StatusError({ code, reason: 'NotFound', message: `the server could not find the requested resource ${where}` });
+  if (code === 401 || code === 403)
+    return status.serviceUnavailable(`the kubelet refuses the server's client certificate with ${code}: ${text.trim()}`);
+  return new StatusError({
+    code,
+    reason: 'InternalError',
+    message: `an error on the server (${JSON.stringify(text)}) has prevented the request from succeeding ${where}`,
+  });
+}

@@ -1,0 +1,44 @@
+import type { KubeObject } from '@capstan/machinery';
+import { StatusError, status } from '@capstan/machinery';
+import type { RequestContext } from '../registry/context.ts';
+import type { OpenStream } from './open-streams.ts';
+import { relayBody, tunnelRefusal } from './relay.ts';
+import { tunnelHeaders } from './tunnel-headers.ts';
+import type { Tunnels } from './tunnels.ts';
+
+/** A subresource of a kind of our own that a node serves, such as the metrics of a machine. */
+export interface NodeSubresource {
+  readonly group: string;
+  readonly resource: string;
+  readonly subresource: string;
+  /** HTTP methods that the node accepts. */
+  readonly methods: readonly string[];
+  /**
+   * The node and the path below `/node` on it; undefined if the object has none. Anybody can define a kind with this name in a workspace of
+   * their own, so it must return undefined for objects of workspaces that have no say over the node.
+   */
+  readonly target: (object: KubeObject, cluster: string) => { readonly node: string; readonly path: string } | undefined;
+}
+
+/** Passes a request on to the node of an object, and its response back. */
+export async function serveNodeSubresource(
+  tunnels: Tunnels,
+  { resource, methods, subresource, target }: NodeSubresource,
+  { stream, context, object }: { stream: OpenStream; context: RequestContext; object: KubeObject },
+): Promise<void> {
+  const { exchange, signal } = stream;
+  if (!methods.includes(exchange.method)) throw status.methodNotAllowed();
+  const found = target(object, context.cluster);
+  const connection = found && (await tunnels.to(found.node));
+  if (found === undefined || connection === undefined)
+    throw status.serviceUnavailable(`${resource}/${subresource} needs the node of ${context.info.name}, which is not connected`);
+  const query = exchange.url.includes('?') ? exchange.url.slice(exchange.url.indexOf('?')) : '';
+  const response = await connection
+    .request({ method: exchange.method, path: `/node${found.path}${query}`, headers: tunnelHeaders(context), signal })
+    .catch((error: unknown) => {
+      throw new StatusError({ code: 503, reason: 'ServiceUnavailable', message: `node ${found.node} cannot be reached: ${String(error)}` });
+    });
+  exchange.bodyStream().pipe(response.stream);
+  if (response.status >= 400) throw await tunnelRefusal(response, found.node);
+  await relayBody(stream, { code: response.status, type: response.headers['content-type'] ?? 'text/plain', body: response.stream });
+}

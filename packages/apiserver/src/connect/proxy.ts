@@ -1,0 +1,179 @@
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { isIPv6 } from 'node:net';
+import { StatusError, status } from '@capstan/machinery';
+import { networkFailure } from '../http/network-failure.ts';
+import type { RequestContext } from '../registry/context.ts';
+import type { Resource } from '../registry/resource.ts';
+import { staysBelow } from '../request/below.ts';
+import { placePrefix } from '../request/place.ts';
+import type { UpgradeAnswer } from './kubelet.ts';
+import type { OpenStream } from './open-streams.ts';
+import { passThrough } from './pass-through.ts';
+import { proxiedHeaders, returnedHeaders, rewriteLocation } from './proxy-headers.ts';
+import { findProxyTarget, type ProxyTarget } from './proxy-target.ts';
+import { relayBody } from './relay.ts';
+import type { Reach } from './target.ts';
+import { tunnelHeaders } from './tunnel-headers.ts';
+
+/** How long to wait for the response to start, in milliseconds. */
+const patience = 60_000;
+
+/** A request for a target, with everything that the target may see. */
+interface Proxied {
+  readonly method: string;
+  /** The path and the query. */
+  readonly path: string;
+  readonly headers: readonly string[];
+  /** The path to the target on this server. */
+  readonly prefix: string;
+}
+
+/** Passes requests on to pods, services and nodes. */
+export class ReverseProxy implements Disposable {
+  readonly #reach: Reach;
+  readonly #http = new HttpAgent({ keepAlive: true });
+  /** Kubernetes does not check the certificates of pods and services either: nobody says what they should be. */
+  readonly #https = new HttpsAgent({ keepAlive: true, rejectUnauthorized: false });
+
+  constructor(reach: Reach) {
+    this.#reach = reach;
+  }
+
+  [Symbol.dispose](): void {
+    this.#http.destroy();
+    this.#https.destroy();
+  }
+
+  async serve(stream: OpenStream, context: RequestContext, resource: Resource): Promise<void> {
+    const target = await findProxyTarget(this.#reach, context, resource);
+    const { exchange } = stream;
+    const { prefix, rest } = splitPath(context, resource);
+    const query = exchange.url.includes('?') ? exchange.url.slice(exchange.url.indexOf('?')) : '';
+    // Relative links on the first page would lead nowhere without a slash at the end of its path.
+    if (rest === '' && exchange.upgradeTo === undefined && (exchange.method === 'GET' || exchange.method === 'HEAD')) {
+      exchange.header('Location', `${prefix}/${query}`);
+      return exchange.send({ code: 301, type: '', body: '' });
+    }
+    const path = rest === '' ? '/' : rest;
+    const proxied = { method: exchange.method, path: `${path}${query}`, headers: proxiedHeaders(exchange, `${prefix}${path}`), prefix };
+    if (target.kind === 'tunnel') return this.#throughTunnel(stream, context, { target, proxied });
+    if (exchange.upgradeTo !== undefined) return passThrough(stream, await this.#upgrade(stream, target, proxied));
+    const response = await this.#send(stream, target, proxied);
+    await this.#answer(stream, response, { origin: originOf(target), ...proxied });
+  }
+
+  async #answer(
+    stream: OpenStream,
+    response: Pick<IncomingMessage, 'rawHeaders' | 'statusCode' | 'headers'> & { body?: never } & IncomingMessage,
+    place: { origin: string; path: string; prefix: string },
+  ): Promise<void> {
+    const { exchange } = stream;
+    const code = response.statusCode ?? 502;
+    for (const [name, value] of returnedHeaders(response.rawHeaders, (location) => rewriteLocation(location, place)))
+      exchange.header(name, value);
+    const type = response.headers['content-type'] ?? '';
+    if (exchange.method !== 'HEAD' && code !== 204 && code !== 304) return relayBody(stream, { code, type, body: response });
+    response.resume();
+    exchange.send({ code, type, body: '' });
+  }
+
+  async #throughTunnel(
+    stream: OpenStream,
+    context: RequestContext,
+    { target, proxied }: { target: ProxyTarget & { kind: 'tunnel' }; proxied: Proxied },
+  ): Promise<void> {
+    const { exchange, signal } = stream;
+    if (exchange.upgradeTo !== undefined) throw status.badRequest('connections through a node agent cannot be upgraded; use port-forward');
+    if (!staysBelow(proxied.path.split('?', 1)[0]!)) throw status.badRequest('the path leads out of the proxy');
+    const response = await target.connection.request({
+      method: proxied.method,
+      path: `${target.path}${proxied.path}`,
+      headers: { ...joined(proxied.headers), ...tunnelHeaders(context) },
+      signal,
+    });
+    exchange.bodyStream().pipe(response.stream);
+    const raw = Object.entries(response.headers).flat();
+    const origin = `http://${target.node}`;
+    for (const [name, value] of returnedHeaders(raw, (location) => rewriteLocation(location, { origin, ...proxied })))
+      exchange.header(name, value);
+    await relayBody(stream, { code: response.status, type: response.headers['content-type'] ?? '', body: response.stream });
+  }
+
+  #send(stream: OpenStream, target: DialledTarget, proxied: Proxied): Promise<IncomingMessage> {
+    const { exchange, signal } = stream;
+    const body = exchange.bodyStream();
+    if (target.kind === 'kubelet') return this.#reach.kubelets.send(target.kubelet, { ...proxied, body, signal });
+    return this.#dial<IncomingMessage>(target, proxied, (outgoing, settle) => {
+      outgoing.on('response', settle);
+      body.pipe(outgoing);
+      signal.addEventListener('abort', () => outgoing.destroy(), { once: true });
+    });
+  }
+
+  #upgrade({ signal }: OpenStream, target: DialledTarget, proxied: Proxied): Promise<UpgradeAnswer> {
+    if (target.kind === 'kubelet') return this.#reach.kubelets.upgrade(target.kubelet, { ...proxied, signal });
+    return this.#dial<UpgradeAnswer>(target, proxied, (outgoing, settle) => {
+      outgoing.on('response', (response) => settle({ kind: 'refused', response }));
+      outgoing.on('upgrade', (response, socket, head) => settle({ kind: 'upgraded', socket, head, rawHeaders: response.rawHeaders }));
+      outgoing.end();
+      signal.addEventListener('abort', () => outgoing.destroy(), { once: true });
+    });
+  }
+
+  #dial<Answer>(
+    { scheme, host, port }: ProxyTarget & { kind: 'address' },
+    { method, path, headers }: Proxied,
+    listen: (outgoing: ReturnType<typeof httpRequest>, settle: (answer: Answer) => void) => void,
+  ): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const secure = scheme === 'https';
+      const outgoing = (secure ? httpsRequest : httpRequest)({
+        agent: secure ? this.#https : this.#http,
+        host,
+        port,
+        method,
+        path,
+        headers: ['Host', hostOf({ host, port }), ...headers],
+        setDefaultHeaders: false,
+      });
+      const giveUp = setTimeout(() => outgoing.destroy(new Error(`no answer within ${patience / 1000} s`)), patience);
+      outgoing.on('error', (error) => {
+        clearTimeout(giveUp);
+        reject(
+          new StatusError({ code: 503, reason: 'ServiceUnavailable', message: `error trying to reach service: ${networkFailure(error)}` }),
+        );
+      });
+      listen(outgoing, (answer) => {
+        clearTimeout(giveUp);
+        resolve(answer);
+      });
+    });
+  }
+}
+
+type DialledTarget = Exclude<ProxyTarget, { kind: 'tunnel' }>;
+
+const hostOf = ({ host, port }: { host: string; port: number }): string => `${isIPv6(host) ? `[${host}]` : host}:${port}`;
+
+function originOf(target: DialledTarget): string {
+  return target.kind === 'kubelet' ? `https://${hostOf(target.kubelet)}` : new URL(`${target.scheme}://${hostOf(target)}`).origin;
+}
+
+/** The path up to `proxy`, with the workspace, and the rest as the client wrote it. */
+function splitPath({ info }: RequestContext, { namespaced }: Resource): { prefix: string; rest: string } {
+  const segments = info.path.split('/');
+  const end = namespaced ? 8 : 6;
+  const rest = segments.slice(end);
+  return { prefix: `${placePrefix(info.place)}${segments.slice(0, end).join('/')}`, rest: rest.length === 0 ? '' : `/${rest.join('/')}` };
+}
+
+function joined(headers: readonly string[]): Record<string, string> {
+  const result: Record<string, string> = {};
+  for (let at = 0; at + 1 < headers.length; at += 2) {
+    const name = headers[at]!.toLowerCase();
+    if (name === 'transfer-encoding') continue;
+    result[name] = result[name] === undefined ? headers[at + 1]! : `${result[name]}, ${headers[at + 1]}`;
+  }
+  return result;
+}
