@@ -1,25 +1,7 @@
-import { type RunningCapstan, startControllerManager, startKubeControllerManager } from '@capstan/testbed';
+import { controllersBesideCapstan, type RunningCapstan, startControllerManager, startKubeControllerManager } from '@capstan/testbed';
 import { notRun } from './run-all.ts';
 import type { SpecRun } from './run-spec.ts';
 import type { Spec } from './specs.ts';
-
-/** Kubernetes' controllers that Capstan has itself. Running both would hide which of them a spec has tested. */
-const ours = [
-  'certificatesigningrequest-approving-controller',
-  'certificatesigningrequest-cleaner-controller',
-  'certificatesigningrequest-signing-controller',
-  'clusterrole-aggregation-controller',
-  'garbage-collector-controller',
-  'namespace-controller',
-  'resourcequota-controller',
-  'root-ca-certificate-publisher-controller',
-  'serviceaccount-controller',
-  'serviceaccount-token-controller',
-  'validatingadmissionpolicy-status-controller',
-];
-
-/** For a kube-controller-manager beside our own: all of its controllers except those. */
-export const withoutOurs = ['*', ...ours.map((name) => `-${name}`)];
 
 type RunSpecs = (specs: readonly Spec[]) => Promise<readonly SpecRun[]>;
 
@@ -37,7 +19,7 @@ export async function runInPhases(server: RunningCapstan, specs: readonly Spec[]
   await using _manager = await startControllerManager(server);
   keep(await runSpecs(specs.filter((spec) => !runs.has(spec) && !workloads.includes(spec))));
   if (workloads.length > 0) {
-    await using _workloads = await startKubeControllerManager(server, { controllers: withoutOurs });
+    await using _workloads = await startKubeControllerManager(server, { controllers: controllersBesideCapstan });
     keep(await runSpecs(workloads));
   }
   return specs.map((spec) => runs.get(spec)!);

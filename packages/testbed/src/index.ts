@@ -6,8 +6,10 @@ export { type CommandOptions, type CommandResult, output, run } from './command.
 export { startControllerManager } from './controller-manager.ts';
 export { type EtcdCluster, type EtcdOptions, startEtcd } from './etcd.ts';
 export { answersReady, type KubeApiserverOptions, type RunningApiServer, startKubeApiserver } from './kube-apiserver.ts';
-export { type KubeControllerManagerOptions, startKubeControllerManager } from './kube-controller-manager.ts';
+export { controllersBesideCapstan, type KubeControllerManagerOptions, startKubeControllerManager } from './kube-controller-manager.ts';
 export { type Connection, kubeconfigText, readConnection } from './kubeconfig.ts';
+export { type KubeletCluster, type KubeletClusterOptions, kubeletProblem, startKubeletCluster } from './kubelets/cluster.ts';
+export type { ImageDescription } from './kubelets/images.ts';
 export { NetworkNamespace } from './network-namespace.ts';
 export { freePort, type TemporaryDirectory, temporaryDirectory } from './temporary.ts';
 export type { ToolName } from './tools/catalogue.ts';

@@ -4,6 +4,24 @@ import type { RunningApiServer } from './kube-apiserver.ts';
 import { freePort, temporaryDirectory } from './temporary.ts';
 import { requireTool } from './tools/tool.ts';
 
+/** Kubernetes' controllers that Capstan has itself. Running both would hide which of them a spec has tested. */
+const capstans = [
+  'certificatesigningrequest-approving-controller',
+  'certificatesigningrequest-cleaner-controller',
+  'certificatesigningrequest-signing-controller',
+  'clusterrole-aggregation-controller',
+  'garbage-collector-controller',
+  'namespace-controller',
+  'resourcequota-controller',
+  'root-ca-certificate-publisher-controller',
+  'serviceaccount-controller',
+  'serviceaccount-token-controller',
+  'validatingadmissionpolicy-status-controller',
+];
+
+/** For a kube-controller-manager beside Capstan's: all of its controllers except those. */
+export const controllersBesideCapstan: readonly string[] = ['*', ...capstans.map((name) => `-${name}`)];
+
 export interface KubeControllerManagerOptions {
   /** In Kubernetes' syntax: `*` for all, `-name` for all but this one. */
   readonly controllers?: readonly string[];

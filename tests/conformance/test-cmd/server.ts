@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
+  controllersBesideCapstan,
   output,
   type RunningApiServer,
   requireTool,
@@ -8,7 +9,6 @@ import {
   startControllerManager,
   startKubeControllerManager,
 } from '@capstan/testbed';
-import { withoutOurs } from '../phases.ts';
 import type { Suite } from './suite.ts';
 
 export interface SuiteServer extends AsyncDisposable {
@@ -48,6 +48,6 @@ async function capstan({ directory, tokens, authority }: Suite, stack: AsyncDisp
   writeFileSync(config, JSON.stringify({ apiserver: { authentication, admission: { disabledPlugins } }, controllerManager: { signing } }));
   const server = stack.use(await startCapstan({ store: 'sqlite', args: ['--config', config] }));
   stack.use(await startControllerManager(server, { args: ['--config', config] }));
-  stack.use(await startKubeControllerManager(server, { controllers: withoutOurs }));
+  stack.use(await startKubeControllerManager(server, { controllers: controllersBesideCapstan }));
   return server;
 }

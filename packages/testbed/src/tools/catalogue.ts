@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { containerdTree } from './containerd.ts';
 import type { DebianTree } from './debian-tree.ts';
 import { haproxyTree } from './haproxy.ts';
 import { podmanTree } from './podman.ts';
@@ -12,6 +13,7 @@ export type ToolName =
   | 'openssl'
   | 'podman'
   | 'haproxy'
+  | 'containerd'
   | 'kube-apiserver'
   | 'kube-controller-manager'
   | 'kube-scheduler'
@@ -121,6 +123,8 @@ const described: readonly ToolDescription[] = [
   { name: 'openssl', version: '3', onPath: { atLeast: '3.0.0', versionArgs: ['version'] } },
   { name: 'podman', version: 'debian', onPath: { atLeast: '4.3.0', versionArgs: ['--version'] }, debianTree: podmanTree },
   { name: 'haproxy', version: 'debian', onPath: { atLeast: '2.4.0', versionArgs: ['-v'] }, debianTree: haproxyTree },
+  // The whole tree is needed, so one on PATH is not enough.
+  { name: 'containerd', version: 'debian', debianTree: containerdTree },
   kcpPlugin('kubectl-ws'),
   kcpPlugin('kubectl-kcp'),
   kcpPlugin('kubectl-create-workspace'),

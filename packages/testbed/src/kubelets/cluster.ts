@@ -1,0 +1,257 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { buildCapstan } from '../build.ts';
+import { capstanProgram } from '../capstan.ts';
+import { TestAuthority } from '../certificates.ts';
+import { Child } from '../child.ts';
+import { type CommandResult, output, run } from '../command.ts';
+import { controllersBesideCapstan } from '../kube-controller-manager.ts';
+import { type TemporaryDirectory, temporaryDirectory } from '../temporary.ts';
+import { requireTool, tool } from '../tools/tool.ts';
+import { cgroupProblem } from './cgroups.ts';
+import { buildImage, busyboxImage, type ImageDescription, pauseImage } from './images.ts';
+import { Machine } from './machine.ts';
+import { KubeletNode } from './node.ts';
+
+const hubAddress = '192.0.2.1';
+const addressOf = (index: number): string => `192.0.2.${11 + index}`;
+const podPrefixOf = (index: number): string => `10.88.${1 + index}`;
+
+export interface KubeletClusterOptions {
+  readonly nodes: number;
+  /** Images that every node has besides pause and busybox. */
+  readonly images?: readonly ImageDescription[];
+  /** The address of the cluster's DNS server. */
+  readonly dns?: string;
+  readonly args?: readonly string[];
+}
+
+const needed = ['containerd', 'kubelet', 'kube-scheduler', 'kube-controller-manager', 'kubectl'] as const;
+
+/** Why no kubelets can run here; undefined if they can. */
+export async function kubeletProblem(): Promise<string | undefined> {
+  const problem = (await Machine.problem()) ?? cgroupProblem();
+  if (problem !== undefined) return problem;
+  for (const name of needed) {
+    const found = await tool(name);
+    if ('missing' in found) return found.missing;
+  }
+  return undefined;
+}
+
+/**
+ * `capstan up` with real kubelets, a real kube-scheduler and the controllers of Kubernetes that Capstan does not have. All are in a network
+ * of their own: the server in a hub, and each kubelet on a pretended machine. The kubelets join with a bootstrap token.
+ */
+export class KubeletCluster implements AsyncDisposable {
+  readonly kubeconfig: string;
+  readonly nodes: readonly KubeletNode[];
+  readonly #hub: Machine;
+  readonly #kubectl: string;
+  readonly #directory: TemporaryDirectory;
+  readonly #owned: AsyncDisposableStack;
+
+  private constructor(parts: {
+    kubeconfig: string;
+    nodes: readonly KubeletNode[];
+    hub: Machine;
+    kubectl: string;
+    directory: TemporaryDirectory;
+    owned: AsyncDisposableStack;
+  }) {
+    this.kubeconfig = parts.kubeconfig;
+    this.nodes = parts.nodes;
+    this.#hub = parts.hub;
+    this.#kubectl = parts.kubectl;
+    this.#directory = parts.directory;
+    this.#owned = parts.owned;
+  }
+
+  static async start(options: KubeletClusterOptions): Promise<KubeletCluster> {
+    await buildCapstan();
+    const kubectl = await requireTool('kubectl');
+    await using stack = new AsyncDisposableStack();
+    const directory = stack.use(temporaryDirectory('kubelets'));
+    const hub = stack.use(await startHub());
+    const machines = await Promise.all(Array.from({ length: options.nodes }, (_, index) => Machine.start(`node-${index + 1}`, 'all')));
+    for (const machine of machines) stack.use(machine);
+    await connect(hub, machines);
+    const data = directory.join('data');
+    const kubeconfig = join(data, 'admin.kubeconfig');
+    const capstan = [process.execPath, capstanProgram];
+    const args = ['--data-dir', data, '--host', hubAddress, ...(options.args ?? [])];
+    const server = stack.use(new Child('capstan up', hub.command(...capstan, 'up', ...args)));
+    const [archives] = await Promise.all([
+      imageArchives(directory, [pauseImage, busyboxImage, ...(options.images ?? [])]),
+      server.waitUntil('ready', () => server.output.includes('controllers run against')),
+    ]);
+    await startComponents({ hub, data, directory, stack });
+    const bootstrap = directory.join('bootstrap.kubeconfig');
+    await hub.run(...capstan, 'kubelet-token', 'create', '--kubeconfig', kubeconfig, '--bootstrap-kubeconfig', bootstrap);
+    const started = await Promise.allSettled(
+      machines.map(async (machine, index) =>
+        stack.use(
+          await KubeletNode.start({
+            place: {
+              name: `node-${index + 1}`,
+              address: addressOf(index),
+              podPrefix: podPrefixOf(index),
+              cgroup: `capstan-${process.pid}-${machine.pid}`,
+            },
+            machine,
+            bootstrapKubeconfig: readFileSync(bootstrap, 'utf8'),
+            clientAuthority: readFileSync(join(data, 'pki/ca.crt'), 'utf8'),
+            images: archives,
+            dns: options.dns,
+          }),
+        ),
+      ),
+    );
+    const nodes = started.map((one) => {
+      if (one.status === 'rejected') throw one.reason;
+      return one.value;
+    });
+    const parts = { kubeconfig, nodes, hub, kubectl, directory };
+    await new KubeletCluster({ ...parts, owned: stack }).#ready();
+    return new KubeletCluster({ ...parts, owned: stack.move() });
+  }
+
+  /** Wraps a command so that it reaches the server, the nodes and the pods. */
+  command(...command: readonly string[]): readonly [string, ...string[]] {
+    return this.#hub.command(...command);
+  }
+
+  /** Writes a file for a command, and returns its path. */
+  file(name: string, text: string): string {
+    const path = this.#directory.join(name);
+    writeFileSync(path, text);
+    return path;
+  }
+
+  /** Runs kubectl as the administrator, and returns its output. */
+  kubectl(...args: readonly string[]): Promise<string> {
+    const [program, ...rest] = this.#hub.command(this.#kubectl, '--kubeconfig', this.kubeconfig, ...args);
+    return output(program, rest);
+  }
+
+  /** The same, for commands that may fail. */
+  tryKubectl(...args: readonly string[]): Promise<CommandResult> {
+    const [program, ...rest] = this.#hub.command(this.#kubectl, '--kubeconfig', this.kubeconfig, ...args);
+    return run(program, rest);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#owned.disposeAsync();
+  }
+
+  /** Approves the serving certificates of the kubelets, as an administrator does, and waits until the nodes are ready. */
+  async #ready(): Promise<void> {
+    for (const end = Date.now() + 90_000; ; await sleep(250)) {
+      await this.#approveServing();
+      const found = await this.tryKubectl('get', 'nodes', '-o', 'jsonpath={.items[*].status.conditions[?(@.type=="Ready")].status}');
+      const served = await this.tryKubectl(
+        'get',
+        'csr',
+        '-o',
+        'jsonpath={range .items[?(@.spec.signerName=="kubernetes.io/kubelet-serving")]}{.status.certificate}{"\\n"}{end}',
+      );
+      const certificates = served.stdout
+        .trim()
+        .split('\n')
+        .filter((line) => line !== '');
+      if (
+        found.stdout.split(' ').filter((state) => state === 'True').length === this.nodes.length &&
+        certificates.length >= this.nodes.length
+      )
+        return;
+      const ended = this.nodes.find(({ kubelet }) => !kubelet.running);
+      if (Date.now() > end || ended !== undefined) {
+        const logs = this.nodes.map(({ name, kubelet }) => `${name}:\n${kubelet.output.slice(-3000)}`);
+        throw new Error(`the nodes are not ready: ${found.stdout}\n${found.stderr}\n${logs.join('\n')}`);
+      }
+    }
+  }
+
+  async #approveServing(): Promise<void> {
+    const pending = await this.tryKubectl(
+      'get',
+      'csr',
+      '-o',
+      'jsonpath={range .items[?(@.spec.signerName=="kubernetes.io/kubelet-serving")]}{.metadata.name} {.status.conditions[*].type}{"\\n"}{end}',
+    );
+    const names = pending.stdout
+      .split('\n')
+      .map((line) => line.trim())
+      .filter((line) => line !== '' && !line.includes(' '));
+    if (names.length > 0) await this.kubectl('certificate', 'approve', ...names);
+  }
+}
+
+export function startKubeletCluster(options: KubeletClusterOptions): Promise<KubeletCluster> {
+  return KubeletCluster.start(options);
+}
+
+/** A network with a bridge that all nodes are connected to. */
+async function startHub(): Promise<Machine> {
+  const hub = await Machine.start('hub', 'network');
+  try {
+    for (const command of ['link set lo up', 'link add nodes type bridge', `address add ${hubAddress}/24 dev nodes`, 'link set nodes up'])
+      await hub.run('ip', ...command.split(' '));
+    await hub.run('ip', 'route', 'add', 'default', 'dev', 'nodes');
+  } catch (error) {
+    await hub[Symbol.asyncDispose]();
+    throw error;
+  }
+  return hub;
+}
+
+/** Connects the machines to the hub, and routes the addresses of pods to their nodes. */
+async function connect(hub: Machine, machines: readonly Machine[]): Promise<void> {
+  for (const [index, machine] of machines.entries()) {
+    const link = `node-${index + 1}`;
+    await hub.run('ip', 'link', 'add', link, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', String(machine.pid));
+    await hub.run('ip', 'link', 'set', link, 'master', 'nodes', 'up');
+    const ip = (command: string): Promise<string> => machine.run('ip', ...command.split(' '));
+    await ip('link set lo up');
+    await ip(`address add ${addressOf(index)}/24 dev eth0`);
+    await ip('link set eth0 up');
+    await ip(`route add default via ${hubAddress}`);
+  }
+  for (const [index] of machines.entries()) {
+    const route = ['route', 'add', `${podPrefixOf(index)}.0/24`, 'via', addressOf(index)];
+    await hub.run('ip', ...route);
+    for (const [other, machine] of machines.entries()) if (other !== index) await machine.run('ip', ...route);
+  }
+}
+
+function imageArchives(directory: TemporaryDirectory, images: readonly ImageDescription[]): Promise<string[]> {
+  return Promise.all(
+    images.map(async (image, index) => {
+      const archive = directory.join(`image-${index}.tar`);
+      await buildImage(join(`${await requireTool('containerd')}.tree`, 'bin/busybox'), image, archive);
+      return archive;
+    }),
+  );
+}
+
+interface Surroundings {
+  readonly hub: Machine;
+  /** The data directory of the server. */
+  readonly data: string;
+  readonly directory: TemporaryDirectory;
+  readonly stack: AsyncDisposableStack;
+}
+
+/** The scheduler, and the controllers that Capstan does not have. */
+async function startComponents({ hub, data, directory, stack }: Surroundings): Promise<void> {
+  const read = (name: string): string => readFileSync(join(data, 'pki', name), 'utf8');
+  const authority = TestAuthority.of({ certificate: read('ca.crt'), key: read('ca.key') }, directory.path);
+  const start = async (name: 'kube-scheduler' | 'kube-controller-manager', ...args: string[]): Promise<void> => {
+    const kubeconfig = await authority.kubeconfig(`/CN=system:${name}`, `https://${hubAddress}:6443`);
+    const usual = [`--kubeconfig=${kubeconfig}`, '--leader-elect=false', '--authentication-skip-lookup', '--bind-address=127.0.0.1'];
+    stack.use(new Child(name, hub.command(await requireTool(name), ...usual, `--cert-dir=${directory.join(name)}`, ...args)));
+  };
+  await start('kube-scheduler');
+  await start('kube-controller-manager', `--controllers=${controllersBesideCapstan.join(',')}`, '--use-service-account-credentials');
+}

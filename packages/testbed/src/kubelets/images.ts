@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto';
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { output } from '../command.ts';
+import { temporaryDirectory } from '../temporary.ts';
+
+export interface ImageDescription {
+  /** All names of the image, with registry and tag. Nothing is fetched from that registry. */
+  readonly names: readonly string[];
+  readonly entrypoint?: readonly string[];
+  readonly command?: readonly string[];
+  readonly directory?: string;
+  readonly environment?: readonly string[];
+  readonly user?: string;
+  /** Text files, by path. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** Programs of this machine that need no libraries, by path in the image. */
+  readonly programs?: Readonly<Record<string, string>>;
+}
+
+/** Builds an image from a static busybox and further files, without a registry: an OCI archive that `ctr images import` accepts. */
+export async function buildImage(busybox: string, description: ImageDescription, archive: string): Promise<void> {
+  using work = temporaryDirectory('image');
+  const layer = await layerOf(busybox, description, work.path);
+  const { entrypoint, command, directory = '/', environment = [], user = '' } = description;
+  const config = {
+    architecture: process.arch === 'x64' ? 'amd64' : process.arch,
+    os: 'linux',
+    config: {
+      Env: ['PATH=/usr/local/bin:/usr/bin:/bin:/sbin', ...environment],
+      WorkingDir: directory,
+      User: user,
+      ...(entrypoint && { Entrypoint: entrypoint }),
+      ...(command && { Cmd: command }),
+    },
+    rootfs: { type: 'layers', diff_ids: [digestOf(layer)] },
+  };
+  const layout = work.join('layout');
+  mkdirSync(join(layout, 'blobs/sha256'), { recursive: true });
+  const put = (content: Buffer, mediaType: string): { mediaType: string; digest: string; size: number } => {
+    const digest = digestOf(content);
+    writeFileSync(join(layout, 'blobs', digest.replace(':', '/')), content);
+    return { mediaType, digest, size: content.length };
+  };
+  const json = (value: object): Buffer => Buffer.from(JSON.stringify(value));
+  const manifest = put(
+    json({
+      schemaVersion: 2,
+      mediaType: 'application/vnd.oci.image.manifest.v1+json',
+      config: put(json(config), 'application/vnd.oci.image.config.v1+json'),
+      layers: [put(layer, 'application/vnd.oci.image.layer.v1.tar')],
+    }),
+    'application/vnd.oci.image.manifest.v1+json',
+  );
+  const manifests = description.names.map((name) => ({ ...manifest, annotations: { 'io.containerd.image.name': name } }));
+  writeFileSync(join(layout, 'index.json'), json({ schemaVersion: 2, manifests }));
+  writeFileSync(join(layout, 'oci-layout'), json({ imageLayoutVersion: '1.0.0' }));
+  await output('tar', ['-cf', archive, '-C', layout, '.']);
+}
+
+/** One layer with busybox under all its names, and the files. */
+async function layerOf(busybox: string, { files = {}, programs = {} }: ImageDescription, work: string): Promise<Buffer> {
+  const root = join(work, 'root');
+  const place = (path: string): string => {
+    const target = join(root, path);
+    mkdirSync(dirname(target), { recursive: true });
+    return target;
+  };
+  copyProgram(busybox, place('bin/busybox'));
+  for (const name of (await output(busybox, ['--list'])).trim().split('\n'))
+    if (name !== 'busybox') symlinkSync('busybox', join(root, 'bin', name));
+  for (const directory of ['etc', 'proc', 'sys', 'dev', 'usr/local/bin']) mkdirSync(join(root, directory), { recursive: true });
+  for (const directory of ['tmp', 'var/tmp']) {
+    mkdirSync(join(root, directory), { recursive: true });
+    chmodSync(join(root, directory), 0o1777);
+  }
+  const usual = { 'etc/passwd': 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n', 'etc/group': 'root:x:0:\n' };
+  for (const [path, text] of Object.entries({ ...usual, ...files })) writeFileSync(place(path), text);
+  for (const [path, source] of Object.entries(programs)) copyProgram(source, place(path));
+  const archive = join(work, 'layer.tar');
+  await output('tar', ['--owner=0', '--group=0', '--numeric-owner', '--mtime=@0', '--sort=name', '-cf', archive, '-C', root, '.']);
+  return readFileSync(archive);
+}
+
+function copyProgram(source: string, target: string): void {
+  copyFileSync(source, target);
+  chmodSync(target, 0o755);
+}
+
+const digestOf = (content: Buffer): string => `sha256:${createHash('sha256').update(content).digest('hex')}`;
+
+/** Keeps the namespaces of a pod, reaps its orphans, and ends at once when it should. */
+export const pauseImage: ImageDescription = {
+  names: ['capstan.test/pause:1', 'registry.k8s.io/pause:3.10.1'],
+  entrypoint: ['/bin/sh', '-c', "trap 'exit 0' TERM INT; while :; do sleep 86400 & wait; done"],
+};
+
+export const busyboxImage: ImageDescription = {
+  names: ['capstan.test/busybox:1'],
+  command: ['sh'],
+};

@@ -1,0 +1,101 @@
+import { type KubeletCluster, kubeletProblem, startKubeletCluster } from '@capstan/testbed';
+import { describeUnless } from '@capstan/testbed/vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+
+/** Ends at once when it should, unlike a plain sleep as the first process. */
+const obedient = "trap 'exit 0' TERM; sleep 3600 & wait";
+const patience = { timeout: 60_000, interval: 200 };
+
+describeUnless(await kubeletProblem(), 'real kubelets', () => {
+  let cluster: KubeletCluster;
+  beforeAll(async () => {
+    cluster = await startKubeletCluster({ nodes: 2 });
+  }, 120_000);
+  afterAll(() => cluster?.[Symbol.asyncDispose](), 60_000);
+
+  const apply = async (...objects: object[]): Promise<string> => cluster.kubectl('apply', '-f', writeList(cluster, objects));
+  const node = (name: string, ...args: string[]) =>
+    cluster.tryKubectl('--as', `system:node:${name}`, '--as-group', 'system:nodes', ...args);
+
+  test('join with a bootstrap token, and have no rights but those of nodes', async () => {
+    const names = await cluster.kubectl('get', 'nodes', '-o', 'jsonpath={.items[*].metadata.name}');
+    expect(names).toBe('node-1 node-2');
+    const bindings = await cluster.kubectl('get', 'clusterrolebindings', '-o', 'json');
+    const granting = (JSON.parse(bindings).items as { metadata: { name: string }; subjects?: { name: string }[] }[])
+      .filter(({ subjects = [] }) => subjects.some(({ name }) => name === 'system:nodes' || name.startsWith('system:node:')))
+      .map(({ metadata }) => metadata.name);
+    expect(granting).toEqual(['capstan:kubelet-renewal']);
+    const requesters = await cluster.kubectl(
+      'get',
+      'csr',
+      '-o',
+      'jsonpath={.items[?(@.spec.signerName=="kubernetes.io/kube-apiserver-client-kubelet")].spec.username}',
+    );
+    expect(requesters).toMatch(/^system:bootstrap:\w{6} system:bootstrap:\w{6}$/);
+  });
+
+  test('run the pods of a Deployment, on all nodes', async () => {
+    await cluster.kubectl('create', 'deployment', 'web', '--image=capstan.test/busybox:1', '--replicas=6', '--', 'sh', '-c', obedient);
+    await cluster.kubectl('rollout', 'status', 'deployment/web', '--timeout=60s');
+    const nodes = await cluster.kubectl('get', 'pods', '-l', 'app=web', '-o', 'jsonpath={.items[*].spec.nodeName}');
+    expect(new Set(nodes.split(' '))).toEqual(new Set(['node-1', 'node-2']));
+  });
+
+  test('mount secrets, configuration and tokens of their pods, and cannot read those of others', async () => {
+    await apply(
+      { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'mine' }, stringData: { key: 'value' } },
+      { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'other' }, stringData: { key: 'value' } },
+      { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'settings' }, data: { key: 'setting' } },
+      {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: 'reader' },
+        spec: {
+          nodeName: 'node-1',
+          restartPolicy: 'Never',
+          containers: [
+            {
+              name: 'c',
+              image: 'capstan.test/busybox:1',
+              command: [
+                'sh',
+                '-c',
+                'test "$(cat /secret/key)$(cat /config/key)" = valuesetting && test -s /var/run/secrets/kubernetes.io/serviceaccount/token',
+              ],
+              volumeMounts: [
+                { name: 's', mountPath: '/secret' },
+                { name: 'c', mountPath: '/config' },
+              ],
+            },
+          ],
+          volumes: [
+            { name: 's', secret: { secretName: 'mine' } },
+            { name: 'c', configMap: { name: 'settings' } },
+          ],
+        },
+      },
+    );
+    await vi.waitFor(async () => {
+      expect(await cluster.kubectl('get', 'pod', 'reader', '-o', 'jsonpath={.status.phase}')).toBe('Succeeded');
+    }, patience);
+    expect((await node('node-1', 'get', 'secret', 'mine')).code).toBe(0);
+    expect((await node('node-2', 'get', 'secret', 'mine')).stderr).toContain("no relationship found between node 'node-2' and this object");
+    expect((await node('node-1', 'get', 'secret', 'other')).stderr).toContain('forbidden');
+  });
+
+  test('restart a container that ends, and stop the pods of a deleted Deployment', async () => {
+    await cluster.kubectl('run', 'flaky', '--image=capstan.test/busybox:1', '--restart=Always', '--', 'sh', '-c', 'sleep 1; exit 1');
+    await vi.waitFor(async () => {
+      const restarts = await cluster.kubectl('get', 'pod', 'flaky', '-o', 'jsonpath={.status.containerStatuses[0].restartCount}');
+      expect(Number(restarts)).toBeGreaterThan(0);
+    }, patience);
+    await cluster.kubectl('delete', 'pod/flaky', 'deployment/web', '--grace-period=1', '--timeout=60s');
+    await vi.waitFor(async () => {
+      expect(await cluster.kubectl('get', 'pods', '-l', 'app=web', '-o', 'name')).toBe('');
+    }, patience);
+  });
+});
+
+function writeList(cluster: KubeletCluster, items: readonly object[]): string {
+  return cluster.file('objects.json', JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+}
