@@ -1,20 +1,30 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type RunningCapstan, requireTool, run, type StoreDriver, startCapstan, temporaryDirectory } from '@capstan/testbed';
+import {
+  type RunningCapstan,
+  requireTool,
+  run,
+  type StoreDriver,
+  startCapstan,
+  startKubeletCluster,
+  temporaryDirectory,
+} from '@capstan/testbed';
+import { nodeImages } from './node-images.ts';
 import { runInPhases } from './phases.ts';
 import { keepLog, writePage } from './report.ts';
-import { notRun, runAll } from './run-all.ts';
+import { notRun, type RunOptions, runAll } from './run-all.ts';
 import type { SpecRun } from './run-spec.ts';
 import { focused, parseSpecs, type Spec } from './specs.ts';
-import { type Column, conformancePage, count } from './table.ts';
+import { type Column, conformancePage, count, nodesPage } from './table.ts';
 
 const usage = `Runs specs of Kubernetes' own end-to-end tests, each in a separate process.
 
   npm run conformance [-- --store sqlite|etcd]... [--focus WORDS] [--parallel N] [--timeout SECONDS]
-                      [--specs FILE] [--kubeconfig FILE] [--without-controllers] [--output FILE] [--logs DIRECTORY]
+                      [--nodes] [--specs FILE] [--kubeconfig FILE] [--without-controllers] [--output FILE] [--logs DIRECTORY]
 
 --store                start Capstan with this store; may be repeated (default: both)
+--nodes                start two real kubelets, and run the specs of tests/conformance/node-specs.txt on them
 --specs                file with the specs to run (default: tests/conformance/specs.txt)
 --focus                only the specs whose names contain all of these words; prints the table unless --output is given
 --kubeconfig           run against this server, with the controllers it has, instead
@@ -26,11 +36,13 @@ const usage = `Runs specs of Kubernetes' own end-to-end tests, each in a separat
 /** History must be compacted twice before a spec on continue tokens can end. */
 const compactionSeconds = 20;
 const conformanceSpecs = join(import.meta.dirname, 'specs.txt');
+const nodeSpecs = join(import.meta.dirname, 'node-specs.txt');
 
 const { values } = parseArgs({
   options: {
     store: { type: 'string', multiple: true, default: [] },
-    specs: { type: 'string', default: conformanceSpecs },
+    nodes: { type: 'boolean', default: false },
+    specs: { type: 'string' },
     focus: { type: 'string', default: '' },
     parallel: { type: 'string', default: '4' },
     timeout: { type: 'string', default: '300' },
@@ -46,19 +58,21 @@ if (values.help) process.stdout.write(usage);
 else process.exitCode = await main();
 
 async function main(): Promise<number> {
-  const all = parseSpecs(readFileSync(values.specs, 'utf8'));
+  const file = values.specs ?? (values.nodes ? nodeSpecs : conformanceSpecs);
+  const all = parseSpecs(readFileSync(file, 'utf8'));
   const specs = focused(all, values.focus);
-  if (specs.length === 0) throw new Error(`--focus: expected words of a name in ${values.specs}, found ${JSON.stringify(values.focus)}`);
+  if (specs.length === 0) throw new Error(`--focus: expected words of a name in ${file}, found ${JSON.stringify(values.focus)}`);
   const testProgram = await requireTool('e2e.test');
   const kubectl = await requireTool('kubectl');
   const columns: Column[] = [];
-  const runOn = (title: string, kubeconfig: string) => {
+  const runOn = (title: string, kubeconfig: string, nodes?: RunOptions['nodes']) => {
     process.stderr.write(`${title}: ${specs.length} specs\n`);
     let done = 0;
-    return (some: readonly Spec[]): Promise<SpecRun[]> =>
+    return (some: readonly Spec[], parallel = wholeNumber('parallel', values.parallel)): Promise<SpecRun[]> =>
       runAll(some, {
+        ...(nodes && { nodes }),
         ...{ testProgram, kubectl, kubeconfig, controllers: !values['without-controllers'] },
-        parallel: wholeNumber('parallel', values.parallel),
+        parallel,
         timeout: wholeNumber('timeout', values.timeout),
         onDone: ({ spec, outcome, seconds, output }) => {
           const reason = outcome.state === 'passed' ? '' : `: ${outcome.reason}`;
@@ -67,6 +81,15 @@ async function main(): Promise<number> {
         },
       });
   };
+  if (values.nodes) {
+    await using cluster = await startKubeletCluster({ nodes: 2, images: await nodeImages(), services: true });
+    const runNodes = runOn('sqlite', cluster.kubeconfig, { count: 2, command: (...command) => cluster.command(...command) });
+    // These change the nodes themselves, so each has them for itself.
+    const [serial, others] = [specs.filter(isSerial), specs.filter((spec) => !isSerial(spec))];
+    columns.push(columnOf('sqlite', [...(await runNodes(others)), ...(await runNodes(serial, 1))]));
+    writePage(nodesPage(columns), { name: 'conformance-nodes.md', isWhole: isWhole(nodeSpecs), output: values.output });
+    return columns.some(({ rows }) => count(rows, 'failed') > 0) ? 1 : 0;
+  }
   if (values.kubeconfig !== undefined) {
     const title = 'given server';
     columns.push(columnOf(title, await runGiven(specs, runOn(title, resolve(values.kubeconfig)))));
@@ -78,7 +101,7 @@ async function main(): Promise<number> {
       });
     }
   }
-  writePage(conformancePage(columns), { name: 'conformance.md', isWhole: isWhole(), output: values.output });
+  writePage(conformancePage(columns), { name: 'conformance.md', isWhole: isWhole(conformanceSpecs), output: values.output });
   return columns.some(({ rows }) => count(rows, 'failed') > 0) ? 1 : 0;
 }
 
@@ -121,9 +144,11 @@ function stores(): StoreDriver[] {
   });
 }
 
-function isWhole(): boolean {
+const isSerial = ({ name }: Spec): boolean => name.includes('[Serial]');
+
+function isWhole(specs: string): boolean {
   return (
-    values.specs === conformanceSpecs &&
+    (values.specs ?? specs) === specs &&
     values.focus === '' &&
     values.kubeconfig === undefined &&
     values.store.length === 0 &&

@@ -8,11 +8,12 @@ import { Child } from '../child.ts';
 import { type CommandResult, output, run } from '../command.ts';
 import { controllersBesideCapstan } from '../kube-controller-manager.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../temporary.ts';
+import { containerdEnvironment } from '../tools/containerd.ts';
 import { requireTool, tool } from '../tools/tool.ts';
 import { cgroupProblem } from './cgroups.ts';
 import { buildImage, busyboxImage, type ImageDescription, pauseImage } from './images.ts';
 import { Machine } from './machine.ts';
-import { KubeletNode } from './node.ts';
+import { KubeletNode, proxyArguments } from './node.ts';
 
 const hubAddress = '192.0.2.1';
 const addressOf = (index: number): string => `192.0.2.${11 + index}`;
@@ -24,6 +25,8 @@ export interface KubeletClusterOptions {
   readonly images?: readonly ImageDescription[];
   /** The address of the cluster's DNS server. */
   readonly dns?: string;
+  /** Starts kube-proxies, so that pods reach services. */
+  readonly services?: boolean;
   readonly args?: readonly string[];
 }
 
@@ -86,7 +89,7 @@ export class KubeletCluster implements AsyncDisposable {
       imageArchives(directory, [pauseImage, busyboxImage, ...(options.images ?? [])]),
       server.waitUntil('ready', () => server.output.includes('controllers run against')),
     ]);
-    await startComponents({ hub, data, directory, stack });
+    const proxyKubeconfig = await startComponents({ hub, data, directory, stack }, options.services === true);
     const bootstrap = directory.join('bootstrap.kubeconfig');
     await hub.run(...capstan, 'kubelet-token', 'create', '--kubeconfig', kubeconfig, '--bootstrap-kubeconfig', bootstrap);
     const started = await Promise.allSettled(
@@ -104,6 +107,7 @@ export class KubeletCluster implements AsyncDisposable {
             clientAuthority: readFileSync(join(data, 'pki/ca.crt'), 'utf8'),
             images: archives,
             dns: options.dns,
+            proxyKubeconfig,
           }),
         ),
       ),
@@ -243,8 +247,8 @@ interface Surroundings {
   readonly stack: AsyncDisposableStack;
 }
 
-/** The scheduler, and the controllers that Capstan does not have. */
-async function startComponents({ hub, data, directory, stack }: Surroundings): Promise<void> {
+/** The scheduler, and the controllers that Capstan does not have. Returns the kubeconfig of kube-proxies, if there are some. */
+async function startComponents({ hub, data, directory, stack }: Surroundings, hasProxies: boolean): Promise<string | undefined> {
   const read = (name: string): string => readFileSync(join(data, 'pki', name), 'utf8');
   const authority = TestAuthority.of({ certificate: read('ca.crt'), key: read('ca.key') }, directory.path);
   const start = async (name: 'kube-scheduler' | 'kube-controller-manager', ...args: string[]): Promise<void> => {
@@ -254,4 +258,11 @@ async function startComponents({ hub, data, directory, stack }: Surroundings): P
   };
   await start('kube-scheduler');
   await start('kube-controller-manager', `--controllers=${controllersBesideCapstan.join(',')}`, '--use-service-account-credentials');
+  if (!hasProxies) return undefined;
+  const kubeconfig = await authority.kubeconfig('/CN=system:kube-proxy', `https://${hubAddress}:6443`);
+  // Programs in the hub, such as tests, reach services too.
+  const environment = containerdEnvironment(await requireTool('containerd'));
+  const proxy = hub.command(await requireTool('kube-proxy'), ...proxyArguments(kubeconfig, 'hub'));
+  stack.use(new Child('kube-proxy of the hub', proxy, { environment }));
+  return readFileSync(kubeconfig, 'utf8');
 }

@@ -14,6 +14,8 @@ export interface ImageDescription {
   readonly user?: string;
   /** Text files, by path. */
   readonly files?: Readonly<Record<string, string>>;
+  /** Executable scripts, by path. */
+  readonly scripts?: Readonly<Record<string, string>>;
   /** Programs of this machine that need no libraries, by path in the image. */
   readonly programs?: Readonly<Record<string, string>>;
 }
@@ -59,7 +61,7 @@ export async function buildImage(busybox: string, description: ImageDescription,
 }
 
 /** One layer with busybox under all its names, and the files. */
-async function layerOf(busybox: string, { files = {}, programs = {} }: ImageDescription, work: string): Promise<Buffer> {
+async function layerOf(busybox: string, { files = {}, scripts = {}, programs = {} }: ImageDescription, work: string): Promise<Buffer> {
   const root = join(work, 'root');
   const place = (path: string): string => {
     const target = join(root, path);
@@ -76,6 +78,7 @@ async function layerOf(busybox: string, { files = {}, programs = {} }: ImageDesc
   }
   const usual = { 'etc/passwd': 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n', 'etc/group': 'root:x:0:\n' };
   for (const [path, text] of Object.entries({ ...usual, ...files })) writeFileSync(place(path), text);
+  for (const [path, text] of Object.entries(scripts)) writeFileSync(place(path), text, { mode: 0o755 });
   for (const [path, source] of Object.entries(programs)) copyProgram(source, place(path));
   const archive = join(work, 'layer.tar');
   await output('tar', ['--owner=0', '--group=0', '--numeric-owner', '--mtime=@0', '--sort=name', '-cf', archive, '-C', root, '.']);

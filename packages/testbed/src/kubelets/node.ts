@@ -19,6 +19,8 @@ export interface NodeOptions extends KubeletSettings {
   readonly bootstrapKubeconfig: string;
   /** PEM of the authority whose certificates the kubelet accepts from its clients. */
   readonly clientAuthority: string;
+  /** Text of the kubeconfig of a kube-proxy; without it, the node does not forward the addresses of services. */
+  readonly proxyKubeconfig?: string | undefined;
   /** OCI archives to start with. */
   readonly images: readonly string[];
 }
@@ -63,6 +65,8 @@ export class KubeletNode implements AsyncDisposable {
       ...[kubelet, '--config=/etc/kubernetes/kubelet.json', '--bootstrap-kubeconfig=/etc/kubernetes/bootstrap.kubeconfig'],
       ...['--kubeconfig=/var/lib/kubelet/kubeconfig', `--hostname-override=${place.name}`, `--node-ip=${place.address}`],
     );
+    if (options.proxyKubeconfig !== undefined)
+      inside('kube-proxy', await requireTool('kube-proxy'), ...proxyArguments('/etc/kubernetes/proxy.kubeconfig', place.name));
     return new KubeletNode(place.name, child, stack.move());
   }
 
@@ -73,7 +77,7 @@ export class KubeletNode implements AsyncDisposable {
 }
 
 function writeFiles(directory: string, tree: string, options: NodeOptions): void {
-  const { place, bootstrapKubeconfig, clientAuthority } = options;
+  const { place, bootstrapKubeconfig, clientAuthority, proxyKubeconfig = '' } = options;
   for (const path of own) mkdirSync(join(directory, path), { recursive: true });
   for (const path of ['etc/cni/net.d', 'var/lib/kubelet']) mkdirSync(join(directory, path), { recursive: true });
   const files = {
@@ -81,10 +85,17 @@ function writeFiles(directory: string, tree: string, options: NodeOptions): void
     'etc/kubernetes/containerd.toml': containerdConfig(tree),
     'etc/kubernetes/kubelet.json': kubeletConfig(place, options),
     'etc/kubernetes/bootstrap.kubeconfig': bootstrapKubeconfig,
+    'etc/kubernetes/proxy.kubeconfig': proxyKubeconfig,
     'etc/kubernetes/ca.crt': clientAuthority,
     'etc/kubernetes/resolv.conf': 'nameserver 192.0.2.1\n',
   };
   for (const [path, text] of Object.entries(files)) writeFileSync(join(directory, path), text, { mode: 0o600 });
+}
+
+/** The limits of the machine's connection tracking are left alone. */
+export function proxyArguments(kubeconfig: string, name: string): string[] {
+  const limits = ['--conntrack-max-per-core=0', '--conntrack-tcp-timeout-established=0s', '--conntrack-tcp-timeout-close-wait=0s'];
+  return [`--kubeconfig=${kubeconfig}`, '--proxy-mode=nftables', '--cluster-cidr=10.88.0.0/16', `--hostname-override=${name}`, ...limits];
 }
 
 /** Puts the node's own directories in place. */

@@ -1,0 +1,52 @@
+import { type ImageDescription, requireTool } from '@capstan/testbed';
+
+const registry = 'registry.k8s.io/e2e-test-images';
+
+/** The specs fetch pages with a few of curl's options; busybox has only wget. */
+const curl = `#!/bin/sh
+file=-
+status=
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --connect-timeout | --max-time | -m | -H | -X | --interface | --retry) shift ;;
+    -o) shift; file="$1" ;;
+    -w) status=1; shift ;;
+    -*) ;;
+    *) url="$1" ;;
+  esac
+  shift
+done
+case "$url" in http*) ;; *) url="http://$url" ;; esac
+timeout 15 wget -q -O "$file" "$url"
+`;
+
+const page = '<html><body><h1>It works!</h1></body></html>\n';
+
+/** A web server with the files where the real image has them. */
+const webServer = (name: string, tags: readonly string[], root: string): ImageDescription => ({
+  names: tags.map((tag) => `${registry}/${name}:${tag}`),
+  entrypoint: ['/bin/busybox', 'httpd', '-f', '-v', '-p', '80', '-h', root],
+  files: { [`${root.slice(1)}/index.html`]: page },
+});
+
+/**
+ * The images that the specs use, made here from busybox and Kubernetes' own test program. They behave like the real ones as far as the specs
+ * look.
+ */
+export async function nodeImages(): Promise<readonly ImageDescription[]> {
+  const agnhost = await requireTool('agnhost');
+  return [
+    {
+      names: [`${registry}/agnhost:2.56`],
+      entrypoint: ['/agnhost'],
+      command: ['pause'],
+      programs: { agnhost },
+      files: { 'etc/nsswitch.conf': 'hosts: files dns\n' },
+      scripts: { 'usr/local/bin/curl': curl },
+    },
+    { names: [`${registry}/busybox:1.37.0-1`, `${registry}/busybox:1.36.1-1`], command: ['sh'] },
+    webServer('httpd', ['2.4.38-4', '2.4.39-4'], '/usr/local/apache2/htdocs'),
+    webServer('nginx', ['1.14-4', '1.15-4'], '/usr/share/nginx/html'),
+    { names: [`${registry}/nonroot:1.4`], user: '1234', command: ['sh', '-c', 'id -u'] },
+  ];
+}
