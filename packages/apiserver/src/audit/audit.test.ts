@@ -26,6 +26,31 @@ describe('the default policy', () => {
   });
 });
 
+describe('heartbeats', () => {
+  const recordingOf = compilePolicy(defaultPolicy);
+  const lease: Partial<Attributes> = { group: 'coordination.k8s.io', resource: 'leases', namespace: 'kube-system', name: 'scheduler' };
+  const kubelet: User = { name: 'system:node:a', groups: ['system:nodes'] };
+  const agent: User = { name: 'system:capstan-node-agent:a', groups: ['system:capstan-node-agents'] };
+  const status: Partial<Attributes> = { resource: 'nodes', subresource: 'status', name: 'a' };
+  const gpuNode: Partial<Attributes> = { group: 'fleet.capstan.dev', resource: 'gpunodes', subresource: 'status', name: 'a' };
+  it.each<[boolean, User, string, Partial<Attributes>]>([
+    [false, jane, 'update', lease],
+    [false, jane, 'patch', lease],
+    [true, jane, 'create', lease],
+    [true, jane, 'delete', lease],
+    [false, kubelet, 'patch', status],
+    [true, jane, 'patch', status],
+    [true, kubelet, 'patch', { ...status, subresource: '' }],
+    [false, agent, 'update', gpuNode],
+    [true, jane, 'update', gpuNode],
+  ])('are recorded (%s) by default: %j %s %j', (isRecorded, user, verb, request) => {
+    expect(recordingOf(asking(user, verb, request)) !== undefined).toBe(isRecorded);
+  });
+  it('are recorded by a policy that asks for them', () => {
+    expect(compilePolicy({ rules: [{ level: 'Metadata' }] })(asking(jane, 'update', lease))).toMatchObject({ level: 'Metadata' });
+  });
+});
+
 describe('a rule', () => {
   const pods: Partial<Attributes> = { resource: 'pods', namespace: 'shop', name: 'web' };
   const log: Partial<Attributes> = { ...pods, subresource: 'log' };
@@ -231,6 +256,11 @@ describe('an event', () => {
     ]);
   });
 
+  it('says what the server decided, whatever webhooks and policies annotate', async () => {
+    const annotations = { 'authorization.k8s.io/decision': 'forbid', 'team.example.com/checked': 'yes' };
+    const [event] = await lines(defaultPolicy, request({ annotations }));
+    expect(event).toMatchObject({ annotations: { 'authorization.k8s.io/decision': 'allow', 'team.example.com/checked': 'yes' } });
+  });
   it('stays on one line, whatever names clients send', async () => {
     const hostile = 'x"}\n{"kind":"Event","user":{"username":"admin"}}\u2028\\';
     const user: User = { name: hostile, uid: hostile, groups: [hostile], extra: { [hostile]: [hostile] } };

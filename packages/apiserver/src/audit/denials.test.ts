@@ -26,6 +26,7 @@ function request({ source = '10.0.0.1', user = 'jane', verb = 'get', what, code 
     at: new Date('2026-01-02T03:04:06Z'),
     response: { code },
     decision: { allowed, reason: '' },
+    annotations: { 'tenancy.kcp.io/workspace': what?.cluster ?? 'root' },
   };
 }
 
@@ -85,6 +86,19 @@ describe('denials', () => {
     expect(flush()).toEqual([]);
   });
 
+  it('are counted for each workspace, and a summary over several names none', () => {
+    const { all, recorded, summaries } = denials({ alike: 0, perSource: 0 });
+    const inside = (cluster: string): Asked[] => times(2, () => ({ what: { cluster, resource: 'pods' } }));
+    recorded([...inside('one'), ...inside('two')]);
+    for (let index = 0; index < 20; index++) recorded(inside(`many-${index}`));
+    all.flush();
+    const told = summaries.map(({ annotations }) => [annotations['tenancy.kcp.io/workspace'], annotations['capstan.dev/repeated']]);
+    expect(told.slice(0, 2)).toEqual([
+      ['one', '2'],
+      ['two', '2'],
+    ]);
+    expect(told.at(-1)).toEqual([undefined, '28']);
+  });
   it('are recorded individually again in the next window', () => {
     const { recorded, flush } = denials();
     const same = times(3, () => ({}));

@@ -1,3 +1,4 @@
+import { auditAlikeAnnotation, auditRepeatedAnnotation, auditWorkspaceAnnotation } from '@capstan/api';
 import { formatMicroTime } from '@capstan/machinery';
 import { sourceOf } from '../http/source.ts';
 import { cut } from './cut.ts';
@@ -23,6 +24,9 @@ const mostSources = 500;
 const mostShapes = 8;
 const mostSummaries = 100;
 const longestKey = 128;
+
+/** Requests of a group have these in common, and their workspace. */
+const allAlike = 'source, user, verb, path';
 
 /** Requests that were counted instead of recorded, with the event of the first one. */
 class Counted {
@@ -50,7 +54,14 @@ class Counted {
   /** The event of the first request, annotated with their number and stamped with the time of the last. */
   summary(): string {
     const event = JSON.parse(this.sample) as { annotations?: Record<string, string> };
-    const annotations = { ...event.annotations, 'capstan.dev/repeated': String(this.count), 'capstan.dev/repeated-alike': this.alike };
+    const { [auditWorkspaceAnnotation]: workspace, ...others } = event.annotations ?? {};
+    const annotations = {
+      // The owners of one workspace must not learn about requests to others.
+      ...(workspace !== undefined && this.alike === allAlike && { [auditWorkspaceAnnotation]: workspace }),
+      ...others,
+      [auditRepeatedAnnotation]: String(this.count),
+      [auditAlikeAnnotation]: this.alike,
+    };
     return `${JSON.stringify({ ...event, stageTimestamp: formatMicroTime(this.last), annotations })}\n`;
   }
 }
@@ -166,14 +177,14 @@ function counterOf({ byShape, varied }: Source, request: AuditedRequest): Counte
   const shape = shapeOf(request);
   let counter = byShape.get(shape);
   if (counter === undefined && byShape.size < mostShapes) {
-    counter = new Counted('source, user, verb, path');
+    counter = new Counted(allAlike);
     byShape.set(shape, counter);
   }
   return counter ?? varied;
 }
 
 /** The kind of request, without names that a client can choose freely. */
-function shapeOf({ attributes: { isResource, verb, group, resource, subresource, path }, response }: AuditedRequest): string {
+function shapeOf({ attributes: { cluster, isResource, verb, group, resource, subresource, path }, response }: AuditedRequest): string {
   const what = isResource ? `${group}/${resource}/${subresource}` : `/${path.split('/', 2)[1] ?? ''}`;
-  return cut(`${response?.code} ${verb} ${what}`, longestKey);
+  return `${cut(cluster, longestKey)} ${cut(`${response?.code} ${verb} ${what}`, longestKey)}`;
 }

@@ -62,7 +62,9 @@ export function eventLine(request: AuditedRequest, recording: Recording): string
   if (level === 'RequestResponse' && request.stage === 'ResponseComplete')
     line += body('responseObject', request.responseObject, recording);
   line += `,"requestReceivedTimestamp":"${formatMicroTime(request.receivedAt)}","stageTimestamp":"${formatMicroTime(request.at)}"`;
-  const annotations = decision === undefined ? request.annotations : { ...decisionAnnotations(decision), ...request.annotations };
+  const decided = decision && decisionAnnotations(decision);
+  // What the server says wins over what webhooks and policies say.
+  const annotations = decided === undefined ? request.annotations : { ...decided, ...request.annotations, ...decided };
   if (annotations === undefined) return `${line}}\n`;
   return `${line},"annotations":${JSON.stringify(cutMap(annotations, longestName, (value) => cut(value, longestText)))}}\n`;
 }

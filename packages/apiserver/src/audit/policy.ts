@@ -1,3 +1,4 @@
+import { nodeAgentGroup, nodeGroup } from '@capstan/api';
 import type { Attributes } from '../authz/attributes.ts';
 import { urlMatches } from '../authz/rule.ts';
 
@@ -33,11 +34,26 @@ export interface AuditPolicy {
 /** Subresources of Kubernetes' kinds that lead to a node. */
 const streams = ['pods/attach', 'pods/exec', 'pods/log', 'pods/portforward', 'pods/proxy', 'services/proxy', 'nodes/proxy'];
 
-/** Records every write, every stream to a node and every denial, but no other reads. */
+const updates = ['update', 'patch'];
+
+/** Every component renews its lease, and every node its status, every few seconds: these would be most of the log. */
+const heartbeats: readonly AuditRule[] = [
+  { level: 'None', verbs: updates, resources: [{ group: 'coordination.k8s.io', resources: ['leases'] }] },
+  { level: 'None', verbs: updates, userGroups: [nodeGroup], resources: [{ group: '', resources: ['nodes/status'] }] },
+  {
+    level: 'None',
+    verbs: updates,
+    userGroups: [nodeAgentGroup],
+    resources: [{ group: 'fleet.capstan.dev', resources: ['gpunodes/status'] }],
+  },
+];
+
+/** Records every write except heartbeats, every stream to a node and every denial, but no other reads. */
 export const defaultPolicy: AuditPolicy = {
   rules: [
     { level: 'Metadata', resources: [{ group: '', resources: streams }] },
     { level: 'None', verbs: ['get', 'list', 'watch'] },
+    ...heartbeats,
     { level: 'Metadata' },
   ],
   omitStages: ['RequestReceived'],

@@ -1,12 +1,10 @@
-import { rootCluster, type User } from '@capstan/api';
+import { auditWorkspaceAnnotation, type User } from '@capstan/api';
 import type { StatusError } from '@capstan/machinery';
 import type { AuditedRequest } from '../audit/event.ts';
 import type { AuditLog } from '../audit/log.ts';
 import type { Recording, Stage } from '../audit/policy.ts';
 import { type Attributes, type Decision, type Gate, nothingWanted } from '../authz/attributes.ts';
 import type { AnswerKeeper, Exchange } from '../http/exchange.ts';
-
-const workspaceAnnotation = 'tenancy.kcp.io/workspace';
 
 /** The audit records of one request. Costs almost nothing for requests that are not recorded. */
 export class Audited implements AnswerKeeper {
@@ -38,7 +36,6 @@ export class Audited implements AnswerKeeper {
   begin(attributes: Attributes): void {
     this.#attributes = attributes;
     this.#recording = this.#log.recordingOf(attributes);
-    if (attributes.cluster !== rootCluster) this.#annotations = { [workspaceAnnotation]: attributes.cluster };
   }
 
   /** The request will be handled. Rejected requests have only one record, so that strangers cannot fill the log. */
@@ -112,12 +109,26 @@ export class Audited implements AnswerKeeper {
       at: now,
       ...(isComplete && { response: { code: exchange.code, ...(this.#failure && failureOf(this.#failure)) } }),
       ...(this.#decision && { decision: this.#decision }),
-      ...((this.#annotations ?? exchange.annotations) && { annotations: { ...this.#annotations, ...exchange.annotations } }),
+      ...annotationsOf(attributes, this.#annotations, exchange.annotations),
       requestObject: () => parsed(exchange.received),
       responseObject: () => parsed(exchange.sent),
     };
     this.#log.record(request, this.#recording, done);
   }
+}
+
+/**
+ * Webhooks and policies of tenants choose the names of their annotations, so the server's own win: nobody can make an event appear in another workspace.
+ * They also come first, since only the first ones are recorded.
+ */
+function annotationsOf(
+  { cluster }: Attributes,
+  explained: Readonly<Record<string, string>> | undefined,
+  given: Readonly<Record<string, string>> | undefined,
+): Pick<AuditedRequest, 'annotations'> {
+  if (cluster === '') return given === undefined ? {} : { annotations: given };
+  const own = { [auditWorkspaceAnnotation]: cluster, ...explained };
+  return { annotations: given === undefined ? own : { ...own, ...given, ...own } };
 }
 
 function failureOf({ status }: StatusError): { status: string; reason: string; message: string } {

@@ -1,4 +1,4 @@
-import { rootCluster } from '@capstan/api';
+import { platformWorkspace, rootCluster } from '@capstan/api';
 import { dynamicAdmission } from '../admission/dynamic.ts';
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts';
 import { certificatePlugins } from '../admission/plugins/certificates.ts';
@@ -10,6 +10,7 @@ import { definitionLifecycle } from '../crds/admission.ts';
 import { bindings, podActions } from '../handlers/pods/pod-actions.ts';
 import type { Serving } from '../handlers/serving.ts';
 import { Admission } from '../registry/admission.ts';
+import { requesterStamps } from '../workspaces/admission/requester.ts';
 import { builtinRoles } from '../workspaces/builtin-roles.ts';
 import { objectLimit } from '../workspaces/object-limit.ts';
 import type { Access } from './access.ts';
@@ -82,6 +83,8 @@ function admission(
     ...[nodeRestriction(authorizer), ...workloadPlugins].filter(({ name }) => !options.disabledPlugins?.includes(name)),
     ...certificatePlugins(authorizer),
     ...dynamicAdmission({ objects: cache, catalogs: spaces.catalogs, authorizer, client: webhooks }),
+    // After webhooks and policies of tenants, so that none of them can change what it writes.
+    requesterStamps({ platform: () => spaces.tree.resolve(platformWorkspace) }),
     ...sharing.plugins,
     rbacEscalation({ objects: cache, rbac, roleIn: (cluster, name) => policyIn(cluster).clusterRole(name) }),
     objectLimit({ cache, limit: options.workspaceObjectLimit }),
