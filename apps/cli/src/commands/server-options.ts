@@ -69,14 +69,9 @@ function etcdTls({ authorityFile, certificateFile, keyFile }: Part<'etcd'>): Etc
   };
 }
 
-function auditOptions({
-  policyFile,
-  logFile,
-  mode,
-  maxSizeMiB,
-  maxBackups,
-  maxAgeDays,
-}: Part<'audit'>): NonNullable<ServerOptions['audit']> {
+type AuditOptions = NonNullable<ServerOptions['audit']>;
+
+function auditOptions({ policyFile, logFile, mode, maxSizeMiB, maxBackups, maxAgeDays, sinks }: Part<'audit'>): AuditOptions {
   return {
     ...(policyFile && { policy: parsed(policyFile, parseAuditPolicy) }),
     ...(logFile && { file: logFile }),
@@ -84,6 +79,20 @@ function auditOptions({
     ...(maxSizeMiB && { maxSize: maxSizeMiB * 1024 * 1024 }),
     ...(maxBackups && { maxBackups }),
     ...(maxAgeDays && { maxAge: maxAgeDays }),
+    ...(sinks && { sinks: sinks.map(sinkOptions) }),
+  };
+}
+
+type Sink = NonNullable<Part<'audit'>['sinks']>[number];
+
+function sinkOptions({ type, configFile, batchSize, batchSeconds, bufferSize }: Sink): NonNullable<AuditOptions['sinks']>[number] {
+  if (type !== 'webhook') return { type: 'stdout' };
+  return {
+    type,
+    connection: webhookConnection(configFile!),
+    ...(batchSize && { batchSize }),
+    ...(batchSeconds && { batchDelay: batchSeconds * 1000 }),
+    ...(bufferSize && { bufferSize }),
   };
 }
 

@@ -47,6 +47,26 @@ export const apiServerShape = section({
     maxSizeMiB: wholeNumber(1, 100_000),
     maxBackups: wholeNumber(1, 10_000),
     maxAgeDays: wholeNumber(1, 36_500),
+    /** Where events go beside the file. */
+    sinks: listOf(
+      checked(
+        section({
+          type: oneOf(new Set(['stdout', 'webhook'] as const), 'stdout or webhook'),
+          configFile: path,
+          batchSize: wholeNumber(1, 100_000),
+          batchSeconds: wholeNumber(1, 3_600),
+          bufferSize: wholeNumber(1, 1_000_000),
+        }),
+        ({ type, configFile, ...batch }) => {
+          if (type === undefined) return 'expected "type", stdout or webhook';
+          if (type === 'webhook')
+            return configFile === undefined ? 'expected "configFile", a kubeconfig that describes the webhook' : undefined;
+          const other = configFile === undefined ? Object.keys(batch)[0] : 'configFile';
+          return other === undefined ? undefined : `expected nothing beside "type" for stdout, found "${other}"`;
+        },
+      ),
+      'a list such as [{type: stdout}]',
+    ),
   }),
   authentication: section({ tokenFile: path, configurationFile: path, clientAuthorityFile: path }),
   authorization: section({

@@ -37,7 +37,7 @@ export async function openEndpoint(parts: EndpointParts, options: ServerOptions,
   const audit = resources.use(
     auditLog({
       file: join(options.dataDirectory, 'audit.log'),
-      onError: (error) => options.log(`the audit log cannot be written: ${error.message}`),
+      onError: (error) => options.log(`the audit log is incomplete: ${error.message}`),
       ...options.audit,
     }),
   );

@@ -37,6 +37,12 @@ function gauges({ cache, hub, audit, inFlight, connections }: Parts): Gauge[] {
       value: () => audit.dropped,
     },
     {
+      name: 'capstan_audit_sink_dropped_total',
+      help: 'Audit events that a webhook or the standard output did not take in time.',
+      type: 'counter',
+      value: () => audit.droppedBySinks,
+    },
+    {
       name: 'capstan_audit_aggregated_total',
       help: 'Requests that were refused and counted in the audit log instead of being recorded one by one.',
       type: 'counter',

@@ -30,7 +30,7 @@ const answerLimit = 1 << 20;
 /** The limits on concurrent calls, and on calls that wait for one of them to end. */
 const mostConnections = 128;
 const mostWaiting = 10_000;
-const backoff = { steps: 5, first: 500, factor: 1.5, jitter: 0.2 } as const;
+const backoff = { first: 500, factor: 1.5, jitter: 0.2 } as const;
 
 /** A failed call. Some failures are retried. */
 class Failure extends Error {
@@ -46,6 +46,9 @@ export interface PosterOptions {
   readonly connection: WebhookConnection;
   /** Per attempt, in milliseconds. */
   readonly timeout: number;
+  /** Five by default. */
+  readonly attempts?: number;
+  readonly userAgent?: string;
   readonly random?: () => number;
   readonly pause?: (milliseconds: number) => Promise<void>;
 }
@@ -58,7 +61,13 @@ export class Poster implements Disposable {
   #open = 0;
 
   constructor(options: PosterOptions) {
-    this.#options = { random: Math.random, pause: (milliseconds) => delay(milliseconds), ...options };
+    this.#options = {
+      attempts: 5,
+      userAgent: 'capstan-authorization',
+      random: Math.random,
+      pause: (milliseconds) => delay(milliseconds),
+      ...options,
+    };
     this.#url = new URL(options.connection.url);
     const settings = { keepAlive: true, maxSockets: mostConnections, maxFreeSockets: 16 };
     this.#agent = this.#url.protocol === 'http:' ? new HttpAgent(settings) : new HttpsAgent(settings);
@@ -69,7 +78,7 @@ export class Poster implements Disposable {
   }
 
   /**
-   * Returns the body of the response. Throws a one-line reason on failure. Calls that fail temporarily are tried up to five times,
+   * Returns the body of the response. Throws a one-line reason on failure. Calls that fail temporarily are tried again,
    * with growing pauses.
    */
   async post(body: string): Promise<string> {
@@ -89,13 +98,13 @@ export class Poster implements Disposable {
   }
 
   async #persistently(body: string): Promise<string> {
-    const { random, pause } = this.#options;
+    const { random, pause, attempts } = this.#options;
     let wait: number = backoff.first;
     for (let step = 1; ; step++) {
       try {
         return await this.#once(body);
       } catch (error) {
-        if (!(error instanceof Failure) || !error.isPassing || step === backoff.steps) throw error;
+        if (!(error instanceof Failure) || !error.isPassing || step >= attempts) throw error;
       }
       await pause(wait * (1 + random() * backoff.jitter));
       wait *= backoff.factor;
@@ -135,7 +144,7 @@ export class Poster implements Disposable {
         headers: {
           'content-type': 'application/json',
           accept: 'application/json',
-          'user-agent': 'capstan-authorization',
+          'user-agent': this.#options.userAgent,
           'content-length': Buffer.byteLength(body),
           ...(authorization !== undefined && { authorization }),
         },
