@@ -70,9 +70,10 @@ const rolesEverywhere: RuleTable = {
   user: [
     'access url:/',
     'all configmaps,secrets,serviceaccounts,serviceaccounts/token,namespaces',
-    'read events,resourcequotas,limitranges',
-    'get pods,pods/log',
+    'all pods',
+    'get pods/log,pods/status',
     'create,get pods/attach,pods/exec,pods/portforward',
+    'read events,resourcequotas,limitranges',
     'all apibindings @apis.kcp.io',
     'all boundobjects,boundobjects/scale @workspaces.capstan.dev',
     'get boundobjects/status @workspaces.capstan.dev',
@@ -83,8 +84,8 @@ const rolesEverywhere: RuleTable = {
   ],
   viewer: [
     'access url:/',
-    'read configmaps,serviceaccounts,namespaces,events,resourcequotas,limitranges',
-    'get pods,pods/log',
+    'read configmaps,serviceaccounts,namespaces,pods,pods/status,events,resourcequotas,limitranges',
+    'get pods/log',
     'read apibindings,apiexports,apiresourceschemas @apis.kcp.io',
     'read boundobjects,boundobjects/scale,boundobjects/status @workspaces.capstan.dev',
     'read workspaces,workspacetypes @tenancy.kcp.io',

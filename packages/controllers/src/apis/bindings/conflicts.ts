@@ -4,13 +4,18 @@ import type { ApiBinding, ResourceNames } from '@capstan/api';
 export interface Taken {
   readonly group: string;
   readonly names: ResourceNames;
-  readonly by: { readonly binding: ApiBinding } | { readonly definition: string };
+  readonly by: { readonly binding: ApiBinding } | { readonly definition: string } | { readonly kubernetes: true };
 }
 
 /** The kind that a binding would add. */
 export interface Incoming {
   readonly group: string;
   readonly names: ResourceNames;
+}
+
+/** Whether Kubernetes may have kinds in this group, which a workspace serves if its type says so. */
+export function isKubernetesGroup(group: string): boolean {
+  return !group.includes('.') || group.endsWith('.k8s.io');
 }
 
 /** The owner of exactly this resource, undefined if there is none. Names that merely clash are a separate matter. */
@@ -34,10 +39,12 @@ export function printSkipped(skipped: ReadonlyMap<string, Taken>): string {
 }
 
 function printOwner(by: Taken['by']): string {
+  if ('kubernetes' in by) return '{kubernetes false}';
   return 'binding' in by ? `{${by.binding.metadata.name} false}` : '{ true}';
 }
 
 function describe({ by }: Taken): string {
+  if ('kubernetes' in by) return 'a kind of Kubernetes';
   if ('definition' in by) return `CustomResourceDefinition "${by.definition}"`;
   const { path = '', name = '' } = by.binding.spec?.reference?.export ?? {};
   const provider = path === '' ? `local APIExport "${name}"` : `APIExport ${path}:${name}`;

@@ -18,7 +18,7 @@ import {
   exportLabel,
   withConditions,
 } from '@capstan/api';
-import { type Client, clusterOf, isForbidden, isNotFound, type ObjectKey } from '@capstan/client';
+import { type Client, clusterOf, isForbidden, isNotFound, type ObjectKey, resourceForKind } from '@capstan/client';
 import {
   type Controller,
   controller,
@@ -128,6 +128,7 @@ class Work {
       getExport: () => this.#export(binding),
       getSchema: (cluster, name) => this.#schema(cluster, name),
       taken: () => takenKinds({ cluster: this.#cluster, except: key.name }, this.#parts),
+      isServed: async (apiVersion, kind) => (await resourceForKind(client, apiVersion, kind)) !== undefined,
       keepSchema: (schema) => this.#keep(schema),
       readiness: (cluster, resource) => readinessOf(this.#parts.caching, cluster, resource),
       now: () => new Date(),

@@ -16,12 +16,18 @@ const taken = (names: object, by: Taken['by'] = { binding: other }): Taken => ({
   by,
 });
 
+const pods: ApiResourceSchema = {
+  ...schema(),
+  spec: { ...schema().spec!, group: '', names: { plural: 'pods', kind: 'Pod' }, versions: [{ name: 'v1', served: true, storage: true }] },
+};
+
 async function look(given: Partial<BindingActions> = {}, object: ApiBinding = binding('cowboys', 'provider')) {
   const kept: string[] = [];
   const outcome = await reconcileBinding(object, {
     getExport: async () => ({ cluster: 'provider', object: offered }),
     getSchema: async () => schema(),
     taken: async () => [],
+    isServed: async () => false,
     keepSchema: async ({ metadata }) => void kept.push(metadata.uid!) as undefined,
     readiness: () => ({ type: 'ready' }),
     now: () => new Date('2026-01-01T00:00:00Z'),
@@ -116,6 +122,12 @@ describe('a binding', () => {
       'BindingUpToDate',
       'Unable to bind APIs: naming conflict with CustomResourceDefinition "sheriffs.wildwest.dev": spec.names.kind=Cowboy is forbidden',
     ],
+    [
+      'the workspace serves a kind of Kubernetes of the same name',
+      { getSchema: async () => pods, isServed: async (apiVersion: string, kind: string) => `${apiVersion} ${kind}` === 'v1 Pod' },
+      'InitialBindingCompleted',
+      'Unable to bind APIs because they are bound by other APIBindings or CRDs: map[pods.:{kubernetes false}]',
+    ],
   ])('reports that %s', async (_, given, type, message) => {
     const { status, conditions } = await look(given);
     expect(conditions[type]).toMatchObject({ status: 'False', message });
@@ -128,6 +140,13 @@ describe('a binding', () => {
     const { status, conditions } = await look({ getSchema: async () => moved, taken: async () => [taken({ kind: 'Cowboy' })] }, bound);
     expect(status).toMatchObject({ phase: 'Bound', boundResources: bound.status.boundResources });
     expect([conditions['Ready']!.status, conditions['BindingUpToDate']!.status]).toEqual(['True', 'False']);
+  });
+
+  test('of a kind of Kubernetes that it brought itself is no conflict', async () => {
+    const bound = { ...binding('cowboys', 'provider'), status: (await look({ getSchema: async () => pods })).status };
+    const moved = { ...pods, metadata: { ...pods.metadata, uid: 'uid-2' } };
+    const { conditions } = await look({ getSchema: async () => moved, isServed: async () => true }, bound);
+    expect(conditions['BindingUpToDate']).toMatchObject({ status: 'True' });
   });
 
   test('keeps resources that the export no longer offers', async () => {

@@ -13,7 +13,7 @@ import {
 } from '@capstan/api';
 import type { Readiness } from '../../caching/readiness.ts';
 import { claimsOf } from './claims.ts';
-import { namingConflict, ownerOf, printSkipped, type Taken } from './conflicts.ts';
+import { isKubernetesGroup, namingConflict, ownerOf, printSkipped, type Taken } from './conflicts.ts';
 
 export interface BindingActions {
   /** The export that the binding refers to, with the id of its workspace; undefined if it does not exist. */
@@ -21,6 +21,8 @@ export interface BindingActions {
   readonly getSchema: (cluster: string, name: string) => Promise<ApiResourceSchema | undefined>;
   /** The other kinds of the workspace, from bindings and definitions, as they are now. */
   readonly taken: () => Promise<readonly Taken[]>;
+  /** Whether the workspace serves a kind already. Asked only about groups of Kubernetes. */
+  readonly isServed: (apiVersion: string, kind: string) => Promise<boolean>;
   /** Creates the copy of a schema from which the bound kind is served. Returns the reason if the server rejects it. */
   readonly keepSchema: (schema: ApiResourceSchema) => Promise<string | undefined>;
   /** Whether a resource with virtual storage can be read. */
@@ -123,7 +125,7 @@ async function bind(binding: ApiBinding, { cluster, object, identityHash }: Prov
       return failed([lacks('APIExportValid', { reason: 'InternalError', message })]);
     }
     if (news.includes(schema)) {
-      const owner = ownerOf({ group, names }, taken);
+      const owner = ownerOf({ group, names }, taken) ?? (await builtIn(binding, schema, actions));
       if (owner !== undefined) {
         skipped.set(`${names.plural}.${group}`, owner);
         continue;
@@ -149,6 +151,16 @@ async function bind(binding: ApiBinding, { cluster, object, identityHash }: Prov
   if (unreadable !== undefined) return failed(unreadable, true);
   const conditions = ['APIExportValid', 'InitialBindingCompleted', 'BindingUpToDate'].map(holds);
   return { resources, conditions, isComplete: true, isWaiting: false };
+}
+
+/** The kind of Kubernetes that the workspace serves under the same name; undefined if there is none. */
+async function builtIn(binding: ApiBinding, schema: ApiResourceSchema, { isServed }: BindingActions): Promise<Taken | undefined> {
+  const { group, names, versions } = schema.spec!;
+  // The binding itself may be what brought the kind.
+  if (!isKubernetesGroup(group) || boundBefore(binding, schema) !== undefined) return undefined;
+  for (const { name } of versions)
+    if (await isServed(group === '' ? name : `${group}/${name}`, names.kind)) return { group, names, by: { kubernetes: true } };
+  return undefined;
 }
 
 function isBound({ status }: ApiBinding, { spec, metadata }: ApiResourceSchema, identityHash: string): boolean {
