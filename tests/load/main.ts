@@ -19,7 +19,7 @@ const usage = `Measures API servers with the same work, one after the other.
   npm run load -- --profile controllers [--store sqlite|etcd] [--only informers,namespace,idle] [--count N]
 
 --only    profiles to compare, or parts of the profile controllers (default: all). --clients, --count and --crds change their amounts;
-          --crds is the number of exports in the profile bindings
+          --crds is the number of exports in the profile bindings, and of products that projects bind in the profile workspaces
 --rounds  how many runs to take the median of (default: one for --profile, three for --compare, where both servers take turns)
 --pids    processes whose memory counts besides the one that listens, such as etcd, for each kubeconfig in turn
 `;

@@ -74,7 +74,7 @@ class Run {
     const { address } = subject;
     const metrics = await metricsBytes(subject);
     const parent = await makeParent(address);
-    const provider = await makeWorkspace(address, parent.path, 'provider');
+    const provider = await makeWorkspace(address, { parent: parent.path, name: 'provider' });
     return new Run({ subject, amounts, parent: parent.path, provider: provider.path, empty: footprint(subject), metrics });
   }
 
@@ -86,7 +86,7 @@ class Run {
 
   /** The cost of reading with a single binding of a single workspace. */
   async measureAlone(): Promise<void> {
-    const { path } = await makeWorkspace(this.#subject.address, this.#parent, 'alone');
+    const { path } = await makeWorkspace(this.#subject.address, { parent: this.#parent, name: 'alone' });
     using watch = await this.#watchBound();
     await mustAsk(this.#subject.address, { method: 'POST', path: bindingsIn(path), body: this.#offers[0]!.bindingBody(this.#provider) });
     await watch.until(1, patience);

@@ -7,12 +7,12 @@ import type { Subject } from '../profiles/profile.ts';
 
 export const workspacesIn = (path: string): string => `/clusters/${path}/apis/tenancy.kcp.io/v1alpha1/workspaces`;
 
-export function workspaceBody(name: string): string {
+export function workspaceBody(name: string, type = 'universal'): string {
   return JSON.stringify({
     apiVersion: 'tenancy.kcp.io/v1alpha1',
     kind: 'Workspace',
     metadata: { name },
-    spec: { type: { name: 'universal', path: 'root' } },
+    spec: { type: { name: type, path: 'root' } },
   });
 }
 
@@ -22,9 +22,12 @@ export interface NamedWorkspace {
 }
 
 /** Creates a workspace and waits until it is ready. */
-export async function makeWorkspace(address: Address, parent: string, name: string): Promise<NamedWorkspace> {
+export async function makeWorkspace(
+  address: Address,
+  { parent, name, type }: { readonly parent: string; readonly name: string; readonly type?: string },
+): Promise<NamedWorkspace> {
   const collection = workspacesIn(parent);
-  await mustAsk(address, { method: 'POST', path: collection, body: workspaceBody(name) });
+  await mustAsk(address, { method: 'POST', path: collection, body: workspaceBody(name, type) });
   for (;;) {
     const { text } = await mustAsk(address, { method: 'GET', path: `${collection}/${name}` });
     if ((JSON.parse(text) as { status?: { phase?: string } }).status?.phase === 'Ready') return { name, path: `${parent}:${name}` };
@@ -33,7 +36,8 @@ export async function makeWorkspace(address: Address, parent: string, name: stri
 }
 
 /** A workspace for everything that a run creates. */
-export const makeParent = (address: Address): Promise<NamedWorkspace> => makeWorkspace(address, 'root', `load-${Date.now().toString(36)}`);
+export const makeParent = (address: Address): Promise<NamedWorkspace> =>
+  makeWorkspace(address, { parent: 'root', name: `load-${Date.now().toString(36)}` });
 
 /** Resolves when all child workspaces are ready. */
 export const untilReady = (address: Address, parent: string): Promise<void> =>

@@ -17,6 +17,7 @@ import { workspaceTypeUse } from '../workspaces/admission/workspace-type-use.ts'
 import { workspaceCreation } from '../workspaces/contents/creation.ts';
 import { DefaultBindings } from '../workspaces/contents/default-bindings.ts';
 import { contentsPage, contentsPath } from '../workspaces/contents/pages.ts';
+import { ReadyExports } from '../workspaces/contents/ready-exports.ts';
 import { homeWorkspace } from '../workspaces/home.ts';
 import { publishedUrl } from '../workspaces/root/bootstrap.ts';
 import type { WorkspaceView } from '../workspaces/scopes.ts';
@@ -55,7 +56,11 @@ export function tenancy(options: {
   const { cache, tree, catalogs, rbac, authorizer, authority, homeCreators, now } = options;
   const { store } = cache;
   const types = new WorkspaceTypes({ objects: cache, tree });
-  const bindings = new DefaultBindings({ objects: cache, tree });
+  const bindings = new DefaultBindings({
+    objects: cache,
+    tree,
+    ready: new ReadyExports({ cache, tree, isBuiltin: (group) => catalogs.builtin.isBuiltin(group) }),
+  });
   const kinds = () => catalogs.of(rootCluster);
   const url = (): string => publishedUrl(cache) ?? '';
   return {

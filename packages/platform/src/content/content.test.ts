@@ -51,6 +51,16 @@ async function boundIn(workspace: Client): Promise<string[]> {
   return items.filter(({ status }) => status?.phase === 'Bound').map(({ spec }) => spec!.reference!.export!.name);
 }
 
+async function bindingIn(workspace: Client): Promise<ApiBinding | undefined> {
+  const { items } = await workspace.resource<ApiBinding>(apiBindingKind).list();
+  return items.find(({ spec }) => spec?.reference?.export?.name === 'wind.capstan.dev');
+}
+
+const withoutTimes = (status: ApiBinding['status']): object => ({
+  ...status,
+  conditions: status?.conditions?.map(({ lastTransitionTime: _time, ...condition }) => condition),
+});
+
 async function snapshot(): Promise<string[]> {
   const kinds = [apiExportKind, apiResourceSchemaKind, apiBindingKind, rbac('clusterroles'), rbac('clusterrolebindings')];
   const lists = await Promise.all(kinds.map((kind) => platform.resource(kind).list()));
@@ -71,6 +81,14 @@ describe('the content of products', () => {
       async () => expect(await early.resource(mill).in('default').create(millIn('a'))).toMatchObject({ spec: { sails: 4 } }),
       patience,
     );
+  });
+
+  test('is bound together with the creation of a workspace, exactly as the controller would do it', async () => {
+    const [early, late] = await Promise.all(['early', 'late'].map((name) => bindingIn(suite.client.cluster(`root:main:${name}`))));
+    // Nobody has written the binding since the server created it with the workspace.
+    expect(late?.metadata.managedFields).toBeUndefined();
+    expect(early?.metadata.managedFields).toBeDefined();
+    expect(withoutTimes(late?.status)).toEqual(withoutTimes(early?.status));
   });
 
   test('is not written again by a second installation', async () => {

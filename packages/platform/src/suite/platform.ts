@@ -59,6 +59,10 @@ export const wind: Product = {
   kinds: [mill, sailType],
   catalogs: [sailType],
   boundBy: ['project', 'home'],
+  claims: [
+    { group: '', resource: 'secrets', verbs: ['get'] },
+    { group: '', resource: 'configmaps', verbs: ['get', 'list'], defaultSelector: { matchLabels: { wind: 'yes' } } },
+  ],
   rules: [],
   controllers: [],
 };

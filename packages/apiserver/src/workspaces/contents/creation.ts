@@ -90,7 +90,7 @@ async function initialize(request: AdmissionRequest, options: CreationOptions): 
   // The create will fail, as the workspace exists.
   if (logicalClusterOf(objects, cluster) !== undefined) return;
   const isTyped = object.metadata.annotations?.[typeAnnotation] !== undefined;
-  const place = { cluster, path: object.metadata.annotations?.[pathAnnotation] ?? cluster, now: now() };
+  const place = { cluster, path: object.metadata.annotations?.[pathAnnotation] ?? cluster, now: now(), isNew: true };
   const state = options.bindings.state(isTyped ? defaultBindingsOf(typesOf(request, options.types)) : [], place);
   const done = new Set([universalInitializer]);
   if (state.missing.length === 0 && state.incomplete.length === 0) done.add(bindingsInitializer);

@@ -19,6 +19,7 @@ import { apiBindingStatus } from '../root/objects.ts';
 import type { Tree } from '../tree.ts';
 import type { DefaultBinding } from '../types/workspace-types.ts';
 import { born } from './first-objects.ts';
+import { appliedClaims, type ReadyExports } from './ready-exports.ts';
 
 /** Names are at most as long as a DNS name may be; the hash and its dash need six characters. */
 const longestExportName = 253 - 6;
@@ -27,6 +28,8 @@ export interface Workplace {
   readonly cluster: string;
   readonly path: string;
   readonly now: Date;
+  /** The workspace is about to be created: nothing in it can be in the way of a binding. */
+  readonly isNew?: boolean;
 }
 
 /** How the bindings of a workspace's type stand. */
@@ -39,15 +42,20 @@ export interface BindingsState {
   readonly missing: readonly string[];
 }
 
-/** Makes the bindings that types ask for. What the root workspace exports is known to every server, so binding it needs nobody's work. */
+/**
+ * Makes the bindings that types ask for. What the root workspace exports is known to every server, so binding it needs nobody's work; neither do
+ * other exports in a new workspace, once somebody has bound them before.
+ */
 export class DefaultBindings {
   readonly #objects: ObjectReader;
   readonly #tree: Tree;
   readonly #platform: ReadonlySet<string>;
+  readonly #ready: ReadyExports;
 
-  constructor({ objects, tree }: { objects: ObjectReader; tree: Tree }) {
+  constructor({ objects, tree, ready }: { objects: ObjectReader; tree: Tree; ready: ReadyExports }) {
     this.#objects = objects;
     this.#tree = tree;
+    this.#ready = ready;
     this.#platform = new Set(exportedByRoot().map(({ name }) => name));
   }
 
@@ -56,9 +64,10 @@ export class DefaultBindings {
     const wanted: ApiBinding[] = [];
     const incomplete: string[] = [];
     const missing: string[] = [];
+    const taken = new Set<string>();
     for (const binding of bindings) {
       const text = `${binding.path}|${binding.name}`;
-      const existing = present.get(text) ?? this.#make(binding, place);
+      const existing = present.get(text) ?? this.#make(binding, place, taken);
       if (existing === undefined) {
         missing.push(text);
         continue;
@@ -70,7 +79,11 @@ export class DefaultBindings {
   }
 
   /** Undefined when the export is not there. */
-  #make({ path, name }: DefaultBinding, { cluster, path: ownPath, now }: Workplace): ApiBinding | undefined {
+  #make(
+    { path, name }: DefaultBinding,
+    { cluster, path: ownPath, now, isNew = false }: Workplace,
+    taken: Set<string>,
+  ): ApiBinding | undefined {
     const provider = this.#tree.resolve(path);
     if (provider === undefined) return undefined;
     const exported = this.#objects.get({ ...apiExports, cluster: provider, namespace: '', name });
@@ -92,7 +105,30 @@ export class DefaultBindings {
       },
       now,
     );
-    return provider === rootCluster && this.#platform.has(name) ? this.#bound(binding, exported, now) : binding;
+    if (provider === rootCluster && this.#platform.has(name)) {
+      for (const { group = '' } of exported.spec?.resources ?? []) taken.add(group);
+      return this.#bound(binding, exported, now);
+    }
+    return isNew ? this.#boundAtOnce(binding, { provider, name, now, taken }) : binding;
+  }
+
+  /** The binding as its controller would leave it, if the export is ready and no other binding of the workspace has kinds in the same groups. */
+  #boundAtOnce(binding: ApiBinding, of: { provider: string; name: string; now: Date; taken: Set<string> }): ApiBinding {
+    const { provider, name, now, taken } = of;
+    const ready = this.#ready.find(provider, name);
+    if (ready === undefined || ready.groups.some((group) => taken.has(group))) return binding;
+    for (const group of ready.groups) taken.add(group);
+    const { boundResources, claims } = ready;
+    return {
+      ...binding,
+      status: {
+        ...apiBindingStatus([], '', now),
+        apiExportClusterName: provider,
+        boundResources,
+        exportPermissionClaims: claims,
+        appliedPermissionClaims: appliedClaims(binding),
+      },
+    };
   }
 
   /** The binding as it will be when it is done; as it is when that cannot be told. */

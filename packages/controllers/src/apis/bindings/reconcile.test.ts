@@ -18,7 +18,12 @@ const taken = (names: object, by: Taken['by'] = { binding: other }): Taken => ({
 
 const pods: ApiResourceSchema = {
   ...schema(),
-  spec: { ...schema().spec!, group: '', names: { plural: 'pods', kind: 'Pod' }, versions: [{ name: 'v1', served: true, storage: true }] },
+  spec: {
+    ...schema().spec!,
+    group: '',
+    names: { plural: 'pods', kind: 'Pod' },
+    versions: [{ name: 'v1', served: true, storage: true, schema: {} }],
+  },
 };
 
 async function look(given: Partial<BindingActions> = {}, object: ApiBinding = binding('cowboys', 'provider')) {
