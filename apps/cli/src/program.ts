@@ -1,28 +1,17 @@
 import { ApiError, ConnectionError } from '@capstan/client';
 import { Command, CommanderError, Option } from 'commander';
-import type { ControllerManagerFlags } from './commands/manager-settings.ts';
-import {
-  type ApiServerFlags,
-  defaultDataDirectory,
-  defaultHealthPort,
-  defaultPort,
-  parseAdvertiseFlag,
-  parseEndpoints,
-  parseHealthPort,
-  parsePort,
-} from './commands/options.ts';
+import { type ApiServerFlags, defaultPort, parseAdvertiseFlag, parseEndpoints, parsePort } from './commands/options.ts';
 import { parseRuntimeConfig } from './commands/runtime-config.ts';
 import type { SnapshotFlags } from './commands/snapshot.ts';
-import type { StatusFlags } from './commands/status.ts';
 import type { UpFlags } from './commands/up.ts';
 import { versionText } from './commands/version.ts';
 import type { WorkspaceSnapshotFlags } from './commands/workspace-snapshot.ts';
 import { ConfigError } from './config/document.ts';
 import { exitCodes, Failure } from './failure.ts';
-import { commented, examples, type HelpLine } from './help.ts';
-import { logFormats } from './log.ts';
+import { examples, settingsHelp } from './help.ts';
 import { addBindings, kubeconfigOption } from './program-bindings.ts';
 import { addKubelets } from './program-kubelets.ts';
+import { addControllers, addStatus, dataDirectoryOption, logFormatOption } from './program-processes.ts';
 import { addWorkspaces } from './program-workspaces.ts';
 
 /** Parses the command line and runs the command. Commands are loaded on demand: `capstan version` does not load a server. */
@@ -53,9 +42,6 @@ function tell(message: string, code: number): number {
   return code;
 }
 
-const dataDirectoryOption = (): Option => new Option('-d, --data-dir <dir>', `directory for all data (default: ${defaultDataDirectory})`);
-const logFormatOption = (): Option =>
-  new Option('--log-format <format>', 'plain lines, or a JSON object per line (default: text)').choices([...logFormats]);
 const portOption = (): Option => new Option('-p, --port <number>', `port to listen on (default: ${defaultPort})`).argParser(parsePort);
 const hostOption = (): Option => new Option('--host <address>', 'address to listen on (default: 127.0.0.1)');
 const advertiseOption = (): Option =>
@@ -122,6 +108,7 @@ function createProgram(): Command {
           ['  advertise: api.example.com', ''],
           ['controllerManager:', 'settings of "capstan controller-manager"'],
           ['  concurrency: { namespace: 8 }', ''],
+          ['platformControllers: {}', 'settings of "capstan platform-controllers"'],
         ),
     )
     .action(async (flags: UpFlags) => {
@@ -147,7 +134,7 @@ function createProgram(): Command {
       ),
     )
     .action(async (flags: ApiServerFlags) => (await import('./commands/apiserver.ts')).apiserver(flags));
-  addControllerManager(program);
+  addControllers(program);
   addStatus(program);
   addWorkspaces(program);
   addBindings(program);
@@ -158,63 +145,6 @@ function createProgram(): Command {
     .description('Print the versions of Capstan, its Kubernetes API, Node and SQLite.')
     .action(() => void process.stdout.write(`${versionText()}\n`));
   return program;
-}
-
-function addStatus(program: Command): void {
-  program
-    .command('status')
-    .description('Show the processes of a running "capstan up": health, restarts, memory and ports.')
-    .addOption(new Option('-c, --config <file>', 'configuration file of the running "capstan up", for its data directory'))
-    .addOption(dataDirectoryOption())
-    .addOption(new Option('-o, --output <format>', 'print JSON instead of a table').choices(['json']))
-    .addHelpText(
-      'after',
-      examples(
-        ['capstan status', 'of the "capstan up" on ./capstan-data; works even if its API server is down'],
-        ['capstan status --output json', 'for scripts; the exit code is 12 if nothing runs and 13 if a required process is not healthy'],
-      ),
-    )
-    .action(async (flags: StatusFlags) => {
-      process.exitCode = await (await import('./commands/status.ts')).status(flags);
-    });
-}
-
-function addControllerManager(program: Command): void {
-  program
-    .command('controller-manager')
-    .description('Run only the controllers, against any API server.')
-    .addOption(new Option('-c, --config <file>', 'YAML file with all settings; flags override it'))
-    .addOption(new Option('-k, --kubeconfig <file>', 'the API server to connect to').conflicts('dataDir'))
-    .addOption(
-      new Option(
-        '-d, --data-dir <dir>',
-        `use the controller-manager.kubeconfig and signer that the API server created here (default: ${defaultDataDirectory})`,
-      ),
-    )
-    .addOption(
-      new Option('-p, --port <number>', `port for /livez, /readyz and /metrics; 0 for any (default: ${defaultHealthPort})`).argParser(
-        parseHealthPort,
-      ),
-    )
-    .addOption(logFormatOption())
-    .addOption(new Option('--no-leader-elect', 'start without leader election; only if no second instance can run'))
-    .addHelpText(
-      'after',
-      examples(
-        ['capstan controller-manager --data-dir ./data', 'with an API server on this machine'],
-        ['capstan controller-manager --kubeconfig manager.kubeconfig', 'with any API server; one of several instances is active'],
-        ['capstan controller-manager --config capstan.yaml', 'use the section "controllerManager" of the file'],
-      ) +
-        settingsHelp(
-          ['kubeconfigFile: manager.kubeconfig', ''],
-          ['listen: { host: 127.0.0.1, port: 10257 }', '/livez, /readyz and /metrics'],
-          ['leaderElection: { leaseSeconds: 15 }', 'or enabled: false, if no second instance can run'],
-          ['controllers: ["*", "-garbage-collector"]', 'all but one; without "*", only the listed ones'],
-          ['concurrency: { namespace: 8 }', 'how many objects to process at a time'],
-          ['signing: { certificateFile: s.crt, keyFile: s.key }', 'signs the certificates of CertificateSigningRequests'],
-        ),
-    )
-    .action(async (flags: ControllerManagerFlags) => (await import('./commands/controller-manager.ts')).controllerManager(flags));
 }
 
 function addSnapshot(program: Command): void {
@@ -263,8 +193,4 @@ function addSnapshot(program: Command): void {
         ? (await import('./commands/snapshot.ts')).restore(file, flags)
         : (await import('./commands/workspace-snapshot.ts')).restoreWorkspace(file, { ...flags, workspace: flags.workspace }),
     );
-}
-
-function settingsHelp(...lines: readonly HelpLine[]): string {
-  return commented('Configuration file', lines);
 }

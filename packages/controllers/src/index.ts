@@ -30,6 +30,7 @@ import { registration as workspaces } from './tenancy/workspaces/registration.ts
 import { registration as partitionSets } from './topology/partition-sets/registration.ts';
 import { registration as unscheduledPods } from './unscheduled-pods/registration.ts';
 
+export { type AddingOptions, addControllers } from './adding.ts';
 export { type ControllerSettings, chosenControllers, type Registration, type SigningSettings } from './registration.ts';
 
 /** Every controller of the controller-manager. */

@@ -23,10 +23,16 @@ describe('ensurePki', () => {
   it('creates everything on the first start and nothing on the second', async () => {
     await ensurePki(directory);
     const first = all();
-    const pairs = ['admin', 'apiserver', 'apiserver-kubelet-client', 'ca', 'controller-manager', 'kcp-admin', 'signer'].flatMap((name) => [
-      `${name}.crt`,
-      `${name}.key`,
-    ]);
+    const pairs = [
+      'admin',
+      'apiserver',
+      'apiserver-kubelet-client',
+      'ca',
+      'controller-manager',
+      'kcp-admin',
+      'platform-controllers',
+      'signer',
+    ].flatMap((name) => [`${name}.crt`, `${name}.key`]);
     expect(Object.keys(first).sort()).toEqual([...pairs, 'sa.key'].sort());
     await ensurePki(directory);
     expect(all()).toEqual(first);
@@ -63,11 +69,13 @@ describe('ensurePki', () => {
     expect(client.keyUsage).toEqual(['1.3.6.1.5.5.7.3.2']);
   });
 
-  it('creates a controller-manager without groups, and an intermediate authority for its signatures', async () => {
+  it('creates a controller-manager and platform-controllers without groups, and an intermediate authority for its signatures', async () => {
     const pki = await ensurePki(directory);
     const manager = new X509Certificate(pki.controllerManager!.certificate);
     expect(manager.toLegacyObject().subject).toEqual(expect.objectContaining({ CN: 'system:capstan-controller-manager' }));
-    expect(manager.subject).not.toContain('O=');
+    const platform = new X509Certificate(pki.platformControllers!.certificate);
+    expect(platform.toLegacyObject().subject).toEqual(expect.objectContaining({ CN: 'system:capstan:platform-controllers' }));
+    for (const { subject } of [manager, platform]) expect(subject).not.toContain('O=');
     const signer = new X509Certificate(pki.signer!.certificate);
     expect([signer.ca, signer.verify(new X509Certificate(pki.authority.certificate).publicKey)]).toEqual([true, true]);
     expect(pki.signer!.key).not.toBe(read('ca.key'));
@@ -154,10 +162,10 @@ describe('ensurePki', () => {
     await expect(ensurePki(directory, { hosts: ['new.example.org'] })).rejects.toThrow(/no ca\.key to sign/);
   });
 
-  it('omits the controller-manager and signer if they are missing and cannot be signed', async () => {
+  it('omits the controllers and the signer if they are missing and cannot be signed', async () => {
     await ensurePki(directory);
-    for (const name of ['ca.key', 'controller-manager.crt', 'signer.crt']) unlinkSync(file(name));
-    expect(await ensurePki(directory)).toMatchObject({ controllerManager: undefined, signer: undefined });
+    for (const name of ['ca.key', 'controller-manager.crt', 'platform-controllers.crt', 'signer.crt']) unlinkSync(file(name));
+    expect(await ensurePki(directory)).toMatchObject({ controllerManager: undefined, platformControllers: undefined, signer: undefined });
   });
 
   it('reports a directory that is not writable', async () => {

@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject,
 import { mkdir } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
-import { controllerManagerUser, kubeletClientUser } from '@capstan/api';
+import { controllerManagerUser, kubeletClientUser, platformControllersUser } from '@capstan/api';
 import { issueCertificate } from './certificate.ts';
 import { PkiError, readIfThere, writeAtomically } from './files.ts';
 import { type SigningKey, signingKey } from './signing-key.ts';
@@ -19,6 +19,8 @@ export interface Pki {
   readonly controllerManager: KeyPair | undefined;
   /** Credentials with which the server calls kubelets. */
   readonly kubeletClient: KeyPair | undefined;
+  /** Credentials of `capstan platform-controllers`, likewise. */
+  readonly platformControllers: KeyPair | undefined;
   /** Credentials of a user whom the rules of every workspace allow everything, whereas `admin` bypasses the rules. */
   readonly platformAdmin: KeyPair | undefined;
   /**
@@ -81,22 +83,26 @@ export async function ensurePki(directory: string, { hosts = [], foundHosts = []
   const at = now();
   const authority = await ensureAuthority(directory, at);
   const place = { directory, authority, now: at };
-  const [serving, admin, platformAdmin, controllerManager, kubeletClient, signer, serviceAccounts] = await Promise.all([
-    ensureKeyPair(place, {
-      name: 'apiserver',
-      commonName: 'kube-apiserver',
-      usage: 'server',
-      hosts: [...new Set([...everyServersHosts, ...hosts])],
-      foundHosts,
-    }),
-    ensureKeyPair(place, { name: 'admin', commonName: 'kubernetes-admin', organizations: ['system:masters'], usage: 'client' }),
-    ensureIfPossible(place, { name: 'kcp-admin', commonName: 'kcp-admin', organizations: ['system:kcp:admin'], usage: 'client' }),
-    ensureIfPossible(place, { name: 'controller-manager', commonName: controllerManagerUser, usage: 'client' }),
-    ensureIfPossible(place, { name: 'apiserver-kubelet-client', commonName: kubeletClientUser, usage: 'client' }),
-    ensureIfPossible(place, { name: 'signer', commonName: 'capstan-signer', usage: 'authority', lifetime: signerLifetime }),
-    ensureKey(join(directory, 'sa.key')).then(({ key }) => signingKey(key)),
-  ]);
-  return { directory, authority, serving, admin, platformAdmin, controllerManager, kubeletClient, signer, serviceAccounts };
+  const [serving, admin, platformAdmin, controllerManager, kubeletClient, platformControllers, signer, serviceAccounts] = await Promise.all(
+    [
+      ensureKeyPair(place, {
+        name: 'apiserver',
+        commonName: 'kube-apiserver',
+        usage: 'server',
+        hosts: [...new Set([...everyServersHosts, ...hosts])],
+        foundHosts,
+      }),
+      ensureKeyPair(place, { name: 'admin', commonName: 'kubernetes-admin', organizations: ['system:masters'], usage: 'client' }),
+      ensureIfPossible(place, { name: 'kcp-admin', commonName: 'kcp-admin', organizations: ['system:kcp:admin'], usage: 'client' }),
+      ensureIfPossible(place, { name: 'controller-manager', commonName: controllerManagerUser, usage: 'client' }),
+      ensureIfPossible(place, { name: 'apiserver-kubelet-client', commonName: kubeletClientUser, usage: 'client' }),
+      ensureIfPossible(place, { name: 'platform-controllers', commonName: platformControllersUser, usage: 'client' }),
+      ensureIfPossible(place, { name: 'signer', commonName: 'capstan-signer', usage: 'authority', lifetime: signerLifetime }),
+      ensureKey(join(directory, 'sa.key')).then(({ key }) => signingKey(key)),
+    ],
+  );
+  const clients = { admin, platformAdmin, controllerManager, kubeletClient, platformControllers };
+  return { directory, authority, serving, ...clients, signer, serviceAccounts };
 }
 
 async function ensureAuthority(directory: string, now: Date): Promise<Authority> {

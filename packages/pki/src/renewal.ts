@@ -15,12 +15,22 @@ export function secureContext(pki: Pki): { cert: string; key: string; ca: string
   return { cert: pki.serving.certificate, key: pki.serving.key, ca: pki.authority.certificate };
 }
 
+/** Everything with a certificate. */
+const parts = [
+  'authority',
+  'serving',
+  'admin',
+  'platformAdmin',
+  'controllerManager',
+  'kubeletClient',
+  'platformControllers',
+  'signer',
+] as const;
+
 /** Checks the certificates now: renews those past two thirds of their lifetime, and loads those replaced on disk. */
 export async function renew(pki: Pki, options: PkiOptions = {}): Promise<{ pki: Pki; changed: boolean }> {
   const fresh = await ensurePki(pki.directory, options);
-  const changed = (['authority', 'serving', 'admin', 'platformAdmin', 'controllerManager', 'kubeletClient', 'signer'] as const).some(
-    (part) => fresh[part]?.certificate !== pki[part]?.certificate,
-  );
+  const changed = parts.some((part) => fresh[part]?.certificate !== pki[part]?.certificate);
   return { pki: fresh, changed };
 }
 

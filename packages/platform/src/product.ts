@@ -1,6 +1,6 @@
 import type { KindDefinition, PermissionClaim } from '@capstan/api';
 import type { Client } from '@capstan/client';
-import type { Runnable } from '@capstan/controller';
+import type { Endpoints, Runnable } from '@capstan/controller';
 
 /** A rule of a role, as in `rbac.authorization.k8s.io`. */
 export interface PolicyRule {
@@ -8,12 +8,6 @@ export interface PolicyRule {
   readonly resources: readonly string[];
   readonly resourceNames?: readonly string[];
   readonly verbs: readonly string[];
-}
-
-/** The endpoints at which a product finds the objects of tenants. They change while it runs. */
-export interface Endpoints {
-  /** Calls back with every endpoint, now and whenever they change, until the signal is aborted. */
-  follow(onChange: (clients: ReadonlyMap<string, Client>) => void, signal: AbortSignal): void;
 }
 
 /** Workspaces that bind a product without being asked. `platform` is root:platform itself. */
@@ -43,5 +37,14 @@ export interface Product {
 
 export interface ProductController {
   readonly name: string;
-  readonly make: (endpoints: { readonly tenants: Endpoints; readonly platform: Client }) => Runnable;
+  /** Called whenever this process begins to lead, and again after a failure. */
+  readonly make: (places: ProductPlaces) => Runnable;
+}
+
+/** Where the controllers of a product work, as the product's account. The clients refuse to write once this process no longer leads. */
+export interface ProductPlaces {
+  /** The objects of all tenants that bound the product: the endpoints of its export's view. Run a controller there with `acrossEndpoints`. */
+  readonly tenants: Endpoints;
+  /** root:platform, where a controller runs by default. */
+  readonly platform: Client;
 }

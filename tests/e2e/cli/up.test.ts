@@ -7,6 +7,16 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 await buildCapstan();
 
+const processNames = ['apiserver', 'controller-manager', 'platform-controllers'];
+
+/** A part of what `capstan status` prints of a process. */
+interface Reported {
+  readonly name: string;
+  readonly pid: number;
+  readonly restarts: number;
+  readonly health: string;
+}
+
 const launcher = resolve(import.meta.dirname, '../../../apps/cli/bin/capstan');
 const capstan = (...args: string[]) => run(process.execPath, [capstanProgram, ...args], { timeout: 30_000 });
 
@@ -15,6 +25,12 @@ describe('capstan up', () => {
   const data = directory.join('data');
   let port: number;
   let up: Child;
+
+  const processes = async (): Promise<ReadonlyMap<string, Reported>> => {
+    const { stdout } = await capstan('status', '--data-dir', data, '--output', 'json');
+    const { processes: all } = JSON.parse(stdout) as { processes: Reported[] };
+    return new Map(all.map((one) => [one.name, one]));
+  };
 
   const ready = () => answersReady(readConnection(`${data}/admin.kubeconfig`));
 
@@ -48,7 +64,7 @@ describe('capstan up', () => {
   });
 
   test('restarts only the API server when it is killed', async () => {
-    await up.waitUntil('controllers', () => up.output.includes('controllers run against'));
+    await up.waitUntil('controllers', () => up.output.includes('| controllers run against'));
     const controllers = childOf(up.pid, 'controller-manager');
     const child = childOf(up.pid, 'apiserver');
     process.kill(child, 'SIGKILL');
@@ -68,18 +84,34 @@ describe('capstan up', () => {
   test('restarts only the controller-manager when it is killed', async () => {
     const server = childOf(up.pid, 'apiserver');
     process.kill(childOf(up.pid, 'controller-manager'), 'SIGKILL');
-    await up.waitUntil('another one', () => (up.output.match(/controllers run against/g) ?? []).length === 2);
+    await up.waitUntil('another one', () => (up.output.match(/\| controllers run against/g) ?? []).length === 2);
     expect(up.output).toContain('controller-manager ended (SIGKILL), restarting it');
     expect(childOf(up.pid, 'apiserver')).toBe(server);
     expect(await ready()).toBe(true);
   });
 
-  test('restarts both when both are killed, and they work together again', async () => {
-    const [server, controllers] = [childOf(up.pid, 'apiserver'), childOf(up.pid, 'controller-manager')];
-    for (const pid of [server, controllers]) process.kill(pid, 'SIGKILL');
+  test.each(processNames)('keeps the others serving when %s is killed, and shows it with capstan status', async (name) => {
+    await up.waitUntil('all healthy', async () => (await capstan('status', '--data-dir', data)).code === 0);
+    const before = await processes();
+    process.kill(before.get(name)!.pid, 'SIGKILL');
+    await up.waitUntil(`another ${name}`, async () => {
+      const now = (await processes()).get(name);
+      return now !== undefined && now.restarts > before.get(name)!.restarts && now.health === 'ok';
+    });
+    const after = await processes();
+    expect(after.get(name)).toMatchObject({ phase: 'ready', lastError: { message: 'SIGKILL' }, memoryBytes: expect.any(Number) });
+    for (const other of processNames)
+      if (other !== name)
+        expect(after.get(other)).toMatchObject({ pid: before.get(other)!.pid, restarts: before.get(other)!.restarts, phase: 'ready' });
+    expect(await ready()).toBe(true);
+  });
+
+  test('restarts all when all are killed, and they work together again', async () => {
+    const killed = childrenOf(up.pid);
+    for (const pid of killed) process.kill(pid, 'SIGKILL');
     await up.waitUntil('others', () => {
       const now = childrenOf(up.pid);
-      return now.length === 2 && !now.includes(server) && !now.includes(controllers);
+      return now.length === processNames.length && !now.some((pid) => killed.includes(pid));
     });
     await up.waitUntil('ready again', ready);
     using client = new Client(connectionOf(loadKubeconfig({ path: `${data}/admin.kubeconfig` })));
@@ -92,9 +124,10 @@ describe('capstan up', () => {
     await expect.poll(async () => names(await namespaces.list()), { timeout: 60_000 }).not.toContain('after');
     const health =
       up.output
-        .match(/health at (\S+)/g)
+        .match(/\| controllers run against \S+ health at (\S+)/g)
         ?.at(-1)
-        ?.slice('health at '.length) ?? '';
+        ?.split(' ')
+        .at(-1) ?? '';
     await expect.poll(async () => (await fetch(`${health}/readyz`)).status, { timeout: 30_000 }).toBe(200);
     expect((await fetch(`${health}/livez`)).status).toBe(200);
   });
@@ -104,18 +137,26 @@ describe('capstan up', () => {
     const before = up.output.length;
     up.signal('SIGINT');
     expect(await up.exited).toEqual({ code: 0, signal: null });
-    expect(children).toHaveLength(2);
+    expect(children).toHaveLength(processNames.length);
     expect(children.filter(isAlive)).toEqual([]);
+    expect(await capstan('status', '--data-dir', data)).toMatchObject({
+      code: 12,
+      stderr: expect.stringContaining('no "capstan up" runs on'),
+    });
     // The controllers end before the API server, so they have nothing to complain about.
     expect(up.output.slice(before)).not.toMatch(/ECONN|trying again/);
   });
 
   test('leaves no child behind when it is killed', async () => {
     await using again = new Child('capstan up', [process.execPath, capstanProgram, 'up', '--data-dir', data, '--port', String(port)]);
-    await again.waitUntil('controllers', () => again.output.includes('controllers run against'));
+    const isRunning = () =>
+      ['| controllers run against', '| platform controllers run against'].every((line) => again.output.includes(line));
+    await again.waitUntil('controllers', isRunning);
     const children = childrenOf(again.pid);
-    expect(children).toHaveLength(2);
+    expect(children).toHaveLength(processNames.length);
     await again.kill();
+    // It left its state behind.
+    expect((await capstan('status', '--data-dir', data)).code).toBe(12);
     await expect.poll(() => children.filter(isAlive), { timeout: 15_000 }).toEqual([]);
   });
 });

@@ -12,7 +12,7 @@ test('picks up a renewed certificate from the file after a while, or at once whe
   };
   let now = 0;
   write('first', 1);
-  const { credentials } = readConnection(path, () => now);
+  const { credentials } = readConnection(path, 'controller-manager', () => now);
   const current = async (): Promise<string> => String((await credentials.current()).certificate?.cert);
   expect(await current()).toBe('first');
   write('second', 2);
@@ -28,5 +28,7 @@ test('picks up a renewed certificate from the file after a while, or at once whe
 });
 
 test('says what to do when the file is missing', () => {
-  expect(() => readConnection('/nowhere/kubeconfig')).toThrow('/nowhere/kubeconfig does not exist. Start the API server first');
+  expect(() => readConnection('/nowhere/kubeconfig', 'controller-manager')).toThrow(
+    '/nowhere/kubeconfig does not exist. Start the API server first',
+  );
 });

@@ -5,11 +5,11 @@ import { Failure } from '../failure.ts';
 const lookEvery = 60_000;
 
 /** The connection that a kubeconfig describes. A replaced file, such as one with a renewed certificate, takes effect without a restart. */
-export function readConnection(path: string, now: () => number = Date.now): Connection {
+export function readConnection(path: string, processName: string, now: () => number = Date.now): Connection {
   if (!existsSync(path)) {
     throw new Failure(
       'usage',
-      `${path} does not exist. Start the API server first, or name a kubeconfig with --kubeconfig. An API server without pki/ca.key can write it only if pki/controller-manager.crt and pki/controller-manager.key exist.`,
+      `${path} does not exist. Start the API server first, or name a kubeconfig with --kubeconfig. An API server without pki/ca.key can write it only if pki/${processName}.crt and pki/${processName}.key exist.`,
     );
   }
   try {

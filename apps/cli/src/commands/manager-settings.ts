@@ -1,14 +1,16 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { ElectionOptions } from '@capstan/controller';
 import type { SigningSettings } from '@capstan/controllers';
 import type { ProcessConfig } from '../config/capstan.ts';
 import type { ControllerManagerConfig } from '../config/controller-manager.ts';
 import { Failure, type StartContext } from '../failure.ts';
 import type { LogFormat } from '../log.ts';
+import { type ElectionSettings, electionSettings } from './election.ts';
 import { defaultDataDirectory, defaultHealthPort } from './options.ts';
 
-/** The command-line flags of `capstan controller-manager`. Flags override the file. */
+const lease = { namespace: 'kube-system', name: 'capstan-controller-manager' };
+
+/** The command-line flags of a process with controllers. Flags override the file. */
 export interface ControllerManagerFlags {
   readonly config?: string;
   readonly logFormat?: LogFormat;
@@ -22,7 +24,7 @@ export interface ControllerManagerFlags {
 export interface ManagerSettings extends StartContext {
   readonly kubeconfigPath: string;
   /** Undefined if it starts working without an election. */
-  readonly leaderElection: Omit<ElectionOptions, 'client'> | undefined;
+  readonly leaderElection: ElectionSettings | undefined;
   readonly signing: SigningSettings | undefined;
 }
 
@@ -35,7 +37,7 @@ export function managerSettings(flags: ControllerManagerFlags, config: ProcessCo
     kubeconfigPath,
     host: file.listen?.host ?? '127.0.0.1',
     port: flags.port ?? file.listen?.port ?? defaultHealthPort,
-    leaderElection: leaderElection(flags, file.leaderElection),
+    leaderElection: electionSettings(flags.leaderElect, file.leaderElection, lease),
     signing: signing(file.signing, dataDirectory),
   };
 }
@@ -43,22 +45,6 @@ export function managerSettings(flags: ControllerManagerFlags, config: ProcessCo
 function fileKubeconfig(flags: ControllerManagerFlags, file: ControllerManagerConfig, dataDirectory: string): string {
   const own = join(dataDirectory, 'controller-manager.kubeconfig');
   return flags.dataDir === undefined ? (file.kubeconfigFile ?? own) : own;
-}
-
-function leaderElection(
-  flags: ControllerManagerFlags,
-  file: ControllerManagerConfig['leaderElection'] = {},
-): ManagerSettings['leaderElection'] {
-  // Commander sets it to true when the flag is not given.
-  if (flags.leaderElect === false || file.enabled === false) return undefined;
-  const { namespace = 'kube-system', name = 'capstan-controller-manager', leaseSeconds, renewSeconds, retrySeconds } = file;
-  return {
-    namespace,
-    name,
-    ...(leaseSeconds !== undefined && { leaseDuration: leaseSeconds * 1000 }),
-    ...(renewSeconds !== undefined && { renewDeadline: renewSeconds * 1000 }),
-    ...(retrySeconds !== undefined && { retryPeriod: retrySeconds * 1000 }),
-  };
 }
 
 /** The signer from the configuration file, by default the one that the API server created in the data directory. */

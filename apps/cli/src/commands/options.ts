@@ -9,6 +9,7 @@ import { optionalVersions } from './runtime-config.ts';
 export const defaultDataDirectory = './capstan-data';
 export const defaultPort = 6443;
 export const defaultHealthPort = 10_257;
+export const defaultPlatformHealthPort = 10_258;
 export const defaultHost = '127.0.0.1';
 
 /** The command-line flags of `capstan apiserver`. Flags override the file. */

@@ -1,5 +1,5 @@
 import { formatAdvertise } from '../config/advertise.ts';
-import type { WholeConfig } from '../config/capstan.ts';
+import type { ManagerSection, WholeConfig } from '../config/capstan.ts';
 import type { ProcessDescription } from '../supervise/description.ts';
 import type { ApiServerFlags } from './options.ts';
 
@@ -9,9 +9,16 @@ export function processTable(flags: ApiServerFlags, file: WholeConfig): readonly
     { name: 'apiserver', command: { type: 'own', args: ['apiserver', ...apiServerArguments(flags)] } },
     {
       name: 'controller-manager',
-      command: { type: 'own', args: ['controller-manager', ...managerArguments(flags, file)] },
+      command: { type: 'own', args: ['controller-manager', ...managerArguments(flags, file, file.controllerManager)] },
       // Until the server is ready, the kubeconfig is missing or belongs to the last start.
       needs: ['apiserver'],
+    },
+    {
+      name: 'platform-controllers',
+      command: { type: 'own', args: ['platform-controllers', ...managerArguments(flags, file, file.platformControllers)] },
+      needs: ['apiserver'],
+      // A problem with a product must not take the API down.
+      optional: true,
     },
   ];
 }
@@ -29,13 +36,12 @@ function apiServerArguments({ host, port, advertise, etcdEndpoints, runtimeConfi
   ];
 }
 
-function managerArguments(flags: ApiServerFlags, { apiserver, controllerManager }: WholeConfig): string[] {
+function managerArguments(flags: ApiServerFlags, { apiserver }: WholeConfig, section: ManagerSection = {}): string[] {
   // Only one `capstan up` can use a directory with SQLite, so there is no second manager to contend with: skip the leader election.
-  const isAlone =
-    flags.etcdEndpoints === undefined && apiserver?.etcd === undefined && controllerManager?.leaderElection?.enabled !== 'true';
+  const isAlone = flags.etcdEndpoints === undefined && apiserver?.etcd === undefined && section.leaderElection?.enabled !== 'true';
   return [
     ...commonArguments(flags),
-    ...(controllerManager?.listen?.port === undefined ? ['--port', '0'] : []),
+    ...(section.listen?.port === undefined ? ['--port', '0'] : []),
     ...(isAlone ? ['--no-leader-elect'] : []),
   ];
 }

@@ -3,7 +3,7 @@ import { readConfig } from './file.ts';
 import { oneOf, type Shape, section, text, unchecked } from './shape.ts';
 
 /** The sections of the configuration file, one for each process. */
-const sections = ['apiserver', 'controllerManager'] as const;
+const sections = ['apiserver', 'controllerManager', 'platformControllers'] as const;
 type SectionName = (typeof sections)[number];
 
 /** The part of the file that one process uses. */
@@ -52,7 +52,8 @@ export function readProcessConfig<Config extends object>(file: string, name: Sec
 
 /** The whole file, unchecked, for the command that starts the processes. */
 export function readWholeConfig(file: string): WholeConfig {
-  return readConfig(file, section({ ...shared, apiserver: unchecked, controllerManager: unchecked }, placeOf)) as WholeConfig;
+  const all = Object.fromEntries(sections.map((name) => [name, unchecked]));
+  return readConfig(file, section({ ...shared, ...all }, placeOf)) as WholeConfig;
 }
 
 export interface WholeConfig {
@@ -60,7 +61,13 @@ export interface WholeConfig {
   readonly logFormat?: LogFormat;
   /** Unchecked. */
   readonly apiserver?: { readonly listen?: { readonly host?: string; readonly port?: string }; readonly etcd?: object };
-  readonly controllerManager?: { readonly listen?: { readonly port?: string }; readonly leaderElection?: { readonly enabled?: string } };
+  readonly controllerManager?: ManagerSection;
+  readonly platformControllers?: ManagerSection;
+}
+
+export interface ManagerSection {
+  readonly listen?: { readonly port?: string };
+  readonly leaderElection?: { readonly enabled?: string };
 }
 
 function placeOf(key: string): string | undefined {

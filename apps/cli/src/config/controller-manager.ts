@@ -1,4 +1,5 @@
 import { controllers } from '@capstan/controllers';
+import { leaderElectionShape } from './leader-election.ts';
 import { checked, listOf, oneOf, section, text, truth, wholeNumber } from './shape.ts';
 
 const path = text('a path');
@@ -10,20 +11,7 @@ const choice = oneOf(choices, `"*" for all, or one of ${names.join(', ')}, with 
 export const controllerManagerShape = section({
   kubeconfigFile: path,
   listen: section({ host: text('an address such as 127.0.0.1'), port: wholeNumber(0, 65_535) }),
-  leaderElection: checked(
-    section({
-      enabled: truth,
-      namespace: text('a namespace such as kube-system'),
-      name: text('the name of a lease such as capstan-controller-manager'),
-      leaseSeconds: wholeNumber(3, 3600),
-      renewSeconds: wholeNumber(2, 3599),
-      retrySeconds: wholeNumber(1, 3598),
-    }),
-    ({ leaseSeconds = 15, renewSeconds = 10, retrySeconds = 2 }) =>
-      leaseSeconds > renewSeconds && renewSeconds > retrySeconds
-        ? undefined
-        : `expected leaseSeconds > renewSeconds > retrySeconds, found ${leaseSeconds}, ${renewSeconds} and ${retrySeconds}: a leader must be able to retry before it gives up, and give up before another takes over`,
-  ),
+  leaderElection: leaderElectionShape('capstan-controller-manager'),
   controllers: listOf(choice, 'a list of names such as ["*", "-garbage-collector"]'),
   concurrency: section(Object.fromEntries(names.map((name) => [name, wholeNumber(1, 256)]))),
   useAccounts: truth,

@@ -36,7 +36,8 @@ it('gives the administrator the advertised address, and the controllers the loca
   await writeKubeconfigs(directory, pki, second);
   expect(serverOf('capstan')).toBe('https://api.example.com');
   expect(serverOf('root')).toBe('https://api.example.com/clusters/root');
-  expect(readFileSync(join(directory, 'controller-manager.kubeconfig'), 'utf8')).toContain('server: https://127.0.0.1:6443');
+  for (const name of ['controller-manager', 'platform-controllers'])
+    expect(readFileSync(join(directory, `${name}.kubeconfig`), 'utf8')).toContain('server: https://127.0.0.1:6443');
   expect(statSync(path()).mode & 0o777).toBe(0o600);
 });
 

@@ -1,6 +1,6 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { controllerManagerUser } from '@capstan/api';
+import { controllerManagerUser, platformControllersUser } from '@capstan/api';
 import { isObject, type JsonObject, parseYaml } from '@capstan/machinery';
 import { adminKubeconfig, type Kubeconfig, type Pki, userKubeconfig } from '@capstan/pki';
 import { dump } from 'js-yaml';
@@ -9,16 +9,18 @@ import type { Addresses } from './addresses.ts';
 /** The contexts that `capstan ws` and kcp's plugin maintain: their URLs follow the server's address. */
 const followers = new Set(['workspace.kcp.io/current', 'workspace.kcp.io/previous']);
 
-/** Writes the kubeconfigs of the administrator and the controller-manager; returns the path of the administrator's. */
+/** Writes the kubeconfigs of the administrator and of the processes with controllers; returns the path of the administrator's. */
 export async function writeKubeconfigs(
   directory: string,
   pki: Pki,
   { url, localUrl }: Pick<Addresses, 'url' | 'localUrl'>,
 ): Promise<string> {
-  if (pki.controllerManager !== undefined) {
-    // The controller-manager runs beside this server and must work even if the load balancer or DNS fails.
-    const own = userKubeconfig(pki, localUrl, { name: controllerManagerUser, keyPair: pki.controllerManager });
-    await writeWhole(join(directory, 'controller-manager.kubeconfig'), yaml(own));
+  for (const { file, name, keyPair } of [
+    { file: 'controller-manager.kubeconfig', name: controllerManagerUser, keyPair: pki.controllerManager },
+    { file: 'platform-controllers.kubeconfig', name: platformControllersUser, keyPair: pki.platformControllers },
+  ]) {
+    // They run beside this server and must work even if the load balancer or DNS fails.
+    if (keyPair !== undefined) await writeWhole(join(directory, file), yaml(userKubeconfig(pki, localUrl, { name, keyPair })));
   }
   // Written last: its existence means that the server is ready.
   const path = join(directory, 'admin.kubeconfig');

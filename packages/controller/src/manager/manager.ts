@@ -228,7 +228,7 @@ export class Manager {
       signal,
       drop,
       onError: (error: unknown, key: ObjectKey) => this.#troubles.requestFailed(error, `${name} ${formatKey(key)}`),
-      at: (other) => this.#elsewhere(name, work, other),
+      at: (other, itsName = name) => this.#elsewhere(itsName, work, other),
       log: (line) => this.#log(`${name}: ${line}`),
     };
     return { ...context, [Symbol.asyncDispose]: () => events.flush() };

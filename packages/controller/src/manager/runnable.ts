@@ -18,8 +18,11 @@ export interface ControllerContext {
   /** Drops running reconciles. */
   readonly drop: AbortSignal;
   readonly onError: (error: unknown, key: ObjectKey) => void;
-  /** The same environment at another endpoint, or as another user. Disposing of it ends its informers, unless others use them. */
-  readonly at: (client: Client) => Elsewhere;
+  /**
+   * The same environment at another endpoint, or as another user; it reports under another name if one is given. Disposing of it ends its informers,
+   * unless others use them.
+   */
+  readonly at: (client: Client, name?: string) => Elsewhere;
   readonly log: (line: string) => void;
 }
 

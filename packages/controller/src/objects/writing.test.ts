@@ -43,6 +43,9 @@ test('patchStatus writes differences, removes fields that are gone, and writes n
   expect(await patchStatus(resource, first, structuredClone(full))).toBe(first);
   const second = await patchStatus(resource, first, { hard: { pods: '6' } });
   expect(second.status).toEqual({ hard: { pods: '6' } });
+  await expect(patchStatus(resource, second, { ...second.status, fresh: { field: 1 } })).rejects.toThrow(
+    'the server dropped status.fresh of resourcequotas "q": its schema does not have the field, or not yet',
+  );
 });
 
 describe('createOrUpdate', () => {

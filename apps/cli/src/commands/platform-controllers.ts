@@ -1,0 +1,69 @@
+import { join, resolve } from 'node:path';
+import { settleMemory } from '@capstan/apiserver/settle';
+import { platformLease, platformManager } from '@capstan/platform';
+import { type ProcessConfig, readProcessConfig } from '../config/capstan.ts';
+import { type PlatformControllersConfig, platformControllersShape } from '../config/platform-controllers.ts';
+import { explain } from '../failure.ts';
+import { processLog } from '../log.ts';
+import { products } from '../products.ts';
+import { electionSettings } from './election.ts';
+import { readConnection } from './kubeconfig.ts';
+import { announceManager, listening } from './listening.ts';
+import type { ControllerManagerFlags } from './manager-settings.ts';
+import { defaultDataDirectory, defaultPlatformHealthPort } from './options.ts';
+import { shutdownSignal } from './shutdown.ts';
+
+export type PlatformControllersFlags = ControllerManagerFlags;
+
+/** Installs the products and runs their controllers in this process until a signal stops it. */
+export async function platformControllers(flags: PlatformControllersFlags): Promise<void> {
+  const config: ProcessConfig<PlatformControllersConfig> =
+    flags.config === undefined ? { settings: {} } : readProcessConfig(flags.config, 'platformControllers', platformControllersShape);
+  const settings = platformSettings(flags, config);
+  const { host, port, leaderElection, kubeconfigPath } = settings;
+  const connection = readConnection(kubeconfigPath, 'platform-controllers');
+  const signal = shutdownSignal();
+  const write = processLog({ process: 'platform-controllers', format: flags.logFormat ?? config.logFormat ?? 'text' });
+  // One product's forgotten promise must not end the others.
+  process.on('unhandledRejection', (error) => write(`a promise was rejected and nobody noticed: ${textOf(error)}`));
+  using platform = platformManager({
+    products,
+    connection,
+    health: { host, port },
+    stopWithin: 5_000,
+    log: write,
+    ...(leaderElection && { leaderElection }),
+  });
+  settleMemory(signal);
+  const running = platform.manager.run(signal);
+  try {
+    const url = await Promise.race([running, listening(platform.manager, host)]);
+    if (url !== undefined) {
+      const names = products.map(({ name }) => name).join(', ') || 'none';
+      write(`platform controllers run against ${connection.server}, products: ${names}, health at ${url}`);
+      announceManager(url, { host, kubeconfigPath });
+    }
+    await running;
+  } catch (error) {
+    throw explain(error, settings);
+  }
+  if (process.connected) process.disconnect();
+}
+
+function platformSettings(flags: PlatformControllersFlags, config: ProcessConfig<PlatformControllersConfig>) {
+  const { settings: file } = config;
+  const dataDirectory = resolve(flags.dataDir ?? config.dataDirectory ?? defaultDataDirectory);
+  const own = join(dataDirectory, 'platform-controllers.kubeconfig');
+  const fromFile = flags.dataDir === undefined ? (file.kubeconfigFile ?? own) : own;
+  return {
+    dataDirectory,
+    kubeconfigPath: flags.kubeconfig === undefined ? fromFile : resolve(flags.kubeconfig),
+    host: file.listen?.host ?? '127.0.0.1',
+    port: flags.port ?? file.listen?.port ?? defaultPlatformHealthPort,
+    leaderElection: electionSettings(flags.leaderElect, file.leaderElection, platformLease),
+  };
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

@@ -1,0 +1,4 @@
+import type { Product } from '@capstan/platform';
+
+/** The products of this Capstan: `capstan platform-controllers` installs them and runs their controllers. */
+export const products: readonly Product[] = [];
