@@ -161,6 +161,22 @@ describe('capstan up', () => {
   });
 });
 
+describe('capstan up with an optional process that cannot start', () => {
+  test('serves, reports the process and tries it again', async () => {
+    using directory = temporaryDirectory('optional');
+    const [file, data] = [directory.join('capstan.yaml'), directory.join('data')];
+    writeFileSync(file, 'platformControllers:\n  listen:\n    port: high\n');
+    const args = ['up', '--config', file, '--data-dir', data, '--port', String(await freePort())];
+    await using up = new Child('capstan up', [process.execPath, capstanProgram, ...args]);
+    await up.waitUntil('it was tried twice', () => (up.output.match(/platform-controllers ended \(exit code 2\)/g) ?? []).length >= 2);
+    expect(await answersReady(readConnection(`${data}/admin.kubeconfig`))).toBe(true);
+    await up.waitUntil('the others are healthy', async () => (await capstan('status', '--data-dir', data)).code === 0);
+    const { stdout } = await capstan('status', '--config', file, '--data-dir', data);
+    expect(stdout).toContain('exit code 2: ');
+    expect(stdout).toContain('capstan.yaml:3:11: expected a whole number from 0 to 65535, found "high"');
+  });
+});
+
 describe('failed starts', () => {
   test('name the place of a mistake in the configuration', async () => {
     using directory = temporaryDirectory('config');

@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
 import { settleMemory } from '@capstan/apiserver/settle';
-import { platformLease, platformManager } from '@capstan/platform';
+import { platformLease, platformManager, reportRejections } from '@capstan/platform';
 import { type ProcessConfig, readProcessConfig } from '../config/capstan.ts';
 import { type PlatformControllersConfig, platformControllersShape } from '../config/platform-controllers.ts';
 import { explain } from '../failure.ts';
@@ -24,8 +24,7 @@ export async function platformControllers(flags: PlatformControllersFlags): Prom
   const connection = readConnection(kubeconfigPath, 'platform-controllers');
   const signal = shutdownSignal();
   const write = processLog({ process: 'platform-controllers', format: flags.logFormat ?? config.logFormat ?? 'text' });
-  // One product's forgotten promise must not end the others.
-  process.on('unhandledRejection', (error) => write(`a promise was rejected and nobody noticed: ${textOf(error)}`));
+  using _reporting = reportRejections(write);
   using platform = platformManager({
     products,
     connection,
@@ -62,8 +61,4 @@ function platformSettings(flags: PlatformControllersFlags, config: ProcessConfig
     port: flags.port ?? file.listen?.port ?? defaultPlatformHealthPort,
     leaderElection: electionSettings(flags.leaderElect, file.leaderElection, platformLease),
   };
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

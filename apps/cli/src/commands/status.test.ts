@@ -1,5 +1,7 @@
+import { statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { exitCodes } from '../failure.ts';
 import { holdDirectory } from '../holder.ts';
@@ -64,6 +66,7 @@ test('shows health, restarts, memory, uptime, ports and the last error of each p
     },
     { name: 'extra', optional: true, current: { phase: 'waiting', waitsFor: ['other'] }, restarts: 0 },
   ]);
+  expect(statSync(join(scripts.directory, 'up.status')).mode & 0o777).toBe(0o600);
   expect(await show()).toBe(0);
   const lines = output.split('\n');
   expect(lines[0]).toMatch(new RegExp(`^capstan up \\(process ${process.pid}\\) has run on ${scripts.directory} for \\d+s\\.$`));

@@ -5,6 +5,7 @@ import { connectionOf } from '../kubeconfig/connection.ts';
 import { loadKubeconfig } from '../kubeconfig/kubeconfig.ts';
 import { discover, resourceForKind } from '../rest/discovery.ts';
 import { ApiError, isAlreadyExists, isConflict, isNotFound } from '../rest/error.ts';
+import { scriptedServer } from '../testing/scripted-server.ts';
 import { Client } from './client.ts';
 
 const configMaps = { group: '', version: 'v1', resource: 'configmaps', namespaced: true };
@@ -181,4 +182,23 @@ test('a guard stops writes, but not reads', async () => {
   });
   await expect(guarded.resource(configMaps).create(configMap('guarded', {}, namespace))).rejects.toThrow('not leading');
   await expect(guarded.resource(namespaces).get(namespace)).resolves.toMatchObject({ metadata: { name: namespace } });
+});
+
+test('a client at another path of the same server shares its connections and its guard', async () => {
+  const requests: string[] = [];
+  await using server = await scriptedServer((request, response) => {
+    requests.push(request.url ?? '');
+    response.end('{}');
+  });
+  using client = new Client({ ...server.connection, server: `${server.connection.server}/clusters/root` });
+  const view = client
+    .guarded(() => {
+      throw new Error('not now');
+    })
+    .under('/services/apiexport/a/b/')
+    .cluster('*');
+  await view.json({ method: 'GET', path: '/api' });
+  expect(requests).toEqual(['/services/apiexport/a/b/clusters/*/api']);
+  await expect(view.json({ method: 'POST', path: '/api' })).rejects.toThrow('not now');
+  expect([client.coversWorkspaces, view.coversWorkspaces]).toEqual([false, true]);
 });

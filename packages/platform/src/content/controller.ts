@@ -10,7 +10,7 @@ import {
 } from '@capstan/api';
 import { type Client, isAlreadyExists, isConflict, isNotFound } from '@capstan/client';
 import { ignoring, type Runnable } from '@capstan/controller';
-import { Backoff, type KubeObject, sameJson } from '@capstan/machinery';
+import { Backoff, type BackoffLimits, type KubeObject, sameJson } from '@capstan/machinery';
 import type { Product } from '../product.ts';
 import { checkProducts } from './check.ts';
 import { type InstallActions, NotYet, namespaceKind } from './install.ts';
@@ -23,6 +23,8 @@ const configMapKind: KindReference = { group: '', version: 'v1', resource: 'conf
 export interface ContentOptions {
   /** In milliseconds: how often everything is compared again once it is installed, in case somebody changed it. */
   readonly interval?: number;
+  /** How long to wait before what is not installed yet is tried again. */
+  readonly retry?: BackoffLimits;
   /** Called after each round. */
   readonly onStates?: (states: ProductStates) => void;
 }
@@ -31,12 +33,15 @@ export interface ContentOptions {
  * Installs what products need, and upgrades it or rolls it back when another version of the program starts. Its client is that of
  * `system:capstan:platform-controllers`, at the server itself.
  */
-export function platformContent(products: readonly Product[], { interval = 60_000, onStates }: ContentOptions = {}): Runnable {
+export function platformContent(
+  products: readonly Product[],
+  { interval = 60_000, retry = { base: 200, max: 30_000 }, onStates }: ContentOptions = {},
+): Runnable {
   checkProducts(products);
   return {
     name: 'platform-content',
     async run({ client, signal, isLeading, onError }) {
-      const backoff = new Backoff({ base: 200, max: 30_000 });
+      const backoff = new Backoff(retry);
       const reported = new Map<string, string | undefined>();
       const actions = serverActions(client, signal);
       while (!signal.aborted && isLeading()) {

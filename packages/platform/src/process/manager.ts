@@ -1,7 +1,7 @@
 import { platformWorkspace } from '@capstan/api';
 import { Client, type Connection } from '@capstan/client';
 import { Manager, type ManagerOptions, Metrics, requestMetrics } from '@capstan/controller';
-import { platformContent } from '../content/controller.ts';
+import { type ContentOptions, platformContent } from '../content/controller.ts';
 import type { Product } from '../product.ts';
 import { Installations } from './installations.ts';
 import { productRunnable } from './product.ts';
@@ -10,8 +10,7 @@ export interface PlatformOptions extends Pick<ManagerOptions, 'health' | 'leader
   readonly products: readonly Product[];
   /** Of the user `system:capstan:platform-controllers`, at the server itself. */
   readonly connection: Connection;
-  /** In milliseconds: how often the installed content is compared with what is wanted. */
-  readonly contentInterval?: number;
+  readonly content?: Pick<ContentOptions, 'interval' | 'retry'>;
   /** In seconds: how long a token of a product's account is valid. */
   readonly tokenLifetime?: number;
 }
@@ -28,7 +27,7 @@ export interface PlatformManager extends Disposable {
  * installation uses the rights of the process's own user.
  */
 export function platformManager(options: PlatformOptions): PlatformManager {
-  const { products, connection, contentInterval, tokenLifetime, ...managerOptions } = options;
+  const { products, connection, content: contentOptions, tokenLifetime, ...managerOptions } = options;
   const metrics = new Metrics();
   const clientOptions = {
     onRequest: requestMetrics(metrics),
@@ -39,10 +38,7 @@ export function platformManager(options: PlatformOptions): PlatformManager {
   // The lease is in root:platform, where this user may write.
   const manager = new Manager({ ...managerOptions, metrics, client: own.cluster(platformWorkspace) });
   const installations = new Installations();
-  const content = platformContent(products, {
-    onStates: (states) => installations.set(states),
-    ...(contentInterval !== undefined && { interval: contentInterval }),
-  });
+  const content = platformContent(products, { ...contentOptions, onStates: (states) => installations.set(states) });
   manager.add(content, { client: own });
   const { userAgent: _, ...productOptions } = clientOptions;
   const runnables = products.map((product) =>

@@ -132,7 +132,7 @@ class RunningPlatform implements AsyncDisposable {
       products,
       connection,
       stopWithin: 1,
-      contentInterval: 1_000,
+      content: { interval: 1_000, retry: { base: 20, max: 100 } },
       log: (line) => log.push(line),
       ...(tokenLifetime !== undefined && { tokenLifetime }),
     });
