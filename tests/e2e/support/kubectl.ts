@@ -74,7 +74,13 @@ export class Kubectl {
 
   /** A long-running kubectl: watch, proxy. */
   start(...args: string[]): Child {
-    return new Child(`kubectl ${args[0]}`, [this.#path, ...this.#common, ...args], { environment: this.#environment });
+    return this.startWith({}, ...args);
+  }
+
+  startWith({ environment }: Pick<KubectlOptions, 'environment'>, ...args: string[]): Child {
+    return new Child(`kubectl ${args[0]}`, [this.#path, ...this.#common, ...args], {
+      environment: { ...this.#environment, ...environment },
+    });
   }
 
   get #common(): string[] {

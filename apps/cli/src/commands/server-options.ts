@@ -42,6 +42,7 @@ export function serverOptions({
     ...(file.history?.compactionSeconds && { compactionInterval: file.history.compactionSeconds * 1000 }),
     ...(file.history?.eventSeconds && { eventLifetime: file.history.eventSeconds * 1000 }),
     ...(file.limits && { limits: file.limits }),
+    ...(file.kubelets && { kubelets: kubeletOptions(file.kubelets) }),
     ...(file.audit && { audit: auditOptions(file.audit) }),
     ...(file.authentication && authenticationOptions(file.authentication)),
     ...(file.authorization && { authorization: authorizationOptions(file.authorization) }),
@@ -67,6 +68,10 @@ function etcdTls({ authorityFile, certificateFile, keyFile }: Part<'etcd'>): Etc
     ...(certificateFile && { cert: readPem(certificateFile) }),
     ...(keyFile && { key: readPem(keyFile) }),
   };
+}
+
+function kubeletOptions({ authorityFile, ...options }: Part<'kubelets'>): NonNullable<ServerOptions['kubelets']> {
+  return { ...options, ...(authorityFile && { authorities: readPem(authorityFile) }) };
 }
 
 type AuditOptions = NonNullable<ServerOptions['audit']>;

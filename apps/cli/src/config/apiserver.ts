@@ -1,4 +1,4 @@
-import { isRange, optionalPlugins } from '@capstan/apiserver';
+import { addressTypes, isRange, optionalPlugins } from '@capstan/apiserver';
 import { parseAdvertise } from './advertise.ts';
 import { checked, listOf, oneOf, section, text, truth, url, wholeNumber } from './shape.ts';
 
@@ -39,6 +39,12 @@ export const apiServerShape = section({
     connections: wholeNumber(10, 1_000_000),
     connectionsPerAddress: wholeNumber(1, 1_000_000),
     connectionsFromLoopback: wholeNumber(1, 1_000_000),
+    streams: section({ overall: wholeNumber(1, 1_000_000), perLine: wholeNumber(1, 1_000_000) }),
+  }),
+  kubelets: section({
+    addressTypes: listOf(oneOf(new Set(addressTypes), `one of ${addressTypes.join(', ')}`), 'a list of types such as [InternalIP]'),
+    authorityFile: path,
+    skipCertificateCheck: truth,
   }),
   audit: section({
     policyFile: path,

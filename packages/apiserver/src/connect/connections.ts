@@ -1,4 +1,5 @@
 import { type KubeObject, status } from '@capstan/machinery';
+import { clientAuthorities, type Pki } from '@capstan/pki';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import { negotiateDocument } from '../discovery/negotiate.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -44,6 +45,11 @@ export class Connections implements Disposable {
   get open(): number {
     return this.#options.streams.count;
   }
+
+  /** New certificates, with which kubelets are called and checked from now on. */
+  readonly renew = (pki: Pki): void => {
+    this.#options.kubelets.replaceCredentials({ client: pki.kubeletClient, authorities: clientAuthorities(pki) });
+  };
 
   /** The server stops: tells all clients, and ends their streams. */
   end(): void {

@@ -57,12 +57,18 @@ const patience = 30_000;
 /** Calls kubelets with the server's client certificate. */
 export class KubeletClient implements Disposable {
   readonly #options: KubeletOptions;
-  readonly #credentials: KubeletCredentials;
+  #credentials: KubeletCredentials;
   readonly #agents = new Map<boolean, Agent>();
 
   constructor(options: KubeletOptions, credentials: KubeletCredentials) {
     this.#options = options;
     this.#credentials = credentials;
+  }
+
+  /** New connections use these; open streams keep theirs. */
+  replaceCredentials(credentials: KubeletCredentials): void {
+    this.#credentials = credentials;
+    this.#agents.clear();
   }
 
   [Symbol.dispose](): void {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer, type Server as HttpServer } from 'node:http';
+import { connect as connectHttp2 } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { createServer as createNetServer } from 'node:net';
 import { join } from 'node:path';
@@ -124,6 +125,18 @@ describe('logs', () => {
     await until(() => kubelet.followers === 1);
     kubelet.cut();
     await expect(text(response)).rejects.toThrow('aborted');
+  });
+
+  test('work over HTTP/2, and are reset when they are cut', async () => {
+    const session = connectHttp2(server.url, server.identity);
+    const whole = session.request({ ':path': `${pods}/web/log` });
+    expect(await text(whole)).toBe('first line\nsecond line\n');
+    const followed = session.request({ ':path': `${pods}/web/log?follow=true` });
+    const read = text(followed);
+    await until(() => kubelet.followers === 1);
+    kubelet.cut();
+    await expect(read).rejects.toThrow('Stream closed with error code');
+    session.close();
   });
 
   test("a refusal is an error in Kubernetes' words", async () => {

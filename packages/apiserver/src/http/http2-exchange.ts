@@ -70,7 +70,8 @@ export class Http2Exchange extends BaseExchange implements Exchange {
         return stream.writableLength;
       },
       end: () => void stream.end(),
-      abort: () => stream.close(constants.NGHTTP2_CANCEL),
+      // `close` would end the response first, which would look complete.
+      abort: () => void stream.destroy(new Error('the response was cut')),
       onDrain: (listener) => void stream.once('drain', listener),
     };
   }

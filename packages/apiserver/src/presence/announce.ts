@@ -29,6 +29,8 @@ export interface AnnounceOptions {
   readonly options: PresenceOptions;
   readonly pki: Pki;
   readonly listener: Listener;
+  /** Certificates have been renewed. */
+  readonly onRenewed: (pki: Pki) => void;
   readonly now: () => Date;
   readonly signal: AbortSignal;
 }
@@ -152,6 +154,7 @@ class Presence implements Announced {
   #renewed(pki: Pki): void {
     const { options, listener } = this.#options;
     this.#pki = pki;
+    this.#options.onRenewed(pki);
     listener.replaceCertificate(pki.serving.certificate, pki.serving.key, clientAuthorities(pki, options.clientAuthority));
     this.#writeKubeconfigs().catch((error: unknown) => options.log(`kubeconfigs could not be written: ${String(error)}`));
   }

@@ -36,7 +36,9 @@ async function start(options: ServerOptions, lifetime: Lifetime): Promise<Runnin
   const { definitions, spaces } = kinds;
   await startKeepers(serving, { definitions, boundKinds: spaces.boundKinds, resources, now, log: options.log });
   const listener = await openEndpoint(parts, options, lifetime);
-  const { url, localUrl, kubeconfigPath } = resources.use(await announce(serving, { options, pki: storage.pki, listener, now, signal }));
+  const { url, localUrl, kubeconfigPath } = resources.use(
+    await announce(serving, { options, pki: storage.pki, listener, onRenewed: serving.connections.renew, now, signal }),
+  );
   keepTidy(storage.cache, options, { now, signal });
   return running(options, { url, localUrl, kubeconfigPath, resources });
 }

@@ -89,8 +89,8 @@ export class FramedChannels extends Duplex {
   }
 
   override _final(done: () => void): void {
-    this.#stream.end();
-    done();
+    // Only then may the stream be destroyed.
+    this.#stream.end(() => done());
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {

@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Duplex, duplexPair } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
@@ -102,6 +104,20 @@ describe('a command', () => {
     expect(await collect(client)).toEqual({ 3: 'exit 3' });
   });
 
+  test('that ends before its client has opened all streams', async () => {
+    const [near, far] = duplexPair();
+    const options = { ...everything, protocol: 'v4.channel.k8s.io' };
+    const server = new SpdyServerChannels((onStream) => new SpdyConnection(near, { role: 'server', onStream }), options);
+    server.write({ channel: channel.error, payload: success });
+    server.end();
+    const connection = new SpdyConnection(far, { role: 'client' });
+    const error = connection.open({ streamtype: 'error' });
+    await setImmediate();
+    for (const streamtype of ['stdin', 'stdout', 'stderr']) expect(connection.open({ streamtype }).destroyed).toBe(false);
+    expect(await text(error)).toBe(success.toString());
+    expect(await connection.closed).toBeUndefined();
+  });
+
   test('with a terminal, which has no stderr and can be resized', async () => {
     const { client, server } = spdyPair('v4.channel.k8s.io', { ...everything, tty: true });
     client.write({ channel: channel.resize, payload: Buffer.from('{"Width":80,"Height":24}') });
@@ -160,12 +176,10 @@ describe('a command', () => {
 });
 
 async function drainsSoon(stream: Duplex): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  stream.once('drain', () => resolve(true));
-  let turns = 50;
-  const turn = (): void => void (--turns === 0 ? resolve(false) : setImmediate(turn));
-  turn();
-  return promise;
+  let isDrained = false;
+  stream.once('drain', () => (isDrained = true));
+  for (let turn = 0; turn < 50 && !isDrained; turn++) await setImmediate();
+  return isDrained;
 }
 
 describe('over a WebSocket', () => {

@@ -29,6 +29,8 @@ export class SpdyServerChannels extends Duplex {
   readonly #options: SpdyServerOptions;
   readonly #connection: SpdyConnection;
   readonly #patience: NodeJS.Timeout;
+  /** All streams are open, or never will be. */
+  readonly #complete = Promise.withResolvers<void>();
 
   /** `connect` makes the connection with the given handler for its streams. */
   constructor(connect: (onStream: (stream: SpdyStream) => void) => SpdyConnection, options: SpdyServerOptions) {
@@ -48,7 +50,10 @@ export class SpdyServerChannels extends Duplex {
     this.#streams.set(number, stream);
     if (number === channel.stdin || number === channel.resize) this.#receive(stream, number);
     else stream.resume();
-    if (this.#isComplete) clearTimeout(this.#patience);
+    if (this.#isComplete) {
+      clearTimeout(this.#patience);
+      this.#complete.resolve();
+    }
     const proceed = this.#waiting;
     this.#waiting = undefined;
     proceed?.();
@@ -99,15 +104,19 @@ export class SpdyServerChannels extends Duplex {
   }
 
   override _final(done: () => void): void {
-    const ending = [...this.#streams.values()].map((stream) => finished(stream.end(), { readable: false }));
-    void Promise.allSettled(ending).then(() => {
-      this.#connection.close();
-      done();
-    });
+    void this.#finish().then(() => done());
+  }
+
+  /** A command may end before its client has opened all streams, which would fail if the connection were gone. */
+  async #finish(): Promise<void> {
+    await this.#complete.promise;
+    await Promise.allSettled([...this.#streams.values()].map((stream) => finished(stream.end(), { readable: false })));
+    this.#connection.close();
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     clearTimeout(this.#patience);
+    this.#complete.resolve();
     this.#connection.destroy();
     done(error);
   }

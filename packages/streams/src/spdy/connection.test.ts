@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { type AddressInfo, createConnection, createServer } from 'node:net';
 import { type Duplex, duplexPair } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
@@ -98,6 +99,24 @@ describe('a connection', () => {
     server.close();
     await client.closed;
     expect(await text(stream)).toBe('the last words');
+  });
+
+  test('bytes sent before the connection was closed arrive, even if it is destroyed right after', async () => {
+    const listener = createServer((socket) => {
+      const server = new SpdyConnection(socket, { role: 'server' });
+      const stream = server.open({});
+      stream.end(Buffer.alloc(500_000));
+      stream.on('finish', () => {
+        server.close();
+        server.destroy();
+      });
+    });
+    await once(listener.listen(0, '127.0.0.1'), 'listening');
+    const socket = createConnection((listener.address() as AddressInfo).port, '127.0.0.1');
+    let received = 0;
+    for await (const chunk of socket) received += (chunk as Buffer).length;
+    listener.close();
+    expect(received).toBeGreaterThan(500_000);
   });
 
   test('answers pings, and only those of the peer', async () => {

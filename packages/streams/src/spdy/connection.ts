@@ -97,12 +97,15 @@ export class SpdyConnection implements StreamCarrier {
     this.#end(undefined);
   }
 
-  /** Ends the connection and everything on it at once. */
+  /** Ends the connection and everything on it at once, except for bytes that were sent before `close`. */
   destroy(): void {
     const streams = [...this.#streams.values()];
     this.#end(undefined);
     for (const stream of streams) stream.destroy();
-    this.#transport.destroy();
+    const transport = this.#transport;
+    // After `close`, the last bytes may still be on their way.
+    if (this.#isGoing && transport.writableEnded && !transport.writableFinished) transport.once('finish', () => transport.destroy());
+    else transport.destroy();
   }
 
   sendData(streamId: number, part: Buffer, done: () => void): void {
