@@ -122,6 +122,21 @@ await describeWith(['kubectl', 'openssl'], 'streams with kubectl', (paths) => {
     });
   });
 
+  test('both transports were used: kubectl would have fallen back from one to the other in silence', () => {
+    const lines = readFileSync(resolve(server.dataDirectory, 'audit.log'), 'utf8').trimEnd().split('\n');
+    const seen = new Set<string>();
+    for (const line of lines) {
+      const { verb, objectRef, responseStatus } = JSON.parse(line) as {
+        verb: string;
+        objectRef?: { subresource?: string };
+        responseStatus?: { code: number };
+      };
+      if (responseStatus !== undefined) seen.add(`${verb} ${objectRef?.subresource} ${responseStatus.code}`);
+    }
+    const upgrades = ['attach', 'exec', 'portforward'].flatMap((name) => [`get ${name}`, `create ${name}`]);
+    for (const upgrade of upgrades) expect([...seen].filter((one) => one.startsWith(`${upgrade} `))).toEqual([`${upgrade} 101`]);
+  });
+
   test('streams leave nothing behind', async () => {
     for (let left = 100; kubelet.upgraded > 0 || kubelet.followers > 0; left--) {
       if (left === 0) throw new Error(`the kubelet still has ${kubelet.upgraded} streams and ${kubelet.followers} followers`);

@@ -18,9 +18,9 @@ import { negotiateSpdy, offeredProtocols, openSpdy, openWebSocket, wantsWebSocke
 import type { KubeletClient } from './kubelet.ts';
 import type { OpenStream } from './open-streams.ts';
 import { handshakeHeaders, passThrough } from './pass-through.ts';
-import { begin, relayRefusal, tunnelRefusal } from './relay.ts';
+import { begin, relayRefusal } from './relay.ts';
 import type { NodeTarget } from './target.ts';
-import { tunnelHeaders } from './tunnel-headers.ts';
+import { askNodeForStream, type NodeInTunnel } from './tunnel-request.ts';
 
 export interface CommandRequest {
   readonly stream: OpenStream;
@@ -99,21 +99,14 @@ async function onKubelet(
   return new SpdyClientChannels(new SpdyConnection(socket, { role: 'client' }), optionsOf(request));
 }
 
-async function inTunnel(request: CommandRequest, { node, connection }: NodeTarget & { kind: 'tunnel' }): Promise<CommandChannels> {
+async function inTunnel(request: CommandRequest, target: NodeInTunnel): Promise<CommandChannels> {
   const { context, pod, container, stream } = request;
   const { cluster, info } = context;
   const path = [info.subresource, cluster, pod.metadata.namespace ?? '', info.name, container].map(encodeURIComponent).join('/');
   const parameters = new URLSearchParams(info.query.getAll('command').map((word): [string, string] => ['command', word]));
   for (const [name, isWanted] of Object.entries(optionsOf(request))) if (isWanted) parameters.set(name, 'true');
-  const { signal } = stream;
-  const response = await connection.request({
-    method: 'POST',
-    path: `/${path}?${parameters.toString()}`,
-    headers: tunnelHeaders(context),
-    signal,
-  });
-  if (response.status !== 200) throw await tunnelRefusal(response, node);
-  return new FramedChannels(response.stream);
+  const sent = { method: 'POST', path: `/${path}?${parameters.toString()}`, signal: stream.signal };
+  return new FramedChannels(await askNodeForStream(target, context, sent));
 }
 
 /** Kubelets have their own names for the same parameters. */

@@ -1,9 +1,9 @@
 import { type KubeObject, StatusError, status } from '@capstan/machinery';
 import type { RequestContext } from '../registry/context.ts';
 import type { OpenStream } from './open-streams.ts';
-import { readStart, relayBody, tunnelRefusal } from './relay.ts';
+import { readStart, relayBody } from './relay.ts';
 import type { NodeTarget, Reach } from './target.ts';
-import { tunnelHeaders } from './tunnel-headers.ts';
+import { askNodeForStream } from './tunnel-request.ts';
 
 const passedOn = ['follow', 'previous', 'timestamps', 'sinceSeconds', 'sinceTime', 'tailLines', 'limitBytes'];
 
@@ -27,15 +27,10 @@ export async function serveLog(
   const path = [pod.metadata.namespace ?? '', name, container].map(encodeURIComponent).join('/');
   const { signal } = stream;
   if (target.kind === 'tunnel') {
-    const response = await target.connection.request({
-      method: 'GET',
-      path: `/logs/${encodeURIComponent(context.cluster)}/${path}?${parameters.toString()}`,
-      headers: tunnelHeaders(context),
-      signal,
-    });
-    if (response.status !== 200) throw await tunnelRefusal(response, target.node);
-    response.stream.end();
-    return relayBody(stream, { code: 200, type: 'text/plain', body: response.stream });
+    const where = `/logs/${encodeURIComponent(context.cluster)}/${path}?${parameters.toString()}`;
+    const body = await askNodeForStream(target, context, { method: 'GET', path: where, signal });
+    body.end();
+    return relayBody(stream, { code: 200, type: 'text/plain', body });
   }
   const response = await kubelets.send(target.kubelet, {
     method: 'GET',

@@ -1,9 +1,8 @@
-import type { KubeObject } from '@capstan/machinery';
-import { StatusError, status } from '@capstan/machinery';
+import { type KubeObject, status } from '@capstan/machinery';
 import type { RequestContext } from '../registry/context.ts';
 import type { OpenStream } from './open-streams.ts';
 import { relayBody, tunnelRefusal } from './relay.ts';
-import { tunnelHeaders } from './tunnel-headers.ts';
+import { askNode } from './tunnel-request.ts';
 import type { Tunnels } from './tunnels.ts';
 
 /** A subresource of a kind of our own that a node serves, such as the metrics of a machine. */
@@ -33,11 +32,8 @@ export async function serveNodeSubresource(
   if (found === undefined || connection === undefined)
     throw status.serviceUnavailable(`${resource}/${subresource} needs the node of ${context.info.name}, which is not connected`);
   const query = exchange.url.includes('?') ? exchange.url.slice(exchange.url.indexOf('?')) : '';
-  const response = await connection
-    .request({ method: exchange.method, path: `/node${found.path}${query}`, headers: tunnelHeaders(context), signal })
-    .catch((error: unknown) => {
-      throw new StatusError({ code: 503, reason: 'ServiceUnavailable', message: `node ${found.node} cannot be reached: ${String(error)}` });
-    });
+  const sent = { method: exchange.method, path: `/node${found.path}${query}`, signal };
+  const response = await askNode({ node: found.node, connection }, context, sent);
   exchange.bodyStream().pipe(response.stream);
   if (response.status >= 400) throw await tunnelRefusal(response, found.node);
   await relayBody(stream, { code: response.status, type: response.headers['content-type'] ?? 'text/plain', body: response.stream });

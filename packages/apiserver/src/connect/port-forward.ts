@@ -13,9 +13,9 @@ import { negotiateSpdy, offeredProtocols, openSpdy, openWebSocket, wantsWebSocke
 import type { KubeletClient } from './kubelet.ts';
 import type { OpenStream } from './open-streams.ts';
 import { handshakeHeaders, passThrough } from './pass-through.ts';
-import { begin, relayRefusal, splice, tunnelRefusal } from './relay.ts';
+import { begin, relayRefusal, splice } from './relay.ts';
 import type { NodeTarget } from './target.ts';
-import { tunnelHeaders } from './tunnel-headers.ts';
+import { askNodeForStream, type NodeInTunnel } from './tunnel-request.ts';
 
 export interface PortForwardRequest {
   readonly stream: OpenStream;
@@ -85,22 +85,10 @@ function open(
   return new SpdyConnection(new WebSocketByteStream(webSocket), { role: 'server', onStream });
 }
 
-function forward(
-  { stream, context, pod }: PortForwardRequest,
-  { node, connection }: NodeTarget & { kind: 'tunnel' },
-  forwarded: ForwardedConnection,
-): Promise<void> {
+function forward({ stream, context, pod }: PortForwardRequest, target: NodeInTunnel, forwarded: ForwardedConnection): Promise<void> {
   const path = [context.cluster, pod.metadata.namespace ?? '', context.info.name].map(encodeURIComponent).join('/');
-  return joinConnection(forwarded, async () => {
-    const response = await connection.request({
-      method: 'POST',
-      path: `/portforward/${path}?port=${forwarded.port}`,
-      headers: tunnelHeaders(context),
-      signal: stream.signal,
-    });
-    if (response.status !== 200) throw await tunnelRefusal(response, node);
-    return response.stream;
-  });
+  const sent = { method: 'POST', path: `/portforward/${path}?port=${forwarded.port}`, signal: stream.signal };
+  return joinConnection(forwarded, () => askNodeForStream(target, context, sent));
 }
 
 function kubeletPath({ context: { info }, pod }: PortForwardRequest): string {

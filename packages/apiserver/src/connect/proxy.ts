@@ -14,7 +14,7 @@ import { proxiedHeaders, returnedHeaders, rewriteLocation } from './proxy-header
 import { findProxyTarget, type ProxyTarget } from './proxy-target.ts';
 import { relayBody } from './relay.ts';
 import type { Reach } from './target.ts';
-import { tunnelHeaders } from './tunnel-headers.ts';
+import { askNode } from './tunnel-request.ts';
 
 /** How long to wait for the response to start, in milliseconds. */
 const patience = 60_000;
@@ -86,10 +86,10 @@ export class ReverseProxy implements Disposable {
     const { exchange, signal } = stream;
     if (exchange.upgradeTo !== undefined) throw status.badRequest('connections through a node agent cannot be upgraded; use port-forward');
     if (!staysBelow(proxied.path.split('?', 1)[0]!)) throw status.badRequest('the path leads out of the proxy');
-    const response = await target.connection.request({
+    const response = await askNode(target, context, {
       method: proxied.method,
       path: `${target.path}${proxied.path}`,
-      headers: { ...joined(proxied.headers), ...tunnelHeaders(context) },
+      headers: joined(proxied.headers),
       signal,
     });
     exchange.bodyStream().pipe(response.stream);

@@ -38,8 +38,9 @@ export async function relayBody(stream: OpenStream, { code, type, body }: { code
     body.pause();
     answer.onDrain(() => body.resume());
   });
+  body.resume();
   try {
-    await finished(body, { writable: false });
+    await ended(body);
     answer.end();
   } catch {
     cut();
@@ -47,6 +48,16 @@ export async function relayBody(stream: OpenStream, { code, type, body }: { code
     signal.removeEventListener('abort', cut);
     exchange.isPatient = false;
   }
+}
+
+/** `finished` takes an HTTP/2 stream for closed as soon as its peer has sent everything. */
+function ended(body: Readable): Promise<void> {
+  return new Promise((resolve, reject) => {
+    body.on('end', resolve);
+    body.on('error', reject);
+    body.on('close', () => reject(new Error('the body ended early')));
+    if (body.destroyed) reject(new Error('the body ended early'));
+  });
 }
 
 /** Connects two byte streams until both are closed. */

@@ -1,5 +1,5 @@
+import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
-import { finished } from 'node:stream/promises';
 import type { ForwardedConnection } from './pairs.ts';
 
 /** Connects one forwarded connection with a stream to its port until both are closed. Each direction ends by itself. */
@@ -7,18 +7,25 @@ export async function joinConnection(
   { data, error }: Pick<ForwardedConnection, 'data' | 'error'>,
   open: () => Promise<Duplex>,
 ): Promise<void> {
+  let failure: unknown;
   try {
     const port = await open();
-    port.on('error', () => {});
+    port.on('error', (reason) => (failure = reason));
     data.on('close', () => port.destroy());
+    port.on('close', () => {
+      if (!data.writableEnded) data.end();
+      data.resume();
+    });
     data.pipe(port);
     port.pipe(data);
-    const [, failed] = await Promise.allSettled([finished(data), finished(port)]);
-    if (failed.status === 'rejected' && !data.destroyed) throw failed.reason;
-    error.end();
-  } catch (failure) {
-    error.end(failure instanceof Error ? failure.message : String(failure));
+    // `finished` takes an HTTP/2 stream for closed as soon as its peer has sent everything.
+    await Promise.all([data, port].map((stream) => (stream.destroyed ? undefined : once(stream, 'close'))));
+  } catch (reason) {
+    failure = reason;
     data.end();
     data.resume();
   }
+  error.end(failure === undefined ? undefined : textOf(failure));
 }
+
+const textOf = (failure: unknown): string => (failure instanceof Error ? failure.message : String(failure));

@@ -27,6 +27,8 @@ export interface SpdyOptions {
 const defaultLimits: SpdyLimits = { headers: 64 << 10, streams: 256 };
 const defaultWindow = 64 << 10;
 const largestWindow = 0x7fffffff;
+/** How long a peer may take to close its side, in milliseconds. */
+const lingering = 5_000;
 /** Replies to a peer that sends but does not read wait in memory only up to this many bytes. */
 const mostReplies = 256 << 10;
 
@@ -93,8 +95,20 @@ export class SpdyConnection implements StreamCarrier {
   close(): void {
     if (this.#isClosed) return;
     this.#goAway(goAwayStatus.ok);
-    this.#transport.end();
+    this.#linger();
     this.#end(undefined);
+  }
+
+  /**
+   * Lets the last bytes go out, and drops those that still arrive until the peer closes too: the network would otherwise answer them with a
+   * reset, which discards bytes that the peer has not read.
+   */
+  #linger(): void {
+    const transport = this.#transport;
+    transport.end();
+    const timer = setTimeout(() => transport.destroy(), lingering).unref();
+    transport.on('close', () => clearTimeout(timer));
+    transport.on('end', () => transport.destroy());
   }
 
   /** Ends the connection and everything on it at once, except for bytes that were sent before `close`. */
@@ -102,10 +116,8 @@ export class SpdyConnection implements StreamCarrier {
     const streams = [...this.#streams.values()];
     this.#end(undefined);
     for (const stream of streams) stream.destroy();
-    const transport = this.#transport;
     // After `close`, the last bytes may still be on their way.
-    if (this.#isGoing && transport.writableEnded && !transport.writableFinished) transport.once('finish', () => transport.destroy());
-    else transport.destroy();
+    if (!this.#transport.writableEnded) this.#transport.destroy();
   }
 
   sendData(streamId: number, part: Buffer, done: () => void): void {
@@ -267,7 +279,7 @@ export class SpdyConnection implements StreamCarrier {
 
   #fail(error: Error): void {
     this.#goAway(goAwayStatus.protocolError);
-    this.#transport.end();
+    this.#linger();
     this.#end(error);
   }
 
@@ -278,7 +290,7 @@ export class SpdyConnection implements StreamCarrier {
     this.#drained = [];
     for (const next of waiting) next();
     for (const stream of [...this.#streams.values()]) {
-      if (error === undefined) stream.detach();
+      if (error === undefined || stream.isComplete) stream.detach();
       else stream.receiveReset(resetStatus.protocolError);
     }
     this.#streams.clear();

@@ -48,6 +48,11 @@ export class SpdyStream extends Duplex {
     return this.#unread;
   }
 
+  /** Whether everything has arrived. */
+  get isComplete(): boolean {
+    return this.#isRemoteEnded;
+  }
+
   /** For the connection: data arrived. */
   receive(part: Buffer): void {
     if (this.#isRemoteEnded || this.destroyed || part.length === 0) return;

@@ -43,13 +43,19 @@ export function acceptWebSocket({ request, socket, head, headers = [] }: Upgrade
     maxPayload: longestMessage,
     skipUTF8Validation: true,
     closeTimeout,
-    handleProtocols: (): string | false => (protocol === '' ? false : protocol),
   };
   const server = new WebSocketServer(settings);
   server.on('headers', (lines) => {
+    if (protocol !== '') lines.push(`Sec-WebSocket-Protocol: ${protocol}`);
     for (let at = 0; at + 1 < headers.length; at += 2) lines.push(`${headers[at]}: ${headers[at + 1]}`);
   });
   let accepted: WebSocket | undefined;
-  server.handleUpgrade(request, socket, head, (webSocket) => (accepted = webSocket));
+  server.handleUpgrade(withoutProtocols(request), socket, head, (webSocket) => (accepted = webSocket));
   return accepted;
+}
+
+/** Kubernetes' names of protocols contain slashes, which the library rejects. The caller has chosen one of them already. */
+function withoutProtocols(request: IncomingMessage): IncomingMessage {
+  const { 'sec-websocket-protocol': _protocols, ...headers } = request.headers;
+  return Object.create(request, { headers: { value: headers } }) as IncomingMessage;
 }

@@ -1,0 +1,215 @@
+import { once } from 'node:events';
+import { duplexPair } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import {
+  type AnsweringTunnel,
+  answerTunnel,
+  type ChannelMessage,
+  channel,
+  FramedChannels,
+  openTunnel,
+  SpdyClientChannels,
+  SpdyConnection,
+  type Tunnel,
+  type TunnelRequest,
+  tunnelledPortForwardProtocol,
+} from '@capstan/streams';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { type Reply, startTestServer, type TestServer, type Upgraded } from '../testing/harness.ts';
+
+let server: TestServer;
+let tunnel: Tunnel;
+let agent: AnsweringTunnel;
+const asked: TunnelRequest[] = [];
+const pods = '/api/v1/namespaces/default/pods';
+const tunnelledHandshake = {
+  upgrade: 'websocket',
+  'sec-websocket-version': '13',
+  'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+  'sec-websocket-protocol': tunnelledPortForwardProtocol,
+};
+const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
+
+/** A node agent that repeats what it is sent. */
+async function answer(request: TunnelRequest): Promise<void> {
+  asked.push(request);
+  const { pathname, searchParams } = new URL(request.path, 'http://node');
+  if (pathname.endsWith('/broken')) {
+    request.respond(404).end(JSON.stringify({ kind: 'Status', reason: 'NotFound', message: 'no such container' }));
+  } else if (pathname.startsWith('/logs/')) request.respond(200).end('a line\n');
+  else if (pathname.startsWith('/exec/')) {
+    const channels = new FramedChannels(request.respond(200));
+    channels.on('error', () => {});
+    channels.on('data', (message: ChannelMessage) => {
+      if (message.channel === channel.stdin) channels.write({ channel: channel.stdout, payload: message.payload });
+      if (message.channel !== channel.close) return;
+      channels.write({ channel: channel.error, payload: Buffer.from('{"metadata":{},"status":"Success"}') });
+      channels.end();
+    });
+  } else if (pathname.startsWith('/portforward/')) {
+    if (searchParams.get('port') === '1') return void request.respond(502).end('connection refused');
+    const stream = request.respond(200);
+    stream.pipe(stream);
+  } else {
+    const stream = request.respond(200, { 'content-type': 'text/plain', 'x-answer': 'yes' });
+    stream.end(`${request.method} ${request.path} ${await text(stream)}`);
+  }
+}
+
+beforeAll(async () => {
+  const [near, far] = duplexPair();
+  [tunnel, agent] = await Promise.all([openTunnel(near), answerTunnel(far, { handle: answer })]);
+  server = await startTestServer({
+    tunnels: { to: (node) => (node === 'gpu1' ? tunnel : undefined) },
+    nodeSubresources: [
+      {
+        group: 'coordination.k8s.io',
+        resource: 'leases',
+        subresource: 'metrics',
+        methods: ['GET'],
+        target: (object, cluster) =>
+          cluster === 'root' && object.metadata.name === 'gpu1' ? { node: 'gpu1', path: '/metrics' } : undefined,
+      },
+    ],
+  });
+  const containers = [
+    { name: 'main', image: 'x', ports: [{ containerPort: 8080 }] },
+    { name: 'broken', image: 'x' },
+  ];
+  const annotations = { 'kubectl.kubernetes.io/default-container': 'main' };
+  await server.call(pods, { method: 'POST', body: { metadata: { name: 'job', annotations }, spec: { nodeName: 'gpu1', containers } } });
+  for (const name of ['gpu1', 'other']) await server.call(leases, { method: 'POST', body: { metadata: { name } } });
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  tunnel.destroy();
+  agent.destroy();
+});
+
+function upgraded(reply: Upgraded | Reply): Upgraded {
+  if (!('socket' in reply)) throw new Error(`refused with ${reply.code}: ${reply.text}`);
+  return reply;
+}
+
+const openWebSocket = (path: string, protocol: string): WebSocket =>
+  new WebSocket(`${server.url.replace('https', 'wss')}${path}`, [protocol], server.identity);
+
+async function settled(): Promise<void> {
+  while (agent.openStreams > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+describe('a pod on a node that has dialled in', () => {
+  test('has logs, and the node learns who asked', async () => {
+    expect((await server.call(`${pods}/job/log?tailLines=5`)).text).toBe('a line\n');
+    expect(asked.at(-1)!.path).toBe('/logs/root/default/job/main?tailLines=5');
+    expect(asked.at(-1)!.headers['capstan-user']).toBe('kubernetes-admin');
+  });
+
+  test('refuses with a Status, which the client gets', async () => {
+    const reply = await server.call(`${pods}/job/log?container=broken`);
+    expect([reply.code, reply.json().reason, reply.json().message]).toEqual([404, 'NotFound', 'no such container']);
+  });
+
+  test('runs commands for SPDY clients', async () => {
+    const path = `${pods}/job/exec?stdin=1&stdout=1&command=cat&command=a%20b`;
+    const headers = { upgrade: 'SPDY/3.1', 'x-stream-protocol-version': 'v4.channel.k8s.io' };
+    const { socket } = upgraded(await server.upgrade(path, { headers }));
+    expect(asked.at(-1)!.path).toBe('/exec/root/default/job/main?command=cat&command=a+b&stdin=true&stdout=true');
+    const options = { stdin: true, stdout: true, stderr: false, tty: false };
+    const channels = new SpdyClientChannels(new SpdyConnection(socket, { role: 'client' }), options);
+    channels.write({ channel: channel.stdin, payload: Buffer.from('hello') });
+    channels.write({ channel: channel.close, payload: Buffer.from([channel.stdin]) });
+    const received: string[] = [];
+    for await (const { channel: number, payload } of channels as AsyncIterable<ChannelMessage>)
+      received.push(`${number}${payload.toString()}`);
+    expect(received).toEqual(['1hello', '3{"metadata":{},"status":"Success"}']);
+    await settled();
+  });
+
+  test('runs commands for WebSocket clients, until they leave', async () => {
+    const webSocket = openWebSocket(`${pods}/job/exec?stdin=1&stdout=1&command=cat`, 'v5.channel.k8s.io');
+    const messages: string[] = [];
+    webSocket.on('message', (data: Buffer) => messages.push(data.toString()));
+    await once(webSocket, 'open');
+    webSocket.send(Buffer.from('\0hello'));
+    while (messages.length < 2) await once(webSocket, 'message');
+    expect(messages).toEqual(['\x01', '\x01hello']);
+    webSocket.terminate();
+    await settled();
+  });
+
+  test('rejects clients of unknown protocols as Kubernetes does', async () => {
+    const headers = { upgrade: 'SPDY/3.1', 'x-stream-protocol-version': 'v9.channel.k8s.io' };
+    const reply = (await server.upgrade(`${pods}/job/exec?stdout=1`, { headers })) as Reply;
+    expect([reply.code, reply.json().message]).toEqual([
+      403,
+      'unable to upgrade: unable to negotiate protocol: client supports [v9.channel.k8s.io], server accepts [v5.channel.k8s.io v4.channel.k8s.io v3.channel.k8s.io v2.channel.k8s.io channel.k8s.io]',
+    ]);
+    const none = (await server.upgrade(`${pods}/job/exec?command=ls`, { headers })) as Reply;
+    expect(none.json().message).toBe('you must specify at least 1 of stdin, stdout, stderr');
+  });
+
+  test('forwards ports over SPDY', async () => {
+    const path = `${pods}/job/portforward`;
+    const headers = { upgrade: 'SPDY/3.1', 'x-stream-protocol-version': 'portforward.k8s.io' };
+    const { socket } = upgraded(await server.upgrade(path, { headers }));
+    const connection = new SpdyConnection(socket, { role: 'client' });
+    const open = (port: string, requestid: string) => ({
+      error: connection.open({ streamtype: 'error', port, requestid }),
+      data: connection.open({ streamtype: 'data', port, requestid }),
+    });
+    const good = open('80', '0');
+    good.data.end('hello');
+    expect([await text(good.data), await text(good.error)]).toEqual(['hello', '']);
+    expect(await text(open('1', '1').error)).toBe('node gpu1 answered with 502: connection refused');
+    connection.close();
+    await settled();
+  });
+
+  test('forwards ports over SPDY in a WebSocket, whose protocol has a name that is not a token', async () => {
+    const { socket, headers } = upgraded(await server.upgrade(`${pods}/job/portforward`, { method: 'GET', headers: tunnelledHandshake }));
+    expect(headers['sec-websocket-protocol']).toBe(tunnelledPortForwardProtocol);
+    const ping = Buffer.from('800300060000000400000001', 'hex');
+    socket.write(Buffer.concat([Buffer.from([0x82, 0x80 | ping.length, 0, 0, 0, 0]), ping]));
+    expect((await once(socket, 'data'))[0]).toEqual(Buffer.concat([Buffer.from([0x82, ping.length]), ping]));
+    socket.destroy();
+    await settled();
+  });
+
+  test('is reached through its proxy, and no other pod is', async () => {
+    const reply = await server.call(`${pods}/job/proxy/a%20b?c=d`, { method: 'PUT', body: 'body' });
+    expect([reply.text, reply.headers['x-answer']]).toEqual(['PUT /proxy/root/default/job/8080/a%20b?c=d body', 'yes']);
+    const escaping = await server.call(`${pods}/job/proxy/..%2f..%2fother/80/x`);
+    expect([escaping.code, escaping.json().message]).toEqual([400, 'the path leads out of the proxy']);
+  });
+});
+
+describe('subresources of our own kinds that nodes serve', () => {
+  test('are answered by the node of the object', async () => {
+    const reply = await server.call(`${leases}/gpu1/metrics?a=1`);
+    expect([reply.code, reply.text]).toEqual([200, 'GET /node/metrics?a=1 ']);
+  });
+
+  test.each([
+    [`${leases}/other/metrics`, 'GET', 503, 'leases/metrics needs the node of other, which is not connected'],
+    [`${leases}/none/metrics`, 'GET', 404, 'leases.coordination.k8s.io "none" not found'],
+    [`${leases}/gpu1/metrics`, 'POST', 405, 'the server does not allow this method on the requested resource'],
+  ])('%s with %s: %d %s', async (path, method, code, message) => {
+    const reply = await server.call(path, { method });
+    expect([reply.code, reply.json().message]).toEqual([code, message]);
+  });
+});
+
+test('a node whose tunnel breaks is reported, and its streams end', async () => {
+  const webSocket = openWebSocket(`${pods}/job/exec?stdin=1&stdout=1&command=cat`, 'v5.channel.k8s.io');
+  const messages: Buffer[] = [];
+  webSocket.on('message', (data: Buffer) => messages.push(data));
+  await once(webSocket, 'open');
+  agent.destroy();
+  tunnel.destroy();
+  await once(webSocket, 'close');
+  expect([messages.at(-1)![0], JSON.parse(messages.at(-1)!.subarray(1).toString())]).toMatchObject([3, { status: 'Failure' }]);
+  const reply = await server.call(`${pods}/job/log`);
+  expect([reply.code, reply.json().message]).toEqual([503, expect.stringMatching(/^node gpu1 cannot be reached: /)]);
+});
