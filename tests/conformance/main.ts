@@ -144,7 +144,9 @@ function stores(): StoreDriver[] {
   });
 }
 
-const isSerial = ({ name }: Spec): boolean => name.includes('[Serial]');
+function isSerial({ name }: Spec): boolean {
+  return name.includes('[Serial]');
+}
 
 function isWhole(specs: string): boolean {
   return (

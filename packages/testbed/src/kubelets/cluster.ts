@@ -80,6 +80,9 @@ export class KubeletCluster implements AsyncDisposable {
     const machines = await Promise.all(Array.from({ length: options.nodes }, (_, index) => Machine.start(`node-${index + 1}`, 'all')));
     for (const machine of machines) stack.use(machine);
     await connect(hub, machines);
+    const hosts = machines.map((_, index) => `${addressOf(index)} node-${index + 1}\n`);
+    writeFileSync(directory.join('hosts'), ['127.0.0.1 localhost\n', ...hosts].join(''));
+    await hub.run('mount', '--bind', directory.join('hosts'), '/etc/hosts');
     const data = directory.join('data');
     const kubeconfig = join(data, 'admin.kubeconfig');
     const capstan = [process.execPath, capstanProgram];

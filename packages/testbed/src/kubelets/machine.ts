@@ -9,7 +9,7 @@ const waiting = ['sleep', 'infinity'];
 type Isolation = 'network' | 'all';
 
 /**
- * A pretended machine: network, and optionally processes, mounts and host name of its own. All of that belongs to one process, so it
+ * A pretended machine: network and mounts, and optionally processes and host name of its own. All of that belongs to one process, so it
  * disappears with that process, and that process ends with the test, however the test ends.
  */
 export class Machine implements AsyncDisposable {
@@ -38,10 +38,10 @@ export class Machine implements AsyncDisposable {
   }
 
   static async start(name: string, isolation: Isolation): Promise<Machine> {
-    const all = ['--mount', '--uts', '--ipc', '--pid', '--fork', '--kill-child', '--mount-proc'];
+    const all = ['--uts', '--ipc', '--pid', '--fork', '--kill-child', '--mount-proc'];
     const held = isolation === 'all' ? [...all, ...reaping] : waiting;
     const [last] = isolation === 'all' ? reaping : waiting;
-    const holder = new Child(name, ['setpriv', '--pdeathsig', 'KILL', 'unshare', '--net', ...held]);
+    const holder = new Child(name, ['setpriv', '--pdeathsig', 'KILL', 'unshare', '--net', '--mount', ...held]);
     let pid = holder.pid;
     const outside = readlinkSync('/proc/self/ns/net');
     try {
@@ -61,8 +61,8 @@ export class Machine implements AsyncDisposable {
 
   /** Wraps a command so that it runs inside. */
   command(...command: readonly string[]): readonly [string, ...string[]] {
-    const spaces = this.#isolation === 'all' ? ['--mount', '--uts', '--ipc', '--pid'] : [];
-    return ['nsenter', '--target', String(this.pid), '--net', ...spaces, '--', ...command];
+    const spaces = this.#isolation === 'all' ? ['--uts', '--ipc', '--pid'] : [];
+    return ['nsenter', '--target', String(this.pid), '--net', '--mount', ...spaces, '--', ...command];
   }
 
   /** Runs a program inside to its end, and returns its output. */
