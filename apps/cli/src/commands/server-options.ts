@@ -41,7 +41,7 @@ export function serverOptions({
     ...(file.admission?.disabledPlugins && { disabledPlugins: file.admission.disabledPlugins }),
     ...(file.history?.compactionSeconds && { compactionInterval: file.history.compactionSeconds * 1000 }),
     ...(file.history?.eventSeconds && { eventLifetime: file.history.eventSeconds * 1000 }),
-    ...(file.limits && { limits: file.limits }),
+    ...(file.limits && { limits: limitOptions(file.limits) }),
     ...(file.kubelets && { kubelets: kubeletOptions(file.kubelets) }),
     ...(file.audit && { audit: auditOptions(file.audit) }),
     ...(file.authentication && authenticationOptions(file.authentication)),
@@ -51,6 +51,42 @@ export function serverOptions({
     ...(file.workspaces?.outbound && { outbound: { deny: [], ...file.workspaces.outbound } }),
     ...(file.workspaces?.maxObjects && { workspaceObjectLimit: file.workspaces.maxObjects }),
   };
+}
+
+export function limitOptions(limits: Part<'limits'>): NonNullable<ServerOptions['limits']> {
+  const { requests = {}, watches = {}, streams = {}, ...connections } = limits;
+  return {
+    ...connections,
+    ...classes(requests.reads, requests.writes),
+    perUser: classes(requests.readsPerUser, requests.writesPerUser),
+    agents: classes(requests.agentReads, requests.agentWrites),
+    streams: openLimits(streams),
+    watches: {
+      ...openLimits(watches),
+      agents: {
+        ...(watches.agents !== undefined && { overall: watches.agents }),
+        ...(watches.perAgent !== undefined && { perLine: watches.perAgent }),
+      },
+    },
+  };
+}
+
+interface OpenLimits {
+  readonly total?: number;
+  readonly perWorkspace?: number;
+  readonly perUser?: number;
+}
+
+function openLimits({ total, perWorkspace, perUser }: OpenLimits): { overall?: number; perLine?: number; perUser?: number } {
+  return {
+    ...(total !== undefined && { overall: total }),
+    ...(perWorkspace !== undefined && { perLine: perWorkspace }),
+    ...(perUser !== undefined && { perUser }),
+  };
+}
+
+function classes(reads: number | undefined, writes: number | undefined): { readonly?: number; mutating?: number } {
+  return { ...(reads !== undefined && { readonly: reads }), ...(writes !== undefined && { mutating: writes }) };
 }
 
 export function etcdOptions(endpoints: readonly string[], { prefix, ...files }: Part<'etcd'>): EtcdOptions {

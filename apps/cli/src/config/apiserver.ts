@@ -39,7 +39,26 @@ export const apiServerShape = section({
     connections: wholeNumber(10, 1_000_000),
     connectionsPerAddress: wholeNumber(1, 1_000_000),
     connectionsFromLoopback: wholeNumber(1, 1_000_000),
-    streams: section({ overall: wholeNumber(1, 1_000_000), perLine: wholeNumber(1, 1_000_000) }),
+    requests: section({
+      reads: wholeNumber(10, 100_000),
+      writes: wholeNumber(10, 100_000),
+      readsPerUser: wholeNumber(1, 100_000),
+      writesPerUser: wholeNumber(1, 100_000),
+      agentReads: wholeNumber(10, 100_000),
+      agentWrites: wholeNumber(10, 100_000),
+    }),
+    watches: section({
+      total: wholeNumber(10, 10_000_000),
+      perWorkspace: wholeNumber(1, 10_000_000),
+      perUser: wholeNumber(1, 10_000_000),
+      agents: wholeNumber(10, 10_000_000),
+      perAgent: wholeNumber(1, 10_000_000),
+    }),
+    streams: section({
+      total: wholeNumber(1, 1_000_000),
+      perWorkspace: wholeNumber(1, 1_000_000),
+      perUser: wholeNumber(1, 1_000_000),
+    }),
   }),
   kubelets: section({
     addressTypes: listOf(oneOf(new Set(addressTypes), `one of ${addressTypes.join(', ')}`), 'a list of types such as [InternalIP]'),

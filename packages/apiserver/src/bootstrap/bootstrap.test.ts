@@ -37,8 +37,9 @@ describe('bootstrapObjects', () => {
       ClusterRoleBinding: 49 + own + 4,
       Role: 7 + 1,
       RoleBinding: 7 + 1,
-      FlowSchema: 11,
-      PriorityLevelConfiguration: 8,
+      // One for node agents.
+      FlowSchema: 11 + 1,
+      PriorityLevelConfiguration: 8 + 1,
       PriorityClass: 2,
       ServiceCIDR: 1,
     });

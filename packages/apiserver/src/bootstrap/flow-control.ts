@@ -1,3 +1,4 @@
+import { nodeAgentGroup } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
 
 const apiVersion = 'flowcontrol.apiserver.k8s.io/v1';
@@ -12,7 +13,11 @@ interface Level {
   readonly queuing?: readonly [number, number];
 }
 
+/** The level and the schema of our node agents. */
+const nodeAgents = 'capstan-node-agents';
+
 const levels: Readonly<Record<string, Level>> = {
+  [nodeAgents]: { shares: 40, lendable: 25, queuing: [64, 6] },
   'catch-all': { shares: 5, lendable: 0 },
   'global-default': { shares: 20, lendable: 50, queuing: [128, 6] },
   'leader-election': { shares: 10, lendable: 0, queuing: [16, 4] },
@@ -68,6 +73,7 @@ const schemas: Readonly<Record<string, Schema>> = {
     },
   },
   'system-nodes': { level: 'system', precedence: 500, distinguisher: 'ByUser', subjects: [group('system:nodes')] },
+  [nodeAgents]: { level: nodeAgents, precedence: 500, distinguisher: 'ByUser', subjects: [group(nodeAgentGroup)] },
   'kube-controller-manager': {
     level: 'workload-high',
     precedence: 800,
@@ -88,7 +94,10 @@ const schemas: Readonly<Record<string, Schema>> = {
 
 const metadata = (name: string): KubeObject['metadata'] => ({ name, annotations: { [autoupdateSpecAnnotation]: 'true' } });
 
-/** Kubernetes' flow schemas and priority levels. They are only served; our own limits are simpler. */
+/**
+ * Kubernetes' flow schemas and priority levels, and those of node agents. They are only served. Our own limits are simpler: kubelets and node
+ * agents have places of their own, and everybody else takes turns.
+ */
 export function flowControlObjects(now: Date): KubeObject[] {
   return [
     {

@@ -7,7 +7,7 @@ import { bootstrapObjects } from '../bootstrap/objects.ts';
 import { repairs } from '../bootstrap/reconcile.ts';
 import { flowClassifier } from './classifier.ts';
 import { InFlight } from './in-flight.ts';
-import { lineOf } from './line.ts';
+import { type Line, lineOf } from './line.ts';
 import { OpenCount } from './open-count.ts';
 
 const jane: User = { name: 'jane', groups: [] };
@@ -17,41 +17,44 @@ const admin: User = { name: 'admin', groups: ['system:masters'] };
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
+/** A line of a user in the root workspace, or of a whole workspace if the name begins with a slash. */
+const line = (tenant: string, user = tenant): Line => ({ level: 'people', tenant, user });
+
 const settled = async (): Promise<void> => void (await vi.advanceTimersByTimeAsync(0));
 
 describe('requests in flight', () => {
   it('start at once while there is room, separately for each class', () => {
     const limits = new InFlight({ readonly: 2, mutating: 1 });
     expect([
-      limits.enter(jane.name, jane, 'readonly'),
-      limits.enter(jane.name, jane, 'readonly'),
-      limits.enter(jane.name, jane, 'mutating'),
+      limits.enter(line(jane.name), jane, 'readonly'),
+      limits.enter(line(jane.name), jane, 'readonly'),
+      limits.enter(line(jane.name), jane, 'mutating'),
     ]).toEqual([undefined, undefined, undefined]);
-    expect(limits.enter(jane.name, jane, 'readonly')).toBeInstanceOf(Promise);
+    expect(limits.enter(line(jane.name), jane, 'readonly')).toBeInstanceOf(Promise);
     expect(limits.state).toMatchObject({ running: { readonly: 2, mutating: 1 }, waiting: 1 });
   });
 
   it('wait in line, and users take turns', async () => {
     const limits = new InFlight({ mutating: 1 });
     const order: string[] = [];
-    void limits.enter(jane.name, jane, 'mutating');
-    for (let index = 0; index < 3; index++) void limits.enter(jane.name, jane, 'mutating')!.then(() => order.push(`jane ${index}`));
-    void limits.enter(joe.name, joe, 'mutating')!.then(() => order.push('joe'));
+    void limits.enter(line(jane.name), jane, 'mutating');
+    for (let index = 0; index < 3; index++) void limits.enter(line(jane.name), jane, 'mutating')!.then(() => order.push(`jane ${index}`));
+    void limits.enter(line(joe.name), joe, 'mutating')!.then(() => order.push('joe'));
     for (const { name } of [jane, jane, joe, jane]) {
-      limits.leave(name, 'mutating');
+      limits.leave(line(name), 'mutating');
       await settled();
     }
     expect(order).toEqual(['jane 0', 'joe', 'jane 1', 'jane 2']);
-    limits.leave(jane.name, 'mutating');
+    limits.leave(line(jane.name), 'mutating');
     expect(limits.state).toMatchObject({ running: { mutating: 0 }, waiting: 0 });
   });
 
   it('do not overtake waiting requests', async () => {
     const limits = new InFlight({ mutating: 1 });
-    void limits.enter(jane.name, jane, 'mutating');
-    const waiting = limits.enter(joe.name, joe, 'mutating');
-    limits.leave(jane.name, 'mutating');
-    expect(limits.enter(jane.name, jane, 'mutating')).toBeInstanceOf(Promise);
+    void limits.enter(line(jane.name), jane, 'mutating');
+    const waiting = limits.enter(line(joe.name), joe, 'mutating');
+    limits.leave(line(jane.name), 'mutating');
+    expect(limits.enter(line(jane.name), jane, 'mutating')).toBeInstanceOf(Promise);
     await expect(waiting).resolves.toBeUndefined();
   });
 
@@ -59,9 +62,9 @@ describe('requests in flight', () => {
     const limits = new InFlight();
     let done = 0;
     const request = async (): Promise<void> => {
-      await limits.enter(jane.name, jane, 'mutating');
+      await limits.enter(line(jane.name), jane, 'mutating');
       await Promise.resolve();
-      limits.leave(jane.name, 'mutating');
+      limits.leave(line(jane.name), 'mutating');
       done++;
     };
     await Promise.all(Array.from({ length: 1000 }, request));
@@ -70,22 +73,22 @@ describe('requests in flight', () => {
 
   it('are rejected when too many wait, for one user or in total', () => {
     const limits = new InFlight({ mutating: 1, maxWaitingPerLine: 2, maxWaiting: 3 });
-    for (let index = 0; index < 3; index++) void limits.enter(jane.name, jane, 'mutating');
-    expect(() => limits.enter(jane.name, jane, 'mutating')).toThrow(/too many requests/);
-    void limits.enter(joe.name, joe, 'mutating');
+    for (let index = 0; index < 3; index++) void limits.enter(line(jane.name), jane, 'mutating');
+    expect(() => limits.enter(line(jane.name), jane, 'mutating')).toThrow(/too many requests/);
+    void limits.enter(line(joe.name), joe, 'mutating');
     const third: User = { name: 'max', groups: [] };
-    expect(() => limits.enter(third.name, third, 'mutating')).toThrow(/too many requests/);
+    expect(() => limits.enter(line(third.name), third, 'mutating')).toThrow(/too many requests/);
     expect(limits.state.rejected).toBe(2);
   });
 
   it('of a few tenants leave room in the queue for all others', async () => {
     const limits = new InFlight({ mutating: 1, maxWaiting: 1000, maxWaitingPerLine: 500 });
     const refused = new Map<string, number>();
-    const enter = (line: string): void => {
+    const enter = (name: string): void => {
       try {
-        void limits.enter(line, jane, 'mutating');
+        void limits.enter(line(name), jane, 'mutating');
       } catch {
-        refused.set(line, (refused.get(line) ?? 0) + 1);
+        refused.set(name, (refused.get(name) ?? 0) + 1);
       }
     };
     for (let at = 0; at < 1000; at++) for (const greedy of ['/a', '/b', '/c']) enter(greedy);
@@ -95,52 +98,55 @@ describe('requests in flight', () => {
 
   it('of one tenant that never end leave places for all others', async () => {
     const limits = new InFlight({ mutating: 200 });
-    const greedy = Array.from({ length: 1000 }, () => limits.enter('/greedy', jane, 'mutating'));
+    const greedy = Array.from({ length: 1000 }, () => limits.enter(line('/greedy'), jane, 'mutating'));
     expect(greedy.filter((wait) => wait === undefined).length).toBe(150);
     for (let at = 0; at < 1000; at++) {
-      expect(limits.enter(`/small-${at % 60}`, joe, 'mutating')).toBeUndefined();
-      limits.leave(`/small-${at % 60}`, 'mutating');
+      expect(limits.enter(line(`/small-${at % 60}`), joe, 'mutating')).toBeUndefined();
+      limits.leave(line(`/small-${at % 60}`), 'mutating');
     }
-    limits.leave('/greedy', 'mutating');
+    limits.leave(line('/greedy'), 'mutating');
     await expect(greedy[150]).resolves.toBeUndefined();
     expect(limits.state).toMatchObject({ running: { mutating: 150 }, waiting: 849 });
   });
 
   it('are rejected with a retry time when they have waited too long', async () => {
     const limits = new InFlight({ mutating: 1, maxWaitMilliseconds: 1000 });
-    void limits.enter(jane.name, jane, 'mutating');
-    const error = limits.enter(jane.name, jane, 'mutating')!.catch((reason: StatusError) => reason.status);
+    void limits.enter(line(jane.name), jane, 'mutating');
+    const error = limits.enter(line(jane.name), jane, 'mutating')!.catch((reason: StatusError) => reason.status);
     await vi.advanceTimersByTimeAsync(500);
-    const later = limits.enter(joe.name, joe, 'mutating')!;
+    const later = limits.enter(line(joe.name), joe, 'mutating')!;
     await vi.advanceTimersByTimeAsync(750);
     expect(await error).toMatchObject({ code: 429, reason: 'TooManyRequests', details: { retryAfterSeconds: 1 } });
-    limits.leave(jane.name, 'mutating');
+    limits.leave(line(jane.name), 'mutating');
     await expect(later).resolves.toBeUndefined();
     expect(limits.state).toEqual({ running: { readonly: 0, mutating: 1 }, waiting: 0, rejected: 1 });
   });
 
   it('leave no timer running when none is waiting', async () => {
     const limits = new InFlight({ mutating: 1, maxWaitMilliseconds: 1000 });
-    void limits.enter(jane.name, jane, 'mutating');
-    void limits.enter(jane.name, jane, 'mutating');
-    limits.leave(jane.name, 'mutating');
+    void limits.enter(line(jane.name), jane, 'mutating');
+    void limits.enter(line(jane.name), jane, 'mutating');
+    limits.leave(line(jane.name), 'mutating');
     await vi.advanceTimersByTimeAsync(300);
     expect(vi.getTimerCount()).toBe(0);
   });
 
   it('of system:masters skip the queue, up to the absolute limit', () => {
     const limits = new InFlight({ mutating: 1, readonly: 1, absolute: 4 });
-    void limits.enter(jane.name, jane, 'mutating');
-    void limits.enter(jane.name, jane, 'mutating');
-    void limits.enter(jane.name, jane, 'readonly');
-    expect([limits.enter(admin.name, admin, 'mutating'), limits.enter(admin.name, admin, 'mutating')]).toEqual([undefined, undefined]);
-    expect(limits.enter(admin.name, admin, 'mutating')).toBeInstanceOf(Promise);
+    void limits.enter(line(jane.name), jane, 'mutating');
+    void limits.enter(line(jane.name), jane, 'mutating');
+    void limits.enter(line(jane.name), jane, 'readonly');
+    expect([limits.enter(line(admin.name), admin, 'mutating'), limits.enter(line(admin.name), admin, 'mutating')]).toEqual([
+      undefined,
+      undefined,
+    ]);
+    expect(limits.enter(line(admin.name), admin, 'mutating')).toBeInstanceOf(Promise);
   });
 
   it('of system:masters start in an idle class, however busy the other one is', () => {
     const limits = new InFlight({ mutating: 1, readonly: 1, absolute: 2 });
-    for (let index = 0; index < 2; index++) void limits.enter(admin.name, admin, 'readonly');
-    expect(limits.enter(admin.name, admin, 'mutating')).toBeUndefined();
+    for (let index = 0; index < 2; index++) void limits.enter(line(admin.name), admin, 'readonly');
+    expect(limits.enter(line(admin.name), admin, 'mutating')).toBeUndefined();
   });
 
   it('never exceed the limit, are never lost, and start in order of arrival for each user', async () => {
@@ -152,7 +158,7 @@ describe('requests in flight', () => {
         const arrived = new Map<string, number>();
         const running: string[] = [];
         const leave = async (): Promise<void> => {
-          limits.leave(running.shift()!, 'readonly');
+          limits.leave(line(running.shift()!), 'readonly');
           await settled();
         };
         for (const one of steps) {
@@ -165,7 +171,7 @@ describe('requests in flight', () => {
               running.push(one.user);
               started.set(one.user, [...(started.get(one.user) ?? []), number]);
             };
-            const wait = limits.enter(one.user, { name: one.user, groups: [] }, 'readonly');
+            const wait = limits.enter(line(one.user), { name: one.user, groups: [] }, 'readonly');
             if (wait === undefined) note();
             else void wait.then(note);
           }
@@ -183,23 +189,23 @@ describe('requests in flight', () => {
 describe('open watches', () => {
   it('are limited per user and in total', () => {
     const watches = new OpenCount({ what: 'watches', overall: 5, perLine: 2 });
-    watches.open(jane.name, jane);
-    watches.open(jane.name, jane);
-    expect(() => watches.open(jane.name, jane)).toThrow(
+    watches.open(line(jane.name), jane);
+    watches.open(line(jane.name), jane);
+    expect(() => watches.open(line(jane.name), jane)).toThrow(
       'you have 2 watches open, and 2 is the limit for one user or workspace; close some of them',
     );
-    for (let index = 0; index < 3; index++) watches.open(admin.name, admin);
-    expect(() => watches.open(admin.name, admin)).toThrow('the server has 5 watches open, which is its limit; try again later');
-    watches.close(jane.name);
-    watches.open(joe.name, joe);
+    for (let index = 0; index < 3; index++) watches.open(line(admin.name), admin);
+    expect(() => watches.open(line(admin.name), admin)).toThrow('the server has 5 watches open, which is its limit; try again later');
+    watches.close(line(jane.name));
+    watches.open(line(joe.name), joe);
     expect(watches.total).toBe(5);
   });
 
   it('leave room for others when a few users hold many', () => {
     const watches = new OpenCount({ what: 'watches', overall: 1000, perLine: 400 });
-    const open = (line: string): boolean => {
+    const open = (name: string): boolean => {
       try {
-        watches.open(line, jane);
+        watches.open(line(name), jane);
         return true;
       } catch {
         return false;
@@ -213,8 +219,8 @@ describe('open watches', () => {
 
   it('are counted correctly when a user closes one that was never opened', () => {
     const watches = new OpenCount({ what: 'watches', overall: 1, perLine: 1 });
-    watches.close(jane.name);
-    watches.open(jane.name, jane);
+    watches.close(line(jane.name));
+    watches.open(line(jane.name), jane);
     expect(watches.total).toBe(1);
   });
 });
@@ -236,6 +242,11 @@ describe('the flow of a request', () => {
     ['system-leader-election', 'leader-election', [manager, 'update', leases]],
     ['kube-controller-manager', 'workload-high', [manager, 'delete', leases]],
     ['system-node-high', 'node-high', [member('n1', 'system:nodes'), 'patch', { resource: 'nodes', subresource: 'status' }]],
+    [
+      'capstan-node-agents',
+      'capstan-node-agents',
+      [member('a', 'system:capstan-node-agents'), 'get', { resource: 'leases', namespace: 'x' }],
+    ],
     ['system-nodes', 'system', [member('n1', 'system:nodes'), 'get', { resource: 'pods', namespace: 'shop' }]],
     [
       'kube-system-service-accounts',
@@ -272,14 +283,138 @@ describe('the flow of a request', () => {
 
 describe('lines', () => {
   const robot = { name: 'system:serviceaccount:default:default', groups: [] };
+  const agent = { name: 'system:capstan-node-agent:a', groups: ['system:capstan-node-agents', 'system:authenticated'] };
 
-  it('are per workspace, regardless of user names', () => {
-    expect(lineOf('aaaa', robot)).toBe(lineOf('aaaa', jane));
-    expect(lineOf('aaaa', robot)).not.toBe(lineOf('bbbb', robot));
+  it('are per workspace and, within it, per user', () => {
+    expect(lineOf('aaaa', robot).tenant).toBe(lineOf('aaaa', jane).tenant);
+    expect(lineOf('aaaa', robot).user).not.toBe(lineOf('aaaa', jane).user);
+    expect(lineOf('aaaa', robot).tenant).not.toBe(lineOf('bbbb', robot).tenant);
+  });
+
+  it('tell service accounts of different workspaces apart', () => {
+    const foreign = { ...robot, extra: { 'authentication.kcp.io/cluster-name': ['bbbb'] } };
+    expect(lineOf('aaaa', robot).user).not.toBe(lineOf('aaaa', foreign).user);
   });
 
   it('are per user in the root workspace, even for a user named like a workspace', () => {
-    expect(lineOf('root', jane)).not.toBe(lineOf('root', joe));
-    expect(lineOf('root', { name: 'aaaa', groups: [] })).not.toBe(lineOf('aaaa', jane));
+    expect(lineOf('root', jane).tenant).not.toBe(lineOf('root', joe).tenant);
+    for (const name of ['aaaa', '/aaaa']) expect(lineOf('root', { name, groups: [] }).tenant).not.toBe(lineOf('aaaa', jane).tenant);
+  });
+
+  it('are per agent, in every workspace, on a level of their own', () => {
+    const kubelet = { name: 'system:node:a', groups: ['system:nodes'] };
+    for (const user of [agent, kubelet]) {
+      const own = { level: 'agents', tenant: `@${user.name}`, user: `@${user.name}` };
+      expect([lineOf('root', user), lineOf('aaaa', user)]).toEqual([own, own]);
+    }
+    expect(lineOf('aaaa', jane).level).toBe('people');
+  });
+
+  it('are the same object while a user stays in a workspace', () => {
+    expect(lineOf('aaaa', jane)).toBe(lineOf('aaaa', jane));
+  });
+});
+
+describe('a thousand agents', () => {
+  const agents = Array.from(
+    { length: 1000 },
+    (_, index): User => ({ name: `system:capstan-node-agent:${index}`, groups: ['system:capstan-node-agents'] }),
+  );
+  const enter = (limits: InFlight, user: User): undefined | Promise<void> => limits.enter(lineOf('platform', user), user, 'mutating');
+
+  it('whose requests never end leave all places to people', () => {
+    const limits = new InFlight();
+    for (const agent of agents) for (let index = 0; index < 9; index++) void enter(limits, agent);
+    for (let index = 0; index < 100; index++) expect(enter(limits, jane)).toBeUndefined();
+  });
+
+  it('find their places although a person has taken all of theirs', () => {
+    const limits = new InFlight();
+    for (let index = 0; index < 2_000; index++) void enter(limits, jane);
+    const started = agents.filter((agent) => enter(limits, agent) === undefined);
+    expect(started.length).toBe(100);
+  });
+
+  it('are rejected before people are, and people before agents', () => {
+    const limits = new InFlight({ mutating: 1, maxWaiting: 1000, maxWaitingPerLine: 100 });
+    const waits = (user: User): boolean => {
+      try {
+        void enter(limits, user);
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    for (const agent of agents) for (let index = 0; index < 2; index++) waits(agent);
+    expect(waits(agents[0]!)).toBe(false);
+    expect([waits(jane), waits(joe)]).toEqual([true, true]);
+  });
+
+  it('take turns with each other', async () => {
+    const limits = new InFlight({ agents: { mutating: 1 } });
+    const order: string[] = [];
+    const [first, second] = agents as [User, User];
+    void enter(limits, first);
+    for (const user of [first, first, second]) void enter(limits, user)!.then(() => order.push(user.name.slice(-1)));
+    for (const user of [first, first, second]) {
+      limits.leave(lineOf('platform', user), 'mutating');
+      await settled();
+    }
+    expect(order).toEqual(['0', '1', '0']);
+  });
+
+  it('open watches that count apart from those of people', () => {
+    const watches = new OpenCount({ what: 'watches', overall: 2000, perLine: 200, agents: { overall: 10_000, perLine: 20 } });
+    for (const agent of agents) for (let index = 0; index < 5; index++) watches.open(lineOf('platform', agent), agent);
+    for (let index = 0; index < 100; index++) watches.open(lineOf('platform', jane), jane);
+    expect(watches.total).toBe(5100);
+    for (let index = 0; index < 100; index++) watches.close(lineOf('platform', jane));
+    const [one] = agents as [User];
+    for (let index = 5; index < 20; index++) watches.open(lineOf('platform', one), one);
+    expect(() => watches.open(lineOf('platform', one), one)).toThrow('you have 20 watches open');
+    expect(watches.total).toBe(5015);
+  });
+});
+
+describe('a user of a workspace', () => {
+  it('cannot hold all places of it', () => {
+    const limits = new InFlight({ mutating: 200, perUser: { mutating: 50 } });
+    const enter = (user: User): boolean => limits.enter(lineOf('shop', user), user, 'mutating') === undefined;
+    expect(Array.from({ length: 200 }, () => enter(jane)).filter(Boolean).length).toBe(50);
+    expect(Array.from({ length: 50 }, () => enter(joe)).filter(Boolean).length).toBe(50);
+  });
+
+  it('takes turns with the others of it, however many requests of one wait', async () => {
+    const limits = new InFlight({ mutating: 2, perUser: { mutating: 2 } });
+    const order: string[] = [];
+    const [own, other] = [lineOf('shop', jane), lineOf('shop', joe)];
+    for (let index = 0; index < 2; index++) void limits.enter(own, jane, 'mutating');
+    for (let index = 0; index < 3; index++) void limits.enter(own, jane, 'mutating')!.then(() => order.push('jane'));
+    void limits.enter(other, joe, 'mutating')!.then(() => order.push('joe'));
+    for (const left of [own, own, own]) {
+      limits.leave(left, 'mutating');
+      await settled();
+    }
+    expect(order).toEqual(['jane', 'joe', 'jane']);
+  });
+
+  it('cannot have all the waiting requests of it', () => {
+    const limits = new InFlight({ mutating: 1, maxWaiting: 100, maxWaitingPerLine: 20 });
+    const wait = (user: User): void => void limits.enter(lineOf('shop', user), user, 'mutating');
+    for (let index = 0; index < 11; index++) wait(jane);
+    expect(() => wait(jane)).toThrow(/too many requests/);
+    for (let index = 0; index < 10; index++) wait(joe);
+    expect(() => wait({ name: 'max', groups: [] })).toThrow(/too many requests/);
+  });
+
+  it('cannot open all watches of it', () => {
+    const watches = new OpenCount({ what: 'watches', overall: 100, perLine: 20, perUser: 8 });
+    const open = (user: User): void => watches.open(lineOf('shop', user), user);
+    for (let index = 0; index < 8; index++) open(jane);
+    expect(() => open(jane)).toThrow('you have 8 watches open, and 8 is the limit for one user of a workspace; close some of them');
+    for (let index = 0; index < 8; index++) open(joe);
+    watches.close(lineOf('shop', jane));
+    open(jane);
+    expect(watches.total).toBe(16);
   });
 });

@@ -8,14 +8,15 @@ test('divides the places among the priority levels, and gives each at least one'
   const objects = new MemoryObjects();
   for (const { resource, object } of repairs(bootstrapObjects(new Date(0)), objects, 'root')) objects.put(resource, object);
   expect(Object.fromEntries(nominalSeats(objects, 600))).toEqual({
-    'catch-all': 13,
+    'capstan-node-agents': 85,
+    'catch-all': 11,
     exempt: 0,
-    'global-default': 49,
-    'leader-election': 25,
-    'node-high': 98,
-    system: 74,
-    'workload-high': 98,
-    'workload-low': 245,
+    'global-default': 43,
+    'leader-election': 22,
+    'node-high': 85,
+    system: 64,
+    'workload-high': 85,
+    'workload-low': 211,
   });
 });
 

@@ -25,6 +25,13 @@ import type { Tenancy } from './tenancy.ts';
 import { reportTroubles } from './troubles.ts';
 import { versionInfo } from './version.ts';
 
+/** A kubelet watches each secret and config map of its pods. */
+const watchesOfAgents = { overall: 40_000, perLine: 1_000 };
+
+function watchCount(limits: NonNullable<ServerOptions['limits']>['watches'] = {}): OpenCount {
+  return new OpenCount({ what: 'watches', overall: 20_000, perLine: 2_000, ...limits, agents: { ...watchesOfAgents, ...limits.agents } });
+}
+
 export interface EndpointParts extends Parts {
   readonly serving: Serving;
   readonly tenants: Tenancy;
@@ -67,7 +74,7 @@ export async function openEndpoint(parts: EndpointParts, options: ServerOptions,
     audit,
     classify: flowClassifier(cache),
     inFlight,
-    watches: new OpenCount({ what: 'watches', overall: 20_000, perLine: 2_000, ...options.limits?.watches }),
+    watches: watchCount(options.limits?.watches),
     streams: new OpenCount({ what: 'streams', overall: 10_000, perLine: 1_000, ...options.limits?.streams }),
     now,
     rejections: resources.use(reportTroubles({ store, log: options.log })).rejections,

@@ -57,7 +57,7 @@ function gauges({ cache, hub, audit, inFlight, connections }: Parts): Gauge[] {
     },
     {
       name: 'apiserver_flowcontrol_nominal_limit_seats',
-      help: 'Places that a priority level has by its shares. Requests take turns by user and workspace, whatever their level is.',
+      help: 'Places that a priority level has by its shares. Kubelets and node agents have places of their own; all others take turns by workspace and user, whatever their level is.',
       value: () => ({ label: 'priority_level', numbers: nominalSeats(cache, inFlight.capacity) }),
     },
     { name: 'capstan_objects', help: 'Objects in the watch cache.', value: () => cache.objectCount },

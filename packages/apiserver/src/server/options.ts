@@ -7,6 +7,7 @@ import type { Tunnels } from '../connect/tunnels.ts';
 import type { ConnectionTimeouts } from '../http/connection.ts';
 import type { OutboundOptions } from '../http/outbound.ts';
 import type { InFlightOptions } from '../limits/in-flight.ts';
+import type { OpenCountOptions } from '../limits/open-count.ts';
 import type { Advertised } from '../presence/addresses.ts';
 import type { MountOptions } from '../workspaces/mounts/mounted.ts';
 import type { AuthorizationOptions } from './authorization.ts';
@@ -27,9 +28,9 @@ export interface ServerOptions {
   /** Where and what the audit log records: every write and every denial, beside the data, when absent. */
   readonly audit?: Partial<AuditLogOptions>;
   readonly limits?: InFlightOptions & {
-    readonly watches?: { readonly overall?: number; readonly perLine?: number };
+    readonly watches?: Partial<Omit<OpenCountOptions, 'what'>>;
     /** Streams to nodes: logs, commands, port-forwards and proxied requests. 10,000 and 1,000 when absent. */
-    readonly streams?: { readonly overall?: number; readonly perLine?: number };
+    readonly streams?: Partial<Omit<OpenCountOptions, 'what'>>;
     /** 20,000 when absent; never more than the process can hold without running out of file descriptors. */
     readonly connections?: number;
     /** From one address, or one /64 network: 2,000 when absent. */
