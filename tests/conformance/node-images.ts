@@ -25,7 +25,8 @@ const page = '<html><body><h1>It works!</h1></body></html>\n';
 /** A web server with the files where the real image has them. */
 const webServer = (name: string, tags: readonly string[], root: string): ImageDescription => ({
   names: tags.map((tag) => `${registry}/${name}:${tag}`),
-  entrypoint: ['/bin/busybox', 'httpd', '-f', '-v', '-p', '80', '-h', root],
+  // The first process of a container ignores SIGTERM, unless it handles it.
+  entrypoint: ['/bin/sh', '-c', `trap 'exit 0' TERM INT; httpd -f -v -p 80 -h ${root} & wait`],
   files: { [`${root.slice(1)}/index.html`]: page },
 });
 

@@ -23,9 +23,7 @@ export interface KubeletClusterOptions {
   readonly nodes: number;
   /** Images that every node has besides pause and busybox. */
   readonly images?: readonly ImageDescription[];
-  /** The address of the cluster's DNS server. */
-  readonly dns?: string;
-  /** Starts kube-proxies, so that pods reach services. */
+  /** Starts kube-proxies and a DNS server, so that pods reach services by address and by name. */
   readonly services?: boolean;
   readonly args?: readonly string[];
 }
@@ -109,7 +107,7 @@ export class KubeletCluster implements AsyncDisposable {
             bootstrapKubeconfig: readFileSync(bootstrap, 'utf8'),
             clientAuthority: readFileSync(join(data, 'pki/ca.crt'), 'utf8'),
             images: archives,
-            dns: options.dns,
+            dns: options.services === true ? hubAddress : undefined,
             proxyKubeconfig,
           }),
         ),
@@ -242,6 +240,21 @@ function imageArchives(directory: TemporaryDirectory, images: readonly ImageDesc
   );
 }
 
+/** The names of services and pods, and nothing else: the hub is connected to no other network. */
+function corefileFor(kubeconfig: string): string {
+  return `.:53 {
+  bind ${hubAddress}
+  errors
+  kubernetes cluster.local in-addr.arpa ip6.arpa {
+    kubeconfig ${kubeconfig}
+    pods insecure
+    ttl 5
+  }
+  cache 5
+}
+`;
+}
+
 interface Surroundings {
   readonly hub: Machine;
   /** The data directory of the server. */
@@ -267,5 +280,8 @@ async function startComponents({ hub, data, directory, stack }: Surroundings, ha
   const environment = containerdEnvironment(await requireTool('containerd'));
   const proxy = hub.command(await requireTool('kube-proxy'), ...proxyArguments(kubeconfig, 'hub'));
   stack.use(new Child('kube-proxy of the hub', proxy, { environment }));
+  const corefile = directory.join('Corefile');
+  writeFileSync(corefile, corefileFor(join(data, 'admin.kubeconfig')));
+  stack.use(new Child('coredns', hub.command(await requireTool('coredns'), '-conf', corefile)));
   return readFileSync(kubeconfig, 'utf8');
 }

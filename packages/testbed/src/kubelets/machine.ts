@@ -6,6 +6,9 @@ import { output, run } from '../command.ts';
 const reaping = ['sh', '-c', 'while :; do sleep 86400 & wait; done'];
 const waiting = ['sleep', 'infinity'];
 
+/** Kills a program when the process that started it ends, even if that was killed itself. */
+const endsWithParent = ['setpriv', '--pdeathsig', 'KILL'] as const;
+
 type Isolation = 'network' | 'all';
 
 /**
@@ -41,7 +44,7 @@ export class Machine implements AsyncDisposable {
     const all = ['--uts', '--ipc', '--pid', '--fork', '--kill-child', '--mount-proc'];
     const held = isolation === 'all' ? [...all, ...reaping] : waiting;
     const [last] = isolation === 'all' ? reaping : waiting;
-    const holder = new Child(name, ['setpriv', '--pdeathsig', 'KILL', 'unshare', '--net', '--mount', ...held]);
+    const holder = new Child(name, [...endsWithParent, 'unshare', '--net', '--mount', ...held]);
     let pid = holder.pid;
     const outside = readlinkSync('/proc/self/ns/net');
     try {
@@ -62,7 +65,7 @@ export class Machine implements AsyncDisposable {
   /** Wraps a command so that it runs inside. */
   command(...command: readonly string[]): readonly [string, ...string[]] {
     const spaces = this.#isolation === 'all' ? ['--uts', '--ipc', '--pid'] : [];
-    return ['nsenter', '--target', String(this.pid), '--net', '--mount', ...spaces, '--', ...command];
+    return [...endsWithParent, 'nsenter', '--target', String(this.pid), '--net', '--mount', ...spaces, '--', ...command];
   }
 
   /** Runs a program inside to its end, and returns its output. */
