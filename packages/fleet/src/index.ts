@@ -1,3 +1,8 @@
+export { type Attempt, attemptsIn, entryFor, stateOn } from './granting/attempt.ts';
+export { addEntry, advanceEntry, type Capacity, type Change, type EntryKey, emptyBooking, type RefusalCode } from './granting/content.ts';
+export { type Circumstances, type NodeFacts, nextStep, type Step } from './granting/next-step.ts';
+export { type BookingEvent, type EntryState, transitions } from './granting/transitions.ts';
+export { type Verdict, verdictOn } from './granting/verdict.ts';
 export { FleetIndex, type Placement } from './placement/fleet-index.ts';
 export type { Constraint } from './placement/judgement.ts';
 export type { Booked, Device, FleetNode, PlacedPart } from './placement/node.ts';
