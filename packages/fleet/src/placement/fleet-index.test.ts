@@ -236,3 +236,38 @@ describe('a node that is named', () => {
     expect(answer(fleet(), named(['x'], true))).toBe('there is no node n1');
   });
 });
+
+describe('the nodes that are worth waiting for', () => {
+  const rack = (value: string) => ({ labels: { rack: value } });
+  const crowded = (): FleetIndex => {
+    const index = fleet(makeNode('n1', rack('r1')), makeNode('n2', rack('r1')), makeNode('n3', rack('r2')), makeNode('n4', rack('r2')));
+    use(index, 'n1', 5);
+    use(index, 'n2', 7);
+    use(index, 'n3', 8);
+    use(index, 'n4', 3);
+    return index;
+  };
+
+  it('are those with the most free GPUs, in one rack if that is required', () => {
+    expect(crowded().targets(ask(8))).toEqual(['n4']);
+    expect(crowded().targets(ask(8, { nodes: 2 }))).toEqual(['n4', 'n1']);
+    expect(crowded().targets(ask(8, { nodes: 2, topology: { label: 'rack', strength: 'required' } }))).toEqual(['n4', 'n3']);
+    expect(crowded().targets(ask(8), (node) => node !== 'n4')).toEqual(['n1']);
+  });
+
+  it('do not exist if no release would help', () => {
+    expect(crowded().targets(ask(9))).toBeUndefined();
+    expect(crowded().targets(ask(8, { nodes: 3, topology: { label: 'rack', strength: 'required' } }))).toBeUndefined();
+  });
+
+  it('give as much as is free', () => {
+    expect(crowded().portion(ask(4, { cpu: 9_000 }), 'n1')).toBeUndefined();
+    expect(crowded().portion(ask(4, { cpu: 8_000 }), 'n1')).toEqual({
+      node: 'n1',
+      devices: ['n1-5', 'n1-6', 'n1-7'],
+      cpu: 8_000,
+      memory: 0,
+    });
+    expect(crowded().portion(ask(2), 'n1')!.devices).toHaveLength(2);
+  });
+});

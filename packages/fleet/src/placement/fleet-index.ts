@@ -5,6 +5,7 @@ import { type Bookings, NodeRecord } from './node-record.ts';
 import type { PlacementRequest } from './request.ts';
 import { search } from './search.ts';
 import { explain, type Shortage } from './shortage.ts';
+import { portionOn, targetsFor } from './targets.ts';
 import { nameOfView, View, type ViewKey } from './view.ts';
 
 export interface Placement {
@@ -76,6 +77,25 @@ export class FleetIndex {
   /** Like `find`, with the reason if there is no answer. The reason costs a look at every node. */
   place(request: PlacementRequest): Placement | Shortage {
     return this.find(request) ?? explain(request, this.#records);
+  }
+
+  /** Nodes that could answer the request first if what is on them were released; for requests that have waited long. Looks at every node. */
+  targets(request: PlacementRequest, isAllowed: (node: string) => boolean = () => true): string[] | undefined {
+    return targetsFor(
+      request,
+      this.#records.values().filter(({ name }) => isAllowed(name)),
+    );
+  }
+
+  /** As much of the request as is free on the node, or undefined if the node cannot be used for it any more. */
+  portion(request: PlacementRequest, node: string): PlacedPart | undefined {
+    const record = this.#records.get(node);
+    return record && portionOn(request, record);
+  }
+
+  /** Everything that is booked on a node, by owner. */
+  bookings(node: string): ReadonlyMap<string, Booked> {
+    return this.#bookings.get(node) ?? new Map();
   }
 
   #bookingsOf(name: string): Bookings {

@@ -1,7 +1,8 @@
+import { counted, cpus, gibibytes, listed } from '../words/amounts.ts';
 import { type Constraint, constraints, type Judgement } from './judgement.ts';
 import { labelOf } from './node.ts';
 import type { PlacementRequest } from './request.ts';
-import { counted, cpus, gibibytes, listed, wishWords } from './words.ts';
+import { wishWords } from './words.ts';
 
 /** How many nodes a sentence names. */
 const mostNamed = 3;
