@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 import { limitOptions } from './server-options.ts';
 
-test('limits of requests and watches become those of the server', () => {
+test('limits of requests, watches and streams become those of the server', () => {
   const limits = {
     connections: 100,
     requests: { reads: 40, writes: 20, readsPerUser: 10, writesPerUser: 5, agentReads: 30, agentWrites: 15 },
     watches: { total: 1000, perWorkspace: 100, perUser: 50, agents: 2000, perAgent: 60 },
+    streams: { total: 500, perWorkspace: 80, perUser: 40 },
   };
   expect(limitOptions(limits)).toEqual({
     connections: 100,
@@ -14,9 +15,10 @@ test('limits of requests and watches become those of the server', () => {
     perUser: { readonly: 10, mutating: 5 },
     agents: { readonly: 30, mutating: 15 },
     watches: { overall: 1000, perLine: 100, perUser: 50, agents: { overall: 2000, perLine: 60 } },
+    streams: { overall: 500, perLine: 80, perUser: 40 },
   });
 });
 
 test('limits that are not set keep their defaults', () => {
-  expect(limitOptions({})).toEqual({ perUser: {}, agents: {}, watches: { agents: {} } });
+  expect(limitOptions({})).toEqual({ perUser: {}, agents: {}, watches: { agents: {} }, streams: {} });
 });

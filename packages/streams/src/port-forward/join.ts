@@ -19,7 +19,7 @@ export async function joinConnection(
     data.pipe(port);
     port.pipe(data);
     // `finished` takes an HTTP/2 stream for closed as soon as its peer has sent everything.
-    await Promise.all([data, port].map((stream) => (stream.destroyed ? undefined : once(stream, 'close'))));
+    await Promise.all([data, port].filter(({ destroyed }) => !destroyed).map((stream) => once(stream, 'close')));
   } catch (reason) {
     failure = reason;
     data.end();
