@@ -5,6 +5,7 @@ import { compareControllers } from './controllers/compare.ts';
 import { medians } from './measure/medians.ts';
 import { listeningProcess } from './measure/memory.ts';
 import { comparisonTable } from './measure/table.ts';
+import { measurePlacement } from './placement/measure.ts';
 import { profileNamed } from './profiles/named.ts';
 import type { Amounts, Measurement, Subject } from './profiles/profile.ts';
 import { start, startWithMany } from './profiles/start.ts';
@@ -16,6 +17,7 @@ const usage = `Measures API servers with the same work, one after the other.
   npm run load -- --profile start --command "capstan apiserver --data-dir d" --kubeconfig d/admin.kubeconfig
   npm run load -- --profile crds [--crds N] [--count N] --command "capstan apiserver --data-dir d" --kubeconfig d/admin.kubeconfig
   npm run load -- --compare [--store sqlite|etcd] [--only crd,crds] [--rounds N]
+  npm run load -- --profile placement [--nodes N] [--count N] [--rounds N] [--json]
   npm run load -- --profile controllers [--store sqlite|etcd] [--only informers,namespace,idle] [--count N]
 
 --only    profiles to compare, or parts of the profile controllers (default: all). --clients, --count and --crds change their amounts;
@@ -37,6 +39,7 @@ const { values } = parseArgs({
     compare: { type: 'boolean', default: false },
     only: { type: 'string', default: '' },
     crds: { type: 'string' },
+    nodes: { type: 'string' },
     store: { type: 'string', default: 'sqlite' },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -52,6 +55,7 @@ const amounts: Amounts = {
 
 if (values.help) process.stdout.write(usage);
 else if (values.compare) process.stdout.write(await compare({ store: storeDriver(), amounts, only: only(), rounds: rounds() }));
+else if (values.profile === 'placement') measurePlacements();
 else if (values.profile === 'controllers')
   process.stdout.write(await compareControllers({ store: storeDriver(), count: amounts.count, only: only() }));
 else if (values.profile === 'start' || values.profile === 'crds') await measureStarted(values.profile);
@@ -83,6 +87,12 @@ async function measure(): Promise<void> {
     for (const [index, subject] of subjects.entries()) measured[index]!.push(await profile(subject, amounts));
   }
   print(subjects.map(({ name }, index) => ({ name, measurements: medians(measured[index]!) })));
+}
+
+function measurePlacements(): void {
+  const nodes = values.nodes === undefined ? undefined : wholeNumber('nodes', values.nodes);
+  const measured = Array.from({ length: rounds() ?? 1 }, () => measurePlacement({ nodes, count: amounts.count }));
+  print([{ name: 'placement', measurements: medians(measured) }]);
 }
 
 async function measureStarted(profile: 'start' | 'crds'): Promise<void> {

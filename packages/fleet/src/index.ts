@@ -6,6 +6,7 @@ export { type Verdict, verdictOn } from './granting/verdict.ts';
 export { FleetIndex, type Placement } from './placement/fleet-index.ts';
 export type { Constraint } from './placement/judgement.ts';
 export type { Booked, Device, FleetNode, PlacedPart } from './placement/node.ts';
+export { requestFor } from './placement/order.ts';
 export type { GpuWish, NamedTarget, PlacementRequest, Share, Size, Strength } from './placement/request.ts';
 export type { NodeClass, Shortage } from './placement/shortage.ts';
 export type { Hold } from './queue/hold.ts';

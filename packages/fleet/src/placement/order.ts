@@ -1,0 +1,43 @@
+import type { AllocationSpec, OfferingSpec, Strength as WireStrength } from '@capstan/api';
+import { parseQuantity, scaledValue } from '@capstan/machinery';
+import type { GpuWish, PlacementRequest, Share, Size, Strength } from './request.ts';
+
+/** What an order of an offering asks for. Both were validated by their schemas. */
+export function requestFor(offering: OfferingSpec, { nodes, topology }: Pick<AllocationSpec, 'nodes' | 'topology'>): PlacementRequest {
+  const { pools, nodeSelector, strategy } = offering;
+  return {
+    size: sizeOf(offering),
+    nodes,
+    strategy: strategy === 'Spread' ? 'spread' : 'pack',
+    ...(topology && { topology: { label: topology.label, strength: strengthOf(topology.strength) } }),
+    ...(pools && { pools }),
+    ...(nodeSelector && { matchLabels: nodeSelector }),
+  };
+}
+
+function sizeOf(offering: OfferingSpec): Size {
+  const { gpu: offered = {}, fraction, exclusive, cpu, memory } = offering;
+  const gpu: GpuWish = {
+    ...(offered.model !== undefined && { model: offered.model }),
+    ...(offered.memory !== undefined && { memory: amountOf(offered.memory) }),
+    ...(offered.migProfile !== undefined && { migProfile: offered.migProfile }),
+    ...(offered.nvlink !== undefined && { nvlink: strengthOf(offered.nvlink) }),
+  };
+  if (fraction !== undefined) return { kind: 'fraction', gpu, parts: fraction };
+  const count = offered.count ?? 0;
+  if (exclusive) return { kind: 'node', gpu, count };
+  return { kind: 'devices', gpu, count, cpu: shareOf(cpu, -3), memory: shareOf(memory) };
+}
+
+function shareOf(quantity: string | number | undefined, scale = 0): Share {
+  return quantity === undefined ? 'share' : amountOf(quantity, scale);
+}
+
+/** In units of `10^scale`, rounded up. */
+function amountOf(quantity: string | number, scale = 0): number {
+  return Number(scaledValue(parseQuantity(quantity), scale));
+}
+
+function strengthOf(strength: WireStrength): Strength {
+  return strength === 'Required' ? 'required' : 'preferred';
+}
