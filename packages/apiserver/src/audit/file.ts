@@ -137,16 +137,22 @@ export class LogFile implements AsyncDisposable {
 
   async #removeOldBackups(): Promise<void> {
     const { file, maxBackups, maxAge, now } = this.#options;
-    const prefix = `${basename(this.#stem())}-`;
-    const backups = (await readdir(dirname(file)))
-      .map((name) => ({ name, time: backupTime(name, prefix, extname(file)) }))
-      .filter((backup) => !Number.isNaN(backup.time))
-      .sort((left, right) => right.time - left.time);
     const oldest = now().getTime() - maxAge * day;
-    await Promise.all(
-      backups.filter(({ time }, index) => index >= maxBackups || time < oldest).map(({ name }) => unlink(join(dirname(file), name))),
-    );
+    const prefix = `${basename(this.#stem())}-`;
+    const isOld = (path: string): boolean => backupTime(basename(path), prefix, extname(file)) < oldest;
+    await Promise.all((await backupsOf(file)).filter((path, index) => index >= maxBackups || isOld(path)).map((path) => unlink(path)));
   }
+}
+
+/** The rotated parts of a log file, newest first. */
+export async function backupsOf(file: string): Promise<string[]> {
+  const extension = extname(file);
+  const prefix = `${basename(file).slice(0, basename(file).length - extension.length)}-`;
+  return (await readdir(dirname(file)))
+    .map((name) => ({ name, time: backupTime(name, prefix, extension) }))
+    .filter(({ time }) => !Number.isNaN(time))
+    .sort((left, right) => right.time - left.time)
+    .map(({ name }) => join(dirname(file), name));
 }
 
 /** NaN if the file is not a backup. */

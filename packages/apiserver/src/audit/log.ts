@@ -38,8 +38,6 @@ export interface AuditLog extends AsyncDisposable {
   readonly dropped: number;
   /** The same, of all sinks together. */
   readonly droppedBySinks: number;
-  /** Resolves when all earlier events are in the file. */
-  flush(): Promise<void>;
   /** The number of denied requests that were only counted. */
   readonly aggregated: number;
 }
@@ -82,7 +80,6 @@ export function auditLog({
     get droppedBySinks() {
       return sinks.reduce((sum, { dropped }) => sum + dropped, 0);
     },
-    flush: () => file.flush(),
     get aggregated() {
       return denials.counted;
     },

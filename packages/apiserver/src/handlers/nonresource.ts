@@ -1,4 +1,4 @@
-import { rootCluster } from '@capstan/api';
+import { auditPath, rootCluster } from '@capstan/api';
 import { status } from '@capstan/machinery';
 import { type Document, discoveryOf } from '../discovery/discovery.ts';
 import { negotiateDocument } from '../discovery/negotiate.ts';
@@ -65,7 +65,7 @@ export class Pages {
       });
     // Pages about the whole server are only served to users with permission in the root workspace: in other workspaces and in
     // their views, tenants decide who has permission.
-    if ((info.cluster !== rootCluster || info.place.kind === 'view') && isAboutServer(path)) return notFoundPage(exchange);
+    if (isAboutServer(path) && !isServedIn(info, path)) return notFoundPage(exchange);
     const page = more.get(path) ?? pageAbove(more, path);
     if (page !== undefined) return page(exchange, info);
     notFoundPage(exchange);
@@ -108,6 +108,11 @@ export class Pages {
 
 function isAboutServer(path: string): boolean {
   return path === '/metrics' || path === '/metrics/slis' || path.startsWith('/capstan/');
+}
+
+/** A workspace has only its own audit events, and its rules decide who reads them. */
+function isServedIn({ cluster, place }: RequestInfo, path: string): boolean {
+  return place.kind !== 'view' && (cluster === rootCluster || path === auditPath);
 }
 
 /** The page that serves everything below a path. */

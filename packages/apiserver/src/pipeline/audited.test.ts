@@ -148,7 +148,6 @@ function logThat(mode: 'blocking' | 'batch', record: (stage: string, done?: () =
     denials: undefined,
     dropped: 0,
     droppedBySinks: 0,
-    flush: () => Promise.resolve(),
     aggregated: 0,
     record: (request, _recording, done) => record(request.stage, done),
     [Symbol.asyncDispose]: async () => {},

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { metricsType } from '@capstan/machinery';
 import { clientAuthorities } from '@capstan/pki';
 import { auditLog } from '../audit/log.ts';
+import { AuditQueries } from '../audit/query/query.ts';
 import { Health } from '../handlers/health.ts';
 import { Pages } from '../handlers/nonresource.ts';
 import type { Serving } from '../handlers/serving.ts';
@@ -16,6 +17,7 @@ import { addressesOf } from '../presence/addresses.ts';
 import { thisMachine } from '../presence/machine.ts';
 import type { Page } from '../registry/page.ts';
 import { mountedWorkspaces } from '../workspaces/mounts/mounted.ts';
+import { auditPage } from './audit-page.ts';
 import type { Parts } from './composition.ts';
 import { connectionGauges, connectionOptions } from './connections.ts';
 import { serverMetrics } from './gauges.ts';
@@ -41,9 +43,10 @@ export interface EndpointParts extends Parts {
 export async function openEndpoint(parts: EndpointParts, options: ServerOptions, { resources, now }: Lifetime): Promise<Listener> {
   const { serving, storage, kinds, access } = parts;
   const { store, cache, hub, journal, pki } = storage;
+  const logFile = options.audit?.file ?? join(options.dataDirectory, 'audit.log');
   const audit = resources.use(
     auditLog({
-      file: join(options.dataDirectory, 'audit.log'),
+      file: logFile,
       onError: (error) => options.log(`the audit log is incomplete: ${error.message}`),
       ...options.audit,
     }),
@@ -63,7 +66,7 @@ export async function openEndpoint(parts: EndpointParts, options: ServerOptions,
       health,
       version: versionInfo(),
       serverAddress: addressesOf(options, thisMachine()).url.slice('https://'.length),
-      more: new Map([...own, ...pagesOf(parts, options)]),
+      more: new Map([...own, auditPage(new AuditQueries({ file: logFile }), kinds.spaces.tree), ...pagesOf(parts, options)]),
     }),
     scopes: kinds.spaces.scopes,
     mounted: mountedWorkspaces(options.mounts, { serving, now, log: options.log, resources }),

@@ -1,0 +1,40 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { StatusError } from '@capstan/machinery';
+import type { LogPosition } from './scan.ts';
+
+/**
+ * Where a query goes on, as text for its client. It is encrypted, because offsets would tell how much is written about others. It belongs to one process and
+ * one workspace.
+ */
+export class Cursors {
+  readonly #key = randomBytes(32);
+
+  seal({ part, offset }: LogPosition, cluster: string): string {
+    const nonce = randomBytes(12);
+    const cipher = createCipheriv('aes-256-gcm', this.#key, nonce).setAAD(Buffer.from(cluster));
+    const text = cipher.update(`${part} ${offset}`, 'utf8');
+    return Buffer.concat([nonce, text, cipher.final(), cipher.getAuthTag()]).toString('base64url');
+  }
+
+  open(token: string, cluster: string): LogPosition {
+    try {
+      const bytes = Buffer.from(token, 'base64url');
+      const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, 12)).setAAD(Buffer.from(cluster));
+      decipher.setAuthTag(bytes.subarray(-16));
+      const text = decipher.update(bytes.subarray(12, -16), undefined, 'utf8') + decipher.final('utf8');
+      const [part = '', offset] = text.split(' ');
+      return { part, offset: Number(offset) };
+    } catch {
+      throw expired();
+    }
+  }
+}
+
+/** Also for tokens that nobody issued: who made one up learns nothing. */
+export function expired(): StatusError {
+  return new StatusError({
+    code: 410,
+    reason: 'Expired',
+    message: 'continue: the token is not valid, or no longer; query again without it',
+  });
+}
