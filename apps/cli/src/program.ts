@@ -9,6 +9,7 @@ import type { WorkspaceSnapshotFlags } from './commands/workspace-snapshot.ts';
 import { ConfigError } from './config/document.ts';
 import { exitCodes, Failure } from './failure.ts';
 import { examples, settingsHelp } from './help.ts';
+import { addAudit } from './program-audit.ts';
 import { addBindings, kubeconfigOption } from './program-bindings.ts';
 import { addKubelets } from './program-kubelets.ts';
 import { addControllers, addStatus, dataDirectoryOption, logFormatOption } from './program-processes.ts';
@@ -136,6 +137,7 @@ function createProgram(): Command {
     .action(async (flags: ApiServerFlags) => (await import('./commands/apiserver.ts')).apiserver(flags));
   addControllers(program);
   addStatus(program);
+  addAudit(program);
   addWorkspaces(program);
   addBindings(program);
   addKubelets(program);
