@@ -15,7 +15,7 @@ const gets = 4_000;
  */
 export const workspaces: Profile = async (subject, amounts) => {
   const count = amounts.count ?? 10_000;
-  const parent = await makeParent(subject.address);
+  const parent = await makeParent(subject.address, amounts.definitions === undefined ? 'universal' : 'organization');
   const type = amounts.definitions === undefined ? undefined : await makeProjectType(subject.address, amounts.definitions);
   const collection = workspacesIn(parent.path);
   const load = { clients, seconds: amounts.seconds };

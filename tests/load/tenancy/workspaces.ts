@@ -36,8 +36,8 @@ export async function makeWorkspace(
 }
 
 /** A workspace for everything that a run creates. */
-export const makeParent = (address: Address): Promise<NamedWorkspace> =>
-  makeWorkspace(address, { parent: 'root', name: `load-${Date.now().toString(36)}` });
+export const makeParent = (address: Address, type = 'universal'): Promise<NamedWorkspace> =>
+  makeWorkspace(address, { parent: 'root', name: `load-${Date.now().toString(36)}`, type });
 
 /** Resolves when all child workspaces are ready. */
 export const untilReady = (address: Address, parent: string): Promise<void> =>

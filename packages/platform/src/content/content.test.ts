@@ -4,7 +4,10 @@ import {
   apiBindingKind,
   apiExportKind,
   apiResourceSchemaKind,
+  isTrue,
   type KindReference,
+  type LogicalCluster,
+  logicalClusterKind,
   newObject,
   platformControllersUser,
   type WorkspaceType,
@@ -89,6 +92,9 @@ describe('the content of products', () => {
     expect(late?.metadata.managedFields).toBeUndefined();
     expect(early?.metadata.managedFields).toBeDefined();
     expect(withoutTimes(late?.status)).toEqual(withoutTimes(early?.status));
+    const workspace = await suite.client.cluster('root:main:late').resource<LogicalCluster>(logicalClusterKind).get('cluster');
+    expect(isTrue(workspace.status?.conditions, 'APIBindingsReconciled')).toBe(true);
+    expect(workspace.metadata.managedFields?.map(({ manager }) => manager)).toEqual(['kube-apiserver']);
   });
 
   test('is not written again by a second installation', async () => {

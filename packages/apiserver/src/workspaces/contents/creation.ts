@@ -1,6 +1,7 @@
 import {
   bindingsInitializer,
   contentFinalizer,
+  holds,
   initializedCondition,
   type LogicalCluster,
   ownerAnnotation,
@@ -22,6 +23,7 @@ import { logicalClusterOf, logicalClusters } from '../tree.ts';
 import {
   defaultBindingsOf,
   initializersOf,
+  maintainsBindings,
   TypeProblem,
   terminatorsOf,
   type WorkspaceType,
@@ -91,9 +93,12 @@ async function initialize(request: AdmissionRequest, options: CreationOptions): 
   if (logicalClusterOf(objects, cluster) !== undefined) return;
   const isTyped = object.metadata.annotations?.[typeAnnotation] !== undefined;
   const place = { cluster, path: object.metadata.annotations?.[pathAnnotation] ?? cluster, now: now(), isNew: true };
-  const state = options.bindings.state(isTyped ? defaultBindingsOf(typesOf(request, options.types)) : [], place);
+  const types = isTyped ? typesOf(request, options.types) : [];
+  const state = options.bindings.state(defaultBindingsOf(types), place);
   const done = new Set([universalInitializer]);
   if (state.missing.length === 0 && state.incomplete.length === 0) done.add(bindingsInitializer);
+  // As the controller of default bindings would report it.
+  const reconciled = done.has(bindingsInitializer) && maintainsBindings(types) ? [holds('APIBindingsReconciled')] : [];
   const { spec } = object as LogicalCluster;
   const initializers = (spec?.initializers ?? []).filter((name) => !done.has(name));
   const phase = initializers.length === 0 ? 'Ready' : 'Initializing';
@@ -103,7 +108,7 @@ async function initialize(request: AdmissionRequest, options: CreationOptions): 
     phase,
     ...(initializers.length > 0 && { initializers }),
     ...(terminators.length > 0 && { terminators }),
-    conditions: withConditions([], [initializedCondition(phase, initializers)], place.now),
+    conditions: withConditions([], [initializedCondition(phase, initializers), ...reconciled], place.now),
   };
   object.metadata.labels = { ...object.metadata.labels, ...waitingLabels({ phase, initializers, terminators }) };
   const owner = phase === 'Ready' ? trimmedOwner(object.metadata.annotations?.[ownerAnnotation]) : undefined;

@@ -122,6 +122,11 @@ export function defaultBindingsOf(types: readonly WorkspaceType[]): DefaultBindi
   return [...found.values()];
 }
 
+/** Whether workspaces of these types get new default bindings later, and report whether all are complete. */
+export function maintainsBindings(types: readonly WorkspaceType[]): boolean {
+  return types.some(({ spec }) => spec['defaultAPIBindingLifecycle'] === 'Maintain' && itemsOf(spec['defaultAPIBindings']).length > 0);
+}
+
 /** Uses the id of the workspace, since its path may later refer to another workspace. */
 const waiterName = ({ cluster, name }: Pick<WorkspaceType, 'cluster' | 'name'>): string => `${cluster}:${name}`;
 
