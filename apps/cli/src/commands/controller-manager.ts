@@ -1,6 +1,6 @@
 import { settleMemory } from '@capstan/apiserver/settle';
 import { Client } from '@capstan/client';
-import { Manager } from '@capstan/controller';
+import { Manager, Metrics, requestMetrics } from '@capstan/controller';
 import { addControllers, chosenControllers, controllers } from '@capstan/controllers';
 import { type ProcessConfig, readProcessConfig } from '../config/capstan.ts';
 import { type ControllerManagerConfig, controllerManagerShape } from '../config/controller-manager.ts';
@@ -25,11 +25,20 @@ export async function controllerManager(flags: ControllerManagerFlags): Promise<
   const connection = readConnection(settings.kubeconfigPath, 'controller-manager');
   const signal = shutdownSignal();
   const write = processLog({ process: 'controller-manager', format: flags.logFormat ?? config.logFormat ?? 'text' });
-  using client = new Client(connection, { userAgent });
-  const manager = new Manager({ client, health: { host, port }, stopWithin: 5_000, log: write, ...(leaderElection && { leaderElection }) });
+  const metrics = new Metrics();
+  const clientOptions = { userAgent, onRequest: requestMetrics(metrics) };
+  using client = new Client(connection, clientOptions);
+  const manager = new Manager({
+    client,
+    health: { host, port },
+    stopWithin: 5_000,
+    log: write,
+    metrics,
+    ...(leaderElection && { leaderElection }),
+  });
   using _accounts = addControllers(manager, chosenControllers(controllers, file.controllers), {
     connection,
-    clientOptions: { userAgent },
+    clientOptions,
     signing: settings.signing,
     ...(file.concurrency && { concurrency: file.concurrency }),
     ...(file.useAccounts !== undefined && { useAccounts: file.useAccounts }),

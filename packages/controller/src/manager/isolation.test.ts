@@ -1,5 +1,7 @@
+import type { IncomingMessage } from 'node:http';
+import { Transform } from 'node:stream';
 import { startTestServer, type TestServer } from '@capstan/apiserver/testing';
-import { Client, connectionOf, loadKubeconfig, type Span, type Tracer } from '@capstan/client';
+import { Client, connectionOf, loadKubeconfig, type Span, type Tracer, type Transport } from '@capstan/client';
 import { Metrics } from '@capstan/machinery';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { controller } from '../controller/builder.ts';
@@ -124,17 +126,33 @@ test('does not reconcile an object again before the copies have what it wrote of
       wrote(await own.resource(configMaps).create({ apiVersion: 'v1', kind: 'ConfigMap', metadata }), configMaps);
       return done;
     });
-  await running([creating], async () => {
-    await vi.waitFor(() => expect(reconciles).toBeGreaterThan(1));
-    for (let round = 0; round < 20; round++) {
-      const before = reconciles;
-      channel.send('one-of-each');
-      await vi.waitFor(() => expect(reconciles).toBeGreaterThan(before));
-    }
-    const { items } = await client.resource(configMaps).in('one-of-each').list({ labelSelector: 'made' });
-    expect(items).toHaveLength(1);
-  });
+  using slow = new Client(client.connection, { transport: slowWatches(client) });
+  await running(
+    [creating],
+    async () => {
+      await vi.waitFor(() => expect(reconciles).toBeGreaterThan(1), 5_000);
+      const { items } = await client.resource(configMaps).in('one-of-each').list({ labelSelector: 'made' });
+      expect(items).toHaveLength(1);
+    },
+    { client: slow },
+  );
 });
+
+/** Sends what watches report a while later, so that copies are behind. */
+function slowWatches(transport: Transport): Transport {
+  return {
+    async send(outgoing) {
+      const answer = await transport.send(outgoing);
+      if (!outgoing.path.includes('watch=true')) return answer;
+      const later = new Transform({ transform: (chunk, _, done) => void setTimeout(() => done(null, chunk), 200) });
+      answer.on('error', (error) => later.destroy(error));
+      answer.on('close', () => later.destroy());
+      later.on('close', () => answer.destroy());
+      return Object.assign(answer.pipe(later), { statusCode: answer.statusCode, headers: answer.headers }) as unknown as IncomingMessage;
+    },
+    [Symbol.dispose]() {},
+  };
+}
 
 test('rejects a write of a kind that it has no copy of', async () => {
   const log: string[] = [];
@@ -186,9 +204,9 @@ test('counts active workers and requests, and traces reconciles with their reque
   await running(
     [slow],
     async () => {
+      await vi.waitFor(() => expect(metrics.text()).toMatch(/rest_client_requests_total\{code="200",method="GET"\} [3-9]/));
       await vi.waitFor(() => expect(metrics.text()).toContain('controller_runtime_active_workers{controller="slow"} 1'));
       expect(metrics.text()).toContain('controller_runtime_max_concurrent_reconciles{controller="slow"} 2');
-      expect(metrics.text()).toMatch(/rest_client_requests_total\{code="200",method="GET"\} [3-9]/);
       expect(metrics.text()).toMatch(/rest_client_request_duration_seconds_count\{verb="GET"\} [3-9]/);
       release.resolve();
       await vi.waitFor(() => expect(metrics.text()).toContain('controller_runtime_active_workers{controller="slow"} 0'));
