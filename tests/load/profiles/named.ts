@@ -7,11 +7,12 @@ import { get } from './get.ts';
 import { list } from './list.ts';
 import { memory, rest } from './memory.ts';
 import type { Profile } from './profile.ts';
+import { streams } from './streams.ts';
 import { workspaces } from './workspaces.ts';
 
 /** By their name on the command line, in the order of a comparison. */
 export const profiles: ReadonlyMap<string, Profile> = new Map(
-  Object.entries({ rest, create, get, list, churn, memory, crd, crds, workspaces, bindings }),
+  Object.entries({ rest, create, get, list, churn, memory, crd, crds, workspaces, bindings, streams }),
 );
 
 export function profileNamed(name: string): Profile {

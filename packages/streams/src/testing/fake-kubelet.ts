@@ -85,6 +85,11 @@ export class FakeKubelet implements AsyncDisposable {
     return hasRoom;
   }
 
+  /** Resolves when all followers have caught up. */
+  async drained(): Promise<void> {
+    await Promise.all([...this.#followers].map((one) => (one.writableNeedDrain ? once(one, 'drain') : undefined)));
+  }
+
   /** The containers of all followed logs have ended. */
   endLogs(): void {
     for (const follower of this.#followers) follower.end();
