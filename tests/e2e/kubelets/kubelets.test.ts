@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 
 /** Ends at once when it should, unlike a plain sleep as the first process. */
 const obedient = "trap 'exit 0' TERM; sleep 3600 & wait";
+const serving = "mkdir /www; echo page > /www/index.html; echo hello; trap 'exit 0' TERM; httpd -f -p 8080 -h /www & wait";
 const patience = { timeout: 60_000, interval: 200 };
 
 describeUnless(await kubeletProblem(), 'real kubelets', () => {
@@ -81,6 +82,24 @@ describeUnless(await kubeletProblem(), 'real kubelets', () => {
     expect((await node('node-1', 'get', 'secret', 'mine')).code).toBe(0);
     expect((await node('node-2', 'get', 'secret', 'mine')).stderr).toContain("no relationship found between node 'node-2' and this object");
     expect((await node('node-1', 'get', 'secret', 'other')).stderr).toContain('forbidden');
+  });
+
+  test('serve logs, commands, files and ports of their pods', async () => {
+    await cluster.kubectl('run', 'shell', '--image=capstan.test/busybox:1', '--', 'sh', '-c', serving);
+    await cluster.kubectl('wait', 'pod/shell', '--for=condition=Ready', '--timeout=60s');
+    expect(await cluster.kubectl('logs', 'shell')).toBe('hello\n');
+    expect(await cluster.kubectl('exec', 'shell', '--', 'cat', '/www/index.html')).toBe('page\n');
+    expect(await cluster.tryKubectl('exec', 'shell', '--', 'sh', '-c', 'echo trouble >&2; exit 3')).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('trouble'),
+    });
+    const sent = cluster.file('sent', 'copied\n');
+    await cluster.kubectl('cp', sent, 'shell:/www/copied');
+    expect(await cluster.kubectl('exec', 'shell', '--', 'cat', '/www/copied')).toBe('copied\n');
+    await using forward = cluster.startKubectl('port-forward', 'pod/shell', '18080:8080');
+    await forward.waitUntil('it listens', () => forward.output.includes('Forwarding from 127.0.0.1:18080'));
+    expect(await cluster.run('wget', '-q', '-O', '-', 'http://127.0.0.1:18080/copied')).toBe('copied\n');
+    expect(await cluster.kubectl('get', '--raw', '/api/v1/nodes/node-1/proxy/healthz')).toBe('ok');
   });
 
   test('restart a container that ends, and stop the pods of a deleted Deployment', async () => {

@@ -140,6 +140,16 @@ export class KubeletCluster implements AsyncDisposable {
     return output(program, rest);
   }
 
+  /** Runs busybox where the server, the nodes and the pods can be reached, and returns its output. */
+  async run(...command: readonly string[]): Promise<string> {
+    return this.#hub.run(join(`${await requireTool('containerd')}.tree`, 'bin/busybox'), ...command);
+  }
+
+  /** The same as `kubectl`, for commands that go on. */
+  startKubectl(...args: readonly string[]): Child {
+    return new Child('kubectl', this.#hub.command(this.#kubectl, '--kubeconfig', this.kubeconfig, ...args));
+  }
+
   /** The same, for commands that may fail. */
   tryKubectl(...args: readonly string[]): Promise<CommandResult> {
     const [program, ...rest] = this.#hub.command(this.#kubectl, '--kubeconfig', this.kubeconfig, ...args);
