@@ -56,6 +56,8 @@ const folders: Readonly<Record<string, readonly string[]>> = {
     'bootstrap',
     'workspaces',
     'presence',
+    'node-agents',
+    'tunnels',
     'metrics',
     'pipeline',
     'server',

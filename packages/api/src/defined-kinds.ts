@@ -2,7 +2,16 @@ import { allocationKind } from './compute/allocation.ts';
 import { offeringKind } from './compute/offering.ts';
 import type { KindDefinition } from './definition/define-kind.ts';
 import { nodeBookingKind } from './fleet/booking.ts';
+import { gpuNodeKind } from './fleet/gpu-node.ts';
+import { nodeEnrollmentKind } from './fleet/node-enrollment.ts';
 import { nodeTaskKind } from './fleet/node-task.ts';
 
 /** Every kind of Capstan's own. The files of `npm run generate` and the tests of all definitions follow this list. */
-export const definedKinds: readonly KindDefinition[] = [nodeTaskKind, nodeBookingKind, offeringKind, allocationKind];
+export const definedKinds: readonly KindDefinition[] = [
+  gpuNodeKind,
+  nodeEnrollmentKind,
+  nodeTaskKind,
+  nodeBookingKind,
+  offeringKind,
+  allocationKind,
+];

@@ -1,6 +1,8 @@
 export * from './capstan/accounts.ts';
 export * from './capstan/audit.ts';
 export { boundObjects } from './capstan/bound-objects.ts';
+export * from './capstan/node-accounts.ts';
+export * from './capstan/node-pages.ts';
 export { appliedAnnotation, builtInKindsAnnotation, platformWorkspace } from './capstan/platform.ts';
 export type {
   CreatedWorkspace,
@@ -25,7 +27,10 @@ export { resourceSchemaSpec } from './definition/resource-schema.ts';
 export type { ReadOf, Rule, Schema, WrittenOf } from './definition/schema.ts';
 export * as schema from './definition/schema.ts';
 export * from './fleet/booking.ts';
+export { fleetGroup } from './fleet/fields.ts';
+export * from './fleet/gpu-node.ts';
 export * from './fleet/gpus.ts';
+export * from './fleet/node-enrollment.ts';
 export * from './fleet/node-task.ts';
 export * from './fleet/task-types.ts';
 export * from './kcp/apis.ts';

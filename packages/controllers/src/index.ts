@@ -11,7 +11,6 @@ import { registration as cachedResources } from './caching/resources/registratio
 import { registration as cachedSlices } from './caching/slices/registration.ts';
 import { registration as csrApproving } from './certificates/approving/registration.ts';
 import { registration as csrCleaning } from './certificates/cleaning/registration.ts';
-import { registration as nodeAgentCertificates } from './certificates/node-agents/registration.ts';
 import { registration as csrSigning } from './certificates/signing/registration.ts';
 import { registration as garbage } from './garbage/registration.ts';
 import { registration as identityLeases } from './identity-leases/registration.ts';
@@ -64,5 +63,4 @@ export const controllers: readonly Registration[] = [
   csrApproving,
   csrSigning,
   csrCleaning,
-  nodeAgentCertificates,
 ];

@@ -4,6 +4,7 @@ export { elements } from './der.ts';
 export { PkiError } from './files.ts';
 export { adminKubeconfig, type Kubeconfig, userKubeconfig } from './kubeconfig.ts';
 export { type Authority, clientAuthorities, ensurePki, type KeyPair, type Pki, type PkiOptions } from './pki.ts';
+export { certificateFingerprint, isRenewalProof, publicKeyHash, renewalProof } from './proof.ts';
 export { keepFresh, type RenewalOptions, renew, secureContext } from './renewal.ts';
 export { type ParsedRequest, parseCertificateRequest, requestProblem } from './request.ts';
 export { createCertificateRequest, type RequestParts } from './request-making.ts';

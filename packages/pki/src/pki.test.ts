@@ -26,6 +26,7 @@ describe('ensurePki', () => {
     const pairs = [
       'admin',
       'apiserver',
+      'apiserver-client',
       'apiserver-kubelet-client',
       'ca',
       'controller-manager',

@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject,
 import { mkdir } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
-import { controllerManagerUser, kubeletClientUser, platformControllersUser } from '@capstan/api';
+import { apiServerGroup, apiServerUser, controllerManagerUser, kubeletClientUser, platformControllersUser } from '@capstan/api';
 import { issueCertificate } from './certificate.ts';
 import { PkiError, readIfThere, writeAtomically } from './files.ts';
 import { type SigningKey, signingKey } from './signing-key.ts';
@@ -21,6 +21,8 @@ export interface Pki {
   readonly kubeletClient: KeyPair | undefined;
   /** Credentials of `capstan platform-controllers`, likewise. */
   readonly platformControllers: KeyPair | undefined;
+  /** Credentials of API servers when they ask each other. */
+  readonly apiServer: KeyPair | undefined;
   /** Credentials of a user whom the rules of every workspace allow everything, whereas `admin` bypasses the rules. */
   readonly platformAdmin: KeyPair | undefined;
   /**
@@ -83,8 +85,8 @@ export async function ensurePki(directory: string, { hosts = [], foundHosts = []
   const at = now();
   const authority = await ensureAuthority(directory, at);
   const place = { directory, authority, now: at };
-  const [serving, admin, platformAdmin, controllerManager, kubeletClient, platformControllers, signer, serviceAccounts] = await Promise.all(
-    [
+  const [serving, admin, platformAdmin, controllerManager, kubeletClient, apiServer, platformControllers, signer, serviceAccounts] =
+    await Promise.all([
       ensureKeyPair(place, {
         name: 'apiserver',
         commonName: 'kube-apiserver',
@@ -96,12 +98,12 @@ export async function ensurePki(directory: string, { hosts = [], foundHosts = []
       ensureIfPossible(place, { name: 'kcp-admin', commonName: 'kcp-admin', organizations: ['system:kcp:admin'], usage: 'client' }),
       ensureIfPossible(place, { name: 'controller-manager', commonName: controllerManagerUser, usage: 'client' }),
       ensureIfPossible(place, { name: 'apiserver-kubelet-client', commonName: kubeletClientUser, usage: 'client' }),
+      ensureIfPossible(place, { name: 'apiserver-client', commonName: apiServerUser, organizations: [apiServerGroup], usage: 'client' }),
       ensureIfPossible(place, { name: 'platform-controllers', commonName: platformControllersUser, usage: 'client' }),
       ensureIfPossible(place, { name: 'signer', commonName: 'capstan-signer', usage: 'authority', lifetime: signerLifetime }),
       ensureKey(join(directory, 'sa.key')).then(({ key }) => signingKey(key)),
-    ],
-  );
-  const clients = { admin, platformAdmin, controllerManager, kubeletClient, platformControllers };
+    ]);
+  const clients = { admin, platformAdmin, controllerManager, kubeletClient, apiServer, platformControllers };
   return { directory, authority, serving, ...clients, signer, serviceAccounts };
 }
 

@@ -23,6 +23,7 @@ const parts = [
   'platformAdmin',
   'controllerManager',
   'kubeletClient',
+  'apiServer',
   'platformControllers',
   'signer',
 ] as const;

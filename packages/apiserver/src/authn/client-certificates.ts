@@ -1,6 +1,6 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import type { User } from '@capstan/api';
-import { superuserGroup } from '@capstan/api';
+import { apiServerGroup, superuserGroup } from '@capstan/api';
 import { elements } from '@capstan/pki';
 import { RecentlyUsed } from './recently-used.ts';
 import { type Authenticator, Unauthenticated } from './user.ts';
@@ -142,8 +142,9 @@ function verify(raw: Buffer, intermediates: readonly Buffer[], trust: Trust): Ve
   }
   const user = userOf(certificate, raw);
   const isOfSigner = chain.some((authority) => trust.signers.includes(authority) || authority.subject === signerName);
-  if (isOfSigner && user?.groups.includes(superuserGroup) === true) {
-    return new Unauthenticated(`the client certificate names the group ${superuserGroup}, which its signer cannot give`, {
+  const reserved = isOfSigner ? user?.groups.find((group) => group === superuserGroup || group === apiServerGroup) : undefined;
+  if (reserved !== undefined) {
+    return new Unauthenticated(`the client certificate names the group ${reserved}, which its signer cannot give`, {
       fault: 'certificate',
     });
   }

@@ -24,3 +24,6 @@ export function intermediatesOf(raw: Buffer): Buffer[] {
   }
   return chain;
 }
+
+/** The connection on which a client sent a certificate that `peerCertificate` returned. */
+export const connectionOf = (raw: Buffer): TLSSocket | undefined => shownOn.get(raw);

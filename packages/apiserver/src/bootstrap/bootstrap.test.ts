@@ -27,8 +27,8 @@ const named = (kind: string, name: string): KubeObject =>
 
 describe('bootstrapObjects', () => {
   it('has as many objects of each kind as Kubernetes 1.34, plus our own', () => {
-    // One for each of our controllers, and one for node agents.
-    const own = Object.keys(ownControllerRoles).length + 1;
+    // One for each of our controllers.
+    const own = Object.keys(ownControllerRoles).length;
     const counts = Object.groupBy(bootstrapObjects(now), ({ kind }) => kind);
     expect(Object.fromEntries(Object.entries(counts).map(([kind, list]) => [kind, list!.length]))).toEqual({
       Namespace: 4,
@@ -179,13 +179,6 @@ describe('the controller-manager', () => {
     for (const [name, verb, what] of [
       ['namespace-defaults-controller', 'get', { resource: 'secrets', namespace: 'shop', name: 's' }],
       ['namespace-defaults-controller', 'update', { resource: 'configmaps', namespace: 'shop', name: 'settings' }],
-      ['platform-certificate-controller', 'get', { resource: 'secrets', namespace: 'shop', name: 's' }],
-      [
-        'platform-certificate-controller',
-        'sign',
-        { group: 'certificates.k8s.io', resource: 'signers', name: 'kubernetes.io/kubelet-serving' },
-      ],
-      ['certificate-controller', 'sign', { group: 'certificates.k8s.io', resource: 'signers', name: 'capstan.dev/node-agent' }],
       ['certificate-controller', 'get', { resource: 'secrets', namespace: 'shop', name: 's' }],
       ['clusterrole-aggregation-controller', 'create', { group: rbac, resource: 'clusterrolebindings' }],
       ['clusterrole-aggregation-controller', 'get', { resource: 'secrets', namespace: 'shop', name: 's' }],

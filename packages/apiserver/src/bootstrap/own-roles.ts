@@ -50,20 +50,7 @@ export const ownControllerRoles: RuleTable = {
     'delete,post url:/capstan/workspaces/*',
     recordEvents,
   ],
-  'platform-certificate-controller': [
-    'read certificatesigningrequests @certificates.k8s.io',
-    'update certificatesigningrequests/approval,certificatesigningrequests/status @certificates.k8s.io',
-    'approve,sign signers @certificates.k8s.io #capstan.dev/node-agent',
-    'create subjectaccessreviews @authorization.k8s.io',
-    recordEvents,
-  ],
 };
-
-/** The rights of every node agent: to renew its own certificate. */
-export const nodeAgentRole: readonly string[] = [
-  'create,get,watch certificatesigningrequests @certificates.k8s.io',
-  'create certificatesigningrequests/selfnodeagent @certificates.k8s.io',
-];
 
 /** The accounts in kube-system that the controllers of the controller-manager impersonate. */
 const accounts = [

@@ -1,10 +1,10 @@
-import { controllerManagerUser, kubeletBootstrappersGroup, kubeletClientUser, nodeAgentGroup, nodeGroup } from '@capstan/api';
+import { controllerManagerUser, kubeletBootstrappersGroup, kubeletClientUser, nodeGroup } from '@capstan/api';
 import { type KubeObject, staleAggregations } from '@capstan/machinery';
 import { rbacGroup, type Subject } from '../authz/resolver.ts';
 import { componentRoles, userRoles } from './cluster-roles.ts';
 import { controllerRoles } from './controller-roles.ts';
 import { namespaceRoles } from './namespace-roles.ts';
-import { nodeAgentRole, ownControllerRoles } from './own-roles.ts';
+import { ownControllerRoles } from './own-roles.ts';
 import { parseRule } from './rule-text.ts';
 
 const apiVersion = `${rbacGroup}/v1`;
@@ -23,7 +23,6 @@ const serviceAccount = (name: string): Subject => ({ kind: 'ServiceAccount', nam
 /** ClusterRoleBindings, each named like its ClusterRole. */
 const clusterBindings: Readonly<Record<string, readonly Subject[]>> = {
   'cluster-admin': [group('system:masters')],
-  [nodeAgentGroup]: [group(nodeAgentGroup)],
   'system:basic-user': [group('system:authenticated')],
   'system:discovery': [group('system:authenticated')],
   'system:kube-controller-manager': [user('system:kube-controller-manager')],
@@ -91,7 +90,6 @@ export function rbacObjects(): KubeObject[] {
   const clusterRoles = [
     ...aggregated.map(aggregatedRole),
     ...[...Object.entries(userRoles), ...Object.entries(componentRoles)].map(([name, rules]) => clusterRole(name, rules)),
-    clusterRole(nodeAgentGroup, nodeAgentRole),
     ...Object.entries(everyControllersRoles).map(([name, rules]) => clusterRole(`system:controller:${name}`, rules)),
   ];
   // view is aggregated into edit and edit into admin, one step per round.

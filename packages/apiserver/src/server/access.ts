@@ -6,8 +6,10 @@ import { scopesExtra } from '../authz/effective-users.ts';
 import { addressesOf } from '../presence/addresses.ts';
 import { thisMachine } from '../presence/machine.ts';
 import { WorkspaceAuthentication } from '../workspaces/authentication.ts';
-import { type Authentication, audiences, authentication } from './authentication.ts';
+import { audiences } from './audiences.ts';
+import { type Authentication, authentication } from './authentication.ts';
 import type { Kinds } from './kinds.ts';
+import { type Nodes, nodesOf } from './nodes.ts';
 import type { Lifetime, ServerOptions } from './options.ts';
 import { type Rights, rights } from './rights.ts';
 import type { Storage } from './storage.ts';
@@ -15,6 +17,7 @@ import type { Storage } from './storage.ts';
 /** Authentication and authorization. */
 export interface Access extends Rights {
   readonly identities: Authentication;
+  readonly nodes: Nodes;
   /** Issuers of workspaces. */
   readonly workspaceAuthentication: WorkspaceAuthentication;
 }
@@ -22,13 +25,16 @@ export interface Access extends Rights {
 export function accessOf(
   { storage: { pki, cache }, kinds: { catalog, spaces, outbound } }: { readonly storage: Storage; readonly kinds: Kinds },
   options: ServerOptions,
-  { resources, now }: Lifetime,
+  lifetime: Lifetime,
 ): Access {
+  const { resources, now } = lifetime;
+  const nodes = nodesOf({ cache, tree: spaces.tree }, lifetime);
   const identities = authentication(pki, {
     objects: cache,
     now,
     url: addressesOf(options, thisMachine()).url,
     clientAuthority: options.clientAuthority,
+    nodes,
     more: [
       ...(options.tokens === undefined ? [] : [staticTokens(options.tokens, audiences)]),
       // Kubelets join the root workspace, so their tokens are worth nothing elsewhere.
@@ -37,11 +43,12 @@ export function accessOf(
     ],
   });
   return {
-    ...rights({ cache, catalog, catalogs: spaces.catalogs, builtIn: spaces.builtIn }, options.authorization, {
+    ...rights({ cache, catalog, catalogs: spaces.catalogs, builtIn: spaces.builtIn, platform: nodes.platform }, options.authorization, {
       resources,
       log: options.log,
     }),
     identities,
+    nodes,
     workspaceAuthentication: new WorkspaceAuthentication({ objects: cache, tree: spaces.tree, audiences, outbound }),
   };
 }

@@ -10,12 +10,10 @@ import { union } from '../authn/union.ts';
 import type { Authenticator } from '../authn/user.ts';
 import type { VirtualSubresource } from '../handlers/subresources.ts';
 import { requireOffered } from '../http/negotiate.ts';
+import { nodeAgents } from '../node-agents/authenticator.ts';
 import type { Page } from '../registry/page.ts';
-
-/** Who our service account tokens are from and, when nobody says otherwise, for. */
-const issuer = 'https://kubernetes.default.svc.cluster.local';
-/** Whom tokens must be meant for: this server, by its own name or by the one that kcp's clients know. */
-export const audiences: readonly string[] = [issuer, 'https://kcp.default.svc'];
+import { audiences, issuer } from './audiences.ts';
+import type { Nodes } from './nodes.ts';
 
 export interface Authentication {
   readonly authenticator: Authenticator;
@@ -35,12 +33,14 @@ export function authentication(
     url: string;
     more: readonly TokenAuthenticator[];
     clientAuthority: string | undefined;
+    nodes: Nodes;
   },
 ): Authentication {
   const keys = [pki.serviceAccounts];
   const authorities = [pki.authority.certificate, options.clientAuthority ?? ''].join('\n');
   const accounts = serviceAccountTokens({ issuer, keys, objects: options.objects, now: () => options.now().getTime() });
-  const tokens = bearerTokens([accounts, ...options.more], audiences);
+  const tokens = bearerTokens([accounts, options.nodes.tokens, ...options.more], audiences);
+  const certificates = clientCertificates(authorities, { signersPem: pki.signer?.certificate, intermediatesOf });
   const documents = openIdDocuments(issuer, options.url, keys);
   const documentPage =
     (type: string, body: string): Page =>
@@ -50,7 +50,7 @@ export function authentication(
       exchange.send({ code: 200, type, body });
     };
   return {
-    authenticator: union([clientCertificates(authorities, { signersPem: pki.signer?.certificate, intermediatesOf }), tokens]),
+    authenticator: union([nodeAgents(certificates, options.nodes), tokens]),
     tokens,
     tokenRequests: ({ object, context, target }) =>
       createServiceAccountToken(

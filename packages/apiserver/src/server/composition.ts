@@ -9,6 +9,7 @@ import { rbacEscalation } from '../admission/rbac-escalation.ts';
 import { definitionLifecycle } from '../crds/admission.ts';
 import { bindings, podActions } from '../handlers/pods/pod-actions.ts';
 import type { Serving } from '../handlers/serving.ts';
+import { nodeIdentityAdmission } from '../node-agents/identity-admission.ts';
 import { Admission } from '../registry/admission.ts';
 import { requesterStamps } from '../workspaces/admission/requester.ts';
 import { builtinRoles } from '../workspaces/builtin-roles.ts';
@@ -80,6 +81,7 @@ function admission(
     ...tenants.rules,
     namespaceLifecycle(cache),
     definitionLifecycle,
+    nodeIdentityAdmission,
     ...[nodeRestriction(authorizer), ...workloadPlugins].filter(({ name }) => !options.disabledPlugins?.includes(name)),
     ...certificatePlugins(authorizer),
     ...dynamicAdmission({ objects: cache, catalogs: spaces.catalogs, authorizer, client: webhooks }),

@@ -11,6 +11,7 @@ import { journalPath } from '../journal/journal.ts';
 import { flowClassifier } from '../limits/classifier.ts';
 import { InFlight } from '../limits/in-flight.ts';
 import { OpenCount } from '../limits/open-count.ts';
+import { nodePages } from '../node-agents/pages.ts';
 import { openApiPages } from '../openapi/pages.ts';
 import { Pipeline } from '../pipeline/pipeline.ts';
 import { addressesOf } from '../presence/addresses.ts';
@@ -21,6 +22,7 @@ import { auditPage } from './audit-page.ts';
 import type { Parts } from './composition.ts';
 import { connectionGauges, connectionOptions } from './connections.ts';
 import { serverMetrics } from './gauges.ts';
+import { membershipOf } from './nodes.ts';
 import type { Lifetime, ServerOptions } from './options.ts';
 import { snapshotPage, snapshotPath } from './snapshot.ts';
 import type { Tenancy } from './tenancy.ts';
@@ -66,7 +68,7 @@ export async function openEndpoint(parts: EndpointParts, options: ServerOptions,
       health,
       version: versionInfo(),
       serverAddress: addressesOf(options, thisMachine()).url.slice('https://'.length),
-      more: new Map([...own, auditPage(new AuditQueries({ file: logFile }), kinds.spaces.tree), ...pagesOf(parts, options)]),
+      more: new Map([...own, auditPage(new AuditQueries({ file: logFile }), kinds.spaces.tree), ...pagesOf(parts, options, now)]),
     }),
     scopes: kinds.spaces.scopes,
     mounted: mountedWorkspaces(options.mounts, { serving, now, log: options.log, resources }),
@@ -104,9 +106,16 @@ export async function openEndpoint(parts: EndpointParts, options: ServerOptions,
   return listener;
 }
 
-function pagesOf({ serving, tenants, storage, access }: EndpointParts, { dataDirectory }: ServerOptions): (readonly [string, Page])[] {
+function pagesOf(
+  { serving, tenants, storage, access }: EndpointParts,
+  options: ServerOptions,
+  now: () => Date,
+): (readonly [string, Page])[] {
+  const { pki, store, cache } = storage;
+  const membership = membershipOf(access.nodes, { serving, pki, now }, options);
   return [
-    [snapshotPath, snapshotPage(storage.store, dataDirectory)],
+    [snapshotPath, snapshotPage(store, options.dataDirectory)],
+    ...nodePages({ membership, objects: cache, authority: pki.authority.certificate, now }),
     ...tenants.pages(serving),
     [journalPath, storage.journal.page],
     ...access.identities.pages,

@@ -70,6 +70,8 @@ export interface ServerOptions {
   readonly compactionInterval?: number;
   /** In milliseconds: events are deleted when nobody has written them for so long. An hour when absent. */
   readonly eventLifetime?: number;
+  /** In milliseconds: how long the certificates of node agents are valid. A day when absent. */
+  readonly nodeCertificateLifetime?: number;
   readonly log: (line: string) => void;
   /** Stops the server. */
   readonly signal?: AbortSignal;

@@ -1,4 +1,4 @@
-import { rootCluster } from '@capstan/api';
+import { type ClusterId, rootCluster } from '@capstan/api';
 import { rbacAuthorizer } from '../authz/authorizer.ts';
 import { nodeAuthorizer } from '../authz/nodes/authorizer.ts';
 import { PodsOfNodes } from '../authz/nodes/pods-of-nodes.ts';
@@ -6,6 +6,7 @@ import { Bindings } from '../bindings/bindings.ts';
 import { componentRoles } from '../bootstrap/cluster-roles.ts';
 import { parseRule } from '../bootstrap/rule-text.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
+import { agentAuthorizer } from '../node-agents/authorizer.ts';
 import type { Catalog } from '../registry/catalog.ts';
 import type { Catalogs } from '../registry/catalogs.ts';
 import { workspaceAuthorizer } from '../workspaces/authorizer.ts';
@@ -27,6 +28,8 @@ interface RightsParts {
   readonly catalog: Catalog;
   readonly catalogs: Catalogs;
   readonly builtIn: BuiltInKinds;
+  /** The workspace of the fleet. */
+  readonly platform: () => ClusterId | undefined;
 }
 
 /**
@@ -34,7 +37,7 @@ interface RightsParts {
  * them.
  */
 export function rights(
-  { cache, catalog, catalogs, builtIn }: RightsParts,
+  { cache, catalog, catalogs, builtIn, platform }: RightsParts,
   options: AuthorizationOptions | undefined,
   lasting: Parameters<typeof authorization>[2],
 ): Rights {
@@ -55,5 +58,5 @@ export function rights(
     servesNodes: (cluster) => catalogs.of(cluster).resource('', 'v1', 'nodes') !== undefined,
     rules: componentRoles['system:node']!.map(parseRule),
   });
-  return { policyIn, rbac, authorizer: authorization({ nodes, roles }, options, lasting) };
+  return { policyIn, rbac, authorizer: agentAuthorizer(authorization({ nodes, roles }, options, lasting), platform) };
 }

@@ -29,7 +29,7 @@ export function answering(name: string, { signers, signing, concurrency = 4 }: A
 function serverActions(client: Client, signing: SigningSettings | undefined, signal: AbortSignal): CertificateActions {
   const requests = client.resource<SigningRequest>(requestType);
   return {
-    async mayHave({ spec }, { subresource, name }) {
+    async mayHave({ spec }, subresource) {
       const { username: user, uid, groups, extra } = spec;
       const asked = { group: requestType.group, version: '*', resource: requestType.resource, verb: 'create', subresource };
       const review = await client.resource<KubeObject & { status?: { allowed?: boolean } }>(reviews).create(
@@ -37,7 +37,7 @@ function serverActions(client: Client, signing: SigningSettings | undefined, sig
           apiVersion: 'authorization.k8s.io/v1',
           kind: 'SubjectAccessReview',
           metadata: {},
-          spec: { user, uid, groups, extra, resourceAttributes: { ...asked, ...(name !== undefined && { name }) } },
+          spec: { user, uid, groups, extra, resourceAttributes: asked },
         },
         { signal },
       );

@@ -9,15 +9,12 @@ import type { ControllerSettings } from '../registration.ts';
 import { gone, startTestCluster, type TestCluster } from '../suite/cluster.ts';
 import { csrApproving } from './approving/controller.ts';
 import { csrCleaning } from './cleaning/controller.ts';
-import { nodeAgentCertificates } from './node-agents/controller.ts';
 import { requestType, type SigningRequest } from './request.ts';
 import { csrSigning } from './signing/controller.ts';
 
 const { privateKey: key } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const keyPem = key.export({ type: 'pkcs8', format: 'pem' }) as string;
 const patience = { timeout: 20_000, interval: 20 };
-const bindings = { group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'clusterrolebindings', namespaced: false };
-const roles = { ...bindings, resource: 'clusterroles' };
 const reviews = { group: 'authentication.k8s.io', version: 'v1', resource: 'selfsubjectreviews', namespaced: false };
 
 let cluster: TestCluster;
@@ -28,7 +25,7 @@ beforeAll(async () => {
   const read = (name: string): string => readFileSync(join(cluster.directory, 'pki', name), 'utf8');
   const signing = { load: () => ({ certificate: read('signer.crt'), key: read('signer.key') }) };
   const settings: ControllerSettings = { authority: undefined, concurrency: undefined, signing };
-  running = cluster.run(csrApproving(settings), csrSigning(settings), nodeAgentCertificates(settings), csrCleaning());
+  running = cluster.run(csrApproving(settings), csrSigning(settings), csrCleaning());
 });
 afterAll(async () => {
   await running[Symbol.asyncDispose]();
@@ -115,45 +112,6 @@ test('marks a request that no signer would sign as failed, with the reason', asy
       expect.objectContaining({ type: 'Failed', reason: 'SignerValidationFailure', message: 'subject organization is not system:nodes' }),
     );
   }, patience);
-});
-
-test('signs for a node agent at the request of a user who may enrol that node, and then for the agent itself', async () => {
-  const rules = [
-    { apiGroups: ['certificates.k8s.io'], resources: ['certificatesigningrequests'], verbs: ['create'] },
-    {
-      apiGroups: ['certificates.k8s.io'],
-      resources: ['certificatesigningrequests/nodeagent'],
-      verbs: ['create'],
-      resourceNames: ['gpu-1'],
-    },
-  ];
-  const apiVersion = 'rbac.authorization.k8s.io/v1';
-  await cluster.client.resource(roles).create({ apiVersion, kind: 'ClusterRole', metadata: { name: 'enrol' }, rules });
-  await cluster.client.resource(bindings).create({
-    apiVersion,
-    kind: 'ClusterRoleBinding',
-    metadata: { name: 'enrol' },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'enrol' },
-    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'enroller' }],
-  });
-  using enroller = new Client({ ...cluster.client.connection, impersonate: { user: 'enroller' } });
-  const agent = (node: string): Wanted => ({
-    commonName: `system:capstan-node-agent:${node}`,
-    organizations: ['system:capstan-node-agents'],
-    signerName: 'capstan.dev/node-agent',
-    usages: ['client auth', 'digital signature'],
-  });
-  await ask('other-node', agent('gpu-2'), enroller);
-  await ask('this-node', agent('gpu-1'), enroller);
-  const cert = await issued('this-node');
-  expect(await whoIs(cert)).toMatchObject({ username: 'system:capstan-node-agent:gpu-1' });
-  const { validFromDate, validToDate } = new X509Certificate(cert);
-  expect(validToDate.getTime() - validFromDate.getTime()).toBe(86_400_000);
-  using self = new Client({ ...cluster.client.connection, credentials: fixedCredentials({ certificate: { cert, key: keyPem } }) });
-  await ask('foreign', agent('gpu-2'), self);
-  await ask('renewed', agent('gpu-1'), self);
-  expect(await whoIs(await issued('renewed'))).toMatchObject({ username: 'system:capstan-node-agent:gpu-1' });
-  for (const name of ['other-node', 'foreign']) expect((await requests().get(name)).status ?? {}).toEqual({});
 });
 
 test('deletes an old request', async () => {

@@ -3,7 +3,7 @@ import { createCertificateRequest } from '@capstan/pki';
 import { expect, test } from 'vitest';
 import { type CertificateActions, reconcileRequest } from './reconcile.ts';
 import type { RequestCondition, SigningRequest } from './request.ts';
-import { kubernetesSigners, platformSigners } from './signers.ts';
+import { kubernetesSigners } from './signers.ts';
 
 const { privateKey: key } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 
@@ -18,14 +18,14 @@ interface Asked {
 }
 
 function request(asked: Asked): SigningRequest {
-  const { commonName = 'system:capstan-node-agent:a', organizations = ['system:capstan-node-agents'] } = asked;
+  const { commonName = 'system:node:a', organizations = ['system:nodes'] } = asked;
   return {
     apiVersion: 'certificates.k8s.io/v1',
     kind: 'CertificateSigningRequest',
     metadata: { name: 'r' },
     spec: {
       request: Buffer.from(createCertificateRequest({ commonName, organizations, key })).toString('base64'),
-      signerName: asked.signerName ?? 'capstan.dev/node-agent',
+      signerName: asked.signerName ?? 'kubernetes.io/kube-apiserver-client-kubelet',
       usages: asked.usages ?? ['client auth', 'digital signature'],
       username: asked.username ?? 'enroller',
     },
@@ -42,12 +42,12 @@ async function doneFor(asked: Asked, rights: string[] = [], signs = true): Promi
     return Promise.resolve(written);
   };
   const actions: CertificateActions = {
-    mayHave: (_, { subresource, name }) => Promise.resolve(rights.includes(name === undefined ? subresource : `${subresource}/${name}`)),
+    mayHave: (_, subresource) => Promise.resolve(rights.includes(subresource)),
     writeApproval: write('approval'),
     writeStatus: write('status'),
     sign: signs ? () => 'PEM' : undefined,
   };
-  const result = await reconcileRequest(request(asked), [...kubernetesSigners, ...platformSigners], actions);
+  const result = await reconcileRequest(request(asked), kubernetesSigners, actions);
   return [...log, result.type];
 }
 
@@ -56,20 +56,19 @@ const person = { signerName: 'kubernetes.io/kube-apiserver-client', commonName: 
 
 test.each<[string, Asked, string[], string[]]>([
   [
-    'approves and signs for a user who may enrol the node',
+    'approves and signs for a user who may create kubelets',
     {},
-    ['nodeagent/a'],
+    ['nodeclient'],
     ['approval: Approved', 'status: Approved with a certificate', 'done'],
   ],
-  ['does not accept the right to enrol another node', {}, ['nodeagent/b'], ['requeueAfter']],
-  ['does not accept the right to renew from another user', {}, ['selfnodeagent'], ['requeueAfter']],
+  ['does not accept the right to renew from another user', {}, ['selfnodeclient'], ['requeueAfter']],
   [
-    'renews the certificate of a node agent at its own request',
-    { username: 'system:capstan-node-agent:a' },
-    ['selfnodeagent'],
+    'renews the certificate of a kubelet at its own request',
+    { username: 'system:node:a' },
+    ['selfnodeclient'],
     ['approval: Approved', 'status: Approved with a certificate', 'done'],
   ],
-  ['never approves a subject that is not that of a node agent', { commonName: 'kubernetes-admin' }, ['nodeagent/'], ['done']],
+  ['never approves a subject that is not that of a kubelet', { commonName: 'kubernetes-admin' }, ['nodeclient'], ['done']],
   ['leaves the request of a person to a person', person, ['nodeclient'], ['done']],
   ['signs an approved request', { ...person, conditions: approved }, [], ['status: Approved with a certificate', 'done']],
   [
@@ -78,7 +77,7 @@ test.each<[string, Asked, string[], string[]]>([
     [],
     ['status: Approved Failed', 'done'],
   ],
-  ['leaves a denied request alone', { conditions: [{ type: 'Denied', status: 'True' }] }, ['nodeagent/a'], ['done']],
+  ['leaves a denied request alone', { conditions: [{ type: 'Denied', status: 'True' }] }, ['nodeclient'], ['done']],
   ['leaves a request with a certificate alone', { conditions: approved, certificate: 'AAAA' }, [], ['done']],
   ['ignores requests for other signers', { signerName: 'example.com/other', conditions: approved }, [], ['done']],
 ])('%s', async (_, asked, rights, expected) => {

@@ -6,7 +6,7 @@ import type { Approval, Signer } from './signers.ts';
 /** The actions available to the steps. */
 export interface CertificateActions {
   /** Whether the requester has the right that stands for an approval. */
-  readonly mayHave: (request: SigningRequest, right: { subresource: string; name: string | undefined }) => Promise<boolean>;
+  readonly mayHave: (request: SigningRequest, subresource: string) => Promise<boolean>;
   readonly writeApproval: (request: SigningRequest) => Promise<SigningRequest>;
   readonly writeStatus: (request: SigningRequest) => Promise<SigningRequest>;
   /** Returns PEM; undefined if this controller does not sign. */
@@ -51,8 +51,8 @@ async function approve(given: Case, { mayHave, writeApproval }: CertificateActio
   if (conditionOf(request, 'Approved') !== undefined) return undefined;
   if (signer.objection(parsed, request.spec.usages ?? []) !== undefined) return done;
   const fitting = signer.approvals.filter(({ forSelf }) => !forSelf || request.spec.username === parsed.commonName);
-  for (const { subresource, nameOf, message } of fitting satisfies readonly Approval[]) {
-    if (!(await mayHave(request, { subresource, name: nameOf?.(parsed) }))) continue;
+  for (const { subresource, message } of fitting satisfies readonly Approval[]) {
+    if (!(await mayHave(request, subresource))) continue;
     given.request = await writeApproval(withCondition(request, { type: 'Approved', reason: 'AutoApproved', message }));
     return undefined;
   }

@@ -1,20 +1,18 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { createCertificateRequest, type ParsedRequest, parseCertificateRequest } from '@capstan/pki';
 import { expect, test } from 'vitest';
-import { kubernetesSigners, platformSigners } from './signers.ts';
+import { kubernetesSigners } from './signers.ts';
 
 const { privateKey: key } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const asking = (commonName: string, organizations: string[] = [], hosts: string[] = []): ParsedRequest =>
   parseCertificateRequest(createCertificateRequest({ commonName, organizations, hosts, key })) as ParsedRequest;
 const objection = (signer: string, request: ParsedRequest, ...usages: string[]): string | undefined =>
-  [...kubernetesSigners, ...platformSigners].find(({ name }) => name === signer)!.objection(request, usages);
+  kubernetesSigners.find(({ name }) => name === signer)!.objection(request, usages);
 
 const client = 'kubernetes.io/kube-apiserver-client';
 const kubelet = 'kubernetes.io/kube-apiserver-client-kubelet';
 const serving = 'kubernetes.io/kubelet-serving';
-const agent = 'capstan.dev/node-agent';
 const nodes = ['system:nodes'];
-const agents = ['system:capstan-node-agents'];
 const signature = 'digital signature';
 const encipherment = 'key encipherment';
 
@@ -41,32 +39,6 @@ test.each<[string, ParsedRequest, string[], string | undefined]>([
     'usages did not match [digital signature key encipherment server auth]',
   ],
   ['kubernetes.io/legacy-unknown', asking('anything'), ['code signing'], undefined],
-  [agent, asking('system:capstan-node-agent:a', agents), ['client auth', signature], undefined],
-  [
-    agent,
-    asking('system:capstan-node-agent:', agents),
-    ['client auth', signature],
-    'expected a common name such as system:capstan-node-agent:<node>',
-  ],
-  [
-    agent,
-    asking('kubernetes-admin', agents),
-    ['client auth', signature],
-    'expected a common name such as system:capstan-node-agent:<node>',
-  ],
-  [
-    agent,
-    asking('system:capstan-node-agent:a', [...agents, 'system:masters']),
-    ['client auth', signature],
-    'expected system:capstan-node-agents as the only organization of the subject',
-  ],
-  [agent, asking('system:capstan-node-agent:a', agents, ['a']), ['client auth', signature], 'DNS subjectAltNames are not allowed'],
-  [
-    agent,
-    asking('system:capstan-node-agent:a', agents),
-    ['server auth', signature],
-    'expected the usages client auth and digital signature',
-  ],
 ])('%s accepts or rejects case %#', (signer, request, usages, expected) => {
   expect(objection(signer, request, ...usages)).toBe(expected);
 });

@@ -1,4 +1,4 @@
-import { nodeAgentGroup, nodeGroup, nodePrefix } from '@capstan/api';
+import { nodeGroup, nodePrefix } from '@capstan/api';
 import type { ParsedRequest } from '@capstan/pki';
 
 /** The requests that a signer accepts, and those that need no approval by a person. */
@@ -16,14 +16,10 @@ export interface Approval {
   readonly subresource: string;
   /** Only for requesters that already have the identity that they ask for. */
   readonly forSelf: boolean;
-  /** The resource name that the right must cover; undefined if it must cover all. */
-  readonly nameOf?: (request: ParsedRequest) => string;
   readonly message: string;
 }
 
-const day = 86_400;
-const year = 365 * day;
-const nodeAgentPrefix = 'system:capstan-node-agent:';
+const year = 365 * 86_400;
 
 /** The signers of Kubernetes. */
 export const kubernetesSigners: readonly Signer[] = [
@@ -43,24 +39,6 @@ export const kubernetesSigners: readonly Signer[] = [
   },
   { name: 'kubernetes.io/kubelet-serving', objection: kubeletServingObjection, approvals: [], maximumSeconds: year },
   { name: 'kubernetes.io/legacy-unknown', objection: () => undefined, approvals: [], maximumSeconds: year },
-];
-
-/** The signers of this platform. */
-export const platformSigners: readonly Signer[] = [
-  {
-    name: 'capstan.dev/node-agent',
-    objection: nodeAgentObjection,
-    approvals: [
-      { subresource: 'selfnodeagent', forSelf: true, message: 'Renewed by the node agent itself.' },
-      {
-        subresource: 'nodeagent',
-        forSelf: false,
-        nameOf: ({ commonName }) => commonName.slice(nodeAgentPrefix.length),
-        message: 'Enrolled by an identity that may enrol this node.',
-      },
-    ],
-    maximumSeconds: day,
-  },
 ];
 
 function clientObjection(_request: ParsedRequest, usages: readonly string[]): string | undefined {
@@ -87,17 +65,6 @@ function kubeletServingObjection({ organizations, commonName, names }: ParsedReq
   return (
     usagesObjection(usages, 'server auth') ??
     (commonName.startsWith(nodePrefix) ? undefined : 'subject common name does not begin with system:node:')
-  );
-}
-
-function nodeAgentObjection(request: ParsedRequest, usages: readonly string[]): string | undefined {
-  const { organizations, commonName } = request;
-  if (!areExactly(organizations, [nodeAgentGroup])) return `expected ${nodeAgentGroup} as the only organization of the subject`;
-  if (!commonName.startsWith(nodeAgentPrefix) || commonName.length === nodeAgentPrefix.length)
-    return `expected a common name such as ${nodeAgentPrefix}<node>`;
-  return (
-    namesObjection(request) ??
-    (areExactly(usages, ['client auth', 'digital signature']) ? undefined : 'expected the usages client auth and digital signature')
   );
 }
 

@@ -1,0 +1,50 @@
+import { conditions, timestamp } from '../definition/common.ts';
+import { defineKind, type ObjectOf } from '../definition/define-kind.ts';
+import { integer, object, optional, type ReadOf, text } from '../definition/schema.ts';
+import { fleetGroup, keyHash } from './fields.ts';
+
+const identity = object('Identity of the agent on the node. Only the API server writes it.', {
+  generation: integer('Number of keys that the node has had.', { minimum: 1 }),
+  currentKey: keyHash('Hash of the current public key of the agent.'),
+  previousKey: optional(keyHash('Hash of the key before it. It is still accepted, so that a renewal interrupts nothing.')),
+  enrollment: text('UID of the NodeEnrollment with which this identity began.', { maxLength: 64 }),
+  renewedAt: timestamp('Time at which the current key was accepted.'),
+  expiresAt: timestamp('Time at which the newest certificate expires.'),
+  locked: optional(
+    object('Set when two machines have used this identity. Neither is accepted until the node is enrolled again.', {
+      reason: text('Why the node is locked.', { maxLength: 1024 }),
+      at: timestamp('Time at which it was locked.'),
+    }),
+  ),
+});
+
+/** The identity of a node's agent. */
+export type NodeIdentityStatus = ReadOf<typeof identity>;
+
+export const gpuNodeKind = defineKind({
+  group: fleetGroup,
+  kind: 'GPUNode',
+  plural: 'gpunodes',
+  categories: ['capstan'],
+  scope: 'Cluster',
+  description: 'A machine of the fleet, on which a node agent runs. Deleting it ends the identity of its agent at once.',
+  versions: {
+    v1alpha1: {
+      spec: optional(object('How the node should be used.', { comment: optional(text('A note for people.', { maxLength: 1024 })) })),
+      status: object('State of the node.', { identity: optional(identity), conditions: optional(conditions()) }),
+      rules: [
+        {
+          rule: "self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,56}[a-z0-9])?$')",
+          message: 'must have a name of at most 58 lower-case letters, digits and hyphens',
+        },
+      ],
+      columns: [
+        { name: 'Generation', type: 'integer', path: '.status.identity.generation', priority: 1 },
+        { name: 'Expires', type: 'date', path: '.status.identity.expiresAt', priority: 1 },
+        { name: 'Locked', type: 'string', path: '.status.identity.locked.reason' },
+      ],
+    },
+  },
+});
+
+export type GPUNode = ObjectOf<typeof gpuNodeKind>;

@@ -1,0 +1,25 @@
+import { X509Certificate } from 'node:crypto';
+import { nodeAgentGroup, nodeOfAgent } from '@capstan/api';
+import { publicKeyHash } from '@capstan/pki';
+import type { AgentCertificate } from './identities.ts';
+
+/** What a certificate says about the agent that it was issued to; undefined if it was issued to somebody else. */
+export function agentOf(certificate: X509Certificate): AgentCertificate | undefined {
+  const subject = certificate.toLegacyObject().subject as unknown as Readonly<Record<string, string | string[] | undefined>>;
+  const last = (name: string): string => [subject[name] ?? ''].flat().at(-1)!;
+  const node = nodeOfAgent(last('CN'));
+  if (node === undefined || last('O') !== nodeAgentGroup) return undefined;
+  return { node, uid: last('OU'), key: publicKeyHash(certificate.publicKey), notAfter: certificate.validToDate.getTime() };
+}
+
+const known = new WeakMap<Buffer, AgentCertificate>();
+
+/** The same for a certificate in DER, read once for each connection. */
+export function agentOfRaw(raw: Buffer): AgentCertificate | undefined {
+  let agent = known.get(raw);
+  if (agent === undefined) {
+    agent = agentOf(new X509Certificate(raw));
+    if (agent !== undefined) known.set(raw, agent);
+  }
+  return agent;
+}

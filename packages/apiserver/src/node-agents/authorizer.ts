@@ -1,0 +1,75 @@
+import {
+  authorityPath,
+  type ClusterId,
+  enrollPath,
+  fleetGroup,
+  gpuNodeKind,
+  nodeAgentGroup,
+  nodeEnrollmentGroup,
+  nodeNamespace,
+  nodeOfAgent,
+  nodeOfEnrollment,
+  nodeTaskKind,
+  renewPath,
+  rootCluster,
+  serversPath,
+} from '@capstan/api';
+import { tunnelPath } from '@capstan/streams';
+import type { Attributes, Decision, Gate } from '../authz/attributes.ts';
+
+const allowed: Decision = { allowed: true, reason: '' };
+const denied = (reason: string): Decision => ({ allowed: false, reason, denied: true });
+
+/** Users of nodes have no rights but these, whatever roles say. */
+const forAgents = denied('node agents may use only their own node and its namespace');
+const forEnrollments = denied('an enrolment token may only be used to enrol');
+
+const ownPages = new Map([
+  [serversPath, 'get'],
+  [tunnelPath, 'post'],
+]);
+/** They prove themselves, or contain nothing secret. */
+const publicPages = new Map([
+  [authorityPath, 'get'],
+  [renewPath, 'post'],
+]);
+const harmless = /^\/(api|apis|openapi|version|healthz|livez|readyz)(\/|$)/;
+
+const readVerbs = new Set(['get', 'list', 'watch']);
+const statusVerbs = new Set(['get', 'patch', 'update']);
+const leaseVerbs = new Set(['create', 'get', 'list', 'patch', 'update', 'watch']);
+
+/** Decides about the users of nodes and about pages that are open to everybody, and leaves all else to `others`. */
+export function agentAuthorizer<G extends Gate>(others: G, platform: () => ClusterId | undefined): G {
+  return {
+    ...others,
+    authorize(attributes: Attributes) {
+      const { user, isResource, path, verb } = attributes;
+      if (!isResource && publicPages.get(path) === verb && attributes.cluster === rootCluster) return allowed;
+      if (!user.name.startsWith('system:capstan-node-')) return others.authorize(attributes);
+      const node = user.groups.includes(nodeAgentGroup) ? nodeOfAgent(user.name) : undefined;
+      if (node !== undefined) return mayAgent(node, attributes, platform) ? allowed : forAgents;
+      if (user.groups.includes(nodeEnrollmentGroup) && nodeOfEnrollment(user.name) !== undefined)
+        return !isResource && path === enrollPath && verb === 'post' && attributes.cluster === rootCluster ? allowed : forEnrollments;
+      return others.authorize(attributes);
+    },
+  };
+}
+
+function mayAgent(node: string, attributes: Attributes, platform: () => ClusterId | undefined): boolean {
+  const { cluster, isResource, verb, path } = attributes;
+  const isInPlatform = cluster === platform();
+  if (!isResource) {
+    if (cluster !== rootCluster && !isInPlatform) return false;
+    return (cluster === rootCluster && ownPages.get(path) === verb) || (verb === 'get' && harmless.test(path));
+  }
+  if (!isInPlatform) return false;
+  const { group, resource, subresource, namespace, name } = attributes;
+  if (group === fleetGroup && resource === gpuNodeKind.resource && name === node)
+    return subresource === '' ? readVerbs.has(verb) : subresource === 'status' && statusVerbs.has(verb);
+  if (namespace !== nodeNamespace(node)) return false;
+  if (group === 'coordination.k8s.io' && resource === 'leases' && subresource === '') return leaseVerbs.has(verb);
+  if (group === fleetGroup && resource === nodeTaskKind.resource)
+    return subresource === '' ? readVerbs.has(verb) : subresource === 'status' && statusVerbs.has(verb);
+  return false;
+}

@@ -1,0 +1,56 @@
+import type { TLSSocket } from 'node:tls';
+import type { AgentCertificate, NodeIdentities } from './identities.ts';
+
+export interface AgentConnectionsOptions {
+  readonly identities: NodeIdentities;
+  readonly now: () => number;
+  /** How often all connections are checked, in milliseconds. Changes of nodes are noticed at once; this is for expiry, and for a cache that missed events. */
+  readonly interval?: number;
+}
+
+/** The open connections of node agents. They end when the agent is no longer accepted, with every watch and tunnel on them. */
+export class AgentConnections implements Disposable {
+  readonly #options: AgentConnectionsOptions;
+  readonly #open = new Map<string, Map<TLSSocket, AgentCertificate>>();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(options: AgentConnectionsOptions) {
+    this.#options = options;
+    options.identities.onChange((nodes) => {
+      for (const node of nodes) this.#check(node);
+    });
+    this.#timer = setInterval(() => {
+      for (const node of this.#open.keys()) this.#check(node);
+    }, options.interval ?? 1_000).unref();
+  }
+
+  get count(): number {
+    let total = 0;
+    for (const sockets of this.#open.values()) total += sockets.size;
+    return total;
+  }
+
+  add(agent: AgentCertificate, socket: TLSSocket): void {
+    let sockets = this.#open.get(agent.node);
+    if (sockets === undefined) this.#open.set(agent.node, (sockets = new Map()));
+    if (sockets.has(socket) || socket.destroyed) return;
+    sockets.set(socket, agent);
+    socket.once('close', () => this.#remove(agent.node, socket));
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+  }
+
+  #remove(node: string, socket: TLSSocket): void {
+    const sockets = this.#open.get(node);
+    sockets?.delete(socket);
+    if (sockets?.size === 0) this.#open.delete(node);
+  }
+
+  #check(node: string): void {
+    const { identities, now } = this.#options;
+    for (const [socket, agent] of this.#open.get(node) ?? [])
+      if (agent.notAfter < now() || identities.problem(agent) !== undefined) socket.destroy();
+  }
+}

@@ -1,0 +1,73 @@
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { nodeAgentGroup, nodeAgentUser } from '@capstan/api';
+import { issueCertificate, type KeyPair, type ParsedRequest, parseCertificateRequest } from '@capstan/pki';
+import { refused } from './refusal.ts';
+
+/** For machines whose clocks are behind. */
+const backdate = 5 * 60 * 1000;
+
+export interface Wanted {
+  readonly node: string;
+  /** The UID of the GPUNode. */
+  readonly uid: string;
+  readonly publicKey: KeyObject;
+  readonly now: Date;
+  readonly expires: Date;
+}
+
+/** Signs the certificates of node agents with the signer below the server's authority, whose key the server holds. */
+export class NodeSigner {
+  readonly #signer: { readonly key: KeyObject; readonly certificate: X509Certificate; readonly pem: string } | undefined;
+
+  constructor(signer: KeyPair | undefined) {
+    this.#signer = signer && {
+      key: createPrivateKey(signer.key),
+      certificate: new X509Certificate(signer.certificate),
+      pem: signer.certificate,
+    };
+  }
+
+  /** The certificate in PEM, followed by that of the signer. */
+  issue({ node, uid, publicKey, now, expires }: Wanted): string {
+    if (this.#signer === undefined) throw refused('NoSigner', node);
+    const certificate = issueCertificate(
+      {
+        commonName: nodeAgentUser(node),
+        organizations: [nodeAgentGroup],
+        organizationalUnits: [uid],
+        publicKey,
+        notBefore: new Date(now.getTime() - backdate),
+        notAfter: expires,
+        usage: 'client',
+      },
+      this.#signer,
+    );
+    return certificate + this.#signer.pem;
+  }
+
+  /** Whether the signer signed a certificate, whether or not it has expired. */
+  isOwn(certificate: X509Certificate): boolean {
+    return (
+      this.#signer !== undefined &&
+      certificate.checkIssued(this.#signer.certificate) &&
+      certificate.verify(this.#signer.certificate.publicKey)
+    );
+  }
+
+  /** Fails early on a server that cannot sign. */
+  check(node: string): void {
+    if (this.#signer === undefined) throw refused('NoSigner', node);
+  }
+}
+
+/** The public key of a certificate request for the agent of a node. The request is signed with that key, so its sender has it. */
+export function requestedKey(request: unknown, node: string): KeyObject {
+  const parsed: ParsedRequest | string =
+    typeof request === 'string' ? parseCertificateRequest(request) : 'expected a certificate request in PEM in the field request';
+  if (typeof parsed === 'string') throw refused('InvalidRequest', node, parsed);
+  const { commonName, organizations, publicKey } = parsed;
+  if (commonName !== nodeAgentUser(node) || organizations.length !== 1 || organizations[0] !== nodeAgentGroup)
+    throw refused('InvalidRequest', node, `expected the subject O=${nodeAgentGroup}, CN=${nodeAgentUser(node)}`);
+  if (publicKey.asymmetricKeyType !== 'ec') throw refused('InvalidRequest', node, 'expected an EC key');
+  return publicKey;
+}
